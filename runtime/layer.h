@@ -1,0 +1,79 @@
+//===- layer.h - What a layer is and how large its buffers are --*- C++ -*-===//
+//
+// The compiler sizes the arena with layerSizes(); the bodies use the same
+// function, so that plan and program cannot disagree. Everything is inline and
+// free of dependences.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_LAYER_H
+#define RONDO_RUNTIME_LAYER_H
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+enum class LayerKind : uint8_t {
+  GptEmbedding, // token and position embedding
+  GptBlock,     // pre-norm attention and MLP with GELU
+  GptHead,      // final norm, linear to the vocabulary, cross-entropy
+  Synthetic,    // sleeps and spins for given times
+};
+
+/// One layer of a model. Fields that its kind does not use are 0.
+struct LayerDesc {
+  /// Global name, unique in the model: "wte", "h.3", "ln_f". Tensor names begin
+  /// with it; first values depend on (seed, tensor name) alone.
+  const char *name;
+  LayerKind kind;
+
+  // gpt
+  int32_t vocab, sequence, hidden, heads, ffn;
+  /// Samples of one micro-batch.
+  int32_t batch;
+  /// GptHead: shares the token embedding's weight. It keeps a copy of the
+  /// weight and a partial gradient of its own.
+  bool tied;
+
+  // synthetic
+  int64_t forwardNs, inputGradNs, weightGradNs;
+  int64_t activationBytes, inputGradFreesBytes, inputBytes, outputBytes;
+  int64_t weightBytes;
+};
+
+/// Bytes of one layer's buffers, all for one micro-batch but the weights.
+/// Gradients are as large as the weights, moments twice as large.
+struct LayerSizes {
+  int64_t weights;
+  /// Written by F, read by I, free after I.
+  int64_t savedForInputGrad;
+  /// Written by F; I may overwrite parts with what W needs; free after W.
+  int64_t savedForWeightGrad;
+  /// Activations from the layer before, 0 for the first layer of a model.
+  int64_t input;
+  /// Activations for the next layer, 0 for the last layer of a model.
+  int64_t output;
+  /// Scratch of one task.
+  int64_t workspace;
+  /// Staged data of one micro-batch: tokens of an embedding, targets of a head.
+  int64_t data;
+};
+
+/// Every buffer starts at a multiple of this many bytes.
+inline constexpr int64_t bufferAlignment = 64;
+constexpr int64_t alignedBytes(int64_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+/// Floating-point operations of one task of a layer on one micro-batch. Zero
+/// for synthetic layers.
+struct LayerFlops {
+  int64_t forward, inputGrad, weightGrad;
+};
+
+} // namespace rondo::runtime
+
+// layerSizes() and layerFlops().
+#include "runtime/bodies/layer_sizes.h"
+
+#endif // RONDO_RUNTIME_LAYER_H

@@ -1,0 +1,172 @@
+//===- rondo_runtime.h - What an emitted program is written against -------===//
+//
+// The only header that codegen and the runtime share. An emitted program
+// defines one Executable (tables) and functions that run a rank's actions by
+// calling the functions at the end of this file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_RONDO_RUNTIME_H
+#define RONDO_RUNTIME_RONDO_RUNTIME_H
+
+#include "runtime/layer.h"
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// The rank that a thread or process executes. Opaque to emitted code.
+class Rank;
+
+/// Why memory is held; the same list and order as the compiler's BufferKind.
+enum class Buffer : uint8_t {
+  Weights,
+  Gradients,
+  Moments,
+  Control,
+  Data,
+  Workspace,
+  Input,
+  Output,
+  OutputGrad,
+  InputGrad,
+  SavedForInputGrad,
+  SavedForWeightGrad,
+};
+inline constexpr int numBuffers = 12;
+
+/// A consecutive piece of the model.
+struct StageDesc {
+  const char *name;
+  /// The rank that holds the stage's state in every plan.
+  int32_t rank;
+  int32_t firstLayer, numLayers;
+  /// Bytes by Buffer as the compiler planned them. Checked at start against
+  /// layerSizes().
+  int64_t bytes[numBuffers];
+};
+
+/// Equal slots in the arena of `rank`, at `offset` from its beginning.
+struct PoolDesc {
+  int32_t rank;
+  int64_t offset;
+  int64_t slotBytes;
+  int32_t slots;
+};
+
+/// Where a buffer of a stage lies: slot slotOf[microbatch % period] of a pool.
+/// pool < 0: the stage has no such buffer.
+struct PlacementDesc {
+  int32_t pool;
+  int32_t period;
+  const uint16_t *slotOf;
+};
+
+enum class CollectiveKind : uint8_t { TiedGradients, GradientNorm };
+
+struct CollectiveDesc {
+  CollectiveKind kind;
+  /// The shared tensor's global name; "" for the norm.
+  const char *tensor;
+  int32_t numStages;
+  const int32_t *stages;
+};
+
+/// Runs all actions of one rank for one iteration.
+using RankFunction = void (*)(Rank &rank, const int64_t *row);
+
+/// One executing rank of a plan: a function and its row of parameters.
+struct RankDesc {
+  RankFunction run;
+  const int64_t *row;
+};
+
+enum class PlanKind : uint8_t {
+  /// One rank runs all stages, micro-batch after micro-batch: the reference.
+  Sequential,
+  /// The compiled schedule.
+  Pipeline,
+  /// Forward only, for the held-out loss. Same ranks as Pipeline.
+  Evaluation,
+};
+
+/// A schedule over the executable's state: same weights, own order and slots.
+struct PlanDesc {
+  const char *name;
+  PlanKind kind;
+  int32_t microbatches;
+  int32_t numRanks;
+  const RankDesc *ranks;
+  /// By stage: the rank of this plan that runs it.
+  const int32_t *rankOfStage;
+  int32_t numPools;
+  const PoolDesc *pools;
+  /// [stage * numBuffers + buffer].
+  const PlacementDesc *placements;
+  int32_t numCollectives;
+  const CollectiveDesc *collectives;
+  /// Predicted time of one iteration with a device for each rank, ns; 0 where
+  /// costs are not known.
+  int64_t predictedNs;
+  /// Predicted busy time of all ranks together, ns.
+  int64_t predictedWorkNs;
+  /// Most bytes of activations by rank, as the search counts them.
+  const int64_t *peakMemoryBytes;
+};
+
+/// One state region and a list of plans over it.
+struct Executable {
+  const char *name;
+  int32_t numLayers;
+  const LayerDesc *layers;
+  int32_t numStages;
+  const StageDesc *stages;
+  /// Ranks that hold state; each has an arena.
+  int32_t numRanks;
+  /// Bytes of each rank's arena: the largest that any plan needs.
+  const int64_t *arenaBytes;
+  int32_t numPlans;
+  const PlanDesc *plans;
+  /// What the gradients of one weight are added in: true for micro-batch index
+  /// order (bit-equal to the reference), false for the schedule's order.
+  bool accumulateInIndexOrder;
+};
+
+/// What a message carries.
+enum class Message : uint8_t {
+  /// Output of F of a stage, for the next stage.
+  Activation,
+  /// Input gradient of I or B of a stage, for the stage before.
+  Gradient,
+};
+
+//===----------------------------------------------------------------------===//
+// Actions. Only emitted code calls them, in the rank's order. `stage` and
+// `microbatch` name the task; messages are named by their producer. Errors are
+// thrown as rondo::runtime::Error.
+//===----------------------------------------------------------------------===//
+
+void forward(Rank &rank, int64_t stage, int64_t microbatch);
+void input_grad(Rank &rank, int64_t stage, int64_t microbatch);
+void weight_grad(Rank &rank, int64_t stage, int64_t microbatch);
+/// Input gradient, then weight gradient.
+void backward(Rank &rank, int64_t stage, int64_t microbatch);
+
+/// Hands the message that `stage` made over to the rank that needs it. Does not
+/// block; the buffer stays in use until the receiver has it.
+void send(Rank &rank, Message message, int64_t stage, int64_t microbatch);
+/// Posts the buffer for the message that `stage` makes. Does not block, except
+/// for a send that still reads that buffer's slot.
+void recv(Rank &rank, Message message, int64_t stage, int64_t microbatch);
+
+/// Takes part in a collective of the plan.
+void all_reduce(Rank &rank, int64_t collective);
+/// Optimizer step of a stage, with the clip factor of the norm.
+void step(Rank &rank, int64_t stage);
+
+/// main() of an emitted program.
+int run_executable(const Executable &executable, int argc, char **argv);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_RONDO_RUNTIME_H

@@ -1,0 +1,77 @@
+//===- Family.h - Rules that write schedules --------------------*- C++ -*-===//
+//
+// A family is one file under families/ and one row of the table in
+// Families.cpp. Help, docs, tests and search read that table.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_FAMILY_H
+#define RONDO_SCHEDULE_FAMILY_H
+
+#include "schedule/Problem.h"
+#include "schedule/Schedule.h"
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rondo {
+
+/// A whole number that a family takes, such as kfkb's k.
+struct FamilyParameter {
+  const char *name;
+  int64_t minimum;
+  int64_t defaultValue;
+  const char *summary;
+};
+
+using FamilyArguments = std::map<std::string, int64_t>;
+
+/// Why a family does not apply, with numbers: "1f1b needs one stage a rank in
+/// rank order; stage 2 is on rank 0".
+struct NotApplicable {
+  std::string reason;
+};
+
+using FamilyResult = std::variant<Schedule, NotApplicable>;
+
+struct Family {
+  /// The published name, lower case: "1f1b".
+  const char *name;
+  /// One phrase for help.
+  const char *summary;
+  /// Where it was published.
+  const char *source;
+  std::vector<FamilyParameter> parameters;
+  /// Writes the order of every rank. The problem has passed check(); every
+  /// parameter has a value of at least its minimum. Never judges its own work.
+  FamilyResult (*generate)(const Problem &, const FamilyArguments &);
+};
+
+/// The table, in the order in which people should read it.
+const std::vector<Family> &families();
+/// nullptr where there is no such family.
+const Family *findFamily(const std::string &name);
+
+/// A family with its arguments, as people write it: `kfkb:k=2`.
+struct FamilyChoice {
+  const Family *family = nullptr;
+  FamilyArguments arguments;
+
+  /// `kfkb:k=2`; only `1f1b` where it has no parameters.
+  std::string text() const;
+};
+
+/// Fills in the defaults and checks names and minima. Either a choice or the
+/// reason why not, which names the families or parameters there are.
+std::variant<FamilyChoice, std::string>
+chooseFamily(const std::string &name, const FamilyArguments &arguments);
+/// Reads `name` or `name:key=value,key=value`.
+std::variant<FamilyChoice, std::string> parseFamily(const std::string &text);
+
+FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_FAMILY_H

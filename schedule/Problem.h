@@ -1,0 +1,126 @@
+//===- Problem.h - What is to be scheduled ----------------------*- C++ -*-===//
+//
+// Ranks, stages, costs, memory and links. A value: it is filled by an importer
+// or by the dialect and then only read. check() judges the input, never the
+// solution; solutions are judged by Legality.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_PROBLEM_H
+#define RONDO_SCHEDULE_PROBLEM_H
+
+#include "schedule/Action.h"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rondo {
+
+/// A rank does one thing at a time on each of its lanes.
+enum class Lane : uint8_t { Compute, Collective, Copy };
+
+/// What one task costs. `acquireBytes` are taken when it starts, `releaseBytes`
+/// are given back when it ends.
+struct Cost {
+  int64_t ns = 0;
+  int64_t acquireBytes = 0;
+  int64_t releaseBytes = 0;
+  Lane lane = Lane::Compute;
+};
+
+/// A dependence between stages: the `producer` task of stage `from` makes a
+/// message that stage `to` needs. Forward edges feed F of `to`, InputGrad edges
+/// feed I (or B) of `to`.
+struct Edge {
+  int32_t from = 0;
+  int32_t to = 0;
+  ActionKind producer = ActionKind::Forward;
+  int64_t bytes = 0;
+};
+
+/// A directed link. One message occupies it for ceil(1000 * bytes / bytesPerUs)
+/// ns and arrives latencyNs after that. bytesPerUs == 0: no occupancy.
+struct Link {
+  int64_t latencyNs = 0;
+  int64_t bytesPerUs = 0;
+
+  int64_t occupancyNs(int64_t bytes) const;
+};
+
+/// How a directed rank pair hands over messages, in order. Eager: a send ends
+/// as soon as one of the receiver's slots is free. Rendezvous: it ends when the
+/// receive has been posted.
+enum class Protocol : uint8_t { Eager, Rendezvous };
+
+struct ChannelModel {
+  Protocol protocol = Protocol::Rendezvous;
+  /// Receives that one channel may have posted and not yet consumed.
+  /// 0: as many as there is memory for.
+  int32_t receiveSlots = 0;
+};
+
+enum class Objective : uint8_t { Makespan, Span };
+
+inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
+
+/// What is wrong with a problem: one sentence with numbers, lower case.
+struct ProblemFault {
+  std::string message;
+};
+
+struct Problem {
+  std::string name;
+  int32_t microbatches = 0;
+  /// Bytes by rank; noMemoryCap where there is no limit.
+  std::vector<int64_t> memoryCaps;
+  /// The ranks that hold a stage. Exactly one, until stages have replicas.
+  std::vector<std::vector<int32_t>> stageRanks;
+  /// [stage * numTaskKinds + kind].
+  std::vector<Cost> costs;
+  /// Dependences between stages. makeChain() writes the usual ones.
+  std::vector<Edge> edges;
+  Link link;
+  /// Overrides of `link` by (from, to).
+  std::map<std::pair<int32_t, int32_t>, Link> links;
+  ChannelModel channels;
+  Objective objective = Objective::Makespan;
+
+  int32_t numRanks() const { return static_cast<int32_t>(memoryCaps.size()); }
+  int32_t numStages() const { return static_cast<int32_t>(stageRanks.size()); }
+  int32_t rankOf(int32_t stage) const { return stageRanks[stage].front(); }
+  const Cost &cost(int32_t stage, ActionKind kind) const {
+    return costs[stage * numTaskKinds + static_cast<int>(kind)];
+  }
+  Cost &cost(int32_t stage, ActionKind kind) {
+    return costs[stage * numTaskKinds + static_cast<int>(kind)];
+  }
+  const Link &linkBetween(int32_t from, int32_t to) const;
+
+  /// The time of all tasks of a rank in one iteration, in ns.
+  int64_t workOf(int32_t rank) const;
+
+  /// Writes the edges of a chain: stage s feeds s+1 by F (edge s) and s feeds
+  /// s-1 by I (edge S-1 + s-1). The gradient message of stage s+1 to s has
+  /// `outputBytes[s]`, as the activation of s has.
+  void makeChain(const std::vector<int64_t> &outputBytes);
+
+  /// Sets the F, I, W and B columns of a stage from the figures of
+  /// rondo-problem/1. B takes I's and W's time and releases everything.
+  void setStageCost(int32_t stage, int64_t forwardNs, int64_t inputGradNs,
+                    int64_t weightGradNs, int64_t activationBytes,
+                    int64_t inputGradFreesBytes);
+
+  /// What is wrong with the input, if anything: sizes out of range, a stage on
+  /// no rank, negative costs, times whose sum could leave 2^62 ns, more than
+  /// released than taken.
+  std::optional<ProblemFault> check() const;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_PROBLEM_H

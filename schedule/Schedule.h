@@ -1,0 +1,63 @@
+//===- Schedule.h - The order of every rank ---------------------*- C++ -*-===//
+//
+// Times are not part of a schedule: they follow from running each rank's order
+// as early as possible (Simulator.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_SCHEDULE_H
+#define RONDO_SCHEDULE_SCHEDULE_H
+
+#include "schedule/Action.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace rondo {
+
+/// A run of consecutive actions. Does not own them.
+struct ActionRange {
+  const Action *first = nullptr;
+  const Action *last = nullptr;
+
+  const Action *begin() const { return first; }
+  const Action *end() const { return last; }
+  int64_t size() const { return last - first; }
+  bool empty() const { return first == last; }
+  Action operator[](int64_t i) const { return first[i]; }
+};
+
+/// Ordered actions of all ranks in one array, rank after rank.
+class Schedule {
+public:
+  Schedule() : offsets(1, 0) {}
+
+  void reserve(int64_t numActions) { actions.reserve(numActions); }
+  void append(Action action) { actions.push_back(action); }
+  /// Ends the current rank; the next append() belongs to the next one.
+  void endRank() { offsets.push_back(static_cast<int64_t>(actions.size())); }
+
+  int32_t numRanks() const { return static_cast<int32_t>(offsets.size()) - 1; }
+  int64_t numActions() const { return static_cast<int64_t>(actions.size()); }
+  ActionRange rank(int32_t r) const {
+    return {actions.data() + offsets[r], actions.data() + offsets[r + 1]};
+  }
+  /// Position of a rank's first action in the array of all actions; times of
+  /// the simulator use the same positions.
+  int64_t rankBegin(int32_t r) const { return offsets[r]; }
+
+  /// Optional message orders by directed rank pair. A message is named by its
+  /// producer: F, I, or B where the backward is fused. A pair that is not named
+  /// carries its messages in the order in which they become ready.
+  std::map<std::pair<int32_t, int32_t>, std::vector<Action>> linkOrders;
+
+private:
+  std::vector<Action> actions;
+  std::vector<int64_t> offsets;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SCHEDULE_H

@@ -1,0 +1,55 @@
+//===- Simulator.h - The one oracle of time and memory ----------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_SIMULATOR_H
+#define RONDO_SCHEDULE_SIMULATOR_H
+
+#include "schedule/Problem.h"
+#include "schedule/Schedule.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo {
+
+/// One rank of a wait cycle: `rank` stands at `at` and needs what `needs` of
+/// `onRank` makes. `behind`, where `isBehind`, is the message that link_order
+/// puts before it.
+struct Wait {
+  int32_t rank = 0;
+  Action at;
+  Action needs;
+  int32_t onRank = 0;
+  bool isBehind = false;
+  Action behind;
+};
+
+struct Simulation {
+  /// False where the order cannot run to its end; then only `cycle` is filled.
+  bool complete = false;
+  /// A cycle of ranks, each waiting for the next; a single element that waits
+  /// for its own rank where an order contradicts a dependence of that rank.
+  std::vector<Wait> cycle;
+
+  int64_t makespanNs = 0;
+  /// Longest first start to last end of a single rank; 0 for an idle rank.
+  int64_t spanNs = 0;
+  /// 1 - work of the busiest rank / makespan; 0 where the makespan is 0.
+  double bubble = 0;
+  std::vector<int64_t> rankStartNs, rankEndNs, rankWorkNs;
+  /// Most bytes held at any instant, by rank, of what the problem declares.
+  std::vector<int64_t> peakBytes;
+
+  /// By position in the schedule's action array, filled where asked for.
+  std::vector<int64_t> startNs, endNs;
+};
+
+/// Runs the order of every rank as early as possible. The schedule must be
+/// complete and well placed (rules S1 and S2): the caller checks that. Follows
+/// the timing rules of rondo-problem/1; link orders are honoured. O(actions);
+/// no allocation per action.
+Simulation simulate(const Problem &problem, const Schedule &schedule,
+                    bool keepTimes = false);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SIMULATOR_H
