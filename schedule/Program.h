@@ -55,13 +55,18 @@ struct Pool {
   int32_t slots = 0;
 };
 
-/// Where a buffer of a stage lies: slot slotOf[microbatch] of a pool; slotOf of
-/// size 1 holds for every micro-batch. pool < 0: the stage has no such buffer.
+/// Where a buffer of a stage lies: slot slotOf[microbatch % slotOf.size()] of a
+/// pool, so that slots which repeat are written once. pool < 0: the stage has no
+/// such buffer.
 /// A consumer on the same rank as its producer shares the producer's pool and
 /// slots: Input with Output, OutputGrad with InputGrad.
 struct Placement {
   int32_t pool = -1;
   std::vector<int32_t> slotOf;
+
+  int32_t slot(int64_t microbatch) const {
+    return slotOf[microbatch % static_cast<int64_t>(slotOf.size())];
+  }
 };
 
 /// What several ranks do together, once an iteration after their last W.
