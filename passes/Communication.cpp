@@ -3,7 +3,7 @@
 #include "passes/Communication.h"
 
 #include <algorithm>
-#include <numeric>
+#include <tuple>
 
 using namespace rondo;
 
@@ -139,25 +139,20 @@ void Inserter::orderChannels() {
     auto it = schedule.linkOrders.find({channel.from, channel.to});
     if (it == schedule.linkOrders.end())
       continue;
-    std::map<std::pair<int32_t, int64_t>, int64_t> rankInOrder;
-    for (const Message &m : channel.messages)
-      rankInOrder[{m.edge, m.index}] = 0;
-    int64_t place = 0;
-    for (Action a : it->second) {
-      bool isForward = a.kind() == ActionKind::Forward;
-      for (auto &[message, rank] : rankInOrder) {
-        const Edge &edge = problem.edges[message.first];
-        if (edge.from == static_cast<int32_t>(a.stage) &&
-            message.second == static_cast<int64_t>(a.index) &&
-            (edge.producer == ActionKind::Forward) == isForward)
-          rank = place;
-      }
-      ++place;
-    }
+    // (stage, is a forward, micro-batch) -> place in the order.
+    std::map<std::tuple<int32_t, bool, int64_t>, int64_t> places;
+    for (Action a : it->second)
+      places.emplace(std::make_tuple(int32_t(a.stage),
+                                     a.kind() == ActionKind::Forward,
+                                     int64_t(a.index)),
+                     places.size());
+    auto placeOf = [&](const Message &m) {
+      const Edge &edge = problem.edges[m.edge];
+      return places[{edge.from, edge.producer == ActionKind::Forward, m.index}];
+    };
     std::stable_sort(channel.messages.begin(), channel.messages.end(),
                      [&](const Message &a, const Message &b) {
-                       return rankInOrder[{a.edge, a.index}] <
-                              rankInOrder[{b.edge, b.index}];
+                       return placeOf(a) < placeOf(b);
                      });
   }
 }
@@ -172,8 +167,7 @@ void Inserter::wantReceives(Channel &channel) {
   for (Message &m : channel.messages) {
     int64_t startNs = std::max(m.readyNs, linkFreeNs);
     linkFreeNs = startNs + link.occupancyNs(problem.edges[m.edge].bytes);
-    while (position < numTasks &&
-           simulation.endNs[begin + position] <= startNs)
+    while (position < numTasks && simulation.endNs[begin + position] <= startNs)
       ++position;
     m.wanted = position;
   }
@@ -198,33 +192,40 @@ void Inserter::writeRank(int32_t rank,
   ActionRange tasks = schedule.rank(rank);
   int32_t slots = problem.channels.receiveSlots;
   size_t nextSend = 0;
-  std::vector<std::vector<int32_t>> arrivals(tasks.size());
+  // The messages that each task consumes, by position of the task.
+  struct Arrival {
+    int64_t consumer;
+    int32_t channel;
+    size_t message;
+  };
+  std::vector<Arrival> arrivals;
   for (int32_t c : incoming[rank])
-    for (const Message &m : channels[c].messages)
-      arrivals[m.consumer].push_back(c);
+    for (size_t k = 0; k < channels[c].messages.size(); ++k)
+      arrivals.push_back({channels[c].messages[k].consumer, c, k});
+  std::stable_sort(arrivals.begin(), arrivals.end(),
+                   [](const Arrival &a, const Arrival &b) {
+                     return a.consumer < b.consumer;
+                   });
 
+  size_t nextArrival = 0;
   for (int64_t i = 0; i < tasks.size(); ++i) {
     for (int32_t c : incoming[rank]) {
       Channel &channel = channels[c];
-      auto mustPost = [&] {
-        // The consumer's own message and all before it in the queue.
-        for (size_t k = channel.posted; k < channel.messages.size(); ++k)
-          if (channel.messages[k].consumer == i)
-            return true;
-        return false;
-      };
-      bool needsAny = std::find(arrivals[i].begin(), arrivals[i].end(), c) !=
-                      arrivals[i].end();
       while (channel.posted < channel.messages.size() &&
              channel.messages[channel.posted].wanted <= i &&
              (slots == 0 || channel.outstanding < slots))
         post(channel, order);
-      while (needsAny && mustPost())
+    }
+    size_t firstArrival = nextArrival;
+    for (; nextArrival < arrivals.size() && arrivals[nextArrival].consumer == i;
+         ++nextArrival) {
+      Channel &channel = channels[arrivals[nextArrival].channel];
+      while (channel.posted <= arrivals[nextArrival].message)
         post(channel, order);
     }
     order.append(tasks[i]);
-    for (int32_t c : arrivals[i])
-      --channels[c].outstanding;
+    for (size_t k = firstArrival; k < nextArrival; ++k)
+      --channels[arrivals[k].channel].outstanding;
     while (nextSend < sends[rank].size() &&
            sends[rank][nextSend].position <= i) {
       const PendingSend &s = sends[rank][nextSend++];

@@ -1,0 +1,37 @@
+//===- MemoryPlan.h - A compile-time slot for every buffer ------*- C++ -*-===//
+
+#ifndef RONDO_PASSES_MEMORYPLAN_H
+#define RONDO_PASSES_MEMORYPLAN_H
+
+#include "schedule/Program.h"
+
+#include <optional>
+#include <string>
+
+namespace rondo {
+
+/// Gives every buffer of the program a slot, and each rank's arena its size.
+///
+/// State (weights, gradients, moments, control, data, workspace) comes first in
+/// the arena of the rank that holds the stage, at the same place in every
+/// program of one plan. Behind it lie pools of equal slots, one pool for each
+/// size on a rank, shared by all stages and kinds of buffers of that size.
+/// Slots are given first-in-first-out in the order of the rank's actions, so a
+/// pool has no more slots than are held at once.
+///
+/// A buffer that is being sent is free again where the simulated send has
+/// ended; the runtime waits there if the real one has not.
+///
+/// `executing` is the problem whose ranks run the program; `homeRanks` are the
+/// ranks that hold each stage's state, other than the executing ones for the
+/// sequential reference. Returns what is wrong, if anything: a size that
+/// overflows, or more slots than a table entry can name.
+std::optional<std::string> planMemory(const Problem &executing,
+                                      const std::vector<int32_t> &homeRanks,
+                                      int32_t numHomeRanks,
+                                      const std::vector<StageBuffers> &buffers,
+                                      Program &program);
+
+} // namespace rondo
+
+#endif // RONDO_PASSES_MEMORYPLAN_H
