@@ -65,8 +65,8 @@ struct Action {
 
   friend constexpr bool operator==(Action a, Action b) {
     return a.kindBits == b.kindBits && a.stage == b.stage &&
-           a.index == b.index && a.replica == b.replica &&
-           a.count == b.count && a.version == b.version;
+           a.index == b.index && a.replica == b.replica && a.count == b.count &&
+           a.version == b.version;
   }
   friend constexpr bool operator!=(Action a, Action b) { return !(a == b); }
 };
@@ -76,6 +76,11 @@ static_assert(sizeof(Action) == 8, "an action is 64 bits");
 /// Exclusive limits of the fields; Problem::check() enforces them.
 inline constexpr int64_t maxStages = int64_t(1) << 15;
 inline constexpr int64_t maxMicrobatches = int64_t(1) << 24;
+/// Messages name an edge in `stage`.
+inline constexpr int64_t maxEdges = int64_t(1) << 16;
+/// Most pairs of a stage and a micro-batch: eight times what 1024 ranks with
+/// 8192 micro-batches have. More is taken for a slip of the pen.
+inline constexpr int64_t maxStageMicrobatches = int64_t(1) << 26;
 
 /// The letter of a task kind: F, I, W or B. '?' for all others.
 constexpr char letterOf(ActionKind kind) {

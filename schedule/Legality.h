@@ -42,29 +42,33 @@ struct Violation {
   int32_t otherRank = -1;
   int64_t otherPosition = -1;
   Action other;
-  /// Memory: bytes held and the cap. Completeness: see checkCompleteness().
+  /// Memory: bytes held and the cap. RankCount: see there.
   int64_t found = 0, allowed = 0;
   enum class What : uint8_t {
-    RankCount,    // S1: `found` rank lists for `allowed` ranks
-    UnknownTask,  // S1: action is no task of the problem
+    RankCount,       // S1: `found` rank lists for `allowed` ranks
+    UnknownTask,     // S1: action is no task of the problem
     UnsupportedKind, // S1: a kind that no schedule may hold yet
-    Twice,        // S1: other is the first occurrence
-    Missing,      // S1: action is in no list
-    Mixture,      // S1: action is I or W, other is B of the same micro-batch
-    WrongRank,    // S2: action stands on rank, belongs on otherRank
-    Order,        // S3: action stands before other, which it needs
-    Cycle,        // S4
-    OverCap,      // S5
-    NoSuchLink,   // S6: rank > otherRank is no link
-    NotOnLink,    // S6: action is no message of the link, or is named twice
-    NotListed,    // S6: action is missing from the link's order
+    Twice,           // S1: other is the first occurrence
+    Missing,         // S1: action is in no list; B where I and W are not either
+    Mixture,         // S1: action is I or W, other is B of the same micro-batch
+    WrongRank,       // S2: action stands on rank, belongs on otherRank
+    Order,           // S3: action stands before other, which it needs
+    Cycle,           // S4
+    OverCap,         // S5
+    NoSuchLink,      // S6: rank > otherRank is no link
+    NotOnLink,       // S6: action is no message of the link, or is named twice
+    NotListed,       // S6: action is missing from the link's order
   } what = What::Missing;
   std::vector<Wait> cycle;
 };
 
+/// S1. All other rules need a schedule that keeps it.
 std::optional<Violation> checkCompleteness(const Problem &, const Schedule &);
+/// S2: every task is on its stage's rank.
 std::optional<Violation> checkPlacement(const Problem &, const Schedule &);
+/// S3: no action stands before one of the same rank that it needs directly.
 std::optional<Violation> checkDependence(const Problem &, const Schedule &);
+/// S6: a link order names each message of its link once. Needs S2.
 std::optional<Violation> checkLinkOrder(const Problem &, const Schedule &);
 /// S4, from a finished simulation of a schedule that keeps S1 to S3 and S6.
 std::optional<Violation> checkDeadlock(const Simulation &);

@@ -66,6 +66,13 @@ struct ChannelModel {
 
 enum class Objective : uint8_t { Makespan, Span };
 
+/// What the times, and what the bytes, of one iteration may sum to; no sum of
+/// the simulator can overflow below it.
+inline constexpr int64_t maxSum = int64_t(1) << 62;
+/// Bytes of one message, so that its occupancy can be computed.
+inline constexpr int64_t maxMessageBytes = int64_t(1) << 52;
+inline constexpr int64_t maxRanks = int64_t(1) << 16;
+
 inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
 
 /// What is wrong with a problem: one sentence with numbers, lower case.

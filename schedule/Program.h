@@ -56,10 +56,9 @@ struct Pool {
 };
 
 /// Where a buffer of a stage lies: slot slotOf[microbatch % slotOf.size()] of a
-/// pool, so that slots which repeat are written once. pool < 0: the stage has no
-/// such buffer.
-/// A consumer on the same rank as its producer shares the producer's pool and
-/// slots: Input with Output, OutputGrad with InputGrad.
+/// pool, so that slots which repeat are written once. pool < 0: the stage has
+/// no such buffer. A consumer on the same rank as its producer shares the
+/// producer's pool and slots: Input with Output, OutputGrad with InputGrad.
 struct Placement {
   int32_t pool = -1;
   std::vector<int32_t> slotOf;

@@ -44,7 +44,8 @@ struct Simulation {
 };
 
 /// Runs the order of every rank as early as possible. The schedule must be
-/// complete and well placed (rules S1 and S2): the caller checks that. Follows
+/// complete and well placed, its link orders exact (rules S1, S2 and S6): the
+/// caller checks that. Follows
 /// the timing rules of rondo-problem/1; link orders are honoured. O(actions);
 /// no allocation per action.
 Simulation simulate(const Problem &problem, const Schedule &schedule,

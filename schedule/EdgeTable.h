@@ -1,0 +1,61 @@
+//===- EdgeTable.h - A problem's edges by stage -----------------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_EDGETABLE_H
+#define RONDO_SCHEDULE_EDGETABLE_H
+
+#include "schedule/Problem.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// Indices into Problem::edges, ascending. Does not own them.
+struct EdgeRange {
+  const int32_t *first, *last;
+
+  const int32_t *begin() const { return first; }
+  const int32_t *end() const { return last; }
+  bool empty() const { return first == last; }
+};
+
+/// Which messages a task needs and which it makes. B counts as I; W has none.
+class EdgeTable {
+public:
+  explicit EdgeTable(const Problem &problem);
+
+  EdgeRange inputs(int32_t stage, ActionKind kind) const {
+    return in.of(row(stage, kind));
+  }
+  EdgeRange outputs(int32_t stage, ActionKind kind) const {
+    return out.of(row(stage, kind));
+  }
+
+private:
+  /// Lists of edges in one array; row 2 * stages is always empty.
+  struct Lists {
+    std::vector<int32_t> begin, edges;
+
+    EdgeRange of(int64_t row) const {
+      return {edges.data() + begin[row], edges.data() + begin[row + 1]};
+    }
+  };
+
+  int64_t row(int32_t stage, ActionKind kind) const {
+    switch (kind) {
+    case ActionKind::Forward:
+      return 2 * stage;
+    case ActionKind::InputGrad:
+    case ActionKind::Backward:
+      return 2 * stage + 1;
+    default:
+      return 2 * numStages;
+    }
+  }
+
+  int64_t numStages;
+  Lists in, out;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_EDGETABLE_H

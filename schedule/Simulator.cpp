@@ -1,0 +1,374 @@
+//===- Simulator.cpp - The one oracle of time and memory --------*- C++ -*-===//
+//
+// Every rank runs its list until an action needs a message that has not
+// arrived. A message that arrives wakes the rank that stands before it. All
+// messages of a directed link come from one rank, which ends its actions in
+// list order, so the order of ranks on the worklist does not change any time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/Simulator.h"
+
+#include "schedule/EdgeTable.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// What the simulator knows of (stage, micro-batch).
+enum Done : uint8_t { ForwardDone = 1, InputGradDone = 2 };
+
+/// A task kind of a stage, with all that one step needs.
+struct Step {
+  int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
+  /// Into Execution::inputs and Execution::outputs.
+  int32_t inputBegin = 0, inputEnd = 0, outputBegin = 0, outputEnd = 0;
+  uint8_t needs = 0, makes = 0;
+};
+
+struct Output {
+  /// Index of the message of micro-batch 0.
+  int64_t message = 0;
+  int64_t occupancyNs = 0, latencyNs = 0;
+  /// -1: hand-over on the same rank.
+  int32_t link = -1;
+  int32_t toRank = 0;
+};
+
+struct LinkState {
+  int64_t freeNs = 0;
+  /// Messages by the schedule's order; empty where they go as they get ready.
+  std::vector<int64_t> order;
+  size_t next = 0;
+  bool isOrdered = false;
+};
+
+/// Values of RankState::blocked that are no message.
+constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
+
+struct RankState {
+  int64_t position = 0, end = 0;
+  int64_t clock = 0, firstStart = 0, work = 0;
+  int64_t held = 0, peak = 0;
+  /// The message that the action at `position` waits for.
+  int64_t blocked = notBlocked;
+};
+
+/// Values of `arrival` below 0: not made, or made at -2 - value and held back
+/// by a link order.
+constexpr int64_t notMade = -1;
+
+class Execution {
+public:
+  Execution(const Problem &problem, const Schedule &schedule)
+      : problem(problem), schedule(schedule), edges(problem),
+        microbatches(problem.microbatches) {
+    makeRanks();
+    makeSteps();
+    orderLinks();
+    done.resize(int64_t(problem.numStages()) * microbatches);
+    arrival.assign(problem.edges.size() * microbatches, notMade);
+  }
+
+  template <bool keepTimes> void run(Simulation &result);
+  void summarize(Simulation &result) const;
+  std::vector<Wait> findCycle() const;
+
+private:
+  void makeRanks();
+  void makeSteps();
+  void orderLinks();
+  int32_t linkOf(int32_t from, int32_t to);
+
+  void send(const Output &output, int64_t microbatch, int64_t readyNs);
+  void carry(LinkState &link, const Output &output, int64_t message,
+             int64_t readyNs);
+  void wake(int32_t rank, int64_t message) {
+    if (ranks[rank].blocked != message)
+      return;
+    ranks[rank].blocked = notBlocked;
+    worklist.push_back(rank);
+  }
+
+  Wait waitOf(int32_t rank) const;
+  Action producerOf(int64_t message) const;
+
+  const Problem &problem;
+  const Schedule &schedule;
+  EdgeTable edges;
+  const int64_t microbatches;
+
+  std::vector<Step> steps;
+  std::vector<int64_t> inputs;
+  std::vector<Output> outputs;
+  /// By edge, for messages that a link order holds back.
+  std::vector<int32_t> outputOfEdge;
+  std::vector<LinkState> links;
+  std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
+
+  std::vector<RankState> ranks;
+  std::vector<int32_t> worklist;
+  std::vector<uint8_t> done;
+  /// [edge * microbatches + microbatch].
+  std::vector<int64_t> arrival;
+};
+
+void Execution::makeRanks() {
+  ranks.resize(schedule.numRanks());
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    ranks[r].position = schedule.rankBegin(r);
+    ranks[r].end = schedule.rankBegin(r + 1);
+  }
+}
+
+int32_t Execution::linkOf(int32_t from, int32_t to) {
+  if (from == to)
+    return -1;
+  auto [it, isNew] =
+      linkIds.insert({{from, to}, static_cast<int32_t>(links.size())});
+  if (isNew)
+    links.emplace_back();
+  return it->second;
+}
+
+void Execution::makeSteps() {
+  outputOfEdge.resize(problem.edges.size());
+  steps.resize(problem.numStages() * numTaskKinds);
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
+    for (int k = 0; k < numTaskKinds; ++k) {
+      auto kind = static_cast<ActionKind>(k);
+      Step &step = steps[stage * numTaskKinds + k];
+      const Cost &cost = problem.cost(stage, kind);
+      step.ns = cost.ns;
+      step.acquireBytes = cost.acquireBytes;
+      step.releaseBytes = cost.releaseBytes;
+      step.needs = kind == ActionKind::Forward      ? 0
+                   : kind == ActionKind::WeightGrad ? InputGradDone
+                                                    : ForwardDone;
+      step.makes = kind == ActionKind::Forward      ? ForwardDone
+                   : kind == ActionKind::WeightGrad ? 0
+                                                    : InputGradDone;
+      step.inputBegin = static_cast<int32_t>(inputs.size());
+      for (int32_t e : edges.inputs(stage, kind))
+        inputs.push_back(e * microbatches);
+      step.inputEnd = static_cast<int32_t>(inputs.size());
+      step.outputBegin = static_cast<int32_t>(outputs.size());
+      for (int32_t e : edges.outputs(stage, kind)) {
+        int32_t from = problem.rankOf(stage);
+        int32_t to = problem.rankOf(problem.edges[e].to);
+        const Link &link = problem.linkBetween(from, to);
+        outputOfEdge[e] = static_cast<int32_t>(outputs.size());
+        outputs.push_back({e * microbatches,
+                           link.occupancyNs(problem.edges[e].bytes),
+                           link.latencyNs, linkOf(from, to), to});
+      }
+      step.outputEnd = static_cast<int32_t>(outputs.size());
+    }
+  }
+}
+
+void Execution::orderLinks() {
+  for (const auto &[pair, actions] : schedule.linkOrders) {
+    auto it = linkIds.find(pair);
+    if (it == linkIds.end())
+      continue; // no message: the order is empty
+    LinkState &link = links[it->second];
+    link.isOrdered = true;
+    for (Action action : actions)
+      for (int32_t e : edges.outputs(action.stage, action.kind()))
+        if (problem.rankOf(problem.edges[e].to) == pair.second)
+          link.order.push_back(e * microbatches + action.index);
+  }
+}
+
+void Execution::carry(LinkState &link, const Output &output, int64_t message,
+                      int64_t readyNs) {
+  link.freeNs = std::max(readyNs, link.freeNs) + output.occupancyNs;
+  arrival[message] = link.freeNs + output.latencyNs;
+  wake(output.toRank, message);
+}
+
+void Execution::send(const Output &output, int64_t microbatch,
+                     int64_t readyNs) {
+  int64_t message = output.message + microbatch;
+  if (output.link < 0) {
+    arrival[message] = readyNs;
+    return;
+  }
+  LinkState &link = links[output.link];
+  if (!link.isOrdered) {
+    carry(link, output, message, readyNs);
+    return;
+  }
+  arrival[message] = -2 - readyNs;
+  for (; link.next < link.order.size(); ++link.next) {
+    int64_t head = link.order[link.next];
+    if (arrival[head] == notMade)
+      return;
+    carry(link, outputs[outputOfEdge[head / microbatches]], head,
+          -2 - arrival[head]);
+  }
+}
+
+template <bool keepTimes> void Execution::run(Simulation &result) {
+  // With the last rank first on the stack, rank 0 starts.
+  for (int32_t r = schedule.numRanks(); r-- > 0;)
+    worklist.push_back(r);
+  const Action *actions = schedule.rank(0).begin();
+  while (!worklist.empty()) {
+    int32_t r = worklist.back();
+    worklist.pop_back();
+    RankState rank = ranks[r];
+    const int64_t first = schedule.rankBegin(r);
+    for (; rank.position < rank.end; ++rank.position) {
+      Action action = actions[rank.position];
+      const Step &step = steps[action.stage * numTaskKinds + action.kindBits];
+      const int64_t key = action.stage * microbatches + action.index;
+      if ((done[key] & step.needs) != step.needs) {
+        rank.blocked = blockedByOwnTask;
+        break;
+      }
+      int64_t start = rank.clock;
+      for (int32_t i = step.inputBegin; i < step.inputEnd; ++i) {
+        int64_t message = inputs[i] + action.index;
+        if (arrival[message] < 0) {
+          rank.blocked = message;
+          break;
+        }
+        start = std::max(start, arrival[message]);
+      }
+      if (rank.blocked != notBlocked)
+        break;
+      if (rank.position == first)
+        rank.firstStart = start;
+      rank.clock = start + step.ns;
+      rank.work += step.ns;
+      rank.held += step.acquireBytes;
+      rank.peak = std::max(rank.peak, rank.held);
+      rank.held -= step.releaseBytes;
+      done[key] |= step.makes;
+      if (keepTimes) {
+        result.startNs[rank.position] = start;
+        result.endNs[rank.position] = rank.clock;
+      }
+      for (int32_t i = step.outputBegin; i < step.outputEnd; ++i)
+        send(outputs[i], action.index, rank.clock);
+    }
+    ranks[r] = rank;
+  }
+}
+
+void Execution::summarize(Simulation &result) const {
+  result.complete =
+      std::all_of(ranks.begin(), ranks.end(), [](const RankState &rank) {
+        return rank.position == rank.end;
+      });
+  if (!result.complete) {
+    result.startNs.clear();
+    result.endNs.clear();
+    result.cycle = findCycle();
+    return;
+  }
+  int64_t busiest = 0;
+  for (const RankState &rank : ranks) {
+    result.makespanNs = std::max(result.makespanNs, rank.clock);
+    result.spanNs = std::max(result.spanNs, rank.clock - rank.firstStart);
+    busiest = std::max(busiest, rank.work);
+    result.rankStartNs.push_back(rank.firstStart);
+    result.rankEndNs.push_back(rank.clock);
+    result.rankWorkNs.push_back(rank.work);
+    result.peakBytes.push_back(rank.peak);
+  }
+  if (result.makespanNs > 0)
+    result.bubble = 1 - static_cast<double>(busiest) /
+                            static_cast<double>(result.makespanNs);
+}
+
+/// The action that makes a message: an input gradient comes from I or B,
+/// whichever the producer's rank lists.
+Action Execution::producerOf(int64_t message) const {
+  const Edge &edge = problem.edges[message / microbatches];
+  Action producer(edge.producer, edge.from, message % microbatches);
+  if (edge.producer == ActionKind::Forward)
+    return producer;
+  Action fused(ActionKind::Backward, edge.from, message % microbatches);
+  ActionRange order = schedule.rank(problem.rankOf(edge.from));
+  return std::find(order.begin(), order.end(), fused) == order.end() ? producer
+                                                                     : fused;
+}
+
+Wait Execution::waitOf(int32_t r) const {
+  const RankState &rank = ranks[r];
+  Wait wait;
+  wait.rank = r;
+  wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
+  if (rank.blocked == blockedByOwnTask) {
+    wait.needs =
+        Action(wait.at.kind() == ActionKind::WeightGrad ? ActionKind::InputGrad
+                                                        : ActionKind::Forward,
+               wait.at.stage, wait.at.index);
+    wait.onRank = r;
+    return wait;
+  }
+  wait.needs = producerOf(rank.blocked);
+  wait.onRank = problem.rankOf(wait.needs.stage);
+  if (arrival[rank.blocked] < notMade) {
+    const LinkState &link = links[linkIds.at({wait.onRank, r})];
+    wait.isBehind = true;
+    wait.behind = producerOf(link.order[link.next]);
+  }
+  return wait;
+}
+
+std::vector<Wait> Execution::findCycle() const {
+  auto isStuck = [&](int32_t r) { return ranks[r].position < ranks[r].end; };
+  const int32_t numRanks = static_cast<int32_t>(ranks.size());
+  std::vector<int32_t> next(numRanks, -1);
+  for (int32_t r = 0; r < numRanks; ++r) {
+    if (!isStuck(r))
+      continue;
+    int64_t blocked = ranks[r].blocked;
+    next[r] = blocked == blockedByOwnTask
+                  ? r
+                  : problem.rankOf(problem.edges[blocked / microbatches].from);
+    if (next[r] == r)
+      return {waitOf(r)};
+  }
+  // Each stuck rank waits for one rank, so the walk from the lowest enters a
+  // cycle; a complete schedule never waits for a rank that is done.
+  int32_t r = 0;
+  while (!isStuck(r))
+    ++r;
+  std::vector<int32_t> chain;
+  std::vector<int32_t> placeInChain(numRanks, -1);
+  while (isStuck(r) && placeInChain[r] < 0) {
+    placeInChain[r] = static_cast<int32_t>(chain.size());
+    chain.push_back(r);
+    r = next[r];
+  }
+  std::vector<Wait> cycle;
+  for (size_t i = std::max(placeInChain[r], 0); i < chain.size(); ++i)
+    cycle.push_back(waitOf(chain[i]));
+  return cycle;
+}
+
+} // namespace
+
+Simulation rondo::simulate(const Problem &problem, const Schedule &schedule,
+                           bool keepTimes) {
+  Simulation result;
+  if (schedule.numRanks() == 0)
+    return result;
+  Execution execution(problem, schedule);
+  if (keepTimes) {
+    result.startNs.resize(schedule.numActions());
+    result.endNs.resize(schedule.numActions());
+    execution.run<true>(result);
+  } else {
+    execution.run<false>(result);
+  }
+  execution.summarize(result);
+  return result;
+}

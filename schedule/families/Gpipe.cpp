@@ -1,0 +1,43 @@
+//===- Gpipe.cpp - All forwards, then all backwards -------------*- C++ -*-===//
+//
+// Huang et al., "GPipe: Efficient Training of Giant Neural Networks using
+// Pipeline Parallelism", arXiv 1811.06965. A backward is fused (B) and takes
+// twice a forward here; the paper leaves the order of the backwards open, this
+// is ascending as in PyTorch.
+//
+//   rank 0   0 1 2 3             0 0 1 1 2 2 3 3
+//   rank 1     0 1 2 3       0 0 1 1 2 2 3 3
+//   rank 2       0 1 2 3 0 0 1 1 2 2 3 3
+//                        ^ backwards begin
+//
+// With equal times makespan (F + B)(M + S - 1); every rank holds M activations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/Registry.h"
+
+using namespace rondo;
+
+static FamilyResult generateGpipe(const Problem &problem,
+                                  const FamilyArguments &) {
+  if (auto reason = needLinearPlacement("gpipe", problem))
+    return *reason;
+  Schedule schedule;
+  schedule.reserve(int64_t(2) * problem.numStages() * problem.microbatches);
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    for (int32_t i = 0; i < problem.microbatches; ++i)
+      schedule.append({ActionKind::Forward, s, i});
+    for (int32_t i = 0; i < problem.microbatches; ++i)
+      schedule.append({ActionKind::Backward, s, i});
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+Family rondo::gpipe() {
+  return {"gpipe",
+          "all forwards, then all backwards",
+          "Huang et al., arXiv 1811.06965",
+          {},
+          generateGpipe};
+}

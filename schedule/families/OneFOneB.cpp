@@ -1,0 +1,50 @@
+//===- OneFOneB.cpp - One forward, one backward -----------------*- C++ -*-===//
+//
+// Narayanan et al., "PipeDream", arXiv 1806.03377; flushed every iteration as
+// in "Memory-Efficient Pipeline-Parallel DNN Training", arXiv 2006.09503. A
+// backward is fused (B) and takes twice a forward here.
+//
+//   rank 0   F0 F1 F2       B0 B0 F3    B1 B1       B2 B2       B3 B3
+//   rank 1      F0 F1 B0 B0 F2    B1 B1 F3    B2 B2       B3 B3
+//   rank 2         F0 B0 ...
+//
+// Rank s first runs min(M, S - s) forwards, then B and F alternately, so it
+// holds min(M, S - s) activations. With equal times makespan
+// (F + B)(M + S - 1), as GPipe.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/Registry.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+static FamilyResult generateOneFOneB(const Problem &problem,
+                                     const FamilyArguments &) {
+  if (auto reason = needLinearPlacement("1f1b", problem))
+    return *reason;
+  const int32_t stages = problem.numStages(), last = problem.microbatches;
+  Schedule schedule;
+  schedule.reserve(int64_t(2) * stages * last);
+  for (int32_t s = 0; s < stages; ++s) {
+    int32_t forward = 0;
+    while (forward < std::min(last, stages - s))
+      schedule.append({ActionKind::Forward, s, forward++});
+    for (int32_t i = 0; i < last; ++i) {
+      schedule.append({ActionKind::Backward, s, i});
+      if (forward < last)
+        schedule.append({ActionKind::Forward, s, forward++});
+    }
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+Family rondo::oneFOneB() {
+  return {"1f1b",
+          "one forward, one backward, alternately",
+          "Narayanan et al., arXiv 2006.09503",
+          {},
+          generateOneFOneB};
+}

@@ -1,0 +1,54 @@
+//===- ZbH1.cpp - 1F1B with weight gradients in the bubbles -----*- C++ -*-===//
+//
+// Qi et al., "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, schedule H1
+// (which calls I "B"), in the closed form of Shardy's MPMD schedules.
+//
+//   rank 0   F0 F1 F2 ..  .. I0 W0 F3 I1 W1 I2 W2 I3 W3
+//   rank 1      F0 F1 .. I0 F2 I1 W0 F3 I2 W1 I3 W2 W3
+//   rank 2         F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3
+//
+// Rank s first runs min(S - s, M) forwards. Then for every micro-batch i: I of
+// i, W of i - s where there is one, the next F; the other W at the end. W lags
+// by s, so that a rank holds S activations until W, as 1F1B's first rank does.
+// With equal times makespan 3M + S - 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/Registry.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+static FamilyResult generateZbH1(const Problem &problem,
+                                 const FamilyArguments &) {
+  if (auto reason = needLinearPlacement("zb-h1", problem))
+    return *reason;
+  const int32_t stages = problem.numStages(), last = problem.microbatches;
+  Schedule schedule;
+  schedule.reserve(int64_t(3) * stages * last);
+  for (int32_t s = 0; s < stages; ++s) {
+    int32_t forward = 0, weightGrad = 0;
+    while (forward < std::min(last, stages - s))
+      schedule.append({ActionKind::Forward, s, forward++});
+    for (int32_t i = 0; i < last; ++i) {
+      schedule.append({ActionKind::InputGrad, s, i});
+      if (i >= s)
+        schedule.append({ActionKind::WeightGrad, s, weightGrad++});
+      if (forward < last)
+        schedule.append({ActionKind::Forward, s, forward++});
+    }
+    while (weightGrad < last)
+      schedule.append({ActionKind::WeightGrad, s, weightGrad++});
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+Family rondo::zbH1() {
+  return {"zb-h1",
+          "1f1b that delays weight gradients into the bubbles",
+          "Qi et al., arXiv 2401.10241",
+          {},
+          generateZbH1};
+}

@@ -1,0 +1,79 @@
+//===- Dependence.cpp - S3: nothing before what it needs --------*- C++ -*-===//
+//
+// Only what a rank can see in its own order: tasks of one stage, and edges
+// between two stages of one rank. What goes over other ranks is S4.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/EdgeTable.h"
+#include "schedule/Legality.h"
+
+using namespace rondo;
+
+namespace {
+
+constexpr uint8_t forwardDone = 1, inputGradDone = 2;
+
+uint8_t doneBit(ActionKind producer) {
+  return producer == ActionKind::Forward ? forwardDone : inputGradDone;
+}
+
+/// Where `needed` stands in the rank's order; an input gradient may be made by
+/// the fused B.
+void locate(ActionRange order, Action &needed, int64_t &position) {
+  Action fused = needed;
+  if (needed.kind() == ActionKind::InputGrad)
+    fused.kindBits = static_cast<uint64_t>(ActionKind::Backward);
+  for (int64_t i = 0; i < order.size(); ++i)
+    if (order[i] == needed || order[i] == fused) {
+      needed = order[i];
+      position = i;
+      return;
+    }
+}
+
+} // namespace
+
+std::optional<Violation> rondo::checkDependence(const Problem &problem,
+                                                const Schedule &schedule) {
+  const int64_t microbatches = problem.microbatches;
+  EdgeTable edges(problem);
+  std::vector<uint8_t> done(problem.numStages() * microbatches);
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    ActionRange order = schedule.rank(r);
+    for (int64_t i = 0; i < order.size(); ++i) {
+      const Action action = order[i];
+      const int32_t stage = action.stage;
+      auto before = [&](int32_t neededStage,
+                        ActionKind kind) -> std::optional<Violation> {
+        if (done[neededStage * microbatches + action.index] & doneBit(kind))
+          return std::nullopt;
+        Violation violation;
+        violation.rule = Rule::Dependence;
+        violation.what = Violation::What::Order;
+        violation.rank = violation.otherRank = r;
+        violation.position = i;
+        violation.action = action;
+        violation.other = Action(kind, neededStage, action.index);
+        locate(order, violation.other, violation.otherPosition);
+        return violation;
+      };
+      if (action.kind() == ActionKind::WeightGrad) {
+        if (auto violation = before(stage, ActionKind::InputGrad))
+          return violation;
+        continue;
+      }
+      if (action.kind() != ActionKind::Forward)
+        if (auto violation = before(stage, ActionKind::Forward))
+          return violation;
+      for (int32_t e : edges.inputs(stage, action.kind())) {
+        const Edge &edge = problem.edges[e];
+        if (problem.rankOf(edge.from) == r)
+          if (auto violation = before(edge.from, edge.producer))
+            return violation;
+      }
+      done[stage * microbatches + action.index] |= doneBit(action.kind());
+    }
+  }
+  return std::nullopt;
+}

@@ -1,0 +1,89 @@
+//===- LinkOrder.cpp - S6: a link order names each message once -*- C++ -*-===//
+
+#include "schedule/EdgeTable.h"
+#include "schedule/Legality.h"
+
+using namespace rondo;
+
+namespace {
+
+/// Which messages of the link at hand have not been named yet, by producer.
+class Unnamed {
+public:
+  Unnamed(const Problem &problem)
+      : microbatches(problem.microbatches),
+        bits(problem.numStages() * microbatches) {}
+
+  void add(Action action) { at(action) |= bitOf(action); }
+  /// False where the action is not there.
+  bool remove(Action action) {
+    bool found = contains(action);
+    if (found)
+      at(action) &= static_cast<uint8_t>(~bitOf(action));
+    return found;
+  }
+  bool contains(Action action) { return (at(action) & bitOf(action)) != 0; }
+
+private:
+  uint8_t &at(Action action) {
+    return bits[action.stage * microbatches + action.index];
+  }
+  static uint8_t bitOf(Action action) {
+    return static_cast<uint8_t>(1u << action.kindBits);
+  }
+
+  int64_t microbatches;
+  std::vector<uint8_t> bits;
+};
+
+bool isTaskOf(const Problem &problem, Action action) {
+  return action.isTask() &&
+         static_cast<int64_t>(action.stage) < problem.numStages() &&
+         static_cast<int64_t>(action.index) < problem.microbatches &&
+         action == Action(action.kind(), action.stage, action.index);
+}
+
+} // namespace
+
+std::optional<Violation> rondo::checkLinkOrder(const Problem &problem,
+                                               const Schedule &schedule) {
+  if (schedule.linkOrders.empty())
+    return std::nullopt;
+  EdgeTable edges(problem);
+  Unnamed unnamed(problem);
+  Violation violation;
+  violation.rule = Rule::LinkOrder;
+  for (const auto &[link, listed] : schedule.linkOrders) {
+    const auto [from, to] = link;
+    violation.rank = from;
+    violation.otherRank = to;
+    if (from == to || from < 0 || to < 0 || from >= problem.numRanks() ||
+        to >= problem.numRanks()) {
+      violation.what = Violation::What::NoSuchLink;
+      return violation;
+    }
+    auto goesOver = [&, to = to](Action action) {
+      for (int32_t e : edges.outputs(action.stage, action.kind()))
+        if (problem.rankOf(problem.edges[e].to) == to)
+          return true;
+      return false;
+    };
+    for (Action action : schedule.rank(from))
+      if (goesOver(action))
+        unnamed.add(action);
+    for (size_t i = 0; i < listed.size(); ++i)
+      if (!isTaskOf(problem, listed[i]) || !unnamed.remove(listed[i])) {
+        violation.what = Violation::What::NotOnLink;
+        violation.position = static_cast<int64_t>(i);
+        violation.action = listed[i];
+        return violation;
+      }
+    for (Action action : schedule.rank(from))
+      if (unnamed.contains(action)) {
+        violation.what = Violation::What::NotListed;
+        violation.action = action;
+        return violation;
+      }
+  }
+  return std::nullopt;
+}

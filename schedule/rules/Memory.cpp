@@ -1,0 +1,36 @@
+//===- Memory.cpp - S5: the cap holds at every instant ----------*- C++ -*-===//
+//
+// What a rank holds changes only at its own actions, which do not overlap, so
+// the running sum over its order is what it holds at every instant. A release
+// at t is seen by an action that starts at t.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/Legality.h"
+
+using namespace rondo;
+
+std::optional<Violation> rondo::checkMemory(const Problem &problem,
+                                            const Schedule &schedule) {
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    ActionRange order = schedule.rank(r);
+    int64_t held = 0;
+    for (int64_t i = 0; i < order.size(); ++i) {
+      const Cost &cost = problem.cost(order[i].stage, order[i].kind());
+      held += cost.acquireBytes;
+      if (held > problem.memoryCaps[r]) {
+        Violation violation;
+        violation.rule = Rule::Memory;
+        violation.what = Violation::What::OverCap;
+        violation.rank = r;
+        violation.position = i;
+        violation.action = order[i];
+        violation.found = held;
+        violation.allowed = problem.memoryCaps[r];
+        return violation;
+      }
+      held -= cost.releaseBytes;
+    }
+  }
+  return std::nullopt;
+}

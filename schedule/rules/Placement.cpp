@@ -1,0 +1,26 @@
+//===- Placement.cpp - S2: every task on its stage's rank -------*- C++ -*-===//
+
+#include "schedule/Legality.h"
+
+using namespace rondo;
+
+std::optional<Violation> rondo::checkPlacement(const Problem &problem,
+                                               const Schedule &schedule) {
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    ActionRange order = schedule.rank(r);
+    for (int64_t i = 0; i < order.size(); ++i) {
+      int32_t owner = problem.rankOf(order[i].stage);
+      if (owner == r)
+        continue;
+      Violation violation;
+      violation.rule = Rule::Placement;
+      violation.what = Violation::What::WrongRank;
+      violation.rank = r;
+      violation.position = i;
+      violation.action = order[i];
+      violation.otherRank = owner;
+      return violation;
+    }
+  }
+  return std::nullopt;
+}
