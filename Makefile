@@ -1,0 +1,69 @@
+# `make demo` and `make test` do all on a fresh Debian 12: they install what
+# packages.txt lists, configure the default preset into build/, build and run.
+
+JOBS ?= $(shell nproc)
+# A text file to train on; the license texts of Debian where empty.
+DATA ?=
+LLVM = /usr/lib/llvm-22/bin
+MAKEFLAGS += --no-print-directory
+
+help:
+	@echo 'make demo     set up, build, compile and train a small GPT (DATA=file: on your text)'
+	@echo 'make test     set up, build, run all tests'
+	@echo 'make setup    install the missing packages of packages.txt'
+	@echo 'make build    configure and build into build/'
+	@echo 'make check    all tests, without set-up'
+	@echo 'make doc      write docs/reference/ again'
+	@echo 'make format   clang-format all sources'
+	@echo 'make tidy     clang-tidy all sources'
+	@echo 'make bench    run the benchmarks'
+	@echo 'make asan     all tests with AddressSanitizer and UBSan, in build-asan/'
+	@echo 'make clean    remove build/ and build-asan/'
+
+setup:
+	@sh scripts/setup.sh
+
+demo:
+	@sh scripts/setup.sh
+	@$(MAKE) build
+	@sh scripts/demo.sh build $(if $(DATA),--data '$(DATA)')
+
+test:
+	@sh scripts/setup.sh
+	@$(MAKE) check
+
+build/build.ninja:
+	cmake --preset default
+
+build-asan/build.ninja:
+	cmake --preset asan
+
+build: build/build.ninja
+	cmake --build build -j $(JOBS)
+
+check: build
+	@python3 scripts/run-tests.py build
+
+asan: build-asan/build.ninja
+	cmake --build build-asan -j $(JOBS)
+	@python3 scripts/run-tests.py build-asan
+
+doc:
+	@python3 scripts/reference-docs.py
+
+format:
+	@sh scripts/setup.sh
+	@sh scripts/format.sh
+
+tidy: build
+	@sh scripts/setup.sh tidy
+	$(LLVM)/run-clang-tidy -quiet -p build -j $(JOBS) -clang-tidy-binary $(LLVM)/clang-tidy \
+	  -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/(schedule|dialect|passes|codegen|runtime|tools)/'
+
+bench: build
+	@sh scripts/bench.sh build
+
+clean:
+	rm -rf build build-asan
+
+.PHONY: help setup demo test build check asan doc format tidy bench clean

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Runs every test that ctest knows of and counts single cases.
+
+    scripts/run-tests.py BUILD
+
+lit tests and gtest cases count one each; any other ctest test counts one. The
+last line, also in BUILD/test/summary.txt, is `N passed, N failed, N skipped`.
+Status 1 if anything failed or nothing ran.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+TIMEOUT_S = 900
+
+Case = collections.namedtuple("Case", "name result text")
+
+
+def run(command, cwd, environment=None):
+    """Status and output of a command; status 124 where it took too long."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        return done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        text = (late.stdout or b"").decode(errors="replace")
+        return 124, text + f"\nstopped after {TIMEOUT_S} s"
+    except OSError as error:
+        return 127, str(error)
+
+
+def run_lit(command, cwd, scratch):
+    """The cases of a lit run."""
+    report = scratch / "lit.json"
+    report.unlink(missing_ok=True)
+    status, output = run([*command, "--output", str(report)], cwd)
+    if not report.exists():
+        return [Case("lit", "failed", f"status {status}\n{output}")]
+    kinds = {
+        "PASS": "passed",
+        "XFAIL": "passed",
+        "FLAKYPASS": "passed",
+        "UNSUPPORTED": "skipped",
+        "SKIPPED": "skipped",
+    }
+    cases = []
+    for test in json.loads(report.read_text())["tests"]:
+        # "rondo :: dialect/ops.mlir"
+        name = test["name"].replace(" :: ", "/", 1)
+        result = kinds.get(test["code"], "failed")
+        cases.append(Case(name, result, test["output"].strip()))
+    return cases
+
+
+def run_gtest(executable, cwd, environment, scratch):
+    """The cases of a gtest executable."""
+    name = pathlib.Path(executable).name
+    report = scratch / f"{name}.json"
+    report.unlink(missing_ok=True)
+    status, output = run(
+        [executable, f"--gtest_output=json:{report}", "--gtest_color=no"],
+        cwd,
+        environment,
+    )
+    if not report.exists():
+        return [Case(name, "failed", f"status {status}\n{output}")]
+    cases = []
+    for suite in json.loads(report.read_text())["testsuites"]:
+        for test in suite["testsuite"]:
+            case = f"{name}/{suite['name']}.{test['name']}"
+            if test.get("failures"):
+                text = "\n".join(f["failure"] for f in test["failures"])
+                cases.append(Case(case, "failed", text))
+            elif test["result"] == "COMPLETED":
+                cases.append(Case(case, "passed", ""))
+            else:
+                cases.append(Case(case, "skipped", skip_reason(output, test)))
+    if status != 0 and all(case.result != "failed" for case in cases):
+        cases.append(Case(name, "failed", f"status {status}\n{output}"))
+    return cases
+
+
+def skip_reason(output, test):
+    """What GTEST_SKIP() said; gtest's report leaves it out."""
+    said = ""
+    lines = output.splitlines()
+    for number, line in enumerate(lines):
+        if line.endswith(": Skipped") and number + 1 < len(lines):
+            said = lines[number + 1].strip()
+        if line.startswith("[  SKIPPED ]") and test["name"] in line and said:
+            return said
+    return said or "disabled"
+
+
+def run_other(test, cwd, environment):
+    status, output = run(test["command"], cwd, environment)
+    skip_codes = properties(test).get("SKIP_RETURN_CODE")
+    result = "passed" if status == 0 else "failed"
+    if skip_codes is not None and status == skip_codes:
+        result = "skipped"
+    return [Case(test["name"], result, output.strip())]
+
+
+def properties(test):
+    return {p["name"]: p["value"] for p in test.get("properties", [])}
+
+
+def is_gtest(executable):
+    with open(executable, "rb") as file:
+        return b"gtest_list_tests" in file.read()
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    scratch = build / "test"
+    scratch.mkdir(parents=True, exist_ok=True)
+    listing = subprocess.run(
+        ["ctest", "--show-only=json-v1"],
+        cwd=build,
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    tests = json.loads(listing.stdout)["tests"] if listing.returncode == 0 else []
+
+    counts = collections.Counter()
+    seen = set()
+    for test in tests:
+        if "command" not in test:
+            counts["failed"] += 1
+            print(f"FAILED {test['name']}: it was not built")
+            continue
+        values = properties(test)
+        cwd = values.get("WORKING_DIRECTORY", str(build))
+        environment = dict(
+            item.split("=", 1) for item in values.get("ENVIRONMENT", [])
+        )
+        executable = test["command"][0]
+        # gtest_discover_tests() lists one executable many times.
+        gtest = os.access(executable, os.X_OK) and is_gtest(executable)
+        if gtest and executable in seen:
+            continue
+        seen.add(executable)
+
+        start = time.monotonic()
+        title = pathlib.Path(executable).name if gtest else test["name"]
+        print(f"{title} ...", end=" ", flush=True)
+        if test["name"] == "lit":
+            cases = run_lit(test["command"], cwd, scratch)
+        elif gtest:
+            cases = run_gtest(executable, cwd, environment, scratch)
+        else:
+            cases = run_other(test, cwd, environment)
+        here = collections.Counter(case.result for case in cases)
+        print(line_of(here), f"({time.monotonic() - start:.1f} s)")
+        for case in cases:
+            if case.result == "failed":
+                print(f"FAILED {case.name}\n{case.text}\n")
+            elif case.result == "skipped":
+                reason = case.text.splitlines()[-1] if case.text else "no reason"
+                print(f"  skipped {case.name}: {reason}")
+        counts += here
+
+    if not counts["passed"] + counts["failed"]:
+        print("no test ran")
+        counts["failed"] += 1
+    summary = line_of(counts)
+    (scratch / "summary.txt").write_text(summary + "\n")
+    print(summary)
+    return 1 if counts["failed"] else 0
+
+
+def line_of(counts):
+    return ", ".join(f"{counts[k]} {k}" for k in ("passed", "failed", "skipped"))
+
+
+sys.exit(main())
