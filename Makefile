@@ -33,10 +33,10 @@ test:
 	@$(MAKE) check
 
 build/build.ninja:
-	cmake --preset default
+	cmake --preset default --log-level=NOTICE
 
 build-asan/build.ninja:
-	cmake --preset asan
+	cmake --preset asan --log-level=NOTICE
 
 build: build/build.ninja
 	cmake --build build -j $(JOBS)
