@@ -1,0 +1,114 @@
+//===- body.h - The C ABI of a layer's computation --------------*- C++ -*-===//
+//
+// A body computes one task of one layer on one micro-batch. It keeps no state,
+// allocates nothing and reports no errors: the caller gives buffers of the
+// sizes of layerSizes(), aligned to bufferAlignment, and data in range.
+//
+// How long a buffer holds its content:
+//
+//   weights               always
+//   gradients             W adds to them; nothing else does, so that the order
+//                         of W is the order of accumulation
+//   savedForInputGrad     from the start of F to the end of I
+//   savedForWeightGrad    from the start of F to the end of W; I may replace
+//                         parts of it by what W needs
+//   input, data, output   during F; F writes all of output
+//   outputGrad, inputGrad during I; I writes all of inputGrad
+//   workspace             during one task; its first content does not matter
+//
+// No two buffers overlap.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BODIES_BODY_H
+#define RONDO_RUNTIME_BODIES_BODY_H
+
+#include "runtime/layer.h"
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+extern "C" {
+
+/// Buffers and parameters of one task. Elements are of the table's type, fp32
+/// in a program. Pointers that a task does not use may be null.
+struct LayerArgs {
+  const void *weights;
+  void *gradients;
+  void *savedForInputGrad;
+  void *savedForWeightGrad;
+  const void *input;
+  void *output;
+  const void *outputGrad;
+  /// Null: the layer is the model's first.
+  void *inputGrad;
+  void *workspace;
+  /// [batch][sequence]: tokens of an embedding, targets of a head, each in
+  /// [0, vocab).
+  const int32_t *data;
+  /// F of a head writes the mean loss of the micro-batch, one element.
+  void *loss;
+  /// The gradients are those of the micro-batch's mean loss times this. Pass
+  /// 1 / micro-batches for the mean of an iteration. A head reads it in F.
+  double lossScale;
+  /// Index in the iteration. Only synthetic layers read it, for their tags.
+  int64_t microbatch;
+  /// Where a device enqueues the work. Unused on a CPU.
+  void *stream;
+};
+
+enum class TensorInit : uint8_t {
+  Zeros,
+  Ones,
+  /// Normal with standard deviation 0.02.
+  Normal,
+  /// Projection into the residual stream: Normal scaled by
+  /// 1 / sqrt(2 * blocks of the model).
+  ResidualNormal,
+};
+
+/// A tensor in a layer's weights. Gradients and moments have the same layout.
+/// Its global name is "<prefix>.<suffix>", or the suffix alone where the prefix
+/// is null. Strings live as long as the layer's description.
+struct LayerTensor {
+  const char *prefix;
+  const char *suffix;
+  /// 1 or 2 dimensions; shape[1] is 1 for one.
+  int32_t numDims;
+  int64_t shape[2];
+  /// First element in the weights, and how many.
+  int64_t offset, count;
+  /// Weight decay applies: to matrices only.
+  bool decay;
+  TensorInit init;
+  /// Null, or the global name of the other layer's tensor that this one is a
+  /// copy of. Both have the same values; each has a partial gradient.
+  const char *sharedWith;
+};
+
+/// The computation of one layer kind.
+struct LayerBody {
+  void (*forward)(const LayerDesc *, const LayerArgs *);
+  void (*inputGrad)(const LayerDesc *, const LayerArgs *);
+  void (*weightGrad)(const LayerDesc *, const LayerArgs *);
+  /// Describes the first `capacity` tensors in `tensors`, in the order of the
+  /// weights, and returns how many there are.
+  int32_t (*tensors)(const LayerDesc *, LayerTensor *tensors, int32_t capacity);
+};
+
+} // extern "C"
+
+/// No layer has more tensors.
+inline constexpr int32_t maxLayerTensors = 16;
+
+/// The bodies of the CPU, in fp32.
+const LayerBody &cpuBody(LayerKind kind);
+
+/// The same code in fp64, to check gradients. Buffers are twice as large; data
+/// stays int32. Synthetic layers have only the one body.
+const LayerBody &cpuBodyFp64(LayerKind kind);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BODIES_BODY_H

@@ -1,0 +1,29 @@
+//===- tensors.h - Global names and first values of tensors -----*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_BODIES_TENSORS_H
+#define RONDO_RUNTIME_BODIES_TENSORS_H
+
+#include "runtime/bodies/body.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// The tensors of a layer, in the order of its weights.
+std::vector<LayerTensor> layerTensors(const LayerDesc &layer);
+
+/// The tensor's global name, for instance "h3.attn.c_attn.weight".
+std::string tensorName(const LayerTensor &tensor);
+
+/// Writes the first values of `tensor` into the layer's `weights`. They depend
+/// on the seed, the tensor's global name, its init and `numBlocks` (the model's
+/// GptBlock layers) alone: not on partition, rank or order. Integer arithmetic
+/// up to the last scaling, so every machine gets the same bits.
+void initialiseTensor(const LayerTensor &tensor, uint64_t seed,
+                      int32_t numBlocks, float *weights);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BODIES_TENSORS_H
