@@ -77,6 +77,7 @@ def run_gtest(executable, cwd, environment, scratch):
     )
     if not report.exists():
         return [Case(name, "failed", f"status {status}\n{output}")]
+    reasons = skip_reasons(output)
     cases = []
     for suite in json.loads(report.read_text())["testsuites"]:
         for test in suite["testsuite"]:
@@ -87,22 +88,25 @@ def run_gtest(executable, cwd, environment, scratch):
             elif test["result"] == "COMPLETED":
                 cases.append(Case(case, "passed", ""))
             else:
-                cases.append(Case(case, "skipped", skip_reason(output, test)))
+                text = "disabled" if test["status"] == "NOTRUN" else ""
+                text = reasons.get(f"{suite['name']}.{test['name']}", text)
+                cases.append(Case(case, "skipped", text))
     if status != 0 and all(case.result != "failed" for case in cases):
         cases.append(Case(name, "failed", f"status {status}\n{output}"))
     return cases
 
 
-def skip_reason(output, test):
-    """What GTEST_SKIP() said; gtest's report leaves it out."""
-    said = ""
+def skip_reasons(output):
+    """What GTEST_SKIP() said by case; gtest's report leaves it out."""
+    said = {}
+    case = None
     lines = output.splitlines()
-    for number, line in enumerate(lines):
-        if line.endswith(": Skipped") and number + 1 < len(lines):
-            said = lines[number + 1].strip()
-        if line.startswith("[  SKIPPED ]") and test["name"] in line and said:
-            return said
-    return said or "disabled"
+    for line, following in zip(lines, lines[1:]):
+        if line.startswith("[ RUN      ] "):
+            case = line[13:]
+        elif line.endswith(": Skipped") and not following.startswith("["):
+            said[case] = following.strip()
+    return said
 
 
 def run_other(test, cwd, environment):
@@ -171,7 +175,7 @@ def main():
             if case.result == "failed":
                 print(f"FAILED {case.name}\n{case.text}\n")
             elif case.result == "skipped":
-                reason = case.text.splitlines()[-1] if case.text else "no reason"
+                reason = case.text.splitlines()[-1] if case.text else "no reason given"
                 print(f"  skipped {case.name}: {reason}")
         counts += here
 

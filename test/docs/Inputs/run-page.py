@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Does what a page of the documentation says.
+
+    run-page.py PAGE SOURCES BUILD SCRATCH
+
+Each ```sh block of PAGE runs in SCRATCH, where the sources and build/ can be
+seen under their own names. A ```text block that follows holds its output: "..."
+stands for any text, on a line of its own for any lines; in a block that is
+marked `text measured` numbers may differ. A line `make TARGET` only has to
+name a target, since set-up, build and tests do not nest; the steps of `make
+demo` run with few iterations.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+
+def blocks_of(page):
+    """(line, info, text) of each fenced block."""
+    found = []
+    info = None
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if info is None and line.startswith("```"):
+            start, info, text = number, line[3:].strip(), []
+        elif info is not None and line.startswith("```"):
+            found.append((start, info, "\n".join(text)))
+            info = None
+        elif info is not None:
+            text.append(line)
+    return found
+
+
+def shortened(script):
+    lines = []
+    for line in script.splitlines():
+        match = re.match(r"(?:sudo )?make\b(.*)", line)
+        if not match:
+            lines.append(line)
+            continue
+        lines.append(f"make -n {match[1]} > /dev/null")
+        if re.match(r"\s*demo\b", match[1]):
+            lines.append("sh scripts/demo.sh build --short")
+    return "\n".join(lines)
+
+
+def differs(expected, output, measured):
+    """Whether the output is not what the page shows."""
+    if measured:
+        number = r"[-+]?\d[\d,.]*"
+        expected = re.sub(number, "0", expected)
+        output = re.sub(number, "0", output)
+        # Columns move with the width of their numbers.
+        expected = re.sub(r"[ \t]+", " ", expected)
+        output = re.sub(r"[ \t]+", " ", output)
+    pattern = re.escape(expected.strip())
+    pattern = re.sub(r"(?m)^\\\.\\\.\\\.$", "(?:.*\n?)*?", pattern)
+    pattern = pattern.replace(r"\.\.\.", "[^\n]*")
+    return not re.fullmatch(pattern, output.strip())
+
+
+def main():
+    page, sources, build, scratch = (pathlib.Path(a).resolve() for a in sys.argv[1:])
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    for entry in sources.iterdir():
+        if not entry.name.startswith((".", "build")):
+            (scratch / entry.name).symlink_to(entry)
+    (scratch / "build").mkdir()
+    for entry in build.iterdir():
+        if entry.name != "demo":
+            (scratch / "build" / entry.name).symlink_to(entry)
+
+    blocks = blocks_of(page)
+    ran = 0
+    for (line, info, text), following in zip(blocks, blocks[1:] + [(0, "", "")]):
+        if info != "sh":
+            continue
+        ran += 1
+        done = subprocess.run(
+            ["sh", "-e", "-u", "-c", shortened(text)],
+            cwd=scratch,
+            env={**os.environ, "MAKEFLAGS": ""},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        output = done.stdout
+        if following[1].startswith("text"):
+            output += done.stderr
+        elif done.returncode != 0:
+            sys.exit(
+                f"{page.name}:{line}: status {done.returncode}\n"
+                f"{text}\n{output}{done.stderr}"
+            )
+        if following[1].startswith("text"):
+            if differs(following[2], output, "measured" in following[1]):
+                sys.exit(
+                    f"{page.name}:{following[0]}: the output is another one, of\n"
+                    f"{text}\nnow:\n{output}"
+                )
+    if not ran:
+        sys.exit(f"{page.name}: no ```sh block")
+
+    # Targets that prose names.
+    for target in sorted(set(re.findall(r"`make ([a-z]+)", page.read_text()))):
+        subprocess.run(
+            ["make", "-n", target], cwd=scratch, stdout=subprocess.DEVNULL, check=True
+        )
+    print(f"{page.name}: {ran} blocks")
+
+
+main()
