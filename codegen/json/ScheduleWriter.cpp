@@ -1,0 +1,70 @@
+//===- ScheduleWriter.cpp - Schedule to rondo-schedule/1 ------------------===//
+
+#include "codegen/json/ScheduleWriter.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace rondo::json {
+
+namespace {
+
+template <typename Range>
+void writeActions(llvm::json::OStream &json, const Range &actions) {
+  json.rawValue([&](llvm::raw_ostream &os) {
+    os << '[';
+    bool first = true;
+    for (Action action : actions) {
+      os << (first ? "\"" : ",\"") << uint64_t(action.stage)
+         << letterOf(action.kind()) << uint64_t(action.index) << '"';
+      first = false;
+    }
+    os << ']';
+  });
+}
+
+} // namespace
+
+void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
+                   const Schedule &schedule, const Simulation &simulation,
+                   llvm::StringRef family) {
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("format", "rondo-schedule/1");
+    json.attribute("problem", problem.name);
+    json.attributeArray("ranks", [&] {
+      for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
+        writeActions(json, schedule.rank(rank));
+    });
+    if (!schedule.linkOrders.empty())
+      json.attributeObject("link_order", [&] {
+        for (const auto &[pair, actions] : schedule.linkOrders) {
+          json.attributeBegin(std::to_string(pair.first) + ">" +
+                              std::to_string(pair.second));
+          writeActions(json, actions);
+          json.attributeEnd();
+        }
+      });
+    if (!family.empty())
+      json.attribute("family", family);
+    json.attribute("objective",
+                   problem.objective == Objective::Span ? "span" : "makespan");
+    json.attribute("makespan_ns", simulation.makespanNs);
+    json.attribute("span_ns", simulation.spanNs);
+    json.attributeArray("peak_memory_bytes", [&] {
+      for (int64_t bytes : simulation.peakBytes)
+        json.value(bytes);
+    });
+  });
+}
+
+void writeInfeasible(llvm::raw_ostream &os, const Problem &problem,
+                     llvm::StringRef why) {
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("format", "rondo-schedule/1");
+    json.attribute("problem", problem.name);
+    json.attribute("infeasible", why);
+  });
+}
+
+} // namespace rondo::json
