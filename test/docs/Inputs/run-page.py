@@ -6,7 +6,8 @@
 Each ```sh block of PAGE runs in SCRATCH, where the sources and build/ can be
 seen under their own names. A ```text block that follows holds its output: "..."
 stands for any text, on a line of its own for any lines; in a block that is
-marked `text measured` numbers may differ. A line `make TARGET` only has to
+marked `text measured` numbers may differ. A ```mlir block that names a file
+holds that file's text. A line `make TARGET` only has to
 name a target, since set-up, build and tests do not nest; the steps of `make
 demo` run with few iterations.
 """
@@ -77,6 +78,9 @@ def main():
     blocks = blocks_of(page)
     ran = 0
     for (line, info, text), following in zip(blocks, blocks[1:] + [(0, "", "")]):
+        name = info.partition(" ")[2]
+        if info.startswith("mlir ") and (scratch / name).read_text().strip() != text:
+            sys.exit(f"{page.name}:{line}: {name} has another text")
         if info != "sh":
             continue
         ran += 1
