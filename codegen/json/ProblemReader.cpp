@@ -43,7 +43,7 @@ Fault readRanks(const Value &ranks, Problem &problem) {
         return fault;
     problem.memoryCaps.push_back(cap);
   }
-  return {};
+  return problem.memoryCaps.empty() ? "ranks is empty" : "";
 }
 
 Fault readStages(const Value &stages, Problem &problem) {

@@ -1,0 +1,121 @@
+//===- Driver.cpp - Finds the command and prints help ---------------------===//
+
+#include "tools/driver/Commands.h"
+
+#include "tools/driver/Report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+cl::OptionCategory category("Options");
+
+namespace {
+
+std::vector<const Command *> commands() {
+  return {&simulateCommand(), &verifyCommand()};
+}
+
+void printOverview(raw_ostream &os) {
+  os << "rondo: schedules for pipeline-parallel training\n\n"
+        "usage: rondo COMMAND [OPTIONS] ...\n\n"
+        "commands:\n";
+  for (const Command *command : commands())
+    os << "  " << left_justify(command->options->getName(), 10)
+       << command->options->getDescription() << "\n";
+  os << "\nexamples:\n";
+  for (const Command *command : commands())
+    os << command->examples;
+  os << "\n`rondo COMMAND --help` tells more.\n";
+}
+
+void printOptions(raw_ostream &os, const Command &command) {
+  std::vector<const cl::Option *> options;
+  for (const auto &entry : command.options->OptionsMap)
+    if (is_contained(entry.second->Categories, &category))
+      options.push_back(entry.second);
+  sort(options, [](const cl::Option *a, const cl::Option *b) {
+    return a->ArgStr < b->ArgStr;
+  });
+  os << "options:\n";
+  for (const cl::Option *option : options) {
+    std::string name = ("--" + option->ArgStr).str();
+    if (!option->ValueStr.empty())
+      name += (" " + option->ValueStr).str();
+    os << "  " << left_justify(name, 24) << option->HelpStr << "\n";
+  }
+}
+
+void printHelp(raw_ostream &os, const Command &command) {
+  StringRef name = command.options->getName();
+  os << "rondo " << name << ": " << command.options->getDescription()
+     << "\n\nusage: rondo " << name << " " << command.arguments << "\n\n";
+  printOptions(os, command);
+  if (command.printMore) {
+    os << "\n";
+    command.printMore(os);
+  }
+  os << "\nexamples:\n" << command.examples;
+}
+
+const Command *findCommand(StringRef name) {
+  for (const Command *command : commands())
+    if (command->options->getName() == name)
+      return command;
+  return nullptr;
+}
+
+bool asksForHelp(StringRef argument) {
+  return argument == "--help" || argument == "-help" || argument == "-h";
+}
+
+/// Standard output can be a full disk.
+int finish(int code) {
+  outs().flush();
+  if (!outs().has_error())
+    return code;
+  std::string why = outs().error().message();
+  outs().clear_error();
+  return reportError("cannot write to standard output: " + why);
+}
+
+} // namespace
+
+int runDriver(int argc, char **argv) {
+  StringRef first = argc > 1 ? argv[1] : "";
+  if (asksForHelp(first) || first == "help") {
+    printOverview(outs());
+    return finish(Success);
+  }
+  if (first == "--version") {
+    outs() << "rondo " RONDO_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+    return finish(Success);
+  }
+  const Command *command = findCommand(first);
+  // A LLVM option in front of the command, such as --help-hidden.
+  bool isOption = first.starts_with("--help-");
+  if (!command && !isOption) {
+    if (!first.empty())
+      reportError("there is no command '" + first + "'");
+    printOverview(errs());
+    return Usage;
+  }
+  for (int i = 2; i < argc; ++i)
+    if (command && asksForHelp(argv[i])) {
+      printHelp(outs(), *command);
+      return finish(Success);
+    }
+  std::string faults;
+  raw_string_ostream faultStream(faults);
+  if (!cl::ParseCommandLineOptions(argc, argv, "rondo\n", &faultStream)) {
+    errs() << faults;
+    return Usage;
+  }
+  return command ? finish(command->run()) : finish(Success);
+}
+
+} // namespace rondo::driver

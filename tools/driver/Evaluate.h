@@ -1,0 +1,41 @@
+//===- Evaluate.h - A schedule and its figures ------------------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_EVALUATE_H
+#define RONDO_TOOLS_DRIVER_EVALUATE_H
+
+#include "schedule/Family.h"
+#include "schedule/Simulator.h"
+
+#include <optional>
+#include <string>
+
+namespace rondo::driver {
+
+/// A schedule that keeps all rules, with its figures; or why there is none.
+struct Candidate {
+  /// How it is called: a family with its parameters or a schedule of a file.
+  std::string name;
+  /// What `family` of rondo-schedule/1 says; empty for a hand-written schedule.
+  std::string family;
+  std::optional<Schedule> schedule;
+  Simulation simulation;
+  /// Why there is no schedule: one sentence with numbers.
+  std::string reason;
+  /// The reason is a memory cap.
+  bool isOverCap = false;
+};
+
+/// `keepTimes`: with the start and end of each task.
+Candidate evaluate(std::string name, std::string family, const Problem &problem,
+                   Schedule schedule, bool keepTimes);
+Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
+                   bool keepTimes);
+
+/// Why no schedule at all fits, if so. A rank with several stages holds all
+/// activations of one micro-batch at the end of its last forward, whatever the
+/// order; and running micro-batches one by one needs no more.
+std::optional<std::string> whyInfeasible(const Problem &problem);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_EVALUATE_H

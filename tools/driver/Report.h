@@ -1,0 +1,26 @@
+//===- Report.h - Errors and figures for people -----------------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_REPORT_H
+#define RONDO_TOOLS_DRIVER_REPORT_H
+
+#include "llvm/ADT/Twine.h"
+
+#include <cstdint>
+#include <string>
+
+namespace rondo::driver {
+
+/// Prints `rondo: error: message`; returns the exit code of a failure.
+int reportError(const llvm::Twine &message);
+/// The same for a command line that makes no sense.
+int reportUsage(const llvm::Twine &message);
+void reportNote(const llvm::Twine &message);
+
+/// `12 ns`, `3.5 us`, `1.25 ms`, `2 s`: up to three digits behind the point.
+std::string formatNs(int64_t ns);
+/// `12 B`, `3.5 KiB`, `1.25 MiB`, `2 GiB`.
+std::string formatBytes(int64_t bytes);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_REPORT_H

@@ -1,0 +1,28 @@
+//===- Table.cpp - Aligned columns ----------------------------------------===//
+
+#include "tools/driver/Table.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace rondo::driver {
+
+void Table::print(llvm::raw_ostream &os) const {
+  std::vector<size_t> widths;
+  for (const auto &row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    // The last cell of a row needs no room behind it.
+    for (size_t i = 0; i + 1 < row.size(); ++i)
+      widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto &row : rows) {
+    os << "  ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      os << row[i];
+      if (i + 1 < row.size())
+        os.indent(widths[i] - row[i].size() + 2);
+    }
+    os << "\n";
+  }
+}
+
+} // namespace rondo::driver

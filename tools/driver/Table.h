@@ -1,0 +1,26 @@
+//===- Table.h - Aligned columns --------------------------------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_TABLE_H
+#define RONDO_TOOLS_DRIVER_TABLE_H
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::driver {
+
+/// Rows of cells; the first row is the head. A row may end early, its last cell
+/// then runs over the columns behind it.
+class Table {
+public:
+  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
+  void print(llvm::raw_ostream &os) const;
+
+private:
+  std::vector<std::vector<std::string>> rows;
+};
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_TABLE_H

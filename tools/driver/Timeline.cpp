@@ -1,0 +1,128 @@
+//===- Timeline.cpp - A schedule in time, as text -------------------------===//
+
+#include "tools/driver/Timeline.h"
+
+#include "schedule/Legality.h"
+#include "tools/driver/Report.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace rondo::driver {
+
+namespace {
+
+constexpr int32_t mostRows = 64;
+
+/// Time to columns. Where there is room each nanosecond gets the same whole
+/// number of columns, so that equal tasks look equal.
+class Scale {
+public:
+  Scale(int64_t makespanNs, int64_t width) : ns(makespanNs), width(width) {
+    if (ns > 0 && ns <= width)
+      this->width = width / ns * ns;
+  }
+  int64_t column(int64_t timeNs) const {
+    return ns ? static_cast<int64_t>(static_cast<long double>(timeNs) * width /
+                                     ns)
+              : 0;
+  }
+  int64_t columns() const { return width; }
+
+private:
+  int64_t ns, width;
+};
+
+/// 256-colour backgrounds that black text is readable on.
+const char *colorOf(char letter) {
+  switch (letter) {
+  case 'F':
+    return "\x1b[30;48;5;117m";
+  case 'I':
+    return "\x1b[30;48;5;223m";
+  case 'W':
+    return "\x1b[30;48;5;151m";
+  default:
+    return "\x1b[30;48;5;216m";
+  }
+}
+
+struct Row {
+  std::string text;
+  /// The letter of the task that a column shows; ' ' where it is idle.
+  std::string letters;
+};
+
+Row makeRow(const Problem &problem, const Schedule &schedule,
+            const Simulation &simulation, const Scale &scale, int32_t rank) {
+  Row row{std::string(scale.columns(), '.'), std::string(scale.columns(), ' ')};
+  int64_t numStages =
+      std::count_if(problem.stageRanks.begin(), problem.stageRanks.end(),
+                    [&](const auto &ranks) { return ranks[0] == rank; });
+  ActionRange order = schedule.rank(rank);
+  for (int64_t i = 0; i < order.size(); ++i) {
+    int64_t position = schedule.rankBegin(rank) + i;
+    int64_t first = scale.column(simulation.startNs[position]);
+    int64_t end = scale.column(simulation.endNs[position]);
+    // A task too short for a column still shows where it begins.
+    end = std::min(std::max(end, first + 1), scale.columns());
+    while (first < end && row.letters[first] != ' ')
+      ++first;
+    if (first >= end)
+      continue;
+    char letter = letterOf(order[i].kind());
+    std::string label = numStages > 1
+                            ? actionName(order[i])
+                            : letter + std::to_string(uint64_t(order[i].index));
+    if (static_cast<int64_t>(label.size()) > end - first)
+      label = letter;
+    label.resize(end - first, '-');
+    row.text.replace(first, label.size(), label);
+    row.letters.replace(first, label.size(), label.size(), letter);
+  }
+  return row;
+}
+
+std::string colored(const Row &row) {
+  std::string text;
+  char current = ' ';
+  for (size_t i = 0; i < row.text.size(); ++i) {
+    if (row.letters[i] != current) {
+      current = row.letters[i];
+      text += current == ' ' ? "\x1b[0m" : colorOf(current);
+    }
+    text += row.text[i];
+  }
+  return text + (current == ' ' ? "" : "\x1b[0m");
+}
+
+} // namespace
+
+std::string renderTimeline(const Problem &problem, const Schedule &schedule,
+                           const Simulation &simulation, int width,
+                           bool color) {
+  const int32_t numRanks = problem.numRanks();
+  const int digits =
+      static_cast<int>(std::to_string(std::max(numRanks - 1, 0)).size());
+  const int margin = 7 + digits; // "rank 0 |" and the closing '|'
+  Scale scale(simulation.makespanNs, std::max(width - margin, 16));
+  std::string text;
+  for (int32_t rank = 0; rank < numRanks; ++rank) {
+    if (numRanks > mostRows && rank == mostRows / 2) {
+      int32_t hidden = numRanks - mostRows;
+      text += "  ... " + std::to_string(hidden) + " ranks ...\n";
+      rank += hidden;
+    }
+    std::string name = std::to_string(rank);
+    text += "rank " + std::string(digits - name.size(), ' ') + name + "|";
+    Row row = makeRow(problem, schedule, simulation, scale, rank);
+    text += (color ? colored(row) : row.text) + "|\n";
+  }
+  std::string end = formatNs(simulation.makespanNs);
+  int64_t gap = scale.columns() - static_cast<int64_t>(end.size());
+  text += std::string(margin - 1, ' ') + "0" +
+          std::string(std::max<int64_t>(gap - 1, 1), ' ') + end + "\n";
+  return text;
+}
+
+} // namespace rondo::driver
