@@ -10,6 +10,7 @@
 #define RONDO_RUNTIME_RONDO_RUNTIME_H
 
 #include "runtime/layer.h"
+#include "runtime/stage_sizes.h"
 
 #include <cstdint>
 
@@ -18,23 +19,6 @@ namespace rondo::runtime {
 /// The rank that a thread or process executes. Opaque to emitted code.
 class Rank;
 
-/// Why memory is held; the same list and order as the compiler's BufferKind.
-enum class Buffer : uint8_t {
-  Weights,
-  Gradients,
-  Moments,
-  Control,
-  Data,
-  Workspace,
-  Input,
-  Output,
-  OutputGrad,
-  InputGrad,
-  SavedForInputGrad,
-  SavedForWeightGrad,
-};
-inline constexpr int numBuffers = 12;
-
 /// A consecutive piece of the model.
 struct StageDesc {
   const char *name;
@@ -42,7 +26,7 @@ struct StageDesc {
   int32_t rank;
   int32_t firstLayer, numLayers;
   /// Bytes by Buffer as the compiler planned them. Checked at start against
-  /// layerSizes().
+  /// stageBytes().
   int64_t bytes[numBuffers];
 };
 

@@ -1,0 +1,32 @@
+//===- error.h - What went wrong in a run -----------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_ERROR_H
+#define RONDO_RUNTIME_ERROR_H
+
+#include <stdexcept>
+#include <string>
+
+namespace rondo::runtime {
+
+/// Exit codes of an emitted program.
+enum class Exit : int {
+  Fine = 0,
+  /// Bad data, a bad checkpoint, a program that contradicts itself, or a failed
+  /// verification.
+  Failure = 1,
+  Usage = 2,
+  /// The run failed and may be retried.
+  RunFailure = 75,
+};
+
+/// One sentence with numbers, lower case, no final period.
+class Error : public std::runtime_error {
+public:
+  explicit Error(const std::string &message, Exit code = Exit::Failure)
+      : std::runtime_error(message), code(code) {}
+  Exit code;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_ERROR_H

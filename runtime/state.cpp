@@ -1,0 +1,208 @@
+//===- state.cpp - The arenas and what lies in them -----------------------===//
+
+#include "runtime/state.h"
+
+#include "runtime/bodies/tensors.h"
+#include "runtime/error.h"
+
+#include <algorithm>
+
+using namespace rondo::runtime;
+
+static_assert(maxLayerTensors <= partialsPerLayer,
+              "control memory has a partial norm for every tensor");
+
+static const char *nameOf(Buffer buffer) {
+  static const char *const names[numBuffers] = {
+      "weights",
+      "gradients",
+      "moments",
+      "control",
+      "data",
+      "workspace",
+      "input",
+      "output",
+      "output_grad",
+      "input_grad",
+      "saved_for_input_grad",
+      "saved_for_weight_grad",
+  };
+  return names[static_cast<int>(buffer)];
+}
+
+static const PlacementDesc &placementOf(const PlanDesc &plan, int32_t stage,
+                                        Buffer buffer) {
+  return plan.placements[stage * numBuffers + static_cast<int>(buffer)];
+}
+
+void State::checkPlan(const PlanDesc &plan) const {
+  auto fail = [&](const std::string &what) {
+    throw Error("plan '" + std::string(plan.name) + "': " + what);
+  };
+  for (int32_t p = 0; p < plan.numPools; ++p) {
+    const PoolDesc &pool = plan.pools[p];
+    if (pool.rank < 0 || pool.rank >= exe.numRanks || pool.offset < 0 ||
+        pool.offset % bufferAlignment != 0 ||
+        pool.slotBytes % bufferAlignment != 0 ||
+        pool.offset + pool.slotBytes * pool.slots > exe.arenaBytes[pool.rank])
+      fail("pool " + std::to_string(p) + " of " + std::to_string(pool.slots) +
+           " slots of " + std::to_string(pool.slotBytes) + " bytes at " +
+           std::to_string(pool.offset) + " does not lie in the arena of rank " +
+           std::to_string(pool.rank));
+  }
+  for (int32_t s = 0; s < exe.numStages; ++s) {
+    if (plan.rankOfStage[s] < 0 || plan.rankOfStage[s] >= plan.numRanks)
+      fail("stage '" + std::string(exe.stages[s].name) + "' is on rank " +
+           std::to_string(plan.rankOfStage[s]) + " of " +
+           std::to_string(plan.numRanks));
+    for (int b = 0; b < numBuffers; ++b) {
+      const PlacementDesc &placement = plan.placements[s * numBuffers + b];
+      if (placement.pool < 0)
+        continue;
+      if (placement.pool >= plan.numPools || placement.period < 1)
+        fail("stage '" + std::string(exe.stages[s].name) + "' has no pool " +
+             std::to_string(placement.pool));
+      if (plan.pools[placement.pool].slotBytes < exe.stages[s].bytes[b])
+        fail("slots of " + std::string(nameOf(Buffer(b))) + " of stage '" +
+             exe.stages[s].name + "' have " +
+             std::to_string(plan.pools[placement.pool].slotBytes) +
+             " bytes, it needs " + std::to_string(exe.stages[s].bytes[b]));
+    }
+  }
+}
+
+void State::checkStage(const StageDesc &stage) const {
+  int64_t microbatches = 0;
+  for (int32_t p = 0; p < exe.numPlans; ++p)
+    microbatches = std::max<int64_t>(microbatches, exe.plans[p].microbatches);
+  int64_t needed[numBuffers];
+  stageBytes(exe.layers + stage.firstLayer, stage.numLayers, microbatches,
+             needed);
+  for (int b = 0; b < numBuffers; ++b)
+    if (stage.bytes[b] < needed[b])
+      throw Error("stage '" + std::string(stage.name) + "' plans " +
+                  std::to_string(stage.bytes[b]) + " bytes of " +
+                  nameOf(Buffer(b)) + ", its layers need " +
+                  std::to_string(needed[b]));
+}
+
+void State::bindStage(int32_t s) {
+  const StageDesc &stage = exe.stages[s];
+  StageBinding &binding = bindings[s];
+  binding.desc = &stage;
+
+  auto find = [&](Buffer buffer) -> char * {
+    char *first = nullptr;
+    for (int32_t p = 0; p < exe.numPlans; ++p) {
+      const PlacementDesc &placement = placementOf(exe.plans[p], s, buffer);
+      if (placement.pool < 0) {
+        if (stage.bytes[static_cast<int>(buffer)] == 0)
+          continue;
+        throw Error("stage '" + std::string(stage.name) + "' has no " +
+                    nameOf(buffer) + " in plan '" + exe.plans[p].name + "'");
+      }
+      const PoolDesc &pool = exe.plans[p].pools[placement.pool];
+      char *here = address(pool, placement.slotOf[0]);
+      if (first && here != first)
+        throw Error("the " + std::string(nameOf(buffer)) + " of stage '" +
+                    stage.name + "' lie at another place in plan '" +
+                    exe.plans[p].name + "' than in plan '" + exe.plans[0].name +
+                    "'");
+      first = here;
+    }
+    return first;
+  };
+  binding.weights = find(Buffer::Weights);
+  binding.gradients = find(Buffer::Gradients);
+  binding.moments = find(Buffer::Moments);
+  binding.control = controlView(find(Buffer::Control), stage.numLayers);
+
+  const LayerDesc *layers = exe.layers + stage.firstLayer;
+  binding.innerBytes = innerBytes(layers, stage.numLayers);
+  binding.numInner = std::min(2, stage.numLayers - 1);
+  LayerBinding next;
+  for (int32_t l = 0; l < stage.numLayers; ++l) {
+    LayerBinding layer = next;
+    layer.desc = &layers[l];
+    layer.body = cpuBody(layer.desc->kind);
+    layer.sizes = layerSizes(*layer.desc);
+    next.weightsOffset += layer.sizes.weights;
+    next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
+    next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
+    next.dataOffset += layer.sizes.data;
+    binding.layers.push_back(layer);
+  }
+
+  binding.firstTensor = static_cast<int32_t>(allTensors.size());
+  int64_t momentBytes = stage.bytes[static_cast<int>(Buffer::Moments)] / 2;
+  for (int32_t l = 0; l < stage.numLayers; ++l) {
+    int32_t index = 0;
+    for (const LayerTensor &layout : layerTensors(layers[l])) {
+      Tensor tensor;
+      tensor.name = tensorName(layout);
+      tensor.sharedWith = layout.sharedWith ? layout.sharedWith : "";
+      tensor.layout = layout;
+      tensor.stage = s;
+      tensor.layerInStage = l;
+      tensor.index = index++;
+      int64_t offset = binding.layers[l].weightsOffset + 4 * layout.offset;
+      auto at = [&](char *base) {
+        return reinterpret_cast<float *>(base + offset);
+      };
+      tensor.weights = at(binding.weights);
+      tensor.gradients = at(binding.gradients);
+      tensor.moment1 = at(binding.moments);
+      tensor.moment2 = at(binding.moments + momentBytes);
+      allTensors.push_back(tensor);
+    }
+  }
+  binding.lastTensor = static_cast<int32_t>(allTensors.size());
+}
+
+State::State(const Executable &executable, bool poison) : exe(executable) {
+  for (int32_t p = 0; p < exe.numPlans; ++p)
+    checkPlan(exe.plans[p]);
+  int32_t nextLayer = 0;
+  for (int32_t s = 0; s < exe.numStages; ++s) {
+    const StageDesc &stage = exe.stages[s];
+    if (stage.firstLayer != nextLayer || stage.numLayers < 1 ||
+        stage.firstLayer + stage.numLayers > exe.numLayers)
+      throw Error("stage '" + std::string(stage.name) +
+                  "' does not begin with the layer behind the stage before it");
+    nextLayer += stage.numLayers;
+    checkStage(stage);
+  }
+  for (int32_t r = 0; r < exe.numRanks; ++r)
+    arenas.push_back(makeCpuArena(exe.arenaBytes[r], poison));
+  bindings.resize(exe.numStages);
+  for (int32_t s = 0; s < exe.numStages; ++s)
+    bindStage(s);
+}
+
+int64_t State::allocatedBytes() const {
+  int64_t bytes = 0;
+  for (const std::unique_ptr<Arena> &arena : arenas)
+    bytes += arena->bytes();
+  return bytes;
+}
+
+void State::initialise(uint64_t seed) {
+  int32_t blocks = 0;
+  for (int32_t l = 0; l < exe.numLayers; ++l)
+    blocks += exe.layers[l].kind == LayerKind::GptBlock;
+  for (const StageBinding &stage : bindings) {
+    Arena &home = arena(stage.desc->rank);
+    auto zero = [&](char *where, Buffer buffer) {
+      if (where)
+        home.zero(where, stage.desc->bytes[static_cast<int>(buffer)]);
+    };
+    zero(stage.weights, Buffer::Weights);
+    zero(stage.gradients, Buffer::Gradients);
+    zero(stage.moments, Buffer::Moments);
+    zero(reinterpret_cast<char *>(stage.control.header), Buffer::Control);
+    stage.control.header->isFinite = 1;
+  }
+  for (const Tensor &tensor : allTensors)
+    initialiseTensor(tensor.layout, seed, blocks,
+                     tensor.weights - tensor.layout.offset);
+}

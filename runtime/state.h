@@ -1,0 +1,85 @@
+//===- state.h - The arenas and what lies in them ---------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_STATE_H
+#define RONDO_RUNTIME_STATE_H
+
+#include "runtime/bodies/body.h"
+#include "runtime/control.h"
+#include "runtime/device/device.h"
+#include "runtime/rondo_runtime.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// A tensor of the model, by its global name.
+struct Tensor {
+  std::string name;
+  /// Of the tensor that this one is a copy of; empty where it is none.
+  std::string sharedWith;
+  LayerTensor layout;
+  int32_t stage = 0, layerInStage = 0, index = 0;
+  float *weights = nullptr, *gradients = nullptr;
+  float *moment1 = nullptr, *moment2 = nullptr;
+};
+
+/// A layer of a stage; offsets count bytes from the stage's buffers.
+struct LayerBinding {
+  const LayerDesc *desc = nullptr;
+  LayerBody body{};
+  LayerSizes sizes{};
+  int64_t weightsOffset = 0, savedForInputGradOffset = 0,
+          savedForWeightGradOffset = 0, dataOffset = 0;
+};
+
+/// A stage and its state, at the same place in every plan.
+struct StageBinding {
+  const StageDesc *desc = nullptr;
+  std::vector<LayerBinding> layers;
+  /// Of one activation between layers of the stage, and how many there are.
+  int64_t innerBytes = 0;
+  int32_t numInner = 0;
+  char *weights = nullptr, *gradients = nullptr, *moments = nullptr;
+  ControlView control;
+  /// Indices into State::tensors: [firstTensor, lastTensor).
+  int32_t firstTensor = 0, lastTensor = 0;
+};
+
+/// The state region of an executable: one arena a rank, allocated at start.
+class State {
+public:
+  /// Checks the executable's tables and allocates. Throws Error where buffers
+  /// are smaller than the layers need, overlap the arena's end, or move from
+  /// one plan to another although they hold state.
+  State(const Executable &executable, bool poison);
+
+  const Executable &executable() const { return exe; }
+  const std::vector<StageBinding> &stages() const { return bindings; }
+  /// In global order: layer after layer, each in the order of its weights.
+  const std::vector<Tensor> &tensors() const { return allTensors; }
+  char *address(const PoolDesc &pool, int32_t slot) const {
+    return arenas[pool.rank]->base() + pool.offset + slot * pool.slotBytes;
+  }
+  Arena &arena(int32_t rank) { return *arenas[rank]; }
+  /// Bytes of all arenas as allocated.
+  int64_t allocatedBytes() const;
+
+  /// Weights from (seed, tensor name), moments and gradients 0.
+  void initialise(uint64_t seed);
+
+private:
+  void checkPlan(const PlanDesc &plan) const;
+  void checkStage(const StageDesc &stage) const;
+  void bindStage(int32_t stage);
+
+  const Executable &exe;
+  std::vector<std::unique_ptr<Arena>> arenas;
+  std::vector<StageBinding> bindings;
+  std::vector<Tensor> allTensors;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_STATE_H

@@ -1,0 +1,303 @@
+//===- inproc.cpp - Ranks are threads of this process ---------------------===//
+//
+// The two ends of a channel share a ring of entries. Each end fills its half of
+// entry n and swaps its mark into the entry's state; whoever finds the other's
+// mark there came second and copies. Both ends post in order and the second
+// copies before it goes on, so entries of a channel complete in order and one
+// counter tells how many have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/error.h"
+#include "runtime/transport/transport.h"
+#include "runtime/transport/waiting.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+using namespace rondo::runtime;
+
+Transport::~Transport() = default;
+
+std::string rondo::runtime::nameOf(MessageName name) {
+  return std::to_string(name.stage) +
+         (name.kind == Message::Activation ? "F" : "I") +
+         std::to_string(name.microbatch);
+}
+
+namespace {
+
+enum Mark : uint32_t { Empty, Sent, Posted };
+
+struct Half {
+  MessageName name;
+  char *data = nullptr;
+  int64_t bytes = 0;
+};
+
+struct alignas(64) Entry {
+  std::atomic<uint32_t> state{Empty};
+  Half sender, receiver;
+  /// When the link has carried it, and when it arrives.
+  int64_t carriedNs = 0, arrivalNs = 0;
+};
+
+struct alignas(64) Channel {
+  int32_t from = 0, to = 0;
+  int64_t capacity = 0;
+  std::unique_ptr<Entry[]> entries;
+  int64_t linkFreeNs = 0;
+  alignas(64) uint32_t sent = 0;
+  alignas(64) uint32_t posted = 0;
+  /// Messages that have been copied.
+  alignas(64) Signal done;
+
+  Entry &entry(uint32_t ticket) { return entries[ticket % capacity]; }
+};
+
+struct alignas(64) Meeting {
+  CollectiveParams parts;
+  std::vector<int32_t> ranks;
+  std::atomic<uint32_t> arrived{0};
+  Signal phase;
+};
+
+/// Written by the rank before it blocks, read by the watchdog.
+struct alignas(64) WaitRecord {
+  std::atomic<Waiting::For> what{Waiting::For::Nothing};
+  std::atomic<int32_t> place{0};
+  std::atomic<uint32_t> ticket{0};
+};
+
+class InprocTransport : public Transport {
+public:
+  InprocTransport(const TransportParams &params, int cores)
+      : link(params.link),
+        isLinkImposed(link.latencyNs > 0 || link.bytesPerUs > 0),
+        spins(params.ranks <= cores ? 4000 : 40),
+        channels(params.channels.size()), meetings(params.collectives.size()),
+        records(params.ranks) {
+    for (size_t i = 0; i < channels.size(); ++i) {
+      channels[i].from = params.channels[i].from;
+      channels[i].to = params.channels[i].to;
+      // A power of two divides 2^32, so that tickets may wrap.
+      channels[i].capacity = 1;
+      while (channels[i].capacity < params.channels[i].messages)
+        channels[i].capacity *= 2;
+      channels[i].entries = std::make_unique<Entry[]>(channels[i].capacity);
+    }
+    for (size_t i = 0; i < meetings.size(); ++i) {
+      meetings[i].parts = params.collectives[i];
+      for (const PartParams &part : meetings[i].parts)
+        meetings[i].ranks.push_back(part.rank);
+      std::sort(meetings[i].ranks.begin(), meetings[i].ranks.end());
+      meetings[i].ranks.erase(
+          std::unique(meetings[i].ranks.begin(), meetings[i].ranks.end()),
+          meetings[i].ranks.end());
+    }
+  }
+
+  Ticket send(int32_t channel, MessageName name, const void *data,
+              int64_t bytes) override {
+    Channel &c = channels[channel];
+    Entry &entry = c.entry(c.sent);
+    // The data are only read.
+    entry.sender = {name, static_cast<char *>(const_cast<void *>(data)), bytes};
+    post(c, entry, Sent);
+    return c.sent++;
+  }
+
+  Ticket receive(int32_t channel, MessageName name, void *data,
+                 int64_t bytes) override {
+    Channel &c = channels[channel];
+    Entry &entry = c.entry(c.posted);
+    entry.receiver = {name, static_cast<char *>(data), bytes};
+    post(c, entry, Posted);
+    return c.posted++;
+  }
+
+  void waitSent(int32_t channel, Ticket ticket) override {
+    Channel &c = channels[channel];
+    waitDone(c, ticket, Waiting::For::Release, c.from, channel);
+    if (isLinkImposed)
+      sleepUntil(c.entry(ticket).carriedNs);
+  }
+
+  void waitReceived(int32_t channel, Ticket ticket) override {
+    Channel &c = channels[channel];
+    waitDone(c, ticket, Waiting::For::Arrival, c.to, channel);
+    if (isLinkImposed)
+      sleepUntil(c.entry(ticket).arrivalNs);
+  }
+
+  void sumParts(int32_t collective, int32_t rank) override {
+    Meeting &meeting = meetings[collective];
+    meet(meeting, collective, rank);
+    // Each rank adds its own share of the elements and writes it to all parts.
+    int64_t count = meeting.parts.front().count;
+    int64_t ranks = static_cast<int64_t>(meeting.ranks.size());
+    int64_t me = std::find(meeting.ranks.begin(), meeting.ranks.end(), rank) -
+                 meeting.ranks.begin();
+    for (int64_t i = count * me / ranks; i < count * (me + 1) / ranks; ++i) {
+      float sum = static_cast<float *>(meeting.parts.front().data)[i];
+      for (size_t p = 1; p < meeting.parts.size(); ++p)
+        sum += static_cast<float *>(meeting.parts[p].data)[i];
+      for (const PartParams &part : meeting.parts)
+        static_cast<float *>(part.data)[i] = sum;
+    }
+    meet(meeting, collective, rank);
+  }
+
+  double addAll(int32_t collective, int32_t rank) override {
+    Meeting &meeting = meetings[collective];
+    meet(meeting, collective, rank);
+    double sum = 0;
+    for (const PartParams &part : meeting.parts)
+      for (int64_t i = 0; i < part.count; ++i)
+        sum += static_cast<double *>(part.data)[i];
+    meet(meeting, collective, rank);
+    return sum;
+  }
+
+  void abort() override {
+    isAborted.store(true, std::memory_order_seq_cst);
+    for (Channel &channel : channels)
+      channel.done.wakeAll();
+    for (Meeting &meeting : meetings)
+      meeting.phase.wakeAll();
+  }
+
+  Waiting waiting(int32_t rank) const override;
+
+private:
+  void post(Channel &c, Entry &entry, Mark mark) {
+    uint32_t before = entry.state.exchange(mark, std::memory_order_acq_rel);
+    if (before == Empty)
+      return;
+    const MessageName name =
+        mark == Sent ? entry.sender.name : entry.receiver.name;
+    if (before == mark)
+      throw Error("rank " + std::to_string(mark == Sent ? c.from : c.to) +
+                  (mark == Sent ? " sends " : " receives ") + nameOf(name) +
+                  " although the channel from rank " + std::to_string(c.from) +
+                  " to rank " + std::to_string(c.to) +
+                  " has had all messages of the iteration");
+    if (!(entry.sender.name == entry.receiver.name))
+      throw Error("rank " + std::to_string(c.to) + " expects " +
+                  nameOf(entry.receiver.name) + " from rank " +
+                  std::to_string(c.from) + ", which sends " +
+                  nameOf(entry.sender.name));
+    if (entry.sender.bytes != entry.receiver.bytes)
+      throw Error("message " + nameOf(name) + " of rank " +
+                  std::to_string(c.from) + " has " +
+                  std::to_string(entry.sender.bytes) + " bytes, rank " +
+                  std::to_string(c.to) + " expects " +
+                  std::to_string(entry.receiver.bytes));
+    if (entry.sender.bytes > 0)
+      std::memcpy(entry.receiver.data, entry.sender.data,
+                  static_cast<size_t>(entry.sender.bytes));
+    if (isLinkImposed) {
+      int64_t occupancyNs =
+          link.bytesPerUs > 0
+              ? (1000 * entry.sender.bytes + link.bytesPerUs - 1) /
+                    link.bytesPerUs
+              : 0;
+      c.linkFreeNs = std::max(nowNs(), c.linkFreeNs) + occupancyNs;
+      entry.carriedNs = c.linkFreeNs;
+      entry.arrivalNs = c.linkFreeNs + link.latencyNs;
+    }
+    entry.state.store(Empty, std::memory_order_relaxed);
+    c.done.advance();
+  }
+
+  void waitDone(Channel &c, Ticket ticket, Waiting::For what, int32_t rank,
+                int32_t channel) {
+    // The distance is right across the wrap of the counters.
+    waitFor(c.done, rank, what, channel, ticket, [&](uint32_t value) {
+      return static_cast<int32_t>(value - ticket) > 0;
+    });
+  }
+
+  /// Returns once all ranks of the collective have come.
+  void meet(Meeting &meeting, int32_t collective, int32_t rank) {
+    uint32_t ranks = static_cast<uint32_t>(meeting.ranks.size());
+    if (ranks == 1)
+      return;
+    uint32_t phase = meeting.phase.value();
+    if (meeting.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks) {
+      meeting.arrived.store(0, std::memory_order_relaxed);
+      meeting.phase.advance();
+      return;
+    }
+    waitFor(meeting.phase, rank, Waiting::For::Collective, collective, 0,
+            [&](uint32_t value) { return value != phase; });
+  }
+
+  template <typename Ready>
+  void waitFor(Signal &signal, int32_t rank, Waiting::For what, int32_t place,
+               uint32_t ticket, Ready isReady) {
+    for (int i = 0; i < spins; ++i) {
+      if (isReady(signal.value()))
+        return;
+      pauseCpu();
+    }
+    WaitRecord &record = records[rank];
+    record.place.store(place, std::memory_order_relaxed);
+    record.ticket.store(ticket, std::memory_order_relaxed);
+    record.what.store(what, std::memory_order_release);
+    for (;;) {
+      uint32_t value = signal.value();
+      if (isReady(value))
+        break;
+      if (isAborted.load(std::memory_order_seq_cst))
+        throw Aborted();
+      signal.blockWhile(value);
+    }
+    record.what.store(Waiting::For::Nothing, std::memory_order_release);
+  }
+
+  const ImposedLink link;
+  const bool isLinkImposed;
+  /// How often a waiter looks before it blocks.
+  const int spins;
+  std::vector<Channel> channels;
+  std::vector<Meeting> meetings;
+  std::vector<WaitRecord> records;
+  std::atomic<bool> isAborted{false};
+};
+
+Waiting InprocTransport::waiting(int32_t rank) const {
+  const WaitRecord &record = records[rank];
+  Waiting result;
+  result.what = record.what.load(std::memory_order_acquire);
+  int32_t place = record.place.load(std::memory_order_relaxed);
+  if (result.what == Waiting::For::Collective) {
+    result.collective = place;
+    for (int32_t other : meetings[place].ranks) {
+      const WaitRecord &at = records[other];
+      bool isThere = at.what.load() == Waiting::For::Collective &&
+                     at.place.load() == place;
+      if (!isThere) {
+        result.onRank = other;
+        break;
+      }
+    }
+  } else if (result.what != Waiting::For::Nothing) {
+    const Channel &c = channels[place];
+    const Entry &entry =
+        c.entries[record.ticket.load(std::memory_order_relaxed) % c.capacity];
+    bool isReceiver = result.what == Waiting::For::Arrival;
+    result.onRank = isReceiver ? c.from : c.to;
+    result.message = isReceiver ? entry.receiver.name : entry.sender.name;
+  }
+  return result;
+}
+
+} // namespace
+
+std::unique_ptr<Transport>
+rondo::runtime::makeInprocTransport(const TransportParams &params, int cores) {
+  return std::make_unique<InprocTransport>(params, cores);
+}

@@ -1,0 +1,122 @@
+//===- transport.h - How ranks hand messages to each other ------*- C++ -*-===//
+//
+// One transport serves one plan. A channel is a directed pair of ranks and an
+// in-order queue: its n-th send meets its n-th receive, and both must name the
+// same message. Every function that takes a rank is called by the thread of
+// that rank alone; channels and collectives are numbered as in TransportParams.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_TRANSPORT_H
+#define RONDO_RUNTIME_TRANSPORT_TRANSPORT_H
+
+#include "runtime/rondo_runtime.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// A message by its producer.
+struct MessageName {
+  Message kind = Message::Activation;
+  int32_t stage = 0;
+  int32_t microbatch = 0;
+
+  friend bool operator==(MessageName a, MessageName b) {
+    return a.kind == b.kind && a.stage == b.stage &&
+           a.microbatch == b.microbatch;
+  }
+};
+/// `0F3` or `1I0`.
+std::string nameOf(MessageName name);
+
+struct ChannelParams {
+  int32_t from, to;
+  /// Messages of one iteration.
+  int64_t messages;
+};
+
+/// One stage's contribution to a collective. The address and the size stay the
+/// same as long as the transport lives.
+struct PartParams {
+  int32_t rank;
+  void *data;
+  int64_t count;
+};
+using CollectiveParams = std::vector<PartParams>;
+
+/// A link for experiments: a message occupies it for bytes / bytesPerUs and
+/// arrives `latencyNs` later. bytesPerUs == 0: no occupancy.
+struct ImposedLink {
+  int64_t latencyNs = 0;
+  int64_t bytesPerUs = 0;
+};
+
+struct TransportParams {
+  int32_t ranks = 0;
+  std::vector<ChannelParams> channels;
+  std::vector<CollectiveParams> collectives;
+  ImposedLink link;
+};
+
+/// What a blocked rank waits for.
+struct Waiting {
+  enum class For : uint8_t { Nothing, Arrival, Release, Collective };
+  For what = For::Nothing;
+  /// The rank that it waits for.
+  int32_t onRank = -1;
+  /// Of Arrival and Release.
+  MessageName message;
+  /// Of Collective.
+  int32_t collective = -1;
+};
+
+/// Thrown in every rank that waits once abort() has been called.
+struct Aborted {};
+
+class Transport {
+public:
+  /// Counts the messages of one channel, and wraps.
+  using Ticket = uint32_t;
+
+  virtual ~Transport();
+
+  /// Hands `data` over. Does not block. `data` stays as it is until waitSent()
+  /// of the ticket returns. Throws Error where the receiver posted another
+  /// message or size, and where the channel has had all its messages.
+  virtual Ticket send(int32_t channel, MessageName name, const void *data,
+                      int64_t bytes) = 0;
+  /// Posts `data` for the channel's next message. Does not block; `data`
+  /// belongs to the transport until waitReceived() returns. Throws as send().
+  virtual Ticket receive(int32_t channel, MessageName name, void *data,
+                         int64_t bytes) = 0;
+  /// Blocks until the buffer of a send may be written again.
+  virtual void waitSent(int32_t channel, Ticket ticket) = 0;
+  /// Blocks until a message has arrived.
+  virtual void waitReceived(int32_t channel, Ticket ticket) = 0;
+
+  /// Adds fp32 parts of equal count element by element, in the order of the
+  /// parts; every part gets the sum. All ranks with a part take part.
+  virtual void sumParts(int32_t collective, int32_t rank) = 0;
+  /// The sum of all elements of fp64 parts, added one after another, part after
+  /// part. The same value for all ranks.
+  virtual double addAll(int32_t collective, int32_t rank) = 0;
+
+  /// Makes every rank that waits, now or later, throw Aborted. Any thread.
+  virtual void abort() = 0;
+  /// What a rank waits for at this moment. Any thread.
+  virtual Waiting waiting(int32_t rank) const = 0;
+};
+
+/// Ranks are threads of this process; a message is copied once, into the
+/// receiver's buffer, by whoever comes second. Waits spin briefly, then block;
+/// with more ranks than `cores` they hardly spin.
+std::unique_ptr<Transport> makeInprocTransport(const TransportParams &params,
+                                               int cores);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_TRANSPORT_H

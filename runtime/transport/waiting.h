@@ -1,0 +1,45 @@
+//===- waiting.h - Spin briefly, then block ---------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_WAITING_H
+#define RONDO_RUNTIME_TRANSPORT_WAITING_H
+
+#include <atomic>
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// ns since some fixed time; never goes back.
+int64_t nowNs();
+
+/// Returns at `deadlineNs` or up to a few microseconds later. Sleeps, then
+/// spins for the last part.
+void sleepUntil(int64_t deadlineNs);
+
+inline void pauseCpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// A number that only grows (and wraps) and on which threads wait.
+class Signal {
+public:
+  uint32_t value() const { return count.load(std::memory_order_acquire); }
+  /// Writes made before are seen by whoever sees the new value.
+  void advance() {
+    count.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_seq_cst) != 0)
+      wakeAll();
+  }
+  /// Blocks while value() is `seen`, for 50 ms at most.
+  void blockWhile(uint32_t seen);
+  void wakeAll();
+
+private:
+  std::atomic<uint32_t> count{0};
+  std::atomic<uint32_t> sleepers{0};
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_WAITING_H
