@@ -15,13 +15,6 @@ constexpr RuleText ruleTexts[] = {
     {"S4", "deadlock"},     {"S5", "memory"},       {"S6", "link-order"},
 };
 
-/// By ActionKind.
-constexpr const char *kindNames[numActionKinds] = {
-    "forward",    "input_grad", "weight_grad", "backward", "recompute",
-    "send",       "recv",       "unshard",     "reshard",  "reduce_grad",
-    "all_reduce", "step",       "save",        "load",
-};
-
 std::string text(int64_t n) { return std::to_string(n); }
 
 std::string place(int32_t rank, int64_t position) {
@@ -53,10 +46,8 @@ std::string sentence(const Violation &v, const Problem &problem) {
            text(problem.numStages() - 1) + " and micro-batches 0 to " +
            text(problem.microbatches - 1);
   case What::UnsupportedKind:
-    return std::string(
-               kindNames[v.action.kindBits < numActionKinds ? v.action.kindBits
-                                                            : 0]) +
-           " " + place(v.rank, v.position) +
+    return std::string(kindName(v.action.kind())) + " " +
+           place(v.rank, v.position) +
            " is no task: a schedule orders F, I, W and B";
   case What::Twice:
     return name + " stands twice: " + place(v.otherRank, v.otherPosition) +
@@ -93,6 +84,16 @@ std::string sentence(const Violation &v, const Problem &problem) {
 }
 
 } // namespace
+
+const char *rondo::kindName(ActionKind kind) {
+  constexpr const char *names[] = {
+      "forward",    "input_grad", "weight_grad", "backward", "recompute",
+      "send",       "recv",       "unshard",     "reshard",  "reduce_grad",
+      "all_reduce", "step",       "save",        "load",
+  };
+  int number = static_cast<int>(kind);
+  return number < numActionKinds ? names[number] : "unknown kind";
+}
 
 const char *rondo::ruleId(Rule rule) {
   return ruleTexts[static_cast<int>(rule)].id;

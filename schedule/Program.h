@@ -128,15 +128,18 @@ struct ProgramSimulation {
 ///  - An action that takes a slot whose last user was a send waits for that
 ///    send's end. Only checked where the program has placements.
 ///  - AllReduce waits for all ranks of its collective.
+/// The program must keep rule L1. O(actions).
 ProgramSimulation simulateProgram(const Problem &, const Program &);
 
 enum class ProgramRule : uint8_t {
-  Channels,  // L1: n-th send and n-th receive of each channel name one message
+  Channels,  // L1: n-th send and n-th receive of each channel name one message;
+             //     what a task needs from another rank is sent once
   WaitCycle, // L2: the program runs to its end under the channel model
   Buffers,   // L3: written before read, freed once, never two owners at once
   Arena,     // L4: pools do not overlap, lie inside the arena, fit the cap
   Tasks,     // L5: the tasks are exactly those of the schedule, in its order,
-             //     then collectives and steps once each
+             //     then each collective once, then one step a stage; without
+             //     collectives steps may be absent altogether
 };
 const char *ruleId(ProgramRule rule); // "L1" ...
 
@@ -151,10 +154,14 @@ struct ProgramViolation {
   std::string message;
 };
 
+// Each rule is safe on any program: it first asks whether all that the program
+// names is there.
 std::optional<ProgramViolation> checkChannels(const Problem &, const Program &);
+/// Needs L1.
 std::optional<ProgramViolation> checkWaitCycle(const Problem &,
                                                const Program &);
 std::optional<ProgramViolation> checkBuffers(const Problem &, const Program &);
+/// Needs no problem: it looks at pools alone. L3 looks at what lies in them.
 /// `caps` are the devices' memory in bytes by rank (noMemoryCap: none).
 std::optional<ProgramViolation> checkArena(const Program &,
                                            const std::vector<int64_t> &caps);

@@ -1,0 +1,33 @@
+//===- Slots.cpp - Which buffers an action takes ----------------*- C++ -*-===//
+
+#include "schedule/Slots.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+Slots::Slots(const Program &program) : program(program), begins(1, 0) {
+  for (const Pool &pool : program.pools)
+    begins.push_back(begins.back() + std::max(pool.slots, 0));
+}
+
+int64_t Slots::of(int32_t stage, BufferKind kind, int64_t microbatch) const {
+  if (program.placements.empty())
+    return none;
+  const Placement &placement = program.placement(stage, kind);
+  if (placement.pool < 0)
+    return none;
+  if (placement.pool >= static_cast<int64_t>(program.pools.size()) ||
+      placement.slotOf.empty())
+    return invalid;
+  int32_t slot = placement.slot(microbatch);
+  if (slot < 0 || slot >= program.pools[placement.pool].slots)
+    return invalid;
+  return begins[placement.pool] + slot;
+}
+
+int32_t Slots::poolOf(int64_t slot) const {
+  return static_cast<int32_t>(
+      std::upper_bound(begins.begin(), begins.end(), slot) - begins.begin() -
+      1);
+}

@@ -1,0 +1,282 @@
+//===- Buffers.cpp - L3: no slot has two owners -----------------*- C++ -*-===//
+//
+// Each rank's order is replayed on the slots. A buffer that leaves as a message
+// is free again behind its send: whoever takes the slot then waits for the
+// send's end, which simulateProgram() models and the runtime does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/EdgeTable.h"
+#include "schedule/Slots.h"
+#include "schedule/rules/ProgramNames.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+constexpr ProgramRule rule = ProgramRule::Buffers;
+
+/// What lies in a slot, and who put it there.
+struct Content {
+  bool isOwned = false;
+  /// Weights and the like: never taken, never released.
+  bool isState = false;
+  BufferKind kind = BufferKind::Input;
+  int32_t stage = 0, rank = 0;
+  int64_t microbatch = 0, position = 0;
+  /// Consumers and sends that have still to read it.
+  int64_t uses = 0;
+};
+
+std::string nameOf(int32_t stage, BufferKind kind, int64_t microbatch) {
+  std::string name =
+      std::string(bufferName(kind)) + " of stage " + std::to_string(stage);
+  return kind < firstTransientBuffer
+             ? name
+             : name + ", micro-batch " + std::to_string(microbatch);
+}
+
+class Replay {
+public:
+  using Result = std::optional<ProgramViolation>;
+
+  Replay(const Problem &problem, const Program &program)
+      : problem(problem), program(program), edges(problem), slots(program),
+        contents(slots.count()), poolRanks(program.pools.size(), -1),
+        hasBackward(problem.numStages()) {}
+
+  Result run();
+
+private:
+  Result placeState();
+  Result step();
+  Result task();
+  Result take(int32_t stage, BufferKind kind, int64_t uses);
+  Result read(int32_t stage, BufferKind kind, bool isLastUse);
+  Result readAll(bool isLastUse);
+  int64_t usesOf(BufferKind kind) const;
+  Result checkReleased() const;
+
+  ProgramViolation fault(const std::string &sentence) const {
+    return violationAt(rule, rank, position,
+                       programActionName(action, problem) + " " +
+                           programPlace(rank, position) + " " + sentence);
+  }
+  std::string slotName(int64_t slot) const {
+    int32_t pool = slots.poolOf(slot);
+    return "slot " + std::to_string(slot - slots.begin(pool)) + " of pool " +
+           std::to_string(pool);
+  }
+  std::string contentName(const Content &content) const {
+    return content.isOwned
+               ? nameOf(content.stage, content.kind, content.microbatch)
+               : "nothing";
+  }
+
+  const Problem &problem;
+  const Program &program;
+  EdgeTable edges;
+  Slots slots;
+  std::vector<Content> contents;
+  /// The rank whose actions use a pool's slots.
+  std::vector<int32_t> poolRanks;
+  std::vector<bool> hasBackward;
+
+  /// The action that is being replayed.
+  int32_t rank = 0;
+  int64_t position = 0;
+  Action action;
+};
+
+Replay::Result Replay::placeState() {
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    for (int k = 0; k < static_cast<int>(firstTransientBuffer); ++k) {
+      auto kind = static_cast<BufferKind>(k);
+      if (program.placements.empty())
+        continue;
+      size_t entries = program.placement(s, kind).slotOf.size();
+      for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
+        int64_t slot = slots.of(s, kind, static_cast<int64_t>(i));
+        std::string name = nameOf(s, kind, 0);
+        if (slot == Slots::none)
+          break;
+        if (slot == Slots::invalid)
+          return violationAt(rule, -1, -1, name + " lies in no slot of a pool");
+        Content &content = contents[slot];
+        bool isShared = kind == BufferKind::Workspace &&
+                        content.kind == BufferKind::Workspace;
+        bool isSame = content.stage == s && content.kind == kind;
+        if (content.isOwned && !isShared && !isSame)
+          return violationAt(rule, -1, -1,
+                             name + " lies in " + slotName(slot) + ", where " +
+                                 contentName(content) + " lies");
+        content.isOwned = content.isState = true;
+        content.stage = s;
+        content.kind = kind;
+      }
+    }
+  return std::nullopt;
+}
+
+Replay::Result Replay::take(int32_t stage, BufferKind kind, int64_t uses) {
+  const int64_t slot = slots.of(stage, kind, action.index);
+  if (slot == Slots::none)
+    return std::nullopt;
+  std::string name = nameOf(stage, kind, action.index);
+  if (slot == Slots::invalid)
+    return fault("takes " + name + ", which lies in no slot of a pool");
+  int32_t &owner = poolRanks[slots.poolOf(slot)];
+  if (owner >= 0 && owner != rank)
+    return fault("takes " + slotName(slot) + ", a pool of rank " +
+                 std::to_string(owner));
+  owner = rank;
+  Content &content = contents[slot];
+  if (content.isOwned) {
+    ProgramViolation violation =
+        fault("takes " + slotName(slot) + " for " + name + ", where " +
+              contentName(content) + " still lies" +
+              (content.isState ? std::string()
+                               : ", taken at position " +
+                                     std::to_string(content.position)));
+    if (!content.isState) {
+      violation.otherRank = content.rank;
+      violation.otherPosition = content.position;
+    }
+    return violation;
+  }
+  content.isOwned = true;
+  content.kind = kind;
+  content.stage = stage;
+  content.rank = rank;
+  content.microbatch = action.index;
+  content.position = position;
+  content.uses = uses;
+  return std::nullopt;
+}
+
+Replay::Result Replay::read(int32_t stage, BufferKind kind, bool isLastUse) {
+  const int64_t slot = slots.of(stage, kind, action.index);
+  if (slot == Slots::none)
+    return std::nullopt;
+  std::string name = nameOf(stage, kind, action.index);
+  if (slot == Slots::invalid)
+    return fault("reads " + name + ", which lies in no slot of a pool");
+  Content &content = contents[slot];
+  if (!content.isOwned || content.stage != stage || content.kind != kind ||
+      content.microbatch != action.index)
+    return fault("reads " + name + " in " + slotName(slot) + ", which holds " +
+                 contentName(content));
+  if (isLastUse && --content.uses == 0)
+    content.isOwned = false;
+  return std::nullopt;
+}
+
+/// Everything that the task at hand reads. What comes from other stages lies in
+/// an own buffer that a message filled, or in the producer's where it is on the
+/// same rank.
+Replay::Result Replay::readAll(bool isLastUse) {
+  const int32_t stage = action.stage;
+  const ActionKind kind = action.kind();
+  for (int32_t e : edges.inputs(stage, kind)) {
+    const Edge &edge = problem.edges[e];
+    bool isLocal = problem.rankOf(edge.from) == rank;
+    if (isLocal && slots.of(stage, receivedBuffer(edge), action.index) !=
+                       slots.of(edge.from, sentBuffer(edge), action.index))
+      return fault("reads " +
+                   nameOf(stage, receivedBuffer(edge), action.index) +
+                   " in another slot than " +
+                   nameOf(edge.from, sentBuffer(edge), action.index) +
+                   ", which the same rank makes");
+    if (Result wrong = isLocal ? read(edge.from, sentBuffer(edge), isLastUse)
+                               : read(stage, receivedBuffer(edge), isLastUse))
+      return wrong;
+  }
+  if (kind == ActionKind::InputGrad || kind == ActionKind::Backward)
+    if (Result wrong = read(stage, BufferKind::SavedForInputGrad, isLastUse))
+      return wrong;
+  if (kind == ActionKind::WeightGrad || kind == ActionKind::Backward)
+    return read(stage, BufferKind::SavedForWeightGrad, isLastUse);
+  return std::nullopt;
+}
+
+/// How many tasks and sends read a buffer that the task at hand takes.
+int64_t Replay::usesOf(BufferKind kind) const {
+  if (kind != BufferKind::Output && kind != BufferKind::InputGrad)
+    return hasBackward[action.stage] ? 1 : 0;
+  EdgeRange outputs = edges.outputs(action.stage, action.kind());
+  return outputs.end() - outputs.begin();
+}
+
+Replay::Result Replay::task() {
+  // What a task reads is there until its end, so nothing that it takes may lie
+  // there; what nobody reads is there as long as the task.
+  if (Result wrong = readAll(/*isLastUse=*/false))
+    return wrong;
+  for (BufferKind kind : takenBy(action.kind()))
+    if (Result wrong =
+            take(action.stage, kind, std::max<int64_t>(usesOf(kind), 1)))
+      return wrong;
+  for (BufferKind kind : takenBy(action.kind()))
+    if (usesOf(kind) == 0)
+      if (Result wrong = read(action.stage, kind, /*isLastUse=*/true))
+        return wrong;
+  return readAll(/*isLastUse=*/true);
+}
+
+Replay::Result Replay::step() {
+  switch (action.kind()) {
+  case ActionKind::Send: {
+    const Edge &edge = problem.edges[action.stage];
+    return read(edge.from, sentBuffer(edge), /*isLastUse=*/true);
+  }
+  case ActionKind::Recv: {
+    const Edge &edge = problem.edges[action.stage];
+    return take(edge.to, receivedBuffer(edge), 1);
+  }
+  default:
+    return action.isTask() ? task() : std::nullopt;
+  }
+}
+
+Replay::Result Replay::checkReleased() const {
+  for (const Content &content : contents) {
+    if (!content.isOwned || content.isState)
+      continue;
+    Action taker = program.order.rank(content.rank)[content.position];
+    return violationAt(rule, content.rank, content.position,
+                       contentName(content) + ", taken by " +
+                           programActionName(taker, problem) + " " +
+                           programPlace(content.rank, content.position) +
+                           ", is never released");
+  }
+  return std::nullopt;
+}
+
+Replay::Result Replay::run() {
+  if (Result wrong = placeState())
+    return wrong;
+  for (int32_t r = 0; r < program.order.numRanks(); ++r)
+    for (Action a : program.order.rank(r))
+      if (a.isTask() && a.kind() != ActionKind::Forward)
+        hasBackward[a.stage] = true;
+  for (rank = 0; rank < program.order.numRanks(); ++rank) {
+    ActionRange actions = program.order.rank(rank);
+    for (position = 0; position < actions.size(); ++position) {
+      action = actions[position];
+      if (Result wrong = step())
+        return wrong;
+    }
+  }
+  return checkReleased();
+}
+
+} // namespace
+
+std::optional<ProgramViolation> rondo::checkBuffers(const Problem &problem,
+                                                    const Program &program) {
+  if (auto violation = checkNames(problem, program, rule))
+    return violation;
+  return Replay(problem, program).run();
+}
