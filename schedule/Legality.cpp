@@ -13,6 +13,7 @@ struct RuleText {
 constexpr RuleText ruleTexts[] = {
     {"S1", "completeness"}, {"S2", "completeness"}, {"S3", "dependence"},
     {"S4", "deadlock"},     {"S5", "memory"},       {"S6", "link-order"},
+    {"S7", "accumulation"},
 };
 
 std::string text(int64_t n) { return std::to_string(n); }
@@ -79,6 +80,11 @@ std::string sentence(const Violation &v, const Problem &problem) {
            link + " is no message of that link, or is there twice";
   case What::NotListed:
     return name + " is missing in the link order " + link;
+  case What::OutOfOrder:
+    return name + " " + place(v.rank, v.position) + " stands behind " +
+           actionName(v.other) + " at position " + text(v.otherPosition) +
+           "; gradients are added in micro-batch order unless the schedule "
+           "says accumulate(schedule_order)";
   }
   return "";
 }

@@ -22,9 +22,10 @@ enum class Rule : uint8_t {
   Deadlock,     // S4
   Memory,       // S5
   LinkOrder,    // S6
+  Accumulation, // S7
 };
 
-/// "S1" ... "S6": what messages and docs/schedule-rules.md cite.
+/// "S1" ... "S7": what messages and docs/schedule-rules.md cite.
 const char *ruleId(Rule rule);
 /// The rule's name in verdicts of ../formats: "completeness" (also for S2),
 /// "dependence", "deadlock", "memory", "link-order".
@@ -58,6 +59,7 @@ struct Violation {
     NoSuchLink,      // S6: rank > otherRank is no link
     NotOnLink,       // S6: action is no message of the link, or is named twice
     NotListed,       // S6: action is missing from the link's order
+    OutOfOrder,      // S7: action stands behind other, of a later micro-batch
   } what = What::Missing;
   std::vector<Wait> cycle;
 };
@@ -77,8 +79,13 @@ std::optional<Violation> checkDeadlock(const Simulation &);
 /// is reported, with `found` bytes held and `allowed` the cap.
 std::optional<Violation> checkMemory(const Problem &, const Schedule &);
 
-/// All rules in order S1, S2, S6, S3, S4, S5; stops at the first violation.
-/// Fills `simulation` where the rules up to S4 hold.
+/// S7, apart from the others because only programs that promise the sequential
+/// run's bits need it: W and B of each stage stand in micro-batch order, so
+/// that gradients are added in that order.
+std::optional<Violation> checkAccumulation(const Problem &, const Schedule &);
+
+/// The rules but S7 in the order S1, S2, S6, S3, S4, S5; stops at the first
+/// violation. Fills `simulation` where the rules up to S4 hold.
 std::optional<Violation> checkSchedule(const Problem &, const Schedule &,
                                        Simulation *simulation = nullptr,
                                        bool keepTimes = false);

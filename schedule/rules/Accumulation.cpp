@@ -1,0 +1,34 @@
+//===- Accumulation.cpp - S7: gradients in micro-batch order --------------===//
+
+#include "schedule/Legality.h"
+
+using namespace rondo;
+
+std::optional<Violation> rondo::checkAccumulation(const Problem &problem,
+                                                  const Schedule &schedule) {
+  // By stage: where its last W or B stands.
+  std::vector<int64_t> last(problem.numStages(), -1);
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    ActionRange order = schedule.rank(r);
+    for (int64_t i = 0; i < order.size(); ++i) {
+      Action action = order[i];
+      if (action.kind() != ActionKind::WeightGrad &&
+          action.kind() != ActionKind::Backward)
+        continue;
+      int64_t &previous = last[action.stage];
+      if (previous >= 0 && order[previous].index > action.index) {
+        Violation violation;
+        violation.rule = Rule::Accumulation;
+        violation.what = Violation::What::OutOfOrder;
+        violation.rank = violation.otherRank = r;
+        violation.position = i;
+        violation.action = action;
+        violation.other = order[previous];
+        violation.otherPosition = previous;
+        return violation;
+      }
+      previous = i;
+    }
+  }
+  return std::nullopt;
+}
