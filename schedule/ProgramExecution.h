@@ -1,0 +1,128 @@
+//===- ProgramExecution.h - The state of a running program ------*- C++ -*-===//
+//
+// Shared by ProgramSimulator.cpp, which runs it, and ProgramWaits.cpp, which
+// explains why it stands still.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_PROGRAMEXECUTION_H
+#define RONDO_SCHEDULE_PROGRAMEXECUTION_H
+
+#include "schedule/EdgeTable.h"
+#include "schedule/Program.h"
+#include "schedule/Slots.h"
+
+namespace rondo::program_execution {
+
+constexpr int64_t notYet = -1;
+
+/// A directed rank pair. The vectors are by place in the channel's queue.
+struct Channel {
+  int32_t from = 0, to = 0;
+  Link link;
+  int64_t freeNs = 0;
+  /// Positions of actions in the program's array, as they are issued.
+  std::vector<int64_t> sends, receives;
+  std::vector<int64_t> sentNs, postedNs;
+  /// Ends of the tasks that consumed messages, in time order.
+  std::vector<int64_t> consumedNs;
+  /// Messages that have got the link.
+  size_t carried = 0;
+};
+
+enum class WaitFor : uint8_t {
+  Nothing,
+  /// An own task that stands later in the order: `id` is not used.
+  OwnTask,
+  /// A message by [edge * microbatches + microbatch].
+  Message,
+  /// The send at a position, which still reads a slot.
+  SendEnd,
+  /// A receive slot of a channel.
+  ReceiveSlot,
+  /// A collective.
+  Collective,
+};
+
+struct RankState {
+  int64_t position = 0, end = 0, clock = 0;
+  WaitFor waitFor = WaitFor::Nothing;
+  int64_t id = 0;
+  /// OwnTask: what is needed.
+  Action needed;
+};
+
+struct CollectiveState {
+  std::vector<int32_t> ranks;
+  std::vector<bool> entered;
+  size_t numEntered = 0;
+  int64_t endNs = 0;
+};
+
+enum Done : uint8_t { ForwardDone = 1, InputGradDone = 2 };
+
+class Execution {
+public:
+  Execution(const Problem &problem, const Program &program,
+            ProgramSimulation &result);
+
+  void run();
+  void summarize();
+
+private:
+  bool crossesRanks(const Edge &edge) const {
+    return problem.rankOf(edge.from) != problem.rankOf(edge.to);
+  }
+  int64_t messageOf(Action action) const {
+    return action.stage * microbatches + action.index;
+  }
+  Channel &channelOf(Action action) {
+    return channels[channelIds[action.stage]];
+  }
+
+  /// Each issues the action at the rank's position; false where it must wait.
+  bool issue(int32_t r, RankState &rank);
+  bool task(RankState &rank, Action action);
+  bool send(RankState &rank, Action action);
+  bool receive(RankState &rank, Action action);
+  bool allReduce(int32_t r, RankState &rank, Action action);
+
+  bool needOwn(RankState &rank, Action needed);
+  bool take(RankState &rank, int32_t stage, BufferKind kind, int64_t index,
+            int64_t &start);
+  void wake(int32_t rank, WaitFor waitFor, int64_t id);
+  void carry(Channel &channel);
+
+  std::vector<Wait> findCycle() const;
+  Wait waitOf(int32_t r) const;
+  Action consumerOf(Action receive) const;
+  Action nextConsumer(const Channel &channel) const;
+  void needHead(const Channel &channel, Wait &wait) const;
+
+  const Problem &problem;
+  const Schedule &order;
+  ProgramSimulation &result;
+  const Action *const actions;
+  const int64_t microbatches;
+  const bool isEager;
+  const size_t receiveSlots;
+  EdgeTable edges;
+  Slots slots;
+
+  std::vector<RankState> ranks;
+  std::vector<int32_t> worklist;
+  std::vector<Channel> channels;
+  /// By edge.
+  std::vector<int32_t> channelIds;
+  std::vector<CollectiveState> collectives;
+  /// [stage * microbatches + microbatch].
+  std::vector<uint8_t> done;
+  /// By message: arrival, and the position of its receive.
+  std::vector<int64_t> arrivalNs, receivedAt;
+  /// By slot: the position of the send that used it last.
+  std::vector<int64_t> lastSend;
+};
+
+} // namespace rondo::program_execution
+
+#endif // RONDO_SCHEDULE_PROGRAMEXECUTION_H

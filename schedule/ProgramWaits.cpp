@@ -1,0 +1,116 @@
+//===- ProgramWaits.cpp - Why a program stands still ------------*- C++ -*-===//
+
+#include "schedule/ProgramExecution.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::program_execution;
+
+/// The task of the receiver that reads a message, as its order lists it.
+Action Execution::consumerOf(Action receive) const {
+  const Edge &edge = problem.edges[receive.stage];
+  Action consumer(edge.producer, edge.to, receive.index);
+  if (edge.producer == ActionKind::Forward)
+    return consumer;
+  Action fused(ActionKind::Backward, edge.to, receive.index);
+  ActionRange list = order.rank(problem.rankOf(edge.to));
+  return std::find(list.begin(), list.end(), fused) == list.end() ? consumer
+                                                                  : fused;
+}
+
+/// The task that will consume the first of a channel's posted receives that
+/// has not been consumed; a default action where there is none.
+Action Execution::nextConsumer(const Channel &channel) const {
+  for (int64_t position : channel.receives) {
+    Action receive = actions[position];
+    const Edge &edge = problem.edges[receive.stage];
+    uint8_t bit =
+        edge.producer == ActionKind::Forward ? ForwardDone : InputGradDone;
+    if (!(done[edge.to * microbatches + receive.index] & bit))
+      return consumerOf(receive);
+  }
+  return Action();
+}
+
+/// What keeps the first message that a channel has not carried from going.
+void Execution::needHead(const Channel &channel, Wait &wait) const {
+  if (channel.carried >= channel.sends.size()) {
+    wait.onRank = channel.from;
+    wait.needs = wait.at;
+    if (channel.carried >= channel.receives.size())
+      return; // the ends of the channel name different messages
+    // The n-th receive names what the n-th send will be.
+    Action head = actions[channel.receives[channel.carried]];
+    wait.needs = Action(ActionKind::Send, head.stage, head.index);
+    return;
+  }
+  Action head = actions[channel.sends[channel.carried]];
+  wait.onRank = channel.to;
+  wait.needs = isEager && channel.receives.size() > channel.consumedNs.size()
+                   ? nextConsumer(channel)
+                   : Action(ActionKind::Recv, head.stage, head.index);
+}
+
+Wait Execution::waitOf(int32_t r) const {
+  const RankState &rank = ranks[r];
+  Wait wait;
+  wait.rank = wait.onRank = r;
+  wait.at = actions[rank.position];
+  switch (rank.waitFor) {
+  case WaitFor::Nothing:
+    break;
+  case WaitFor::OwnTask:
+    wait.needs = rank.needed;
+    break;
+  case WaitFor::Message:
+    needHead(channels[channelIds[rank.id / microbatches]], wait);
+    break;
+  case WaitFor::SendEnd:
+    needHead(channels[channelIds[actions[rank.id].stage]], wait);
+    break;
+  case WaitFor::ReceiveSlot:
+    wait.needs = nextConsumer(channels[rank.id]);
+    break;
+  case WaitFor::Collective: {
+    const CollectiveState &state = collectives[rank.id];
+    size_t absent =
+        std::find(state.entered.begin(), state.entered.end(), false) -
+        state.entered.begin();
+    wait.needs = wait.at;
+    wait.onRank = state.ranks[absent];
+    break;
+  }
+  }
+  return wait;
+}
+
+std::vector<Wait> Execution::findCycle() const {
+  const int32_t numRanks = static_cast<int32_t>(ranks.size());
+  auto isStuck = [&](int32_t r) { return ranks[r].position < ranks[r].end; };
+  std::vector<int32_t> next(numRanks, -1);
+  int32_t r = -1;
+  for (int32_t k = numRanks; k-- > 0;) {
+    if (!isStuck(k))
+      continue;
+    next[k] = waitOf(k).onRank;
+    r = next[k] == k || r < 0 || next[r] != r ? k : r;
+  }
+  if (r < 0)
+    return {};
+  if (next[r] == r)
+    return {waitOf(r)};
+  // A rank that waits for one that is done ends the walk: then a message has
+  // only one end, and the walk itself is the explanation.
+  std::vector<int32_t> chain;
+  std::vector<int32_t> placeInChain(numRanks, -1);
+  while (isStuck(r) && placeInChain[r] < 0) {
+    placeInChain[r] = static_cast<int32_t>(chain.size());
+    chain.push_back(r);
+    r = next[r];
+  }
+  std::vector<Wait> cycle;
+  for (size_t i = std::max(placeInChain[r], 0); i < chain.size(); ++i)
+    cycle.push_back(waitOf(chain[i]));
+  return cycle;
+}
