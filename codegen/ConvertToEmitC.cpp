@@ -1,0 +1,198 @@
+//===- ConvertToEmitC.cpp - Programs as one C++ executable ----------------===//
+
+#include "codegen/EmitFunctions.h"
+#include "codegen/EmitTables.h"
+#include "codegen/Passes.h"
+#include "passes/Layers.h"
+#include "passes/Phases.h"
+
+#include "mlir/Dialect/EmitC/IR/EmitC.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+
+using namespace mlir;
+
+namespace rondo::codegen {
+#define GEN_PASS_DEF_CONVERTTOEMITC
+#define GEN_PASS_REGISTRATION
+#include "codegen/Passes.h.inc"
+
+namespace {
+
+/// A program, expanded, with what its plan says of it.
+struct EmittedPlan {
+  pipe::ProgramOp op;
+  Program program;
+  PlanText text;
+};
+
+class Emitter {
+public:
+  Emitter(ModuleOp module, pipe::ScheduleOp schedule)
+      : module(module), schedule(schedule), plan(schedule.lookupPlan()),
+        builder(module.getBodyRegion()), loc(schedule.getLoc()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult expandPlans();
+  LogicalResult predict(PlanText &text);
+  void text(const Twine &lines) {
+    emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
+                              ValueRange());
+  }
+  std::vector<StageText> describeStages();
+  void emitPlan(EmittedPlan &emitted);
+
+  ModuleOp module;
+  pipe::ScheduleOp schedule;
+  pipe::PlanOp plan;
+  OpBuilder builder;
+  Location loc;
+  Problem problem;
+  std::vector<EmittedPlan> plans;
+};
+
+/// Predicted figures, from the one simulator.
+LogicalResult Emitter::predict(PlanText &text) {
+  FailureOr<pipe::ExpandedSchedule> expanded =
+      pipe::expandSchedule(schedule, problem);
+  if (failed(expanded))
+    return failure();
+  Simulation simulation = simulate(problem, expanded->schedule);
+  text.predictedNs = simulation.makespanNs;
+  for (int64_t ns : simulation.rankWorkNs)
+    text.predictedWorkNs += ns;
+  text.peakMemoryBytes = simulation.peakBytes;
+  return success();
+}
+
+LogicalResult Emitter::expandPlans() {
+  FailureOr<Problem> built = pipe::buildProblem(plan);
+  if (failed(built))
+    return failure();
+  problem = std::move(*built);
+  for (pipe::ProgramOp op : module.getOps<pipe::ProgramOp>()) {
+    if (op.lookupSchedule() != schedule)
+      continue;
+    EmittedPlan emitted;
+    emitted.op = op;
+    Problem executing = pipe::executingProblem(op.getKind(), problem);
+    FailureOr<pipe::ExpandedProgram> expanded =
+        pipe::expandProgram(op, executing);
+    if (failed(expanded))
+      return failure();
+    if (!op.getArenaAttr())
+      return op.emitError() << "program has no arena: run pipe-plan-memory "
+                               "before emitting code";
+    emitted.program = std::move(expanded->program);
+    emitted.text.name = pipe::stringifyProgramKind(op.getKind()).str();
+    emitted.text.kind = static_cast<runtime::PlanKind>(op.getKind());
+    emitted.text.microbatches = problem.microbatches;
+    for (int32_t s = 0; s < problem.numStages(); ++s)
+      emitted.text.rankOfStage.push_back(executing.rankOf(s));
+    if (op.getKind() == pipe::ProgramKind::Pipeline &&
+        failed(predict(emitted.text)))
+      return failure();
+    plans.push_back(std::move(emitted));
+  }
+  // The reference is plan 0.
+  llvm::stable_sort(plans, [](const EmittedPlan &a, const EmittedPlan &b) {
+    return a.op.getKind() < b.op.getKind();
+  });
+  if (plans.empty())
+    return schedule.emitError()
+           << "schedule has no program: lower it before emitting code";
+  for (EmittedPlan &emitted : plans)
+    emitted.text.program = &emitted.program;
+  return success();
+}
+
+std::vector<StageText> Emitter::describeStages() {
+  std::vector<StageText> stages;
+  std::vector<StageBuffers> buffers = pipe::stageBuffers(plan);
+  for (auto [s, stage] : llvm::enumerate(plan.getStages()))
+    stages.push_back(
+        {stage.getSymName().str(), static_cast<int32_t>(stage.getRank()),
+         static_cast<int32_t>(firstLayerOf(stage, plan.lookupModel())),
+         static_cast<int32_t>(stage.getLayers().size()), buffers[s]});
+  return stages;
+}
+
+void Emitter::emitPlan(EmittedPlan &emitted) {
+  llvm::StringMap<int64_t> numbers;
+  for (auto [s, stage] : llvm::enumerate(plan.getStages()))
+    numbers[stage.getSymName()] = s;
+  std::vector<RankCode> codes(emitted.program.order.numRanks());
+  for (auto [r, code] : llvm::enumerate(codes))
+    code.rank = r;
+  for (pipe::RankOp rank : emitted.op.getRanks())
+    codes[rank.getRank()] =
+        readRank(rank, [&](StringRef name) { return numbers.lookup(name); });
+
+  text("\nnamespace " + emitted.text.name + " {\n");
+  std::vector<SharedFunction> functions = shareFunctions(std::move(codes));
+  for (const SharedFunction &function : functions)
+    emitFunction(builder, loc, function);
+  text(planTables(emitted.text, functions));
+  text("} // namespace " + emitted.text.name + "\n");
+}
+
+LogicalResult Emitter::run() {
+  if (failed(expandPlans()))
+    return failure();
+  builder.setInsertionPointToEnd(module.getBody());
+  text("// Schedule @" + schedule.getSymName() + " of plan @" +
+       plan.getSymName() + ", written by rondo.\n");
+  emitc::IncludeOp::create(builder, loc, "runtime/rondo_runtime.h",
+                           /*is_standard_include=*/false);
+  text("\nusing namespace rondo::runtime;\n\nnamespace {\n");
+  std::vector<runtime::LayerDesc> layers =
+      pipe::describeLayers(plan.lookupModel());
+  std::vector<StageText> stages = describeStages();
+  text(layerTable(layers));
+  text(stageTable(stages));
+  for (EmittedPlan &emitted : plans)
+    emitPlan(emitted);
+  text("} // namespace\n");
+  std::vector<PlanText> texts;
+  for (const EmittedPlan &emitted : plans)
+    texts.push_back(emitted.text);
+  text(executableText(schedule.getSymName(), layers.size(), stages.size(),
+                      plans.front().program.arenaBytes, texts,
+                      schedule.accumulatesInIndexOrder()));
+  return success();
+}
+
+struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
+  using ConvertToEmitCBase::ConvertToEmitCBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<Operation *> sources;
+    for (Operation &op : *module.getBody())
+      sources.push_back(&op);
+    FailureOr<pipe::ScheduleOp> chosen = choose(module);
+    if (failed(chosen) || failed(Emitter(module, *chosen).run()))
+      return signalPassFailure();
+    for (Operation *op : llvm::reverse(sources))
+      op->erase();
+  }
+
+  FailureOr<pipe::ScheduleOp> choose(ModuleOp module) {
+    for (pipe::ScheduleOp op : module.getOps<pipe::ScheduleOp>())
+      if (schedule.empty() || op.getSymName() == schedule)
+        return op;
+    if (schedule.empty())
+      return module.emitError() << "no pipe.schedule to emit";
+    return module.emitError() << "no pipe.schedule @" << schedule.getValue();
+  }
+};
+
+} // namespace
+
+void registerPasses() { registerRondoCodegenPasses(); }
+
+} // namespace rondo::codegen

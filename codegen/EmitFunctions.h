@@ -1,0 +1,19 @@
+//===- EmitFunctions.h - Rank functions as EmitC ----------------*- C++ -*-===//
+
+#ifndef RONDO_CODEGEN_EMITFUNCTIONS_H
+#define RONDO_CODEGEN_EMITFUNCTIONS_H
+
+#include "codegen/RankCode.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace rondo::codegen {
+
+/// Adds the function and, where it has parameters, one constant row for each of
+/// its ranks (`<function>_row_<rank>`). Loops stay loops.
+void emitFunction(mlir::OpBuilder &builder, mlir::Location loc,
+                  const SharedFunction &function);
+
+} // namespace rondo::codegen
+
+#endif // RONDO_CODEGEN_EMITFUNCTIONS_H

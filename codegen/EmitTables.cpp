@@ -1,0 +1,232 @@
+//===- EmitTables.cpp - The constant tables of an executable --------------===//
+
+#include "codegen/EmitTables.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+
+using namespace rondo;
+using namespace rondo::codegen;
+
+static_assert(numBufferKinds == runtime::numBuffers &&
+                  int(BufferKind::Workspace) ==
+                      int(runtime::Buffer::Workspace) &&
+                  int(BufferKind::SavedForWeightGrad) ==
+                      int(runtime::Buffer::SavedForWeightGrad),
+              "the runtime's buffers are the compiler's, in the same order");
+
+/// A string literal of C++.
+static std::string quoted(llvm::StringRef text) {
+  std::string result = "\"";
+  llvm::raw_string_ostream os(result);
+  os.write_escaped(text, /*UseHexEscapes=*/false);
+  os << '"';
+  return result;
+}
+
+/// `type name[] = {...};`, wrapped to lines of about 80 columns.
+template <typename Range>
+static void writeArray(llvm::raw_ostream &os, llvm::StringRef type,
+                       llvm::StringRef name, const Range &values) {
+  os << "constexpr " << type << " " << name << "[] = {";
+  size_t column = 0;
+  bool isFirst = true;
+  for (int64_t value : values) {
+    std::string text = std::to_string(value);
+    if (!isFirst)
+      os << ",";
+    if (isFirst || column + text.size() > 74) {
+      os << "\n    ";
+      column = 0;
+    } else {
+      os << " ";
+    }
+    column += text.size() + 2;
+    os << text;
+    isFirst = false;
+  }
+  os << "};\n";
+}
+
+static llvm::StringRef kindName(runtime::LayerKind kind) {
+  switch (kind) {
+  case runtime::LayerKind::GptEmbedding:
+    return "LayerKind::GptEmbedding";
+  case runtime::LayerKind::GptBlock:
+    return "LayerKind::GptBlock";
+  case runtime::LayerKind::GptHead:
+    return "LayerKind::GptHead";
+  case runtime::LayerKind::Synthetic:
+    return "LayerKind::Synthetic";
+  }
+  return "";
+}
+
+std::string
+rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
+        "// then of timed layers: ns of F, I and W; bytes of activations, of\n"
+        "// what I frees, of input, output and weights.\n"
+        "constexpr LayerDesc layers[] = {\n";
+  for (const runtime::LayerDesc &l : layers)
+    os << "    {" << quoted(l.name) << ", " << kindName(l.kind) << ", "
+       << l.vocab << ", " << l.sequence << ", " << l.hidden << ", " << l.heads
+       << ", " << l.ffn << ", " << l.batch << ", "
+       << (l.tied ? "true" : "false") << ",\n     " << l.forwardNs << ", "
+       << l.inputGradNs << ", " << l.weightGradNs << ", " << l.activationBytes
+       << ", " << l.inputGradFreesBytes << ", " << l.inputBytes << ", "
+       << l.outputBytes << ", " << l.weightBytes << "},\n";
+  os << "};\n";
+  return text;
+}
+
+std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// name, rank, first layer, layers, then bytes of:\n//";
+  for (int k = 0; k < numBufferKinds; ++k)
+    os << " " << bufferName(static_cast<BufferKind>(k));
+  os << "\nconstexpr StageDesc stages[] = {\n";
+  for (const StageText &s : stages) {
+    os << "    {" << quoted(s.name) << ", " << s.rank << ", " << s.firstLayer
+       << ", " << s.numLayers << ",\n     {";
+    llvm::interleaveComma(s.buffers, os);
+    os << "}},\n";
+  }
+  os << "};\n";
+  return text;
+}
+
+/// Slot tables, each written once however many placements share it.
+static std::map<std::vector<int32_t>, int> writeSlots(llvm::raw_ostream &os,
+                                                      const Program &program) {
+  std::map<std::vector<int32_t>, int> numbers;
+  for (const Placement &placement : program.placements) {
+    if (placement.pool < 0)
+      continue;
+    auto [it, isNew] = numbers.try_emplace(placement.slotOf, numbers.size());
+    if (isNew)
+      writeArray(os, "uint16_t", "slots_" + std::to_string(it->second),
+                 placement.slotOf);
+  }
+  return numbers;
+}
+
+static void writePlacements(llvm::raw_ostream &os, const Program &program) {
+  os << "// Slots that a buffer takes, micro-batch after micro-batch.\n";
+  std::map<std::vector<int32_t>, int> slots = writeSlots(os, program);
+  os << "// rank, offset, bytes of a slot, slots\n"
+        "constexpr PoolDesc pools[] = {\n";
+  for (const Pool &pool : program.pools)
+    os << "    {" << pool.rank << ", " << pool.offset << ", " << pool.slotBytes
+       << ", " << pool.slots << "},\n";
+  os << "};\n// pool, period, slots; by stage and buffer\n"
+        "constexpr PlacementDesc placements[] = {\n";
+  for (auto [k, placement] : llvm::enumerate(program.placements)) {
+    if (placement.pool < 0) {
+      os << "    {-1, 1, nullptr},";
+    } else {
+      os << "    {" << placement.pool << ", " << placement.slotOf.size()
+         << ", slots_" << slots[placement.slotOf] << "},";
+    }
+    os << " // stage " << k / numBufferKinds << " "
+       << bufferName(static_cast<BufferKind>(k % numBufferKinds)) << "\n";
+  }
+  os << "};\n";
+}
+
+static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
+  if (program.collectives.empty())
+    return;
+  for (auto [k, collective] : llvm::enumerate(program.collectives))
+    writeArray(os, "int32_t", "collective_" + std::to_string(k),
+               collective.stages);
+  os << "constexpr CollectiveDesc collectives[] = {\n";
+  for (auto [k, collective] : llvm::enumerate(program.collectives))
+    os << "    {CollectiveKind::"
+       << (collective.kind == Collective::Kind::TiedGradients ? "TiedGradients"
+                                                              : "GradientNorm")
+       << ", " << quoted(collective.tensor) << ", " << collective.stages.size()
+       << ", collective_" << k << "},\n";
+  os << "};\n";
+}
+
+std::string
+rondo::codegen::planTables(const PlanText &plan,
+                           llvm::ArrayRef<SharedFunction> functions) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writePlacements(os, *plan.program);
+  writeCollectives(os, *plan.program);
+  writeArray(os, "int32_t", "rank_of_stage", plan.rankOfStage);
+  if (!plan.peakMemoryBytes.empty())
+    writeArray(os, "int64_t", "peak_memory_bytes", plan.peakMemoryBytes);
+
+  std::map<int32_t, const SharedFunction *> functionOf;
+  for (const SharedFunction &function : functions)
+    for (int32_t rank : function.ranks)
+      functionOf[rank] = &function;
+  os << "constexpr RankDesc ranks[] = {\n";
+  for (auto [rank, function] : functionOf) {
+    os << "    {" << function->name << ", ";
+    if (function->parameters.empty())
+      os << "nullptr";
+    else
+      os << function->name << "_row_" << rank;
+    os << "},\n";
+  }
+  os << "};\n";
+  return text;
+}
+
+static llvm::StringRef kindName(runtime::PlanKind kind) {
+  switch (kind) {
+  case runtime::PlanKind::Sequential:
+    return "PlanKind::Sequential";
+  case runtime::PlanKind::Pipeline:
+    return "PlanKind::Pipeline";
+  case runtime::PlanKind::Evaluation:
+    return "PlanKind::Evaluation";
+  }
+  return "";
+}
+
+std::string rondo::codegen::executableText(llvm::StringRef name,
+                                           size_t numLayers, size_t numStages,
+                                           llvm::ArrayRef<int64_t> arenaBytes,
+                                           llvm::ArrayRef<PlanText> plans,
+                                           bool accumulateInIndexOrder) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// name, kind, micro-batches; ranks; stages' ranks; pools;\n"
+        "// placements; collectives; predicted ns of an iteration, of all\n"
+        "// ranks' work; peak bytes by rank\n"
+        "constexpr PlanDesc plans[] = {\n";
+  for (const PlanText &plan : plans) {
+    std::string in = plan.name + "::";
+    size_t collectives = plan.program->collectives.size();
+    os << "    {" << quoted(plan.name) << ", " << kindName(plan.kind) << ", "
+       << plan.microbatches << ", " << plan.program->order.numRanks() << ", "
+       << in << "ranks, " << in << "rank_of_stage,\n     "
+       << plan.program->pools.size() << ", " << in << "pools, " << in
+       << "placements, " << collectives << ", "
+       << (collectives ? in + "collectives" : "nullptr") << ",\n     "
+       << plan.predictedNs << ", " << plan.predictedWorkNs << ", "
+       << (plan.peakMemoryBytes.empty() ? "nullptr" : in + "peak_memory_bytes")
+       << "},\n";
+  }
+  os << "};\n";
+  writeArray(os, "int64_t", "arena_bytes", arenaBytes);
+  os << "constexpr Executable executable = {" << quoted(name) << ", "
+     << numLayers << ", layers, " << numStages << ", stages, "
+     << arenaBytes.size() << ", arena_bytes, " << plans.size() << ", plans, "
+     << (accumulateInIndexOrder ? "true" : "false") << "};\n\n"
+     << "int main(int argc, char **argv) {\n"
+        "  return run_executable(executable, argc, argv);\n}\n";
+  return text;
+}

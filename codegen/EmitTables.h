@@ -1,0 +1,55 @@
+//===- EmitTables.h - The constant tables of an executable ------*- C++ -*-===//
+//
+// Text of the tables that runtime/rondo_runtime.h defines, from values alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_CODEGEN_EMITTABLES_H
+#define RONDO_CODEGEN_EMITTABLES_H
+
+#include "codegen/RankCode.h"
+#include "runtime/rondo_runtime.h"
+#include "schedule/Program.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
+
+namespace rondo::codegen {
+
+/// A stage as the executable describes it.
+struct StageText {
+  std::string name;
+  int32_t rank, firstLayer, numLayers;
+  StageBuffers buffers;
+};
+
+/// One plan: its program and what is predicted of it.
+struct PlanText {
+  /// Also the namespace that its tables stand in.
+  std::string name;
+  runtime::PlanKind kind = runtime::PlanKind::Pipeline;
+  int32_t microbatches = 0;
+  const Program *program = nullptr;
+  std::vector<int32_t> rankOfStage;
+  int64_t predictedNs = 0, predictedWorkNs = 0;
+  std::vector<int64_t> peakMemoryBytes;
+};
+
+std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers);
+std::string stageTable(llvm::ArrayRef<StageText> stages);
+
+/// Pools, slots, placements, collectives and ranks of a plan. `functions` cover
+/// every rank of its program.
+std::string planTables(const PlanText &plan,
+                       llvm::ArrayRef<SharedFunction> functions);
+
+/// The plan list, the executable and main().
+std::string executableText(llvm::StringRef name, size_t numLayers,
+                           size_t numStages, llvm::ArrayRef<int64_t> arenaBytes,
+                           llvm::ArrayRef<PlanText> plans,
+                           bool accumulateInIndexOrder);
+
+} // namespace rondo::codegen
+
+#endif // RONDO_CODEGEN_EMITTABLES_H

@@ -1,0 +1,37 @@
+//===- HostCompiler.h - C++ to an executable --------------------*- C++ -*-===//
+
+#ifndef RONDO_CODEGEN_HOSTCOMPILER_H
+#define RONDO_CODEGEN_HOSTCOMPILER_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::codegen {
+
+/// What is needed to build an emitted program.
+struct HostCompiler {
+  /// The compiler's name or path: $CXX, else c++.
+  std::string compiler;
+  /// Holds runtime/rondo_runtime.h.
+  std::string includeDir;
+  /// Holds librondo_runtime.a.
+  std::string libraryDir;
+  /// Further arguments for the link, such as the path of OpenBLAS.
+  std::vector<std::string> linkArguments;
+
+  /// The tree or installation that the running tool belongs to:
+  /// $RONDO_RUNTIME_DIR, else what the build recorded.
+  static HostCompiler forThisTool();
+
+  /// Compiles `source` and links it into `output`. The executable is written
+  /// beside `output` and renamed, so that a failure leaves an existing file as
+  /// it was. The error carries the command and what the compiler said.
+  llvm::Error build(llvm::StringRef source, llvm::StringRef output) const;
+};
+
+} // namespace rondo::codegen
+
+#endif // RONDO_CODEGEN_HOSTCOMPILER_H

@@ -1,0 +1,31 @@
+//===- Passes.td - From programs to C++ --------------------*- tablegen -*-===//
+
+#ifndef RONDO_CODEGEN_PASSES_TD
+#define RONDO_CODEGEN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertToEmitC : Pass<"pipe-convert-to-emitc", "::mlir::ModuleOp"> {
+  let summary = "write a schedule's programs as one C++ executable in EmitC";
+  let description = [{
+    Replaces the module's content by EmitC: the constant tables of
+    runtime/rondo_runtime.h, a function for each group of ranks that run the same
+    code, and main(). Loops stay loops. Numbers that differ between the ranks of
+    a group are parameters in a constant row for each rank.
+
+    The module must have passed `pipe-verify-lowered`. `schedule` names the
+    schedule to emit; by default the first in the file. The sequential reference
+    is the executable's plan 0.
+
+    Codegen chooses nothing: the order, the messages and the memory are the
+    program's.
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
+           "the schedule to emit; the first in the file where empty">
+  ];
+  let dependentDialects = ["::mlir::emitc::EmitCDialect",
+                           "::rondo::pipe::PipeDialect"];
+}
+
+#endif // RONDO_CODEGEN_PASSES_TD

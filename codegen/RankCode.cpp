@@ -1,0 +1,253 @@
+//===- RankCode.cpp - What one rank runs, ready to be printed -------------===//
+
+#include "codegen/RankCode.h"
+
+#include "mlir/IR/AffineMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <map>
+#include <optional>
+
+using namespace rondo;
+using namespace rondo::codegen;
+
+static std::string calleeOf(ActionKind kind) {
+  switch (kind) {
+  case ActionKind::Forward:
+    return "forward";
+  case ActionKind::InputGrad:
+    return "input_grad";
+  case ActionKind::WeightGrad:
+    return "weight_grad";
+  case ActionKind::Backward:
+    return "backward";
+  case ActionKind::Send:
+    return "send";
+  case ActionKind::Recv:
+    return "recv";
+  default:
+    return "";
+  }
+}
+
+static std::string messageOf(mlir::Operation *op) {
+  auto name = [](pipe::Message message) {
+    return message == pipe::Message::Activation ? "Message::Activation"
+                                                : "Message::Gradient";
+  };
+  if (auto send = llvm::dyn_cast<pipe::SendOp>(op))
+    return name(send.getMessage());
+  if (auto recv = llvm::dyn_cast<pipe::RecvOp>(op))
+    return name(recv.getMessage());
+  return "";
+}
+
+namespace {
+
+class Reader {
+public:
+  explicit Reader(llvm::function_ref<int64_t(llvm::StringRef)> stageNumber)
+      : stageNumber(stageNumber) {}
+
+  std::vector<CodeNode> read(mlir::Block &block) {
+    std::vector<CodeNode> nodes;
+    for (mlir::Operation &op : block)
+      nodes.push_back(readOp(op));
+    return nodes;
+  }
+
+private:
+  CodeNode readOp(mlir::Operation &op);
+  void readTask(pipe::TaskOpInterface task, CodeNode &node);
+
+  llvm::function_ref<int64_t(llvm::StringRef)> stageNumber;
+  llvm::SmallVector<mlir::Value> variables;
+};
+
+CodeNode Reader::readOp(mlir::Operation &op) {
+  CodeNode node;
+  if (auto loop = llvm::dyn_cast<pipe::ForOp>(op)) {
+    node.isLoop = true;
+    node.constants = {loop.getLower(), loop.getUpper(), loop.getStep()};
+    variables.push_back(loop.getVariable());
+    node.body = read(loop.getBody().front());
+    variables.pop_back();
+  } else if (auto task = llvm::dyn_cast<pipe::TaskOpInterface>(op)) {
+    readTask(task, node);
+  } else if (auto reduce = llvm::dyn_cast<pipe::AllReduceOp>(op)) {
+    node.callee = "all_reduce";
+    node.constants = {reduce.getCollective()};
+  } else if (auto step = llvm::dyn_cast<pipe::StepOp>(op)) {
+    node.callee = "step";
+    node.constants = {stageNumber(step.getStage())};
+  }
+  return node;
+}
+
+/// The index is a sum of multiples of loop variables, so its factors are found
+/// by evaluating the map at unit vectors.
+void Reader::readTask(pipe::TaskOpInterface task, CodeNode &node) {
+  node.callee = calleeOf(task.getActionKind());
+  node.message = messageOf(task);
+  node.hasIndex = true;
+  mlir::AffineMap map = task.getMap();
+  auto valueAt = [&](std::optional<unsigned> unit) {
+    llvm::SmallVector<int64_t> point(map.getNumInputs(), 0);
+    if (unit)
+      point[*unit] = 1;
+    return map.compose(point).front();
+  };
+  int64_t shift = valueAt(std::nullopt);
+  node.factors.assign(variables.size(), 0);
+  for (auto [k, index] : llvm::enumerate(task.getIndices())) {
+    auto *it = llvm::find(variables, index);
+    node.factors[it - variables.begin()] += valueAt(k) - shift;
+  }
+  node.constants = {stageNumber(task.getStageAttr().getValue()), shift};
+}
+
+} // namespace
+
+RankCode rondo::codegen::readRank(
+    pipe::RankOp rank,
+    llvm::function_ref<int64_t(llvm::StringRef)> stageNumber) {
+  RankCode code;
+  code.rank = rank.getRank();
+  code.nodes = Reader(stageNumber).read(rank.getBody().front());
+  return code;
+}
+
+static void writeShape(const std::vector<CodeNode> &nodes, std::string &text) {
+  for (const CodeNode &node : nodes) {
+    if (node.isLoop) {
+      text += "for(";
+      writeShape(node.body, text);
+      text += ")";
+      continue;
+    }
+    text += node.callee + ":" + node.message + ":";
+    for (int64_t factor : node.factors)
+      text += std::to_string(factor) + ",";
+    text += ";";
+  }
+}
+
+std::string RankCode::shape() const {
+  std::string text;
+  writeShape(nodes, text);
+  return text;
+}
+
+static void collectConstants(const std::vector<CodeNode> &nodes,
+                             std::vector<int64_t> &constants) {
+  for (const CodeNode &node : nodes) {
+    llvm::append_range(constants, node.constants);
+    collectConstants(node.body, constants);
+  }
+}
+
+std::vector<int64_t> RankCode::constants() const {
+  std::vector<int64_t> all;
+  collectConstants(nodes, all);
+  return all;
+}
+
+/// What each constant says, for the names of parameters.
+static void collectRoles(const std::vector<CodeNode> &nodes,
+                         std::vector<const char *> &roles) {
+  for (const CodeNode &node : nodes) {
+    if (node.isLoop) {
+      roles.insert(roles.end(), {"first", "end", "step"});
+      collectRoles(node.body, roles);
+    } else if (node.hasIndex) {
+      roles.insert(roles.end(), {"stage", "shift"});
+    } else {
+      roles.push_back(node.callee == "step" ? "stage" : "collective");
+    }
+  }
+}
+
+/// The number d with column[k] - base[k] == d for all k, if there is one.
+static std::optional<int64_t> offsetFrom(llvm::ArrayRef<int64_t> column,
+                                         llvm::ArrayRef<int64_t> base) {
+  int64_t offset = column[0] - base[0];
+  for (auto [value, from] : llvm::zip_equal(column, base))
+    if (value - from != offset)
+      return std::nullopt;
+  return offset;
+}
+
+static std::string withOffset(llvm::StringRef name, int64_t offset) {
+  if (offset == 0)
+    return name.str();
+  return (name + (offset < 0 ? " - " : " + ") +
+          llvm::Twine(offset < 0 ? -offset : offset))
+      .str();
+}
+
+static SharedFunction share(std::vector<RankCode> group) {
+  SharedFunction function;
+  std::vector<std::vector<int64_t>> constants;
+  for (const RankCode &code : group) {
+    function.ranks.push_back(code.rank);
+    constants.push_back(code.constants());
+  }
+  function.name = "rank_" + std::to_string(function.ranks.front());
+  if (group.size() > 1) {
+    bool isRun = function.ranks.back() - function.ranks.front() + 1 ==
+                 static_cast<int32_t>(group.size());
+    function.name = (isRun ? "ranks_" : "ranks_from_") +
+                    std::to_string(function.ranks.front()) +
+                    (isRun ? "_to_" + std::to_string(function.ranks.back())
+                           : std::string());
+  }
+  function.rows.resize(group.size());
+  function.code = std::move(group.front());
+
+  std::vector<const char *> roles;
+  collectRoles(function.code.nodes, roles);
+  std::vector<std::vector<int64_t>> columns;
+  std::vector<bool> namesStage;
+  std::map<std::string, int> used;
+  for (size_t c = 0; c < constants.front().size(); ++c) {
+    std::vector<int64_t> column;
+    for (const std::vector<int64_t> &row : constants)
+      column.push_back(row[c]);
+    if (llvm::all_equal(column)) {
+      function.spelling.push_back(std::to_string(column.front()));
+      continue;
+    }
+    std::string spelled;
+    bool isStage = llvm::StringRef(roles[c]) == "stage";
+    for (size_t p = 0; p < columns.size() && spelled.empty(); ++p)
+      if (namesStage[p] == isStage)
+        if (std::optional<int64_t> offset = offsetFrom(column, columns[p]))
+          spelled = withOffset(function.parameters[p], *offset);
+    if (spelled.empty()) {
+      int count = used[roles[c]]++;
+      spelled = roles[c] + (count ? std::to_string(count + 1) : std::string());
+      function.parameters.push_back(spelled);
+      columns.push_back(column);
+      namesStage.push_back(isStage);
+      for (size_t k = 0; k < column.size(); ++k)
+        function.rows[k].push_back(column[k]);
+    }
+    function.spelling.push_back(spelled);
+  }
+  return function;
+}
+
+std::vector<SharedFunction>
+rondo::codegen::shareFunctions(std::vector<RankCode> ranks) {
+  llvm::MapVector<std::string, std::vector<RankCode>,
+                  std::map<std::string, unsigned>>
+      groups;
+  for (RankCode &code : ranks)
+    groups[code.shape()].push_back(std::move(code));
+  std::vector<SharedFunction> functions;
+  for (auto &[shape, group] : groups)
+    functions.push_back(share(std::move(group)));
+  return functions;
+}

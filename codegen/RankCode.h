@@ -1,0 +1,69 @@
+//===- RankCode.h - What one rank runs, ready to be printed -----*- C++ -*-===//
+
+#ifndef RONDO_CODEGEN_RANKCODE_H
+#define RONDO_CODEGEN_RANKCODE_H
+
+#include "dialect/Pipe.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rondo::codegen {
+
+/// A loop or an action of a rank. Everything that may differ between ranks
+/// which run the same code is a number in `constants`; the rest is the shape.
+struct CodeNode {
+  bool isLoop = false;
+  /// Loop: first, end and step. Its induction variable has the depth of its
+  /// nesting as its number.
+  /// Action with a stage: the stage, then the index's constant. Collective: its
+  /// number.
+  std::vector<int64_t> constants;
+  std::vector<CodeNode> body;
+
+  /// Action: the runtime function, such as "forward" or "send".
+  std::string callee;
+  /// "Message::Activation" for messages; else empty.
+  std::string message;
+  bool hasIndex = false;
+  /// Factor of each enclosing loop's variable in the index, outermost first.
+  std::vector<int64_t> factors;
+};
+
+/// The code of one rank.
+struct RankCode {
+  int32_t rank = 0;
+  std::vector<CodeNode> nodes;
+
+  /// Equal for ranks that can share a function.
+  std::string shape() const;
+  /// All constants, in the order in which the code names them.
+  std::vector<int64_t> constants() const;
+};
+
+/// Reads the rolled body of a rank. Stages are numbered in the plan's order.
+RankCode readRank(pipe::RankOp rank,
+                  llvm::function_ref<int64_t(llvm::StringRef)> stageNumber);
+
+/// A function that one or more ranks run, and the rows of its parameters.
+struct SharedFunction {
+  std::string name;
+  std::vector<int32_t> ranks;
+  RankCode code;
+  /// Parameter names, in the order of a row.
+  std::vector<std::string> parameters;
+  /// By rank of `ranks`.
+  std::vector<std::vector<int64_t>> rows;
+  /// How each constant of the code is written: a number, a parameter, or a
+  /// parameter with an offset (`stage - 1`).
+  std::vector<std::string> spelling;
+};
+
+/// Groups ranks of equal shape, in the order of their first rank. A constant
+/// that differs within a group becomes a parameter, or an offset from one.
+std::vector<SharedFunction> shareFunctions(std::vector<RankCode> ranks);
+
+} // namespace rondo::codegen
+
+#endif // RONDO_CODEGEN_RANKCODE_H

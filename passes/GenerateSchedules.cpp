@@ -1,0 +1,49 @@
+//===- GenerateSchedules.cpp - Write the schedules that name a family -----===//
+
+#include "dialect/Bridge.h"
+#include "passes/Passes.h"
+#include "schedule/Family.h"
+
+using namespace mlir;
+
+namespace rondo::pipe {
+#define GEN_PASS_DEF_GENERATESCHEDULES
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct GenerateSchedules : impl::GenerateSchedulesBase<GenerateSchedules> {
+  void runOnOperation() override {
+    for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
+      if (failed(generate(schedule)))
+        return signalPassFailure();
+  }
+
+  LogicalResult generate(ScheduleOp schedule);
+};
+
+LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
+  FamilyAttr family = schedule.getFamilyAttr();
+  if (!family || !schedule.isBodyEmpty())
+    return success();
+  PlanOp plan = schedule.lookupPlan();
+  FailureOr<Problem> problem = buildProblem(plan);
+  if (failed(problem))
+    return failure();
+  auto choice = chooseFamily(family.getName().str(), family.getArgumentMap());
+  if (auto *wrong = std::get_if<std::string>(&choice))
+    return schedule.emitError() << *wrong;
+  FamilyResult result =
+      rondo::generate(std::get<FamilyChoice>(choice), *problem);
+  if (auto *wrong = std::get_if<NotApplicable>(&result)) {
+    InFlightDiagnostic error = schedule.emitError()
+                               << "family '" << family.getName()
+                               << "' does not apply: " << wrong->reason;
+    error.attachNote(plan.getLoc()) << "this is the plan";
+    return error;
+  }
+  return foldSchedule(std::get<Schedule>(result), schedule);
+}
+
+} // namespace
+} // namespace rondo::pipe

@@ -1,0 +1,140 @@
+//===- Layers.cpp - Layers and stages as the runtime knows them -----------===//
+
+#include "passes/Layers.h"
+
+#include "runtime/stage_sizes.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+/// What a device does where it says nothing: about one core of a processor.
+static constexpr int64_t defaultFlopsPerUs = 10000;
+
+static runtime::LayerKind runtimeKind(LayerKind kind) {
+  switch (kind) {
+  case LayerKind::Embedding:
+    return runtime::LayerKind::GptEmbedding;
+  case LayerKind::Block:
+    return runtime::LayerKind::GptBlock;
+  case LayerKind::Head:
+    return runtime::LayerKind::GptHead;
+  case LayerKind::Synthetic:
+    return runtime::LayerKind::Synthetic;
+  }
+  return runtime::LayerKind::Synthetic;
+}
+
+std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(ModelOp model) {
+  std::vector<runtime::LayerDesc> layers;
+  int64_t previousOutput = 0;
+  for (LayerOp layer : model.getLayers()) {
+    runtime::LayerDesc desc = {};
+    desc.name = layer.getSymName().data();
+    desc.kind = runtimeKind(layer.getKind());
+    if (GptAttr gpt = model.getGptAttr()) {
+      desc.vocab = gpt.getVocab();
+      desc.sequence = gpt.getSequence();
+      desc.hidden = gpt.getHidden();
+      desc.heads = gpt.getHeads();
+      desc.ffn = gpt.getFfn();
+      desc.batch = gpt.getBatch();
+      desc.tied = gpt.getTied();
+    }
+    if (SyntheticAttr figures = layer.getSyntheticAttr()) {
+      desc.forwardNs = figures.getForwardNs();
+      desc.inputGradNs = figures.getInputGradNs();
+      desc.weightGradNs = figures.getWeightGradNs();
+      desc.activationBytes = figures.getActivationBytes();
+      desc.inputGradFreesBytes = figures.getInputGradFreesBytes();
+      desc.inputBytes = previousOutput;
+      desc.outputBytes = figures.getOutputBytes();
+      desc.weightBytes = figures.getWeightBytes();
+      previousOutput = desc.outputBytes;
+    }
+    layers.push_back(desc);
+  }
+  // What the last layer of a model makes goes nowhere.
+  if (!layers.empty())
+    layers.back().outputBytes = 0;
+  return layers;
+}
+
+int64_t rondo::pipe::firstLayerOf(StageOp stage, ModelOp model) {
+  StringRef name = cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getValue();
+  for (auto [k, layer] : llvm::enumerate(model.getLayers()))
+    if (layer.getSymName() == name)
+      return k;
+  return 0;
+}
+
+/// The layers of a stage by name, in its own order; empty where one is not of
+/// the model, which rule P1 reports.
+static std::vector<runtime::LayerDesc> layersOf(StageOp stage, ModelOp model,
+                                                SmallVectorImpl<LayerOp> &ops) {
+  std::vector<runtime::LayerDesc> all = describeLayers(model), found;
+  for (FlatSymbolRefAttr name :
+       stage.getLayers().getAsRange<FlatSymbolRefAttr>())
+    for (auto [layer, desc] : llvm::zip_equal(model.getLayers(), all))
+      if (layer.getSymName() == name.getValue()) {
+        found.push_back(desc);
+        ops.push_back(layer);
+      }
+  return found;
+}
+
+StageCostsAttr rondo::pipe::stageCosts(PlanOp plan, StageOp stage) {
+  SmallVector<LayerOp> ops;
+  std::vector<runtime::LayerDesc> layers =
+      layersOf(stage, plan.lookupModel(), ops);
+  SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
+  int64_t speed = 0;
+  if (stage.getRank() < static_cast<int64_t>(devices.size()))
+    speed = devices[stage.getRank()].getFlopsPerUs();
+  if (speed == 0)
+    speed = defaultFlopsPerUs;
+
+  int64_t ns[3] = {0, 0, 0};
+  int64_t freedByInputGrad = 0, activation = 0, output = 0;
+  for (auto [layer, op] : llvm::zip_equal(layers, ops)) {
+    if (layer.kind == runtime::LayerKind::Synthetic) {
+      ns[0] += layer.forwardNs;
+      ns[1] += layer.inputGradNs;
+      ns[2] += layer.weightGradNs;
+      activation += layer.activationBytes;
+      freedByInputGrad += layer.inputGradFreesBytes;
+      output = op.getSyntheticAttr().getOutputBytes();
+      continue;
+    }
+    if (LayerCostsAttr costs = op.getCostsAttr()) {
+      ns[0] += costs.getForwardNs();
+      ns[1] += costs.getInputGradNs();
+      ns[2] += costs.getWeightGradNs();
+    } else {
+      runtime::LayerFlops flops = runtime::layerFlops(layer);
+      ns[0] += flops.forward * 1000 / speed;
+      ns[1] += flops.inputGrad * 1000 / speed;
+      ns[2] += flops.weightGrad * 1000 / speed;
+    }
+    runtime::LayerSizes sizes = runtime::layerSizes(layer);
+    activation += sizes.savedForInputGrad + sizes.savedForWeightGrad;
+    freedByInputGrad += sizes.savedForInputGrad;
+    output = sizes.output;
+  }
+  return StageCostsAttr::get(plan.getContext(), ns[0], ns[1], ns[2], activation,
+                             freedByInputGrad, output);
+}
+
+BuffersAttr rondo::pipe::stageBuffersAttr(PlanOp plan, StageOp stage) {
+  SmallVector<LayerOp> ops;
+  std::vector<runtime::LayerDesc> layers =
+      layersOf(stage, plan.lookupModel(), ops);
+  int64_t bytes[runtime::numBuffers];
+  runtime::stageBytes(layers.data(), layers.size(), plan.getMicrobatches(),
+                      bytes);
+  return BuffersAttr::get(plan.getContext(), bytes[0], bytes[1], bytes[2],
+                          bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
+                          bytes[8], bytes[9], bytes[10], bytes[11]);
+}

@@ -1,0 +1,29 @@
+//===- Layers.h - Layers and stages as the runtime knows them ---*- C++ -*-===//
+
+#ifndef RONDO_PASSES_LAYERS_H
+#define RONDO_PASSES_LAYERS_H
+
+#include "dialect/Pipe.h"
+#include "runtime/rondo_runtime.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::pipe {
+
+/// The layers of a model, in model order, as the executable describes them.
+/// Names point into the module.
+std::vector<runtime::LayerDesc> describeLayers(ModelOp model);
+
+/// The place of a stage's first layer in its model; its layers are consecutive
+/// from there (rule P1).
+int64_t firstLayerOf(StageOp stage, ModelOp model);
+
+/// What a stage needs by its layers: sizes from the runtime's own functions,
+/// times from measurements or from its floating-point operations.
+StageCostsAttr stageCosts(PlanOp plan, StageOp stage);
+BuffersAttr stageBuffersAttr(PlanOp plan, StageOp stage);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_PASSES_LAYERS_H

@@ -1,0 +1,131 @@
+//===- Passes.td - The passes of Rondo ---------------------*- tablegen -*-===//
+
+#ifndef RONDO_PASSES_PASSES_TD
+#define RONDO_PASSES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ResolveStages : Pass<"pipe-resolve-stages", "::mlir::ModuleOp"> {
+  let summary = "give every stage its costs and buffer sizes";
+  let description = [{
+    Fills in `costs` and `buffers` of each `pipe.stage` that lacks them, from its
+    layers: sizes from the runtime's own size functions, so that plan and
+    program cannot disagree; times from measured costs of the stage, else from
+    the costs of its layers, else from the layers' floating-point operations and
+    the `flops_per_us` of the rank's device (10,000 where the device says
+    nothing, about one core of a processor).
+
+    Afterwards every stage has both. What a stage says itself is kept.
+
+    ```mlir
+    pipe.stage @s0 [@wte, @h0] on 0
+    // becomes
+    pipe.stage @s0 [@wte, @h0] on 0 costs<forward_ns = ...> buffers<weights = ...>
+    ```
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
+def VerifyPartitioned : Pass<"pipe-verify-partitioned", "::mlir::ModuleOp"> {
+  let summary = "check the rules P1 to P3 of plans";
+  let description = [{
+    The border behind partitioning. Every layer of the model is in exactly one
+    stage and stages are consecutive pieces in model order (P1); every stage is
+    on a rank of the cluster (P2); the problem that the plan states is sound:
+    costs and sizes are known, not negative and within the ranges of the core
+    (P3). Changes nothing.
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
+def GenerateSchedules : Pass<"pipe-generate-schedules", "::mlir::ModuleOp"> {
+  let summary = "write the schedules that name a family";
+  let description = [{
+    Gives each `pipe.schedule` that names a family and has no body the order of
+    every rank, rolled into loops. The family stays as provenance. A schedule
+    with a body is left as it is. A family that does not apply to the plan is an
+    error with its reason.
+
+    ```mlir
+    pipe.schedule @main of @step family<"1f1b">
+    // becomes
+    pipe.schedule @main of @step family<"1f1b"> { pipe.rank 0 { ... } ... }
+    ```
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
+def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
+  let summary = "check the rules S1 to S6 of schedules";
+  let description = [{
+    The border behind scheduling. Calls the rules of schedule/Legality.h, the
+    same that search and tools call: completeness (S1), placement (S2),
+    dependence (S3), no wait cycle (S4), memory at every instant (S5), link
+    orders (S6). Reports the first broken rule of each schedule, with a note at
+    the other party. Without `accumulate(schedule_order)` the micro-batches of
+    each stage's weight gradients must stand in index order (S7). Changes
+    nothing.
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
+def InsertCommunication
+    : Pass<"pipe-insert-communication", "::mlir::ModuleOp"> {
+  let summary = "write the programs of a schedule, with sends and receives";
+  let description = [{
+    Writes three `pipe.program`s behind each schedule: `<name>_sequential`, the
+    reference that runs all stages on one rank; `<name>_evaluation`, forward
+    only; and `<name>_lowered`, the schedule. Each directed rank pair is one
+    in-order queue; a receive is posted by simulated need, in front of the task
+    that its rank runs when the link would begin to carry the message.
+    `all_reduce` (gradients of tied weights, then the global norm) and `step`
+    stand at the end of each rank where the model has weights.
+
+    The schedule must have passed `pipe-verify-scheduled`. The programs have no
+    memory yet.
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
+def PlanMemory : Pass<"pipe-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "give every buffer a compile-time slot";
+  let description = [{
+    Adds `pipe.pool` and `pipe.place` to each program and sets `arena`, the
+    exact bytes that each rank allocates. State comes first, at the same place
+    in all programs of a schedule; transient buffers share pools of equal slots
+    by size. The programs of one schedule share one arena, so its size is the
+    largest that any of them needs.
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
+def Roll : Pass<"pipe-roll", "::mlir::ModuleOp"> {
+  let summary = "fold orders that are written out into loops";
+  let description = [{
+    Expands every schedule and program and folds it back, so that hand-written
+    orders and those of other tools are stored in loops as well. The order of
+    actions does not change.
+
+    ```mlir
+    pipe.forward @s0[0]  pipe.forward @s0[1]  pipe.forward @s0[2]
+    // becomes
+    pipe.for %i = 0 to 3 { pipe.forward @s0[%i] }
+    ```
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
+def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
+  let summary = "check the rules L1 to L5 of programs";
+  let description = [{
+    The border behind lowering. Sends match receives in order on every channel
+    (L1); no wait cycle under the channels' protocol and slots, counting also
+    waits for buffers that are being sent (L2); every buffer is written before
+    it is read, freed once and never shared by two owners (L3); pools lie apart
+    inside the arena, and the arena fits the device (L4); the tasks are the
+    schedule's (L5). Changes nothing.
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
+#endif // RONDO_PASSES_PASSES_TD

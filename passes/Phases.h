@@ -1,0 +1,20 @@
+//===- Phases.h - What passes of several phases share -----------*- C++ -*-===//
+
+#ifndef RONDO_PASSES_PHASES_H
+#define RONDO_PASSES_PHASES_H
+
+#include "dialect/Bridge.h"
+
+namespace rondo::pipe {
+
+/// The problem whose ranks run a program of this kind: one rank for the
+/// sequential reference, else the plan's own.
+Problem executingProblem(ProgramKind kind, const Problem &problem);
+
+/// Set on the module by a verify pass whose rule on memory (S5, L4) is broken,
+/// so that a tool can tell a cap that is too small from other errors.
+inline constexpr llvm::StringLiteral overMemoryAttr = "pipe.over_memory";
+
+} // namespace rondo::pipe
+
+#endif // RONDO_PASSES_PHASES_H

@@ -1,0 +1,48 @@
+//===- Pipelines.cpp - The passes in their order --------------------------===//
+
+#include "passes/Pipelines.h"
+#include "passes/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+
+namespace rondo::pipe {
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+} // namespace rondo::pipe
+
+using namespace rondo::pipe;
+
+void rondo::pipe::buildSchedulePipeline(mlir::OpPassManager &pm) {
+  // Costs and sizes first: all rules and families read them.
+  pm.addPass(createResolveStages());
+  // Border: from here on every plan states a sound problem.
+  pm.addPass(createVerifyPartitioned());
+  // Families write orders and never judge them.
+  pm.addPass(createGenerateSchedules());
+  // Border: from here on every order is complete and can run.
+  pm.addPass(createVerifyScheduled());
+}
+
+void rondo::pipe::buildLowerPipeline(mlir::OpPassManager &pm) {
+  // Receives are placed by simulation, so the order must be final.
+  pm.addPass(createInsertCommunication());
+  // Lives of buffers follow from where messages stand; nothing may move behind
+  // this pass.
+  pm.addPass(createPlanMemory());
+  // Border: what is emitted has been proved, with its messages and its memory.
+  pm.addPass(createVerifyLowered());
+}
+
+void rondo::pipe::buildVerifyPipeline(mlir::OpPassManager &pm) {
+  buildSchedulePipeline(pm);
+  // Programs that the file holds.
+  pm.addPass(createVerifyLowered());
+}
+
+void rondo::pipe::registerPasses() {
+  registerPipePasses();
+  mlir::PassPipelineRegistration<>(
+      "pipe-schedule", "source to scheduled, proved", buildSchedulePipeline);
+  mlir::PassPipelineRegistration<>("pipe-lower", "scheduled to lowered, proved",
+                                   buildLowerPipeline);
+}

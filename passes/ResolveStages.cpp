@@ -1,0 +1,27 @@
+//===- ResolveStages.cpp - Give every stage its costs and sizes -----------===//
+
+#include "passes/Layers.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace rondo::pipe {
+#define GEN_PASS_DEF_RESOLVESTAGES
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
+  void runOnOperation() override {
+    for (PlanOp plan : getOperation().getOps<PlanOp>())
+      for (StageOp stage : plan.getStages()) {
+        if (!stage.getCostsAttr())
+          stage.setCostsAttr(stageCosts(plan, stage));
+        if (!stage.getBuffersAttr())
+          stage.setBuffersAttr(stageBuffersAttr(plan, stage));
+      }
+  }
+};
+
+} // namespace
+} // namespace rondo::pipe

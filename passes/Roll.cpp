@@ -1,0 +1,55 @@
+//===- Roll.cpp - Fold orders that are written out into loops -------------===//
+
+#include "passes/Communication.h"
+#include "passes/Passes.h"
+#include "passes/Phases.h"
+
+using namespace mlir;
+
+namespace rondo::pipe {
+#define GEN_PASS_DEF_ROLL
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct Roll : impl::RollBase<Roll> {
+  void runOnOperation() override {
+    for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
+      if (failed(roll(schedule)))
+        return signalPassFailure();
+    SmallVector<ProgramOp> programs(getOperation().getOps<ProgramOp>());
+    for (ProgramOp program : programs)
+      if (failed(roll(program)))
+        return signalPassFailure();
+  }
+
+  LogicalResult roll(ScheduleOp schedule) {
+    if (schedule.isBodyEmpty())
+      return success();
+    FailureOr<Problem> problem = buildProblem(schedule.lookupPlan());
+    if (failed(problem))
+      return failure();
+    FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
+    if (failed(expanded))
+      return failure();
+    return foldSchedule(expanded->schedule, schedule);
+  }
+
+  LogicalResult roll(ProgramOp op) {
+    FailureOr<Problem> problem = buildProblem(op.lookupPlan());
+    if (failed(problem))
+      return failure();
+    Problem executing = executingProblem(op.getKind(), *problem);
+    FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
+    if (failed(expanded))
+      return failure();
+    OpBuilder builder(op);
+    foldProgram(builder, op.getLoc(), op.getSymName(), op.lookupSchedule(),
+                op.getKind(), expanded->program, executing);
+    op.erase();
+    return success();
+  }
+};
+
+} // namespace
+} // namespace rondo::pipe

@@ -1,0 +1,187 @@
+//===- VerifyPhases.cpp - The rules at the borders of phases --------------===//
+
+#include "passes/Communication.h"
+#include "passes/Passes.h"
+#include "passes/Phases.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace rondo::pipe {
+#define GEN_PASS_DEF_VERIFYPARTITIONED
+#define GEN_PASS_DEF_VERIFYSCHEDULED
+#define GEN_PASS_DEF_VERIFYLOWERED
+#include "passes/Passes.h.inc"
+
+Problem executingProblem(ProgramKind kind, const Problem &problem) {
+  return kind == ProgramKind::Sequential ? sequentialProblem(problem) : problem;
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Partitioned: P1 to P3
+//===----------------------------------------------------------------------===//
+
+/// P1: every layer in exactly one stage, stages in model order.
+LogicalResult verifyLayers(PlanOp plan) {
+  ModelOp model = plan.lookupModel();
+  SmallVector<LayerOp> layers = model.getLayers();
+  size_t next = 0;
+  llvm::StringMap<StageOp> placed;
+  for (StageOp stage : plan.getStages())
+    for (FlatSymbolRefAttr name :
+         stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
+      auto [it, isNew] = placed.try_emplace(name.getValue(), stage);
+      if (!isNew) {
+        InFlightDiagnostic error =
+            stage.emitError() << "layer " << name << " is in two stages [P1]";
+        error.attachNote(it->second.getLoc()) << "it is here as well";
+        return error;
+      }
+      if (next < layers.size() &&
+          layers[next].getSymName() == name.getValue()) {
+        ++next;
+        continue;
+      }
+      InFlightDiagnostic error = stage.emitError()
+                                 << "layer " << name << " stands where ";
+      if (next < layers.size())
+        error << "@" << layers[next].getSymName();
+      else
+        error << "no more layer";
+      error << " is due: stages are consecutive pieces in model order [P1]";
+      error.attachNote(model.getLoc()) << "this is the model";
+      return error;
+    }
+  if (next == layers.size())
+    return success();
+  InFlightDiagnostic error = plan.emitError()
+                             << "layer @" << layers[next].getSymName()
+                             << " is in no stage [P1]";
+  error.attachNote(layers[next].getLoc()) << "this is the layer";
+  return error;
+}
+
+/// P2: every stage is on a rank of the cluster.
+LogicalResult verifyRanks(PlanOp plan) {
+  ClusterOp cluster = plan.lookupCluster();
+  int64_t ranks = cluster.getDevices().size();
+  for (StageOp stage : plan.getStages())
+    if (stage.getRank() >= ranks) {
+      InFlightDiagnostic error =
+          stage.emitError() << "stage @" << stage.getSymName() << " is on rank "
+                            << stage.getRank() << ", but the cluster has "
+                            << ranks << " devices [P2]";
+      error.attachNote(cluster.getLoc()) << "this is the cluster";
+      return error;
+    }
+  return success();
+}
+
+struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
+  void runOnOperation() override {
+    // P3 is what building the problem checks.
+    for (PlanOp plan : getOperation().getOps<PlanOp>())
+      if (failed(verifyLayers(plan)) || failed(verifyRanks(plan)) ||
+          failed(buildProblem(plan)))
+        return signalPassFailure();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Scheduled: S1 to S7
+//===----------------------------------------------------------------------===//
+
+struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
+  void runOnOperation() override {
+    for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
+      if (failed(verify(schedule)))
+        return signalPassFailure();
+  }
+
+  LogicalResult verify(ScheduleOp schedule) {
+    FailureOr<Problem> problem = buildProblem(schedule.lookupPlan());
+    if (failed(problem))
+      return failure();
+    FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
+    if (failed(expanded))
+      return failure();
+    std::optional<Violation> violation =
+        checkSchedule(*problem, expanded->schedule);
+    if (!violation && schedule.accumulatesInIndexOrder())
+      violation = checkAccumulation(*problem, expanded->schedule);
+    if (!violation)
+      return success();
+    if (violation->rule == Rule::Memory)
+      getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
+    return emitViolation(*violation, *expanded, *problem, schedule);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Lowered: L1 to L5
+//===----------------------------------------------------------------------===//
+
+/// The tasks that a program must hold.
+FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
+                                     const Problem &executing) {
+  switch (op.getKind()) {
+  case ProgramKind::Sequential:
+    return sequentialSchedule(executing);
+  case ProgramKind::Evaluation:
+    return evaluationSchedule(executing);
+  case ProgramKind::Pipeline:
+    break;
+  }
+  FailureOr<ExpandedSchedule> expanded =
+      expandSchedule(op.lookupSchedule(), problem);
+  if (failed(expanded))
+    return failure();
+  return std::move(expanded->schedule);
+}
+
+struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
+  void runOnOperation() override {
+    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+      if (failed(verify(program)))
+        return signalPassFailure();
+  }
+
+  LogicalResult verify(ProgramOp op);
+};
+
+LogicalResult VerifyLowered::verify(ProgramOp op) {
+  FailureOr<Problem> problem = buildProblem(op.lookupPlan());
+  if (failed(problem))
+    return failure();
+  Problem executing = executingProblem(op.getKind(), *problem);
+  FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
+  if (failed(expanded))
+    return failure();
+  FailureOr<Schedule> promised = promisedSchedule(op, *problem, executing);
+  if (failed(promised))
+    return failure();
+
+  const Program &program = expanded->program;
+  std::optional<ProgramViolation> violation =
+      checkTasks(executing, *promised, program);
+  if (!violation)
+    violation = checkChannels(executing, program);
+  if (!violation)
+    violation = checkWaitCycle(executing, program);
+  if (!violation && op.getArenaAttr())
+    violation = checkBuffers(executing, program);
+  if (!violation && op.getArenaAttr()) {
+    violation = checkArena(program, problem->memoryCaps);
+    if (violation)
+      getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
+  }
+  if (!violation)
+    return success();
+  return emitProgramViolation(*violation, *expanded, op);
+}
+
+} // namespace
+} // namespace rondo::pipe

@@ -1,0 +1,242 @@
+//===- LoweringTest.cpp - Messages and memory of programs -----------------===//
+
+#include "passes/Communication.h"
+#include "passes/MemoryPlan.h"
+#include "schedule/Family.h"
+
+#include "gtest/gtest.h"
+
+#include <numeric>
+#include <random>
+
+using namespace rondo;
+
+namespace {
+
+Problem linearProblem(int32_t ranks, int32_t microbatches, int64_t latencyNs,
+                      int64_t outputBytes, int64_t bytesPerUs) {
+  Problem problem;
+  problem.name = "linear";
+  problem.microbatches = microbatches;
+  problem.memoryCaps.assign(ranks, noMemoryCap);
+  for (int32_t s = 0; s < ranks; ++s)
+    problem.stageRanks.push_back({s});
+  problem.costs.resize(ranks * numTaskKinds);
+  for (int32_t s = 0; s < ranks; ++s)
+    problem.setStageCost(s, 1000, 1100, 800, 100, 0);
+  problem.makeChain(std::vector<int64_t>(ranks, outputBytes));
+  problem.link = {latencyNs, bytesPerUs};
+  return problem;
+}
+
+std::vector<int32_t> homes(const Problem &problem) {
+  std::vector<int32_t> ranks;
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    ranks.push_back(problem.rankOf(s));
+  return ranks;
+}
+
+std::vector<StageBuffers> stageBuffers(const Problem &problem) {
+  std::vector<StageBuffers> buffers;
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    bool isFirst = s == 0, isLast = s + 1 == problem.numStages();
+    StageBuffers b{};
+    auto set = [&](BufferKind kind, int64_t bytes) {
+      b[static_cast<int>(kind)] = bytes;
+    };
+    set(BufferKind::Weights, 512);
+    set(BufferKind::Gradients, 512);
+    set(BufferKind::Moments, 1024);
+    set(BufferKind::Control, 64);
+    set(BufferKind::Data, isFirst || isLast ? 64 : 0);
+    set(BufferKind::Workspace, 256);
+    set(BufferKind::Input, isFirst ? 0 : 128);
+    set(BufferKind::InputGrad, isFirst ? 0 : 128);
+    set(BufferKind::Output, isLast ? 0 : 128);
+    set(BufferKind::OutputGrad, isLast ? 0 : 128);
+    set(BufferKind::SavedForInputGrad, 192);
+    set(BufferKind::SavedForWeightGrad, 640 + 64 * (s % 2));
+    buffers.push_back(b);
+  }
+  return buffers;
+}
+
+Schedule familySchedule(const std::string &name, const Problem &problem) {
+  auto choice = parseFamily(name);
+  EXPECT_TRUE(std::holds_alternative<FamilyChoice>(choice)) << name;
+  FamilyResult result = generate(std::get<FamilyChoice>(choice), problem);
+  EXPECT_TRUE(std::holds_alternative<Schedule>(result)) << name;
+  return std::get<Schedule>(std::move(result));
+}
+
+Collective norm(const Problem &problem) {
+  Collective collective;
+  collective.stages.resize(problem.numStages());
+  std::iota(collective.stages.begin(), collective.stages.end(), 0);
+  return collective;
+}
+
+/// All rules of lowered programs; the first broken one, or nothing.
+std::string broken(const Problem &problem, const Schedule &schedule,
+                   const Program &program, const std::vector<int64_t> &caps) {
+  for (auto found :
+       {checkChannels(problem, program), checkWaitCycle(problem, program),
+        checkBuffers(problem, program), checkArena(program, caps),
+        checkTasks(problem, schedule, program)})
+    if (found)
+      return found->message;
+  return "";
+}
+
+Program lower(const Problem &problem, const Schedule &schedule) {
+  Simulation simulation = simulate(problem, schedule, true);
+  EXPECT_TRUE(simulation.complete);
+  Program program =
+      insertCommunication(problem, schedule, simulation, {norm(problem)});
+  EXPECT_EQ(planMemory(problem, homes(problem), problem.numRanks(),
+                       stageBuffers(problem), program),
+            std::nullopt);
+  return program;
+}
+
+class LoweringOfFamilies : public testing::TestWithParam<const char *> {};
+
+TEST_P(LoweringOfFamilies, IsLegalAndAsFastAsFreeCommunication) {
+  for (int32_t ranks : {1, 2, 4, 7})
+    for (int32_t microbatches : {1, 3, 8, 33})
+      for (int64_t latency : {0, 50, 900})
+        for (int64_t bytesPerUs : {0, 700})
+          for (Protocol protocol : {Protocol::Rendezvous, Protocol::Eager}) {
+            Problem problem =
+                linearProblem(ranks, microbatches, latency, 128, bytesPerUs);
+            problem.channels.protocol = protocol;
+            Schedule schedule = familySchedule(GetParam(), problem);
+            Program program = lower(problem, schedule);
+            ASSERT_EQ(broken(problem, schedule, program, problem.memoryCaps),
+                      "");
+            ProgramSimulation lowered = simulateProgram(problem, program);
+            ASSERT_TRUE(lowered.complete);
+            int64_t free = simulate(problem, schedule).makespanNs;
+            EXPECT_LE(lowered.makespanNs, free + free / 100)
+                << ranks << " ranks, " << microbatches << " micro-batches, "
+                << latency << " ns, " << bytesPerUs << " bytes/us";
+          }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, LoweringOfFamilies,
+                         testing::Values("gpipe", "1f1b", "kfkb:k=2",
+                                         "kfkb:k=3", "zb-h1"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           for (char &c : name)
+                             c = std::isalnum(c) ? c : '_';
+                           return name;
+                         });
+
+TEST(Lowering, BoundedSlotsAreKept) {
+  Problem problem = linearProblem(3, 12, 0, 128, 0);
+  for (int32_t slots : {1, 2}) {
+    problem.channels.receiveSlots = slots;
+    Schedule schedule = familySchedule("gpipe", problem);
+    Program program = lower(problem, schedule);
+    EXPECT_EQ(broken(problem, schedule, program, problem.memoryCaps), "");
+    // Never more receives of a channel posted and not consumed than slots.
+    ActionRange actions = program.order.rank(1);
+    int outstanding = 0;
+    for (Action a : actions) {
+      bool receivesActivation =
+          a.kind() == ActionKind::Recv &&
+          problem.edges[a.stage].producer == ActionKind::Forward;
+      if (receivesActivation)
+        ++outstanding;
+      EXPECT_LE(outstanding, slots);
+      if (a.kind() == ActionKind::Forward)
+        --outstanding;
+    }
+  }
+}
+
+TEST(Lowering, LinkOrderDecidesSendsAndReceives) {
+  Problem problem = linearProblem(2, 3, 0, 128, 1);
+  Schedule schedule = familySchedule("gpipe", problem);
+  schedule.linkOrders[{0, 1}] = {Action(ActionKind::Forward, 0, 1),
+                                 Action(ActionKind::Forward, 0, 0),
+                                 Action(ActionKind::Forward, 0, 2)};
+  Program program = lower(problem, schedule);
+  EXPECT_EQ(broken(problem, schedule, program, problem.memoryCaps), "");
+  std::vector<int64_t> sent;
+  for (Action a : program.order.rank(0))
+    if (a.kind() == ActionKind::Send)
+      sent.push_back(a.index);
+  EXPECT_EQ(sent, (std::vector<int64_t>{1, 0, 2}));
+}
+
+TEST(Lowering, SequentialReferenceNeedsOneSlotABuffer) {
+  Problem problem = linearProblem(4, 6, 100, 128, 0);
+  Problem sequential = sequentialProblem(problem);
+  Schedule schedule = sequentialSchedule(sequential);
+  Simulation simulation = simulate(sequential, schedule, true);
+  ASSERT_TRUE(simulation.complete);
+  Program program =
+      insertCommunication(sequential, schedule, simulation, {norm(problem)});
+  ASSERT_EQ(
+      planMemory(sequential, homes(problem), 4, stageBuffers(problem), program),
+      std::nullopt);
+  EXPECT_EQ(broken(sequential, schedule, program, problem.memoryCaps), "");
+  for (int32_t s = 0; s < 4; ++s) {
+    const Placement &saved =
+        program.placement(s, BufferKind::SavedForWeightGrad);
+    EXPECT_EQ(saved.slotOf, std::vector<int32_t>{0});
+    EXPECT_EQ(program.pools[saved.pool].rank, s);
+  }
+  // No messages on one rank.
+  for (Action a : program.order.rank(0)) {
+    EXPECT_NE(a.kind(), ActionKind::Send);
+    EXPECT_NE(a.kind(), ActionKind::Recv);
+  }
+}
+
+TEST(Lowering, EvaluationRunsForwardOnly) {
+  Problem problem = linearProblem(4, 6, 100, 128, 0);
+  Schedule schedule = evaluationSchedule(problem);
+  Simulation simulation = simulate(problem, schedule, true);
+  ASSERT_TRUE(simulation.complete);
+  Program program = insertCommunication(problem, schedule, simulation, {});
+  ASSERT_EQ(
+      planMemory(problem, homes(problem), 4, stageBuffers(problem), program),
+      std::nullopt);
+  EXPECT_EQ(checkChannels(problem, program), std::nullopt);
+  EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
+  EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
+}
+
+TEST(Lowering, ActivationSlotsAreThePeakOfTheSchedule) {
+  Problem problem = linearProblem(4, 16, 0, 128, 0);
+  for (const char *family : {"gpipe", "1f1b", "kfkb:k=2", "zb-h1"}) {
+    Schedule schedule = familySchedule(family, problem);
+    Simulation simulation = simulate(problem, schedule);
+    Program program = lower(problem, schedule);
+    for (int32_t r = 0; r < 4; ++r) {
+      const Placement &saved =
+          program.placement(r, BufferKind::SavedForWeightGrad);
+      // The problem counts 100 bytes for an activation.
+      EXPECT_EQ(program.pools[saved.pool].slots, simulation.peakBytes[r] / 100)
+          << family << " rank " << r;
+    }
+  }
+}
+
+TEST(Lowering, AbsurdSizesAreAnError) {
+  Problem problem = linearProblem(2, 4, 0, 128, 0);
+  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  buffers[1][static_cast<int>(BufferKind::Weights)] = int64_t(1) << 60;
+  Schedule schedule = familySchedule("1f1b", problem);
+  Program program = insertCommunication(problem, schedule,
+                                        simulate(problem, schedule, true), {});
+  std::optional<std::string> wrong =
+      planMemory(problem, homes(problem), 2, buffers, program);
+  ASSERT_TRUE(wrong.has_value());
+  EXPECT_NE(wrong->find("weights"), std::string::npos) << *wrong;
+}
+
+} // namespace
