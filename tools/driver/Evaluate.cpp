@@ -3,6 +3,7 @@
 #include "tools/driver/Evaluate.h"
 
 #include "schedule/Legality.h"
+#include "tools/driver/Report.h"
 
 namespace rondo::driver {
 
@@ -42,9 +43,9 @@ std::optional<std::string> whyInfeasible(const Problem &problem) {
     int64_t cap = problem.memoryCaps[rank];
     if (least[rank] > cap)
       return "no schedule fits: rank " + std::to_string(rank) + " may hold " +
-             std::to_string(cap) +
-             " bytes, but one micro-batch of its stages takes " +
-             std::to_string(least[rank]) + " bytes, " +
+             countOf(cap, "byte") +
+             ", but one micro-batch of its stages takes " +
+             countOf(least[rank], "byte") + ", " +
              std::to_string(least[rank] - cap) + " more";
   }
   return std::nullopt;

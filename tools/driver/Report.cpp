@@ -49,6 +49,10 @@ void reportNote(const Twine &message) {
   WithColor::note(errs(), "rondo") << message << "\n";
 }
 
+std::string countOf(int64_t count, const char *noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string formatNs(int64_t ns) {
   return inUnits(ns, {{1, "ns"},
                       {1000, "us"},

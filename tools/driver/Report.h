@@ -16,6 +16,8 @@ int reportError(const llvm::Twine &message);
 int reportUsage(const llvm::Twine &message);
 void reportNote(const llvm::Twine &message);
 
+/// `1 rank`, `2 ranks`.
+std::string countOf(int64_t count, const char *noun);
 /// `12 ns`, `3.5 us`, `1.25 ms`, `2 s`: up to three digits behind the point.
 std::string formatNs(int64_t ns);
 /// `12 B`, `3.5 KiB`, `1.25 MiB`, `2 GiB`.

@@ -109,9 +109,9 @@ public:
 
   Outcome finish() {
     if (!asJson) {
-      outs() << problem.name << ": " << problem.numStages() << " stages on "
-             << problem.numRanks() << " ranks, " << problem.microbatches
-             << " micro-batches\n";
+      outs() << problem.name << ": " << countOf(problem.numStages(), "stage")
+             << " on " << countOf(problem.numRanks(), "rank") << ", "
+             << problem.microbatches << " micro-batches" << "\n";
       table.print(outs());
       outs() << timelines;
     }

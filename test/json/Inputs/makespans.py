@@ -1,0 +1,8 @@
+"""Prints the makespans of schedules that come in on standard input, in units of
+4 ns, on one line behind the family."""
+
+import json
+import sys
+
+schedules = [json.loads(line) for line in sys.stdin]
+print(schedules[0]["family"], *(f"{schedule['makespan_ns'] / 4:g}" for schedule in schedules))

@@ -1,0 +1,11 @@
+"""Prints the orders of a schedule that comes in on standard input, a line for
+each rank without the stage, and the peaks."""
+
+import json
+import re
+import sys
+
+schedule = json.loads(sys.stdin.readline())
+for rank, order in enumerate(schedule["ranks"]):
+    print(f"stage {rank}:", *(re.sub(r"^\d+", "", action) for action in order))
+print("peaks:", *schedule["peak_memory_bytes"])
