@@ -86,11 +86,12 @@ struct BlockSavedForI {
         logSumExp(all.place(numTokens(layer) * layer.heads)) {}
 };
 
-/// Saved for W. I replaces q, k, v and the MLP's input of GELU by their
-/// gradients, and fills the last four regions.
+/// Saved for W. In place, I turns q, k and v into their gradients, and the
+/// slope of GELU into the gradient of GELU's input. It fills the last four
+/// regions.
 struct BlockSavedForW {
   Layout all;
-  int64_t normal1, qkv, attention, normal2, beforeGelu, afterGelu;
+  int64_t normal1, qkv, attention, normal2, geluSlope, afterGelu;
   int64_t middleGrad, outputGrad, norm1Grads, norm2Grads;
 
   constexpr explicit BlockSavedForW(const LayerDesc &layer)
@@ -98,7 +99,7 @@ struct BlockSavedForW {
         qkv(all.place(3 * numTokens(layer) * layer.hidden)),
         attention(all.place(numTokens(layer) * layer.hidden)),
         normal2(all.place(numTokens(layer) * layer.hidden)),
-        beforeGelu(all.place(numTokens(layer) * layer.ffn)),
+        geluSlope(all.place(numTokens(layer) * layer.ffn)),
         afterGelu(all.place(numTokens(layer) * layer.ffn)),
         middleGrad(all.place(numTokens(layer) * layer.hidden)),
         outputGrad(all.place(numTokens(layer) * layer.hidden)),

@@ -1,0 +1,169 @@
+//===- attention.cpp - Causal self-attention ------------------------------===//
+
+#include "runtime/bodies/attention.h"
+
+#include "runtime/bodies/layouts.h"
+#include "runtime/bodies/linear.h"
+#include "runtime/bodies/vectorise.h"
+
+#include <algorithm>
+
+namespace rondo::runtime {
+
+namespace {
+
+/// Rows of scores become probabilities. Row i is query first + i and has
+/// `stride` columns, of which those after the query become 0.
+template <typename Real>
+RONDO_VECTORISE void softmaxRows(int64_t first, int64_t rows, int64_t stride,
+                                 Real *__restrict scores,
+                                 Real *__restrict logSumExp) {
+  for (int64_t i = 0; i < rows; ++i) {
+    Real *__restrict row = scores + i * stride;
+    int64_t seen = first + i + 1;
+    Real most = laneMax(seen, row);
+    for (int64_t j = 0; j < seen; ++j)
+      row[j] = exponential(row[j] - most);
+    Real sum = laneSum<Real>(seen, [=](int64_t j) { return row[j]; });
+    Real inverse = 1 / sum;
+    for (int64_t j = 0; j < seen; ++j)
+      row[j] *= inverse;
+    for (int64_t j = seen; j < stride; ++j)
+      row[j] = 0;
+    logSumExp[i] = most + std::log(sum);
+  }
+}
+
+/// The same probabilities from the kept logarithms.
+template <typename Real>
+RONDO_VECTORISE void restoreRows(int64_t first, int64_t rows, int64_t stride,
+                                 Real *__restrict scores,
+                                 const Real *__restrict logSumExp) {
+  for (int64_t i = 0; i < rows; ++i) {
+    Real *__restrict row = scores + i * stride;
+    int64_t seen = first + i + 1;
+    Real shift = logSumExp[i];
+    for (int64_t j = 0; j < seen; ++j)
+      row[j] = exponential(row[j] - shift);
+    for (int64_t j = seen; j < stride; ++j)
+      row[j] = 0;
+  }
+}
+
+/// Gradient of the scores, in place of that of the probabilities.
+template <typename Real>
+RONDO_VECTORISE void scoreGrads(int64_t rows, int64_t stride, Real scale,
+                                const Real *__restrict probabilities,
+                                const Real *__restrict rowDots,
+                                Real *__restrict grads) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < stride; ++j)
+      grads[i * stride + j] = probabilities[i * stride + j] *
+                              (grads[i * stride + j] - rowDots[i]) * scale;
+}
+
+/// dots[i] = sum of products of row i of a and b.
+template <typename Real>
+RONDO_VECTORISE void dotRows(int64_t rows, int64_t columns, int64_t stride,
+                             const Real *a, const Real *b,
+                             Real *__restrict dots) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const Real *rowA = a + i * stride, *rowB = b + i * stride;
+    dots[i] =
+        laneSum<Real>(columns, [=](int64_t j) { return rowA[j] * rowB[j]; });
+  }
+}
+
+template <typename Real>
+void copyRows(int64_t rows, int64_t columns, const Real *from, Real *to,
+              int64_t stride) {
+  for (int64_t i = 0; i < rows; ++i)
+    std::copy(from + i * columns, from + (i + 1) * columns, to + i * stride);
+}
+
+} // namespace
+
+template <typename Real>
+void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
+                      Real *logSumExp, Real *workspace) {
+  const AttentionWorkspace at(layer);
+  const int64_t hidden = layer.hidden, sequence = layer.sequence;
+  const int64_t width = hidden / layer.heads, stride = 3 * hidden;
+  const int64_t block = attentionRows(layer);
+  const Real scale = 1 / std::sqrt(Real(width));
+  Real *scores = workspace + at.probabilities;
+
+  for (int64_t sample = 0; sample < layer.batch; ++sample)
+    for (int64_t head = 0; head < layer.heads; ++head) {
+      const Real *q = qkv + sample * sequence * stride + head * width;
+      const Real *k = q + hidden, *v = k + hidden;
+      Real *out = output + sample * sequence * hidden + head * width;
+      Real *sums = logSumExp + (sample * layer.heads + head) * sequence;
+      for (int64_t first = 0; first < sequence; first += block) {
+        int64_t rows = std::min(block, sequence - first), seen = first + rows;
+        multiply(rows, seen, width, scale, {q + first * stride, stride},
+                 {k, stride, true}, Real(0), scores, seen);
+        softmaxRows(first, rows, seen, scores, sums + first);
+        multiply(rows, width, seen, Real(1), {scores, seen}, {v, stride},
+                 Real(0), out + first * hidden, hidden);
+      }
+    }
+}
+
+template <typename Real>
+void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
+                        const Real *outputGrad, const Real *logSumExp,
+                        Real *workspace) {
+  const AttentionWorkspace at(layer);
+  const int64_t hidden = layer.hidden, sequence = layer.sequence;
+  const int64_t width = hidden / layer.heads, stride = 3 * hidden;
+  const int64_t block = attentionRows(layer);
+  const Real scale = 1 / std::sqrt(Real(width));
+  Real *probabilities = workspace + at.probabilities;
+  Real *grads = workspace + at.grads;
+  Real *keyGrad = workspace + at.keyGrad;
+  Real *valueGrad = workspace + at.valueGrad;
+  Real *rowDots = workspace + at.rowDots;
+
+  for (int64_t sample = 0; sample < layer.batch; ++sample)
+    for (int64_t head = 0; head < layer.heads; ++head) {
+      Real *q = qkv + sample * sequence * stride + head * width;
+      Real *k = q + hidden, *v = k + hidden;
+      const int64_t place = sample * sequence * hidden + head * width;
+      const Real *out = output + place, *outGrad = outputGrad + place;
+      const Real *sums = logSumExp + (sample * layer.heads + head) * sequence;
+      std::fill(keyGrad, keyGrad + sequence * width, Real(0));
+      std::fill(valueGrad, valueGrad + sequence * width, Real(0));
+      for (int64_t first = 0; first < sequence; first += block) {
+        int64_t rows = std::min(block, sequence - first), seen = first + rows;
+        Real *blockQ = q + first * stride;
+        const Real *blockGrad = outGrad + first * hidden;
+        multiply(rows, seen, width, scale, {blockQ, stride}, {k, stride, true},
+                 Real(0), probabilities, seen);
+        restoreRows(first, rows, seen, probabilities, sums + first);
+        multiply(seen, width, rows, Real(1), {probabilities, seen, true},
+                 {blockGrad, hidden}, Real(1), valueGrad, width);
+        multiply(rows, seen, width, Real(1), {blockGrad, hidden},
+                 {v, stride, true}, Real(0), grads, seen);
+        dotRows(rows, width, hidden, blockGrad, out + first * hidden, rowDots);
+        scoreGrads(rows, seen, scale, probabilities, rowDots, grads);
+        multiply(seen, width, rows, Real(1), {grads, seen, true},
+                 {blockQ, stride}, Real(1), keyGrad, width);
+        // No later block reads these queries.
+        multiply(rows, width, seen, Real(1), {grads, seen}, {k, stride},
+                 Real(0), blockQ, stride);
+      }
+      copyRows(sequence, width, keyGrad, k, stride);
+      copyRows(sequence, width, valueGrad, v, stride);
+    }
+}
+
+#define RONDO_INSTANTIATE(Real)                                                \
+  template void attentionForward(const LayerDesc &, const Real *, Real *,      \
+                                 Real *, Real *);                              \
+  template void attentionInputGrad(const LayerDesc &, Real *, const Real *,    \
+                                   const Real *, const Real *, Real *);
+RONDO_INSTANTIATE(float)
+RONDO_INSTANTIATE(double)
+
+} // namespace rondo::runtime

@@ -1,0 +1,32 @@
+//===- attention.h - Causal self-attention ----------------------*- C++ -*-===//
+//
+// softmax(q k^T / sqrt(d)) v for each sample and head, where a token sees
+// itself and those before it. q, k and v of a token lie one after the other in
+// a row of 3 * hidden elements. Probabilities are never kept: F keeps the
+// logarithm of each row's sum, and I computes them anew, 64 queries at a time
+// (after FlashAttention, Dao et al. 2022, but with whole rows).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BODIES_ATTENTION_H
+#define RONDO_RUNTIME_BODIES_ATTENTION_H
+
+#include "runtime/layer.h"
+
+namespace rondo::runtime {
+
+/// Writes output [tokens, hidden] and logSumExp [batch][heads][sequence]. The
+/// workspace is one AttentionWorkspace.
+template <typename Real>
+void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
+                      Real *logSumExp, Real *workspace);
+
+/// Replaces q, k and v by their gradients.
+template <typename Real>
+void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
+                        const Real *outputGrad, const Real *logSumExp,
+                        Real *workspace);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BODIES_ATTENTION_H

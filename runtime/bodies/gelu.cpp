@@ -1,0 +1,37 @@
+//===- gelu.cpp - GELU by its tanh formula --------------------------------===//
+
+#include "runtime/bodies/gelu.h"
+
+#include "runtime/bodies/vectorise.h"
+
+namespace rondo::runtime {
+
+// 0.5 x (1 + tanh(z)) = x / (1 + e^-2z) with z = sqrt(2/pi) (x + 0.044715 x^3).
+template <typename Real>
+RONDO_VECTORISE void geluForward(int64_t count, Real *__restrict x,
+                                 Real *__restrict y) {
+  const Real twice = Real(1.5957691216057308); // 2 sqrt(2/pi)
+  const Real cubic = Real(0.044715);
+  for (int64_t i = 0; i < count; ++i) {
+    Real value = x[i], square = value * value;
+    Real share = 1 / (1 + exponential(-twice * value * (1 + cubic * square)));
+    y[i] = value * share;
+    x[i] =
+        share + value * share * (1 - share) * twice * (1 + 3 * cubic * square);
+  }
+}
+
+template <typename Real>
+RONDO_VECTORISE void geluInputGrad(int64_t count, const Real *__restrict dy,
+                                   Real *__restrict slope) {
+  for (int64_t i = 0; i < count; ++i)
+    slope[i] *= dy[i];
+}
+
+#define RONDO_INSTANTIATE(Real)                                                \
+  template void geluForward(int64_t, Real *, Real *);                          \
+  template void geluInputGrad(int64_t, const Real *, Real *);
+RONDO_INSTANTIATE(float)
+RONDO_INSTANTIATE(double)
+
+} // namespace rondo::runtime

@@ -1,0 +1,67 @@
+//===- layers.h - The computations behind the body tables -------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_BODIES_LAYERS_H
+#define RONDO_RUNTIME_BODIES_LAYERS_H
+
+#include "runtime/bodies/body.h"
+
+namespace rondo::runtime {
+
+template <typename Real> LayerBody embeddingBody();
+template <typename Real> LayerBody blockBody();
+template <typename Real> LayerBody headBody();
+LayerBody syntheticBody();
+
+/// Fills an array of LayerTensor as LayerBody::tensors promises.
+class TensorList {
+public:
+  TensorList(LayerTensor *tensors, int32_t capacity)
+      : tensors(tensors), capacity(capacity) {}
+
+  /// A vector: no weight decay.
+  void add(const char *prefix, const char *suffix, TensorInit init,
+           int64_t offset, int64_t length) {
+    append(
+        {prefix, suffix, 1, {length, 1}, offset, length, false, init, nullptr});
+  }
+
+  /// A matrix.
+  void add(const char *prefix, const char *suffix, TensorInit init,
+           int64_t offset, int64_t rows, int64_t columns,
+           const char *sharedWith = nullptr) {
+    append({prefix,
+            suffix,
+            2,
+            {rows, columns},
+            offset,
+            rows * columns,
+            true,
+            init,
+            sharedWith});
+  }
+
+  int32_t size() const { return count; }
+
+private:
+  void append(const LayerTensor &tensor) {
+    if (count < capacity)
+      tensors[count] = tensor;
+    ++count;
+  }
+
+  LayerTensor *tensors;
+  int32_t capacity;
+  int32_t count = 0;
+};
+
+/// Element `offset` of a buffer.
+template <typename Real> Real *at(void *buffer, int64_t offset) {
+  return static_cast<Real *>(buffer) + offset;
+}
+template <typename Real> const Real *at(const void *buffer, int64_t offset) {
+  return static_cast<const Real *>(buffer) + offset;
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BODIES_LAYERS_H

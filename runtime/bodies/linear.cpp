@@ -1,0 +1,94 @@
+//===- linear.cpp - Matrix products through OpenBLAS ----------------------===//
+
+#include "runtime/bodies/linear.h"
+
+#include "runtime/bodies/vectorise.h"
+
+#include <cblas.h>
+
+namespace rondo::runtime {
+
+namespace {
+
+CBLAS_TRANSPOSE transposition(bool transposed) {
+  return transposed ? CblasTrans : CblasNoTrans;
+}
+
+template <typename Real>
+RONDO_VECTORISE void addBias(int64_t rows, int64_t out, const Real *bias,
+                             const Real *residual, Real *y) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < out; ++j)
+      y[i * out + j] = residual[i * out + j] + bias[j];
+}
+
+template <typename Real>
+RONDO_VECTORISE void copyBias(int64_t rows, int64_t out,
+                              const Real *__restrict bias, Real *__restrict y) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < out; ++j)
+      y[i * out + j] = bias[j];
+}
+
+template <typename Real>
+RONDO_VECTORISE void addRows(int64_t rows, int64_t out,
+                             const Real *__restrict dy, Real *__restrict sums) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < out; ++j)
+      sums[j] += dy[i * out + j];
+}
+
+} // namespace
+
+void multiply(int64_t rows, int64_t columns, int64_t inner, float scale,
+              Matrix<float> a, Matrix<float> b, float keep, float *c,
+              int64_t stride) {
+  cblas_sgemm(CblasRowMajor, transposition(a.transposed),
+              transposition(b.transposed), rows, columns, inner, scale, a.data,
+              a.stride, b.data, b.stride, keep, c, stride);
+}
+
+void multiply(int64_t rows, int64_t columns, int64_t inner, double scale,
+              Matrix<double> a, Matrix<double> b, double keep, double *c,
+              int64_t stride) {
+  cblas_dgemm(CblasRowMajor, transposition(a.transposed),
+              transposition(b.transposed), rows, columns, inner, scale, a.data,
+              a.stride, b.data, b.stride, keep, c, stride);
+}
+
+template <typename Real>
+void linearForward(int64_t rows, int64_t in, int64_t out, const Real *x,
+                   const Real *w, const Real *bias, const Real *residual,
+                   Real *y) {
+  if (residual)
+    addBias(rows, out, bias, residual, y);
+  else
+    copyBias(rows, out, bias, y);
+  multiply(rows, out, in, Real(1), {x, in}, {w, out}, Real(1), y, out);
+}
+
+template <typename Real>
+void linearInputGrad(int64_t rows, int64_t in, int64_t out, const Real *dy,
+                     const Real *w, Real *dx) {
+  multiply(rows, in, out, Real(1), {dy, out}, {w, out, true}, Real(0), dx, in);
+}
+
+template <typename Real>
+void linearWeightGrad(int64_t rows, int64_t in, int64_t out, const Real *x,
+                      const Real *dy, Real *dw, Real *dbias) {
+  multiply(in, out, rows, Real(1), {x, in, true}, {dy, out}, Real(1), dw, out);
+  addRows(rows, out, dy, dbias);
+}
+
+#define RONDO_INSTANTIATE(Real)                                                \
+  template void linearForward(int64_t, int64_t, int64_t, const Real *,         \
+                              const Real *, const Real *, const Real *,        \
+                              Real *);                                         \
+  template void linearInputGrad(int64_t, int64_t, int64_t, const Real *,       \
+                                const Real *, Real *);                         \
+  template void linearWeightGrad(int64_t, int64_t, int64_t, const Real *,      \
+                                 const Real *, Real *, Real *);
+RONDO_INSTANTIATE(float)
+RONDO_INSTANTIATE(double)
+
+} // namespace rondo::runtime

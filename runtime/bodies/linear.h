@@ -1,0 +1,50 @@
+//===- linear.h - Matrix products through OpenBLAS --------------*- C++ -*-===//
+//
+// Matrices are row-major. OpenBLAS must run single-threaded
+// (openblas_set_num_threads(1) at start): ranks are the parallelism.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BODIES_LINEAR_H
+#define RONDO_RUNTIME_BODIES_LINEAR_H
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// A matrix whose rows start `stride` elements apart, used transposed or not.
+template <typename Real> struct Matrix {
+  const Real *data;
+  int64_t stride;
+  bool transposed = false;
+};
+
+/// c [rows, columns] = scale * a b + keep * c, with `inner` the shared extent.
+/// With keep == 0 the first content of c does not matter.
+void multiply(int64_t rows, int64_t columns, int64_t inner, float scale,
+              Matrix<float> a, Matrix<float> b, float keep, float *c,
+              int64_t stride);
+void multiply(int64_t rows, int64_t columns, int64_t inner, double scale,
+              Matrix<double> a, Matrix<double> b, double keep, double *c,
+              int64_t stride);
+
+/// y [rows, out] = residual + x w + bias. The residual may be null, or y
+/// itself.
+template <typename Real>
+void linearForward(int64_t rows, int64_t in, int64_t out, const Real *x,
+                   const Real *w, const Real *bias, const Real *residual,
+                   Real *y);
+
+/// dx [rows, in] = dy w^T.
+template <typename Real>
+void linearInputGrad(int64_t rows, int64_t in, int64_t out, const Real *dy,
+                     const Real *w, Real *dx);
+
+/// dw [in, out] += x^T dy, dbias += column sums of dy.
+template <typename Real>
+void linearWeightGrad(int64_t rows, int64_t in, int64_t out, const Real *x,
+                      const Real *dy, Real *dw, Real *dbias);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BODIES_LINEAR_H

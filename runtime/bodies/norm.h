@@ -1,0 +1,40 @@
+//===- norm.h - Layer normalisation -----------------------------*- C++ -*-===//
+//
+// y = gain * normal + bias with normal = (x - mean) * scale and
+// scale = 1 / sqrt(variance + 1e-5), row by row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BODIES_NORM_H
+#define RONDO_RUNTIME_BODIES_NORM_H
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// Writes normal [rows, columns], scale [rows] and y [rows, columns].
+template <typename Real>
+void normForward(int64_t rows, int64_t columns, const Real *x, const Real *gain,
+                 const Real *bias, Real *normal, Real *scale, Real *y);
+
+/// y from the saved normal: W computes it anew instead of keeping it.
+template <typename Real>
+void normOutput(int64_t rows, int64_t columns, const Real *normal,
+                const Real *gain, const Real *bias, Real *y);
+
+/// dx = residual + gradient through the norm; the residual may be null. Also
+/// writes this micro-batch's gradients of gain and bias to grads
+/// [2 * columns], for W: so dy need not be kept.
+template <typename Real>
+void normInputGrad(int64_t rows, int64_t columns, const Real *dy,
+                   const Real *normal, const Real *scale, const Real *gain,
+                   const Real *residual, Real *dx, Real *grads);
+
+/// Adds the saved grads to those of gain and bias.
+template <typename Real>
+void normWeightGrad(int64_t columns, const Real *grads, Real *gainGrad,
+                    Real *biasGrad);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BODIES_NORM_H

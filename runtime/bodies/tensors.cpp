@@ -1,0 +1,61 @@
+//===- tensors.cpp - Global names and first values of tensors -------------===//
+
+#include "runtime/bodies/tensors.h"
+
+#include "runtime/bodies/random.h"
+
+#include <cmath>
+
+namespace rondo::runtime {
+
+std::vector<LayerTensor> layerTensors(const LayerDesc &layer) {
+  const LayerBody &body = cpuBody(layer.kind);
+  std::vector<LayerTensor> tensors(body.tensors(&layer, nullptr, 0));
+  body.tensors(&layer, tensors.data(), static_cast<int32_t>(tensors.size()));
+  return tensors;
+}
+
+std::string tensorName(const LayerTensor &tensor) {
+  if (!tensor.prefix)
+    return tensor.suffix;
+  return std::string(tensor.prefix) + "." + tensor.suffix;
+}
+
+namespace {
+
+/// Value `index` of a stream, about normal with mean 0 and deviation 1: the sum
+/// of 12 uniform 16-bit numbers (mean 12 * 65535 / 2, deviation 65536).
+double normalValue(uint64_t stream, uint64_t index) {
+  int64_t sum = 0;
+  for (uint64_t word = 0; word < 3; ++word) {
+    uint64_t bits = mix(stream, 3 * index + word);
+    sum += (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) +
+           (bits >> 48);
+  }
+  return static_cast<double>(sum - 393210) / 65536;
+}
+
+} // namespace
+
+void initialiseTensor(const LayerTensor &tensor, uint64_t seed,
+                      int32_t numBlocks, float *weights) {
+  float *values = weights + tensor.offset;
+  double deviation = 0.02;
+  switch (tensor.init) {
+  case TensorInit::Zeros:
+  case TensorInit::Ones:
+    for (int64_t i = 0; i < tensor.count; ++i)
+      values[i] = tensor.init == TensorInit::Ones ? 1 : 0;
+    return;
+  case TensorInit::ResidualNormal:
+    deviation /= std::sqrt(2.0 * (numBlocks < 1 ? 1 : numBlocks));
+    break;
+  case TensorInit::Normal:
+    break;
+  }
+  uint64_t stream = mix(seed, hashName(tensorName(tensor).c_str()));
+  for (int64_t i = 0; i < tensor.count; ++i)
+    values[i] = static_cast<float>(deviation * normalValue(stream, i));
+}
+
+} // namespace rondo::runtime
