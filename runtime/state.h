@@ -63,6 +63,14 @@ public:
     return arenas[pool.rank]->base() + pool.offset + slot * pool.slotBytes;
   }
   Arena &arena(int32_t rank) { return *arenas[rank]; }
+  /// Copies between the host and a stage's buffers.
+  void read(int32_t stage, void *host, const void *device,
+            int64_t bytes) const {
+    arenas[exe.stages[stage].rank]->read(host, device, bytes);
+  }
+  void write(int32_t stage, void *device, const void *host, int64_t bytes) {
+    arenas[exe.stages[stage].rank]->write(device, host, bytes);
+  }
   /// Bytes of all arenas as allocated.
   int64_t allocatedBytes() const;
 

@@ -1,0 +1,255 @@
+//===- checkpoint.cpp - Weights and optimizer state in a file -------------===//
+
+#include "runtime/trainer/checkpoint.h"
+
+#include "runtime/error.h"
+#include "runtime/trainer/safetensors.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <unistd.h>
+#include <vector>
+
+using namespace rondo::runtime;
+
+static const char formatName[] = "rondo-checkpoint/1";
+
+namespace {
+
+/// One array of a file.
+struct Slice {
+  std::string name;
+  const Tensor *tensor;
+  float *values;
+};
+
+} // namespace
+
+/// Everything that a checkpoint holds, in the order of its data.
+static std::vector<Slice> slicesOf(const State &state) {
+  std::vector<Slice> slices;
+  for (const Tensor &tensor : state.tensors()) {
+    if (!tensor.sharedWith.empty())
+      continue;
+    slices.push_back({tensor.name, &tensor, tensor.weights});
+    slices.push_back({"optimizer.m." + tensor.name, &tensor, tensor.moment1});
+    slices.push_back({"optimizer.v." + tensor.name, &tensor, tensor.moment2});
+  }
+  return slices;
+}
+
+static std::vector<int64_t> shapeOf(const LayerTensor &layout) {
+  return std::vector<int64_t>(layout.shape, layout.shape + layout.numDims);
+}
+
+static std::string describe(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+//===----------------------------------------------------------------------===//
+// Writing.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A file that becomes visible under its name by commit() alone.
+class NewFile {
+public:
+  explicit NewFile(const std::string &path)
+      : path(path), temporary(path + ".tmp." + std::to_string(getpid())),
+        file(std::fopen(temporary.c_str(), "wb")) {
+    if (!file)
+      fail();
+  }
+  ~NewFile() {
+    if (!file)
+      return;
+    std::fclose(file);
+    std::remove(temporary.c_str());
+  }
+  void write(const void *data, size_t bytes) {
+    if (bytes > 0 && std::fwrite(data, 1, bytes, file) != bytes)
+      fail();
+  }
+  void commit() {
+    if (std::fflush(file) != 0 || fsync(fileno(file)) != 0)
+      fail();
+    int closed = std::fclose(file);
+    file = nullptr;
+    if (closed != 0 || std::rename(temporary.c_str(), path.c_str()) != 0) {
+      int error = errno;
+      std::remove(temporary.c_str());
+      errno = error;
+      fail();
+    }
+    // The rename is safe once the folder is.
+    size_t slash = path.rfind('/');
+    std::string folder =
+        slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+    if (descriptor >= 0) {
+      fsync(descriptor);
+      close(descriptor);
+    }
+  }
+
+private:
+  [[noreturn]] void fail() const {
+    throw Error("cannot write checkpoint '" + path +
+                "': " + std::strerror(errno));
+  }
+  const std::string path, temporary;
+  std::FILE *file;
+};
+
+} // namespace
+
+void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
+                                    const RunPosition &position) {
+  SafetensorsHeader header;
+  header.metadata = {{"format", formatName},
+                     {"model", state.executable().name},
+                     {"step", std::to_string(position.step)},
+                     {"seed", std::to_string(position.seed)},
+                     {"data_hash", std::to_string(position.dataHash)}};
+  std::vector<Slice> slices = slicesOf(state);
+  int64_t end = 0;
+  for (const Slice &slice : slices) {
+    SafetensorsEntry entry;
+    entry.dtype = "F32";
+    entry.shape = shapeOf(slice.tensor->layout);
+    entry.begin = end;
+    entry.end = end += 4 * slice.tensor->layout.count;
+    header.tensors[slice.name] = entry;
+  }
+  std::string json = writeSafetensorsHeader(header);
+  uint64_t length = json.size();
+
+  NewFile file(path);
+  file.write(&length, sizeof length);
+  file.write(json.data(), json.size());
+  std::vector<float> values;
+  for (const Slice &slice : slices) {
+    values.resize(slice.tensor->layout.count);
+    state.read(slice.tensor->stage, values.data(), slice.values,
+               4 * slice.tensor->layout.count);
+    file.write(values.data(), 4 * values.size());
+  }
+  file.commit();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading.
+//===----------------------------------------------------------------------===//
+
+static uint64_t numberIn(const SafetensorsHeader &header, const char *key) {
+  auto it = header.metadata.find(key);
+  if (it == header.metadata.end())
+    throw Error("its metadata have no '" + std::string(key) + "'");
+  const std::string &text = it->second;
+  if (text.empty() || text.size() > 20 ||
+      text.find_first_not_of("0123456789") != std::string::npos)
+    throw Error("its metadata give '" + text + "' for '" + key +
+                "', which is no number");
+  errno = 0;
+  uint64_t value = std::strtoull(text.c_str(), nullptr, 10);
+  if (errno == ERANGE)
+    throw Error("its metadata give '" + text + "' for '" + key +
+                "', which is too large");
+  return value;
+}
+
+static void checkNames(const SafetensorsHeader &header,
+                       const std::vector<Slice> &slices) {
+  for (const Slice &slice : slices) {
+    auto it = header.tensors.find(slice.name);
+    if (it == header.tensors.end())
+      throw Error("it has no tensor '" + slice.name +
+                  "', which the model needs");
+    std::vector<int64_t> shape = shapeOf(slice.tensor->layout);
+    if (it->second.dtype != "F32" || it->second.shape != shape)
+      throw Error("tensor '" + slice.name + "' is " + it->second.dtype + " " +
+                  describe(it->second.shape) + ", the model needs F32 " +
+                  describe(shape));
+  }
+  if (header.tensors.size() == slices.size())
+    return;
+  for (const auto &[name, entry] : header.tensors) {
+    bool isKnown = false;
+    for (const Slice &slice : slices)
+      isKnown |= slice.name == name;
+    if (!isKnown)
+      throw Error("it has the tensor '" + name +
+                  "', which the model does not have");
+  }
+}
+
+static RunPosition load(std::ifstream &file, State &state) {
+  file.seekg(0, std::ios::end);
+  int64_t fileBytes = file.tellg();
+  file.seekg(0);
+  uint64_t length = 0;
+  file.read(reinterpret_cast<char *>(&length), sizeof length);
+  constexpr uint64_t maxHeaderBytes = 100'000'000;
+  if (fileBytes < 8 || length > maxHeaderBytes ||
+      static_cast<int64_t>(length) > fileBytes - 8)
+    throw Error("it has " + std::to_string(fileBytes) +
+                " bytes, too few for its header: it is truncated or no "
+                "safetensors file");
+  std::string json(length, '\0');
+  file.read(json.data(), static_cast<std::streamsize>(length));
+  int64_t dataBytes = fileBytes - 8 - static_cast<int64_t>(length);
+  SafetensorsHeader header = readSafetensorsHeader(json, dataBytes);
+  auto format = header.metadata.find("format");
+  if (format == header.metadata.end() || format->second != formatName)
+    throw Error("its metadata do not say format '" + std::string(formatName) +
+                "'");
+  RunPosition position;
+  position.step = static_cast<int64_t>(numberIn(header, "step") & INT64_MAX);
+  position.seed = numberIn(header, "seed");
+  position.dataHash = numberIn(header, "data_hash");
+  std::vector<Slice> slices = slicesOf(state);
+  checkNames(header, slices);
+
+  // The state is written only when all has been read.
+  std::vector<char> data(dataBytes);
+  file.read(data.data(), dataBytes);
+  if (!file)
+    throw Error("it ends before its data do");
+  for (const Slice &slice : slices) {
+    const char *values = data.data() + header.tensors[slice.name].begin;
+    state.write(slice.tensor->stage, slice.values, values,
+                4 * slice.tensor->layout.count);
+  }
+  for (const Tensor &copy : state.tensors()) {
+    if (copy.sharedWith.empty())
+      continue;
+    auto take = [&](float *values, const std::string &name) {
+      state.write(copy.stage, values, data.data() + header.tensors[name].begin,
+                  4 * copy.layout.count);
+    };
+    take(copy.weights, copy.sharedWith);
+    take(copy.moment1, "optimizer.m." + copy.sharedWith);
+    take(copy.moment2, "optimizer.v." + copy.sharedWith);
+  }
+  return position;
+}
+
+RunPosition rondo::runtime::loadCheckpoint(const std::string &path,
+                                           State &state) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw Error("cannot read checkpoint '" + path +
+                "': " + std::strerror(errno));
+  try {
+    return load(file, state);
+  } catch (const Error &error) {
+    throw Error("checkpoint '" + path + "': " + error.what());
+  }
+}

@@ -1,0 +1,37 @@
+//===- checkpoint.h - Weights and optimizer state in a file -----*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRAINER_CHECKPOINT_H
+#define RONDO_RUNTIME_TRAINER_CHECKPOINT_H
+
+#include "runtime/state.h"
+
+#include <cstdint>
+#include <string>
+
+namespace rondo::runtime {
+
+/// What a run needs beside the tensors to go on as if it had not stopped. The
+/// position in the data follows from seed and step.
+struct RunPosition {
+  /// Optimizer steps done, skipped ones included.
+  int64_t step = 0;
+  uint64_t seed = 0;
+  /// Names the data that the run was given; 0: none.
+  uint64_t dataHash = 0;
+};
+
+/// Writes a safetensors file: weights under their global names, moments as
+/// "optimizer.m.<name>" and "optimizer.v.<name>"; a shared tensor once. The
+/// file appears whole or not at all: it is written beside `path` and renamed.
+/// Throws Error.
+void saveCheckpoint(const std::string &path, const State &state,
+                    const RunPosition &position);
+
+/// Reads what saveCheckpoint() wrote, for any partition of the same model.
+/// Throws Error where the file is damaged or its tensors are not exactly the
+/// model's; the state is then unchanged.
+RunPosition loadCheckpoint(const std::string &path, State &state);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_CHECKPOINT_H

@@ -1,0 +1,203 @@
+//===- options.cpp - The command line of an emitted program ---------------===//
+//
+// One table holds each flag's name, argument, help and what it sets.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/options.h"
+
+#include "runtime/error.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+using namespace rondo::runtime;
+
+[[noreturn]] static void usage(const std::string &message) {
+  throw Error(message + "; --help lists the flags", Exit::Usage);
+}
+
+static int64_t wholeNumber(const std::string &flag, const std::string &text,
+                           int64_t least) {
+  char *end = nullptr;
+  errno = 0;
+  long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || errno == ERANGE || value < least)
+    usage(flag + " needs a whole number of at least " + std::to_string(least) +
+          ", not '" + text + "'");
+  return value;
+}
+
+static double number(const std::string &flag, const std::string &text,
+                     double least, double most) {
+  char *end = nullptr;
+  double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value >= least && value <= most)) {
+    char range[80];
+    std::snprintf(range, sizeof range,
+                  std::isinf(most) ? "of at least %g" : "from %g to %g", least,
+                  most);
+    usage(flag + " needs a number " + range + ", not '" + text + "'");
+  }
+  return value;
+}
+
+namespace {
+
+struct Flag {
+  const char *name;
+  /// What stands behind the flag, as help names it; null: nothing.
+  const char *argument;
+  const char *help;
+  std::function<void(Options &, const std::string &)> set;
+};
+
+} // namespace
+
+static ImposedLink parseLink(const std::string &text) {
+  size_t colon = text.find(':');
+  ImposedLink link;
+  link.latencyNs = static_cast<int64_t>(
+      1000 * number("--link", text.substr(0, colon), 0, 1e9));
+  if (colon != std::string::npos)
+    link.bytesPerUs = wholeNumber("--link", text.substr(colon + 1), 0);
+  return link;
+}
+
+static const std::vector<Flag> &flags() {
+  using Set = const std::string &;
+  static const std::vector<Flag> table = {
+      {"--data", "FILE",
+       "text (a byte is a token) or llm.c tokens (.bin); a folder: all its "
+       "files; may be repeated",
+       [](Options &o, Set v) { o.data.push_back(v); }},
+      {"--held-out", "FRACTION",
+       "tail of the data that is only evaluated (default 0.05)",
+       [](Options &o, Set v) { o.heldOut = number("--held-out", v, 0, 0.9); }},
+      {"--iterations", "N",
+       "the last iteration's number (default 100; with --verify 3; with "
+       "--profile 10)",
+       [](Options &o, Set v) {
+         o.iterations = wholeNumber("--iterations", v, 1);
+       }},
+      {"--eval-every", "N",
+       "held-out loss every N iterations, and at the end (default: at the end)",
+       [](Options &o, Set v) {
+         o.evalEvery = wholeNumber("--eval-every", v, 1);
+       }},
+      {"--lr", "RATE", "largest learning rate (default 0.001)",
+       [](Options &o, Set v) { o.learningRate = number("--lr", v, 0, 1e6); }},
+      {"--min-lr", "RATE", "learning rate at the end (default 0.0001)",
+       [](Options &o, Set v) {
+         o.minLearningRate = number("--min-lr", v, 0, 1e6);
+       }},
+      {"--warmup", "N", "iterations of linear warm-up (default 20)",
+       [](Options &o, Set v) { o.warmup = wholeNumber("--warmup", v, 0); }},
+      {"--decay", "N",
+       "iteration at which --min-lr is reached (default: the last)",
+       [](Options &o, Set v) { o.decay = wholeNumber("--decay", v, 1); }},
+      {"--weight-decay", "RATE", "AdamW's decay of matrices (default 0.1)",
+       [](Options &o, Set v) {
+         o.weightDecay = number("--weight-decay", v, 0, 1e6);
+       }},
+      {"--clip", "NORM",
+       "largest global norm of the gradients (default 1; 0: no limit)",
+       [](Options &o, Set v) { o.clip = number("--clip", v, 0, INFINITY); }},
+      {"--seed", "N", "seed of weights and data order (default 1)",
+       [](Options &o, Set v) {
+         o.seed = static_cast<uint64_t>(wholeNumber("--seed", v, 0));
+       }},
+      {"--save", "FILE",
+       "writes weights and optimizer at the end (.safetensors)",
+       [](Options &o, Set v) { o.save = v; }},
+      {"--save-every", "N", "also writes --save every N iterations",
+       [](Options &o, Set v) {
+         o.saveEvery = wholeNumber("--save-every", v, 1);
+       }},
+      {"--resume", "FILE", "goes on from a saved file",
+       [](Options &o, Set v) { o.resume = v; }},
+      {"--verify", nullptr,
+       "runs the sequential reference and the pipeline, compares all weights",
+       [](Options &o, Set) { o.mode = Options::Mode::Verify; }},
+      {"--profile", "FILE",
+       "measures each stage's tasks alone and writes rondo-costs/1",
+       [](Options &o, Set v) {
+         o.mode = Options::Mode::Profile;
+         o.profile = v;
+       }},
+      {"--trace", "FILE",
+       "writes the measured times of the first 10 iterations (Chrome trace)",
+       [](Options &o, Set v) { o.trace = v; }},
+      {"--json-log", "FILE", "writes one JSON object an iteration",
+       [](Options &o, Set v) { o.jsonLog = v; }},
+      {"--link", "US[:BYTES_PER_US]",
+       "imposes latency and bandwidth on every link",
+       [](Options &o, Set v) { o.link = parseLink(v); }},
+      {"--timeout", "SECONDS",
+       "fails after so long without progress (default 600; 0: never)",
+       [](Options &o, Set v) {
+         o.timeoutSeconds = number("--timeout", v, 0, INFINITY);
+       }},
+      {"--quiet", nullptr, "prints results only",
+       [](Options &o, Set) { o.quiet = true; }},
+      {"--help", nullptr, "prints this",
+       [](Options &o, Set) { o.mode = Options::Mode::Help; }},
+  };
+  return table;
+}
+
+Options rondo::runtime::parseOptions(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i], value;
+    if (word == "-h")
+      word = "--help";
+    size_t equals = word.find('=');
+    bool hasValue = equals != std::string::npos;
+    if (hasValue) {
+      value = word.substr(equals + 1);
+      word.resize(equals);
+    }
+    const Flag *flag = nullptr;
+    for (const Flag &candidate : flags())
+      if (word == candidate.name)
+        flag = &candidate;
+    if (!flag)
+      usage("unknown argument '" + word + "'");
+    if (!flag->argument && hasValue)
+      usage(word + " takes no value");
+    if (flag->argument && !hasValue) {
+      if (i + 1 == argc)
+        usage(word + " needs " + flag->argument);
+      value = argv[++i];
+    }
+    flag->set(options, value);
+    if (options.mode == Options::Mode::Help)
+      return options;
+  }
+  if (options.saveEvery > 0 && options.save.empty())
+    usage("--save-every needs --save");
+  return options;
+}
+
+std::string rondo::runtime::helpText(const std::string &program) {
+  std::string text =
+      "usage: " + program +
+      " --data FILE [flags]\n"
+      "       " +
+      program +
+      " --verify\n"
+      "\n"
+      "Trains the model that was compiled into this program.\n\n";
+  for (const Flag &flag : flags()) {
+    std::string left = "  " + std::string(flag.name);
+    if (flag.argument)
+      left += std::string(" ") + flag.argument;
+    left.resize(std::max<size_t>(left.size() + 2, 28), ' ');
+    text += left + flag.help + "\n";
+  }
+  return text + "\nexit codes: 0 fine, 1 failure, 2 usage, 75 the run failed "
+                "and may be retried\n";
+}

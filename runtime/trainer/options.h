@@ -1,0 +1,44 @@
+//===- options.h - The command line of an emitted program -------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRAINER_OPTIONS_H
+#define RONDO_RUNTIME_TRAINER_OPTIONS_H
+
+#include "runtime/transport/transport.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+struct Options {
+  enum class Mode : uint8_t { Train, Verify, Profile, Help };
+  Mode mode = Mode::Train;
+  /// 0: the mode's default.
+  int64_t iterations = 0;
+  std::vector<std::string> data;
+  double heldOut = 0.05;
+  int64_t evalEvery = 0;
+  double learningRate = 1e-3, minLearningRate = 1e-4;
+  int64_t warmup = 20;
+  /// Iteration at which the smallest learning rate is reached; 0: the last one.
+  int64_t decay = 0;
+  double weightDecay = 0.1, clip = 1;
+  std::optional<uint64_t> seed;
+  std::string save, resume, profile, trace, jsonLog;
+  int64_t saveEvery = 0;
+  ImposedLink link;
+  double timeoutSeconds = 600;
+  bool quiet = false;
+};
+
+/// Throws Error with Exit::Usage.
+Options parseOptions(int argc, char **argv);
+
+/// What --help prints.
+std::string helpText(const std::string &program);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_OPTIONS_H

@@ -1,0 +1,98 @@
+//===- profile.cpp - Measured costs and times -----------------------------===//
+
+#include "runtime/error.h"
+#include "runtime/trainer/safetensors.h"
+#include "runtime/trainer/trainer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+using namespace rondo::runtime;
+
+/// Writes `text` under `path`, whole or not at all.
+static void writeFile(const std::string &path, const std::string &text) {
+  std::string temporary = path + ".tmp";
+  std::FILE *file = std::fopen(temporary.c_str(), "w");
+  bool isWritten =
+      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file)
+    isWritten &= std::fclose(file) == 0;
+  if (isWritten && std::rename(temporary.c_str(), path.c_str()) == 0)
+    return;
+  int error = errno;
+  if (file)
+    std::remove(temporary.c_str());
+  throw Error("cannot write '" + path + "': " + std::strerror(error));
+}
+
+int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
+  const Executable &exe = trainer.executable();
+  const PlanDesc &plan = findPlan(exe, PlanKind::Sequential);
+  const int64_t iterations = options.iterations > 0 ? options.iterations : 10;
+  const uint64_t seed = options.seed.value_or(1);
+  trainer.state().initialise(seed);
+  std::unique_ptr<PlanRun> run = trainer.makeRun(plan);
+  // The first iteration warms caches and is not counted.
+  trainer.train(*run, seed, 1, iterations + 1);
+  run->rank(0).keepTrace = true;
+  for (int64_t i = 1; i <= iterations; ++i)
+    trainer.train(*run, seed, i + 1, iterations + 1);
+
+  constexpr int kinds = 3;
+  std::vector<std::vector<int64_t>> times(exe.numStages * kinds);
+  for (const TraceEvent &event : run->rank(0).trace)
+    if (event.kind <= ActionKind::WeightGrad)
+      times[event.stage * kinds + static_cast<int>(event.kind)].push_back(
+          event.endNs - event.startNs);
+  std::string json = "{\"format\":\"rondo-costs/1\",\"stages\":[";
+  size_t samples = 0;
+  for (int32_t s = 0; s < exe.numStages; ++s) {
+    static const char *const names[kinds] = {"forward_ns", "input_grad_ns",
+                                             "weight_grad_ns"};
+    json += std::string(s ? "," : "") +
+            "\n{\"name\":" + jsonString(exe.stages[s].name);
+    for (int k = 0; k < kinds; ++k) {
+      samples = std::max(samples, times[s * kinds + k].size());
+      json += ",\"" + std::string(names[k]) +
+              "\":" + std::to_string(median(times[s * kinds + k]));
+    }
+    json += "}";
+  }
+  writeFile(options.profile,
+            json + "\n],\"samples\":" + std::to_string(samples) + "}\n");
+  if (!options.quiet)
+    std::printf("wrote the costs of %d stages, medians of %zu tasks each, in "
+                "'%s'\n",
+                exe.numStages, samples, options.profile.c_str());
+  return 0;
+}
+
+void rondo::runtime::writeTrace(const std::string &path, PlanRun &run) {
+  const int32_t ranks = run.plan().numRanks;
+  int64_t zeroNs = INT64_MAX;
+  for (int32_t r = 0; r < ranks; ++r)
+    for (const TraceEvent &event : run.rank(r).trace)
+      zeroNs = std::min(zeroNs, event.startNs);
+  std::string json = "{\"traceEvents\":[";
+  const char *comma = "\n";
+  for (int32_t r = 0; r < ranks; ++r)
+    for (const TraceEvent &event : run.rank(r).trace) {
+      bool isMessage = event.kind == ActionKind::Send ||
+                       event.kind == ActionKind::Receive ||
+                       event.kind == ActionKind::AllReduce;
+      std::string name =
+          actionName(event.kind, event.message, event.stage, event.microbatch);
+      char line[200];
+      std::snprintf(line, sizeof line,
+                    "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"
+                    "\"ts\":%.3f,\"dur\":%.3f}",
+                    comma, name.c_str(), r, isMessage ? 1 : 0,
+                    static_cast<double>(event.startNs - zeroNs) * 1e-3,
+                    static_cast<double>(event.endNs - event.startNs) * 1e-3);
+      json += line;
+      comma = ",\n";
+    }
+  writeFile(path, json + "\n],\"displayTimeUnit\":\"ns\"}\n");
+}

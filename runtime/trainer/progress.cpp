@@ -1,0 +1,144 @@
+//===- progress.cpp - What a person sees of a run -------------------------===//
+
+#include "runtime/trainer/progress.h"
+
+#include "runtime/error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <unistd.h>
+
+using namespace rondo::runtime;
+
+std::string rondo::runtime::duration(int64_t ns) {
+  char text[32];
+  if (ns >= 1000000000)
+    std::snprintf(text, sizeof text, "%.2f s", static_cast<double>(ns) * 1e-9);
+  else if (ns >= 1000000)
+    std::snprintf(text, sizeof text, "%.1f ms", static_cast<double>(ns) * 1e-6);
+  else
+    std::snprintf(text, sizeof text, "%.1f us", static_cast<double>(ns) * 1e-3);
+  return text;
+}
+
+static std::string cores(int count) {
+  return std::to_string(count) + (count == 1 ? " core" : " cores");
+}
+
+Progress::Progress(const Options &options, bool hasLoss,
+                   int64_t tokensPerIteration)
+    : options(options), hasLoss(hasLoss), isTerminal(isatty(1) != 0),
+      tokens(tokensPerIteration) {
+  if (options.jsonLog.empty())
+    return;
+  log = std::fopen(options.jsonLog.c_str(), "w");
+  if (!log)
+    throw Error("cannot write log '" + options.jsonLog +
+                "': " + std::strerror(errno));
+}
+
+Progress::~Progress() {
+  endLine();
+  if (log)
+    std::fclose(log);
+}
+
+void Progress::endLine() {
+  if (isLineOpen)
+    std::printf("\n");
+  isLineOpen = false;
+  std::fflush(stdout);
+}
+
+void Progress::note(const std::string &text) {
+  endLine();
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+void Progress::begin(Trainer &trainer, const PlanDesc &plan) {
+  if (options.quiet)
+    return;
+  const Executable &exe = trainer.executable();
+  int64_t planned = 0;
+  for (int32_t r = 0; r < exe.numRanks; ++r)
+    planned += exe.arenaBytes[r];
+  std::printf("%s: %d stages, %d micro-batches, %d ranks as threads on %s\n",
+              exe.name, exe.numStages, plan.microbatches, plan.numRanks,
+              cores(trainer.cores()).c_str());
+  std::printf("memory: %lld bytes planned, %lld allocated\n",
+              static_cast<long long>(planned),
+              static_cast<long long>(trainer.state().allocatedBytes()));
+  if (needsData(exe))
+    std::printf("data: %s\n", trainer.data().describe().c_str());
+  if (plan.predictedNs > 0)
+    std::printf("predicted iteration: %s with a device for each rank, at "
+                "least %s on %s\n",
+                duration(plan.predictedNs).c_str(),
+                duration(boundOnCores(plan, trainer.cores())).c_str(),
+                cores(trainer.cores()).c_str());
+  std::fflush(stdout);
+}
+
+void Progress::iteration(int64_t number, int64_t last,
+                         const IterationResult &result) {
+  times.push_back(result.ns);
+  double tokensPerSecond =
+      static_cast<double>(tokens) * 1e9 / static_cast<double>(result.ns);
+  if (log) {
+    std::fprintf(log, "{\"iteration\":%lld,", static_cast<long long>(number));
+    if (hasLoss && std::isfinite(result.loss))
+      std::fprintf(log, "\"loss\":%.9g,", result.loss);
+    if (std::isfinite(result.norm))
+      std::fprintf(log, "\"norm\":%.9g,", result.norm);
+    std::fprintf(log,
+                 "\"learning_rate\":%.9g,\"skipped\":%s,\"ns\":%lld,"
+                 "\"tokens_per_s\":%.1f}\n",
+                 result.learningRate, result.isFinite ? "false" : "true",
+                 static_cast<long long>(result.ns), tokensPerSecond);
+    std::fflush(log);
+  }
+  if (options.quiet)
+    return;
+  char line[160];
+  int length = std::snprintf(line, sizeof line, "iteration %lld/%lld",
+                             static_cast<long long>(number),
+                             static_cast<long long>(last));
+  if (hasLoss)
+    length += std::snprintf(line + length, sizeof line - length,
+                            "  loss %.4f  %.0f tokens/s", result.loss,
+                            tokensPerSecond);
+  std::snprintf(line + length, sizeof line - length, "  %s",
+                duration(result.ns).c_str());
+  std::printf(isTerminal ? "\r\033[K%s" : "%s\n", line);
+  std::fflush(stdout);
+  isLineOpen = isTerminal;
+}
+
+void Progress::heldOut(int64_t number, double loss) {
+  if (log) {
+    std::fprintf(log, "{\"iteration\":%lld,\"held_out_loss\":%.9g}\n",
+                 static_cast<long long>(number), loss);
+    std::fflush(log);
+  }
+  char line[80];
+  std::snprintf(line, sizeof line, "iteration %lld  held-out loss %.4f",
+                static_cast<long long>(number), loss);
+  note(line);
+}
+
+void Progress::end(Trainer &trainer, const PlanDesc &plan) {
+  if (options.quiet || times.empty())
+    return;
+  std::string line = "measured iteration: median " + duration(median(times)) +
+                     ", best " +
+                     duration(*std::min_element(times.begin(), times.end()));
+  if (plan.predictedNs > 0)
+    line += " (predicted " + duration(plan.predictedNs) +
+            " with a device for each rank, at least " +
+            duration(boundOnCores(plan, trainer.cores())) + " on " +
+            cores(trainer.cores()) + ")";
+  note(line);
+}

@@ -1,0 +1,46 @@
+//===- safetensors.h - The safetensors file format --------------*- C++ -*-===//
+//
+// u64 little-endian length of the header, a JSON object {name: {"dtype",
+// "shape", "data_offsets"}} with "__metadata__" from string to string, then the
+// data. https://github.com/huggingface/safetensors
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRAINER_SAFETENSORS_H
+#define RONDO_RUNTIME_TRAINER_SAFETENSORS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// What a header says of one tensor. Offsets count bytes from the first byte
+/// behind the header.
+struct SafetensorsEntry {
+  std::string dtype;
+  std::vector<int64_t> shape;
+  int64_t begin = 0, end = 0;
+};
+
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  std::map<std::string, SafetensorsEntry> tensors;
+};
+
+/// `"text"` with escapes.
+std::string jsonString(const std::string &text);
+
+/// The header's JSON, padded with blanks to a multiple of 8 bytes.
+std::string writeSafetensorsHeader(const SafetensorsHeader &header);
+
+/// Parses the header's JSON and checks it against `dataBytes`: no name twice,
+/// known dtypes, sizes that agree with shapes, no overlap, no hole, nothing
+/// behind the end. Throws Error.
+SafetensorsHeader readSafetensorsHeader(const std::string &json,
+                                        int64_t dataBytes);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_SAFETENSORS_H

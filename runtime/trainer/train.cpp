@@ -1,0 +1,127 @@
+//===- train.cpp - The training loop --------------------------------------===//
+
+#include "runtime/error.h"
+#include "runtime/trainer/checkpoint.h"
+#include "runtime/trainer/progress.h"
+#include "runtime/trainer/trainer.h"
+
+#include <csignal>
+
+using namespace rondo::runtime;
+
+static volatile std::sig_atomic_t stopSignal = 0;
+
+static void requestStop(int signal) { stopSignal = signal; }
+
+namespace {
+
+/// SIGINT and SIGTERM end the run behind the iteration; a second one ends the
+/// process.
+class StopOnSignal {
+public:
+  StopOnSignal() {
+    stopSignal = 0;
+    struct sigaction action{};
+    action.sa_handler = requestStop;
+    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &oldInterrupt);
+    sigaction(SIGTERM, &action, &oldTerminate);
+  }
+  ~StopOnSignal() {
+    sigaction(SIGINT, &oldInterrupt, nullptr);
+    sigaction(SIGTERM, &oldTerminate, nullptr);
+  }
+
+private:
+  struct sigaction oldInterrupt{};
+  struct sigaction oldTerminate{};
+};
+
+constexpr int64_t tracedIterations = 10;
+
+} // namespace
+
+static RunPosition beginRun(Trainer &trainer, const Options &options,
+                            Progress &progress) {
+  RunPosition position;
+  position.seed = options.seed.value_or(1);
+  trainer.state().initialise(position.seed);
+  uint64_t dataHash =
+      needsData(trainer.executable()) ? trainer.data().hash() : 0;
+  if (!options.resume.empty()) {
+    position = loadCheckpoint(options.resume, trainer.state());
+    if (options.seed && *options.seed != position.seed)
+      throw Error("--seed " + std::to_string(*options.seed) +
+                  " contradicts checkpoint '" + options.resume +
+                  "', which has seed " + std::to_string(position.seed));
+    if (position.dataHash != dataHash)
+      progress.note("note: the data are not those of checkpoint '" +
+                    options.resume + "'");
+  }
+  position.dataHash = dataHash;
+  return position;
+}
+
+int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
+  const Executable &exe = trainer.executable();
+  const PlanDesc &plan = findPlan(exe, PlanKind::Pipeline);
+  Progress progress(options, trainer.hasLoss(), trainer.tokensOf(plan));
+  RunPosition position = beginRun(trainer, options, progress);
+  const int64_t last = options.iterations > 0 ? options.iterations : 100;
+  if (position.step >= last)
+    throw Error("checkpoint '" + options.resume + "' is at iteration " +
+                std::to_string(position.step) +
+                "; --iterations must name a later one");
+
+  std::unique_ptr<PlanRun> run = trainer.makeRun(plan), evaluation;
+  if (trainer.hasLoss() && trainer.data().hasHeldOut())
+    evaluation = trainer.makeRun(findPlan(exe, PlanKind::Evaluation));
+  progress.begin(trainer, plan);
+
+  StopOnSignal stopOnSignal;
+  auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
+  int64_t first = position.step + 1, skipped = 0, evaluatedAt = -1;
+  auto evaluate = [&] {
+    if (evaluation && evaluatedAt != position.step)
+      progress.heldOut(position.step, trainer.evaluate(*evaluation));
+    evaluatedAt = position.step;
+  };
+  auto keepTrace = [&](bool keep) {
+    for (int32_t r = 0; r < plan.numRanks; ++r)
+      run->rank(r).keepTrace = keep;
+  };
+  while (position.step < last && stopSignal == 0) {
+    int64_t iteration = position.step + 1;
+    keepTrace(!options.trace.empty() && iteration - first < tracedIterations);
+    IterationResult result =
+        trainer.train(*run, position.seed, iteration, last);
+    position.step = iteration;
+    progress.iteration(iteration, last, result);
+    if (!result.isFinite)
+      progress.note("iteration " + std::to_string(iteration) +
+                    ": a gradient is not finite, the step is left out (" +
+                    std::to_string(++skipped) + " so far)");
+    if (options.evalEvery > 0 && iteration % options.evalEvery == 0)
+      evaluate();
+    if (options.saveEvery > 0 && iteration % options.saveEvery == 0 &&
+        iteration < last)
+      save();
+  }
+  int signal = stopSignal;
+  if (signal == 0)
+    evaluate();
+  progress.end(trainer, plan);
+  if (!options.save.empty()) {
+    save();
+    progress.note("saved iteration " + std::to_string(position.step) + " in '" +
+                  options.save + "'");
+  }
+  if (!options.trace.empty())
+    writeTrace(options.trace, *run);
+  if (signal != 0)
+    progress.note(
+        "stopped by " + std::string(signal == SIGINT ? "SIGINT" : "SIGTERM") +
+        " after iteration " + std::to_string(position.step) + " of " +
+        std::to_string(last) + (options.save.empty() ? ", nothing saved" : ""));
+  return 0;
+}

@@ -1,0 +1,181 @@
+//===- trainer.cpp - One executable, its state and its plans --------------===//
+
+#include "runtime/trainer/trainer.h"
+
+#include "runtime/error.h"
+#include "runtime/transport/waiting.h"
+
+#include <algorithm>
+#include <sched.h>
+
+using namespace rondo::runtime;
+
+/// Cores that this process may use.
+static int countCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+static int32_t mostRanks(const Executable &executable) {
+  int32_t ranks = 1;
+  for (int32_t p = 0; p < executable.numPlans; ++p)
+    ranks = std::max(ranks, executable.plans[p].numRanks);
+  return ranks;
+}
+
+bool rondo::runtime::needsData(const Executable &executable) {
+  for (int32_t l = 0; l < executable.numLayers; ++l)
+    if (executable.layers[l].kind != LayerKind::Synthetic)
+      return true;
+  return false;
+}
+
+int64_t rondo::runtime::boundOnCores(const PlanDesc &plan, int cores) {
+  int32_t devices = std::min(cores, plan.numRanks);
+  return std::max(plan.predictedNs, plan.predictedWorkNs / devices);
+}
+
+int64_t rondo::runtime::median(std::vector<int64_t> values) {
+  if (values.empty())
+    return 0;
+  std::nth_element(values.begin(), values.begin() + values.size() / 2,
+                   values.end());
+  return values[values.size() / 2];
+}
+
+Trainer::Trainer(const Executable &executable, const Options &options,
+                 bool useGeneratedData)
+    : exe(executable), options(options), numCores(countCores()),
+      // In a comparison a buffer that is read too early must show.
+      programState(executable, options.mode == Options::Mode::Verify),
+      threads(mostRanks(executable)) {
+  for (int32_t s = 0; s < exe.numStages; ++s)
+    for (int32_t l = 0; l < exe.stages[s].numLayers; ++l) {
+      LayerKind kind = exe.layers[exe.stages[s].firstLayer + l].kind;
+      if (kind == LayerKind::GptEmbedding) {
+        embeddingStage = s;
+        embeddingLayer = l;
+      } else if (kind == LayerKind::GptHead) {
+        headStage = s;
+        headLayer = l;
+      }
+    }
+  if (!needsData(exe))
+    return;
+  if (embeddingStage < 0 || headStage < 0)
+    throw Error("'" + std::string(exe.name) +
+                "' has layers of a GPT but no embedding or no head");
+  const LayerDesc &layer =
+      exe.layers[exe.stages[embeddingStage].firstLayer + embeddingLayer];
+  tokens = useGeneratedData ? generateData(layer.vocab)
+                            : openData(options.data, options.heldOut,
+                                       layer.vocab, layer.sequence);
+}
+
+int64_t Trainer::tokensOf(const PlanDesc &plan) const {
+  if (embeddingStage < 0)
+    return 0;
+  const LayerDesc &layer =
+      exe.layers[exe.stages[embeddingStage].firstLayer + embeddingLayer];
+  return int64_t(plan.microbatches) * layer.batch * layer.sequence;
+}
+
+std::unique_ptr<PlanRun> Trainer::makeRun(const PlanDesc &plan) {
+  PlanOptions planOptions;
+  planOptions.link = options.link;
+  planOptions.cores = numCores;
+  planOptions.timeoutSeconds = options.timeoutSeconds;
+  planOptions.optimizer.adamw.weightDecay =
+      static_cast<float>(options.weightDecay);
+  planOptions.optimizer.maxNorm = options.clip;
+  return std::make_unique<PlanRun>(programState, plan, planOptions);
+}
+
+/// Fills the staging buffers of all micro-batches. `sample` writes the tokens
+/// of one sample of the iteration by its number.
+template <typename Sample>
+void Trainer::stageData(PlanRun &run, Sample sample) {
+  if (embeddingStage < 0)
+    return;
+  const LayerBinding &embedding =
+      programState.stages()[embeddingStage].layers[embeddingLayer];
+  const LayerBinding &head = programState.stages()[headStage].layers[headLayer];
+  const int64_t batch = embedding.desc->batch,
+                sequence = embedding.desc->sequence;
+  std::vector<int32_t> window(sequence + 1), inputs(batch * sequence),
+      targets(batch * sequence);
+  for (int64_t i = 0; i < run.plan().microbatches; ++i) {
+    for (int64_t b = 0; b < batch; ++b) {
+      sample(i * batch + b, sequence + 1, window.data());
+      std::copy(window.begin(), window.end() - 1,
+                inputs.begin() + b * sequence);
+      std::copy(window.begin() + 1, window.end(),
+                targets.begin() + b * sequence);
+    }
+    int64_t bytes = 4 * batch * sequence;
+    programState.write(embeddingStage,
+                       run.data(embeddingStage, i) + embedding.dataOffset,
+                       inputs.data(), bytes);
+    programState.write(headStage, run.data(headStage, i) + head.dataOffset,
+                       targets.data(), bytes);
+  }
+}
+
+double Trainer::meanLoss(const PlanDesc &plan) {
+  if (headStage < 0)
+    return 0;
+  std::vector<float> losses(plan.microbatches);
+  programState.read(headStage, losses.data(),
+                    programState.stages()[headStage].control.losses,
+                    4 * losses.size());
+  double sum = 0;
+  for (float loss : losses)
+    sum += loss;
+  return sum / plan.microbatches;
+}
+
+IterationResult Trainer::train(PlanRun &run, uint64_t seed, int64_t iteration,
+                               int64_t lastIteration) {
+  stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
+    tokens->trainingSample(seed, iteration, sample, count, out);
+  });
+  LearningRateSchedule schedule;
+  schedule.peak = options.learningRate;
+  schedule.floor = options.minLearningRate;
+  schedule.warmupSteps = options.warmup;
+  schedule.decaySteps = options.decay > 0 ? options.decay : lastIteration;
+  IterationResult result;
+  result.learningRate = learningRate(schedule, iteration);
+  ControlHeader header{};
+  header.step.step = iteration;
+  header.step.learningRate = static_cast<float>(result.learningRate);
+  header.step.clipFactor = 1;
+  header.isFinite = 1;
+  for (int32_t s = 0; s < exe.numStages; ++s)
+    programState.write(s, programState.stages()[s].control.header, &header,
+                       sizeof header);
+
+  int64_t startNs = nowNs();
+  run.iterate(threads);
+  result.ns = nowNs() - startNs;
+
+  programState.read(0, &header, programState.stages()[0].control.header,
+                    sizeof header);
+  result.norm = header.norm;
+  result.isFinite = header.isFinite != 0;
+  result.loss = meanLoss(run.plan());
+  return result;
+}
+
+double Trainer::evaluate(PlanRun &run) {
+  const LayerDesc &layer =
+      *programState.stages()[embeddingStage].layers[embeddingLayer].desc;
+  const int64_t samples = int64_t(run.plan().microbatches) * layer.batch;
+  stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
+    tokens->heldOutSample(sample, samples, count, out);
+  });
+  run.iterate(threads);
+  return meanLoss(run.plan());
+}

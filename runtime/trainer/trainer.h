@@ -1,0 +1,87 @@
+//===- trainer.h - One executable, its state and its plans ------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRAINER_TRAINER_H
+#define RONDO_RUNTIME_TRAINER_TRAINER_H
+
+#include "runtime/plan_run.h"
+#include "runtime/trainer/data.h"
+#include "runtime/trainer/options.h"
+
+#include <memory>
+
+namespace rondo::runtime {
+
+/// What came of one iteration.
+struct IterationResult {
+  /// Mean over the micro-batches; 0 where the model has no head.
+  double loss = 0;
+  double norm = 0, learningRate = 0;
+  /// False: a gradient was not finite and the step was left out.
+  bool isFinite = true;
+  /// From the first rank's start to the last one's end, on the host's clock.
+  int64_t ns = 0;
+};
+
+/// The state of an executable and what all modes do with it.
+class Trainer {
+public:
+  /// Throws Error where the executable's tables or the data do not fit.
+  Trainer(const Executable &executable, const Options &options,
+          bool useGeneratedData);
+
+  const Executable &executable() const { return exe; }
+  State &state() { return programState; }
+  const Data &data() const { return *tokens; }
+  int cores() const { return numCores; }
+  Team &team() { return threads; }
+  bool hasLoss() const { return headStage >= 0; }
+  /// Tokens of one iteration of a plan.
+  int64_t tokensOf(const PlanDesc &plan) const;
+
+  std::unique_ptr<PlanRun> makeRun(const PlanDesc &plan);
+
+  /// Stages the data, sets step number and learning rate, runs all ranks.
+  /// Iterations count from 1. `lastIteration` ends the learning rate's decay
+  /// unless an option does.
+  IterationResult train(PlanRun &run, uint64_t seed, int64_t iteration,
+                        int64_t lastIteration);
+  /// The mean loss of held-out samples.
+  double evaluate(PlanRun &run);
+
+private:
+  template <typename Sample> void stageData(PlanRun &run, Sample sample);
+  double meanLoss(const PlanDesc &plan);
+
+  const Executable &exe;
+  const Options &options;
+  const int numCores;
+  State programState;
+  std::unique_ptr<Data> tokens;
+  /// Stage and layer in it, of the embedding and of the head; -1: none.
+  int32_t embeddingStage = -1, headStage = -1;
+  int32_t embeddingLayer = 0, headLayer = 0;
+  Team threads;
+};
+
+/// `b` tokens a sample need data; synthetic models need none.
+bool needsData(const Executable &executable);
+
+/// The time that `cores` cores need at least for an iteration whose ranks have
+/// a device each in the prediction; 0 where costs are not known.
+int64_t boundOnCores(const PlanDesc &plan, int cores);
+
+/// The middle of the values; 0 where there are none.
+int64_t median(std::vector<int64_t> values);
+
+// The modes of a program. Each returns the exit code.
+int trainModel(Trainer &trainer, const Options &options);
+int verifyModel(Trainer &trainer, const Options &options);
+int profileModel(Trainer &trainer, const Options &options);
+
+/// Writes what the ranks of a run kept as a Chrome trace: pid = rank, tid 0
+/// compute, tid 1 communication. Throws Error.
+void writeTrace(const std::string &path, PlanRun &run);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_TRAINER_H
