@@ -1,0 +1,81 @@
+//===- Bridge.h - Between ops and the core's values -------------*- C++ -*-===//
+//
+// The one place where rolled IR becomes compact values and back. Both ways are
+// lossless. Errors are emitted where they are found; a failure has been said.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_DIALECT_BRIDGE_H
+#define RONDO_DIALECT_BRIDGE_H
+
+#include "dialect/Pipe.h"
+#include "schedule/Legality.h"
+#include "schedule/Problem.h"
+#include "schedule/Program.h"
+#include "schedule/Schedule.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <vector>
+
+namespace rondo::pipe {
+
+/// A schedule or program with more actions than this is refused, so that a
+/// mistyped loop bound ends in an error and not in lack of memory.
+inline constexpr int64_t maxActions = int64_t(1) << 27;
+
+/// What is to be scheduled: costs of the plan's stages, the cluster's devices,
+/// links and channels. Every stage must have `costs`; the problem has passed
+/// check().
+mlir::FailureOr<Problem> buildProblem(PlanOp plan);
+
+/// Bytes of each buffer of each stage, all 0 for a stage without `buffers`.
+std::vector<StageBuffers> stageBuffers(PlanOp plan);
+
+struct ExpandedSchedule {
+  Schedule schedule;
+  /// The op that wrote each action, by position in the schedule's array.
+  std::vector<mlir::Operation *> opOf;
+};
+
+/// Unrolls all ranks and link orders. A rank without a body is empty.
+/// Micro-batches and rank numbers are checked against the problem; completeness
+/// and the like are Legality's affair.
+mlir::FailureOr<ExpandedSchedule> expandSchedule(ScheduleOp op,
+                                                 const Problem &problem);
+
+/// Replaces the body of `op` by the schedule, rolled into loops. Stages are
+/// those of its plan, in order.
+mlir::LogicalResult foldSchedule(const Schedule &schedule, ScheduleOp op);
+
+struct ExpandedProgram {
+  Program program;
+  /// The op that wrote each action, by position in the order's array.
+  std::vector<mlir::Operation *> opOf;
+};
+
+/// Unrolls all ranks; reads collectives, pools and placements. `problem` is the
+/// one that the program executes: of one rank for a sequential program. Its
+/// edges give sends and receives their numbers. A program without `arena` has
+/// no placements and no arenaBytes.
+mlir::FailureOr<ExpandedProgram> expandProgram(ProgramOp op,
+                                               const Problem &problem);
+
+/// Makes a program of `schedule` at the builder's insertion point.
+ProgramOp foldProgram(mlir::OpBuilder &builder, mlir::Location loc,
+                      llvm::StringRef name, ScheduleOp schedule,
+                      ProgramKind kind, const Program &program,
+                      const Problem &problem);
+
+/// Reports a broken rule at the op that breaks it, with notes at the other
+/// parties.
+mlir::InFlightDiagnostic emitViolation(const Violation &violation,
+                                       const ExpandedSchedule &expanded,
+                                       const Problem &problem, ScheduleOp op);
+mlir::InFlightDiagnostic emitProgramViolation(const ProgramViolation &violation,
+                                              const ExpandedProgram &expanded,
+                                              ProgramOp op);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_DIALECT_BRIDGE_H

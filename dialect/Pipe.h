@@ -1,0 +1,67 @@
+//===- Pipe.h - The pipe dialect --------------------------------*- C++ -*-===//
+
+#ifndef RONDO_DIALECT_PIPE_H
+#define RONDO_DIALECT_PIPE_H
+
+#include "schedule/Action.h"
+#include "schedule/Problem.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace rondo::pipe {
+class ClusterOp;
+class CollectiveOp;
+class DeviceOp;
+class LayerOp;
+class LinkOrderOp;
+class ModelOp;
+class PlaceOp;
+class PlanOp;
+class PoolOp;
+class RankOp;
+class ScheduleOp;
+class StageOp;
+
+/// A micro-batch as a sum: factors[k] * variable k + constant.
+struct LinearIndex {
+  llvm::SmallVector<int64_t, 4> factors;
+  int64_t constant = 0;
+};
+
+/// None where the map is no such sum of one result.
+std::optional<LinearIndex> linearIndex(mlir::AffineMap map);
+
+/// Limits of what people may write in loops and indices, so that no sum of
+/// products can overflow. Far beyond the most micro-batches there can be.
+inline constexpr int64_t maxLoopBound = int64_t(1) << 30;
+inline constexpr int64_t maxIndexFactor = int64_t(1) << 24;
+
+namespace detail {
+/// The index is one sum of multiples of enclosing loop variables.
+mlir::LogicalResult verifyTask(mlir::Operation *op);
+/// The stage is one of the plan that the enclosing schedule or program is of.
+mlir::LogicalResult verifyStageUse(mlir::Operation *op,
+                                   mlir::FlatSymbolRefAttr stage,
+                                   mlir::SymbolTableCollection &tables);
+} // namespace detail
+} // namespace rondo::pipe
+
+#include "dialect/PipeDialect.h.inc"
+#include "dialect/PipeEnums.h.inc"
+#include "dialect/PipeInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/PipeAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "dialect/PipeOps.h.inc"
+
+#endif // RONDO_DIALECT_PIPE_H

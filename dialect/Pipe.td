@@ -1,0 +1,15 @@
+//===- Pipe.td - All of the pipe dialect -------------------*- tablegen -*-===//
+
+#ifndef RONDO_DIALECT_PIPE_TD
+#define RONDO_DIALECT_PIPE_TD
+
+include "dialect/PipeDialect.td"
+include "dialect/PipeEnums.td"
+include "dialect/PipeAttrs.td"
+include "dialect/PipeInterfaces.td"
+include "dialect/PipeSourceOps.td"
+include "dialect/PipePlanOps.td"
+include "dialect/PipeScheduleOps.td"
+include "dialect/PipeProgramOps.td"
+
+#endif // RONDO_DIALECT_PIPE_TD

@@ -1,0 +1,144 @@
+//===- PipeAttrs.td - Figures of the pipe dialect ----------*- tablegen -*-===//
+//
+// Whole numbers in nanoseconds and bytes. Signs and ranges are checked by the
+// ops that carry an attribute, so that the error has a place.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_DIALECT_PIPEATTRS_TD
+#define RONDO_DIALECT_PIPEATTRS_TD
+
+include "dialect/PipeEnums.td"
+include "mlir/IR/AttrTypeBase.td"
+
+/// An attribute whose fields are written `<name = value, ...>`.
+class Pipe_StructAttr<string name, string attrMnemonic>
+    : AttrDef<PipeDialect, name> {
+  let mnemonic = attrMnemonic;
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+class Pipe_OrElse<string value> : DefaultValuedParameter<"int64_t", value>;
+
+def Pipe_BoolParameter : DefaultValuedParameter<"bool", "false"> {
+  let parser = "parseBool($_parser)";
+  let printer = "$_printer << ($_self ? \"true\" : \"false\")";
+}
+
+def Pipe_ChannelsAttr : AttrDef<PipeDialect, "Channels"> {
+  let mnemonic = "channels";
+  let summary = "how messages are handed over";
+  let description = [{
+    Each directed pair of ranks is one in-order queue. `eager`: a send ends as
+    soon as one of the receiver's slots is free. `rendezvous`: a send ends when
+    its receive has been posted and the data are over. `receive_slots` bounds
+    the receives that a channel may have posted and not yet consumed; 0: as many
+    as there is memory for.
+  }];
+  let parameters = (ins EnumParameter<Pipe_Protocol>:$protocol,
+      Pipe_OrElse<"0">:$receive_slots);
+  let assemblyFormat =
+      "`<` $protocol (`,` `receive_slots` `=` $receive_slots^)? `>`";
+}
+
+def Pipe_LinkAttr : Pipe_StructAttr<"Link", "link_figures"> {
+  let summary = "latency and bandwidth of a link";
+  let description = [{
+    A message occupies its link for ceil(1000 * bytes / bytes_per_us) ns and
+    arrives `latency_ns` after that. `bytes_per_us` 0 or absent: no occupancy.
+  }];
+  let parameters = (ins Pipe_OrElse<"0">:$latency_ns,
+      Pipe_OrElse<"0">:$bytes_per_us);
+}
+
+def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {
+  let summary = "memory and speed of a device";
+  let description = [{
+    `memory_bytes` absent: no limit. `flops_per_us` absent or 0: not known.
+  }];
+  let parameters = (ins Pipe_OrElse<"::rondo::noMemoryCap">:$memory_bytes,
+      Pipe_OrElse<"0">:$flops_per_us);
+}
+
+def Pipe_GptAttr : Pipe_StructAttr<"Gpt", "gpt"> {
+  let summary = "sizes of a GPT";
+  let description = [{
+    `batch` is the number of samples of one micro-batch; `tied`: the head shares
+    the weight of the token embedding.
+  }];
+  let parameters = (ins "int64_t":$vocab, "int64_t":$sequence,
+      "int64_t":$hidden, "int64_t":$heads, "int64_t":$ffn, "int64_t":$batch,
+      Pipe_BoolParameter:$tied);
+}
+
+def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
+  let summary = "measured times of a layer for one micro-batch";
+  let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
+      "int64_t":$weight_grad_ns);
+}
+
+def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic"> {
+  let summary = "times and sizes of a layer that computes nothing";
+  let description = [{
+    Bytes are for one micro-batch, but for `weight_bytes`. `activation_bytes`
+    are held from F on; `input_grad_frees_bytes` of them until I ends, the rest
+    until W ends.
+  }];
+  let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
+      "int64_t":$weight_grad_ns, Pipe_OrElse<"0">:$activation_bytes,
+      Pipe_OrElse<"0">:$input_grad_frees_bytes, Pipe_OrElse<"0">:$output_bytes,
+      Pipe_OrElse<"0">:$weight_bytes);
+}
+
+def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
+  let summary = "times and memory of a stage for one micro-batch";
+  let description = [{
+    What a schedule is made for and judged by. `activation_bytes` are taken when
+    F starts; `input_grad_frees_bytes` of them are given back when I ends, the
+    rest when W ends. `output_bytes` is the size of the message to the next
+    stage, and of the gradient that comes back.
+  }];
+  let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
+      "int64_t":$weight_grad_ns, "int64_t":$activation_bytes,
+      "int64_t":$input_grad_frees_bytes, "int64_t":$output_bytes);
+}
+
+def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
+  let summary = "bytes of each buffer of a stage";
+  let description = [{
+    Weights, gradients, moments, control and workspace once; all others for one
+    micro-batch. 0: the stage has no such buffer.
+  }];
+  let parameters = (ins Pipe_OrElse<"0">:$weights, Pipe_OrElse<"0">:$gradients,
+      Pipe_OrElse<"0">:$moments, Pipe_OrElse<"0">:$control,
+      Pipe_OrElse<"0">:$data, Pipe_OrElse<"0">:$workspace,
+      Pipe_OrElse<"0">:$input, Pipe_OrElse<"0">:$output,
+      Pipe_OrElse<"0">:$output_grad, Pipe_OrElse<"0">:$input_grad,
+      Pipe_OrElse<"0">:$saved_for_input_grad,
+      Pipe_OrElse<"0">:$saved_for_weight_grad);
+}
+
+def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
+  let mnemonic = "family";
+  let summary = "a rule that writes schedules, with its arguments";
+  let description = [{
+    `<"kfkb", k = 2>`: the published name and whole numbers by name. Which
+    families and arguments there are is the core's table.
+  }];
+  let parameters = (ins StringRefParameter<"the family's name">:$name,
+      "::mlir::DictionaryAttr":$arguments);
+  let assemblyFormat =
+      "`<` $name `` custom<FamilyArguments>($arguments) `>`";
+  let extraClassDeclaration = [{
+    /// The arguments as the core takes them.
+    std::map<std::string, int64_t> getArgumentMap() const;
+  }];
+}
+
+def Pipe_PoolAttr : Pipe_StructAttr<"Pool", "pool_layout"> {
+  let summary = "equal slots in a rank's arena";
+  let parameters = (ins "int64_t":$offset, "int64_t":$slot_bytes,
+      "int64_t":$slots);
+}
+
+#endif // RONDO_DIALECT_PIPEATTRS_TD

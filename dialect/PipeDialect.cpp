@@ -1,0 +1,198 @@
+//===- PipeDialect.cpp - Dialect, attributes and syntax -------------------===//
+
+#include "dialect/Pipe.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace rondo::pipe;
+
+//===----------------------------------------------------------------------===//
+// Fields of attributes
+//===----------------------------------------------------------------------===//
+
+static FailureOr<bool> parseBool(AsmParser &parser) {
+  // `true` and `false` are no keywords to parseKeyword().
+  BoolAttr value;
+  if (parser.parseAttribute(value))
+    return failure();
+  return value.getValue();
+}
+
+/// `, k = 2, ...`
+static ParseResult parseFamilyArguments(AsmParser &parser,
+                                        DictionaryAttr &arguments) {
+  NamedAttrList list;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef name;
+    int64_t value = 0;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name) || parser.parseEqual() ||
+        parser.parseInteger(value))
+      return failure();
+    if (list.get(name))
+      return parser.emitError(loc) << "argument '" << name << "' given twice";
+    list.append(name, parser.getBuilder().getI64IntegerAttr(value));
+  }
+  arguments = list.getDictionary(parser.getContext());
+  return success();
+}
+
+static void printFamilyArguments(AsmPrinter &printer,
+                                 DictionaryAttr arguments) {
+  for (NamedAttribute argument : arguments)
+    printer << ", " << argument.getName().getValue() << " = "
+            << cast<IntegerAttr>(argument.getValue()).getInt();
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of ops
+//===----------------------------------------------------------------------===//
+
+/// `<memory_bytes = ..., flops_per_us = ...>`, or nothing.
+static ParseResult parseDeviceFigures(OpAsmParser &parser,
+                                      DeviceAttr &figures) {
+  // No optional form of the attribute's parser exists: look at the next sign.
+  if (*parser.getCurrentLocation().getPointer() != '<')
+    return success();
+  Attribute parsed = DeviceAttr::parse(parser, Type());
+  if (!parsed)
+    return failure();
+  figures = cast<DeviceAttr>(parsed);
+  return success();
+}
+
+static void printDeviceFigures(OpAsmPrinter &printer, Operation *,
+                               DeviceAttr figures) {
+  if (!figures)
+    return;
+  printer << ' ';
+  figures.print(printer);
+}
+
+/// `<forward_ns = ..., ...>` behind the kind `synthetic`, nothing behind
+/// others.
+static ParseResult parseSyntheticFigures(OpAsmParser &parser, LayerKind kind,
+                                         SyntheticAttr &figures) {
+  if (kind != LayerKind::Synthetic)
+    return success();
+  Attribute parsed = SyntheticAttr::parse(parser, Type());
+  if (!parsed)
+    return failure();
+  figures = cast<SyntheticAttr>(parsed);
+  return success();
+}
+
+static void printSyntheticFigures(OpAsmPrinter &printer, Operation *, LayerKind,
+                                  SyntheticAttr figures) {
+  if (figures)
+    figures.print(printer);
+}
+
+/// `[%i * 2 + 3]`
+static ParseResult
+parseMicrobatch(OpAsmParser &parser, AffineMapAttr &map,
+                SmallVectorImpl<OpAsmParser::UnresolvedOperand> &indices) {
+  Attribute parsed;
+  NamedAttrList ignored;
+  if (parser.parseAffineMapOfSSAIds(indices, parsed, "map", ignored))
+    return failure();
+  map = cast<AffineMapAttr>(parsed);
+  return success();
+}
+
+static void printMicrobatch(OpAsmPrinter &printer, Operation *,
+                            AffineMapAttr map, OperandRange indices) {
+  printer << '[';
+  printer.printAffineMapOfSSAIds(map, indices);
+  printer << ']';
+}
+
+void ForOp::build(OpBuilder &builder, OperationState &state, int64_t lower,
+                  int64_t upper, int64_t step) {
+  OpBuilder::InsertionGuard guard(builder);
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.lower = lower;
+  properties.upper = upper;
+  properties.step = step;
+  Block *body = builder.createBlock(state.addRegion());
+  body->addArgument(builder.getIndexType(), state.location);
+}
+
+/// `%i = 0 to 8 step 2 { ... }`
+ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::Argument variable;
+  Properties &properties = result.getOrAddProperties<Properties>();
+  properties.step = 1;
+  variable.type = parser.getBuilder().getIndexType();
+  if (parser.parseArgument(variable) || parser.parseEqual() ||
+      parser.parseInteger(properties.lower) || parser.parseKeyword("to") ||
+      parser.parseInteger(properties.upper))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("step")) &&
+      parser.parseInteger(properties.step))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*body, variable))
+    return failure();
+  if (body->empty()) {
+    Block &block = body->emplaceBlock();
+    block.addArgument(variable.type, result.location);
+  }
+  return success();
+}
+
+void ForOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getVariable() << " = " << getLower() << " to "
+          << getUpper();
+  if (getStep() != 1)
+    printer << " step " << getStep();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << ' ';
+  printer.printRegion(getRegion(), /*printEntryBlockArgs=*/false);
+}
+
+/// %i, %j, %k and so on by depth.
+void ForOp::getAsmBlockArgumentNames(Region &region,
+                                     OpAsmSetValueNameFn setName) {
+  int depth = 0;
+  for (Operation *op = (*this)->getParentOp(); isa_and_nonnull<ForOp>(op);
+       op = op->getParentOp())
+    ++depth;
+  if (!region.empty() && region.getNumArguments() == 1)
+    setName(region.getArgument(0), std::string(1, "ijklmn"[depth % 6]));
+}
+
+//===----------------------------------------------------------------------===//
+// Generated definitions
+//===----------------------------------------------------------------------===//
+
+#include "dialect/PipeDialect.cpp.inc"
+#include "dialect/PipeEnums.cpp.inc"
+#include "dialect/PipeInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/PipeAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialect/PipeOps.cpp.inc"
+
+std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
+  std::map<std::string, int64_t> result;
+  for (NamedAttribute argument : getArguments())
+    result[argument.getName().str()] =
+        cast<IntegerAttr>(argument.getValue()).getInt();
+  return result;
+}
+
+void PipeDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/PipeAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/PipeOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,33 @@
+//===- PipeDialect.td - The pipe dialect -------------------*- tablegen -*-===//
+
+#ifndef RONDO_DIALECT_PIPEDIALECT_TD
+#define RONDO_DIALECT_PIPEDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def PipeDialect : Dialect {
+  let name = "pipe";
+  let cppNamespace = "::rondo::pipe";
+  let summary = "pipeline-parallel training: model, plan, schedule, program";
+  let description = [{
+    One dialect in four phases. *Source*: a `pipe.cluster` and a `pipe.model`.
+    *Partitioned*: a `pipe.plan` cuts the model into stages and puts each on a
+    rank. *Scheduled*: a `pipe.schedule` says in which order every rank runs its
+    tasks. *Lowered*: a `pipe.program` adds messages, collectives, optimizer
+    steps and a slot for every buffer.
+
+    Tasks are forward F, input gradient I, weight gradient W and backward B,
+    which is I and W as one. Papers on zero-bubble schedules write B for what is
+    I here.
+
+    Orders are rolled: a task stands in `pipe.for` loops and its micro-batch is
+    a sum of multiples of their variables. Verifiers of ops are local; rules of
+    whole schedules and programs are checked by passes.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Pipe_Op<string mnemonic, list<Trait> traits = []>
+    : Op<PipeDialect, mnemonic, traits>;
+
+#endif // RONDO_DIALECT_PIPEDIALECT_TD

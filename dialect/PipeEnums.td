@@ -1,0 +1,70 @@
+//===- PipeEnums.td - Keywords of the pipe dialect ---------*- tablegen -*-===//
+
+#ifndef RONDO_DIALECT_PIPEENUMS_TD
+#define RONDO_DIALECT_PIPEENUMS_TD
+
+include "dialect/PipeDialect.td"
+include "mlir/IR/EnumAttr.td"
+
+class Pipe_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::rondo::pipe";
+  let genSpecializedAttr = 0;
+}
+
+def Pipe_LayerKind : Pipe_Enum<"LayerKind", "what a layer is", [
+  I32EnumAttrCase<"Embedding", 0, "embedding">,
+  I32EnumAttrCase<"Block", 1, "block">,
+  I32EnumAttrCase<"Head", 2, "head">,
+  I32EnumAttrCase<"Synthetic", 3, "synthetic">
+]>;
+
+/// The same order as rondo::Protocol.
+def Pipe_Protocol : Pipe_Enum<"Protocol", "how a channel hands over messages", [
+  I32EnumAttrCase<"Eager", 0, "eager">,
+  I32EnumAttrCase<"Rendezvous", 1, "rendezvous">
+]>;
+
+def Pipe_Accumulate : Pipe_Enum<"Accumulate",
+    "the order in which a stage adds up its gradients", [
+  I32EnumAttrCase<"IndexOrder", 0, "index_order">,
+  I32EnumAttrCase<"ScheduleOrder", 1, "schedule_order">
+]>;
+
+/// The same order as rondo::runtime::PlanKind.
+def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "what a program is for", [
+  I32EnumAttrCase<"Sequential", 0, "sequential">,
+  I32EnumAttrCase<"Pipeline", 1, "pipeline">,
+  I32EnumAttrCase<"Evaluation", 2, "evaluation">
+]>;
+
+/// The same order as rondo::Collective::Kind.
+def Pipe_CollectiveKind : Pipe_Enum<"CollectiveKind",
+    "what several ranks do together", [
+  I32EnumAttrCase<"TiedGradients", 0, "tied_gradients">,
+  I32EnumAttrCase<"GradientNorm", 1, "gradient_norm">
+]>;
+
+/// The same order as rondo::runtime::Message.
+def Pipe_Message : Pipe_Enum<"Message", "what a message carries", [
+  I32EnumAttrCase<"Activation", 0, "activation">,
+  I32EnumAttrCase<"Gradient", 1, "gradient">
+]>;
+
+/// The same order as rondo::BufferKind.
+def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
+  I32EnumAttrCase<"Weights", 0, "weights">,
+  I32EnumAttrCase<"Gradients", 1, "gradients">,
+  I32EnumAttrCase<"Moments", 2, "moments">,
+  I32EnumAttrCase<"Control", 3, "control">,
+  I32EnumAttrCase<"Data", 4, "data">,
+  I32EnumAttrCase<"Workspace", 5, "workspace">,
+  I32EnumAttrCase<"Input", 6, "input">,
+  I32EnumAttrCase<"Output", 7, "output">,
+  I32EnumAttrCase<"OutputGrad", 8, "output_grad">,
+  I32EnumAttrCase<"InputGrad", 9, "input_grad">,
+  I32EnumAttrCase<"SavedForInputGrad", 10, "saved_for_input_grad">,
+  I32EnumAttrCase<"SavedForWeightGrad", 11, "saved_for_weight_grad">
+]>;
+
+#endif // RONDO_DIALECT_PIPEENUMS_TD

@@ -1,0 +1,26 @@
+//===- PipeInterfaces.td - What tasks and messages share ---*- tablegen -*-===//
+
+#ifndef RONDO_DIALECT_PIPEINTERFACES_TD
+#define RONDO_DIALECT_PIPEINTERFACES_TD
+
+include "mlir/IR/Interfaces.td"
+
+def Pipe_TaskOpInterface : OpInterface<"TaskOpInterface"> {
+  let cppNamespace = "::rondo::pipe";
+  let description = [{
+    A task, a send or a receive: a kind, a stage of the plan and a micro-batch,
+    which is an affine map of enclosing loop variables with one result.
+  }];
+  let methods = [
+    InterfaceMethod<"What it does.", "::rondo::ActionKind", "getActionKind">,
+    InterfaceMethod<"The stage, by its name in the plan.",
+                    "::mlir::FlatSymbolRefAttr", "getStageAttr">,
+    InterfaceMethod<"The micro-batch as a map of the loop variables.",
+                    "::mlir::AffineMap", "getMap">,
+    InterfaceMethod<"The loop variables.", "::mlir::OperandRange",
+                    "getIndices">,
+  ];
+  let verify = [{ return ::rondo::pipe::detail::verifyTask($_op); }];
+}
+
+#endif // RONDO_DIALECT_PIPEINTERFACES_TD

@@ -1,0 +1,67 @@
+//===- PipePlanOps.td - A model cut into stages ------------*- tablegen -*-===//
+
+#ifndef RONDO_DIALECT_PIPEPLANOPS_TD
+#define RONDO_DIALECT_PIPEPLANOPS_TD
+
+include "dialect/PipeSourceOps.td"
+
+def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
+    SingleBlock, NoRegionArguments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a model cut into stages on the ranks of a cluster";
+  let description = [{
+    Stages stand in pipeline order: each feeds the next. `microbatches` is their
+    number in one iteration.
+
+    ```mlir
+    pipe.plan @step of @gpt on @lab microbatches(8) {
+      pipe.stage @s0 [@wte, @h0] on 0
+      pipe.stage @s1 [@lm_head] on 1
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$model,
+      FlatSymbolRefAttr:$cluster, I64Prop:$microbatches);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `of` $model `on` $cluster `microbatches` `(` $microbatches `)`
+    attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The stages in pipeline order.
+    ::llvm::SmallVector<StageOp, 0> getStages();
+    /// Null where there is none of that name; the verifier has then said so.
+    ModelOp lookupModel();
+    ClusterOp lookupCluster();
+  }];
+}
+
+def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "consecutive layers on one rank";
+  let description = [{
+    Several stages of one rank are its chunks. `costs` and `buffers` are what
+    schedules and memory plans are made from; `pipe-resolve-stages` fills them
+    in where they are absent.
+
+    ```mlir
+    pipe.stage @s1 [@lm_head] on 1
+        costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1,
+              activation_bytes = 2, input_grad_frees_bytes = 1, output_bytes = 0>
+        buffers<weights = 64, gradients = 64, moments = 128>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      TypedArrayAttrBase<FlatSymbolRefAttr, "names of layers">:$layers,
+      I64Prop:$rank, OptionalAttr<Pipe_StageCostsAttr>:$costs,
+      OptionalAttr<Pipe_BuffersAttr>:$buffers);
+  let assemblyFormat = [{
+    $sym_name $layers `on` $rank (`costs` `` $costs^)?
+    (`buffers` `` $buffers^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // RONDO_DIALECT_PIPEPLANOPS_TD

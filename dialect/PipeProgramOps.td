@@ -1,0 +1,181 @@
+//===- PipeProgramOps.td - A schedule with messages and memory -*- tablegen -*-//
+
+#ifndef RONDO_DIALECT_PIPEPROGRAMOPS_TD
+#define RONDO_DIALECT_PIPEPROGRAMOPS_TD
+
+include "dialect/PipeScheduleOps.td"
+
+def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
+    NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "everything that each rank does, and where its memory lies";
+  let description = [{
+    What code is emitted from: tasks, receives, sends, collectives and optimizer
+    steps of every rank in order, and a slot for every buffer. `sequential`: one
+    rank runs all stages, the reference; `pipeline`: the schedule; `evaluation`:
+    forward only. `arena` gives the bytes that each rank allocates; absent until
+    memory is planned.
+
+    Pools and collectives are numbered from 0 in the order in which they stand.
+    Whether sends meet receives, nobody waits in a circle, and buffers are
+    written before they are read is checked by `pipe-verify-lowered`.
+
+    ```mlir
+    pipe.program @main of @mine pipeline arena [4096, 8192] {
+      pipe.collective 0 gradient_norm [@s0, @s1]
+      pipe.pool 0 on 1 <offset = 0, slot_bytes = 1024, slots = 3>
+      pipe.place input @s1 in 0 [0, 1, 2]
+      pipe.rank 1 {
+        pipe.for %i = 0 to 8 {
+          pipe.recv activation @s0[%i]
+          pipe.forward @s1[%i]
+          pipe.backward @s1[%i]
+          pipe.send gradient @s1[%i]
+        }
+        pipe.all_reduce 0
+        pipe.step @s1
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$schedule,
+      EnumProp<Pipe_ProgramKind>:$kind, OptionalAttr<DenseI64ArrayAttr>:$arena);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `of` $schedule $kind (`arena` $arena^)? attr-dict-with-keyword
+    $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Null where there is none of that name; the verifier has then said so.
+    ScheduleOp lookupSchedule();
+    PlanOp lookupPlan();
+    ::llvm::SmallVector<RankOp, 0> getRanks();
+    ::llvm::SmallVector<CollectiveOp, 0> getCollectives();
+    ::llvm::SmallVector<PoolOp, 0> getPools();
+    ::llvm::SmallVector<PlaceOp, 0> getPlaces();
+  }];
+}
+
+/// Names stages of the plan; not a task.
+class Pipe_StageUserOp<string mnemonic, list<Trait> traits>
+    : Pipe_Op<mnemonic, !listconcat(traits, [
+          DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult
+    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
+                                                   getStageAttr(), tables);
+    }
+  }];
+}
+
+def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "something that several ranks do together";
+  let description = [{
+    `tied_gradients "tensor"` adds the partial gradients of a weight that
+    several stages share; `gradient_norm` gathers the global norm. Stages stand
+    in pipeline order; their ranks each run `pipe.all_reduce` with its number
+    once.
+
+    ```mlir
+    pipe.collective 0 tied_gradients "wte" [@s0, @s1]
+    pipe.collective 1 gradient_norm [@s0, @s1]
+    ```
+  }];
+  let arguments = (ins I64Prop:$number, EnumProp<Pipe_CollectiveKind>:$kind,
+      OptionalAttr<StrAttr>:$tensor,
+      TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages);
+  let assemblyFormat = "$number $kind ($tensor^)? $stages attr-dict";
+  let hasVerifier = 1;
+}
+
+def Pipe_PoolOp : Pipe_Op<"pool", [HasParent<"ProgramOp">]> {
+  let summary = "equal slots in the arena of a rank";
+  let description = [{
+    `offset` is counted from the arena's beginning, in bytes.
+
+    ```mlir
+    pipe.pool 0 on 1 <offset = 0, slot_bytes = 1024, slots = 3>
+    ```
+  }];
+  let arguments = (ins I64Prop:$number, I64Prop:$rank, Pipe_PoolAttr:$layout);
+  let assemblyFormat = "$number `on` $rank $layout attr-dict";
+  let hasVerifier = 1;
+}
+
+def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
+  let summary = "where a buffer of a stage lies";
+  let description = [{
+    Micro-batch i uses slot number i modulo the length of the list. State that
+    is held once lists one slot.
+
+    ```mlir
+    pipe.place input @s1 in 0 [0, 1, 2]
+    ```
+  }];
+  let arguments = (ins EnumProp<Pipe_Buffer>:$buffer, FlatSymbolRefAttr:$stage,
+      I64Prop:$pool, DenseI32ArrayAttr:$slots);
+  let assemblyFormat = "$buffer $stage `in` $pool $slots attr-dict";
+  let hasVerifier = 1;
+}
+
+class Pipe_MessageOp<string mnemonic, string kind>
+    : Pipe_IndexedOp<mnemonic, kind, [ParentOneOf<["RankOp", "ForOp"]>]> {
+  let arguments = (ins EnumProp<Pipe_Message>:$message, FlatSymbolRefAttr:$stage,
+      AffineMapAttr:$map, Variadic<Index>:$indices);
+  let assemblyFormat =
+      "$message $stage `` custom<Microbatch>($map, $indices) attr-dict";
+}
+
+def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {
+  let summary = "post the buffer for a message";
+  let description = [{
+    The message is named by its producer: the activation of a stage's F, the
+    gradient of a stage's I or B. Does not wait for it.
+
+    ```mlir
+    pipe.recv activation @s0[%i]
+    ```
+  }];
+}
+
+def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
+  let summary = "hand over a message";
+  let description = [{
+    Stands behind the task that makes the message. Does not wait for the
+    receiver; the buffer stays in use until the receiver has it.
+
+    ```mlir
+    pipe.send gradient @s1[%i]
+    ```
+  }];
+}
+
+def Pipe_AllReduceOp : Pipe_Op<"all_reduce", [
+    ParentOneOf<["RankOp", "ForOp"]>]> {
+  let summary = "take part in a collective of the program";
+  let description = [{
+    ```mlir
+    pipe.all_reduce 0
+    ```
+  }];
+  let arguments = (ins I64Prop:$collective);
+  let assemblyFormat = "$collective attr-dict";
+}
+
+def Pipe_StepOp : Pipe_StageUserOp<"step", [ParentOneOf<["RankOp", "ForOp"]>]> {
+  let summary = "optimizer step of a stage";
+  let description = [{
+    Updates the stage's weights from the gradients of all its micro-batches.
+
+    ```mlir
+    pipe.step @s1
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$stage);
+  let assemblyFormat = "$stage attr-dict";
+}
+
+#endif // RONDO_DIALECT_PIPEPROGRAMOPS_TD

@@ -1,0 +1,209 @@
+//===- PipeScheduleOps.td - The order of every rank --------*- tablegen -*-===//
+
+#ifndef RONDO_DIALECT_PIPESCHEDULEOPS_TD
+#define RONDO_DIALECT_PIPESCHEDULEOPS_TD
+
+include "dialect/PipeInterfaces.td"
+include "dialect/PipePlanOps.td"
+include "mlir/IR/OpAsmInterface.td"
+
+def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
+    NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the order in which every rank runs its tasks";
+  let description = [{
+    Written by hand, by a family or by a search; all three are the same op. A
+    schedule that names a `family` and has no body is written by
+    `pipe-generate-schedules`; the family stays as provenance. Times are not part of
+    a schedule: each rank runs its order as early as possible.
+
+    `accumulate(schedule_order)` allows micro-batches out of index order, at the
+    price of sums that differ in their last bits from the sequential run's.
+
+    The body holds `pipe.rank` with different numbers and `pipe.link_order` with
+    different pairs. Whether it is complete and can run is checked by
+    `pipe-verify-scheduled`.
+
+    ```mlir
+    pipe.schedule @auto of @step family<"kfkb", k = 2>
+    pipe.schedule @mine of @step {
+      pipe.rank 0 {
+        pipe.for %i = 0 to 2 { pipe.forward @s0[%i] }
+        pipe.for %i = 0 to 6 {
+          pipe.backward @s0[%i]
+          pipe.forward @s0[%i + 2]
+        }
+        pipe.for %i = 6 to 8 { pipe.backward @s0[%i] }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$plan,
+      OptionalAttr<Pipe_FamilyAttr>:$family,
+      DefaultValuedProp<EnumProp<Pipe_Accumulate>,
+          "Accumulate::IndexOrder">:$accumulate);
+  let regions = (region MaxSizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `of` $plan (`family` `` $family^)?
+    (`accumulate` `(` $accumulate^ `)`)? attr-dict-with-keyword ($body^)?
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Null where there is none of that name; the verifier has then said so.
+    PlanOp lookupPlan();
+    /// The rank bodies in the order in which they are written. A rank without
+    /// one is idle.
+    ::llvm::SmallVector<RankOp, 0> getRanks();
+    ::llvm::SmallVector<LinkOrderOp, 0> getLinkOrders();
+    /// True where nothing is written yet.
+    bool isBodyEmpty() { return getBody().empty() || getBody().front().empty(); }
+    bool accumulatesInIndexOrder() {
+      return getAccumulate() == Accumulate::IndexOrder;
+    }
+  }];
+}
+
+def Pipe_RankOp : Pipe_Op<"rank", [NoTerminator, SingleBlock,
+    NoRegionArguments, ParentOneOf<["ScheduleOp", "ProgramOp"]>]> {
+  let summary = "what one rank runs, in order";
+  let description = [{
+    A rank is its number in the cluster, from 0. A rank that is not named has
+    nothing to do.
+
+    ```mlir
+    pipe.rank 1 { pipe.for %i = 0 to 8 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
+    ```
+  }];
+  let arguments = (ins I64Prop:$rank);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$rank attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Pipe_LinkOrderOp : Pipe_Op<"link_order", [NoTerminator, SingleBlock,
+    NoRegionArguments, HasParent<"ScheduleOp">]> {
+  let summary = "the order of the messages from one rank to another";
+  let description = [{
+    Optional. Names every message of the link once, by its producer: the
+    `forward` that makes an activation, the `input_grad` or `backward` that
+    makes a gradient. A link without one carries its messages in the order in
+    which they become ready.
+
+    ```mlir
+    pipe.link_order 0 -> 1 { pipe.for %i = 0 to 8 { pipe.forward @s0[%i] } }
+    ```
+  }];
+  let arguments = (ins I64Prop:$from, I64Prop:$to);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$from `->` $to attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
+    ParentOneOf<["RankOp", "LinkOrderOp", "ForOp"]>]> {
+  let summary = "repeat tasks for a range of numbers";
+  let description = [{
+    Runs its body for the variable = first, first + step, ... below the end.
+    Bounds are constants; `step` is 1 where absent and at least 1. A range
+    without numbers runs nothing. Loops nest.
+
+    ```mlir
+    pipe.for %i = 0 to 8 step 2 {
+      pipe.for %j = 0 to 2 { pipe.forward @s0[%i + %j] }
+      pipe.for %j = 0 to 2 { pipe.backward @s0[%i + %j] }
+    }
+    ```
+  }];
+  let arguments = (ins I64Prop:$lower, I64Prop:$upper,
+      DefaultValuedProp<I64Prop, "1">:$step);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    /// Makes the body block with its variable.
+    OpBuilder<(ins "int64_t":$lower, "int64_t":$upper, "int64_t":$step)>
+  ];
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getVariable() { return getBody().getArgument(0); }
+    /// How often the body runs. Does not overflow: the verifier bounds it.
+    int64_t getTripCount();
+  }];
+}
+
+/// An op on a micro-batch of a stage, `name @stage[index]`.
+class Pipe_IndexedOp<string mnemonic, string kind, list<Trait> traits>
+    : Pipe_Op<mnemonic, !listconcat(traits, [
+          DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+          DeclareOpInterfaceMethods<Pipe_TaskOpInterface, ["getActionKind"]>])> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult
+    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
+                                                   getStageAttr(), tables);
+    }
+    ::rondo::ActionKind $cppClass::getActionKind() {
+      return ::rondo::ActionKind::}] # kind # [{;
+    }
+  }];
+}
+
+class Pipe_TaskOp<string mnemonic, string kind>
+    : Pipe_IndexedOp<mnemonic, kind,
+          [ParentOneOf<["RankOp", "LinkOrderOp", "ForOp"]>]> {
+  let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
+      Variadic<Index>:$indices);
+  let assemblyFormat =
+      "$stage `` custom<Microbatch>($map, $indices) attr-dict";
+}
+
+def Pipe_ForwardOp : Pipe_TaskOp<"forward", "Forward"> {
+  let summary = "forward of a stage for one micro-batch, F";
+  let description = [{
+    Needs the F of the stage before for the same micro-batch. The micro-batch is
+    a number or a sum of multiples of enclosing loop variables.
+
+    ```mlir
+    pipe.forward @s0[%i * 2 + %j + 3]
+    pipe.forward @s0[7]
+    ```
+  }];
+}
+
+def Pipe_InputGradOp : Pipe_TaskOp<"input_grad", "InputGrad"> {
+  let summary = "gradient of a stage's input, I";
+  let description = [{
+    Needs the I (or B) of the next stage and the F of its own for the same
+    micro-batch. Zero-bubble papers call it B. Goes with a `pipe.weight_grad`,
+    not with a `pipe.backward` of the same micro-batch.
+
+    ```mlir
+    pipe.input_grad @s0[%i]
+    ```
+  }];
+}
+
+def Pipe_WeightGradOp : Pipe_TaskOp<"weight_grad", "WeightGrad"> {
+  let summary = "gradient of a stage's weights, W";
+  let description = [{
+    Needs the I of the same stage and micro-batch; nobody waits for it, so it
+    fills bubbles.
+
+    ```mlir
+    pipe.weight_grad @s0[%i]
+    ```
+  }];
+}
+
+def Pipe_BackwardOp : Pipe_TaskOp<"backward", "Backward"> {
+  let summary = "input and weight gradient as one, B";
+  let description = [{
+    Stands for I and then W without a gap. Its input gradient leaves at its end.
+
+    ```mlir
+    pipe.backward @s0[%i]
+    ```
+  }];
+}
+
+#endif // RONDO_DIALECT_PIPESCHEDULEOPS_TD

@@ -1,0 +1,139 @@
+//===- PipeSourceOps.td - Clusters and models --------------*- tablegen -*-===//
+
+#ifndef RONDO_DIALECT_PIPESOURCEOPS_TD
+#define RONDO_DIALECT_PIPESOURCEOPS_TD
+
+include "dialect/PipeAttrs.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
+    SingleBlock, NoRegionArguments]> {
+  let summary = "devices and the links between them";
+  let description = [{
+    The k-th `pipe.device` is rank k. `channels` says how messages are handed
+    over (`rendezvous` without a bound on receive slots where absent); `link` is
+    the figure of every pair of ranks without a `pipe.link` of its own (no
+    latency, no occupancy where absent).
+
+    A cluster has at least one device. Devices have different names; a directed
+    pair has at most one link, and not with itself.
+
+    ```mlir
+    pipe.cluster @lab channels<rendezvous, receive_slots = 2> link<latency_ns = 500> {
+      pipe.device @cpu0 <memory_bytes = 268435456, flops_per_us = 40000>
+      pipe.device @cpu1
+      pipe.link @cpu0 -> @cpu1 <latency_ns = 5000, bytes_per_us = 45000>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      OptionalAttr<Pipe_ChannelsAttr>:$channels,
+      OptionalAttr<Pipe_LinkAttr>:$link);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name (`channels` `` $channels^)? (`link` `` $link^)?
+    attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The devices by rank.
+    ::llvm::SmallVector<DeviceOp, 0> getDevices();
+  }];
+}
+
+def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
+  let summary = "one device of a cluster, a rank";
+  let description = [{
+    `memory_bytes` is a limit that schedules and programs keep at every instant;
+    absent: no limit. `flops_per_us` serves to estimate times that were not
+    measured.
+
+    ```mlir
+    pipe.device @cpu0 <memory_bytes = 268435456, flops_per_us = 40000>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      OptionalAttr<Pipe_DeviceAttr>:$figures);
+  let assemblyFormat =
+      "$sym_name `` custom<DeviceFigures>($figures) attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// noMemoryCap where there is no limit.
+    int64_t getMemoryBytes();
+    /// 0 where it is not known.
+    int64_t getFlopsPerUs();
+  }];
+}
+
+def Pipe_LinkOp : Pipe_Op<"link", [HasParent<"ClusterOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "figures of one directed pair of devices";
+  let description = [{
+    Overrides the cluster's `link` for messages from the first device to the
+    second. The other direction is another link.
+
+    ```mlir
+    pipe.link @cpu0 -> @cpu1 <latency_ns = 5000, bytes_per_us = 45000>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$from, FlatSymbolRefAttr:$to,
+      Pipe_LinkAttr:$figures);
+  let assemblyFormat = "$from `->` $to $figures attr-dict";
+  let hasVerifier = 1;
+}
+
+def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
+    SingleBlock, NoRegionArguments]> {
+  let summary = "layers in the order in which data pass through them";
+  let description = [{
+    A model is either a GPT, whose sizes stand in `gpt` and whose layers are an
+    `embedding`, `block`s and a `head`, or `synthetic` throughout.
+
+    ```mlir
+    pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = 128, heads = 4,
+                        ffn = 512, batch = 4, tied = true> {
+      pipe.layer @wte embedding
+      pipe.layer @h0 block
+      pipe.layer @lm_head head
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      OptionalAttr<Pipe_GptAttr>:$gpt);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name (`gpt` `` $gpt^)? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The layers in model order.
+    ::llvm::SmallVector<LayerOp, 0> getLayers();
+  }];
+}
+
+def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
+  let summary = "one layer of a model";
+  let description = [{
+    `embedding` (tokens and positions), `block` (pre-norm attention and MLP) and
+    `head` (final norm, linear, cross-entropy) take their sizes from the model.
+    `synthetic` states its own times and sizes. `costs` are measured times; a
+    layer without them is estimated from its floating-point operations.
+
+    ```mlir
+    pipe.layer @h0 block costs<forward_ns = 1000, input_grad_ns = 1000, weight_grad_ns = 900>
+    pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, EnumProp<Pipe_LayerKind>:$kind,
+      OptionalAttr<Pipe_SyntheticAttr>:$synthetic,
+      OptionalAttr<Pipe_LayerCostsAttr>:$costs);
+  let assemblyFormat = [{
+    $sym_name $kind `` custom<SyntheticFigures>(ref($kind), $synthetic)
+    (`costs` `` $costs^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // RONDO_DIALECT_PIPESOURCEOPS_TD

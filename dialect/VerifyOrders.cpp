@@ -1,0 +1,375 @@
+//===- VerifyOrders.cpp - Local rules of schedules and programs -----------===//
+
+#include "dialect/Pipe.h"
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace rondo::pipe;
+
+template <typename Op> static SmallVector<Op, 0> opsOf(Region &region) {
+  return llvm::to_vector<0>(region.getOps<Op>());
+}
+
+//===----------------------------------------------------------------------===//
+// Indices and loops
+//===----------------------------------------------------------------------===//
+
+/// Adds `scale` times the expression; false where it is not linear or too
+/// large.
+static bool addLinear(AffineExpr expr, int64_t scale, LinearIndex &sum) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    if (std::abs(constant.getValue()) > rondo::pipe::maxLoopBound)
+      return false;
+    sum.constant += scale * constant.getValue();
+    return std::abs(sum.constant) <= maxLoopBound;
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+    sum.factors[dim.getPosition()] += scale;
+    return std::abs(sum.factors[dim.getPosition()]) <= maxIndexFactor;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return addLinear(binary.getLHS(), scale, sum) &&
+           addLinear(binary.getRHS(), scale, sum);
+  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (binary.getKind() != AffineExprKind::Mul || !factor ||
+      std::abs(factor.getValue()) > maxIndexFactor)
+    return false;
+  int64_t product = scale * factor.getValue();
+  return std::abs(product) <= maxIndexFactor &&
+         addLinear(binary.getLHS(), product, sum);
+}
+
+std::optional<LinearIndex> rondo::pipe::linearIndex(AffineMap map) {
+  if (map.getNumResults() != 1 || map.getNumSymbols() != 0)
+    return std::nullopt;
+  LinearIndex sum;
+  sum.factors.assign(map.getNumDims(), 0);
+  if (!addLinear(map.getResult(0), 1, sum))
+    return std::nullopt;
+  return sum;
+}
+
+LogicalResult rondo::pipe::detail::verifyTask(Operation *op) {
+  auto task = cast<TaskOpInterface>(op);
+  if (task.getMap().getNumResults() != 1)
+    return op->emitError() << "a task has one micro-batch, not "
+                           << task.getMap().getNumResults();
+  if (task.getMap().getNumDims() != task.getIndices().size() ||
+      !linearIndex(task.getMap()))
+    return op->emitError()
+           << "a micro-batch is a number or a sum of multiples of loop "
+              "variables, such as %i * 2 + 3";
+  for (Value index : task.getIndices()) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    if (!argument || !isa<ForOp>(argument.getOwner()->getParentOp()))
+      return op->emitError()
+             << "a micro-batch may only depend on variables of pipe.for";
+  }
+  return success();
+}
+
+LogicalResult ForOp::verify() {
+  if (getStep() < 1)
+    return emitError() << "step is " << getStep() << "; the least is 1";
+  for (int64_t bound : {getLower(), getUpper(), getStep()})
+    if (std::abs(bound) > maxLoopBound)
+      return emitError() << "loop bound " << bound
+                         << " is out of range; the most is " << maxLoopBound;
+  if (getBody().getNumArguments() != 1 ||
+      !getBody().getArgument(0).getType().isIndex())
+    return emitError() << "a loop has one variable of type index";
+  return success();
+}
+
+int64_t ForOp::getTripCount() {
+  if (getUpper() <= getLower())
+    return 0;
+  return (getUpper() - getLower() + getStep() - 1) / getStep();
+}
+
+//===----------------------------------------------------------------------===//
+// Names of stages
+//===----------------------------------------------------------------------===//
+
+/// The plan that a schedule or program, or an op inside one, is of. Null where
+/// a name on the way is wrong; the op that uses that name says so.
+static PlanOp findPlan(Operation *op, SymbolTableCollection &tables) {
+  ScheduleOp schedule;
+  while (op && !isa<ScheduleOp, ProgramOp>(op))
+    op = op->getParentOp();
+  if (!op)
+    return nullptr;
+  if (auto program = dyn_cast<ProgramOp>(op))
+    schedule = tables.lookupNearestSymbolFrom<ScheduleOp>(
+        program->getParentOp(), program.getScheduleAttr());
+  else
+    schedule = cast<ScheduleOp>(op);
+  if (!schedule)
+    return nullptr;
+  return tables.lookupNearestSymbolFrom<PlanOp>(schedule->getParentOp(),
+                                                schedule.getPlanAttr());
+}
+
+LogicalResult
+rondo::pipe::detail::verifyStageUse(Operation *op, FlatSymbolRefAttr stage,
+                                    SymbolTableCollection &tables) {
+  PlanOp plan = findPlan(op, tables);
+  if (!plan || tables.lookupSymbolIn<StageOp>(plan, stage.getAttr()))
+    return success();
+  return op->emitError()
+             .append("stage @", stage.getValue(), " is not in plan @",
+                     plan.getSymName())
+             .attachNote(plan.getLoc())
+         << "plan @" << plan.getSymName() << " is here";
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+PlanOp ScheduleOp::lookupPlan() {
+  return mlir::SymbolTable::lookupNearestSymbolFrom<PlanOp>(
+      (*this)->getParentOp(), getPlanAttr());
+}
+
+SmallVector<RankOp, 0> ScheduleOp::getRanks() {
+  return opsOf<RankOp>(getBody());
+}
+
+SmallVector<LinkOrderOp, 0> ScheduleOp::getLinkOrders() {
+  return opsOf<LinkOrderOp>(getBody());
+}
+
+/// Two ops that claim one thing.
+static LogicalResult emitTwice(Operation *second, Operation *first,
+                               const Twine &what) {
+  return second->emitError()
+             .append(what, " is given twice")
+             .attachNote(first->getLoc())
+         << "first given here";
+}
+
+static LogicalResult verifyRanks(ArrayRef<RankOp> ranks) {
+  llvm::SmallDenseMap<int64_t, RankOp> seen;
+  for (RankOp rank : ranks) {
+    auto [it, isNew] = seen.try_emplace(rank.getRank(), rank);
+    if (!isNew)
+      return emitTwice(rank, it->second, "rank " + Twine(rank.getRank()));
+  }
+  return success();
+}
+
+LogicalResult ScheduleOp::verifyRegions() {
+  for (Operation &op : getBody().getOps())
+    if (!isa<RankOp, LinkOrderOp>(op))
+      return op.emitError() << "'" << op.getName().getStringRef()
+                            << "' does not belong here; a schedule holds "
+                               "pipe.rank and pipe.link_order";
+  if (isBodyEmpty() && !getFamily())
+    return emitError() << "schedule @" << getSymName()
+                       << " has neither a family nor a body";
+  llvm::SmallDenseMap<std::pair<int64_t, int64_t>, LinkOrderOp> seen;
+  for (LinkOrderOp order : getLinkOrders()) {
+    auto [it, isNew] =
+        seen.try_emplace({order.getFrom(), order.getTo()}, order);
+    if (!isNew)
+      return emitTwice(order, it->second,
+                       "the order of link " + Twine(order.getFrom()) + " -> " +
+                           Twine(order.getTo()));
+  }
+  return verifyRanks(getRanks());
+}
+
+LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (!tables.lookupNearestSymbolFrom<PlanOp>((*this)->getParentOp(),
+                                              getPlanAttr()))
+    return emitError() << "there is no plan @" << getPlan();
+  return success();
+}
+
+LogicalResult RankOp::verify() {
+  if (getRank() < 0 || getRank() > std::numeric_limits<int32_t>::max())
+    return emitError() << "rank " << getRank()
+                       << " does not exist; ranks are numbered from 0";
+  bool isProgram = isa<ProgramOp>((*this)->getParentOp());
+  WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<ForOp, ForwardOp, InputGradOp, WeightGradOp, BackwardOp>(op) ||
+        (isProgram && isa<RecvOp, SendOp, AllReduceOp, StepOp>(op)))
+      return WalkResult::advance();
+    op->emitError() << "'" << op->getName().getStringRef()
+                    << "' does not belong here; a rank of a "
+                    << (isProgram
+                            ? "program holds tasks, messages, collectives, "
+                              "optimizer steps and loops"
+                            : "schedule holds tasks and loops");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult LinkOrderOp::verify() {
+  if (getFrom() < 0 || getTo() < 0 || getFrom() == getTo() ||
+      std::max(getFrom(), getTo()) > std::numeric_limits<int32_t>::max())
+    return emitError() << "there is no link " << getFrom() << " -> " << getTo()
+                       << "; a link joins two different ranks, numbered from "
+                          "0";
+  WalkResult result = getBody().walk<WalkOrder::PreOrder>([](Operation *op) {
+    if (isa<ForOp, ForwardOp, InputGradOp, BackwardOp>(op))
+      return WalkResult::advance();
+    op->emitError() << "'" << op->getName().getStringRef()
+                    << "' makes no message; a link's order names forward, "
+                       "input_grad and backward tasks";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+ScheduleOp ProgramOp::lookupSchedule() {
+  return mlir::SymbolTable::lookupNearestSymbolFrom<ScheduleOp>(
+      (*this)->getParentOp(), getScheduleAttr());
+}
+
+PlanOp ProgramOp::lookupPlan() {
+  ScheduleOp schedule = lookupSchedule();
+  return schedule ? schedule.lookupPlan() : nullptr;
+}
+
+SmallVector<RankOp, 0> ProgramOp::getRanks() {
+  return opsOf<RankOp>(getBody());
+}
+
+SmallVector<CollectiveOp, 0> ProgramOp::getCollectives() {
+  return opsOf<CollectiveOp>(getBody());
+}
+
+SmallVector<PoolOp, 0> ProgramOp::getPools() {
+  return opsOf<PoolOp>(getBody());
+}
+
+SmallVector<PlaceOp, 0> ProgramOp::getPlaces() {
+  return opsOf<PlaceOp>(getBody());
+}
+
+LogicalResult ProgramOp::verify() {
+  if (auto arena = getArena())
+    for (int64_t bytes : *arena)
+      if (bytes < 0)
+        return emitError() << "an arena of " << bytes << " bytes";
+  return success();
+}
+
+/// Ops that are numbered 0, 1, ... in the order in which they stand.
+template <typename Op>
+static LogicalResult verifyNumbers(SmallVector<Op> &ops, const char *what) {
+  for (auto [position, op] : llvm::enumerate(ops)) {
+    int64_t expected = position;
+    if (op.getNumber() != expected)
+      return op.emitError()
+             << what << " " << op.getNumber() << " stands where number "
+             << expected << " is expected";
+  }
+  return success();
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  for (Operation &op : getBody().getOps())
+    if (!isa<CollectiveOp, PoolOp, PlaceOp, RankOp>(op))
+      return op.emitError() << "'" << op.getName().getStringRef()
+                            << "' does not belong here; a program holds "
+                               "collectives, pools, places and ranks";
+  SmallVector<CollectiveOp> collectives = getCollectives();
+  SmallVector<PoolOp> pools = getPools();
+  if (failed(verifyNumbers(collectives, "collective")) ||
+      failed(verifyNumbers(pools, "pool")) || failed(verifyRanks(getRanks())))
+    return failure();
+  llvm::SmallDenseMap<std::pair<int64_t, StringAttr>, PlaceOp> seen;
+  for (PlaceOp place : getPlaces()) {
+    auto [it, isNew] =
+        seen.try_emplace({static_cast<int64_t>(place.getBuffer()),
+                          place.getStageAttr().getAttr()},
+                         place);
+    if (!isNew)
+      return emitTwice(place, it->second,
+                       "the place of " + stringifyBuffer(place.getBuffer()) +
+                           " of stage @" + place.getStage());
+    int64_t pool = place.getPool();
+    if (pool < 0 || pool >= static_cast<int64_t>(pools.size()))
+      return place.emitError()
+             << "pool " << pool << " does not exist; there "
+             << (pools.size() == 1 ? "is " : "are ") << pools.size();
+    int64_t numSlots = pools[pool].getLayout().getSlots();
+    for (int32_t slot : place.getSlots())
+      if (slot < 0 || slot >= numSlots)
+        return place.emitError()
+                   .append("slot ", slot, " is not in pool ", pool)
+                   .attachNote(pools[pool].getLoc())
+               << "pool " << pool << " has " << numSlots << " slots";
+  }
+  WalkResult result = getBody().walk([&](AllReduceOp op) {
+    if (op.getCollective() >= 0 &&
+        op.getCollective() < static_cast<int64_t>(collectives.size()))
+      return WalkResult::advance();
+    op.emitError() << "collective " << op.getCollective()
+                   << " does not exist; there "
+                   << (collectives.size() == 1 ? "is " : "are ")
+                   << collectives.size();
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (!tables.lookupNearestSymbolFrom<ScheduleOp>((*this)->getParentOp(),
+                                                  getScheduleAttr()))
+    return emitError() << "there is no schedule @" << getSchedule();
+  return success();
+}
+
+LogicalResult CollectiveOp::verify() {
+  if (getStages().empty())
+    return emitError() << "collective " << getNumber() << " has no stage";
+  if ((getKind() == CollectiveKind::TiedGradients) != getTensor().has_value())
+    return emitError() << "tied_gradients names its tensor; gradient_norm "
+                          "names none";
+  return success();
+}
+
+LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &tables) {
+  for (auto stage : getStages().getAsRange<FlatSymbolRefAttr>())
+    if (failed(detail::verifyStageUse(*this, stage, tables)))
+      return failure();
+  return success();
+}
+
+LogicalResult PoolOp::verify() {
+  if (getRank() < 0)
+    return emitError() << "pool " << getNumber() << " is on rank " << getRank()
+                       << "; ranks are numbered from 0";
+  PoolAttr layout = getLayout();
+  if (layout.getOffset() < 0 || layout.getSlotBytes() < 0)
+    return emitError() << "pool " << getNumber() << " has an offset of "
+                       << layout.getOffset() << " and slots of "
+                       << layout.getSlotBytes()
+                       << " bytes; neither may be below 0";
+  if (layout.getSlots() < 1)
+    return emitError() << "pool " << getNumber() << " has " << layout.getSlots()
+                       << " slots; the least is 1";
+  return success();
+}
+
+LogicalResult PlaceOp::verify() {
+  if (getSlots().empty())
+    return emitError() << "the place of " << stringifyBuffer(getBuffer())
+                       << " of stage @" << getStage() << " lists no slot";
+  return success();
+}

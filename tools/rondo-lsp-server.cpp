@@ -1,0 +1,15 @@
+//===- rondo-lsp-server.cpp - Errors and symbols in an editor -------------===//
+
+#include "dialect/Pipe.h"
+
+#include "mlir/Dialect/EmitC/IR/EmitC.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry.insert<rondo::pipe::PipeDialect, mlir::emitc::EmitCDialect,
+                  mlir::func::FuncDialect>();
+  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+}
