@@ -316,8 +316,9 @@ Wait Execution::waitOf(int32_t r) const {
   wait.onRank = problem.rankOf(wait.needs.stage);
   if (arrival[rank.blocked] < notMade) {
     const LinkState &link = links[linkIds.at({wait.onRank, r})];
-    wait.isBehind = true;
-    wait.behind = producerOf(link.order[link.next]);
+    wait.isBehind = link.next < link.order.size();
+    if (wait.isBehind)
+      wait.behind = producerOf(link.order[link.next]);
   }
   return wait;
 }

@@ -1,0 +1,107 @@
+//===- Examples.h - Problems and schedules for tests ------------*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H
+#define RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H
+
+#include "schedule/Family.h"
+#include "schedule/Legality.h"
+
+#include "gtest/gtest.h"
+
+#include <sstream>
+
+namespace rondo::test {
+
+/// Time of F, I and W, the bytes of an activation and what I frees of it.
+struct Unit {
+  int64_t forward = 1, inputGrad = 1, weightGrad = 1;
+  int64_t activation = 1, inputGradFrees = 0;
+};
+
+/// Stages on the given ranks, all alike, no memory cap, a link that costs
+/// nothing.
+inline Problem problemOn(const std::vector<int32_t> &rankOfStage, int32_t ranks,
+                         int32_t microbatches, Unit unit = {},
+                         int64_t outputBytes = 0) {
+  Problem problem;
+  problem.name = "test";
+  problem.microbatches = microbatches;
+  problem.memoryCaps.assign(ranks, noMemoryCap);
+  for (int32_t rank : rankOfStage)
+    problem.stageRanks.push_back({rank});
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    problem.setStageCost(s, unit.forward, unit.inputGrad, unit.weightGrad,
+                         unit.activation, unit.inputGradFrees);
+  problem.makeChain(std::vector<int64_t>(rankOfStage.size(), outputBytes));
+  return problem;
+}
+
+/// Stage s on rank s.
+inline Problem linearProblem(int32_t ranks, int32_t microbatches,
+                             Unit unit = {}, int64_t outputBytes = 0) {
+  std::vector<int32_t> rankOfStage;
+  for (int32_t r = 0; r < ranks; ++r)
+    rankOfStage.push_back(r);
+  return problemOn(rankOfStage, ranks, microbatches, unit, outputBytes);
+}
+
+inline Schedule generateFamily(const std::string &text,
+                               const Problem &problem) {
+  auto choice = parseFamily(text);
+  if (auto *wrong = std::get_if<std::string>(&choice)) {
+    ADD_FAILURE() << *wrong;
+    return {};
+  }
+  FamilyResult result = generate(std::get<FamilyChoice>(choice), problem);
+  if (auto *not_ = std::get_if<NotApplicable>(&result)) {
+    ADD_FAILURE() << not_->reason;
+    return {};
+  }
+  return std::get<Schedule>(std::move(result));
+}
+
+/// Reads `2F3`.
+inline Action actionOf(const std::string &text) {
+  std::istringstream in(text);
+  int64_t stage = 0, index = 0;
+  char letter = '?';
+  in >> stage >> letter >> index;
+  return Action(static_cast<ActionKind>(std::string("FIWB").find(letter)),
+                stage, index);
+}
+
+inline std::vector<Action> actionsOf(const std::string &text) {
+  std::vector<Action> actions;
+  std::istringstream in(text);
+  for (std::string word; in >> word;)
+    actions.push_back(actionOf(word));
+  return actions;
+}
+
+/// One string of actions a rank.
+inline Schedule scheduleOf(const std::vector<std::string> &ranks) {
+  Schedule schedule;
+  for (const std::string &rank : ranks) {
+    for (Action action : actionsOf(rank))
+      schedule.append(action);
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+inline std::string textOf(ActionRange order) {
+  std::string text;
+  for (Action action : order)
+    text += (text.empty() ? "" : " ") + actionName(action);
+  return text;
+}
+
+/// The sentence of the first broken rule; empty where there is none.
+inline std::string verdict(const Problem &problem, const Schedule &schedule) {
+  auto violation = checkSchedule(problem, schedule);
+  return violation ? describe(*violation, problem) : "";
+}
+
+} // namespace rondo::test
+
+#endif // RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H

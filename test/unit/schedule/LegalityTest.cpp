@@ -1,0 +1,224 @@
+//===- LegalityTest.cpp - Each rule of a schedule, broken alone -----------===//
+
+#include "Examples.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+/// The violation that checkSchedule() finds, and that all other rules which can
+/// be asked find nothing.
+Violation onlyBroken(const Problem &problem, const Schedule &schedule,
+                     Rule rule) {
+  auto violation = checkSchedule(problem, schedule);
+  if (!violation) {
+    ADD_FAILURE() << "the schedule is legal";
+    return {};
+  }
+  EXPECT_EQ(violation->rule, rule) << describe(*violation, problem);
+  if (rule == Rule::Completeness)
+    return *violation; // the others need it
+  for (auto other :
+       {checkCompleteness(problem, schedule), checkPlacement(problem, schedule),
+        checkLinkOrder(problem, schedule), checkDependence(problem, schedule),
+        checkMemory(problem, schedule)})
+    if (other) {
+      EXPECT_EQ(other->rule, rule) << describe(*other, problem);
+    }
+  if (rule == Rule::Memory) {
+    EXPECT_TRUE(simulate(problem, schedule).complete);
+  }
+  return *violation;
+}
+
+using What = Violation::What;
+
+TEST(Legality, NamesOfRules) {
+  const Rule all[] = {Rule::Completeness, Rule::Placement, Rule::Dependence,
+                      Rule::Deadlock,     Rule::Memory,    Rule::LinkOrder};
+  const char *names[] = {"completeness", "completeness", "dependence",
+                         "deadlock",     "memory",       "link-order"};
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(ruleId(all[i]), "S" + std::to_string(i + 1));
+    EXPECT_STREQ(ruleName(all[i]), names[i]);
+  }
+}
+
+TEST(Legality, FillsTheSimulation) {
+  Problem problem = linearProblem(2, 4);
+  Simulation simulation;
+  EXPECT_EQ(checkSchedule(problem, generateFamily("1f1b", problem), &simulation,
+                          /*keepTimes=*/true),
+            std::nullopt);
+  EXPECT_EQ(simulation.makespanNs, 15);
+  EXPECT_EQ(simulation.endNs.size(), 16u);
+}
+
+TEST(Legality, RankCount) {
+  Problem problem = linearProblem(2, 1);
+  Schedule schedule = scheduleOf({"0F0 0B0 1F0 1B0"});
+  Violation v = onlyBroken(problem, schedule, Rule::Completeness);
+  EXPECT_EQ(v.what, What::RankCount);
+  EXPECT_EQ(describe(v, problem),
+            "the schedule orders 1 ranks, the problem has 2 [S1]");
+}
+
+TEST(Legality, UnknownTask) {
+  Problem problem = linearProblem(2, 1);
+  for (const char *task : {"2F0", "1F1"}) {
+    Violation v = onlyBroken(
+        problem, scheduleOf({"0F0 0B0", "1F0 1B0 " + std::string(task)}),
+        Rule::Completeness);
+    EXPECT_EQ(v.what, What::UnknownTask);
+    EXPECT_EQ(describe(v, problem),
+              std::string(task) +
+                  " at position 2 of rank 1 is no task: the problem has stages "
+                  "0 to 1 and micro-batches 0 to 0 [S1]");
+  }
+}
+
+TEST(Legality, UnsupportedKind) {
+  Problem problem = linearProblem(1, 1);
+  Schedule schedule;
+  schedule.append({ActionKind::Forward, 0, 0});
+  schedule.append({ActionKind::Recompute, 0, 0});
+  schedule.append({ActionKind::Backward, 0, 0});
+  schedule.endRank();
+  Violation v = onlyBroken(problem, schedule, Rule::Completeness);
+  EXPECT_EQ(v.what, What::UnsupportedKind);
+  EXPECT_EQ(describe(v, problem), "recompute at position 1 of rank 0 is no "
+                                  "task: a schedule orders F, I, W and B [S1]");
+}
+
+TEST(Legality, Twice) {
+  Problem problem = linearProblem(2, 1);
+  Violation v = onlyBroken(problem, scheduleOf({"0F0 0B0", "1F0 1B0 1F0"}),
+                           Rule::Completeness);
+  EXPECT_EQ(v.what, What::Twice);
+  EXPECT_EQ(describe(v, problem), "1F0 stands twice: at position 0 of rank 1 "
+                                  "and at position 2 of rank 1 [S1]");
+}
+
+TEST(Legality, Missing) {
+  Problem problem = linearProblem(1, 1);
+  auto missing = [&](const char *order) {
+    Violation v = onlyBroken(problem, scheduleOf({order}), Rule::Completeness);
+    EXPECT_EQ(v.what, What::Missing);
+    return describe(v, problem);
+  };
+  EXPECT_EQ(missing("0B0"), "0F0 is missing on rank 0 [S1]");
+  EXPECT_EQ(missing("0F0 0I0"), "0W0 is missing on rank 0 [S1]");
+  EXPECT_EQ(missing("0F0 0W0"), "0I0 is missing on rank 0 [S1]");
+  EXPECT_EQ(missing("0F0"), "0B0, or 0I0 and 0W0, is missing on rank 0 [S1]");
+}
+
+TEST(Legality, Mixture) {
+  Problem problem = linearProblem(1, 1);
+  for (const char *order : {"0F0 0I0 0B0", "0F0 0B0 0W0", "0F0 0I0 0W0 0B0"}) {
+    Violation v = onlyBroken(problem, scheduleOf({order}), Rule::Completeness);
+    EXPECT_EQ(v.what, What::Mixture);
+  }
+  EXPECT_EQ(verdict(problem, scheduleOf({"0F0 0I0 0B0"})),
+            "0I0 at position 1 of rank 0 and 0B0 at position 2 of rank 0 are "
+            "both there; a micro-batch has either B, or I and W [S1]");
+}
+
+TEST(Legality, WrongRank) {
+  Problem problem = linearProblem(2, 1);
+  Violation v =
+      onlyBroken(problem, scheduleOf({"0F0 1F0 1B0 0B0", ""}), Rule::Placement);
+  EXPECT_EQ(describe(v, problem),
+            "1F0 stands on rank 0, but stage 1 is on rank 1 [S2]");
+  EXPECT_EQ(v.position, 1);
+  EXPECT_EQ(v.otherRank, 1);
+}
+
+TEST(Legality, Order) {
+  Problem problem = linearProblem(1, 2);
+  auto broken = [&](const char *order) {
+    return describe(onlyBroken(problem, scheduleOf({order}), Rule::Dependence),
+                    problem);
+  };
+  EXPECT_EQ(broken("0F0 0B1 0B0 0F1"),
+            "0B1 at position 1 of rank 0 stands before 0F1 at position 3, "
+            "which it needs [S3]");
+  EXPECT_EQ(broken("0F0 0W0 0I0 0F1 0B1"),
+            "0W0 at position 1 of rank 0 stands before 0I0 at position 2, "
+            "which it needs [S3]");
+}
+
+TEST(Legality, OrderOfChunks) {
+  Problem problem = problemOn({0, 0}, 1, 1);
+  EXPECT_EQ(describe(onlyBroken(problem, scheduleOf({"1F0 0F0 1B0 0B0"}),
+                                Rule::Dependence),
+                     problem),
+            "1F0 at position 0 of rank 0 stands before 0F0 at position 1, "
+            "which it needs [S3]");
+  EXPECT_EQ(describe(onlyBroken(problem, scheduleOf({"0F0 1F0 0I0 0W0 1B0"}),
+                                Rule::Dependence),
+                     problem),
+            "0I0 at position 2 of rank 0 stands before 1B0 at position 4, "
+            "which it needs [S3]");
+}
+
+TEST(Legality, Deadlock) {
+  Problem problem = linearProblem(2, 2);
+  Violation v =
+      onlyBroken(problem, scheduleOf({"0F0 0B0 0F1 0B1", "1F0 1F1 1B0 1B1"}),
+                 Rule::Deadlock);
+  EXPECT_EQ(v.cycle.size(), 2u);
+  EXPECT_EQ(describe(v, problem),
+            "rank 0 waits for 1B0 of rank 1 at 0B0 -> rank 1 waits for 0F1 of "
+            "rank 0 at 1F1 [S4]");
+}
+
+TEST(Legality, Memory) {
+  Problem problem = linearProblem(2, 3, {1, 1, 1, 5, 2});
+  Schedule schedule = scheduleOf({"0F0 0F1 0I0 0W0 0F2 0I1 0W1 0I2 0W2",
+                                  "1F0 1I0 1F1 1W0 1I1 1W1 1F2 1I2 1W2"});
+  problem.memoryCaps = {10, 8};
+  EXPECT_EQ(verdict(problem, schedule), "");
+  EXPECT_EQ(simulate(problem, schedule).peakBytes,
+            (std::vector<int64_t>{10, 8}));
+  problem.memoryCaps[1] = 7;
+  Violation v = onlyBroken(problem, schedule, Rule::Memory);
+  EXPECT_EQ(v.found, 8);
+  EXPECT_EQ(v.allowed, 7);
+  EXPECT_EQ(v.position, 2);
+  EXPECT_EQ(describe(v, problem),
+            "rank 1 holds 8 bytes at 1F1, 1 more than its 7 [S5]");
+}
+
+TEST(Legality, LinkOrders) {
+  Problem problem = linearProblem(2, 2);
+  auto broken = [&](std::pair<int32_t, int32_t> link, const char *messages) {
+    Schedule schedule = generateFamily("gpipe", problem);
+    schedule.linkOrders[link] = actionsOf(messages);
+    return describe(onlyBroken(problem, schedule, Rule::LinkOrder), problem);
+  };
+  EXPECT_EQ(broken({0, 2}, ""),
+            "the link order 0>2 names no link between two of 2 ranks [S6]");
+  EXPECT_EQ(broken({1, 1}, ""),
+            "the link order 1>1 names no link between two of 2 ranks [S6]");
+  EXPECT_EQ(broken({0, 1}, "0F0 0F0"),
+            "0F0 at position 1 of the link order 0>1 is no message of that "
+            "link, or is there twice [S6]");
+  EXPECT_EQ(broken({0, 1}, "0F0 1B0"),
+            "1B0 at position 1 of the link order 0>1 is no message of that "
+            "link, or is there twice [S6]");
+  EXPECT_EQ(broken({0, 1}, "0F1"), "0F0 is missing in the link order 0>1 [S6]");
+  // A fused backward makes its message as B.
+  EXPECT_EQ(broken({1, 0}, "1I0 1I1"),
+            "1I0 at position 0 of the link order 1>0 is no message of that "
+            "link, or is there twice [S6]");
+  EXPECT_EQ(broken({0, 1}, "9F0"),
+            "9F0 at position 0 of the link order 0>1 is no message of that "
+            "link, or is there twice [S6]");
+  Schedule schedule = generateFamily("gpipe", problem);
+  schedule.linkOrders[{1, 0}] = actionsOf("1B1 1B0");
+  schedule.linkOrders[{0, 1}] = actionsOf("0F0 0F1");
+  EXPECT_EQ(verdict(problem, schedule), "");
+}
+
+} // namespace

@@ -1,0 +1,127 @@
+//===- ProblemTest.cpp - What check() refuses -----------------------------===//
+
+#include "Examples.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+std::string fault(const Problem &problem) {
+  auto found = problem.check();
+  return found ? found->message : "";
+}
+
+void expectFault(const Problem &problem, const std::string &part) {
+  EXPECT_NE(fault(problem).find(part), std::string::npos)
+      << "'" << fault(problem) << "' lacks '" << part << "'";
+}
+
+TEST(Problem, AcceptsTheUsual) {
+  EXPECT_EQ(fault(linearProblem(4, 8)), "");
+  EXPECT_EQ(fault(problemOn({0, 1, 1, 0}, 3, 1)), "");
+}
+
+TEST(Problem, Sizes) {
+  expectFault(Problem(), "0 ranks");
+  Problem problem = linearProblem(2, 0);
+  expectFault(problem, "the problem has 0 micro-batches; there must be 1 to");
+  problem.microbatches = std::numeric_limits<int32_t>::max();
+  expectFault(problem, "2147483647 micro-batches");
+  problem.microbatches = 1 << 24;
+  EXPECT_EQ(fault(problem), "");
+  problem = linearProblem(32, 1);
+  problem.microbatches = 1 << 24;
+  expectFault(problem, "32 stages times 16777216 micro-batches are more than");
+  problem = linearProblem(2, 1);
+  problem.stageRanks.assign(1 << 16, {0});
+  expectFault(problem, "65536 stages");
+  problem = linearProblem(2, 1);
+  problem.costs.pop_back();
+  expectFault(problem, "the cost table has 7 entries; 2 stages need 8");
+}
+
+TEST(Problem, Places) {
+  Problem problem = linearProblem(2, 1);
+  problem.stageRanks[1] = {2};
+  expectFault(problem, "stage 1 is on rank 2; the ranks are 0 to 1");
+  problem.stageRanks[1] = {};
+  expectFault(problem, "stage 1 is on 0 ranks");
+  problem.stageRanks[1] = {0, 1};
+  expectFault(problem, "stage 1 is on 2 ranks; a stage is on exactly one rank");
+  problem = linearProblem(2, 1);
+  problem.memoryCaps[1] = -3;
+  expectFault(problem, "the memory of rank 1 is -3 bytes");
+}
+
+TEST(Problem, Costs) {
+  Problem problem = linearProblem(2, 1);
+  problem.cost(1, ActionKind::WeightGrad).ns = -1;
+  expectFault(problem, "W of stage 1 takes -1 ns; it must be 0 or more");
+  problem = linearProblem(2, 1);
+  problem.setStageCost(0, 1, 1, 1, 2, 3);
+  expectFault(problem, "I of stage 0 releases 3 bytes, but only 2 bytes");
+  problem.setStageCost(0, 1, 1, 1, -2, -2);
+  expectFault(problem, "F of stage 0 takes -2 bytes");
+  problem = linearProblem(2, 1);
+  problem.cost(1, ActionKind::Backward).releaseBytes = 2;
+  expectFault(problem, "B of stage 1 releases 2 bytes, but only 1 bytes");
+}
+
+TEST(Problem, Links) {
+  Problem problem = linearProblem(2, 1);
+  problem.links[{0, 2}] = {};
+  expectFault(problem, "link 0>2 does not join two of 2 ranks");
+  problem.links = {{{1, 1}, {}}};
+  expectFault(problem, "link 1>1 does not join two of 2 ranks");
+  problem.links = {{{0, 1}, {-1, 0}}};
+  expectFault(problem, "link 0>1 has a latency of -1 ns");
+  problem.links.clear();
+  problem.link.bytesPerUs = -1;
+  expectFault(problem, "the default link carries -1 bytes a microsecond");
+}
+
+TEST(Problem, Edges) {
+  Problem problem = linearProblem(2, 1);
+  problem.edges[0].to = 2;
+  expectFault(problem, "edge 0 goes from stage 0 to stage 2");
+  problem.edges[0] = {0, 1, ActionKind::WeightGrad, 0};
+  expectFault(problem, "edge 0 is made by neither F nor I");
+  problem.edges[0] = {0, 1, ActionKind::Forward, -4};
+  expectFault(problem, "edge 0 from stage 0 to stage 1 carries -4 bytes");
+}
+
+TEST(Problem, SumsThatWouldOverflow) {
+  constexpr int64_t huge = std::numeric_limits<int64_t>::max();
+  Problem problem = linearProblem(2, 1);
+  problem.setStageCost(0, huge, huge, huge, 1, 1);
+  expectFault(problem, "sum to 2^62 ns");
+  problem = linearProblem(2, 1 << 20, {int64_t(1) << 42, 1, 1, 1, 0});
+  expectFault(problem, "sum to 2^62 ns");
+  problem = linearProblem(2, 1 << 20, {1, 1, 1, int64_t(1) << 41, 0});
+  expectFault(problem, "sums to 2^62 bytes");
+  problem = linearProblem(2, 1);
+  problem.link.latencyNs = huge;
+  expectFault(problem, "sum to 2^62 ns");
+  problem = linearProblem(2, 1 << 20, {}, int64_t(1) << 50);
+  problem.link.bytesPerUs = 1;
+  expectFault(problem, "sum to 2^62 ns");
+  problem = linearProblem(2, 1, {}, huge);
+  expectFault(problem, "carries 9223372036854775807 bytes");
+}
+
+TEST(Problem, OccupancyIsRoundedUp) {
+  EXPECT_EQ((Link{0, 0}).occupancyNs(1000), 0);
+  EXPECT_EQ((Link{0, 1000}).occupancyNs(7), 7);
+  EXPECT_EQ((Link{0, 3000}).occupancyNs(7), 3);
+  EXPECT_EQ((Link{0, std::numeric_limits<int64_t>::max()}).occupancyNs(1), 1);
+  EXPECT_EQ((Link{0, 1}).occupancyNs(maxMessageBytes), 1000 * maxMessageBytes);
+}
+
+TEST(Problem, WorkIsThatOfAllStagesOfARank) {
+  Problem problem = problemOn({0, 1, 0}, 2, 5, {1, 2, 3, 0, 0});
+  EXPECT_EQ(problem.workOf(0), 60);
+  EXPECT_EQ(problem.workOf(1), 30);
+}
+
+} // namespace
