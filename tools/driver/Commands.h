@@ -35,6 +35,7 @@ struct Command {
   int (*run)();
 };
 
+const Command &compileCommand();
 const Command &simulateCommand();
 const Command &verifyCommand();
 

@@ -17,7 +17,7 @@ cl::OptionCategory category("Options");
 namespace {
 
 std::vector<const Command *> commands() {
-  return {&simulateCommand(), &verifyCommand()};
+  return {&compileCommand(), &simulateCommand(), &verifyCommand()};
 }
 
 void printOverview(raw_ostream &os) {

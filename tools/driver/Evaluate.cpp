@@ -2,7 +2,6 @@
 
 #include "tools/driver/Evaluate.h"
 
-#include "schedule/Legality.h"
 #include "tools/driver/Report.h"
 
 namespace rondo::driver {
@@ -12,10 +11,10 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
   Candidate candidate;
   candidate.name = std::move(name);
   candidate.family = std::move(family);
-  if (std::optional<Violation> violation =
-          checkSchedule(problem, schedule, &candidate.simulation, keepTimes)) {
-    candidate.reason = describe(*violation, problem);
-    candidate.isOverCap = violation->rule == Rule::Memory;
+  candidate.violation =
+      checkSchedule(problem, schedule, &candidate.simulation, keepTimes);
+  if (candidate.violation) {
+    candidate.reason = describe(*candidate.violation, problem);
     return candidate;
   }
   candidate.schedule = std::move(schedule);

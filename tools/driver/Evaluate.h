@@ -4,7 +4,7 @@
 #define RONDO_TOOLS_DRIVER_EVALUATE_H
 
 #include "schedule/Family.h"
-#include "schedule/Simulator.h"
+#include "schedule/Legality.h"
 
 #include <optional>
 #include <string>
@@ -21,8 +21,12 @@ struct Candidate {
   Simulation simulation;
   /// Why there is no schedule: one sentence with numbers.
   std::string reason;
-  /// The reason is a memory cap.
-  bool isOverCap = false;
+  /// The rule that is broken, where the reason is one.
+  std::optional<Violation> violation;
+
+  bool isOverCap() const {
+    return violation && violation->rule == Rule::Memory;
+  }
 };
 
 /// `keepTimes`: with the start and end of each task.

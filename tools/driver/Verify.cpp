@@ -2,8 +2,11 @@
 
 #include "codegen/json/Documents.h"
 #include "codegen/json/Verdict.h"
+#include "dialect/Pipe.h"
+#include "passes/Pipelines.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/ModuleFile.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Support/JSON.h"
@@ -17,6 +20,8 @@ namespace {
 
 cl::SubCommand verify("verify", "say whether schedules are legal");
 
+cl::opt<std::string> modulePath(cl::Positional, cl::sub(verify),
+                                cl::cat(category), cl::desc("FILE"));
 cl::opt<std::string> problemsPath("problems", cl::sub(verify),
                                   cl::cat(category), cl::value_desc("FILE"),
                                   cl::desc("problems (rondo-problem/1)"));
@@ -80,9 +85,34 @@ int verifySchedules() {
   return allLegal ? Success : Failure;
 }
 
+/// A line for each schedule of a file whose schedules and programs are all
+/// legal; else the errors, with their places.
+int verifyModule() {
+  ModuleFile file;
+  if (failed(file.read(modulePath)))
+    return Failure;
+  if (file.module().getOps<pipe::PlanOp>().empty())
+    return reportError(modulePath + ": no pipe.plan in it");
+  if (failed(file.run(pipe::buildVerifyPipeline)))
+    return file.exitCode();
+  for (auto plan : file.module().getOps<pipe::PlanOp>())
+    outs() << "plan @" << plan.getSymName() << ": sound\n";
+  for (auto schedule : file.module().getOps<pipe::ScheduleOp>())
+    outs() << "schedule @" << schedule.getSymName() << ": legal\n";
+  for (auto program : file.module().getOps<pipe::ProgramOp>())
+    outs() << "program @" << program.getSymName() << ": legal\n";
+  return Success;
+}
+
 int run() {
+  if (!modulePath.empty()) {
+    if (!problemsPath.empty() || !schedulesPath.empty() || asJson)
+      return reportUsage("verify takes a .mlir file alone");
+    return verifyModule();
+  }
   if (problemsPath.empty() || schedulesPath.empty())
-    return reportUsage("verify needs --problems FILE and --schedules FILE");
+    return reportUsage(
+        "verify needs a .mlir file, or --problems FILE and --schedules FILE");
   return verifySchedules();
 }
 
@@ -90,7 +120,10 @@ int run() {
 
 const Command &verifyCommand() {
   static const Command command = {
-      &verify, "--problems FILE --schedules FILE [--json]",
+      &verify,
+      "FILE.mlir\n       rondo verify --problems FILE --schedules FILE "
+      "[--json]",
+      "  rondo verify examples/gpt-small.mlir\n"
       "  rondo verify --problems problems.jsonl --schedules schedules.jsonl\n",
       nullptr, run};
   return command;

@@ -1,0 +1,55 @@
+//===- MeasuredCosts.cpp - Measured times into a module -------------------===//
+
+#include "tools/driver/MeasuredCosts.h"
+
+#include "codegen/json/CostsReader.h"
+#include "dialect/Pipe.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Report.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+/// The stage's times are replaced, its bytes stay.
+void setTimes(pipe::StageOp stage, const json::StageTimes &times) {
+  pipe::StageCostsAttr costs = stage.getCostsAttr();
+  stage.setCostsAttr(pipe::StageCostsAttr::get(
+      stage.getContext(), times.forwardNs, times.inputGradNs,
+      times.weightGradNs, costs.getActivationBytes(),
+      costs.getInputGradFreesBytes(), costs.getOutputBytes()));
+}
+
+} // namespace
+
+bool applyCosts(mlir::ModuleOp module, StringRef path) {
+  Expected<std::unique_ptr<MemoryBuffer>> text = readFile(path);
+  if (!text) {
+    reportError(toString(text.takeError()));
+    return false;
+  }
+  Expected<std::vector<json::StageTimes>> costs =
+      json::readCosts((*text)->getBuffer());
+  if (!costs) {
+    reportError(path + ": " + toString(costs.takeError()));
+    return false;
+  }
+  for (const json::StageTimes &times : *costs) {
+    bool isUsed = false;
+    for (pipe::PlanOp plan : module.getOps<pipe::PlanOp>())
+      for (pipe::StageOp stage : plan.getStages())
+        if (stage.getSymName() == times.name) {
+          setTimes(stage, times);
+          isUsed = true;
+        }
+    if (!isUsed) {
+      reportError(path + ": no plan has a stage @" + times.name);
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace rondo::driver

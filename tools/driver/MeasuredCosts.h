@@ -1,0 +1,17 @@
+//===- MeasuredCosts.h - Measured times into a module -----------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_MEASUREDCOSTS_H
+#define RONDO_TOOLS_DRIVER_MEASUREDCOSTS_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace rondo::driver {
+
+/// Replaces the times of the stages that a rondo-costs/1 file names; their
+/// bytes stay. The stages have `costs`. False with an error said where the file
+/// cannot be read or names a stage that is in no plan.
+bool applyCosts(mlir::ModuleOp module, llvm::StringRef path);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_MEASUREDCOSTS_H

@@ -1,0 +1,58 @@
+//===- ModuleFile.cpp - A .mlir file in memory ----------------------------===//
+
+#include "tools/driver/ModuleFile.h"
+
+#include "dialect/Pipe.h"
+#include "passes/Phases.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Report.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+ModuleFile::ModuleFile() : context(mlir::MLIRContext::Threading::DISABLED) {
+  // An error shows the line of the file; the op in generic form says no more.
+  context.printOpOnDiagnostic(false);
+  context.loadDialect<pipe::PipeDialect>();
+}
+
+mlir::LogicalResult ModuleFile::read(StringRef path) {
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  if (!buffer) {
+    reportError(toString(buffer.takeError()));
+    return mlir::failure();
+  }
+  StringRef text = (*buffer)->getBuffer();
+  if (text.trim().empty()) {
+    reportError(path + ": the file is empty");
+    return mlir::failure();
+  }
+  if (text.contains('\0') || !llvm::json::isUTF8(text)) {
+    reportError(path + ": not a text file");
+    return mlir::failure();
+  }
+  sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
+  handler =
+      std::make_unique<mlir::SourceMgrDiagnosticHandler>(sources, &context);
+  root = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  return mlir::success(static_cast<bool>(root));
+}
+
+mlir::LogicalResult
+ModuleFile::run(function_ref<void(mlir::OpPassManager &)> build) {
+  mlir::PassManager passes(&context);
+  build(passes);
+  return passes.run(*root);
+}
+
+int ModuleFile::exitCode() {
+  return root && (*root)->hasAttr(pipe::overMemoryAttr) ? Infeasible : Failure;
+}
+
+} // namespace rondo::driver

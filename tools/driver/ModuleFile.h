@@ -1,0 +1,46 @@
+//===- ModuleFile.h - A .mlir file in memory --------------------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_MODULEFILE_H
+#define RONDO_TOOLS_DRIVER_MODULEFILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <memory>
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace rondo::driver {
+
+/// A module of the pipe dialect. Every failure has been printed, with its place
+/// in the file.
+class ModuleFile {
+public:
+  ModuleFile();
+
+  mlir::LogicalResult read(llvm::StringRef path);
+  /// Runs the passes that `build` adds.
+  mlir::LogicalResult
+  run(llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+  mlir::ModuleOp module() { return *root; }
+  /// What a failed run() ends the process with: Infeasible where a memory cap
+  /// is too small, else Failure.
+  int exitCode();
+
+private:
+  // The handler belongs to the context and prints lines of the source.
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
+  mlir::OwningOpRef<mlir::ModuleOp> root;
+};
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_MODULEFILE_H

@@ -1,0 +1,139 @@
+//===- SimulatePlans.cpp - Times of what a .mlir file holds ---------------===//
+
+#include "tools/driver/SimulatePlans.h"
+
+#include "codegen/json/ProblemWriter.h"
+#include "dialect/Bridge.h"
+#include "passes/Passes.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/MeasuredCosts.h"
+#include "tools/driver/ModuleFile.h"
+#include "tools/driver/Report.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
+  return writeToOutput(path, [&](raw_ostream &os) -> Error {
+    for (const Problem &problem : problems) {
+      json::writeProblem(os, problem);
+      os << "\n";
+    }
+    return Error::success();
+  });
+}
+
+std::vector<FamilyChoice> allFamilies() {
+  std::vector<FamilyChoice> choices;
+  for (const Family &family : families())
+    choices.push_back(
+        std::get<FamilyChoice>(chooseFamily(family.name, FamilyArguments())));
+  return choices;
+}
+
+/// `kfkb:k=2` where the schedule names a family; its name has been checked.
+std::string familyText(pipe::ScheduleOp schedule) {
+  pipe::FamilyAttr family = schedule.getFamilyAttr();
+  if (!family)
+    return "";
+  auto choice = chooseFamily(family.getName().str(), family.getArgumentMap());
+  auto *valid = std::get_if<FamilyChoice>(&choice);
+  return valid ? valid->text() : family.getName().str();
+}
+
+/// What breaks a rule other than the cap is an error at its place.
+mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
+                                Style style, Comparison &comparison) {
+  mlir::FailureOr<pipe::ExpandedSchedule> expanded =
+      pipe::expandSchedule(op, problem);
+  if (failed(expanded))
+    return mlir::failure();
+  std::string family = familyText(op);
+  std::string name = "@" + op.getSymName().str();
+  if (!family.empty())
+    name += " " + family;
+  Candidate candidate = evaluate(name, family, problem, expanded->schedule,
+                                 style == Style::Timeline);
+  if (candidate.violation && !candidate.isOverCap())
+    return pipe::emitViolation(*candidate.violation, *expanded, problem, op);
+  comparison.add(candidate);
+  return mlir::success();
+}
+
+mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
+                                     const PlanRequest &request) {
+  Comparison comparison(problem, request.style);
+  if (std::optional<std::string> why = whyInfeasible(problem)) {
+    plan.emitError() << *why;
+    return comparison.infeasible(*why);
+  }
+  std::vector<FamilyChoice> choices = request.choices;
+  if (choices.empty()) {
+    bool hasSchedule = false;
+    for (auto schedule :
+         plan->getParentOfType<mlir::ModuleOp>().getOps<pipe::ScheduleOp>()) {
+      if (schedule.lookupPlan() != plan)
+        continue;
+      hasSchedule = true;
+      if (failed(addSchedule(schedule, problem, request.style, comparison)))
+        return mlir::failure();
+    }
+    if (!hasSchedule)
+      choices = allFamilies();
+  }
+  for (const FamilyChoice &choice : choices)
+    comparison.add(evaluate(choice, problem, request.style == Style::Timeline));
+  return comparison.finish();
+}
+
+} // namespace
+
+int simulatePlans(const PlanRequest &request) {
+  ModuleFile file;
+  if (failed(file.read(request.path)))
+    return Failure;
+  mlir::ModuleOp module = file.module();
+  if (module.getOps<pipe::PlanOp>().empty())
+    return reportError(request.path + ": no pipe.plan in it");
+  if (failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createResolveStages());
+        passes.addPass(pipe::createVerifyPartitioned());
+      })))
+    return file.exitCode();
+  if (!request.costsPath.empty() && !applyCosts(module, request.costsPath))
+    return Failure;
+  std::vector<Problem> problems;
+  for (pipe::PlanOp plan : module.getOps<pipe::PlanOp>()) {
+    mlir::FailureOr<Problem> problem = pipe::buildProblem(plan);
+    if (failed(problem))
+      return Failure;
+    problems.push_back(std::move(*problem));
+  }
+  if (!request.problemOutput.empty())
+    if (Error error = writeProblems(request.problemOutput, problems))
+      return reportError("cannot write " + request.problemOutput + ": " +
+                         toString(std::move(error)));
+  if (request.choices.empty() &&
+      failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createGenerateSchedules());
+      })))
+    return file.exitCode();
+  std::vector<Outcome> outcomes;
+  const Problem *problem = problems.data();
+  for (pipe::PlanOp plan : module.getOps<pipe::PlanOp>()) {
+    mlir::FailureOr<Outcome> outcome = comparePlan(plan, *problem++, request);
+    if (failed(outcome))
+      return Failure;
+    outcomes.push_back(*outcome);
+  }
+  return exitCodeOf(outcomes);
+}
+
+} // namespace rondo::driver
