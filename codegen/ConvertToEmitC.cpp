@@ -100,7 +100,7 @@ LogicalResult Emitter::expandPlans() {
   }
   // The reference is plan 0.
   llvm::stable_sort(plans, [](const EmittedPlan &a, const EmittedPlan &b) {
-    return a.op.getKind() < b.op.getKind();
+    return a.text.kind < b.text.kind;
   });
   if (plans.empty())
     return schedule.emitError()

@@ -51,7 +51,7 @@ static void writeArray(llvm::raw_ostream &os, llvm::StringRef type,
   os << "};\n";
 }
 
-static llvm::StringRef kindName(runtime::LayerKind kind) {
+static llvm::StringRef layerKindName(runtime::LayerKind kind) {
   switch (kind) {
   case runtime::LayerKind::GptEmbedding:
     return "LayerKind::GptEmbedding";
@@ -74,7 +74,7 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
         "// what I frees, of input, output and weights.\n"
         "constexpr LayerDesc layers[] = {\n";
   for (const runtime::LayerDesc &l : layers)
-    os << "    {" << quoted(l.name) << ", " << kindName(l.kind) << ", "
+    os << "    {" << quoted(l.name) << ", " << layerKindName(l.kind) << ", "
        << l.vocab << ", " << l.sequence << ", " << l.hidden << ", " << l.heads
        << ", " << l.ffn << ", " << l.batch << ", "
        << (l.tied ? "true" : "false") << ",\n     " << l.forwardNs << ", "
@@ -184,7 +184,7 @@ rondo::codegen::planTables(const PlanText &plan,
   return text;
 }
 
-static llvm::StringRef kindName(runtime::PlanKind kind) {
+static llvm::StringRef planKindName(runtime::PlanKind kind) {
   switch (kind) {
   case runtime::PlanKind::Sequential:
     return "PlanKind::Sequential";
@@ -210,9 +210,9 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
   for (const PlanText &plan : plans) {
     std::string in = plan.name + "::";
     size_t collectives = plan.program->collectives.size();
-    os << "    {" << quoted(plan.name) << ", " << kindName(plan.kind) << ", "
-       << plan.microbatches << ", " << plan.program->order.numRanks() << ", "
-       << in << "ranks, " << in << "rank_of_stage,\n     "
+    os << "    {" << quoted(plan.name) << ", " << planKindName(plan.kind)
+       << ", " << plan.microbatches << ", " << plan.program->order.numRanks()
+       << ", " << in << "ranks, " << in << "rank_of_stage,\n     "
        << plan.program->pools.size() << ", " << in << "pools, " << in
        << "placements, " << collectives << ", "
        << (collectives ? in + "collectives" : "nullptr") << ",\n     "

@@ -26,7 +26,7 @@ HostCompiler HostCompiler::forThisTool() {
   const char *dir = std::getenv("RONDO_RUNTIME_DIR");
   host.includeDir = dir ? std::string(dir) + "/include" : RONDO_INCLUDE_DIR;
   host.libraryDir = dir ? std::string(dir) + "/lib" : RONDO_LIBRARY_DIR;
-  SmallVector<StringRef> arguments;
+  llvm::SmallVector<StringRef> arguments;
   StringRef(RONDO_LINK_ARGUMENTS).split(arguments, '|', -1, false);
   for (StringRef argument : arguments)
     host.linkArguments.push_back(argument.str());
@@ -64,7 +64,7 @@ llvm::Error HostCompiler::build(StringRef source, StringRef output) const {
     llvm::sys::fs::remove(program);
     return failure("cannot write a temporary file: " + ec.message());
   }
-  auto cleanUp = llvm::make_scope_exit([&] {
+  llvm::scope_exit cleanUp([&] {
     llvm::sys::fs::remove(program);
     llvm::sys::fs::remove(log);
   });
