@@ -76,9 +76,25 @@ Wiring rondo::runtime::wire(const State &state, const PlanDesc &plan,
   return wiring;
 }
 
+/// Adds the partial gradients of a tensor and its copy in one stage; a
+/// collective does it where they are in two.
+static void addCopies(const State &state, const StageBinding &binding) {
+  for (int32_t c = binding.firstTensor; c < binding.lastTensor; ++c) {
+    const Tensor &copy = state.tensors()[c];
+    for (int32_t t = binding.firstTensor; t < c; ++t) {
+      const Tensor &tensor = state.tensors()[t];
+      if (copy.sharedWith != tensor.name)
+        continue;
+      for (int64_t i = 0; i < tensor.layout.count; ++i)
+        copy.gradients[i] = tensor.gradients[i] += copy.gradients[i];
+    }
+  }
+}
+
 /// Sums of squares of a stage's gradients, by tensor. A tensor that is a copy
 /// of another counts 0, since both have the same gradient by now.
 void Rank::addNorms(const LocalStage &stage) {
+  addCopies(state, *stage.binding);
   const StageBinding &binding = *stage.binding;
   double *partials = binding.control.partials;
   std::fill(partials, partials + partialsPerLayer * binding.layers.size(), 0.0);
@@ -127,6 +143,6 @@ void Rank::runStep(const LocalStage &stage) {
   // The next iteration adds to the gradients.
   if (binding.gradients)
     state.arena(binding.desc->rank)
-        .zero(binding.gradients,
+        .fill(binding.gradients, 0,
               binding.desc->bytes[static_cast<int>(Buffer::Gradients)]);
 }

@@ -159,7 +159,7 @@ void State::bindStage(int32_t s) {
   binding.lastTensor = static_cast<int32_t>(allTensors.size());
 }
 
-State::State(const Executable &executable, bool poison) : exe(executable) {
+State::State(const Executable &executable) : exe(executable) {
   for (int32_t p = 0; p < exe.numPlans; ++p)
     checkPlan(exe.plans[p]);
   int32_t nextLayer = 0;
@@ -173,7 +173,7 @@ State::State(const Executable &executable, bool poison) : exe(executable) {
     checkStage(stage);
   }
   for (int32_t r = 0; r < exe.numRanks; ++r)
-    arenas.push_back(makeCpuArena(exe.arenaBytes[r], poison));
+    arenas.push_back(makeCpuArena(exe.arenaBytes[r]));
   bindings.resize(exe.numStages);
   for (int32_t s = 0; s < exe.numStages; ++s)
     bindStage(s);
@@ -186,6 +186,12 @@ int64_t State::allocatedBytes() const {
   return bytes;
 }
 
+void State::poison() {
+  // All ones are a NaN in every floating-point type.
+  for (const std::unique_ptr<Arena> &arena : arenas)
+    arena->fill(arena->base(), 0xff, arena->bytes());
+}
+
 void State::initialise(uint64_t seed) {
   int32_t blocks = 0;
   for (int32_t l = 0; l < exe.numLayers; ++l)
@@ -194,7 +200,7 @@ void State::initialise(uint64_t seed) {
     Arena &home = arena(stage.desc->rank);
     auto zero = [&](char *where, Buffer buffer) {
       if (where)
-        home.zero(where, stage.desc->bytes[static_cast<int>(buffer)]);
+        home.fill(where, 0, stage.desc->bytes[static_cast<int>(buffer)]);
     };
     zero(stage.weights, Buffer::Weights);
     zero(stage.gradients, Buffer::Gradients);

@@ -53,7 +53,7 @@ public:
   /// Checks the executable's tables and allocates. Throws Error where buffers
   /// are smaller than the layers need, overlap the arena's end, or move from
   /// one plan to another although they hold state.
-  State(const Executable &executable, bool poison);
+  explicit State(const Executable &executable);
 
   const Executable &executable() const { return exe; }
   const std::vector<StageBinding> &stages() const { return bindings; }
@@ -74,6 +74,9 @@ public:
   /// Bytes of all arenas as allocated.
   int64_t allocatedBytes() const;
 
+  /// Fills all arenas with NaNs, so that a buffer that is read before it is
+  /// written shows. initialise() comes next.
+  void poison();
   /// Weights from (seed, tensor name), moments and gradients 0.
   void initialise(uint64_t seed);
 

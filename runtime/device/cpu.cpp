@@ -16,7 +16,7 @@ namespace {
 
 class CpuArena : public Arena {
 public:
-  CpuArena(int64_t bytes, bool poison) : size(bytes) {
+  explicit CpuArena(int64_t bytes) : size(bytes) {
     if (bytes == 0)
       return;
     memory = static_cast<char *>(
@@ -25,9 +25,8 @@ public:
       throw Error("the system refused an arena of " + std::to_string(bytes) +
                       " bytes",
                   Exit::RunFailure);
-    // Touching every page now keeps page faults out of the first iteration. A
-    // byte of all ones gives a NaN in every floating-point type.
-    std::memset(memory, poison ? 0xff : 0, static_cast<size_t>(bytes));
+    // Touching every page now keeps page faults out of the first iteration.
+    std::memset(memory, 0, static_cast<size_t>(bytes));
   }
   ~CpuArena() override { std::free(memory); }
 
@@ -39,8 +38,8 @@ public:
   void write(void *device, const void *host, int64_t bytes) override {
     std::memcpy(device, host, static_cast<size_t>(bytes));
   }
-  void zero(void *device, int64_t bytes) override {
-    std::memset(device, 0, static_cast<size_t>(bytes));
+  void fill(void *device, uint8_t byte, int64_t bytes) override {
+    std::memset(device, byte, static_cast<size_t>(bytes));
   }
 
 private:
@@ -50,7 +49,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<Arena> rondo::runtime::makeCpuArena(int64_t bytes,
-                                                    bool poison) {
-  return std::make_unique<CpuArena>(bytes, poison);
+std::unique_ptr<Arena> rondo::runtime::makeCpuArena(int64_t bytes) {
+  return std::make_unique<CpuArena>(bytes);
 }

@@ -21,13 +21,12 @@ public:
   /// Copies to and from the host. The ranges lie inside the arena.
   virtual void read(void *host, const void *device, int64_t bytes) const = 0;
   virtual void write(void *device, const void *host, int64_t bytes) = 0;
-  virtual void zero(void *device, int64_t bytes) = 0;
+  virtual void fill(void *device, uint8_t byte, int64_t bytes) = 0;
 };
 
-/// Memory of this process. With `poison`, all of it is filled with NaNs, so
-/// that a buffer that is read before it is written shows in the loss. Throws
-/// Error where the system has not that much.
-std::unique_ptr<Arena> makeCpuArena(int64_t bytes, bool poison);
+/// Memory of this process, all 0. Throws Error where the system has not that
+/// much.
+std::unique_ptr<Arena> makeCpuArena(int64_t bytes);
 
 } // namespace rondo::runtime
 

@@ -28,6 +28,8 @@ struct Difference {
 
 static Snapshot runFromStart(Trainer &trainer, const PlanDesc &plan,
                              uint64_t seed, int64_t iterations, bool quiet) {
+  // A buffer that is read too early must show.
+  trainer.state().poison();
   trainer.state().initialise(seed);
   std::unique_ptr<PlanRun> run = trainer.makeRun(plan);
   Snapshot snapshot;

@@ -1,0 +1,66 @@
+//===- runtime_overhead.cpp - Host time of an action ----------------------===//
+//
+// Runs 1F1B with layers that take no time and prints the host's time for each
+// action; a task, a send and a receive each count one. Two ranks have a core
+// each; four ranks on the same two cores show what sharing costs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan_run.h"
+#include "test/unit/runtime/Fixture.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+static void measure(int ranks, int cores) {
+  constexpr int microbatches = 256, iterations = 50;
+  Spec spec;
+  spec.microbatches = microbatches;
+  spec.layers = syntheticLayers(ranks, 0);
+  for (int r = 0; r < ranks; ++r) {
+    spec.layersOfStage.push_back(1);
+    spec.rankOfStage.push_back(r);
+  }
+  spec.pipeline = oneForwardOneBackward(spec, true);
+  int64_t actions = 0;
+  for (const std::vector<Act> &list : spec.pipeline)
+    actions += static_cast<int64_t>(list.size());
+
+  Program program(spec);
+  State state(program.exe);
+  state.initialise(1);
+  PlanOptions options;
+  options.cores = cores;
+  PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
+  Team team(ranks);
+  std::vector<double> perAction;
+  for (int i = 0; i < iterations; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    run.iterate(team);
+    std::chrono::duration<double, std::nano> time =
+        std::chrono::steady_clock::now() - start;
+    // Ranks run at the same time, on as many cores as there are.
+    perAction.push_back(time.count() * std::min(ranks, cores) /
+                        static_cast<double>(actions));
+  }
+  std::sort(perAction.begin(), perAction.end());
+  std::printf("%5d  %5d  %9lld  %11.0f  %9.0f\n", ranks, cores,
+              static_cast<long long>(actions), perAction[iterations / 2],
+              perAction.front());
+}
+
+int main() {
+  int cores = static_cast<int>(std::thread::hardware_concurrency());
+  std::printf("host time for each action, ns (median and best of 50 "
+              "iterations)\n");
+  std::printf("ranks  cores    actions       median       best\n");
+  measure(1, cores);
+  measure(2, cores);
+  measure(4, cores);
+  return 0;
+}

@@ -1,0 +1,361 @@
+//===- Fixture.cpp - Executables written by hand --------------------------===//
+
+#include "Fixture.h"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+std::vector<LayerDesc> rondo::runtime::test::gptLayers(int blocks, bool tied) {
+  static const char *const names[] = {"h0", "h1", "h2", "h3",
+                                      "h4", "h5", "h6", "h7"};
+  LayerDesc layer{};
+  layer.vocab = 256;
+  layer.sequence = 8;
+  layer.hidden = 16;
+  layer.heads = 2;
+  layer.ffn = 32;
+  layer.batch = 2;
+  layer.tied = tied;
+  std::vector<LayerDesc> layers(blocks + 2, layer);
+  for (int i = 0; i < blocks; ++i) {
+    layers[i + 1].kind = LayerKind::GptBlock;
+    layers[i + 1].name = names[i];
+  }
+  layers.front().kind = LayerKind::GptEmbedding;
+  layers.front().name = "wte";
+  layers.back().kind = LayerKind::GptHead;
+  layers.back().name = "lm_head";
+  return layers;
+}
+
+std::vector<LayerDesc> rondo::runtime::test::syntheticLayers(int count,
+                                                             int64_t ns) {
+  static const char *const names[] = {"l0", "l1", "l2", "l3",
+                                      "l4", "l5", "l6", "l7"};
+  std::vector<LayerDesc> layers(count);
+  for (int i = 0; i < count; ++i) {
+    LayerDesc &layer = layers[i];
+    layer.name = names[i];
+    layer.kind = LayerKind::Synthetic;
+    layer.forwardNs = layer.inputGradNs = layer.weightGradNs = ns;
+    layer.activationBytes = 256;
+    layer.inputGradFreesBytes = 128;
+    layer.inputBytes = i > 0 ? 192 : 0;
+    layer.outputBytes = i + 1 < count ? 192 : 0;
+    layer.weightBytes = 128;
+  }
+  return layers;
+}
+
+//===----------------------------------------------------------------------===//
+// Lists.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Writes one rank's list.
+class ListWriter {
+public:
+  ListWriter(const std::vector<int> &rankOfStage, int rank)
+      : rankOfStage(rankOfStage), rank(rank),
+        last(static_cast<int>(rankOfStage.size()) - 1) {
+    for (int s = 0; s <= last; ++s)
+      if (rankOfStage[s] == rank)
+        own.push_back(s);
+  }
+  bool isAbroad(int s) const { return rankOfStage[s] != rank; }
+  void forward(int s, int i) {
+    if (s > 0 && isAbroad(s - 1))
+      list.push_back({Act::Recv, s - 1, i, Message::Activation});
+    list.push_back({Act::F, s, i});
+    if (s < last && isAbroad(s + 1))
+      list.push_back({Act::Send, s, i, Message::Activation});
+  }
+  void backward(int s, int i, bool split) {
+    if (s < last && isAbroad(s + 1))
+      list.push_back({Act::Recv, s + 1, i, Message::Gradient});
+    list.push_back({split ? Act::I : Act::B, s, i});
+    if (s > 0 && isAbroad(s - 1))
+      list.push_back({Act::Send, s, i, Message::Gradient});
+  }
+  void finish(int collectives) {
+    for (int c = 0; c < collectives; ++c)
+      list.push_back({Act::AllReduce, c});
+    for (int s : own)
+      list.push_back({Act::Step, s});
+  }
+
+  const std::vector<int> &rankOfStage;
+  const int rank, last;
+  std::vector<int> own;
+  std::vector<Act> list;
+};
+
+bool holdsTied(const Spec &spec, int rank) {
+  return spec.rankOfStage.front() == rank || spec.rankOfStage.back() == rank;
+}
+
+bool isTied(const Spec &spec) {
+  return spec.layers.back().kind == LayerKind::GptHead &&
+         spec.layers.back().tied && spec.rankOfStage.size() > 1;
+}
+
+/// Collective 0 is the norm, or the tied gradients with the norm behind them.
+void finishRank(const Spec &spec, ListWriter &writer) {
+  if (!isTied(spec)) {
+    writer.finish(1);
+    return;
+  }
+  if (holdsTied(spec, writer.rank))
+    writer.list.push_back({Act::AllReduce, 0});
+  writer.list.push_back({Act::AllReduce, 1});
+  writer.finish(0);
+}
+
+int numRanks(const std::vector<int> &rankOfStage) {
+  return *std::max_element(rankOfStage.begin(), rankOfStage.end()) + 1;
+}
+
+/// Runs a row made by encode().
+void runList(Rank &rank, const int64_t *row) {
+  for (int64_t i = 0; i < row[0]; ++i) {
+    const int64_t *act = row + 1 + 4 * i;
+    const int64_t stage = act[1], microbatch = act[2];
+    const Message message = static_cast<Message>(act[3]);
+    switch (act[0]) {
+    case Act::F:
+      forward(rank, stage, microbatch);
+      break;
+    case Act::I:
+      input_grad(rank, stage, microbatch);
+      break;
+    case Act::W:
+      weight_grad(rank, stage, microbatch);
+      break;
+    case Act::B:
+      backward(rank, stage, microbatch);
+      break;
+    case Act::Send:
+      send(rank, message, stage, microbatch);
+      break;
+    case Act::Recv:
+      recv(rank, message, stage, microbatch);
+      break;
+    case Act::AllReduce:
+      all_reduce(rank, stage);
+      break;
+    case Act::Step:
+      step(rank, stage);
+      break;
+    case Act::Throw:
+      throw std::runtime_error("thrown by the program");
+    }
+  }
+}
+
+std::vector<int64_t> encode(const std::vector<Act> &list) {
+  std::vector<int64_t> row = {static_cast<int64_t>(list.size())};
+  for (const Act &act : list)
+    row.insert(row.end(), {act.kind, act.stage, act.microbatch,
+                           static_cast<int64_t>(act.message)});
+  return row;
+}
+
+} // namespace
+
+Lists rondo::runtime::test::oneForwardOneBackward(const Spec &spec,
+                                                  bool split) {
+  const int ranks = numRanks(spec.rankOfStage), m = spec.microbatches;
+  Lists lists;
+  for (int r = 0; r < ranks; ++r) {
+    ListWriter writer(spec.rankOfStage, r);
+    auto forward = [&](int i) {
+      for (int s : writer.own)
+        writer.forward(s, i);
+    };
+    auto backward = [&](int i) {
+      for (auto s = writer.own.rbegin(); s != writer.own.rend(); ++s)
+        writer.backward(*s, i, split);
+    };
+    int warmUp = std::min(m, ranks - 1 - r);
+    for (int i = 0; i < warmUp; ++i)
+      forward(i);
+    for (int i = 0; i < m; ++i) {
+      if (i + warmUp < m)
+        forward(i + warmUp);
+      backward(i);
+    }
+    for (int i = 0; split && i < m; ++i)
+      for (auto s = writer.own.rbegin(); s != writer.own.rend(); ++s)
+        writer.list.push_back({Act::W, *s, i});
+    finishRank(spec, writer);
+    lists.push_back(writer.list);
+  }
+  return lists;
+}
+
+Lists rondo::runtime::test::forwardThenBackward(const Spec &spec) {
+  Lists lists;
+  for (int r = 0; r < numRanks(spec.rankOfStage); ++r) {
+    ListWriter writer(spec.rankOfStage, r);
+    for (int s : writer.own)
+      for (int i = 0; i < spec.microbatches; ++i)
+        writer.forward(s, i);
+    for (auto s = writer.own.rbegin(); s != writer.own.rend(); ++s)
+      for (int i = 0; i < spec.microbatches; ++i)
+        writer.backward(*s, i, false);
+    finishRank(spec, writer);
+    lists.push_back(writer.list);
+  }
+  return lists;
+}
+
+static Lists sequentialLists(const Spec &spec, const std::vector<int> &ranks) {
+  ListWriter writer(ranks, 0);
+  for (int i = 0; i < spec.microbatches; ++i) {
+    for (int s = 0; s <= writer.last; ++s)
+      writer.forward(s, i);
+    for (int s = writer.last; s >= 0; --s)
+      writer.backward(s, i, false);
+  }
+  writer.finish(isTied(spec) ? 2 : 1);
+  return {writer.list};
+}
+
+static Lists evaluationLists(const Spec &spec) {
+  Lists lists;
+  for (int r = 0; r < numRanks(spec.rankOfStage); ++r) {
+    ListWriter writer(spec.rankOfStage, r);
+    for (int i = 0; i < spec.microbatches; ++i)
+      for (int s : writer.own)
+        writer.forward(s, i);
+    lists.push_back(writer.list);
+  }
+  return lists;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables.
+//===----------------------------------------------------------------------===//
+
+Program::Program(const Spec &spec) : layers(spec.layers) {
+  int first = 0;
+  for (size_t s = 0; s < spec.layersOfStage.size(); ++s) {
+    StageDesc stage{};
+    names.push_back("s" + std::to_string(s));
+    stage.name = names.back().c_str();
+    stage.rank = spec.rankOfStage[s];
+    stage.firstLayer = first;
+    stage.numLayers = spec.layersOfStage[s];
+    stageBytes(layers.data() + first, stage.numLayers, spec.microbatches,
+               stage.bytes);
+    first += stage.numLayers;
+    stages.push_back(stage);
+    allStages.push_back(static_cast<int32_t>(s));
+  }
+  tiedStages = {0, static_cast<int32_t>(stages.size()) - 1};
+  arenaBytes.resize(numRanks(spec.rankOfStage));
+
+  std::vector<int> onOne(spec.rankOfStage.size(), 0);
+  addPlan(spec, PlanKind::Sequential, "sequential", onOne,
+          sequentialLists(spec, onOne));
+  addPlan(spec, PlanKind::Pipeline, "pipeline", spec.rankOfStage,
+          spec.pipeline.empty() ? oneForwardOneBackward(spec, false)
+                                : spec.pipeline);
+  addPlan(spec, PlanKind::Evaluation, "evaluation", spec.rankOfStage,
+          evaluationLists(spec));
+
+  exe.name = "fixture";
+  exe.numLayers = static_cast<int32_t>(layers.size());
+  exe.layers = layers.data();
+  exe.numStages = static_cast<int32_t>(stages.size());
+  exe.stages = stages.data();
+  exe.numRanks = static_cast<int32_t>(arenaBytes.size());
+  exe.arenaBytes = arenaBytes.data();
+  exe.numPlans = static_cast<int32_t>(plans.size());
+  exe.plans = plans.data();
+  exe.accumulateInIndexOrder = true;
+}
+
+void Program::addPlan(const Spec &spec, PlanKind kind, const char *name,
+                      const std::vector<int> &rankOfStage, const Lists &lists) {
+  storage.emplace_back();
+  Plan &plan = storage.back();
+  plan.rankOfStage.assign(rankOfStage.begin(), rankOfStage.end());
+  for (const std::vector<Act> &list : lists)
+    plan.rows.push_back(encode(list));
+  for (const std::vector<int64_t> &row : plan.rows)
+    plan.ranks.push_back({runList, row.data()});
+  plan.peaks.resize(lists.size());
+  if (isTied(spec))
+    plan.collectives.push_back(
+        {CollectiveKind::TiedGradients, "wte.weight", 2, tiedStages.data()});
+  plan.collectives.push_back({CollectiveKind::GradientNorm, "",
+                              static_cast<int32_t>(allStages.size()),
+                              allStages.data()});
+  place(spec, plan, kind == PlanKind::Pipeline);
+
+  PlanDesc desc{};
+  desc.name = name;
+  desc.kind = kind;
+  desc.microbatches = spec.microbatches;
+  desc.numRanks = static_cast<int32_t>(lists.size());
+  desc.ranks = plan.ranks.data();
+  desc.rankOfStage = plan.rankOfStage.data();
+  desc.numPools = static_cast<int32_t>(plan.pools.size());
+  desc.pools = plan.pools.data();
+  desc.placements = plan.placements.data();
+  desc.numCollectives = static_cast<int32_t>(plan.collectives.size());
+  desc.collectives = plan.collectives.data();
+  desc.peakMemoryBytes = plan.peaks.data();
+  plans.push_back(desc);
+}
+
+/// One pool for each buffer of each stage: state first, so that it lies at the
+/// same place in every plan.
+void Program::place(const Spec &spec, Plan &plan, bool hasRings) {
+  const int numStages = static_cast<int>(stages.size());
+  plan.placements.assign(numStages * numBuffers, PlacementDesc{-1, 0, nullptr});
+  std::vector<int64_t> ends(arenaBytes.size(), 0);
+  auto add = [&](int s, int b, int slots) {
+    int64_t bytes = stages[s].bytes[b];
+    if (bytes == 0)
+      return;
+    int64_t &end = ends[stages[s].rank];
+    plan.slots.emplace_back();
+    for (int i = 0; i < slots; ++i)
+      plan.slots.back().push_back(static_cast<uint16_t>(i));
+    plan.placements[s * numBuffers + b] = {
+        static_cast<int32_t>(plan.pools.size()), slots,
+        plan.slots.back().data()};
+    plan.pools.push_back({stages[s].rank, end, bytes, slots});
+    end += bytes * slots;
+  };
+  const int m = spec.microbatches;
+  for (int s = 0; s < numStages; ++s)
+    for (int b = 0; b <= static_cast<int>(Buffer::Workspace); ++b)
+      add(s, b, b == static_cast<int>(Buffer::Data) ? m : 1);
+  auto slotsOf = [&](int slots) { return hasRings && slots > 0 ? slots : m; };
+  for (int s = 0; s < numStages; ++s)
+    for (int b = static_cast<int>(Buffer::Input); b < numBuffers; ++b) {
+      bool isSaved = b >= static_cast<int>(Buffer::SavedForInputGrad);
+      bool isFirstGrad = s == 0 && b == static_cast<int>(Buffer::InputGrad);
+      if (!isFirstGrad)
+        add(s, b, slotsOf(isSaved ? spec.savedSlots : spec.messageSlots));
+    }
+  // A consumer on the producer's rank reads the producer's buffer.
+  auto at = [&](int s, Buffer b) -> PlacementDesc & {
+    return plan.placements[s * numBuffers + static_cast<int>(b)];
+  };
+  for (int s = 0; s + 1 < numStages; ++s)
+    if (plan.rankOfStage[s] == plan.rankOfStage[s + 1]) {
+      at(s + 1, Buffer::Input) = at(s, Buffer::Output);
+      at(s, Buffer::OutputGrad) = at(s + 1, Buffer::InputGrad);
+    }
+  for (size_t r = 0; r < ends.size(); ++r)
+    arenaBytes[r] = std::max(arenaBytes[r], ends[r]);
+}

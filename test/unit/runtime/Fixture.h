@@ -1,0 +1,83 @@
+//===- Fixture.h - Executables written by hand ------------------*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_RUNTIME_FIXTURE_H
+#define RONDO_TEST_UNIT_RUNTIME_FIXTURE_H
+
+#include "runtime/rondo_runtime.h"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime::test {
+
+/// One action of a rank's list.
+struct Act {
+  enum Kind : int64_t { F, I, W, B, Send, Recv, AllReduce, Step, Throw } kind;
+  int64_t stage = 0, microbatch = 0;
+  Message message = Message::Activation;
+};
+/// The action lists of all ranks of a plan.
+using Lists = std::vector<std::vector<Act>>;
+
+/// What an executable is made from.
+struct Spec {
+  int microbatches = 4;
+  std::vector<LayerDesc> layers;
+  /// By stage: how many layers, and the rank.
+  std::vector<int> layersOfStage, rankOfStage;
+  /// Slots of message and saved buffers; 0: one for each micro-batch.
+  int messageSlots = 0, savedSlots = 0;
+  /// The pipeline's lists; empty: oneForwardOneBackward().
+  Lists pipeline;
+};
+
+/// An embedding, `blocks` blocks and a head.
+std::vector<LayerDesc> gptLayers(int blocks, bool tied);
+/// Timed layers with weights and messages.
+std::vector<LayerDesc> syntheticLayers(int count, int64_t ns);
+
+/// Builders of lists. Receives stand before the task that needs them, sends
+/// behind the task that makes them, collectives and steps at the end. With
+/// `split`, B is I, and all W come at the end in index order.
+Lists oneForwardOneBackward(const Spec &spec, bool split);
+/// All F, then all B, stage by stage; also for stages that come back to a rank.
+Lists forwardThenBackward(const Spec &spec);
+
+/// Owns the tables of an executable with the plans sequential, pipeline and
+/// evaluation.
+class Program {
+public:
+  explicit Program(const Spec &spec);
+  Program(const Program &) = delete;
+
+  Executable exe{};
+
+private:
+  struct Plan {
+    std::vector<RankDesc> ranks;
+    std::vector<std::vector<int64_t>> rows;
+    std::vector<int32_t> rankOfStage;
+    std::vector<PoolDesc> pools;
+    std::vector<PlacementDesc> placements;
+    std::deque<std::vector<uint16_t>> slots;
+    std::vector<CollectiveDesc> collectives;
+    std::vector<int64_t> peaks;
+  };
+  void addPlan(const Spec &spec, PlanKind kind, const char *name,
+               const std::vector<int> &rankOfStage, const Lists &lists);
+  void place(const Spec &spec, Plan &plan, bool hasRings);
+
+  std::vector<LayerDesc> layers;
+  std::deque<std::string> names;
+  std::vector<StageDesc> stages;
+  std::vector<int64_t> arenaBytes;
+  std::vector<int32_t> allStages, tiedStages;
+  std::deque<Plan> storage;
+  std::vector<PlanDesc> plans;
+};
+
+} // namespace rondo::runtime::test
+
+#endif // RONDO_TEST_UNIT_RUNTIME_FIXTURE_H
