@@ -1,0 +1,88 @@
+//===- ProgramExamples.h - Programs for tests -------------------*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_SCHEDULE_PROGRAMEXAMPLES_H
+#define RONDO_TEST_UNIT_SCHEDULE_PROGRAMEXAMPLES_H
+
+#include "Examples.h"
+
+#include "schedule/Program.h"
+
+namespace rondo::test {
+
+/// `0F1` a task, `>0F1` and `<0F1` the send and receive of its message, `A0` a
+/// collective, `S1` the step of stage 1. Gradients are `1I0`, made by B or I.
+inline Action programActionOf(const std::string &text, const Problem &problem) {
+  if (text[0] == 'A' || text[0] == 'S')
+    return Action(text[0] == 'A' ? ActionKind::AllReduce : ActionKind::Step,
+                  std::stoll(text.substr(1)), 0);
+  if (text[0] != '<' && text[0] != '>')
+    return actionOf(text);
+  Action producer = actionOf(text.substr(1));
+  for (size_t e = 0; e < problem.edges.size(); ++e)
+    if (problem.edges[e].from == static_cast<int>(producer.stage) &&
+        problem.edges[e].producer == producer.kind())
+      return Action(text[0] == '>' ? ActionKind::Send : ActionKind::Recv,
+                    static_cast<int64_t>(e),
+                    static_cast<int64_t>(producer.index));
+  ADD_FAILURE() << text << " names no edge";
+  return {};
+}
+
+inline Program programOf(const std::vector<std::string> &ranks,
+                         const Problem &problem) {
+  Program program;
+  for (const std::string &rank : ranks) {
+    std::istringstream in(rank);
+    for (std::string word; in >> word;)
+      program.order.append(programActionOf(word, problem));
+    program.order.endRank();
+  }
+  Collective norm;
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    norm.stages.push_back(s);
+  program.collectives.push_back(norm);
+  return program;
+}
+
+/// Gives every buffer of a stage a pool of its own, with a slot of 16 bytes for
+/// each micro-batch; a consumer on the producer's rank shares.
+inline void placeApart(Program &program, const Problem &problem) {
+  program.placements.assign(problem.numStages() * numBufferKinds, {});
+  program.arenaBytes.assign(problem.numRanks(), 0);
+  auto add = [&](int32_t stage, BufferKind kind) {
+    int32_t rank = problem.rankOf(stage);
+    Placement &placement = program.placement(stage, kind);
+    placement.pool = static_cast<int32_t>(program.pools.size());
+    bool isState = kind < firstTransientBuffer;
+    int32_t slots = isState ? 1 : problem.microbatches;
+    for (int32_t i = 0; i < slots; ++i)
+      placement.slotOf.push_back(i);
+    program.pools.push_back({rank, program.arenaBytes[rank], 16, slots});
+    program.arenaBytes[rank] += int64_t(16) * slots;
+  };
+  const int32_t last = problem.numStages() - 1;
+  for (int32_t s = 0; s <= last; ++s) {
+    bool sharesBefore = s > 0 && problem.rankOf(s) == problem.rankOf(s - 1);
+    add(s, BufferKind::Weights);
+    add(s, BufferKind::SavedForInputGrad);
+    add(s, BufferKind::SavedForWeightGrad);
+    if (s < last)
+      add(s, BufferKind::Output);
+    if (s > 0)
+      add(s, BufferKind::InputGrad);
+    if (s > 0 && !sharesBefore)
+      add(s, BufferKind::Input);
+    if (s < last && problem.rankOf(s) != problem.rankOf(s + 1))
+      add(s, BufferKind::OutputGrad);
+    if (sharesBefore) {
+      program.placement(s, BufferKind::Input) =
+          program.placement(s - 1, BufferKind::Output);
+      program.placement(s - 1, BufferKind::OutputGrad) =
+          program.placement(s, BufferKind::InputGrad);
+    }
+  }
+}
+
+} // namespace rondo::test
+
+#endif // RONDO_TEST_UNIT_SCHEDULE_PROGRAMEXAMPLES_H

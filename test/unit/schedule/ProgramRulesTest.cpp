@@ -1,0 +1,435 @@
+//===- ProgramRulesTest.cpp - Each rule of a program, broken alone --------===//
+
+#include "ProgramExamples.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+const std::vector<std::string> legalOrder = {
+    "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0",
+    "<0F0 1F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"};
+
+struct Lowered {
+  Problem problem = linearProblem(2, 2);
+  Schedule schedule =
+      scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1W0 1F1 1B1"});
+  Program program;
+
+  explicit Lowered(const std::vector<std::string> &order = legalOrder) {
+    program = programOf(order, problem);
+    placeApart(program, problem);
+  }
+
+  /// Ids and messages of all broken rules.
+  std::vector<ProgramViolation> broken() const {
+    std::vector<ProgramViolation> violations;
+    for (auto violation :
+         {checkChannels(problem, program), checkWaitCycle(problem, program),
+          checkBuffers(problem, program),
+          checkArena(program, problem.memoryCaps),
+          checkTasks(problem, schedule, program)})
+      if (violation)
+        violations.push_back(*violation);
+    return violations;
+  }
+
+  /// The message of the only broken rule.
+  std::string only(ProgramRule rule) const {
+    std::vector<ProgramViolation> violations = broken();
+    if (violations.size() != 1 || violations[0].rule != rule) {
+      std::string all;
+      for (const ProgramViolation &violation : violations)
+        all += violation.message + "\n";
+      ADD_FAILURE() << violations.size() << " rules are broken:\n" << all;
+      return "";
+    }
+    return violations[0].message;
+  }
+};
+
+TEST(ProgramRules, LegalProgram) { EXPECT_TRUE(Lowered().broken().empty()); }
+
+TEST(ProgramRules, NamesOfActionsAndBuffers) {
+  Lowered p;
+  std::string names;
+  for (Action action : p.program.order.rank(0))
+    names += programActionName(action, p.problem) + ", ";
+  EXPECT_EQ(names, "0F0, send 0F0 to rank 1, 0F1, send 0F1 to rank 1, "
+                   "recv 1I0 from rank 1, 0I0, 0W0, recv 1I1 from rank 1, 0B1, "
+                   "all_reduce 0, step of stage 0, ");
+  EXPECT_EQ(programActionName(Action(ActionKind::Unshard, 3, 0), p.problem),
+            "unshard of stage 3");
+  EXPECT_STREQ(bufferName(BufferKind::Weights), "weights");
+  EXPECT_STREQ(bufferName(BufferKind::SavedForWeightGrad),
+               "saved_for_weight_grad");
+}
+
+//===----------------------------------------------------------------------===//
+// L1 channels
+//===----------------------------------------------------------------------===//
+
+TEST(ProgramRules, ChannelEndsDisagree) {
+  Lowered p({legalOrder[0], "<0F1 <0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"});
+  EXPECT_EQ(p.only(ProgramRule::Channels),
+            "message 0 of channel 0>1 is send 0F0 to rank 1 at position 1 of "
+            "rank 0, but recv 0F1 from rank 0 at position 0 of rank 1 [L1]");
+}
+
+TEST(ProgramRules, SendWithoutReceive) {
+  Lowered p;
+  p.program.placements.clear();
+  auto message = [&](const std::vector<std::string> &order) {
+    Lowered changed(order);
+    auto violation = checkChannels(changed.problem, changed.program);
+    return violation ? violation->message : "";
+  };
+  EXPECT_EQ(
+      message({legalOrder[0], "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"}),
+      "send 0F1 to rank 1 at position 3 of rank 0 has no other end: "
+      "channel 0>1 has 2 sends and 1 receives [L1]");
+  EXPECT_EQ(message({"0F0 >0F0 0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0",
+                     "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"}),
+            "1F1 at position 5 of rank 1 needs 0F1, which rank 0 does not send "
+            "[L1]");
+  EXPECT_EQ(message({"0F0 >0F0 0F1 >0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0",
+                     "<0F0 1F0 <0F1 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"}),
+            "send 0F1 to rank 1 at position 4 of rank 0 is there twice [L1]");
+  EXPECT_EQ(message({legalOrder[0] + " <0F0", legalOrder[1]}),
+            "recv 0F0 from rank 0 at position 11 of rank 0 belongs on rank 1, "
+            "where stage 1 is [L1]");
+}
+
+TEST(ProgramRules, NamesWhatIsAbsent) {
+  struct Case {
+    Action action;
+    const char *message;
+  };
+  for (const Case &c :
+       {Case{Action(ActionKind::Send, 7, 0),
+             "send of edge 7 at position 11 of rank 0 names no edge; there are "
+             "2 [L1]"},
+        Case{Action(ActionKind::Send, 0, 9),
+             "send 0F9 to rank 1 at position 11 of rank 0 names no "
+             "micro-batch; there are 2 [L1]"},
+        Case{Action(ActionKind::Forward, 5, 0),
+             "5F0 at position 11 of rank 0 names no stage; there are 2 [L1]"},
+        Case{Action(ActionKind::AllReduce, 3, 0),
+             "all_reduce 3 at position 11 of rank 0 names no collective; there "
+             "are 1 [L1]"},
+        Case{Action(ActionKind::Unshard, 0, 0),
+             "unshard of stage 0 at position 11 of rank 0 is no action of a "
+             "program [L1]"},
+        Case{Action(ActionKind::Step, 1, 0),
+             "step of stage 1 at position 11 of rank 0 belongs on rank 1, "
+             "where stage 1 is [L1]"}}) {
+    Lowered p;
+    Schedule order;
+    for (int32_t r = 0; r < 2; ++r) {
+      for (Action action : p.program.order.rank(r))
+        order.append(action);
+      if (r == 0)
+        order.append(c.action);
+      order.endRank();
+    }
+    p.program.order = order;
+    auto violation = checkChannels(p.problem, p.program);
+    ASSERT_TRUE(violation);
+    EXPECT_EQ(violation->message, c.message);
+    // No other rule reads past an array.
+    EXPECT_TRUE(checkWaitCycle(p.problem, p.program));
+    EXPECT_TRUE(checkBuffers(p.problem, p.program));
+    EXPECT_TRUE(checkTasks(p.problem, p.schedule, p.program));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// L2 wait cycles
+//===----------------------------------------------------------------------===//
+
+TEST(ProgramRules, MoreReceivesThanSlots) {
+  Lowered p({legalOrder[0], "<0F0 <0F1 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"});
+  EXPECT_TRUE(p.broken().empty());
+  p.problem.channels.receiveSlots = 1;
+  EXPECT_EQ(p.only(ProgramRule::WaitCycle),
+            "rank 1 waits for itself to run 1F0, at recv 0F1 from rank 0, "
+            "which stands before it [L2]");
+}
+
+// 0F1 waits for the send of 0F0, whose slot it takes; rank 1 receives that only
+// behind the collective, which rank 0 enters at its end.
+TEST(ProgramRules, SlotsMakeACycle) {
+  std::vector<std::string> order = {
+      "0F0 >0F0 0F1 >0F1 A0 <1I0 0I0 0W0 <1I1 0B1 S0",
+      "A0 <0F0 1F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 S1"};
+  Lowered p(order);
+  EXPECT_EQ(checkWaitCycle(p.problem, p.program), std::nullopt);
+  p.program.placement(0, BufferKind::Output).slotOf = {0};
+  auto violation = checkWaitCycle(p.problem, p.program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "rank 0 waits for rank 1 to post the recv of 0F0, at 0F1 -> rank 1 "
+            "waits for rank 0 to enter all_reduce 0, at all_reduce 0 [L2]");
+  EXPECT_EQ(violation->position, 2);
+  EXPECT_EQ(violation->otherRank, 1);
+  EXPECT_EQ(violation->otherPosition, 1);
+  // An eager channel with room takes the message before it is posted.
+  p.problem.channels.protocol = Protocol::Eager;
+  EXPECT_EQ(checkWaitCycle(p.problem, p.program), std::nullopt);
+}
+
+// 0F2 takes the slot from which 0F1 is sent; that waits for the one receive
+// slot, which 1F0 would free.
+TEST(ProgramRules, EagerCycleNamesWhoHoldsTheSlot) {
+  Problem problem = linearProblem(2, 3);
+  problem.channels = {Protocol::Eager, 1};
+  Program program = programOf(
+      {"0F0 >0F0 0F1 >0F1 0F2 >0F2 A0", "<0F0 A0 1F0 <0F1 1F1 <0F2 1F2"},
+      problem);
+  placeApart(program, problem);
+  EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
+  program.placement(0, BufferKind::Output).slotOf = {0, 1, 1};
+  auto violation = checkWaitCycle(problem, program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "rank 0 waits for rank 1 to run 1F0, at 0F2 -> rank 1 waits for "
+            "rank 0 to enter all_reduce 0, at all_reduce 0 [L2]");
+}
+
+TEST(ProgramRules, CycleOfTasks) {
+  Lowered p({"0F0 >0F0 <1I0 0I0 0W0 0F1 >0F1 <1I1 0B1 A0 S0",
+             "<0F0 1F0 <0F1 1F1 1I0 >1I0 1W0 1B1 >1I1 A0 S1"});
+  auto violation = checkWaitCycle(p.problem, p.program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "rank 0 waits for rank 1 to send 1I0, at 0I0 -> rank 1 waits for "
+            "rank 0 to send 0F1, at 1F1 [L2]");
+}
+
+TEST(ProgramRules, RankWaitsForItsOwnActions) {
+  auto message = [](const std::vector<std::string> &order) {
+    Lowered p(order);
+    auto violation = checkWaitCycle(p.problem, p.program);
+    return violation ? violation->message : "";
+  };
+  EXPECT_EQ(
+      message({">0F0 0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0", legalOrder[1]}),
+      "rank 0 waits for itself to run 0F0, at send 0F0 to rank 1, which "
+      "stands before it [L2]");
+  EXPECT_EQ(
+      message({legalOrder[0], "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"}),
+      "rank 1 waits for itself to post the recv of 0F0, at 1F0, which "
+      "stands before it [L2]");
+  EXPECT_EQ(
+      message({"0F0 >0F0 0F1 >0F1 <1I0 0W0 0I0 <1I1 0B1 A0 S0", legalOrder[1]}),
+      "rank 0 waits for itself to run 0I0, at 0W0, which stands before "
+      "it [L2]");
+}
+
+//===----------------------------------------------------------------------===//
+// L3 buffers
+//===----------------------------------------------------------------------===//
+
+TEST(ProgramRules, TwoOwnersOfASlot) {
+  Lowered p;
+  p.program.placement(0, BufferKind::SavedForWeightGrad).slotOf = {0};
+  EXPECT_EQ(p.only(ProgramRule::Buffers),
+            "0F1 at position 2 of rank 0 takes slot 0 of pool 2 for "
+            "saved_for_weight_grad of stage 0, micro-batch 1, where "
+            "saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken "
+            "at position 0 [L3]");
+}
+
+TEST(ProgramRules, WhatATaskReadsIsNotWhatItTakes) {
+  Lowered p;
+  p.program.placement(1, BufferKind::InputGrad) =
+      p.program.placement(1, BufferKind::SavedForInputGrad);
+  EXPECT_NE(p.only(ProgramRule::Buffers)
+                .find("1I0 at position 3 of rank 1 takes slot 0 of pool 6 for "
+                      "input_grad of stage 1, micro-batch 0, where "
+                      "saved_for_input_grad of stage 1, micro-batch 0 still"),
+            std::string::npos);
+}
+
+TEST(ProgramRules, SlotOfTheWeights) {
+  Lowered p;
+  p.program.placement(0, BufferKind::Output) =
+      p.program.placement(0, BufferKind::Weights);
+  EXPECT_EQ(p.only(ProgramRule::Buffers),
+            "0F0 at position 0 of rank 0 takes slot 0 of pool 0 for output of "
+            "stage 0, micro-batch 0, where weights of stage 0 still lies [L3]");
+  Lowered q;
+  q.program.placement(0, BufferKind::Gradients) =
+      q.program.placement(0, BufferKind::Weights);
+  EXPECT_EQ(q.only(ProgramRule::Buffers),
+            "gradients of stage 0 lies in slot 0 of pool 0, where weights of "
+            "stage 0 lies [L3]");
+}
+
+TEST(ProgramRules, WorkspaceIsShared) {
+  Problem problem = problemOn({0, 0}, 1, 1);
+  Program program = programOf({"0F0 1F0 1B0 0B0 A0 S0 S1"}, problem);
+  placeApart(program, problem);
+  program.placement(0, BufferKind::Workspace) =
+      program.placement(1, BufferKind::Workspace) = {
+          static_cast<int32_t>(program.pools.size()), {0}};
+  program.pools.push_back({0, program.arenaBytes[0], 16, 1});
+  EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
+}
+
+TEST(ProgramRules, ReadBeforeWrite) {
+  Lowered p({legalOrder[0], "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"});
+  auto violation = checkBuffers(p.problem, p.program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "1F0 at position 0 of rank 1 reads input of stage 1, micro-batch 0 "
+            "in slot 0 of pool 9, which holds nothing [L3]");
+}
+
+TEST(ProgramRules, NeverReleased) {
+  Lowered p({"0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0I1 A0 S0", legalOrder[1]});
+  p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0I1", "1F0 1I0 1W0 1F1 1B1"});
+  EXPECT_EQ(p.only(ProgramRule::Buffers),
+            "saved_for_weight_grad of stage 0, micro-batch 1, taken by 0F1 at "
+            "position 2 of rank 0, is never released [L3]");
+}
+
+TEST(ProgramRules, SlotThatIsNotThere) {
+  for (int32_t slot : {-1, 2}) {
+    Lowered p;
+    p.program.placement(1, BufferKind::Input).slotOf[1] = slot;
+    EXPECT_EQ(p.only(ProgramRule::Buffers),
+              "recv 0F1 from rank 0 at position 2 of rank 1 takes input of "
+              "stage 1, micro-batch 1, which lies in no slot of a pool [L3]");
+  }
+  Lowered p;
+  p.program.placement(0, BufferKind::Weights).pool = 99;
+  EXPECT_EQ(p.only(ProgramRule::Buffers),
+            "weights of stage 0 lies in no slot of a pool [L3]");
+}
+
+TEST(ProgramRules, PoolOfAnotherRank) {
+  Lowered p;
+  p.program.placement(1, BufferKind::Input) =
+      p.program.placement(0, BufferKind::Output);
+  auto violation = checkBuffers(p.problem, p.program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "recv 0F0 from rank 0 at position 0 of rank 1 takes slot 0 of pool "
+            "3, a pool of rank 0 [L3]");
+}
+
+TEST(ProgramRules, NeighboursOnOneRankShareTheirBuffer) {
+  Problem problem = problemOn({0, 0}, 1, 2);
+  Program program =
+      programOf({"0F0 1F0 1B0 0B0 0F1 1F1 1B1 0B1 A0 S0 S1"}, problem);
+  placeApart(program, problem);
+  EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
+  program.placement(1, BufferKind::Input) =
+      program.placement(1, BufferKind::SavedForInputGrad);
+  auto violation = checkBuffers(problem, program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "1F0 at position 1 of rank 0 reads input of stage 1, micro-batch 0 "
+            "in another slot than output of stage 0, micro-batch 0, which the "
+            "same rank makes [L3]");
+}
+
+TEST(ProgramRules, EvaluationReleasesAtTheEndOfF) {
+  Problem problem = linearProblem(2, 3);
+  Program program = programOf(
+      {"0F0 >0F0 0F1 >0F1 0F2 >0F2", "<0F0 1F0 <0F1 1F1 <0F2 1F2"}, problem);
+  program.collectives.clear();
+  placeApart(program, problem);
+  for (Placement &placement : program.placements)
+    if (!placement.slotOf.empty())
+      placement.slotOf = {0};
+  EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
+  EXPECT_EQ(
+      checkTasks(problem, scheduleOf({"0F0 0F1 0F2", "1F0 1F1 1F2"}), program),
+      std::nullopt);
+  // But the two that F writes are not in one place.
+  program.placement(1, BufferKind::SavedForWeightGrad) =
+      program.placement(1, BufferKind::SavedForInputGrad);
+  EXPECT_TRUE(checkBuffers(problem, program));
+}
+
+//===----------------------------------------------------------------------===//
+// L4 arena
+//===----------------------------------------------------------------------===//
+
+TEST(ProgramRules, PoolsOverlap) {
+  Lowered p;
+  p.program.pools[1].offset -= 1;
+  EXPECT_EQ(p.only(ProgramRule::Arena),
+            "pool 1 begins at offset 15 of rank 0, inside pool 0, which ends "
+            "at 16 [L4]");
+}
+
+TEST(ProgramRules, PoolBeyondTheArena) {
+  Lowered p;
+  p.program.arenaBytes[0] -= 1;
+  EXPECT_NE(p.only(ProgramRule::Arena).find("does not lie in the 143 bytes"),
+            std::string::npos);
+  Lowered q;
+  q.program.pools[2].slots = std::numeric_limits<int32_t>::max();
+  q.program.pools[2].slotBytes = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE(checkArena(q.program, q.problem.memoryCaps));
+  q.program.pools[2].slots = -1;
+  EXPECT_TRUE(checkArena(q.program, q.problem.memoryCaps));
+  Lowered r;
+  r.program.pools[2].rank = 2;
+  EXPECT_EQ(r.only(ProgramRule::Arena),
+            "pool 2 lies on rank 2; there are 2 arenas [L4]");
+}
+
+TEST(ProgramRules, ArenaAboveTheCap) {
+  Lowered p;
+  EXPECT_EQ(checkArena(p.program, {144, 1000}), std::nullopt);
+  auto violation = checkArena(p.program, {143, 1000});
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message, "rank 0 needs an arena of 144 bytes, 1 more "
+                                "than its device's 143 [L4]");
+}
+
+//===----------------------------------------------------------------------===//
+// L5 tasks
+//===----------------------------------------------------------------------===//
+
+TEST(ProgramRules, AnotherOrderThanTheSchedule) {
+  Lowered p;
+  p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1F1 1W0 1B1"});
+  EXPECT_EQ(p.only(ProgramRule::Tasks), "1W0 at position 5 of rank 1 stands "
+                                        "where the schedule has 1F1 [L5]");
+  p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1W0 1F1"});
+  EXPECT_EQ(p.only(ProgramRule::Tasks),
+            "1B1 at position 7 of rank 1 stands where the schedule has no more "
+            "tasks [L5]");
+  p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1 0F0", "1F0 1I0 1W0 1F1 1B1"});
+  EXPECT_EQ(p.only(ProgramRule::Tasks),
+            "0F0 is missing at the end of rank 0 [L5]");
+}
+
+TEST(ProgramRules, CollectivesAndSteps) {
+  const std::string tasks = "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 ";
+  auto message = [&](const std::string &ending) {
+    Lowered p({tasks + ending, legalOrder[1]});
+    auto violation = checkTasks(p.problem, p.schedule, p.program);
+    return violation ? violation->message : "";
+  };
+  EXPECT_EQ(message("0B1 A0 S0"), "");
+  EXPECT_EQ(message("0B1 A0"),
+            "step of stage 0 is missing at the end of rank 0 [L5]");
+  EXPECT_EQ(message("0B1 S0"),
+            "all_reduce 0 is missing at the end of rank 0 [L5]");
+  EXPECT_EQ(message("0B1 A0 S0 S0"),
+            "step of stage 0 at position 11 of rank 0 is there twice [L5]");
+  EXPECT_EQ(message("0B1 S0 A0"), "all_reduce 0 at position 10 of rank 0 "
+                                  "stands behind a step; steps come last [L5]");
+  EXPECT_EQ(message("A0 0B1 S0"),
+            "0B1 at position 9 of rank 0 stands behind all_reduce 0 at "
+            "position 8; collectives and steps follow the last task [L5]");
+}
+
+} // namespace
