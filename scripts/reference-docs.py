@@ -9,10 +9,10 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 llvm = pathlib.Path("/usr/lib/llvm-22")
 
-# Page, TableGen file, how mlir-tblgen writes it.
+# Page, title, TableGen files, how mlir-tblgen writes them.
 PAGES = [
-    ("pipe-dialect.md", "dialect/Pipe.td", ["-gen-dialect-doc", "-dialect=pipe"]),
-    ("passes.md", "passes/Passes.td", ["-gen-pass-doc"]),
+    ("pipe-dialect.md", "", ["dialect/Pipe.td"], ["-gen-dialect-doc", "-dialect=pipe"]),
+    ("passes.md", "# Passes\n\n", ["passes/Passes.td", "codegen/Passes.td"], ["-gen-pass-doc"]),
 ]
 
 
@@ -23,19 +23,21 @@ def generate(source, options):
     )
     if done.returncode != 0:
         sys.exit(f"mlir-tblgen cannot read {source}:\n{done.stderr}")
-    return done.stdout
+    # Each output repeats the note that nobody should edit it.
+    return done.stdout.partition("\n")[2].lstrip()
 
 
 def main():
     check = sys.argv[1:] == ["--check"]
     stale = []
-    for page, source, options in PAGES:
+    for page, title, sources, options in PAGES:
         path = root / "docs/reference" / page
-        text = generate(source, options)
+        text = "<!-- Written by `make doc`; do not edit. -->\n\n" + title
+        text += "\n".join(generate(source, options) for source in sources)
         if path.exists() and path.read_text() == text:
             continue
         if check:
-            stale.append(f"docs/reference/{page} is not what {source} says")
+            stale.append(f"docs/reference/{page} is not what {sources[0]} says")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
