@@ -1,0 +1,122 @@
+// AdamW, norms and learning rates against plain formulas in fp64.
+
+#include "runtime/optimizer/adamw.h"
+
+#include "Model.h"
+
+#include <cmath>
+
+namespace rondo::runtime {
+namespace {
+
+void checkAdamW(bool decay) {
+  const int64_t count = 37;
+  AdamWConfig config;
+  config.beta2 = 0.99f;
+  std::vector<float> weights(count), moment1(count), moment2(count);
+  std::vector<double> w(count), m(count), v(count);
+  for (int64_t i = 0; i < count; ++i)
+    w[i] = weights[i] = static_cast<float>(uniform(1, i));
+  for (int64_t step = 1; step <= 20; ++step) {
+    StepControl control{step, 0.01f * static_cast<float>(step), 0.5f};
+    const double rate = control.learningRate;
+    std::vector<float> gradients(count);
+    for (int64_t i = 0; i < count; ++i) {
+      gradients[i] = static_cast<float>(uniform(step, i));
+      double g = 0.5 * gradients[i];
+      m[i] = config.beta1 * m[i] + (1.0 - config.beta1) * g;
+      v[i] = config.beta2 * v[i] + (1.0 - config.beta2) * g * g;
+      double corrected1 = m[i] / (1 - std::pow(double(config.beta1), step));
+      double corrected2 = v[i] / (1 - std::pow(double(config.beta2), step));
+      if (decay)
+        w[i] -= rate * config.weightDecay * w[i];
+      w[i] -= rate * corrected1 / (std::sqrt(corrected2) + config.epsilon);
+    }
+    adamw(config, &control, decay, count, weights.data(), gradients.data(),
+          moment1.data(), moment2.data());
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    EXPECT_NEAR(weights[i], w[i], 1e-5) << i;
+    EXPECT_NEAR(moment1[i], m[i], 1e-6) << i;
+    EXPECT_NEAR(moment2[i], v[i], 1e-6) << i;
+  }
+}
+
+TEST(Optimizer, AdamWWithDecay) { checkAdamW(true); }
+
+TEST(Optimizer, AdamWWithoutDecay) { checkAdamW(false); }
+
+TEST(Optimizer, SumOfSquaresIsExactOnWholeNumbers) {
+  std::vector<float> values;
+  double expected = 0;
+  for (int i = 0; i < 1003; ++i) {
+    values.push_back(static_cast<float>(i * 1001));
+    expected += double(i * 1001) * (i * 1001);
+    EXPECT_EQ(sumOfSquares(values.data(), values.size()), expected);
+  }
+  EXPECT_EQ(sumOfSquares(nullptr, 0), 0);
+}
+
+TEST(Optimizer, ClipFactor) {
+  EXPECT_EQ(clipFactor(0.5, 1), 1);
+  EXPECT_EQ(clipFactor(4, 1), 0.25f);
+  EXPECT_EQ(clipFactor(4, 0), 1);
+  EXPECT_FALSE(std::isfinite(clipFactor(INFINITY, 1)));
+  EXPECT_FALSE(std::isfinite(clipFactor(NAN, 0)));
+}
+
+TEST(Optimizer, LearningRateRisesAndFalls) {
+  LearningRateSchedule schedule;
+  schedule.peak = 1;
+  schedule.floor = 0.1;
+  schedule.warmupSteps = 10;
+  schedule.decaySteps = 110;
+  EXPECT_DOUBLE_EQ(learningRate(schedule, 1), 0.1);
+  EXPECT_DOUBLE_EQ(learningRate(schedule, 10), 1);
+  EXPECT_DOUBLE_EQ(learningRate(schedule, 60), 0.55);
+  EXPECT_DOUBLE_EQ(learningRate(schedule, 110), 0.1);
+  EXPECT_DOUBLE_EQ(learningRate(schedule, 100000), 0.1);
+  for (int64_t step = 10; step < 110; ++step)
+    EXPECT_GT(learningRate(schedule, step), learningRate(schedule, step + 1));
+  schedule.decaySteps = 0;
+  EXPECT_EQ(learningRate(schedule, 100000), 1);
+  // A decay that ends before the warm-up does.
+  schedule.decaySteps = 5;
+  EXPECT_TRUE(std::isfinite(learningRate(schedule, 10)));
+}
+
+// A small model learns a fixed text by heart.
+TEST(Optimizer, ModelLearns) {
+  const Sizes sizes = {2, 16, 32, 4, 64, 40};
+  Model<float> model(gptModel(sizes), 1, 1);
+  std::vector<std::vector<float>> moment1, moment2;
+  for (size_t l = 0; l < model.layers.size(); ++l) {
+    model.weights[l]->fill(0);
+    for (const LayerTensor &tensor : layerTensors(model.layers[l]))
+      initialiseTensor(tensor, 1, 2, model.weights[l]->get());
+    moment1.emplace_back(model.weights[l]->size(), 0.0f);
+    moment2.emplace_back(model.weights[l]->size(), 0.0f);
+  }
+  double first = 0, last = 0;
+  for (int64_t step = 1; step <= 100; ++step) {
+    model.clearGradients();
+    last = model.forward(0);
+    if (step == 1)
+      first = last;
+    model.inputGrad(0);
+    model.weightGrad(0);
+    StepControl control{step, 3e-3f, 1};
+    for (size_t l = 0; l < model.layers.size(); ++l)
+      for (const LayerTensor &tensor : layerTensors(model.layers[l]))
+        adamw(AdamWConfig(), &control, tensor.decay, tensor.count,
+              model.weights[l]->get() + tensor.offset,
+              model.gradients[l]->get() + tensor.offset,
+              moment1[l].data() + tensor.offset,
+              moment2[l].data() + tensor.offset);
+  }
+  EXPECT_NEAR(first, std::log(40.0), 0.1);
+  EXPECT_LT(last, 0.1);
+}
+
+} // namespace
+} // namespace rondo::runtime

@@ -1,0 +1,118 @@
+// Synthetic layers: durations, and tags that show a damaged message.
+
+#include "Model.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+namespace rondo::runtime {
+namespace {
+
+LayerDesc syntheticLayer(const char *name) {
+  LayerDesc layer{};
+  layer.name = name;
+  layer.kind = LayerKind::Synthetic;
+  layer.activationBytes = 200;
+  layer.inputGradFreesBytes = 100;
+  layer.inputBytes = 1000;
+  layer.outputBytes = 1000;
+  layer.weightBytes = 400;
+  return layer;
+}
+
+TEST(Synthetic, LastsAtLeastItsDuration) {
+  LayerDesc layer{};
+  layer.name = "timed";
+  layer.kind = LayerKind::Synthetic;
+  layer.forwardNs = 3000000;
+  layer.inputGradNs = 50000;
+  layer.weightGradNs = 400000;
+  const LayerBody &body = cpuBody(layer.kind);
+  LayerArgs args{};
+  auto elapsed = [&](void (*task)(const LayerDesc *, const LayerArgs *)) {
+    auto start = std::chrono::steady_clock::now();
+    task(&layer, &args);
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start)
+        .count();
+  };
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_GE(elapsed(body.forward), layer.forwardNs);
+    EXPECT_GE(elapsed(body.inputGrad), layer.inputGradNs);
+    EXPECT_GE(elapsed(body.weightGrad), layer.weightGradNs);
+  }
+}
+
+/// Gradients of one layer after `order` of micro-batches; `damage` changes that
+/// byte of the first micro-batch's gradient message.
+std::vector<float> gradientsOf(const LayerDesc &layer,
+                               const std::vector<int> &order, int damage = -1) {
+  LayerSizes sizes = layerSizes(layer);
+  const LayerBody &body = cpuBody(layer.kind);
+  HostileBuffer<float> weights(sizes.weights), gradients(sizes.weights);
+  weights.fill(1);
+  gradients.fill(0);
+  for (int microbatch : order) {
+    HostileBuffer<float> forI(sizes.savedForInputGrad);
+    HostileBuffer<float> forW(sizes.savedForWeightGrad);
+    HostileBuffer<float> input(sizes.input), output(sizes.output);
+    HostileBuffer<float> outputGrad(sizes.output), inputGrad(sizes.input);
+    input.fill(static_cast<float>(microbatch));
+    outputGrad.fill(static_cast<float>(microbatch));
+    if (damage >= 0 && microbatch == 0)
+      reinterpret_cast<char *>(outputGrad.get())[damage] ^= 1;
+    LayerArgs args{};
+    args.weights = weights.get();
+    args.savedForInputGrad = forI.get();
+    args.savedForWeightGrad = forW.get();
+    args.input = input.get();
+    args.output = output.get();
+    args.outputGrad = outputGrad.get();
+    args.inputGrad = inputGrad.get();
+    args.gradients = gradients.get();
+    args.microbatch = microbatch;
+    body.forward(&layer, &args);
+    input.poison();
+    body.inputGrad(&layer, &args);
+    forI.poison();
+    outputGrad.poison();
+    body.weightGrad(&layer, &args);
+  }
+  return {gradients.get(), gradients.get() + layer.weightBytes / 4};
+}
+
+TEST(Synthetic, AnyOrderGivesTheSameGradients) {
+  LayerDesc layer = syntheticLayer("s");
+  std::vector<float> gradients = gradientsOf(layer, {0, 1, 2, 3});
+  EXPECT_EQ(gradients, gradientsOf(layer, {2, 0, 3, 1}));
+  EXPECT_NE(gradients, gradientsOf(layer, {0, 1, 2, 2}));
+  for (float value : gradients)
+    EXPECT_EQ(value, std::floor(value));
+}
+
+TEST(Synthetic, DamagedMessageShowsInTheGradients) {
+  LayerDesc layer = syntheticLayer("s");
+  std::vector<float> gradients = gradientsOf(layer, {0, 1});
+  int64_t last = layerSizes(layer).output - 1;
+  EXPECT_NE(gradients, gradientsOf(layer, {0, 1}, 0));
+  EXPECT_NE(gradients, gradientsOf(layer, {0, 1}, static_cast<int>(last)));
+}
+
+TEST(Synthetic, EmptyBuffersAreAllowed) {
+  LayerDesc layer{};
+  layer.name = "empty";
+  layer.kind = LayerKind::Synthetic;
+  LayerSizes sizes = layerSizes(layer);
+  EXPECT_EQ(sizes.weights + sizes.savedForInputGrad + sizes.savedForWeightGrad +
+                sizes.input + sizes.output + sizes.workspace + sizes.data,
+            0);
+  EXPECT_TRUE(layerTensors(layer).empty());
+  LayerArgs args{};
+  const LayerBody &body = cpuBody(layer.kind);
+  body.forward(&layer, &args);
+  body.inputGrad(&layer, &args);
+  body.weightGrad(&layer, &args);
+}
+
+} // namespace
+} // namespace rondo::runtime
