@@ -1,0 +1,93 @@
+//===- BridgeSchedule.cpp - Schedules to values and back ------------------===//
+
+#include "dialect/Bridge.h"
+#include "dialect/Loops.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+FailureOr<ExpandedSchedule>
+rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
+  PlanOp plan = op.lookupPlan();
+  DenseMap<StringAttr, int32_t> numbers = stageNumbers(plan);
+  auto prototype = [&](Operation *inner) -> FailureOr<Action> {
+    auto task = cast<TaskOpInterface>(inner);
+    return Action(task.getActionKind(),
+                  numbers.lookup(task.getStageAttr().getAttr()), 0);
+  };
+  Unroller unroller(plan, prototype);
+  FailureOr<std::vector<RankOp>> ranks =
+      ranksByNumber(op.getRanks(), problem.numRanks(), plan.lookupCluster());
+  if (failed(ranks))
+    return failure();
+
+  ExpandedSchedule result;
+  auto take = [&](Operation *inner, Action action) {
+    result.schedule.append(action);
+    result.opOf.push_back(inner);
+  };
+  for (RankOp rank : *ranks) {
+    if (rank && failed(unroller.run(rank.getBody(), take)))
+      return failure();
+    result.schedule.endRank();
+  }
+  for (LinkOrderOp order : op.getLinkOrders()) {
+    std::vector<Action> &messages =
+        result.schedule.linkOrders[{static_cast<int32_t>(order.getFrom()),
+                                    static_cast<int32_t>(order.getTo())}];
+    auto takeMessage = [&](Operation *, Action action) {
+      messages.push_back(action);
+    };
+    if (failed(unroller.run(order.getBody(), takeMessage)))
+      return failure();
+  }
+  return result;
+}
+
+/// What the dialect has no op for.
+static LogicalResult checkHasOps(ActionRange actions, int32_t numStages,
+                                 ScheduleOp op) {
+  for (Action action : actions)
+    if (!action.isTask() || action.stage >= static_cast<uint64_t>(numStages) ||
+        action.count != 1 || action.replica != 0 || action.version != 0)
+      return op.emitError() << "the schedule holds " << actionName(action)
+                            << ", for which the language has no op";
+  return success();
+}
+
+LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
+                                        ScheduleOp op) {
+  std::vector<FlatSymbolRefAttr> names = stageNames(op.lookupPlan());
+  int32_t numStages = static_cast<int32_t>(names.size());
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
+    if (failed(checkHasOps(schedule.rank(rank), numStages, op)))
+      return failure();
+  auto rangeOf = [](const std::vector<Action> &actions) {
+    return ActionRange{actions.data(), actions.data() + actions.size()};
+  };
+  for (const auto &[link, messages] : schedule.linkOrders)
+    if (failed(checkHasOps(rangeOf(messages), numStages, op)))
+      return failure();
+
+  op.getBody().getBlocks().clear();
+  OpBuilder builder(op.getContext());
+  Location loc = op.getLoc();
+  Block *body = &op.getBody().emplaceBlock();
+  auto write = [&](OpBuilder &inner, Location at, Action action,
+                   AffineMapAttr map, ValueRange indices) {
+    writeTask(inner, at, action, names[action.stage], map, indices);
+  };
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
+    builder.setInsertionPointToEnd(body);
+    enterBody(builder, RankOp::create(builder, loc, rank));
+    writeRolled(builder, loc, schedule.rank(rank), write);
+  }
+  for (const auto &[link, messages] : schedule.linkOrders) {
+    builder.setInsertionPointToEnd(body);
+    enterBody(builder,
+              LinkOrderOp::create(builder, loc, link.first, link.second));
+    writeRolled(builder, loc, rangeOf(messages), write);
+  }
+  return success();
+}

@@ -1,0 +1,88 @@
+//===- BuildProblem.cpp - What a plan asks to be scheduled ----------------===//
+
+#include "dialect/Bridge.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+static rondo::Link linkOf(LinkAttr link) {
+  return {link.getLatencyNs(), link.getBytesPerUs()};
+}
+
+FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
+  ClusterOp cluster = plan.lookupCluster();
+  if (!cluster || !plan.lookupModel())
+    return plan.emitError() << "plan @" << plan.getSymName()
+                            << " names an unknown model or cluster";
+  Problem problem;
+  problem.name = plan.getSymName().str();
+  problem.microbatches = static_cast<int32_t>(plan.getMicrobatches());
+
+  DenseMap<StringAttr, int32_t> rankOf;
+  for (auto [rank, device] : llvm::enumerate(cluster.getDevices())) {
+    rankOf[device.getSymNameAttr()] = static_cast<int32_t>(rank);
+    problem.memoryCaps.push_back(device.getMemoryBytes());
+  }
+  if (auto link = cluster.getLink())
+    problem.link = linkOf(*link);
+  for (LinkOp link : cluster.getBody().getOps<LinkOp>())
+    problem.links[{rankOf.lookup(link.getFromAttr().getAttr()),
+                   rankOf.lookup(link.getToAttr().getAttr())}] =
+        linkOf(link.getFigures());
+  if (auto channels = cluster.getChannels()) {
+    problem.channels.protocol =
+        static_cast<rondo::Protocol>(channels->getProtocol());
+    problem.channels.receiveSlots =
+        static_cast<int32_t>(channels->getReceiveSlots());
+  }
+
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  std::vector<int64_t> outputBytes;
+  problem.costs.resize(stages.size() * numTaskKinds);
+  for (StageOp stage : stages)
+    problem.stageRanks.push_back({static_cast<int32_t>(stage.getRank())});
+  for (auto [number, stage] : llvm::enumerate(stages)) {
+    auto costs = stage.getCosts();
+    if (!costs) {
+      InFlightDiagnostic error = stage.emitError()
+                                 << "the costs of stage @" << stage.getSymName()
+                                 << " are not known";
+      error.attachNote() << "write costs<...>, or let pipe-resolve-stages "
+                            "estimate them";
+      return error;
+    }
+    problem.setStageCost(static_cast<int32_t>(number), costs->getForwardNs(),
+                         costs->getInputGradNs(), costs->getWeightGradNs(),
+                         costs->getActivationBytes(),
+                         costs->getInputGradFreesBytes());
+    outputBytes.push_back(costs->getOutputBytes());
+  }
+  problem.makeChain(outputBytes);
+  if (std::optional<ProblemFault> fault = problem.check())
+    return plan.emitError() << fault->message;
+  return problem;
+}
+
+std::vector<StageBuffers> rondo::pipe::stageBuffers(PlanOp plan) {
+  std::vector<StageBuffers> result;
+  for (StageOp stage : plan.getStages()) {
+    StageBuffers bytes = {};
+    // In the order of BufferKind.
+    if (auto b = stage.getBuffers())
+      bytes = {b->getWeights(),
+               b->getGradients(),
+               b->getMoments(),
+               b->getControl(),
+               b->getData(),
+               b->getWorkspace(),
+               b->getInput(),
+               b->getOutput(),
+               b->getOutputGrad(),
+               b->getInputGrad(),
+               b->getSavedForInputGrad(),
+               b->getSavedForWeightGrad()};
+    result.push_back(bytes);
+  }
+  return result;
+}

@@ -1,0 +1,143 @@
+//===- Diagnose.cpp - Broken rules as located errors ----------------------===//
+
+#include "dialect/Bridge.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+namespace {
+
+/// Where the parties of a violation stand in the IR.
+class Places {
+public:
+  Places(const ExpandedSchedule &expanded, const Problem &problem,
+         ScheduleOp op)
+      : expanded(expanded), problem(problem), op(op), plan(op.lookupPlan()) {}
+
+  /// The op that wrote an action; the rank, or the schedule, where none did.
+  Operation *at(int32_t rank, int64_t position) const;
+  /// The first occurrence of an action in a rank's order.
+  Operation *find(int32_t rank, Action action) const;
+  StageOp stage(Action action) {
+    SmallVector<StageOp, 0> stages = plan.getStages();
+    return action.stage < stages.size() ? stages[action.stage] : nullptr;
+  }
+  DeviceOp device(int32_t rank) {
+    return plan.lookupCluster().getDevices()[rank];
+  }
+  Operation *linkOrder(int32_t from, int32_t to);
+  bool hasRank(int32_t rank) const {
+    return rank >= 0 && rank < problem.numRanks() &&
+           rank < expanded.schedule.numRanks();
+  }
+
+private:
+  const ExpandedSchedule &expanded;
+  const Problem &problem;
+  mutable ScheduleOp op;
+  PlanOp plan;
+};
+
+Operation *Places::at(int32_t rank, int64_t position) const {
+  const Schedule &schedule = expanded.schedule;
+  if (hasRank(rank) && position >= 0 && position < schedule.rank(rank).size())
+    return expanded.opOf[schedule.rankBegin(rank) + position];
+  for (RankOp rankOp : op.getRanks())
+    if (rankOp.getRank() == rank)
+      return rankOp;
+  return op;
+}
+
+Operation *Places::find(int32_t rank, Action action) const {
+  if (!hasRank(rank))
+    return op;
+  ActionRange actions = expanded.schedule.rank(rank);
+  for (int64_t i = 0; i < actions.size(); ++i)
+    if (actions[i] == action)
+      return at(rank, i);
+  return at(rank, -1);
+}
+
+Operation *Places::linkOrder(int32_t from, int32_t to) {
+  for (LinkOrderOp order : op.getLinkOrders())
+    if (order.getFrom() == from && order.getTo() == to)
+      return order;
+  return op;
+}
+
+} // namespace
+
+InFlightDiagnostic rondo::pipe::emitViolation(const Violation &violation,
+                                              const ExpandedSchedule &expanded,
+                                              const Problem &problem,
+                                              ScheduleOp op) {
+  using What = Violation::What;
+  Places places(expanded, problem, op);
+  bool isLinkRule = violation.rule == Rule::LinkOrder;
+  Operation *where = isLinkRule
+                         ? places.linkOrder(violation.rank, violation.otherRank)
+                         : places.at(violation.rank, violation.position);
+  InFlightDiagnostic error = where->emitError() << describe(violation, problem);
+  switch (violation.what) {
+  case What::Twice:
+  case What::Mixture:
+  case What::Order:
+  case What::OutOfOrder: {
+    Operation *other = places.at(violation.otherRank, violation.otherPosition);
+    error.attachNote(other->getLoc())
+        << actionName(violation.other) << " stands here";
+    break;
+  }
+  case What::Missing:
+  case What::WrongRank:
+    if (StageOp stage = places.stage(violation.action))
+      error.attachNote(stage.getLoc()) << "stage @" << stage.getSymName()
+                                       << " is on rank " << stage.getRank();
+    break;
+  case What::OverCap:
+    error.attachNote(places.device(violation.rank).getLoc())
+        << "rank " << violation.rank << " is device @"
+        << places.device(violation.rank).getSymName();
+    break;
+  case What::Cycle:
+    for (const Wait &wait : violation.cycle)
+      error.attachNote(places.find(wait.rank, wait.at)->getLoc())
+          << "rank " << wait.rank << " waits at " << actionName(wait.at)
+          << " for " << actionName(wait.needs) << " of rank " << wait.onRank;
+    break;
+  case What::NotListed:
+  case What::NotOnLink:
+    error.attachNote(places.find(violation.rank, violation.action)->getLoc())
+        << "rank " << violation.rank << " is here";
+    break;
+  case What::RankCount:
+  case What::UnknownTask:
+  case What::UnsupportedKind:
+  case What::NoSuchLink:
+    break;
+  }
+  return error;
+}
+
+InFlightDiagnostic
+rondo::pipe::emitProgramViolation(const ProgramViolation &violation,
+                                  const ExpandedProgram &expanded,
+                                  ProgramOp op) {
+  auto at = [&](int32_t rank, int64_t position) -> Operation * {
+    const Schedule &order = expanded.program.order;
+    if (rank >= 0 && rank < order.numRanks() && position >= 0 &&
+        position < order.rank(rank).size())
+      return expanded.opOf[order.rankBegin(rank) + position];
+    for (RankOp rankOp : op.getRanks())
+      if (rankOp.getRank() == rank)
+        return rankOp;
+    return op;
+  };
+  InFlightDiagnostic error = at(violation.rank, violation.position)->emitError()
+                             << violation.message;
+  if (violation.otherRank >= 0)
+    error.attachNote(at(violation.otherRank, violation.otherPosition)->getLoc())
+        << "the other party, on rank " << violation.otherRank << ", is here";
+  return error;
+}

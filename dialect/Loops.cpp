@@ -1,0 +1,292 @@
+//===- Loops.cpp - Rolled ops to actions and back -------------------------===//
+
+#include "dialect/Loops.h"
+#include "dialect/Bridge.h"
+#include "dialect/Roll.h"
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/AffineMap.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+//===----------------------------------------------------------------------===//
+// Unrolling
+//===----------------------------------------------------------------------===//
+
+LogicalResult Unroller::read(Region &body, unsigned depth) {
+  for (Operation &op : body.getOps()) {
+    size_t self = nodes.size();
+    nodes.emplace_back();
+    nodes[self].op = &op;
+    nodes[self].depth = depth;
+    if (auto loop = dyn_cast<ForOp>(op)) {
+      nodes[self].isLoop = true;
+      nodes[self].lower = loop.getLower();
+      nodes[self].step = loop.getStep();
+      nodes[self].trips = loop.getTripCount();
+      if (failed(read(loop.getBody(), depth + 1)))
+        return failure();
+      nodes[self].end = nodes.size();
+      // Such a loop may have any number of trips.
+      if (countActions(self + 1, nodes.size()) == 0)
+        nodes[self].trips = 0;
+      continue;
+    }
+    FailureOr<Action> action = prototype(&op);
+    if (failed(action))
+      return failure();
+    nodes[self].action = *action;
+    auto task = dyn_cast<TaskOpInterface>(op);
+    if (!task)
+      continue;
+    std::optional<LinearIndex> index = linearIndex(task.getMap());
+    assert(index && "the verifier has seen the index");
+    nodes[self].hasIndex = true;
+    nodes[self].constant = index->constant;
+    for (auto [factor, value] : llvm::zip(index->factors, task.getIndices())) {
+      // The variable's depth: loops between its own and the rank.
+      unsigned position = 0;
+      Operation *owner = cast<BlockArgument>(value).getOwner()->getParentOp();
+      for (owner = owner->getParentOp(); isa<ForOp>(owner);
+           owner = owner->getParentOp())
+        ++position;
+      nodes[self].terms.push_back({position, factor});
+    }
+  }
+  return success();
+}
+
+/// Actions of the nodes; more than maxActions where they are too many.
+int64_t Unroller::countActions(size_t begin, size_t end) const {
+  int64_t total = 0;
+  for (size_t i = begin; i < end && total <= maxActions;) {
+    const Node &node = nodes[i];
+    if (!node.isLoop) {
+      ++total;
+      ++i;
+      continue;
+    }
+    // Both factors are at most 2^31.
+    total += node.trips * countActions(i + 1, node.end);
+    i = node.end;
+  }
+  return std::min(total, maxActions + 1);
+}
+
+LogicalResult Unroller::execute(size_t begin, size_t end,
+                                function_ref<void(Operation *, Action)> take) {
+  for (size_t i = begin; i < end;) {
+    Node &node = nodes[i];
+    if (!node.isLoop) {
+      Action action = node.action;
+      if (node.hasIndex) {
+        int64_t index = node.constant;
+        for (auto [position, factor] : node.terms)
+          index += variables[position] * factor;
+        int64_t microbatches = plan.getMicrobatches();
+        if (index < 0 || index >= microbatches)
+          return node.op->emitError()
+                     .append("micro-batch ", index, " does not exist")
+                     .attachNote(plan.getLoc())
+                 << "plan @" << plan.getSymName() << " has " << microbatches
+                 << " micro-batches, numbered from 0";
+        action.index = static_cast<uint64_t>(index);
+      }
+      take(node.op, action);
+      ++i;
+      continue;
+    }
+    variables[node.depth] = node.lower;
+    for (int64_t trip = 0; trip < node.trips; ++trip) {
+      if (failed(execute(i + 1, node.end, take)))
+        return failure();
+      variables[node.depth] += node.step;
+    }
+    i = node.end;
+  }
+  return success();
+}
+
+LogicalResult Unroller::run(Region &body,
+                            function_ref<void(Operation *, Action)> take) {
+  nodes.clear();
+  if (failed(read(body, 0)))
+    return failure();
+  unsigned depth = 0;
+  for (const Node &node : nodes)
+    depth = std::max(depth, node.depth + 1);
+  variables.assign(depth, 0);
+  numActions += countActions(0, nodes.size());
+  if (numActions > maxActions)
+    return body.getParentOp()->emitError()
+           << "more than " << maxActions
+           << " actions up to here; look at the bounds of its loops";
+  return execute(0, nodes.size(), take);
+}
+
+//===----------------------------------------------------------------------===//
+// Writing loops
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A loop around what is being written: its variable is
+/// first + step * iteration.
+struct OpenLoop {
+  Value variable;
+  int64_t first = 0, step = 1;
+};
+
+class LoopWriter {
+public:
+  LoopWriter(OpBuilder &builder, Location loc, ActionWriter write)
+      : builder(builder), loc(loc), write(write) {}
+
+  void writeAll(const std::vector<RollNode> &nodes) {
+    for (const RollNode &node : nodes)
+      node.count == 0 ? writeLeaf(node) : writeLoop(node);
+  }
+
+private:
+  void writeLeaf(const RollNode &leaf);
+  void writeLoop(const RollNode &node);
+
+  OpBuilder &builder;
+  Location loc;
+  ActionWriter write;
+  SmallVector<OpenLoop> loops;
+};
+
+/// What identifies an action but for its index.
+uint64_t keyOf(Action action) {
+  return action.kindBits | uint64_t(action.stage) << 8;
+}
+
+Action actionOf(uint64_t key) {
+  return Action(static_cast<ActionKind>(key & 0xff), key >> 8, 0);
+}
+
+void LoopWriter::writeLeaf(const RollNode &leaf) {
+  AffineExpr sum = builder.getAffineConstantExpr(0);
+  int64_t constant = leaf.index;
+  SmallVector<Value> operands;
+  for (auto [loop, stride] : llvm::zip(loops, leaf.strides)) {
+    if (stride == 0)
+      continue;
+    int64_t factor = stride / loop.step;
+    constant -= factor * loop.first;
+    sum = sum + builder.getAffineDimExpr(operands.size()) * factor;
+    operands.push_back(loop.variable);
+  }
+  AffineMap map = AffineMap::get(operands.size(), 0, sum + constant);
+  write(builder, loc, actionOf(leaf.key), AffineMapAttr::get(map), operands);
+}
+
+/// Calls `visit` with each leaf under the node.
+void forEachLeaf(const RollNode &node,
+                 function_ref<void(const RollNode &)> visit) {
+  if (node.count == 0)
+    return visit(node);
+  for (const RollNode &inner : node.body)
+    forEachLeaf(inner, visit);
+}
+
+/// The variable runs over the micro-batches of the body's first task where it
+/// can, so that this task reads `@s0[%i]`.
+void LoopWriter::writeLoop(const RollNode &node) {
+  size_t depth = loops.size();
+  const RollNode *first = nullptr;
+  int64_t divisor = 0;
+  forEachLeaf(node, [&](const RollNode &leaf) {
+    if (!first && leaf.strides[depth] != 0)
+      first = &leaf;
+    divisor = std::gcd(divisor, leaf.strides[depth]);
+  });
+  OpenLoop loop;
+  if (first && first->strides[depth] > 0 && divisor == first->strides[depth]) {
+    loop.step = divisor;
+    bool isOutermost =
+        std::all_of(first->strides.begin(), first->strides.begin() + depth,
+                    [](int64_t stride) { return stride == 0; });
+    if (isOutermost)
+      loop.first = first->index;
+  }
+  auto op = ForOp::create(builder, loc, loop.first,
+                          loop.first + loop.step * node.count, loop.step);
+  loop.variable = op.getVariable();
+  loops.push_back(loop);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&op.getBody().front());
+  writeAll(node.body);
+  loops.pop_back();
+}
+
+} // namespace
+
+void rondo::pipe::writeRolled(OpBuilder &builder, Location loc,
+                              ActionRange actions, ActionWriter write) {
+  std::vector<RollLeaf> leaves;
+  leaves.reserve(actions.size());
+  for (Action action : actions)
+    leaves.push_back({keyOf(action), static_cast<int64_t>(action.index)});
+  LoopWriter(builder, loc, write).writeAll(roll(leaves));
+}
+
+bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
+                            FlatSymbolRefAttr stage, AffineMapAttr map,
+                            ValueRange indices) {
+  switch (action.kind()) {
+  case ActionKind::Forward:
+    ForwardOp::create(builder, loc, stage, map, indices);
+    return true;
+  case ActionKind::InputGrad:
+    InputGradOp::create(builder, loc, stage, map, indices);
+    return true;
+  case ActionKind::WeightGrad:
+    WeightGradOp::create(builder, loc, stage, map, indices);
+    return true;
+  case ActionKind::Backward:
+    BackwardOp::create(builder, loc, stage, map, indices);
+    return true;
+  default:
+    return false;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Names and numbers
+//===----------------------------------------------------------------------===//
+
+std::vector<FlatSymbolRefAttr> rondo::pipe::stageNames(PlanOp plan) {
+  std::vector<FlatSymbolRefAttr> names;
+  for (StageOp stage : plan.getStages())
+    names.push_back(FlatSymbolRefAttr::get(stage.getSymNameAttr()));
+  return names;
+}
+
+DenseMap<StringAttr, int32_t> rondo::pipe::stageNumbers(PlanOp plan) {
+  DenseMap<StringAttr, int32_t> numbers;
+  for (auto [number, stage] : llvm::enumerate(plan.getStages()))
+    numbers[stage.getSymNameAttr()] = static_cast<int32_t>(number);
+  return numbers;
+}
+
+FailureOr<std::vector<RankOp>>
+rondo::pipe::ranksByNumber(ArrayRef<RankOp> ranks, int32_t numRanks,
+                           Operation *owner) {
+  std::vector<RankOp> result(numRanks);
+  for (RankOp rank : ranks) {
+    if (rank.getRank() >= numRanks)
+      return rank.emitError()
+                 .append("rank ", rank.getRank(), " does not exist")
+                 .attachNote(owner->getLoc())
+             << "there " << (numRanks == 1 ? "is " : "are ") << numRanks
+             << (numRanks == 1 ? " rank" : " ranks") << ", numbered from 0";
+    result[rank.getRank()] = rank;
+  }
+  return result;
+}

@@ -1,0 +1,46 @@
+//===- Roll.h - Sequences to nested loops -----------------------*- C++ -*-===//
+//
+// Finds the repeats of a sequence of keyed indices and writes them as loops in
+// which every index is affine. On values alone; ops are made by Loops.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_DIALECT_ROLL_H
+#define RONDO_DIALECT_ROLL_H
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo::pipe {
+
+/// One element: what it does, and to which index.
+struct RollLeaf {
+  uint64_t key = 0;
+  int64_t index = 0;
+};
+
+/// A loop or a leaf.
+struct RollNode {
+  /// How often the body runs, at least 2; 0 for a leaf.
+  int64_t count = 0;
+  std::vector<RollNode> body;
+
+  /// Leaf: its index in the first iteration of all enclosing loops, and by how
+  /// much each of them, outermost first, moves it an iteration.
+  uint64_t key = 0;
+  int64_t index = 0;
+  std::vector<int64_t> strides;
+};
+
+/// Rolls a sequence into loops. Lossless: running the result gives the sequence
+/// again. A loop never takes more lines than what it replaces.
+///
+/// Bottom-up: blocks of 1, 2, ... nodes that repeat with constant differences
+/// become loops, which are nodes again, until nothing repeats. Block lengths
+/// are bounded so that a round costs at most 2^23 comparisons; time is linear
+/// where the sequence has short periods, as schedules have.
+std::vector<RollNode> roll(const std::vector<RollLeaf> &leaves);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_DIALECT_ROLL_H
