@@ -48,8 +48,7 @@ int64_t rondo::runtime::median(std::vector<int64_t> values) {
 Trainer::Trainer(const Executable &executable, const Options &options,
                  bool useGeneratedData)
     : exe(executable), options(options), numCores(countCores()),
-      programState(executable),
-      threads(mostRanks(executable)) {
+      programState(executable), threads(mostRanks(executable)) {
   for (int32_t s = 0; s < exe.numStages; ++s)
     for (int32_t l = 0; l < exe.stages[s].numLayers; ++l) {
       LayerKind kind = exe.layers[exe.stages[s].firstLayer + l].kind;

@@ -76,7 +76,7 @@ public:
   InprocTransport(const TransportParams &params, int cores)
       : link(params.link),
         isLinkImposed(link.latencyNs > 0 || link.bytesPerUs > 0),
-        spins(params.ranks <= cores ? 4000 : 40),
+        spins(params.ranks <= cores ? 500 : 40),
         channels(params.channels.size()), meetings(params.collectives.size()),
         records(params.ranks) {
     for (size_t i = 0; i < channels.size(); ++i) {

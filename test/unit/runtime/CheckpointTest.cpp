@@ -1,0 +1,147 @@
+//===- CheckpointTest.cpp - Damaged files end in one error ----------------===//
+
+#include "Training.h"
+
+#include <cstring>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+class Checkpoint : public Training {
+protected:
+  Checkpoint() : program(gpt({2, 2}, {0, 1}, true)) {}
+  void SetUp() override {
+    Training::SetUp();
+    train(program, {"--iterations", "1", "--save", first.path});
+    bytes = first.read();
+    uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), 8);
+    header = bytes.substr(8, length);
+    tensors = bytes.substr(8 + length);
+  }
+  /// Writes a file with another header or other data; the error of reading it.
+  std::string errorWith(const std::string &newHeader,
+                        const std::string &newTensors) {
+    uint64_t length = newHeader.size();
+    std::string file(8, '\0');
+    std::memcpy(file.data(), &length, 8);
+    return errorOf(file + newHeader + newTensors);
+  }
+  std::string errorOf(const std::string &file) {
+    second.write(file);
+    Outcome outcome =
+        run(program, {"--data", data.path, "--resume", second.path});
+    EXPECT_EQ(outcome.code, 1) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1)
+        << outcome.err;
+    return outcome.err;
+  }
+  std::string replaced(const std::string &from, const std::string &to) {
+    std::string text = header;
+    size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos);
+    return text.replace(at, from.size(), to);
+  }
+  static void expectIn(const std::string &part, const std::string &text) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+
+  Program program;
+  std::string bytes, header, tensors;
+};
+
+TEST_F(Checkpoint, Missing) {
+  Outcome outcome =
+      run(program, {"--data", data.path, "--resume", "/nonexistent/file"});
+  EXPECT_EQ(outcome.code, 1);
+  expectIn("cannot read checkpoint '/nonexistent/file'", outcome.err);
+}
+TEST_F(Checkpoint, Empty) { expectIn("it has 0 bytes", errorOf("")); }
+TEST_F(Checkpoint, HeaderLongerThanTheFile) {
+  expectIn("truncated", errorOf(bytes.substr(0, 100)));
+}
+TEST_F(Checkpoint, HugeHeaderLength) {
+  expectIn("truncated", errorOf(std::string(8, '\xff') + bytes));
+}
+TEST_F(Checkpoint, TruncatedData) {
+  expectIn("it is truncated", errorOf(bytes.substr(0, bytes.size() - 4)));
+}
+TEST_F(Checkpoint, MoreDataThanTensors) {
+  expectIn("the tensors end at byte", errorOf(bytes + "more"));
+}
+TEST_F(Checkpoint, NoJson) {
+  expectIn("byte 0: expected '{'", errorWith("what is this", tensors));
+}
+TEST_F(Checkpoint, TwoValues) {
+  expectIn("more than one value", errorWith(header + "{}", tensors));
+}
+TEST_F(Checkpoint, OtherDtype) {
+  expectIn("takes bytes", errorWith(replaced("\"F32\"", "\"F16\""), tensors));
+  expectIn("is I32 ", errorWith(replaced("\"F32\"", "\"I32\""), tensors));
+  expectIn("unknown dtype 'X'",
+           errorWith(replaced("\"F32\"", "\"X\""), tensors));
+}
+TEST_F(Checkpoint, OtherShape) {
+  expectIn("the model needs F32 [256, 16]",
+           errorWith(replaced("\"wte.weight\":{\"dtype\":\"F32\",\"shape\":[256"
+                              ",16]",
+                              "\"wte.weight\":{\"dtype\":\"F32\",\"shape\":[16,"
+                              "256]"),
+                     tensors));
+}
+TEST_F(Checkpoint, HugeShape) {
+  expectIn(
+      "more than 2^60 bytes",
+      errorWith(replaced("[256,16]", "[99999999999,99999999999]"), tensors));
+}
+TEST_F(Checkpoint, NegativeShape) {
+  expectIn("expected a whole number",
+           errorWith(replaced("[256,16]", "[-256,16]"), tensors));
+}
+TEST_F(Checkpoint, UnknownName) {
+  expectIn("it has no tensor 'wte.weight'",
+           errorWith(replaced("\"wte.weight\"", "\"wtf.weight\""), tensors));
+}
+TEST_F(Checkpoint, AdditionalName) {
+  expectIn("'extra', which the model does not have",
+           errorWith(replaced("\"wte.weight\":",
+                              "\"extra\":{\"dtype\":\"F32\",\"shape\":[0],"
+                              "\"data_offsets\":[0,0]},\"wte.weight\":"),
+                     tensors));
+}
+TEST_F(Checkpoint, NameTwice) {
+  expectIn("stands twice",
+           errorWith(replaced("\"wte.weight\":",
+                              "\"wte.weight\":{\"dtype\":\"F32\",\"shape\":[0],"
+                              "\"data_offsets\":[0,0]},\"wte.weight\":"),
+                     tensors));
+}
+TEST_F(Checkpoint, Overlap) {
+  // Two tensors of one size get the same bytes.
+  auto offsets = [&](const char *name) {
+    size_t begin = header.find("\"data_offsets\":", header.find(name));
+    return header.substr(begin, header.find('}', begin) - begin);
+  };
+  std::string m = offsets("\"optimizer.m.wte.weight\"");
+  std::string v = offsets("\"optimizer.v.wte.weight\"");
+  ASSERT_NE(m, v);
+  expectIn("the one before ends", errorWith(replaced(v, m), tensors));
+}
+TEST_F(Checkpoint, OtherFormat) {
+  expectIn(
+      "rondo-checkpoint/1",
+      errorWith(replaced("rondo-checkpoint/1", "rondo-checkpoint/2"), tensors));
+  expectIn("which is no number",
+           errorWith(replaced("\"step\":\"1\"", "\"step\":\"x\""), tensors));
+}
+TEST_F(Checkpoint, CannotBeWritten) {
+  Outcome outcome =
+      run(program, {"--data", data.path, "--quiet", "--iterations", "1",
+                    "--save", "/nonexistent/folder/file"});
+  EXPECT_EQ(outcome.code, 1);
+  expectIn("cannot write checkpoint '/nonexistent/folder/file'", outcome.err);
+}
+
+} // namespace

@@ -1,0 +1,84 @@
+//===- CommandLineTest.cpp - Flags, profiles and traces -------------------===//
+
+#include "Training.h"
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+TEST(CommandLine, DataAreNamedWhereMissing) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  Outcome outcome = run(program, {});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err,
+            "error: 'fixture' trains on tokens: --data FILE is missing\n");
+}
+
+TEST(CommandLine, TimedModelsNeedNoData) {
+  Spec spec;
+  spec.layers = syntheticLayers(2, 0);
+  spec.layersOfStage = {1, 1};
+  spec.rankOfStage = {0, 1};
+  Program program(spec);
+  Outcome outcome = run(program, {"--iterations=2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("iteration 2/2"), std::string::npos);
+  EXPECT_NE(outcome.out.find("measured iteration: median "), std::string::npos);
+}
+
+TEST(CommandLine, Faults) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  auto error = [&](std::vector<std::string> words) {
+    Outcome outcome = run(program, std::move(words));
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  const std::string help = "; --help lists the flags\n";
+  EXPECT_EQ(error({"--bogus"}), "error: unknown argument '--bogus'" + help);
+  EXPECT_EQ(error({"--lr"}), "error: --lr needs RATE" + help);
+  EXPECT_EQ(error({"--verify=1"}), "error: --verify takes no value" + help);
+  EXPECT_EQ(error({"--iterations", "0"}),
+            "error: --iterations needs a whole number of at least 1, not '0'" +
+                help);
+  EXPECT_EQ(error({"--held-out", "2"}),
+            "error: --held-out needs a number from 0 to 0.9, not '2'" + help);
+  EXPECT_EQ(error({"--save-every", "2"}),
+            "error: --save-every needs --save" + help);
+}
+
+TEST(CommandLine, ProfileWritesCosts) {
+  Spec spec;
+  spec.layers = syntheticLayers(2, 200'000);
+  spec.layersOfStage = {1, 1};
+  spec.rankOfStage = {0, 1};
+  Program program(spec);
+  TemporaryFile file;
+  EXPECT_EQ(run(program, {"--profile", file.path, "--iterations", "3"}).code,
+            0);
+  std::string text = file.read();
+  EXPECT_EQ(text.rfind("{\"format\":\"rondo-costs/1\",\"stages\":[\n{\"name\":"
+                       "\"s0\",\"forward_ns\":2",
+                       0),
+            0u)
+      << text;
+  EXPECT_NE(text.find("\"samples\":12}"), std::string::npos) << text;
+}
+
+TEST(CommandLine, TraceNamesEveryAction) {
+  Spec spec;
+  spec.layers = syntheticLayers(2, 0);
+  spec.layersOfStage = {1, 1};
+  spec.rankOfStage = {0, 1};
+  Program program(spec);
+  TemporaryFile file;
+  EXPECT_EQ(run(program, {"--trace", file.path, "--iterations", "1"}).code, 0);
+  std::string text = file.read();
+  for (const char *name :
+       {"0F0", "1W3", "send 0F2", "recv 1I1", "all_reduce 0", "step 1"})
+    EXPECT_NE(text.find("\"name\":\"" + std::string(name) + "\""),
+              std::string::npos)
+        << name;
+}
+
+} // namespace

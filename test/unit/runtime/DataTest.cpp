@@ -1,0 +1,89 @@
+//===- DataTest.cpp - Tokens from files -----------------------------------===//
+
+#include "Training.h"
+
+#include "runtime/trainer/data.h"
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+template <typename Token>
+std::string tokenFile(int32_t magic, int32_t version, int32_t count,
+                      const std::vector<Token> &tokens) {
+  int32_t header[256] = {magic, version, count};
+  std::string bytes(reinterpret_cast<char *>(header), sizeof header);
+  bytes.append(reinterpret_cast<const char *>(tokens.data()),
+               tokens.size() * sizeof(Token));
+  return bytes;
+}
+
+std::string dataError(const std::string &bytes, double heldOut = 0) {
+  TemporaryFile file;
+  file.write(bytes);
+  try {
+    openData({file.path}, heldOut, 256, 8);
+  } catch (const std::exception &error) {
+    std::string text = error.what();
+    size_t at = text.find(file.path);
+    return at == std::string::npos ? text
+                                   : text.replace(at, file.path.size(), "F");
+  }
+  return "no error";
+}
+
+TEST(Tokens, BothBinaryFormats) {
+  std::vector<uint16_t> narrow(40);
+  std::vector<uint32_t> wide(40);
+  for (int i = 0; i < 40; ++i)
+    narrow[i] = wide[i] = static_cast<uint16_t>(5 * i);
+  TemporaryFile a, b;
+  a.write(tokenFile(20240520, 1, 40, narrow));
+  b.write(tokenFile(20240801, 7, 40, wide));
+  int32_t fromA[9], fromB[9];
+  openData({a.path}, 0, 256, 8)->trainingSample(1, 2, 3, 9, fromA);
+  openData({b.path}, 0, 256, 8)->trainingSample(1, 2, 3, 9, fromB);
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(fromA[i], fromB[i]);
+    EXPECT_EQ(fromA[i], fromA[0] + 5 * i);
+  }
+}
+
+TEST(Tokens, SeveralFilesAreOneText) {
+  TemporaryFile a, b;
+  a.write("abcdefghij");
+  b.write("klmnopqrst");
+  std::unique_ptr<Data> data = openData({a.path, b.path}, 0.5, 256, 4);
+  int32_t tokens[5];
+  for (int sample = 0; sample < 50; ++sample) {
+    data->trainingSample(1, 1, sample, 5, tokens);
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(tokens[i], tokens[0] + i);
+      EXPECT_LE(tokens[i], 'j');
+    }
+  }
+  data->heldOutSample(0, 2, 5, tokens);
+  EXPECT_EQ(tokens[0], 'k');
+  data->heldOutSample(1, 2, 5, tokens);
+  EXPECT_EQ(tokens[4], 't');
+}
+
+TEST(Tokens, Faults) {
+  EXPECT_EQ(dataError(""), "data 'F' is empty or no file");
+  EXPECT_EQ(dataError("short"),
+            "the data have 5 tokens, 5 of them in the training part; a sample "
+            "needs 9: give more data or another --held-out");
+  EXPECT_EQ(dataError(std::string(100, 'x'), 0.05),
+            "the data have 100 tokens, 5 of them in the held-out part; a "
+            "sample needs 9: give more data or another --held-out");
+  EXPECT_EQ(dataError(tokenFile<uint16_t>(20240520, 1, 10, {1, 2, 3})),
+            "data 'F' is truncated: its header promises 10 tokens, it has 3");
+  EXPECT_EQ(dataError(tokenFile<uint16_t>(20240520, 2, 1, {1})),
+            "data 'F' is a token file of version 2, version 1 is known");
+  EXPECT_EQ(dataError(tokenFile<uint16_t>(20240520, 1, 3, {1, 300, 2})),
+            "data 'F': token 300 at position 1 is outside the model's "
+            "vocabulary of 256");
+}
+
+} // namespace

@@ -1,0 +1,185 @@
+//===- RunTest.cpp - Failing, stuck and slow runs -------------------------===//
+
+#include "Fixture.h"
+#include "Support.h"
+
+#include "runtime/error.h"
+#include "runtime/plan_run.h"
+#include "runtime/transport/waiting.h"
+
+#include "gtest/gtest.h"
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+Spec timedOnRanks(int ranks, int64_t ns) {
+  Spec spec;
+  spec.layers = syntheticLayers(ranks, ns);
+  for (int r = 0; r < ranks; ++r) {
+    spec.layersOfStage.push_back(1);
+    spec.rankOfStage.push_back(r);
+  }
+  spec.pipeline = oneForwardOneBackward(spec, false);
+  return spec;
+}
+
+/// Runs one iteration of the pipeline; the error that it ends with.
+std::string failureOf(const Spec &spec, double timeoutSeconds = 60) {
+  Program program(spec);
+  State state(program.exe);
+  state.initialise(1);
+  PlanOptions options;
+  options.cores = 2;
+  options.timeoutSeconds = timeoutSeconds;
+  PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
+  Team team(run.plan().numRanks);
+  try {
+    run.iterate(team);
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Exit::RunFailure);
+    return error.what();
+  }
+  return "no error";
+}
+
+/// The first action of a kind.
+std::vector<Act>::iterator find(std::vector<Act> &list, Act::Kind kind) {
+  return std::find_if(list.begin(), list.end(),
+                      [=](const Act &act) { return act.kind == kind; });
+}
+
+TEST(Run, ThrowingRankEndsAllRanks) {
+  Spec spec = timedOnRanks(4, 0);
+  spec.pipeline[2].insert(spec.pipeline[2].begin(), {Act::Throw});
+  EXPECT_EQ(failureOf(spec), "a rank failed: thrown by the program");
+}
+
+TEST(Run, ThrowingRankEndsAProgramWithExit75) {
+  Spec spec = timedOnRanks(2, 0);
+  spec.pipeline[1].insert(spec.pipeline[1].begin(), {Act::Throw});
+  Program program(spec);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(runProgram(program, {"--quiet"}), 75);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "error: a rank failed: thrown by the program\n");
+}
+
+TEST(Run, ExchangedReceivesAreNamed) {
+  Spec spec = timedOnRanks(2, 0);
+  std::vector<Act> &list = spec.pipeline[1];
+  auto first = find(list, Act::Recv);
+  auto second = std::find_if(first + 1, list.end(), [](const Act &act) {
+    return act.kind == Act::Recv;
+  });
+  std::swap(first->microbatch, second->microbatch);
+  std::string message = failureOf(spec);
+  EXPECT_TRUE(message == "rank 1 expects 0F1 from rank 0, which sends 0F0" ||
+              message == "rank 1 needs 0F0, which it has not posted a receive "
+                         "for")
+      << message;
+}
+
+TEST(Run, MissingSendIsFoundByTheWatchdog) {
+  Spec spec = timedOnRanks(2, 0);
+  std::vector<Act> &list = spec.pipeline[1];
+  list.erase(find(list, Act::Send));
+  list.erase(find(list, Act::Send), list.end());
+  std::string message = failureOf(spec, 0.3);
+  EXPECT_EQ(message.rfind("no progress for 0.3 s: rank 0 waits for 1I0 of rank "
+                          "1 -> rank 1 ",
+                          0),
+            0u)
+      << message;
+}
+
+TEST(Run, CircularWaitIsPrinted) {
+  // Each rank runs its first task only after the other's.
+  Spec spec = timedOnRanks(2, 0);
+  std::vector<Act> &list = spec.pipeline[0];
+  std::rotate(list.begin(), find(list, Act::Recv), find(list, Act::B) + 1);
+  EXPECT_EQ(failureOf(spec, 0.3),
+            "no progress for 0.3 s: rank 0 waits for 1I0 of rank 1 -> rank 1 "
+            "waits for 0F0 of rank 0");
+}
+
+TEST(Run, CollectiveWithoutARankIsPrinted) {
+  Spec spec = timedOnRanks(2, 0);
+  std::vector<Act> &list = spec.pipeline[0];
+  list.insert(find(list, Act::AllReduce), list.back());
+  list.erase(find(list, Act::AllReduce));
+  EXPECT_EQ(failureOf(spec, 0.3),
+            "no progress for 0.3 s: rank 1 waits for rank 0 in all_reduce 0 -> "
+            "rank 0 runs step 0");
+}
+
+TEST(Run, ForeignStageIsAnError) {
+  Spec spec = timedOnRanks(2, 0);
+  spec.pipeline[0][0].stage = 1;
+  EXPECT_EQ(failureOf(spec), "the program of rank 0 runs stage 1, micro-batch "
+                             "0, which it does not hold");
+}
+
+TEST(Run, TooSmallBufferIsAnError) {
+  Program program(timedOnRanks(2, 0));
+  const_cast<StageDesc &>(program.exe.stages[1])
+      .bytes[static_cast<int>(Buffer::Weights)] = 64;
+  try {
+    State state(program.exe);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "stage 's1' plans 64 bytes of weights, its "
+                               "layers need 128");
+  }
+}
+
+TEST(Run, PoolBehindTheArenaIsAnError) {
+  Program program(timedOnRanks(2, 0));
+  const_cast<int64_t &>(program.exe.arenaBytes[1]) -= 64;
+  EXPECT_THROW(State state(program.exe), Error);
+}
+
+/// A slot of a sent message is not written before the receiver has it: rank 0
+/// has one output slot, rank 1 posts late.
+TEST(Run, SlotOfASendIsFenced) {
+  Spec spec = timedOnRanks(2, 0);
+  spec.layers[1].forwardNs = 3'000'000;
+  spec.messageSlots = 1;
+  spec.pipeline = forwardThenBackward(spec);
+  Program program(spec);
+  EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 0);
+}
+
+int64_t iterationNs(const Spec &spec, ImposedLink link) {
+  Program program(spec);
+  State state(program.exe);
+  state.initialise(1);
+  PlanOptions options;
+  options.cores = 2;
+  options.link = link;
+  PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
+  Team team(run.plan().numRanks);
+  int64_t best = INT64_MAX;
+  for (int i = 0; i < 3; ++i) {
+    int64_t start = nowNs();
+    run.iterate(team);
+    best = std::min(best, nowNs() - start);
+  }
+  return best;
+}
+
+TEST(Run, TimedTasksAndLinkAddUp) {
+  // One micro-batch: F F B B of 2 and 4 ms each way, two messages.
+  Spec spec = timedOnRanks(2, 2'000'000);
+  spec.microbatches = 1;
+  spec.pipeline = oneForwardOneBackward(spec, false);
+  constexpr int64_t free = 2 * (2 + 4) * 1'000'000;
+  int64_t without = iterationNs(spec, {});
+  EXPECT_GE(without, free);
+  EXPECT_LT(without, free + 10'000'000);
+  int64_t with = iterationNs(spec, {3'000'000, 0});
+  EXPECT_GE(with, free + 6'000'000);
+}
+
+} // namespace

@@ -1,0 +1,70 @@
+//===- TrainTest.cpp - Training and resuming ------------------------------===//
+
+#include "Training.h"
+
+#include <sys/stat.h>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+TEST_F(Training, LossFallsAndIsLogged) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  TemporaryFile log;
+  train(program, {"--iterations", "40", "--json-log", log.path});
+  std::string text = log.read();
+  auto lossOf = [&](const std::string &key) {
+    size_t at = text.find(key);
+    EXPECT_NE(at, std::string::npos) << text;
+    return std::stod(text.substr(at + key.size()));
+  };
+  double before = lossOf("{\"iteration\":1,\"loss\":");
+  EXPECT_NEAR(before, 5.545, 0.1) << "ln 256 at the start";
+  EXPECT_LT(lossOf("{\"iteration\":40,\"loss\":"), before - 0.5);
+  EXPECT_LT(lossOf("\"held_out_loss\":"), before - 0.5);
+}
+
+TEST_F(Training, ResumedRunIsBitEqual) {
+  for (bool tied : {false, true}) {
+    Program program(gpt({2, 2}, {0, 1}, tied));
+    train(program, {"--iterations", "8", "--save", first.path});
+    train(program, {"--iterations", "5", "--save", second.path});
+    EXPECT_NE(first.read(), second.read());
+    train(program, {"--iterations", "8", "--resume", second.path, "--save",
+                    second.path});
+    EXPECT_EQ(first.read(), second.read());
+  }
+}
+
+TEST_F(Training, AnotherPartitionResumes) {
+  Program two(gpt({2, 2}, {0, 1}, true)),
+      four(gpt({1, 1, 1, 1}, {0, 1, 2, 3}, true));
+  train(two, {"--iterations", "8", "--save", first.path});
+  train(two, {"--iterations", "3", "--save", second.path});
+  train(four,
+        {"--iterations", "8", "--resume", second.path, "--save", second.path});
+  EXPECT_EQ(first.read(), second.read());
+}
+
+TEST_F(Training, SaveEveryWritesAndLeavesNothingElse) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  train(program,
+        {"--iterations", "3", "--save-every", "1", "--save", first.path});
+  EXPECT_NE(first.read().find("\"step\":\"3\""), std::string::npos);
+  struct stat status{};
+  EXPECT_NE(
+      stat((first.path + ".tmp." + std::to_string(getpid())).c_str(), &status),
+      0);
+}
+
+TEST_F(Training, SeedOfTheCheckpointHolds) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  train(program, {"--iterations", "1", "--seed", "5", "--save", first.path});
+  Outcome outcome = run(
+      program, {"--data", data.path, "--resume", first.path, "--seed", "6"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("has seed 5"), std::string::npos) << outcome.err;
+}
+
+} // namespace
