@@ -134,8 +134,12 @@ void Emitter::emitPlan(EmittedPlan &emitted) {
 
   text("\nnamespace " + emitted.text.name + " {\n");
   std::vector<SharedFunction> functions = shareFunctions(std::move(codes));
-  for (const SharedFunction &function : functions)
+  for (SharedFunction &function : functions) {
+    // Functions are symbols of the module, whatever namespace they stand in.
+    if (emitted.op.getKind() != pipe::ProgramKind::Pipeline)
+      function.name = emitted.text.name + "_" + function.name;
     emitFunction(builder, loc, function);
+  }
   text(planTables(emitted.text, functions));
   text("} // namespace " + emitted.text.name + "\n");
 }

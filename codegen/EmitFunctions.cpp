@@ -44,7 +44,7 @@ private:
 void FunctionWriter::writeRows() {
   if (function.parameters.empty())
     return;
-  line("// " + llvm::join(function.parameters, ", "));
+  line("// A row for each rank: " + llvm::join(function.parameters, ", "));
   for (auto [rank, row] : llvm::zip_equal(function.ranks, function.rows)) {
     std::string text = "constexpr int64_t " + function.name + "_row_" +
                        std::to_string(rank) + "[] = {";

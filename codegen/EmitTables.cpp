@@ -27,28 +27,25 @@ static std::string quoted(llvm::StringRef text) {
   return result;
 }
 
-/// `type name[] = {...};`, wrapped to lines of about 80 columns.
+/// `type name[] = {...};`, on one line where it fits, else wrapped.
 template <typename Range>
 static void writeArray(llvm::raw_ostream &os, llvm::StringRef type,
                        llvm::StringRef name, const Range &values) {
-  os << "constexpr " << type << " " << name << "[] = {";
-  size_t column = 0;
+  constexpr size_t lineWidth = 80;
+  std::string line = ("constexpr " + type + " " + name + "[] = {").str();
   bool isFirst = true;
   for (int64_t value : values) {
     std::string text = std::to_string(value);
     if (!isFirst)
-      os << ",";
-    if (isFirst || column + text.size() > 74) {
-      os << "\n    ";
-      column = 0;
-    } else {
-      os << " ";
+      line += ",";
+    if (line.size() + text.size() + 4 > lineWidth) {
+      os << line << "\n";
+      line = "   ";
     }
-    column += text.size() + 2;
-    os << text;
+    line += (isFirst ? "" : " ") + text;
     isFirst = false;
   }
-  os << "};\n";
+  os << line << "};\n";
 }
 
 static llvm::StringRef layerKindName(runtime::LayerKind kind) {

@@ -169,6 +169,18 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
   }
 }
 
+/// Places of the constants that name the stage of a task or step.
+static void collectTaskStages(const std::vector<CodeNode> &nodes, size_t &next,
+                              std::vector<size_t> &places) {
+  for (const CodeNode &node : nodes) {
+    bool isTask = !node.isLoop && node.message.empty() && node.hasIndex;
+    if (isTask || node.callee == "step")
+      places.push_back(next);
+    next += node.constants.size();
+    collectTaskStages(node.body, next, places);
+  }
+}
+
 /// The number d with column[k] - base[k] == d for all k, if there is one.
 static std::optional<int64_t> offsetFrom(llvm::ArrayRef<int64_t> column,
                                          llvm::ArrayRef<int64_t> base) {
@@ -211,10 +223,31 @@ static SharedFunction share(std::vector<RankCode> group) {
   std::vector<std::vector<int64_t>> columns;
   std::vector<bool> namesStage;
   std::map<std::string, int> used;
-  for (size_t c = 0; c < constants.front().size(); ++c) {
+  auto columnAt = [&](size_t c) {
     std::vector<int64_t> column;
     for (const std::vector<int64_t> &row : constants)
       column.push_back(row[c]);
+    return column;
+  };
+  auto addParameter = [&](const char *role, std::vector<int64_t> column) {
+    int count = used[role]++;
+    function.parameters.push_back(
+        role + (count ? std::to_string(count + 1) : std::string()));
+    namesStage.push_back(llvm::StringRef(role) == "stage");
+    for (size_t k = 0; k < column.size(); ++k)
+      function.rows[k].push_back(column[k]);
+    columns.push_back(std::move(column));
+    return function.parameters.back();
+  };
+  // `stage` is the stage that the rank runs; its neighbours are offsets of it.
+  size_t next = 0;
+  std::vector<size_t> taskStages;
+  collectTaskStages(function.code.nodes, next, taskStages);
+  if (!taskStages.empty() && !llvm::all_equal(columnAt(taskStages.front())))
+    addParameter("stage", columnAt(taskStages.front()));
+
+  for (size_t c = 0; c < constants.front().size(); ++c) {
+    std::vector<int64_t> column = columnAt(c);
     if (llvm::all_equal(column)) {
       function.spelling.push_back(std::to_string(column.front()));
       continue;
@@ -225,15 +258,8 @@ static SharedFunction share(std::vector<RankCode> group) {
       if (namesStage[p] == isStage)
         if (std::optional<int64_t> offset = offsetFrom(column, columns[p]))
           spelled = withOffset(function.parameters[p], *offset);
-    if (spelled.empty()) {
-      int count = used[roles[c]]++;
-      spelled = roles[c] + (count ? std::to_string(count + 1) : std::string());
-      function.parameters.push_back(spelled);
-      columns.push_back(column);
-      namesStage.push_back(isStage);
-      for (size_t k = 0; k < column.size(); ++k)
-        function.rows[k].push_back(column[k]);
-    }
+    if (spelled.empty())
+      spelled = addParameter(roles[c], std::move(column));
     function.spelling.push_back(spelled);
   }
   return function;
