@@ -93,20 +93,20 @@ def main():
             text=True,
             check=False,
         )
-        output = done.stdout
-        if following[1].startswith("text"):
-            output += done.stderr
-        elif done.returncode != 0:
+        shown = following[1].startswith("text")
+        output = done.stdout + (done.stderr if shown else "")
+        # A page that shows an error means it.
+        should_fail = shown and "error:" in following[2]
+        if should_fail != (done.returncode != 0):
             sys.exit(
                 f"{page.name}:{line}: status {done.returncode}\n"
-                f"{text}\n{output}{done.stderr}"
+                f"{text}\n{done.stdout}{done.stderr}"
             )
-        if following[1].startswith("text"):
-            if differs(following[2], output, "measured" in following[1]):
-                sys.exit(
-                    f"{page.name}:{following[0]}: the output is another one, of\n"
-                    f"{text}\nnow:\n{output}"
-                )
+        if shown and differs(following[2], output, "measured" in following[1]):
+            sys.exit(
+                f"{page.name}:{following[0]}: the output is another one, of\n"
+                f"{text}\nnow:\n{output}"
+            )
     if not ran:
         sys.exit(f"{page.name}: no ```sh block")
 
