@@ -47,6 +47,10 @@ const char *bufferName(BufferKind kind);
 /// data buffers are for one micro-batch.
 using StageBuffers = std::array<int64_t, numBufferKinds>;
 
+/// What the offset of every slot is a multiple of, in bytes; the runtime's
+/// bufferAlignment.
+inline constexpr int64_t bufferAlignment = 64;
+
 /// Equal slots in one rank's arena.
 struct Pool {
   int32_t rank = 0;
@@ -136,7 +140,8 @@ enum class ProgramRule : uint8_t {
              //     what a task needs from another rank is sent once
   WaitCycle, // L2: the program runs to its end under the channel model
   Buffers,   // L3: written before read, freed once, never two owners at once
-  Arena,     // L4: pools do not overlap, lie inside the arena, fit the cap
+  Arena,     // L4: pools do not overlap, are aligned, lie inside the arena,
+             //     which fits the cap
   Tasks,     // L5: the tasks are exactly those of the schedule, in its order,
              //     then each collective once, then one step a stage; without
              //     collectives steps may be absent altogether

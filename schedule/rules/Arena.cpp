@@ -27,6 +27,13 @@ std::optional<ProgramViolation> checkPool(const Program &program,
                      number(pool.offset);
   if (pool.offset < 0 || pool.slotBytes < 0 || pool.slots < 0)
     return violationAt(rule, pool.rank, -1, what + " has a figure below 0");
+  if (pool.offset % bufferAlignment != 0 ||
+      (pool.slots > 1 && pool.slotBytes % bufferAlignment != 0))
+    return violationAt(rule, pool.rank, -1,
+                       what +
+                           " has a slot that does not begin at a multiple "
+                           "of " +
+                           number(bufferAlignment) + " bytes");
   if (pool.offset > arena ||
       (pool.slots > 0 && pool.slotBytes > (arena - pool.offset) / pool.slots))
     return violationAt(rule, pool.rank, -1,

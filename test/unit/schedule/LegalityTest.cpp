@@ -36,13 +36,14 @@ using What = Violation::What;
 
 TEST(Legality, NamesOfRules) {
   const Rule all[] = {Rule::Completeness, Rule::Placement, Rule::Dependence,
-                      Rule::Deadlock,     Rule::Memory,    Rule::LinkOrder};
+                      Rule::Deadlock,     Rule::Memory,    Rule::LinkOrder,
+                      Rule::Accumulation};
   const char *names[] = {"completeness", "completeness", "dependence",
                          "deadlock",     "memory",       "link-order"};
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 7; ++i)
     EXPECT_EQ(ruleId(all[i]), "S" + std::to_string(i + 1));
+  for (int i = 0; i < 6; ++i) // S7 has no name in the interchange format
     EXPECT_STREQ(ruleName(all[i]), names[i]);
-  }
 }
 
 TEST(Legality, FillsTheSimulation) {
@@ -188,6 +189,20 @@ TEST(Legality, Memory) {
   EXPECT_EQ(v.position, 2);
   EXPECT_EQ(describe(v, problem),
             "rank 1 holds 8 bytes at 1F1, 1 more than its 7 [S5]");
+}
+
+TEST(Legality, Accumulation) {
+  Problem problem = linearProblem(1, 2);
+  EXPECT_EQ(checkAccumulation(problem, scheduleOf({"0F0 0F1 0I1 0B0 0W1"})),
+            std::nullopt);
+  Schedule schedule = scheduleOf({"0F0 0F1 0I0 0B1 0W0"});
+  EXPECT_EQ(verdict(problem, schedule), ""); // asked apart from the others
+  auto violation = checkAccumulation(problem, schedule);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(describe(*violation, problem),
+            "0W0 at position 4 of rank 0 stands behind 0B1 at position 3; "
+            "gradients are added in micro-batch order unless the schedule says "
+            "accumulate(schedule_order) [S7]");
 }
 
 TEST(Legality, LinkOrders) {

@@ -44,7 +44,7 @@ inline Program programOf(const std::vector<std::string> &ranks,
   return program;
 }
 
-/// Gives every buffer of a stage a pool of its own, with a slot of 16 bytes for
+/// Gives every buffer of a stage a pool of its own, with a slot of 64 bytes for
 /// each micro-batch; a consumer on the producer's rank shares.
 inline void placeApart(Program &program, const Problem &problem) {
   program.placements.assign(problem.numStages() * numBufferKinds, {});
@@ -57,8 +57,8 @@ inline void placeApart(Program &program, const Problem &problem) {
     int32_t slots = isState ? 1 : problem.microbatches;
     for (int32_t i = 0; i < slots; ++i)
       placement.slotOf.push_back(i);
-    program.pools.push_back({rank, program.arenaBytes[rank], 16, slots});
-    program.arenaBytes[rank] += int64_t(16) * slots;
+    program.pools.push_back({rank, program.arenaBytes[rank], 64, slots});
+    program.arenaBytes[rank] += int64_t(64) * slots;
   };
   const int32_t last = problem.numStages() - 1;
   for (int32_t s = 0; s <= last; ++s) {

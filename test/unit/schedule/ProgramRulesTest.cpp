@@ -274,7 +274,7 @@ TEST(ProgramRules, WorkspaceIsShared) {
   program.placement(0, BufferKind::Workspace) =
       program.placement(1, BufferKind::Workspace) = {
           static_cast<int32_t>(program.pools.size()), {0}};
-  program.pools.push_back({0, program.arenaBytes[0], 16, 1});
+  program.pools.push_back({0, program.arenaBytes[0], 64, 1});
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
 }
 
@@ -361,16 +361,29 @@ TEST(ProgramRules, EvaluationReleasesAtTheEndOfF) {
 
 TEST(ProgramRules, PoolsOverlap) {
   Lowered p;
-  p.program.pools[1].offset -= 1;
+  p.program.pools[1].offset -= 64;
   EXPECT_EQ(p.only(ProgramRule::Arena),
-            "pool 1 begins at offset 15 of rank 0, inside pool 0, which ends "
-            "at 16 [L4]");
+            "pool 1 begins at offset 0 of rank 0, inside pool 0, which ends at "
+            "64 [L4]");
+}
+
+TEST(ProgramRules, SlotsAreAligned) {
+  Lowered p;
+  p.program.pools[1].slotBytes = 60;
+  EXPECT_EQ(p.only(ProgramRule::Arena),
+            "pool 1 of 2 slots of 60 bytes at offset 64 has a slot that does "
+            "not begin at a multiple of 64 bytes [L4]");
+  p.program.pools[1].slots = 1;
+  p.program.placement(0, BufferKind::SavedForInputGrad).slotOf = {0};
+  EXPECT_EQ(checkArena(p.program, p.problem.memoryCaps), std::nullopt);
+  p.program.pools[0].offset = 4;
+  EXPECT_TRUE(checkArena(p.program, p.problem.memoryCaps));
 }
 
 TEST(ProgramRules, PoolBeyondTheArena) {
   Lowered p;
   p.program.arenaBytes[0] -= 1;
-  EXPECT_NE(p.only(ProgramRule::Arena).find("does not lie in the 143 bytes"),
+  EXPECT_NE(p.only(ProgramRule::Arena).find("does not lie in the 575 bytes"),
             std::string::npos);
   Lowered q;
   q.program.pools[2].slots = std::numeric_limits<int32_t>::max();
@@ -386,11 +399,11 @@ TEST(ProgramRules, PoolBeyondTheArena) {
 
 TEST(ProgramRules, ArenaAboveTheCap) {
   Lowered p;
-  EXPECT_EQ(checkArena(p.program, {144, 1000}), std::nullopt);
-  auto violation = checkArena(p.program, {143, 1000});
+  EXPECT_EQ(checkArena(p.program, {576, 1000}), std::nullopt);
+  auto violation = checkArena(p.program, {575, 1000});
   ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message, "rank 0 needs an arena of 144 bytes, 1 more "
-                                "than its device's 143 [L4]");
+  EXPECT_EQ(violation->message, "rank 0 needs an arena of 576 bytes, 1 more "
+                                "than its device's 575 [L4]");
 }
 
 //===----------------------------------------------------------------------===//
