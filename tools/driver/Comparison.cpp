@@ -27,6 +27,8 @@ std::string peakText(const std::vector<int64_t> &peaks) {
     return text;
   }
   auto [least, most] = std::minmax_element(peaks.begin(), peaks.end());
+  if (*least == *most)
+    return formatBytes(*most) + " each";
   auto extreme = [&](auto it) {
     return formatBytes(*it) + " (rank " + std::to_string(it - peaks.begin()) +
            ")";

@@ -14,7 +14,7 @@
 #include "mlir/Target/Cpp/CppEmitter.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/FileUtilities.h"
 
 using namespace llvm;
 

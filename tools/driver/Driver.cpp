@@ -43,7 +43,8 @@ void printOptions(raw_ostream &os, const Command &command) {
   });
   os << "options:\n";
   for (const cl::Option *option : options) {
-    std::string name = ("--" + option->ArgStr).str();
+    StringRef dashes = option->ArgStr.size() == 1 ? "-" : "--";
+    std::string name = (dashes + option->ArgStr).str();
     if (!option->ValueStr.empty())
       name += (" " + option->ValueStr).str();
     os << "  " << left_justify(name, 24) << option->HelpStr << "\n";

@@ -33,7 +33,7 @@ Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
   return candidate;
 }
 
-std::optional<std::string> whyInfeasible(const Problem &problem) {
+std::optional<Shortfall> findShortfall(const Problem &problem) {
   std::vector<int64_t> least(problem.numRanks());
   for (int32_t stage = 0; stage < problem.numStages(); ++stage)
     least[problem.rankOf(stage)] +=
@@ -41,11 +41,11 @@ std::optional<std::string> whyInfeasible(const Problem &problem) {
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     int64_t cap = problem.memoryCaps[rank];
     if (least[rank] > cap)
-      return "no schedule fits: rank " + std::to_string(rank) + " may hold " +
-             countOf(cap, "byte") +
-             ", but one micro-batch of its stages takes " +
-             countOf(least[rank], "byte") + ", " +
-             std::to_string(least[rank] - cap) + " more";
+      return Shortfall{rank, "no schedule fits: rank " + std::to_string(rank) +
+                                 " may hold " + countOf(cap, "byte") +
+                                 ", but one micro-batch of its stages takes " +
+                                 countOf(least[rank], "byte") + ", " +
+                                 std::to_string(least[rank] - cap) + " more"};
   }
   return std::nullopt;
 }

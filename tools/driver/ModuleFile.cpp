@@ -16,6 +16,28 @@ using namespace llvm;
 
 namespace rondo::driver {
 
+/// MLIR's parser descends once for each open bracket and would overflow the
+/// stack. The line where there are too many, or 0. Comments are left out;
+/// brackets in strings count.
+static int64_t findTooDeep(StringRef text) {
+  constexpr int64_t mostOpen = 256;
+  int64_t open = 0, number = 0;
+  while (!text.empty()) {
+    StringRef line;
+    std::tie(line, text) = text.split('\n');
+    ++number;
+    for (char c : line.split("//").first) {
+      if (StringRef("{[(<").contains(c))
+        ++open;
+      else if (StringRef("}])>").contains(c))
+        open = std::max<int64_t>(open - 1, 0);
+      if (open > mostOpen)
+        return number;
+    }
+  }
+  return 0;
+}
+
 ModuleFile::ModuleFile() : context(mlir::MLIRContext::Threading::DISABLED) {
   // An error shows the line of the file; the op in generic form says no more.
   context.printOpOnDiagnostic(false);
@@ -35,6 +57,11 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
   }
   if (text.contains('\0') || !llvm::json::isUTF8(text)) {
     reportError(path + ": not a text file");
+    return mlir::failure();
+  }
+  if (int64_t line = findTooDeep(text)) {
+    reportError(path + ": line " + Twine(line) +
+                ": more than 256 brackets are open");
     return mlir::failure();
   }
   sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());

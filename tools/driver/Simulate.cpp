@@ -81,9 +81,9 @@ int simulateProblems(StringRef contents, std::vector<FamilyChoice> choices,
   std::vector<Outcome> outcomes;
   for (const Problem &problem : file->problems) {
     Comparison comparison(problem, style);
-    if (std::optional<std::string> why = whyInfeasible(problem)) {
-      reportError(problem.name + ": " + *why);
-      outcomes.push_back(comparison.infeasible(*why));
+    if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
+      reportError(problem.name + ": " + shortfall->message);
+      outcomes.push_back(comparison.infeasible(shortfall->message));
       continue;
     }
     for (const FamilyChoice &choice : choices)

@@ -70,9 +70,11 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
 mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
                                      const PlanRequest &request) {
   Comparison comparison(problem, request.style);
-  if (std::optional<std::string> why = whyInfeasible(problem)) {
-    plan.emitError() << *why;
-    return comparison.infeasible(*why);
+  if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
+    pipe::DeviceOp device = plan.lookupCluster().getDevices()[shortfall->rank];
+    plan.emitError(shortfall->message).attachNote(device.getLoc())
+        << "rank " << shortfall->rank << " is this device";
+    return comparison.infeasible(shortfall->message);
   }
   std::vector<FamilyChoice> choices = request.choices;
   if (choices.empty()) {
