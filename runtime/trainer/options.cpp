@@ -150,6 +150,7 @@ static const std::vector<Flag> &flags() {
 
 Options rondo::runtime::parseOptions(int argc, char **argv) {
   Options options;
+  bool isVerify = false;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i], value;
     if (word == "-h")
@@ -174,9 +175,17 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
       value = argv[++i];
     }
     flag->set(options, value);
+    isVerify |= options.mode == Options::Mode::Verify;
     if (options.mode == Options::Mode::Help)
       return options;
   }
+  if (isVerify && !options.profile.empty())
+    usage("--verify and --profile exclude each other");
+  if (options.mode != Options::Mode::Train &&
+      !(options.save + options.resume + options.trace + options.jsonLog)
+           .empty())
+    usage("--save, --resume, --trace and --json-log are for training, not for "
+          "--verify or --profile");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
   return options;

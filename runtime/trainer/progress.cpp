@@ -27,6 +27,16 @@ static std::string cores(int count) {
   return std::to_string(count) + (count == 1 ? " core" : " cores");
 }
 
+static std::string prediction(Trainer &trainer, const PlanDesc &plan) {
+  std::string text =
+      duration(plan.predictedNs) + " with a device for each rank";
+  // Timed layers sleep, so they need no core of their own.
+  if (needsData(trainer.executable()))
+    text += ", at least " + duration(boundOnCores(plan, trainer.cores())) +
+            " on " + cores(trainer.cores());
+  return text;
+}
+
 Progress::Progress(const Options &options, bool hasLoss,
                    int64_t tokensPerIteration)
     : options(options), hasLoss(hasLoss), isTerminal(isatty(1) != 0),
@@ -74,11 +84,7 @@ void Progress::begin(Trainer &trainer, const PlanDesc &plan) {
   if (needsData(exe))
     std::printf("data: %s\n", trainer.data().describe().c_str());
   if (plan.predictedNs > 0)
-    std::printf("predicted iteration: %s with a device for each rank, at "
-                "least %s on %s\n",
-                duration(plan.predictedNs).c_str(),
-                duration(boundOnCores(plan, trainer.cores())).c_str(),
-                cores(trainer.cores()).c_str());
+    std::printf("predicted iteration: %s\n", prediction(trainer, plan).c_str());
   std::fflush(stdout);
 }
 
@@ -136,9 +142,6 @@ void Progress::end(Trainer &trainer, const PlanDesc &plan) {
                      ", best " +
                      duration(*std::min_element(times.begin(), times.end()));
   if (plan.predictedNs > 0)
-    line += " (predicted " + duration(plan.predictedNs) +
-            " with a device for each rank, at least " +
-            duration(boundOnCores(plan, trainer.cores())) + " on " +
-            cores(trainer.cores()) + ")";
+    line += " (predicted " + prediction(trainer, plan) + ")";
   note(line);
 }

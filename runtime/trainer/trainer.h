@@ -63,11 +63,12 @@ private:
   Team threads;
 };
 
-/// `b` tokens a sample need data; synthetic models need none.
+/// False for a model of timed layers alone: it reads no tokens, and its tasks
+/// need no core while they sleep.
 bool needsData(const Executable &executable);
 
-/// The time that `cores` cores need at least for an iteration whose ranks have
-/// a device each in the prediction; 0 where costs are not known.
+/// The time that `cores` cores need at least for an iteration that is predicted
+/// for a device a rank; 0 where costs are not known.
 int64_t boundOnCores(const PlanDesc &plan, int cores);
 
 /// The middle of the values; 0 where there are none.

@@ -45,6 +45,12 @@ TEST(CommandLine, Faults) {
             "error: --held-out needs a number from 0 to 0.9, not '2'" + help);
   EXPECT_EQ(error({"--save-every", "2"}),
             "error: --save-every needs --save" + help);
+  EXPECT_EQ(error({"--verify", "--profile", "x"}),
+            "error: --verify and --profile exclude each other" + help);
+  EXPECT_EQ(error({"--verify", "--save", "x"}),
+            "error: --save, --resume, --trace and --json-log are for training, "
+            "not for --verify or --profile" +
+                help);
 }
 
 TEST(CommandLine, ProfileWritesCosts) {

@@ -2,7 +2,9 @@
 
 #include "Training.h"
 
+#include <csignal>
 #include <sys/stat.h>
+#include <thread>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
@@ -65,6 +67,24 @@ TEST_F(Training, SeedOfTheCheckpointHolds) {
       program, {"--data", data.path, "--resume", first.path, "--seed", "6"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("has seed 5"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Training, SignalEndsTheRunBehindAnIteration) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  TemporaryFile log;
+  std::thread signaller([&] {
+    while (log.read().empty())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    kill(getpid(), SIGTERM);
+  });
+  Outcome outcome =
+      run(program, {"--data", data.path, "--iterations", "100000000", "--decay",
+                    "4", "--json-log", log.path, "--save", first.path});
+  signaller.join();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\nstopped by SIGTERM after iteration "),
+            std::string::npos);
+  EXPECT_NE(first.read().find("\"step\":"), std::string::npos);
 }
 
 } // namespace
