@@ -51,7 +51,7 @@ def shortened(script):
 def differs(expected, output, measured):
     """Whether the output is not what the page shows."""
     if measured:
-        number = r"[-+]?\d[\d,.]*"
+        number = r"[-+]?\d[\d,.]*( (ns|us|ms|s)\b)?"
         expected = re.sub(number, "0", expected)
         output = re.sub(number, "0", output)
         # Columns move with the width of their numbers.
