@@ -3,12 +3,14 @@
 #include "dialect/Roll.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 using namespace rondo::pipe;
 
 namespace {
 
+/// Of one round over all short block lengths.
 constexpr int64_t maxComparisons = int64_t(1) << 23;
 
 /// What two nodes have in common when one is the other moved: keys, counts and
@@ -50,6 +52,7 @@ public:
 private:
   int32_t leafShape(uint64_t key);
   int32_t loopShape(int64_t count, int64_t first, int64_t length);
+  std::vector<int64_t> blockLengths() const;
   bool foldLength(int64_t length);
   int64_t runLength(int64_t first, int64_t length) const;
   bool isWorthwhile(int64_t first, int64_t length, int64_t count) const;
@@ -134,6 +137,35 @@ bool Roller::isWorthwhile(int64_t first, int64_t length, int64_t count) const {
   return count > 2 || runLength(first + length, length) <= 2;
 }
 
+/// Lengths of blocks that may repeat, ascending. Short ones are all tried. A
+/// longer one must be the distance of equal shapes as often as one repetition
+/// needs, so there are at most about the square root of 8 n of them.
+std::vector<int64_t> Roller::blockLengths() const {
+  constexpr int numOccurrences = 4;
+  const int64_t size = nodes.size();
+  int64_t allUpTo =
+      std::min(size / 2, maxComparisons / std::max<int64_t>(size, 1));
+  std::vector<int64_t> lengths;
+  for (int64_t length = 1; length <= allUpTo; ++length)
+    lengths.push_back(length);
+  std::vector<int64_t> support(size / 2 + 1, 0);
+  // By shape: where it stood last, the latest first.
+  std::vector<std::array<int64_t, numOccurrences>> seen(shapes.size(),
+                                                        {-1, -1, -1, -1});
+  for (int64_t i = 0; i < size; ++i) {
+    auto &positions = seen[nodes.shapes[i]];
+    for (int64_t position : positions)
+      if (position >= 0 && i - position <= size / 2)
+        ++support[i - position];
+    std::rotate(positions.begin(), positions.end() - 1, positions.end());
+    positions.front() = i;
+  }
+  for (int64_t length = allUpTo + 1; length <= size / 2; ++length)
+    if (support[length] >= length)
+      lengths.push_back(length);
+  return lengths;
+}
+
 /// Replaces each run of blocks of `length` nodes by a loop.
 bool Roller::foldLength(int64_t length) {
   const int64_t size = nodes.size();
@@ -207,10 +239,9 @@ std::vector<RollNode> Roller::run(const std::vector<RollLeaf> &leaves) {
   bool isChanged = true;
   while (isChanged) {
     isChanged = false;
-    for (int64_t length = 1;
-         2 * length <= nodes.size() && length * nodes.size() <= maxComparisons;
-         ++length)
-      isChanged |= foldLength(length);
+    for (int64_t length : blockLengths())
+      if (2 * length <= nodes.size())
+        isChanged |= foldLength(length);
   }
   std::vector<RollNode> result;
   std::vector<const int64_t *> strides;
