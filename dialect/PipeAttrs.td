@@ -38,7 +38,7 @@ def Pipe_ChannelsAttr : AttrDef<PipeDialect, "Channels"> {
   let parameters = (ins EnumParameter<Pipe_Protocol>:$protocol,
       Pipe_OrElse<"0">:$receive_slots);
   let assemblyFormat =
-      "`<` $protocol (`,` `receive_slots` `=` $receive_slots^)? `>`";
+      "`<` custom<Word>($protocol) (`,` `receive_slots` `=` $receive_slots^)? `>`";
 }
 
 def Pipe_LinkAttr : Pipe_StructAttr<"Link", "link_figures"> {

@@ -13,6 +13,30 @@ using namespace rondo::pipe;
 // Fields of attributes
 //===----------------------------------------------------------------------===//
 
+/// A keyword of an enum.
+template <typename Enum>
+static ParseResult parseWord(AsmParser &parser, Enum &value) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (failed(parser.parseOptionalKeyword(&word)))
+    word = "";
+  if (std::optional<Enum> known = symbolizeEnum<Enum>(word)) {
+    value = *known;
+    return success();
+  }
+  InFlightDiagnostic error = parser.emitError(loc) << "expected one of ";
+  for (uint32_t i = 0; !stringifyEnum(static_cast<Enum>(i)).empty(); ++i)
+    error << (i == 0 ? "" : ", ") << stringifyEnum(static_cast<Enum>(i));
+  if (!word.empty())
+    error << "; there is no '" << word << "'";
+  return error;
+}
+
+template <typename Enum>
+static void printWord(AsmPrinter &printer, Enum value) {
+  printer << stringifyEnum(value);
+}
+
 static FailureOr<bool> parseBool(AsmParser &parser) {
   // `true` and `false` are no keywords to parseKeyword().
   BoolAttr value;

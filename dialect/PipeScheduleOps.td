@@ -39,7 +39,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$plan,
       OptionalAttr<Pipe_FamilyAttr>:$family,
-      DefaultValuedProp<EnumProp<Pipe_Accumulate>,
+      DefaultValuedProp<Pipe_EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{

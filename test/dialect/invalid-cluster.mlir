@@ -1,0 +1,89 @@
+// What is wrong with a cluster.
+// RUN: rondo-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{cluster @lab has no device}}
+pipe.cluster @lab { }
+
+// -----
+
+pipe.cluster @lab {
+  // expected-error @+1 {{memory_bytes is 0; the least is 1}}
+  pipe.device @d0 <memory_bytes = 0>
+}
+
+// -----
+
+pipe.cluster @lab {
+  // expected-error @+1 {{flops_per_us is -1; the least is 0}}
+  pipe.device @d0 <flops_per_us = -1>
+}
+
+// -----
+
+// expected-error @+1 {{receive_slots is -2; the least is 0}}
+pipe.cluster @lab channels<eager, receive_slots = -2> { pipe.device @d0 }
+
+// -----
+
+// expected-error @+1 {{latency_ns is -5; the least is 0}}
+pipe.cluster @lab link<latency_ns = -5> { pipe.device @d0 }
+
+// -----
+
+// expected-note @+1 {{cluster @lab is here}}
+pipe.cluster @lab {
+  pipe.device @d0
+  // expected-error @+1 {{device @d1 is not in cluster @lab}}
+  pipe.link @d0 -> @d1 <latency_ns = 5>
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0
+  // expected-error @+1 {{a link leads from @d0 to itself; hand-over on one device is free}}
+  pipe.link @d0 -> @d0 <latency_ns = 5>
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0
+  pipe.device @d1
+  // expected-error @+1 {{bytes_per_us is -1; the least is 0}}
+  pipe.link @d0 -> @d1 <bytes_per_us = -1>
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0
+  pipe.device @d1
+  // expected-note @+1 {{first given here}}
+  pipe.link @d0 -> @d1 <latency_ns = 5>
+  // expected-error @+1 {{link @d0 -> @d1 is given twice}}
+  pipe.link @d0 -> @d1 <latency_ns = 6>
+}
+
+// -----
+
+pipe.cluster @lab {
+  // expected-note @+1 {{see existing symbol definition here}}
+  pipe.device @d0
+  // expected-error @+1 {{redefinition of symbol named 'd0'}}
+  pipe.device @d0
+}
+
+// -----
+
+// expected-note @+1 {{the body of this 'pipe.cluster'}}
+pipe.cluster @lab {
+  pipe.device @d0
+  // expected-error @+1 {{'pipe.model' does not belong here; this body holds pipe.device and pipe.link}}
+  pipe.model @m { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+}
+
+// -----
+
+// expected-error @+1 {{expected one of eager, rendezvous; there is no 'quick'}}
+pipe.cluster @lab channels<quick> { pipe.device @d0 }

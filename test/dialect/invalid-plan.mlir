@@ -1,0 +1,152 @@
+// What is wrong with a plan or one of its stages.
+// RUN: rondo-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{there is no model @gpt}}
+pipe.plan @step of @gpt on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-error @+1 {{there is no cluster @lab}}
+pipe.plan @step of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-error @+1 {{microbatches is 0; it must be from 1 to 16777215}}
+pipe.plan @step of @timed on @lab microbatches(0) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-error @+1 {{microbatches is 16777216; it must be from 1 to 16777215}}
+pipe.plan @step of @timed on @lab microbatches(16777216) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-error @+1 {{plan @step has no stage}}
+pipe.plan @step of @timed on @lab microbatches(8) { }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 has no layer}}
+  pipe.stage @s0 [] on 0
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+// expected-note @+1 {{model @timed is here}}
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{layer @h9 is not in model @timed}}
+  pipe.stage @s0 [@l0, @h9] on 0
+}
+
+// -----
+
+// expected-note @+1 {{cluster @lab is here}}
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 is on rank 2, but cluster @lab has 2 devices}}
+  pipe.stage @s0 [@l0] on 2
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{stage @s0 is on rank -1; ranks are numbered from 0}}
+  pipe.stage @s0 [@l0] on -1
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{output_bytes is -6; the least is 0}}
+  pipe.stage @s0 [@l0] on 0 costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 2, input_grad_frees_bytes = 1, output_bytes = -6>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{input_grad_frees_bytes is 3, more than the activation_bytes of 2}}
+  pipe.stage @s0 [@l0] on 0 costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 2, input_grad_frees_bytes = 3, output_bytes = 0>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{saved_for_input_grad is -1; the least is 0}}
+  pipe.stage @s0 [@l0] on 0 buffers<saved_for_input_grad = -1>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-note @+1 {{the body of this 'pipe.plan'}}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{'builtin.module' does not belong here; this body holds pipe.stage}}
+  builtin.module { }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  // expected-error @+1 {{duplicate or unknown struct parameter name: speed}}
+  pipe.stage @s0 [@l0] on 0 costs<speed = 1>
+}

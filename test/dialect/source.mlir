@@ -1,0 +1,47 @@
+// Clusters and models: full and shortest forms.
+// RUN: rondo-opt %s -verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: pipe.cluster @full channels<eager, receive_slots = 2> link<latency_ns = 7, bytes_per_us = 9> {
+pipe.cluster @full channels<eager, receive_slots = 2> link<latency_ns = 7, bytes_per_us = 9> {
+  // CHECK-NEXT: pipe.device @cpu0 <memory_bytes = 268435456, flops_per_us = 40000>
+  pipe.device @cpu0 <memory_bytes = 268435456, flops_per_us = 40000>
+  // CHECK-NEXT: pipe.device @cpu1 <flops_per_us = 1>{{$}}
+  pipe.device @cpu1 <flops_per_us = 1>
+  // CHECK-NEXT: pipe.device @cpu2{{$}}
+  pipe.device @cpu2
+  // CHECK-NEXT: pipe.link @cpu0 -> @cpu1 <latency_ns = 5000, bytes_per_us = 45000>
+  pipe.link @cpu0 -> @cpu1 <latency_ns = 5000, bytes_per_us = 45000>
+  // CHECK-NEXT: pipe.link @cpu1 -> @cpu0 <latency_ns = 1>
+  pipe.link @cpu1 -> @cpu0 <latency_ns = 1>
+}
+
+// CHECK-LABEL: pipe.cluster @short channels<rendezvous> {
+// CHECK-NEXT: pipe.device @only{{$}}
+pipe.cluster @short channels<rendezvous, receive_slots = 0> { pipe.device @only }
+
+// CHECK-LABEL: pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = 128, heads = 4, ffn = 512, batch = 4, tied = true> {
+pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = 128, heads = 4, ffn = 512, batch = 4, tied = true> {
+  // CHECK-NEXT: pipe.layer @wte embedding{{$}}
+  pipe.layer @wte embedding
+  // CHECK-NEXT: pipe.layer @h0 block costs<forward_ns = 1000, input_grad_ns = 1000, weight_grad_ns = 900>
+  pipe.layer @h0 block costs<forward_ns = 1000, input_grad_ns = 1000, weight_grad_ns = 900>
+  // CHECK-NEXT: pipe.layer @lm_head head{{$}}
+  pipe.layer @lm_head head
+}
+
+// An untied head is the default, and is not printed.
+// CHECK-LABEL: pipe.model @untied gpt<
+// CHECK-SAME: batch = 1> {
+pipe.model @untied gpt<vocab = 2, sequence = 1, hidden = 2, heads = 1, ffn = 2, batch = 1, tied = false> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+
+// CHECK-LABEL: pipe.model @timed {
+pipe.model @timed {
+  // CHECK-NEXT: pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2, activation_bytes = 2, input_grad_frees_bytes = 1, output_bytes = 5, weight_bytes = 6>
+  pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2, activation_bytes = 2,
+                           input_grad_frees_bytes = 1, output_bytes = 5, weight_bytes = 6>
+  // CHECK-NEXT: pipe.layer @l1 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2>
+  pipe.layer @l1 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2>
+}
