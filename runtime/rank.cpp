@@ -77,14 +77,9 @@ Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
     : state(state), plan(plan), transport(transport), me(rank),
       optimizer(optimizer), lossScale(1.0 / plan.microbatches),
       stages(state.stages().size()) {
-  std::vector<int32_t> firstFence(plan.numPools);
+  // Of the pools that this rank's stages use; -1: not yet counted.
+  std::vector<int32_t> firstFence(plan.numPools, -1);
   int32_t numFences = 0;
-  for (int32_t p = 0; p < plan.numPools; ++p) {
-    firstFence[p] = numFences;
-    numFences += plan.pools[p].slots;
-  }
-  fences.resize(numFences);
-
   const int32_t last = static_cast<int32_t>(stages.size()) - 1;
   auto channel = [&](int32_t fromStage, int32_t toStage) {
     return wiring.channelOf[plan.rankOfStage[fromStage] * plan.numRanks +
@@ -100,6 +95,10 @@ Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
       if (placement.pool < 0)
         continue;
       const PoolDesc &pool = plan.pools[placement.pool];
+      if (firstFence[placement.pool] < 0) {
+        firstFence[placement.pool] = numFences;
+        numFences += pool.slots;
+      }
       stage.places[b] = {
           state.address(pool, 0), pool.slotBytes, placement.slotOf,
           static_cast<uint32_t>(placement.period), firstFence[placement.pool]};
@@ -115,6 +114,7 @@ Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
       stage.outputGradTickets.assign(plan.microbatches, -1);
     }
   }
+  fences.resize(numFences);
 }
 
 void Rank::runIteration() {

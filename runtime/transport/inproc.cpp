@@ -64,11 +64,10 @@ struct alignas(64) Meeting {
   Signal phase;
 };
 
-/// Written by the rank before it blocks, read by the watchdog.
+/// Written by the rank before it blocks, read by the watchdog: what it waits
+/// for (4 bits), the channel or collective (28), the ticket (32).
 struct alignas(64) WaitRecord {
-  std::atomic<Waiting::For> what{Waiting::For::Nothing};
-  std::atomic<int32_t> place{0};
-  std::atomic<uint32_t> ticket{0};
+  std::atomic<uint64_t> packed{0};
 };
 
 class InprocTransport : public Transport {
@@ -122,14 +121,16 @@ public:
     Channel &c = channels[channel];
     waitDone(c, ticket, Waiting::For::Release, c.from, channel);
     if (isLinkImposed)
-      sleepUntil(c.entry(ticket).carriedNs);
+      waitUntil(c.entry(ticket).carriedNs, Waiting::For::Release, c.from,
+                channel, ticket);
   }
 
   void waitReceived(int32_t channel, Ticket ticket) override {
     Channel &c = channels[channel];
     waitDone(c, ticket, Waiting::For::Arrival, c.to, channel);
     if (isLinkImposed)
-      sleepUntil(c.entry(ticket).arrivalNs);
+      waitUntil(c.entry(ticket).arrivalNs, Waiting::For::Arrival, c.to, channel,
+                ticket);
   }
 
   void sumParts(int32_t collective, int32_t rank) override {
@@ -243,10 +244,7 @@ private:
         return;
       pauseCpu();
     }
-    WaitRecord &record = records[rank];
-    record.place.store(place, std::memory_order_relaxed);
-    record.ticket.store(ticket, std::memory_order_relaxed);
-    record.what.store(what, std::memory_order_release);
+    note(rank, what, place, ticket);
     for (;;) {
       uint32_t value = signal.value();
       if (isReady(value))
@@ -255,7 +253,29 @@ private:
         throw Aborted();
       signal.blockWhile(value);
     }
-    record.what.store(Waiting::For::Nothing, std::memory_order_release);
+    note(rank, Waiting::For::Nothing, 0, 0);
+  }
+
+  /// Waits for an imposed link.
+  void waitUntil(int64_t deadlineNs, Waiting::For what, int32_t rank,
+                 int32_t channel, uint32_t ticket) {
+    constexpr int64_t sliceNs = 50'000'000;
+    int64_t now = nowNs();
+    if (now >= deadlineNs)
+      return;
+    note(rank, what, channel, ticket);
+    for (; now < deadlineNs; now = nowNs()) {
+      if (isAborted.load(std::memory_order_relaxed))
+        throw Aborted();
+      sleepUntil(std::min(deadlineNs, now + sliceNs));
+    }
+    note(rank, Waiting::For::Nothing, 0, 0);
+  }
+
+  void note(int32_t rank, Waiting::For what, int32_t place, uint32_t ticket) {
+    records[rank].packed.store(static_cast<uint64_t>(what) << 60 |
+                                   static_cast<uint64_t>(place) << 32 | ticket,
+                               std::memory_order_release);
   }
 
   const ImposedLink link;
@@ -269,29 +289,34 @@ private:
 };
 
 Waiting InprocTransport::waiting(int32_t rank) const {
-  const WaitRecord &record = records[rank];
+  auto whatOf = [](uint64_t packed) {
+    return static_cast<Waiting::For>(packed >> 60);
+  };
+  auto placeOf = [](uint64_t packed) {
+    return static_cast<int32_t>(packed >> 32 & 0xfffffff);
+  };
+  const uint64_t packed = records[rank].packed.load(std::memory_order_acquire);
   Waiting result;
-  result.what = record.what.load(std::memory_order_acquire);
-  int32_t place = record.place.load(std::memory_order_relaxed);
+  result.what = whatOf(packed);
+  if (result.what == Waiting::For::Nothing)
+    return result;
+  const int32_t place = placeOf(packed);
   if (result.what == Waiting::For::Collective) {
     result.collective = place;
     for (int32_t other : meetings[place].ranks) {
-      const WaitRecord &at = records[other];
-      bool isThere = at.what.load() == Waiting::For::Collective &&
-                     at.place.load() == place;
-      if (!isThere) {
-        result.onRank = other;
-        break;
-      }
+      uint64_t at = records[other].packed.load(std::memory_order_acquire);
+      if (whatOf(at) == Waiting::For::Collective && placeOf(at) == place)
+        continue;
+      result.onRank = other;
+      break;
     }
-  } else if (result.what != Waiting::For::Nothing) {
-    const Channel &c = channels[place];
-    const Entry &entry =
-        c.entries[record.ticket.load(std::memory_order_relaxed) % c.capacity];
-    bool isReceiver = result.what == Waiting::For::Arrival;
-    result.onRank = isReceiver ? c.from : c.to;
-    result.message = isReceiver ? entry.receiver.name : entry.sender.name;
+    return result;
   }
+  const Channel &c = channels[place];
+  const Entry &entry = c.entries[static_cast<uint32_t>(packed) % c.capacity];
+  bool isReceiver = result.what == Waiting::For::Arrival;
+  result.onRank = isReceiver ? c.from : c.to;
+  result.message = isReceiver ? entry.receiver.name : entry.sender.name;
   return result;
 }
 

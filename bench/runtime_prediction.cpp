@@ -1,0 +1,57 @@
+//===- runtime_prediction.cpp - Measured beside predicted time ------------===//
+//
+// Eight ranks of timed layers run 1F1B, whatever the number of cores, since the
+// layers sleep. The prediction is the closed form of 1F1B for equal stages.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/plan_run.h"
+#include "runtime/transport/waiting.h"
+#include "test/unit/runtime/Fixture.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+int main() {
+  constexpr int ranks = 8, microbatches = 16, iterations = 10;
+  constexpr int64_t taskNs = 5'000'000;
+  constexpr int64_t predictedNs = (microbatches + ranks - 1) * 3 * taskNs;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+
+  Spec spec;
+  spec.microbatches = microbatches;
+  spec.layers = syntheticLayers(ranks, taskNs);
+  for (int r = 0; r < ranks; ++r) {
+    spec.layersOfStage.push_back(1);
+    spec.rankOfStage.push_back(r);
+  }
+  Program program(spec);
+  State state(program.exe);
+  state.initialise(1);
+  PlanOptions options;
+  options.cores = cores;
+  PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
+  Team team(ranks);
+  int64_t times[iterations];
+  for (int64_t &time : times) {
+    int64_t start = nowNs();
+    run.iterate(team);
+    time = nowNs() - start;
+  }
+  std::sort(times, times + iterations);
+  auto print = [&](const char *name, int64_t ns) {
+    std::printf("%-9s  %7.2f ms  %+5.2f %%\n", name,
+                static_cast<double>(ns) * 1e-6,
+                100.0 * static_cast<double>(ns - predictedNs) / predictedNs);
+  };
+  std::printf("1F1B, %d ranks on %d cores, %d micro-batches, tasks of 5 ms\n",
+              ranks, cores, microbatches);
+  print("predicted", predictedNs);
+  print("best", times[0]);
+  print("median", times[iterations / 2]);
+  return 0;
+}
