@@ -37,6 +37,11 @@ static void printWord(AsmPrinter &printer, Enum value) {
   printer << stringifyEnum(value);
 }
 
+template <typename Enum>
+static void printWord(OpAsmPrinter &printer, Operation *, Enum value) {
+  printer << stringifyEnum(value);
+}
+
 static FailureOr<bool> parseBool(AsmParser &parser) {
   // `true` and `false` are no keywords to parseKeyword().
   BoolAttr value;

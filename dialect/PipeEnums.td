@@ -12,11 +12,6 @@ class Pipe_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
-/// An op's keyword. A wrong one is told which there are.
-class Pipe_EnumProp<EnumInfo info> : EnumProp<info> {
-  let parser = "if (parseWord($_parser, $_storage)) return ::mlir::failure();";
-}
-
 def Pipe_LayerKind : Pipe_Enum<"LayerKind", "what a layer is", [
   I32EnumAttrCase<"Embedding", 0, "embedding">,
   I32EnumAttrCase<"Block", 1, "block">,

@@ -38,10 +38,10 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$schedule,
-      Pipe_EnumProp<Pipe_ProgramKind>:$kind, OptionalAttr<DenseI64ArrayAttr>:$arena);
+      EnumProp<Pipe_ProgramKind>:$kind, OptionalAttr<DenseI64ArrayAttr>:$arena);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `of` $schedule $kind (`arena` $arena^)? attr-dict-with-keyword
+    $sym_name `of` $schedule custom<Word>($kind) (`arena` $arena^)? attr-dict-with-keyword
     $body
   }];
   let hasVerifier = 1;
@@ -84,10 +84,10 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
     pipe.collective 1 gradient_norm [@s0, @s1]
     ```
   }];
-  let arguments = (ins I64Prop:$number, Pipe_EnumProp<Pipe_CollectiveKind>:$kind,
+  let arguments = (ins I64Prop:$number, EnumProp<Pipe_CollectiveKind>:$kind,
       OptionalAttr<StrAttr>:$tensor,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages);
-  let assemblyFormat = "$number $kind ($tensor^)? $stages attr-dict";
+  let assemblyFormat = "$number custom<Word>($kind) ($tensor^)? $stages attr-dict";
   let hasVerifier = 1;
 }
 
@@ -115,18 +115,18 @@ def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
     pipe.place input @s1 in 0 [0, 1, 2]
     ```
   }];
-  let arguments = (ins Pipe_EnumProp<Pipe_Buffer>:$buffer, FlatSymbolRefAttr:$stage,
+  let arguments = (ins EnumProp<Pipe_Buffer>:$buffer, FlatSymbolRefAttr:$stage,
       I64Prop:$pool, DenseI32ArrayAttr:$slots);
-  let assemblyFormat = "$buffer $stage `in` $pool $slots attr-dict";
+  let assemblyFormat = "custom<Word>($buffer) $stage `in` $pool $slots attr-dict";
   let hasVerifier = 1;
 }
 
 class Pipe_MessageOp<string mnemonic, string kind>
     : Pipe_IndexedOp<mnemonic, kind, [ParentOneOf<["RankOp", "ForOp"]>]> {
-  let arguments = (ins Pipe_EnumProp<Pipe_Message>:$message, FlatSymbolRefAttr:$stage,
+  let arguments = (ins EnumProp<Pipe_Message>:$message, FlatSymbolRefAttr:$stage,
       AffineMapAttr:$map, Variadic<Index>:$indices);
   let assemblyFormat =
-      "$message $stage `` custom<Microbatch>($map, $indices) attr-dict";
+      "custom<Word>($message) $stage `` custom<Microbatch>($map, $indices) attr-dict";
 }
 
 def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {

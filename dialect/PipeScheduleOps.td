@@ -39,12 +39,12 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$plan,
       OptionalAttr<Pipe_FamilyAttr>:$family,
-      DefaultValuedProp<Pipe_EnumProp<Pipe_Accumulate>,
+      DefaultValuedProp<EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `of` $plan (`family` `` $family^)?
-    (`accumulate` `(` $accumulate^ `)`)? attr-dict-with-keyword ($body^)?
+    (`accumulate` `(` custom<Word>($accumulate)^ `)`)? attr-dict-with-keyword ($body^)?
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{

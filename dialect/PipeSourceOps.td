@@ -126,11 +126,11 @@ def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
     pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2>
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Pipe_EnumProp<Pipe_LayerKind>:$kind,
+  let arguments = (ins SymbolNameAttr:$sym_name, EnumProp<Pipe_LayerKind>:$kind,
       OptionalAttr<Pipe_SyntheticAttr>:$synthetic,
       OptionalAttr<Pipe_LayerCostsAttr>:$costs);
   let assemblyFormat = [{
-    $sym_name $kind `` custom<SyntheticFigures>(ref($kind), $synthetic)
+    $sym_name custom<Word>($kind) `` custom<SyntheticFigures>(ref($kind), $synthetic)
     (`costs` `` $costs^)? attr-dict
   }];
   let hasVerifier = 1;

@@ -36,9 +36,10 @@ struct RollNode {
 /// again. A loop never takes more lines than what it replaces.
 ///
 /// Bottom-up: blocks of 1, 2, ... nodes that repeat with constant differences
-/// become loops, which are nodes again, until nothing repeats. Block lengths
-/// are bounded so that a round costs at most 2^23 comparisons; time is linear
-/// where the sequence has short periods, as schedules have.
+/// become loops, which are nodes again, until nothing repeats. All short block
+/// lengths are tried, long ones where enough equal nodes stand that far apart;
+/// time is about linear where the sequence has short periods, as schedules
+/// have.
 std::vector<RollNode> roll(const std::vector<RollLeaf> &leaves);
 
 } // namespace rondo::pipe

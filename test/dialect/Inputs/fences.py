@@ -1,0 +1,11 @@
+"""Prints the mlir blocks of a Markdown page, one after the other."""
+
+import sys
+
+lines = open(sys.argv[1], encoding="utf-8").read().split("\n")
+inside = False
+for line in lines:
+    if line.startswith("```"):
+        inside = line == "```mlir"
+    elif inside:
+        print(line)
