@@ -1,6 +1,7 @@
 //===- Verify.cpp - rondo verify ------------------------------------------===//
 
 #include "codegen/json/Documents.h"
+#include "codegen/json/Value.h"
 #include "codegen/json/Verdict.h"
 #include "dialect/Pipe.h"
 #include "passes/Pipelines.h"
@@ -9,6 +10,7 @@
 #include "tools/driver/ModuleFile.h"
 #include "tools/driver/Report.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,7 +35,11 @@ cl::opt<bool> asJson("json", cl::sub(verify), cl::cat(category),
 
 void printVerdict(const json::Verdict &verdict) {
   if (!asJson) {
-    outs() << verdict.problem << ": ";
+    // A name may hold a line end; each verdict is one line.
+    bool isPlain = llvm::none_of(verdict.problem,
+                                 [](unsigned char c) { return c < 0x20; });
+    outs() << (isPlain ? verdict.problem : json::quoted(verdict.problem))
+           << ": ";
     if (verdict.legal)
       outs() << "legal" << (verdict.message.empty() ? "" : ", ")
              << verdict.message << "\n";
