@@ -4,6 +4,8 @@
 JOBS ?= $(shell nproc)
 # A text file to train on; the license texts of Debian where empty.
 DATA ?=
+# What `make build` builds; everything where empty.
+TARGETS ?=
 LLVM = /usr/lib/llvm-22/bin
 MAKEFLAGS += --no-print-directory
 
@@ -25,7 +27,7 @@ setup:
 
 demo:
 	@sh scripts/setup.sh
-	@$(MAKE) build
+	@$(MAKE) build TARGETS='rondo RondoRuntime'
 	@sh scripts/demo.sh build $(if $(DATA),--data '$(DATA)')
 
 test:
@@ -39,7 +41,7 @@ build-asan/build.ninja:
 	cmake --preset asan --log-level=NOTICE
 
 build: build/build.ninja
-	cmake --build build -j $(JOBS)
+	cmake --build build -j $(JOBS) $(if $(TARGETS),--target $(TARGETS))
 
 check: build
 	@python3 scripts/run-tests.py build

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Files, links and passes that the documentation names exist.
+
+    check-names.py SOURCES
+"""
+
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1]).resolve()
+folders = "schedule dialect passes codegen runtime tools test bench docs examples scripts"
+passes = set()
+for source in ("passes/Passes.td", "codegen/Passes.td"):
+    passes |= set(re.findall(r'Pass<"([^"]+)"', (root / source).read_text()))
+passes |= set(
+    re.findall(r'"(pipe-[a-z-]+)"', (root / "passes/Pipelines.cpp").read_text())
+)
+
+faults = []
+pages = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+for page in pages:
+    text = page.read_text()
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        if not (page.parent / link).exists():
+            faults.append(f"{page.name}: no page {link}")
+    for path in re.findall(rf"`((?:{folders.replace(' ', '|')})/[\w./*-]*)`", text):
+        if not list(root.glob(path.rstrip("/"))):
+            faults.append(f"{page.name}: no file {path}")
+    for name in re.findall(r"`(pipe-[a-z-]+)`", text):
+        if name not in passes:
+            faults.append(f"{page.name}: no pass {name}")
+
+# Every rule that code names has a paragraph.
+rules = (root / "docs/schedule-rules.md").read_text()
+named = set()
+for source in [*(root / "schedule").rglob("*.h"), *(root / "passes").glob("*.td")]:
+    named |= set(re.findall(r"\b([PSL][1-9])\b", source.read_text()))
+for rule in sorted(named):
+    if f"\n### {rule} " not in rules:
+        faults.append(f"schedule-rules.md: no paragraph on {rule}")
+# A paragraph names a rule that there is.
+for rule in re.findall(r"\n### ([PSL]\d+) ", rules):
+    if rule not in named:
+        faults.append(f"schedule-rules.md: no rule {rule}")
+
+if faults:
+    sys.exit("\n".join(faults))
+print(f"{len(pages)} pages, {len(named)} rules")
