@@ -13,7 +13,7 @@
 
 using namespace rondo::runtime;
 
-static std::string messageOf(std::exception_ptr exception) {
+static std::string messageOf(const std::exception_ptr &exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const std::exception &e) {
@@ -38,7 +38,7 @@ Team::~Team() {
     thread.join();
 }
 
-void Team::fail(std::exception_ptr exception) {
+void Team::fail(const std::exception_ptr &exception) {
   if (!failure)
     failure = exception;
 }
@@ -60,7 +60,8 @@ void Team::work(int32_t rank) {
     try {
       (*task)(rank);
     } catch (const Aborted &) {
-      // Another rank has thrown.
+      // Another rank has thrown, and that is the error.
+      exception = nullptr;
     } catch (...) {
       exception = std::current_exception();
     }

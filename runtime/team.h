@@ -36,7 +36,7 @@ public:
 
 private:
   void work(int32_t rank);
-  void fail(std::exception_ptr exception);
+  void fail(const std::exception_ptr &exception);
 
   std::mutex mutex;
   std::condition_variable started, ended;

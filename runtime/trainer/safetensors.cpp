@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 using namespace rondo::runtime;
@@ -139,10 +140,10 @@ std::string Reader::string() {
       continue;
     }
     // Names of tensors are ASCII; what lies beyond is not decoded.
-    unsigned code = 0;
-    if (escape != 'u' || at + 4 > text.size() ||
-        std::sscanf(text.substr(at, 4).c_str(), "%4x", &code) != 1 ||
-        code > 0x7f)
+    const std::string digits = text.substr(std::min(at, text.size()), 4);
+    char *end = nullptr;
+    unsigned long code = std::strtoul(digits.c_str(), &end, 16);
+    if (escape != 'u' || end != digits.c_str() + 4 || code > 0x7f)
       fail("an escape that no tensor name needs");
     result += static_cast<char>(code);
     at += 4;

@@ -78,19 +78,34 @@ TEST(Verify, SyntheticLayers) {
   EXPECT_EQ(verify(spec), 0);
 }
 
-TEST(Verify, OmittedWeightGradientIsFound) {
+/// Runs one weight gradient twice and leaves another out.
+Spec withWrongWeightGradient() {
   Spec spec = gptOnRanks(2, false);
   spec.pipeline = oneForwardOneBackward(spec, true);
   for (Act &act : spec.pipeline[1])
     if (act.kind == Act::W && act.microbatch == 3)
       act.microbatch = 2;
+  return spec;
+}
+
+TEST(Verify, WrongWeightGradientIsFound) {
+  Program program(withWrongWeightGradient());
   testing::internal::CaptureStdout();
-  EXPECT_EQ(verify(spec), 1);
+  EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 1);
   std::string out = testing::internal::GetCapturedStdout();
-  EXPECT_NE(out.find("first difference, sequential and pipeline: tensor "),
-            std::string::npos)
+  EXPECT_EQ(out.rfind("first difference, sequential and pipeline: tensor '", 0),
+            0u)
       << out;
   EXPECT_NE(out.find("\nverify: FAIL "), std::string::npos) << out;
+}
+
+TEST(Verify, WrongWeightGradientIsFoundDespiteTheTolerance) {
+  Program program(withWrongWeightGradient());
+  program.exe.accumulateInIndexOrder = false;
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 1);
+  std::string out = testing::internal::GetCapturedStdout();
+  EXPECT_NE(out.find(" % of what training changed"), std::string::npos) << out;
 }
 
 TEST(Verify, ForeignOrderOfAccumulationHasATolerance) {
@@ -107,7 +122,9 @@ TEST(Verify, ForeignOrderOfAccumulationHasATolerance) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 0);
   std::string out = testing::internal::GetCapturedStdout();
-  EXPECT_NE(out.find("compared with a tolerance"), std::string::npos) << out;
+  EXPECT_NE(out.find("tensors may differ by 5 % of their change"),
+            std::string::npos)
+      << out;
 }
 
 } // namespace
