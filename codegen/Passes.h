@@ -15,10 +15,6 @@ namespace rondo::codegen {
 
 void registerPasses();
 
-/// Registers `--pipe-to-cpp` with rondo-translate: the EmitC of
-/// `pipe-convert-to-emitc` as C++.
-void registerTranslations();
-
 } // namespace rondo::codegen
 
 #endif // RONDO_CODEGEN_PASSES_H

@@ -1,0 +1,50 @@
+//===- ExportSchedule.cpp - The language to rondo-schedule/1 --------------===//
+
+#include "codegen/Translations.h"
+#include "codegen/json/ScheduleWriter.h"
+#include "dialect/Bridge.h"
+#include "schedule/Family.h"
+
+using namespace mlir;
+using namespace rondo;
+
+/// How a schedule was made: `kfkb:k=2`; empty where it was written by hand.
+static FailureOr<std::string> familyText(pipe::ScheduleOp schedule) {
+  pipe::FamilyAttr family = schedule.getFamilyAttr();
+  if (!family)
+    return std::string();
+  auto choice = chooseFamily(family.getName().str(), family.getArgumentMap());
+  if (auto *wrong = std::get_if<std::string>(&choice))
+    return schedule.emitError() << *wrong;
+  return std::get<FamilyChoice>(choice).text();
+}
+
+static LogicalResult exportSchedule(pipe::ScheduleOp op,
+                                    llvm::raw_ostream &os) {
+  if (op.isBodyEmpty())
+    return op.emitError() << "schedule @" << op.getSymName()
+                          << " has no body: run pipe-schedule first";
+  FailureOr<std::string> family = familyText(op);
+  FailureOr<Problem> problem = pipe::buildProblem(op.lookupPlan());
+  if (failed(family) || failed(problem))
+    return failure();
+  FailureOr<pipe::ExpandedSchedule> expanded =
+      pipe::expandSchedule(op, *problem);
+  if (failed(expanded))
+    return failure();
+  Simulation simulation;
+  if (std::optional<Violation> violation =
+          checkSchedule(*problem, expanded->schedule, &simulation))
+    return pipe::emitViolation(*violation, *expanded, *problem, op);
+  json::writeSchedule(os, *problem, expanded->schedule, simulation, *family);
+  os << "\n";
+  return success();
+}
+
+LogicalResult rondo::codegen::exportSchedules(ModuleOp module,
+                                              llvm::raw_ostream &os) {
+  for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>())
+    if (failed(exportSchedule(schedule, os)))
+      return failure();
+  return success();
+}

@@ -1,0 +1,127 @@
+//===- ImportProblem.cpp - rondo-problem/1 to the language ----------------===//
+
+#include "codegen/Translations.h"
+#include "codegen/json/ProblemReader.h"
+#include "dialect/Pipe.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace rondo;
+
+namespace {
+
+/// Writes one problem behind what the builder has written.
+class Importer {
+public:
+  Importer(OpBuilder &builder, const Problem &problem)
+      : builder(builder), context(builder.getContext()),
+        loc(builder.getUnknownLoc()), problem(problem) {}
+
+  void write() {
+    OpBuilder::InsertionGuard guard(builder);
+    writeCluster();
+    writeModel();
+    writePlan();
+  }
+
+private:
+  StringAttr name(const Twine &text) { return builder.getStringAttr(text); }
+  FlatSymbolRefAttr reference(const Twine &text) {
+    return FlatSymbolRefAttr::get(name(text));
+  }
+  pipe::LinkAttr figures(const rondo::Link &link) {
+    return pipe::LinkAttr::get(context, link.latencyNs, link.bytesPerUs);
+  }
+  /// Makes the body of an op and goes there.
+  void enter(Region &body) {
+    builder.setInsertionPointToEnd(&body.emplaceBlock());
+  }
+  void writeCluster();
+  void writeModel();
+  void writePlan();
+
+  OpBuilder &builder;
+  MLIRContext *context;
+  Location loc;
+  const Problem &problem;
+};
+
+void Importer::writeCluster() {
+  OpBuilder::InsertionGuard guard(builder);
+  bool hasLink = problem.link.latencyNs != 0 || problem.link.bytesPerUs != 0;
+  auto cluster = pipe::ClusterOp::create(
+      builder, loc, name(problem.name + "_cluster"), pipe::ChannelsAttr(),
+      hasLink ? figures(problem.link) : pipe::LinkAttr());
+  enter(cluster.getBody());
+  for (auto [rank, cap] : llvm::enumerate(problem.memoryCaps))
+    pipe::DeviceOp::create(
+        builder, loc, name("d" + Twine(rank)),
+        cap == noMemoryCap
+            ? pipe::DeviceAttr()
+            : pipe::DeviceAttr::get(context, cap, /*flopsPerUs=*/0));
+  for (const auto &[pair, link] : problem.links)
+    pipe::LinkOp::create(builder, loc, reference("d" + Twine(pair.first)),
+                         reference("d" + Twine(pair.second)), figures(link));
+}
+
+void Importer::writeModel() {
+  OpBuilder::InsertionGuard guard(builder);
+  auto model = pipe::ModelOp::create(
+      builder, loc, name(problem.name + "_model"), pipe::GptAttr());
+  enter(model.getBody());
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const Cost &forward = problem.cost(s, ActionKind::Forward);
+    const Cost &inputGrad = problem.cost(s, ActionKind::InputGrad);
+    // Edge s of a chain is the activation of stage s.
+    bool isLast = s + 1 == problem.numStages();
+    pipe::LayerOp::create(
+        builder, loc, name("l" + Twine(s)), pipe::LayerKind::Synthetic,
+        pipe::SyntheticAttr::get(context, forward.ns, inputGrad.ns,
+                                 problem.cost(s, ActionKind::WeightGrad).ns,
+                                 forward.acquireBytes, inputGrad.releaseBytes,
+                                 isLast ? 0 : problem.edges[s].bytes,
+                                 /*weightBytes=*/0),
+        pipe::LayerCostsAttr());
+  }
+}
+
+void Importer::writePlan() {
+  auto plan = pipe::PlanOp::create(
+      builder, loc, name(problem.name), reference(problem.name + "_model"),
+      reference(problem.name + "_cluster"), problem.microbatches);
+  enter(plan.getBody());
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    pipe::StageOp::create(builder, loc, name("s" + Twine(s)),
+                          builder.getArrayAttr({reference("l" + Twine(s))}),
+                          problem.rankOf(s), pipe::StageCostsAttr(),
+                          pipe::BuffersAttr());
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp> rondo::codegen::importProblems(llvm::StringRef fileName,
+                                                     llvm::StringRef contents,
+                                                     MLIRContext *context) {
+  context->loadDialect<pipe::PipeDialect>();
+  OpBuilder builder(context);
+  Location loc = builder.getUnknownLoc();
+  llvm::Expected<json::ProblemFile> file =
+      json::readProblems(fileName, contents);
+  if (!file) {
+    emitError(loc) << fileName << ": " << llvm::toString(file.takeError());
+    return nullptr;
+  }
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  for (const Problem &problem : file->problems) {
+    if (problem.name.empty()) {
+      emitError(loc) << fileName
+                     << ": a problem has an empty name, which no plan can have";
+      return nullptr;
+    }
+    Importer(builder, problem).write();
+  }
+  return module;
+}
