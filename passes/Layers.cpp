@@ -5,6 +5,9 @@
 #include "runtime/stage_sizes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace rondo;
@@ -62,6 +65,41 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(ModelOp model) {
   return layers;
 }
 
+/// Buffers of one layer stay below 2^46 bytes and its work below 2^60
+/// operations, so that sums over 2^15 stages or layers fit 64 bits.
+static constexpr double maxElements = 0x1p40, maxFlops = 0x1p58;
+static constexpr int64_t maxSyntheticBytes = int64_t(1) << 46,
+                         maxSyntheticNs = int64_t(1) << 46;
+
+LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
+  if (GptAttr gpt = model.getGptAttr()) {
+    double widest = std::max(
+        {gpt.getVocab(), gpt.getHidden(), gpt.getFfn(), gpt.getSequence()});
+    double tokens = double(gpt.getBatch()) * gpt.getSequence();
+    double elements = std::max(tokens, double(gpt.getHidden())) * widest;
+    if (elements > maxElements || elements * gpt.getHidden() > maxFlops)
+      return model.emitError() << "sizes are absurd: a layer would hold about "
+                               << llvm::formatv("{0:e1}", elements).str()
+                               << " numbers in one buffer";
+  }
+  for (LayerOp layer : model.getLayers())
+    if (SyntheticAttr figures = layer.getSyntheticAttr()) {
+      for (int64_t bytes : {figures.getActivationBytes(),
+                            figures.getOutputBytes(), figures.getWeightBytes()})
+        if (bytes > maxSyntheticBytes)
+          return layer.emitError()
+                 << "layer states " << bytes << " bytes, more than the most of "
+                 << maxSyntheticBytes;
+      for (int64_t ns : {figures.getForwardNs(), figures.getInputGradNs(),
+                         figures.getWeightGradNs()})
+        if (ns > maxSyntheticNs)
+          return layer.emitError()
+                 << "layer states " << ns << " ns, more than the most of "
+                 << maxSyntheticNs;
+    }
+  return success();
+}
+
 int64_t rondo::pipe::firstLayerOf(StageOp stage, ModelOp model) {
   StringRef name = cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getValue();
   for (auto [k, layer] : llvm::enumerate(model.getLayers()))
@@ -83,6 +121,12 @@ static std::vector<runtime::LayerDesc> layersOf(StageOp stage, ModelOp model,
         ops.push_back(layer);
       }
   return found;
+}
+
+/// Time of `flops` operations; exact in whole microseconds first, so that no
+/// product overflows.
+static int64_t nsFor(int64_t flops, int64_t flopsPerUs) {
+  return flops / flopsPerUs * 1000 + flops % flopsPerUs * 1000 / flopsPerUs;
 }
 
 StageCostsAttr rondo::pipe::stageCosts(PlanOp plan, StageOp stage) {
@@ -114,9 +158,9 @@ StageCostsAttr rondo::pipe::stageCosts(PlanOp plan, StageOp stage) {
       ns[2] += costs.getWeightGradNs();
     } else {
       runtime::LayerFlops flops = runtime::layerFlops(layer);
-      ns[0] += flops.forward * 1000 / speed;
-      ns[1] += flops.inputGrad * 1000 / speed;
-      ns[2] += flops.weightGrad * 1000 / speed;
+      ns[0] += nsFor(flops.forward, speed);
+      ns[1] += nsFor(flops.inputGrad, speed);
+      ns[2] += nsFor(flops.weightGrad, speed);
     }
     runtime::LayerSizes sizes = runtime::layerSizes(layer);
     activation += sizes.savedForInputGrad + sizes.savedForWeightGrad;

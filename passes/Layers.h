@@ -15,6 +15,10 @@ namespace rondo::pipe {
 /// Names point into the module.
 std::vector<runtime::LayerDesc> describeLayers(ModelOp model);
 
+/// Fails with an error where sizes are so large that the sums of a stage could
+/// leave 64 bits; the runtime's size functions rely on that.
+mlir::LogicalResult checkLayerSizes(ModelOp model);
+
 /// The place of a stage's first layer in its model; its layers are consecutive
 /// from there (rule P1).
 int64_t firstLayerOf(StageOp stage, ModelOp model);

@@ -11,13 +11,10 @@ using namespace rondo;
 
 namespace {
 
-constexpr int64_t alignment = 64;
 constexpr int64_t maxArenaBytes = int64_t(1) << 50;
-/// Slot tables of emitted programs hold 16-bit numbers.
-constexpr int32_t maxSlots = 65535;
 
 int64_t aligned(int64_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
 
 /// One transient buffer: who owns it and for which actions of its rank.
@@ -47,7 +44,7 @@ private:
     return aligned(buffers[stage][static_cast<int>(kind)]);
   }
   int32_t addPool(int32_t home, int64_t slotBytes, int32_t slots);
-  void placeState();
+  std::optional<std::string> placeState();
   void collectLives(int32_t rank);
   void addLife(int32_t stage, BufferKind kind, int64_t index, int64_t first,
                int64_t last);
@@ -77,7 +74,14 @@ int32_t Planner::addPool(int32_t home, int64_t slotBytes, int32_t slots) {
   return static_cast<int32_t>(program.pools.size()) - 1;
 }
 
-void Planner::placeState() {
+std::string tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
+  return "rank " + std::to_string(rank) + " would need " +
+         std::to_string(slots) + " buffers of " + std::to_string(bytes) +
+         " bytes at once; a pool has " + std::to_string(maxSlots) +
+         " slots at most";
+}
+
+std::optional<std::string> Planner::placeState() {
   constexpr BufferKind perStage[] = {BufferKind::Weights, BufferKind::Gradients,
                                      BufferKind::Moments, BufferKind::Control,
                                      BufferKind::Data};
@@ -87,6 +91,8 @@ void Planner::placeState() {
       if (bytes == 0)
         continue;
       int32_t slots = kind == BufferKind::Data ? problem.microbatches : 1;
+      if (slots > maxSlots)
+        return tooManySlots(homeRanks[s], slots, bytes);
       Placement &placement = program.placement(s, kind);
       placement.pool = addPool(homeRanks[s], bytes, slots);
       placement.slotOf.resize(slots);
@@ -105,6 +111,7 @@ void Planner::placeState() {
       if (homeRanks[s] == home && bytesOf(s, BufferKind::Workspace) != 0)
         program.placement(s, BufferKind::Workspace) = {pool, {0}};
   }
+  return std::nullopt;
 }
 
 void Planner::addLife(int32_t stage, BufferKind kind, int64_t index,
@@ -261,11 +268,7 @@ std::optional<std::string> Planner::assignSlots() {
   }
   for (auto &[size, state] : states) {
     if (state.slots > maxSlots)
-      return "rank " + std::to_string(size.first) + " would need " +
-             std::to_string(state.slots) + " buffers of " +
-             std::to_string(size.second) +
-             " bytes at once; a slot table names " + std::to_string(maxSlots) +
-             " at most";
+      return tooManySlots(size.first, state.slots, size.second);
     int32_t pool = addPool(size.first, size.second, state.slots);
     for (auto [stage, kind] : users[size])
       program.placement(stage, static_cast<BufferKind>(kind)).pool = pool;
@@ -300,7 +303,8 @@ std::optional<std::string> Planner::run() {
                std::to_string(buffers[s][k]) + " bytes of " +
                bufferName(static_cast<BufferKind>(k)) + " for each of " +
                std::to_string(problem.microbatches) + " micro-batches";
-  placeState();
+  if (std::optional<std::string> wrong = placeState())
+    return wrong;
 
   // Without placements no action waits for a slot, so the send ends here are
   // those of the undisturbed program.

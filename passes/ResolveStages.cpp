@@ -13,6 +13,9 @@ namespace {
 
 struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
   void runOnOperation() override {
+    for (ModelOp model : getOperation().getOps<ModelOp>())
+      if (failed(checkLayerSizes(model)))
+        return signalPassFailure();
     for (PlanOp plan : getOperation().getOps<PlanOp>())
       for (StageOp stage : plan.getStages()) {
         if (!stage.getCostsAttr())

@@ -86,7 +86,7 @@ struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
     for (PlanOp plan : getOperation().getOps<PlanOp>())
       if (failed(verifyLayers(plan)) || failed(verifyRanks(plan)) ||
           failed(buildProblem(plan)))
-        return signalPassFailure();
+        signalPassFailure();
   }
 };
 
@@ -98,7 +98,7 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
   void runOnOperation() override {
     for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
       if (failed(verify(schedule)))
-        return signalPassFailure();
+        signalPassFailure();
   }
 
   LogicalResult verify(ScheduleOp schedule) {
@@ -146,7 +146,7 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
   void runOnOperation() override {
     for (ProgramOp program : getOperation().getOps<ProgramOp>())
       if (failed(verify(program)))
-        return signalPassFailure();
+        signalPassFailure();
   }
 
   LogicalResult verify(ProgramOp op);
@@ -171,13 +171,14 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
     violation = checkChannels(executing, program);
   if (!violation)
     violation = checkWaitCycle(executing, program);
-  if (!violation && op.getArenaAttr())
-    violation = checkBuffers(executing, program);
+  // The arena first: it bounds the slots that the buffers' check replays.
   if (!violation && op.getArenaAttr()) {
     violation = checkArena(program, problem->memoryCaps);
     if (violation)
       getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
   }
+  if (!violation && op.getArenaAttr())
+    violation = checkBuffers(executing, program);
   if (!violation)
     return success();
   return emitProgramViolation(*violation, *expanded, op);

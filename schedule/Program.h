@@ -51,6 +51,9 @@ using StageBuffers = std::array<int64_t, numBufferKinds>;
 /// bufferAlignment.
 inline constexpr int64_t bufferAlignment = 64;
 
+/// Most slots of one pool: tables of emitted programs hold 16-bit numbers.
+inline constexpr int32_t maxSlots = 65536;
+
 /// Equal slots in one rank's arena.
 struct Pool {
   int32_t rank = 0;

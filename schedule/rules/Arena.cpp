@@ -27,6 +27,10 @@ std::optional<ProgramViolation> checkPool(const Program &program,
                      number(pool.offset);
   if (pool.offset < 0 || pool.slotBytes < 0 || pool.slots < 0)
     return violationAt(rule, pool.rank, -1, what + " has a figure below 0");
+  if (pool.slots > maxSlots)
+    return violationAt(rule, pool.rank, -1,
+                       what + " has more slots than a table names, " +
+                           number(maxSlots));
   if (pool.offset % bufferAlignment != 0 ||
       (pool.slots > 1 && pool.slotBytes % bufferAlignment != 0))
     return violationAt(rule, pool.rank, -1,

@@ -239,4 +239,80 @@ TEST(Lowering, AbsurdSizesAreAnError) {
   EXPECT_NE(wrong->find("weights"), std::string::npos) << *wrong;
 }
 
+TEST(Lowering, MoreDataSlotsThanATableNamesAreAnError) {
+  Problem problem = linearProblem(1, maxSlots + 1, 0, 0, 0);
+  Schedule schedule = familySchedule("1f1b", problem);
+  Program program = insertCommunication(problem, schedule,
+                                        simulate(problem, schedule, true), {});
+  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  std::optional<std::string> wrong =
+      planMemory(problem, homes(problem), 1, buffers, program);
+  ASSERT_TRUE(wrong.has_value());
+  EXPECT_NE(wrong->find("65536 slots at most"), std::string::npos) << *wrong;
+}
+
+/// Tasks in random order, as far as their own rank can tell, of a chain whose
+/// stages lie on random ranks.
+TEST(Lowering, RandomOrdersAreLegal) {
+  std::mt19937 random(7);
+  auto upTo = [&](int64_t n) {
+    return std::uniform_int_distribution<int64_t>(0, n)(random);
+  };
+  int lowered = 0;
+  for (int round = 0; round < 400; ++round) {
+    Problem problem =
+        linearProblem(2 + upTo(3), 1 + upTo(6), upTo(400), 128, upTo(1) * 500);
+    int32_t ranks = 1 + upTo(problem.numStages() - 1);
+    problem.memoryCaps.assign(ranks, noMemoryCap);
+    for (std::vector<int32_t> &on : problem.stageRanks)
+      on = {int32_t(upTo(ranks - 1))};
+    problem.channels.receiveSlots = upTo(2);
+    problem.channels.protocol =
+        upTo(1) ? Protocol::Eager : Protocol::Rendezvous;
+    // Runs whatever is ready, at random, over all ranks: never a wait cycle.
+    int32_t stages = problem.numStages(), m = problem.microbatches;
+    std::vector<std::vector<Action>> orders(ranks);
+    std::vector<int> forward(stages, 0), inputGrad(stages, 0),
+        weightGrad(stages, 0);
+    for (int64_t left = int64_t(3) * stages * m; left > 0;) {
+      int32_t s = upTo(stages - 1);
+      int64_t kind = upTo(2);
+      if (kind == 0 && forward[s] < (s == 0 ? m : forward[s - 1]))
+        orders[problem.rankOf(s)].push_back(
+            Action(ActionKind::Forward, s, forward[s]++));
+      else if (kind == 1 && inputGrad[s] < forward[s] &&
+               (s + 1 == stages || inputGrad[s] < inputGrad[s + 1]))
+        orders[problem.rankOf(s)].push_back(
+            Action(ActionKind::InputGrad, s, inputGrad[s]++));
+      else if (kind == 2 && weightGrad[s] < inputGrad[s])
+        orders[problem.rankOf(s)].push_back(
+            Action(ActionKind::WeightGrad, s, weightGrad[s]++));
+      else
+        continue;
+      --left;
+    }
+    Schedule schedule;
+    for (const std::vector<Action> &order : orders) {
+      for (Action a : order)
+        schedule.append(a);
+      schedule.endRank();
+    }
+    ASSERT_EQ(checkSchedule(problem, schedule), std::nullopt);
+    Program program = lower(problem, schedule);
+    std::string wrong = broken(problem, schedule, program, problem.memoryCaps);
+    // Slots that are too few for an order are found, and nothing else is.
+    if (problem.channels.receiveSlots == 0) {
+      ASSERT_EQ(wrong, "") << "round " << round;
+      int64_t free = simulate(problem, schedule).makespanNs;
+      EXPECT_LE(simulateProgram(problem, program).makespanNs,
+                free + free / 100)
+          << "round " << round;
+      ++lowered;
+    } else if (!wrong.empty()) {
+      ASSERT_NE(wrong.find("[L2]"), std::string::npos) << wrong;
+    }
+  }
+  EXPECT_GT(lowered, 50);
+}
+
 } // namespace
