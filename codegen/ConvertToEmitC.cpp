@@ -102,6 +102,15 @@ LogicalResult Emitter::expandPlans() {
   llvm::stable_sort(plans, [](const EmittedPlan &a, const EmittedPlan &b) {
     return a.text.kind < b.text.kind;
   });
+  for (size_t i = 1; i < plans.size(); ++i)
+    if (plans[i - 1].text.kind == plans[i].text.kind) {
+      InFlightDiagnostic error = plans[i].op.emitError()
+                                 << "schedule @" << schedule.getSymName()
+                                 << " has two " << plans[i].text.name
+                                 << " programs";
+      error.attachNote(plans[i - 1].op.getLoc()) << "this is the other";
+      return error;
+    }
   if (plans.empty())
     return schedule.emitError()
            << "schedule has no program: lower it before emitting code";
@@ -148,8 +157,12 @@ LogicalResult Emitter::run() {
   if (failed(expandPlans()))
     return failure();
   builder.setInsertionPointToEnd(module.getBody());
-  text("// Schedule @" + schedule.getSymName() + " of plan @" +
-       plan.getSymName() + ", written by rondo.\n");
+  // Printed as references, names have no line ends.
+  std::string heading;
+  llvm::raw_string_ostream(heading)
+      << "// Schedule " << FlatSymbolRefAttr::get(schedule.getSymNameAttr())
+      << " of plan " << schedule.getPlanAttr() << ", written by rondo.\n";
+  text(heading);
   emitc::IncludeOp::create(builder, loc, "runtime/rondo_runtime.h",
                            /*is_standard_include=*/false);
   text("\nusing namespace rondo::runtime;\n\nnamespace {\n");

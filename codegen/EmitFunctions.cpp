@@ -112,7 +112,13 @@ void FunctionWriter::write() {
   OpBuilder::InsertionGuard guard(builder);
   Block *entry = func.addEntryBlock();
   builder.setInsertionPointToStart(entry);
-  line("Rank &rank = {};", entry->getArgument(0));
+  if (function.parameters.empty())
+    line("(void){};", entry->getArgument(1));
+  // A rank without a stage has nothing to do.
+  if (function.code.nodes.empty())
+    line("(void){};", entry->getArgument(0));
+  else
+    line("Rank &rank = {};", entry->getArgument(0));
   for (auto [k, parameter] : llvm::enumerate(function.parameters))
     line("const int64_t " + parameter + " = {}[" + Twine(k) + "];",
          entry->getArgument(1));

@@ -135,11 +135,11 @@ int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) {
   int64_t numActions = program.order.rank(rank).size();
   if (!simulation.complete)
     return numActions - 1;
-  int64_t endNs = simulation.endNs[begin + sendPosition];
-  int64_t last = sendPosition;
-  while (last + 1 < numActions && simulation.startNs[begin + last + 1] < endNs)
-    ++last;
-  return last;
+  // Starts never decrease along a rank.
+  auto starts = simulation.startNs.begin() + begin;
+  auto later = std::lower_bound(starts + sendPosition + 1, starts + numActions,
+                                simulation.endNs[begin + sendPosition]);
+  return later - starts - 1;
 }
 
 /// Finds the lives of all buffers whose actions stand on one executing rank.
