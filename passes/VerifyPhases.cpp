@@ -144,9 +144,11 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
 
 struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
   void runOnOperation() override {
+    // The programs of a schedule share its arena and its faults, so the first
+    // error says it all.
     for (ProgramOp program : getOperation().getOps<ProgramOp>())
       if (failed(verify(program)))
-        signalPassFailure();
+        return signalPassFailure();
   }
 
   LogicalResult verify(ProgramOp op);

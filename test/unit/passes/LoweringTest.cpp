@@ -304,8 +304,7 @@ TEST(Lowering, RandomOrdersAreLegal) {
     if (problem.channels.receiveSlots == 0) {
       ASSERT_EQ(wrong, "") << "round " << round;
       int64_t free = simulate(problem, schedule).makespanNs;
-      EXPECT_LE(simulateProgram(problem, program).makespanNs,
-                free + free / 100)
+      EXPECT_LE(simulateProgram(problem, program).makespanNs, free + free / 100)
           << "round " << round;
       ++lowered;
     } else if (!wrong.empty()) {
