@@ -30,10 +30,10 @@ def VerifyPartitioned : Pass<"pipe-verify-partitioned", "::mlir::ModuleOp"> {
   let summary = "check the rules P1 to P3 of plans";
   let description = [{
     The border behind partitioning. Every layer of the model is in exactly one
-    stage and stages are consecutive pieces in model order (P1); every stage is
-    on a rank of the cluster (P2); the problem that the plan states is sound:
-    costs and sizes are known, not negative and within the ranges of the core
-    (P3). Changes nothing.
+    stage and stages are consecutive pieces in model order (P1); the problem that
+    the plan states is sound: costs and sizes are known, not negative and within
+    the ranges of the core (P3). That every stage is on a rank of the cluster
+    (P2) is checked wherever a plan is read. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -56,7 +56,7 @@ def GenerateSchedules : Pass<"pipe-generate-schedules", "::mlir::ModuleOp"> {
 }
 
 def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
-  let summary = "check the rules S1 to S6 of schedules";
+  let summary = "check the rules S1 to S7 of schedules";
   let description = [{
     The border behind scheduling. Calls the rules of schedule/Legality.h, the
     same that search and tools call: completeness (S1), placement (S2),
@@ -104,7 +104,7 @@ def Roll : Pass<"pipe-roll", "::mlir::ModuleOp"> {
   let description = [{
     Expands every schedule and program and folds it back, so that hand-written
     orders and those of other tools are stored in loops as well. The order of
-    actions does not change.
+    actions does not change. Stages must have costs.
 
     ```mlir
     pipe.forward @s0[0]  pipe.forward @s0[1]  pipe.forward @s0[2]

@@ -21,7 +21,7 @@ Problem executingProblem(ProgramKind kind, const Problem &problem) {
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Partitioned: P1 to P3
+// Partitioned: P1 and P3
 //===----------------------------------------------------------------------===//
 
 /// P1: every layer in exactly one stage, stages in model order.
@@ -64,28 +64,12 @@ LogicalResult verifyLayers(PlanOp plan) {
   return error;
 }
 
-/// P2: every stage is on a rank of the cluster.
-LogicalResult verifyRanks(PlanOp plan) {
-  ClusterOp cluster = plan.lookupCluster();
-  int64_t ranks = cluster.getDevices().size();
-  for (StageOp stage : plan.getStages())
-    if (stage.getRank() >= ranks) {
-      InFlightDiagnostic error =
-          stage.emitError() << "stage @" << stage.getSymName() << " is on rank "
-                            << stage.getRank() << ", but the cluster has "
-                            << ranks << " devices [P2]";
-      error.attachNote(cluster.getLoc()) << "this is the cluster";
-      return error;
-    }
-  return success();
-}
-
 struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
   void runOnOperation() override {
-    // P3 is what building the problem checks.
+    // P2 is local: the plan's verifier has checked it. P3 is what building the
+    // problem checks.
     for (PlanOp plan : getOperation().getOps<PlanOp>())
-      if (failed(verifyLayers(plan)) || failed(verifyRanks(plan)) ||
-          failed(buildProblem(plan)))
+      if (failed(verifyLayers(plan)) || failed(buildProblem(plan)))
         signalPassFailure();
   }
 };

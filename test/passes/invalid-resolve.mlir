@@ -1,0 +1,28 @@
+// Sizes that could overflow a sum are refused, not wrapped.
+// RUN: rondo-opt %s --pipe-resolve-stages -split-input-file -verify-diagnostics
+
+pipe.cluster @lab { pipe.device @d0 }
+// expected-error @below {{sizes are absurd}}
+pipe.model @gpt gpt<vocab = 2147483647, sequence = 2147483647, hidden = 1024, heads = 1, ffn = 2147483647, batch = 65536, tied = false> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @step of @gpt on @lab microbatches(2) { pipe.stage @s0 [@wte, @lm_head] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  // expected-error @below {{layer states 70368744177665 bytes, more than the most of 70368744177664}}
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, weight_bytes = 70368744177665>
+}
+pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  // expected-error @below {{layer states 9223372036854775807 ns, more than the most of 70368744177664}}
+  pipe.layer @l0 synthetic<forward_ns = 9223372036854775807, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }
