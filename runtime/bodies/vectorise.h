@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// ThreadSanitizer crashes when the loader picks a version, before it has begun.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
+    !defined(__SANITIZE_THREAD__)
 #define RONDO_VECTORISE                                                        \
   __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
