@@ -2,8 +2,8 @@
 
 #include "runtime/plan_run.h"
 
+#include "runtime/clock.h"
 #include "runtime/error.h"
-#include "runtime/transport/waiting.h"
 
 #include <cstdio>
 

@@ -2,8 +2,8 @@
 
 #include "runtime/rank.h"
 
+#include "runtime/clock.h"
 #include "runtime/error.h"
-#include "runtime/transport/waiting.h"
 
 using namespace rondo::runtime;
 

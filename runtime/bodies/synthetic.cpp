@@ -11,38 +11,14 @@
 
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/random.h"
+#include "runtime/clock.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 namespace rondo::runtime {
 
 namespace {
-
-/// Returns when `ns` have passed since it was made. Sleeps, then spins the last
-/// 100 microseconds, since a sleep ends some 50 microseconds late.
-class Deadline {
-public:
-  explicit Deadline(int64_t ns)
-      : ns(ns),
-        end(std::chrono::steady_clock::now() + std::chrono::nanoseconds(ns)) {}
-
-  void wait() const {
-    if (ns <= 0)
-      return;
-    if (ns > spinNs)
-      std::this_thread::sleep_until(end - std::chrono::nanoseconds(spinNs));
-    while (std::chrono::steady_clock::now() < end) {
-    }
-  }
-
-private:
-  static constexpr int64_t spinNs = 100000;
-  int64_t ns;
-  std::chrono::steady_clock::time_point end;
-};
 
 /// Buffers are padded to bufferAlignment, so one that is not empty has room
 /// for a tag at each end.
@@ -74,7 +50,7 @@ int64_t keptForW(const LayerDesc *layer) {
 }
 
 void forward(const LayerDesc *layer, const LayerArgs *args) {
-  const Deadline deadline(layer->forwardNs);
+  const int64_t deadlineNs = nowNs() + layer->forwardNs;
   uint64_t tag = mixTag(taskTag(layer, args), args->input, layer->inputBytes);
   if (layer->weightBytes >= 4) {
     uint32_t firstWeight;
@@ -86,22 +62,22 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   writeTag(args->output, layer->outputBytes, tag);
   if (args->loss)
     *at<float>(args->loss, 0) = 0;
-  deadline.wait();
+  sleepUntil(deadlineNs);
 }
 
 void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
-  const Deadline deadline(layer->inputGradNs);
+  const int64_t deadlineNs = nowNs() + layer->inputGradNs;
   uint64_t tag = taskTag(layer, args);
   tag = mixTag(tag, args->savedForInputGrad, layer->inputGradFreesBytes);
   tag = mixTag(tag, args->savedForWeightGrad, keptForW(layer));
   tag = mixTag(tag, args->outputGrad, layer->outputBytes);
   writeTag(args->savedForWeightGrad, keptForW(layer), tag);
   writeTag(args->inputGrad, layer->inputBytes, tag);
-  deadline.wait();
+  sleepUntil(deadlineNs);
 }
 
 void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
-  const Deadline deadline(layer->weightGradNs);
+  const int64_t deadlineNs = nowNs() + layer->weightGradNs;
   uint64_t tag =
       mixTag(taskTag(layer, args), args->savedForWeightGrad, keptForW(layer));
   // Sums of numbers below 128 are exact for 131072 micro-batches.
@@ -110,7 +86,7 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   for (int64_t i = 0; i < touched; ++i)
     gradients[i] +=
         static_cast<float>(static_cast<int64_t>(mix(tag, i) & 255) - 128);
-  deadline.wait();
+  sleepUntil(deadlineNs);
 }
 
 int32_t tensors(const LayerDesc *layer, LayerTensor *out, int32_t capacity) {

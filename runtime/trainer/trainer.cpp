@@ -2,8 +2,8 @@
 
 #include "runtime/trainer/trainer.h"
 
+#include "runtime/clock.h"
 #include "runtime/error.h"
-#include "runtime/transport/waiting.h"
 
 #include <algorithm>
 #include <sched.h>

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/clock.h"
 #include "runtime/error.h"
 #include "runtime/transport/transport.h"
 #include "runtime/transport/waiting.h"
@@ -200,10 +201,10 @@ private:
       std::memcpy(entry.receiver.data, entry.sender.data,
                   static_cast<size_t>(entry.sender.bytes));
     if (isLinkImposed) {
-      int64_t occupancyNs =
+      const int64_t scaled = 1000 * entry.sender.bytes;
+      const int64_t occupancyNs =
           link.bytesPerUs > 0
-              ? (1000 * entry.sender.bytes + link.bytesPerUs - 1) /
-                    link.bytesPerUs
+              ? scaled / link.bytesPerUs + (scaled % link.bytesPerUs != 0)
               : 0;
       c.linkFreeNs = std::max(nowNs(), c.linkFreeNs) + occupancyNs;
       entry.carriedNs = c.linkFreeNs;

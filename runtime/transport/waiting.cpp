@@ -1,35 +1,14 @@
-//===- waiting.cpp - Spin briefly, then block -----------------------------===//
+//===- waiting.cpp - A number that threads wait for -----------------------===//
 
 #include "runtime/transport/waiting.h"
 
-#include <chrono>
 #include <climits>
 #include <ctime>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace rondo::runtime;
-
-int64_t rondo::runtime::nowNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-void rondo::runtime::sleepUntil(int64_t deadlineNs) {
-  // A sleeping thread comes back up to this much late.
-  constexpr int64_t spinNs = 60000;
-  int64_t now = nowNs();
-  while (deadlineNs - now > spinNs) {
-    std::this_thread::sleep_for(
-        std::chrono::nanoseconds(deadlineNs - now - spinNs));
-    now = nowNs();
-  }
-  while (nowNs() < deadlineNs)
-    pauseCpu();
-}
 
 void Signal::blockWhile(uint32_t seen) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t),

@@ -1,4 +1,4 @@
-//===- waiting.h - Spin briefly, then block ---------------------*- C++ -*-===//
+//===- waiting.h - A number that threads wait for ---------------*- C++ -*-===//
 
 #ifndef RONDO_RUNTIME_TRANSPORT_WAITING_H
 #define RONDO_RUNTIME_TRANSPORT_WAITING_H
@@ -7,19 +7,6 @@
 #include <cstdint>
 
 namespace rondo::runtime {
-
-/// ns since some fixed time; never goes back.
-int64_t nowNs();
-
-/// Returns at `deadlineNs` or up to a few microseconds later. Sleeps, then
-/// spins for the last part.
-void sleepUntil(int64_t deadlineNs);
-
-inline void pauseCpu() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 /// A number that only grows (and wraps) and on which threads wait.
 class Signal {

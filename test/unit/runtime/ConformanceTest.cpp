@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/clock.h"
 #include "runtime/device/device.h"
 #include "runtime/error.h"
 #include "runtime/transport/transport.h"
-#include "runtime/transport/waiting.h"
 
 #include "gtest/gtest.h"
 

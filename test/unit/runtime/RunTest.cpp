@@ -3,9 +3,9 @@
 #include "Fixture.h"
 #include "Support.h"
 
+#include "runtime/clock.h"
 #include "runtime/error.h"
 #include "runtime/plan_run.h"
-#include "runtime/transport/waiting.h"
 
 #include "gtest/gtest.h"
 

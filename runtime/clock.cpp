@@ -1,0 +1,26 @@
+//===- clock.cpp - The time of a run --------------------------------------===//
+
+#include "runtime/clock.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace rondo::runtime;
+
+int64_t rondo::runtime::nowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void rondo::runtime::sleepUntil(int64_t deadlineNs) {
+  constexpr int64_t spinNs = 100'000;
+  int64_t now = nowNs();
+  while (deadlineNs - now > spinNs) {
+    std::this_thread::sleep_for(
+        std::chrono::nanoseconds(deadlineNs - now - spinNs));
+    now = nowNs();
+  }
+  while (nowNs() < deadlineNs)
+    pauseCpu();
+}

@@ -1,0 +1,26 @@
+//===- clock.h - The time of a run ------------------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_CLOCK_H
+#define RONDO_RUNTIME_CLOCK_H
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// ns since some fixed time; never goes back.
+int64_t nowNs();
+
+/// Returns at `deadlineNs` or up to a few microseconds later. Sleeps, then
+/// spins the last 100 microseconds, since a sleep ends some 50 late.
+void sleepUntil(int64_t deadlineNs);
+
+/// Tells the core that its thread spins.
+inline void pauseCpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_CLOCK_H
