@@ -3,14 +3,13 @@
 #include "runtime/trainer/checkpoint.h"
 
 #include "runtime/error.h"
+#include "runtime/trainer/new_file.h"
 #include "runtime/trainer/safetensors.h"
 
 #include <cerrno>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <fstream>
-#include <unistd.h>
 #include <vector>
 
 using namespace rondo::runtime;
@@ -56,60 +55,6 @@ static std::string describe(const std::vector<int64_t> &shape) {
 // Writing.
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A file that becomes visible under its name by commit() alone.
-class NewFile {
-public:
-  explicit NewFile(const std::string &path)
-      : path(path), temporary(path + ".tmp." + std::to_string(getpid())),
-        file(std::fopen(temporary.c_str(), "wb")) {
-    if (!file)
-      fail();
-  }
-  ~NewFile() {
-    if (!file)
-      return;
-    std::fclose(file);
-    std::remove(temporary.c_str());
-  }
-  void write(const void *data, size_t bytes) {
-    if (bytes > 0 && std::fwrite(data, 1, bytes, file) != bytes)
-      fail();
-  }
-  void commit() {
-    if (std::fflush(file) != 0 || fsync(fileno(file)) != 0)
-      fail();
-    int closed = std::fclose(file);
-    file = nullptr;
-    if (closed != 0 || std::rename(temporary.c_str(), path.c_str()) != 0) {
-      int error = errno;
-      std::remove(temporary.c_str());
-      errno = error;
-      fail();
-    }
-    // The rename is safe once the folder is.
-    size_t slash = path.rfind('/');
-    std::string folder =
-        slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
-    if (descriptor >= 0) {
-      fsync(descriptor);
-      close(descriptor);
-    }
-  }
-
-private:
-  [[noreturn]] void fail() const {
-    throw Error("cannot write checkpoint '" + path +
-                "': " + std::strerror(errno));
-  }
-  const std::string path, temporary;
-  std::FILE *file;
-};
-
-} // namespace
-
 void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
                                     const RunPosition &position) {
   SafetensorsHeader header;
@@ -131,7 +76,7 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
   std::string json = writeSafetensorsHeader(header);
   uint64_t length = json.size();
 
-  NewFile file(path);
+  NewFile file(path, "checkpoint '" + path + "'");
   file.write(&length, sizeof length);
   file.write(json.data(), json.size());
   std::vector<float> values;
@@ -211,7 +156,11 @@ static RunPosition load(std::ifstream &file, State &state) {
     throw Error("its metadata do not say format '" + std::string(formatName) +
                 "'");
   RunPosition position;
-  position.step = static_cast<int64_t>(numberIn(header, "step") & INT64_MAX);
+  uint64_t step = numberIn(header, "step");
+  if (step > INT64_MAX)
+    throw Error("its metadata give step " + std::to_string(step) +
+                ", which is too large");
+  position.step = static_cast<int64_t>(step);
   position.seed = numberIn(header, "seed");
   position.dataHash = numberIn(header, "data_hash");
   std::vector<Slice> slices = slicesOf(state);

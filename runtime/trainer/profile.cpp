@@ -1,30 +1,18 @@
 //===- profile.cpp - Measured costs and times -----------------------------===//
 
-#include "runtime/error.h"
+#include "runtime/trainer/new_file.h"
 #include "runtime/trainer/safetensors.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 using namespace rondo::runtime;
 
-/// Writes `text` under `path`, whole or not at all.
 static void writeFile(const std::string &path, const std::string &text) {
-  std::string temporary = path + ".tmp";
-  std::FILE *file = std::fopen(temporary.c_str(), "w");
-  bool isWritten =
-      file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file)
-    isWritten &= std::fclose(file) == 0;
-  if (isWritten && std::rename(temporary.c_str(), path.c_str()) == 0)
-    return;
-  int error = errno;
-  if (file)
-    std::remove(temporary.c_str());
-  throw Error("cannot write '" + path + "': " + std::strerror(error));
+  NewFile file(path, "'" + path + "'");
+  file.write(text.data(), text.size());
+  file.commit();
 }
 
 int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {

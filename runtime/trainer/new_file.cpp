@@ -1,0 +1,58 @@
+//===- new_file.cpp - A file that appears whole or not at all -------------===//
+
+#include "runtime/trainer/new_file.h"
+
+#include "runtime/error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+using namespace rondo::runtime;
+
+NewFile::NewFile(const std::string &path, const std::string &name)
+    : path(path), name(name),
+      temporary(path + ".tmp." + std::to_string(getpid())),
+      file(std::fopen(temporary.c_str(), "wb")) {
+  if (!file)
+    fail();
+}
+
+NewFile::~NewFile() {
+  if (!file)
+    return;
+  std::fclose(file);
+  std::remove(temporary.c_str());
+}
+
+void NewFile::write(const void *data, size_t bytes) {
+  if (bytes > 0 && std::fwrite(data, 1, bytes, file) != bytes)
+    fail();
+}
+
+void NewFile::commit() {
+  if (std::fflush(file) != 0 || fsync(fileno(file)) != 0)
+    fail();
+  int closed = std::fclose(file);
+  file = nullptr;
+  if (closed != 0 || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    int error = errno;
+    std::remove(temporary.c_str());
+    errno = error;
+    fail();
+  }
+  // The rename is safe once the folder is.
+  size_t slash = path.rfind('/');
+  std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
+  if (descriptor >= 0) {
+    fsync(descriptor);
+    close(descriptor);
+  }
+}
+
+void NewFile::fail() const {
+  throw Error("cannot write " + name + ": " + std::strerror(errno));
+}

@@ -1,0 +1,36 @@
+//===- new_file.h - A file that appears whole or not at all -----*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRAINER_NEW_FILE_H
+#define RONDO_RUNTIME_TRAINER_NEW_FILE_H
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+
+namespace rondo::runtime {
+
+/// Is written beside its path and renamed by commit(), so that a failure leaves
+/// an existing file as it was. All functions throw Error.
+class NewFile {
+public:
+  /// `name` is what errors call it: `checkpoint 'a.safetensors'`.
+  NewFile(const std::string &path, const std::string &name);
+  /// Without commit() nothing stays.
+  ~NewFile();
+  NewFile(const NewFile &) = delete;
+  NewFile &operator=(const NewFile &) = delete;
+
+  void write(const void *data, size_t bytes);
+  /// Returns when the content, and its name, are on the disk.
+  void commit();
+
+private:
+  [[noreturn]] void fail() const;
+
+  const std::string path, name, temporary;
+  std::FILE *file;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_NEW_FILE_H
