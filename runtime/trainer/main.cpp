@@ -46,7 +46,10 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
   Exit code = Exit::Failure;
   std::string message;
   try {
-    return run(executable, argc, argv);
+    int status = run(executable, argc, argv);
+    if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+      return status;
+    message = "cannot write to standard output";
   } catch (const Error &error) {
     code = error.code;
     message = error.what();

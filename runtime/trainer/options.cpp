@@ -8,9 +8,11 @@
 
 #include "runtime/error.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 
 using namespace rondo::runtime;

@@ -62,6 +62,16 @@ void Progress::endLine() {
   std::fflush(stdout);
 }
 
+/// A run goes on without its log where the disk is full.
+void Progress::flushLog() {
+  if (std::fflush(log) == 0)
+    return;
+  note("note: cannot write log '" + options.jsonLog +
+       "': " + std::strerror(errno) + "; going on without it");
+  std::fclose(log);
+  log = nullptr;
+}
+
 void Progress::note(const std::string &text) {
   endLine();
   std::printf("%s\n", text.c_str());
@@ -104,7 +114,7 @@ void Progress::iteration(int64_t number, int64_t last,
                  "\"tokens_per_s\":%.1f}\n",
                  result.learningRate, result.isFinite ? "false" : "true",
                  static_cast<long long>(result.ns), tokensPerSecond);
-    std::fflush(log);
+    flushLog();
   }
   if (options.quiet)
     return;
@@ -127,7 +137,7 @@ void Progress::heldOut(int64_t number, double loss) {
   if (log) {
     std::fprintf(log, "{\"iteration\":%lld,\"held_out_loss\":%.9g}\n",
                  static_cast<long long>(number), loss);
-    std::fflush(log);
+    flushLog();
   }
   char line[80];
   std::snprintf(line, sizeof line, "iteration %lld  held-out loss %.4f",

@@ -33,6 +33,7 @@ public:
 
 private:
   void endLine();
+  void flushLog();
 
   const Options &options;
   const bool hasLoss, isTerminal;
