@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <sys/prctl.h>
+#include <system_error>
 
 using namespace rondo::runtime;
 
@@ -24,11 +25,21 @@ static std::string messageOf(const std::exception_ptr &exception) {
 }
 
 Team::Team(int32_t numThreads) {
-  for (int32_t r = 0; r < numThreads; ++r)
-    threads.emplace_back([this, r] { work(r); });
+  try {
+    for (int32_t r = 0; r < numThreads; ++r)
+      threads.emplace_back([this, r] { work(r); });
+  } catch (const std::system_error &error) {
+    stop();
+    throw Error("the system refused thread " +
+                    std::to_string(threads.size() + 1) + " of " +
+                    std::to_string(numThreads) + ": " + error.code().message(),
+                Exit::RunFailure);
+  }
 }
 
-Team::~Team() {
+Team::~Team() { stop(); }
+
+void Team::stop() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     isStopping = true;

@@ -16,6 +16,7 @@ namespace rondo::runtime {
 /// Threads that wait for work. Thread r runs rank r.
 class Team {
 public:
+  /// Throws Error where the system has not that many threads.
   explicit Team(int32_t threads);
   ~Team();
 
@@ -35,6 +36,7 @@ public:
            const Watch &watch);
 
 private:
+  void stop();
   void work(int32_t rank);
   void fail(const std::exception_ptr &exception);
 

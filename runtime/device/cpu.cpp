@@ -14,6 +14,7 @@ Arena::~Arena() = default;
 
 namespace {
 
+/// An arena of 0 bytes has no address, which memcpy() and memset() may not get.
 class CpuArena : public Arena {
 public:
   explicit CpuArena(int64_t bytes) : size(bytes) {
@@ -33,13 +34,16 @@ public:
   char *base() const override { return memory; }
   int64_t bytes() const override { return size; }
   void read(void *host, const void *device, int64_t bytes) const override {
-    std::memcpy(host, device, static_cast<size_t>(bytes));
+    if (bytes > 0)
+      std::memcpy(host, device, static_cast<size_t>(bytes));
   }
   void write(void *device, const void *host, int64_t bytes) override {
-    std::memcpy(device, host, static_cast<size_t>(bytes));
+    if (bytes > 0)
+      std::memcpy(device, host, static_cast<size_t>(bytes));
   }
   void fill(void *device, uint8_t byte, int64_t bytes) override {
-    std::memset(device, byte, static_cast<size_t>(bytes));
+    if (bytes > 0)
+      std::memset(device, byte, static_cast<size_t>(bytes));
   }
 
 private:

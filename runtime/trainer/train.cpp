@@ -5,11 +5,15 @@
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
 
+#include <atomic>
 #include <csignal>
 
 using namespace rondo::runtime;
 
-static volatile std::sig_atomic_t stopSignal = 0;
+/// Any thread may run the handler, so that this has to be atomic.
+static std::atomic<int> stopSignal{0};
+static_assert(std::atomic<int>::is_always_lock_free,
+              "a signal handler may not lock");
 
 static void requestStop(int signal) { stopSignal = signal; }
 
