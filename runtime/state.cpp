@@ -41,10 +41,15 @@ void State::checkPlan(const PlanDesc &plan) const {
   };
   for (int32_t p = 0; p < plan.numPools; ++p) {
     const PoolDesc &pool = plan.pools[p];
+    // Rule L4. Divided, so that no product overflows.
     if (pool.rank < 0 || pool.rank >= exe.numRanks || pool.offset < 0 ||
+        pool.slotBytes < 0 || pool.slots < 0 ||
         pool.offset % bufferAlignment != 0 ||
-        pool.slotBytes % bufferAlignment != 0 ||
-        pool.offset + pool.slotBytes * pool.slots > exe.arenaBytes[pool.rank])
+        (pool.slots > 1 && pool.slotBytes % bufferAlignment != 0) ||
+        pool.offset > exe.arenaBytes[pool.rank] ||
+        (pool.slots > 0 &&
+         pool.slotBytes >
+             (exe.arenaBytes[pool.rank] - pool.offset) / pool.slots))
       fail("pool " + std::to_string(p) + " of " + std::to_string(pool.slots) +
            " slots of " + std::to_string(pool.slotBytes) + " bytes at " +
            std::to_string(pool.offset) + " does not lie in the arena of rank " +
@@ -62,10 +67,15 @@ void State::checkPlan(const PlanDesc &plan) const {
       if (placement.pool >= plan.numPools || placement.period < 1)
         fail("stage '" + std::string(exe.stages[s].name) + "' has no pool " +
              std::to_string(placement.pool));
-      if (plan.pools[placement.pool].slotBytes < exe.stages[s].bytes[b])
+      const PoolDesc &pool = plan.pools[placement.pool];
+      if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
+                      [&](uint16_t slot) { return slot >= pool.slots; }))
+        fail(std::string(nameOf(Buffer(b))) + " of stage '" +
+             exe.stages[s].name + "' lies in a slot that pool " +
+             std::to_string(placement.pool) + " does not have");
+      if (pool.slotBytes < exe.stages[s].bytes[b])
         fail("slots of " + std::string(nameOf(Buffer(b))) + " of stage '" +
-             exe.stages[s].name + "' have " +
-             std::to_string(plan.pools[placement.pool].slotBytes) +
+             exe.stages[s].name + "' have " + std::to_string(pool.slotBytes) +
              " bytes, it needs " + std::to_string(exe.stages[s].bytes[b]));
     }
   }
@@ -119,7 +129,7 @@ void State::bindStage(int32_t s) {
 
   const LayerDesc *layers = exe.layers + stage.firstLayer;
   binding.innerBytes = innerBytes(layers, stage.numLayers);
-  binding.numInner = std::min(2, stage.numLayers - 1);
+  binding.numInner = numInnerBuffers(stage.numLayers);
   LayerBinding next;
   for (int32_t l = 0; l < stage.numLayers; ++l) {
     LayerBinding layer = next;

@@ -53,10 +53,11 @@ inline LayerSizes layerSizes(const LayerDesc &layer) {
   return sizes;
 }
 
-/// Sizes of consecutive layers that run as one stage. Activations between its
-/// layers lie at the beginning of the workspace, in up to two buffers of
-/// innerBytes() that are used in turn; the rest is the layers' own scratch.
-/// Weights, saved buffers and data lie layer after layer.
+/// Activations between the layers of a stage lie at the beginning of its
+/// workspace, in so many buffers of innerBytes() that are used in turn.
+constexpr int32_t numInnerBuffers(int64_t count) {
+  return count > 2 ? 2 : static_cast<int32_t>(count) - 1;
+}
 inline int64_t innerBytes(const LayerDesc *layers, int64_t count) {
   int64_t most = 0;
   for (int64_t i = 0; i + 1 < count; ++i) {
@@ -66,6 +67,9 @@ inline int64_t innerBytes(const LayerDesc *layers, int64_t count) {
   return most;
 }
 
+/// Sizes of one or more consecutive layers that run as one stage. Behind the
+/// inner activations the workspace is the layers' own scratch. Weights, saved
+/// buffers and data lie layer after layer.
 inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
   LayerSizes sum{};
   for (int64_t i = 0; i < count; ++i) {
@@ -80,9 +84,7 @@ inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
       sum.input = sizes.input;
     sum.output = sizes.output;
   }
-  int64_t inner = count > 2 ? 2 : count - 1;
-  if (inner > 0)
-    sum.workspace += inner * innerBytes(layers, count);
+  sum.workspace += numInnerBuffers(count) * innerBytes(layers, count);
   return sum;
 }
 
