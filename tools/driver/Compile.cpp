@@ -105,9 +105,8 @@ int writeText(function_ref<mlir::LogicalResult(raw_ostream &)> print) {
       return reportError(toString(std::move(error)));
     return Success;
   }
-  if (Error error = writeToOutput(outputPath, write))
-    return reportError("cannot write " + outputPath + ": " +
-                       toString(std::move(error)));
+  if (Error error = writeFile(outputPath, write))
+    return reportError(toString(std::move(error)));
   return Success;
 }
 
@@ -118,7 +117,7 @@ int writeModule(mlir::ModuleOp module) {
   });
 }
 
-int writeExecutable(mlir::ModuleOp module) {
+int writeExecutable(mlir::ModuleOp module, StringRef output) {
   SmallString<128> source;
   int descriptor = 0;
   if (std::error_code ec =
@@ -136,7 +135,6 @@ int writeExecutable(mlir::ModuleOp module) {
       return reportError("cannot write " + source + ": " + why);
     }
   }
-  std::string output = outputPath.empty() ? "train" : outputPath.getValue();
   codegen::HostCompiler host = codegen::HostCompiler::forThisTool();
   if (Error error = host.build(source, output))
     return reportError(toString(std::move(error)));
@@ -146,6 +144,12 @@ int writeExecutable(mlir::ModuleOp module) {
 int run() {
   if (inputPath.empty())
     return reportUsage("compile needs a file");
+  if (sys::fs::equivalent(inputPath, outputPath))
+    return reportUsage("-o names the input, " + inputPath);
+  std::string executable = outputPath.empty() ? "train" : outputPath.getValue();
+  if (emitWhat == Emit::Exe && isSpecialFile(executable))
+    return reportError("cannot write " + executable +
+                       ": it is a directory or a device");
   ModuleFile file;
   if (failed(file.read(inputPath)) || !chooseSchedule(file.module()))
     return Failure;
@@ -171,7 +175,7 @@ int run() {
     return writeText([&](raw_ostream &os) {
       return mlir::emitc::translateToCpp(file.module(), os);
     });
-  return writeExecutable(file.module());
+  return writeExecutable(file.module(), executable);
 }
 
 } // namespace

@@ -1,8 +1,9 @@
-//===- Files.h - Input files ------------------------------------*- C++ -*-===//
+//===- Files.h - Input and output files -------------------------*- C++ -*-===//
 
 #ifndef RONDO_TOOLS_DRIVER_FILES_H
 #define RONDO_TOOLS_DRIVER_FILES_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -15,6 +16,16 @@ namespace rondo::driver {
 /// there, a directory, or not to be read.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readFile(llvm::StringRef path);
+
+/// Writes what `write` prints, whole or not at all; `-` is standard output. A
+/// device or a pipe is written to and never replaced. An error names the file.
+llvm::Error
+writeFile(llvm::StringRef path,
+          llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
+
+/// A directory, a device or a pipe stands at `path`; a rename must not replace
+/// it.
+bool isSpecialFile(llvm::StringRef path);
 
 } // namespace rondo::driver
 

@@ -21,7 +21,7 @@ namespace rondo::driver {
 namespace {
 
 Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
-  return writeToOutput(path, [&](raw_ostream &os) -> Error {
+  return writeFile(path, [&](raw_ostream &os) -> Error {
     for (const Problem &problem : problems) {
       json::writeProblem(os, problem);
       os << "\n";
@@ -120,8 +120,7 @@ int simulatePlans(const PlanRequest &request) {
   }
   if (!request.problemOutput.empty())
     if (Error error = writeProblems(request.problemOutput, problems))
-      return reportError("cannot write " + request.problemOutput + ": " +
-                         toString(std::move(error)));
+      return reportError(toString(std::move(error)));
   if (request.choices.empty() &&
       failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createGenerateSchedules());
