@@ -11,6 +11,7 @@
 #include "schedule/EdgeTable.h"
 #include "schedule/Program.h"
 #include "schedule/Slots.h"
+#include "schedule/Waits.h"
 
 namespace rondo::program_execution {
 
@@ -58,8 +59,6 @@ struct CollectiveState {
   size_t numEntered = 0;
   int64_t endNs = 0;
 };
-
-enum Done : uint8_t { ForwardDone = 1, InputGradDone = 2 };
 
 class Execution {
 public:

@@ -137,9 +137,8 @@ bool Execution::task(RankState &rank, Action action) {
   for (int32_t e : edges.inputs(stage, kind)) {
     const Edge &edge = problem.edges[e];
     if (!crossesRanks(edge)) {
-      uint8_t bit =
-          edge.producer == ActionKind::Forward ? ForwardDone : InputGradDone;
-      if (!(done[edge.from * microbatches + action.index] & bit))
+      if (!(done[edge.from * microbatches + action.index] &
+            doneBit(edge.producer)))
         return needOwn(rank, Action(edge.producer, edge.from, action.index));
       continue;
     }
@@ -162,7 +161,7 @@ bool Execution::task(RankState &rank, Action action) {
   result.endNs[rank.position] = rank.clock;
   if (kind == ActionKind::WeightGrad)
     return true;
-  own |= kind == ActionKind::Forward ? ForwardDone : InputGradDone;
+  own |= doneBit(kind);
   for (int32_t e : edges.inputs(stage, kind))
     if (crossesRanks(problem.edges[e])) {
       Channel &channel = channels[channelIds[e]];
@@ -174,9 +173,7 @@ bool Execution::task(RankState &rank, Action action) {
 
 bool Execution::send(RankState &rank, Action action) {
   const Edge &edge = problem.edges[action.stage];
-  uint8_t bit =
-      edge.producer == ActionKind::Forward ? ForwardDone : InputGradDone;
-  if (!(done[edge.from * microbatches + action.index] & bit))
+  if (!(done[edge.from * microbatches + action.index] & doneBit(edge.producer)))
     return needOwn(rank, Action(edge.producer, edge.from, action.index));
   result.startNs[rank.position] = rank.clock;
   int64_t slot = slots.of(edge.from, sentBuffer(edge), action.index);

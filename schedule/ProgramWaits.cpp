@@ -10,13 +10,8 @@ using namespace rondo::program_execution;
 /// The task of the receiver that reads a message, as its order lists it.
 Action Execution::consumerOf(Action receive) const {
   const Edge &edge = problem.edges[receive.stage];
-  Action consumer(edge.producer, edge.to, receive.index);
-  if (edge.producer == ActionKind::Forward)
-    return consumer;
-  Action fused(ActionKind::Backward, edge.to, receive.index);
-  ActionRange list = order.rank(problem.rankOf(edge.to));
-  return std::find(list.begin(), list.end(), fused) == list.end() ? consumer
-                                                                  : fused;
+  return asListed(order.rank(problem.rankOf(edge.to)),
+                  Action(edge.producer, edge.to, receive.index));
 }
 
 /// The task that will consume the first of a channel's posted receives that
@@ -25,9 +20,8 @@ Action Execution::nextConsumer(const Channel &channel) const {
   for (int64_t position : channel.receives) {
     Action receive = actions[position];
     const Edge &edge = problem.edges[receive.stage];
-    uint8_t bit =
-        edge.producer == ActionKind::Forward ? ForwardDone : InputGradDone;
-    if (!(done[edge.to * microbatches + receive.index] & bit))
+    if (!(done[edge.to * microbatches + receive.index] &
+          doneBit(edge.producer)))
       return consumerOf(receive);
   }
   return Action();
@@ -102,15 +96,8 @@ std::vector<Wait> Execution::findCycle() const {
     return {waitOf(r)};
   // A rank that waits for one that is done ends the walk: then a message has
   // only one end, and the walk itself is the explanation.
-  std::vector<int32_t> chain;
-  std::vector<int32_t> placeInChain(numRanks, -1);
-  while (isStuck(r) && placeInChain[r] < 0) {
-    placeInChain[r] = static_cast<int32_t>(chain.size());
-    chain.push_back(r);
-    r = next[r];
-  }
   std::vector<Wait> cycle;
-  for (size_t i = std::max(placeInChain[r], 0); i < chain.size(); ++i)
-    cycle.push_back(waitOf(chain[i]));
+  for (int32_t member : walkToCircle(next, r))
+    cycle.push_back(waitOf(member));
   return cycle;
 }

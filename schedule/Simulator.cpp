@@ -10,15 +10,13 @@
 #include "schedule/Simulator.h"
 
 #include "schedule/EdgeTable.h"
+#include "schedule/Waits.h"
 
 #include <algorithm>
 
 using namespace rondo;
 
 namespace {
-
-/// What the simulator knows of (stage, micro-batch).
-enum Done : uint8_t { ForwardDone = 1, InputGradDone = 2 };
 
 /// A task kind of a stage, with all that one step needs.
 struct Step {
@@ -290,13 +288,8 @@ void Execution::summarize(Simulation &result) const {
 /// whichever the producer's rank lists.
 Action Execution::producerOf(int64_t message) const {
   const Edge &edge = problem.edges[message / microbatches];
-  Action producer(edge.producer, edge.from, message % microbatches);
-  if (edge.producer == ActionKind::Forward)
-    return producer;
-  Action fused(ActionKind::Backward, edge.from, message % microbatches);
-  ActionRange order = schedule.rank(problem.rankOf(edge.from));
-  return std::find(order.begin(), order.end(), fused) == order.end() ? producer
-                                                                     : fused;
+  return asListed(schedule.rank(problem.rankOf(edge.from)),
+                  Action(edge.producer, edge.from, message % microbatches));
 }
 
 Wait Execution::waitOf(int32_t r) const {
@@ -342,16 +335,9 @@ std::vector<Wait> Execution::findCycle() const {
   int32_t r = 0;
   while (!isStuck(r))
     ++r;
-  std::vector<int32_t> chain;
-  std::vector<int32_t> placeInChain(numRanks, -1);
-  while (isStuck(r) && placeInChain[r] < 0) {
-    placeInChain[r] = static_cast<int32_t>(chain.size());
-    chain.push_back(r);
-    r = next[r];
-  }
   std::vector<Wait> cycle;
-  for (size_t i = std::max(placeInChain[r], 0); i < chain.size(); ++i)
-    cycle.push_back(waitOf(chain[i]));
+  for (int32_t member : walkToCircle(next, r))
+    cycle.push_back(waitOf(member));
   return cycle;
 }
 

@@ -7,32 +7,9 @@
 
 #include "schedule/EdgeTable.h"
 #include "schedule/Legality.h"
+#include "schedule/Waits.h"
 
 using namespace rondo;
-
-namespace {
-
-constexpr uint8_t forwardDone = 1, inputGradDone = 2;
-
-uint8_t doneBit(ActionKind producer) {
-  return producer == ActionKind::Forward ? forwardDone : inputGradDone;
-}
-
-/// Where `needed` stands in the rank's order; an input gradient may be made by
-/// the fused B.
-void locate(ActionRange order, Action &needed, int64_t &position) {
-  Action fused = needed;
-  if (needed.kind() == ActionKind::InputGrad)
-    fused.kindBits = static_cast<uint64_t>(ActionKind::Backward);
-  for (int64_t i = 0; i < order.size(); ++i)
-    if (order[i] == needed || order[i] == fused) {
-      needed = order[i];
-      position = i;
-      return;
-    }
-}
-
-} // namespace
 
 std::optional<Violation> rondo::checkDependence(const Problem &problem,
                                                 const Schedule &schedule) {
@@ -54,8 +31,9 @@ std::optional<Violation> rondo::checkDependence(const Problem &problem,
         violation.rank = violation.otherRank = r;
         violation.position = i;
         violation.action = action;
-        violation.other = Action(kind, neededStage, action.index);
-        locate(order, violation.other, violation.otherPosition);
+        violation.other =
+            asListed(order, Action(kind, neededStage, action.index));
+        violation.otherPosition = findTask(order, violation.other);
         return violation;
       };
       if (action.kind() == ActionKind::WeightGrad) {

@@ -1,0 +1,35 @@
+//===- Waits.cpp - Who waits for what ---------------------------*- C++ -*-===//
+
+#include "schedule/Waits.h"
+
+using namespace rondo;
+
+int64_t rondo::findTask(ActionRange order, Action action) {
+  Action fused = action;
+  if (action.kind() == ActionKind::InputGrad)
+    fused.kindBits = static_cast<uint64_t>(ActionKind::Backward);
+  for (int64_t i = 0; i < order.size(); ++i)
+    if (order[i] == action || order[i] == fused)
+      return i;
+  return -1;
+}
+
+Action rondo::asListed(ActionRange order, Action action) {
+  int64_t position = findTask(order, action);
+  return position < 0 ? action : order[position];
+}
+
+std::vector<int32_t> rondo::walkToCircle(const std::vector<int32_t> &next,
+                                         int32_t start) {
+  std::vector<int32_t> walk;
+  std::vector<int32_t> placeInWalk(next.size(), -1);
+  int32_t rank = start;
+  while (next[rank] >= 0 && placeInWalk[rank] < 0) {
+    placeInWalk[rank] = static_cast<int32_t>(walk.size());
+    walk.push_back(rank);
+    rank = next[rank];
+  }
+  if (placeInWalk[rank] > 0)
+    walk.erase(walk.begin(), walk.begin() + placeInWalk[rank]);
+  return walk;
+}
