@@ -18,16 +18,6 @@ const Link &Problem::linkBetween(int32_t from, int32_t to) const {
   return it == links.end() ? link : it->second;
 }
 
-int64_t Problem::workOf(int32_t rank) const {
-  int64_t ns = 0;
-  for (int32_t stage = 0; stage < numStages(); ++stage)
-    if (rankOf(stage) == rank)
-      ns += cost(stage, ActionKind::Forward).ns +
-            cost(stage, ActionKind::InputGrad).ns +
-            cost(stage, ActionKind::WeightGrad).ns;
-  return ns * microbatches;
-}
-
 void Problem::makeChain(const std::vector<int64_t> &outputBytes) {
   edges.clear();
   for (int32_t s = 0; s + 1 < numStages(); ++s)

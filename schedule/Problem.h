@@ -108,9 +108,6 @@ struct Problem {
   }
   const Link &linkBetween(int32_t from, int32_t to) const;
 
-  /// The time of all tasks of a rank in one iteration, in ns.
-  int64_t workOf(int32_t rank) const;
-
   /// Writes the edges of a chain: stage s feeds s+1 by F (edge s) and s feeds
   /// s-1 by I (edge S-1 + s-1). The gradient message of stage s+1 to s has
   /// `outputBytes[s]`, as the activation of s has.

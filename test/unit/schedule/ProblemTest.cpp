@@ -118,10 +118,4 @@ TEST(Problem, OccupancyIsRoundedUp) {
   EXPECT_EQ((Link{0, 1}).occupancyNs(maxMessageBytes), 1000 * maxMessageBytes);
 }
 
-TEST(Problem, WorkIsThatOfAllStagesOfARank) {
-  Problem problem = problemOn({0, 1, 0}, 2, 5, {1, 2, 3, 0, 0});
-  EXPECT_EQ(problem.workOf(0), 60);
-  EXPECT_EQ(problem.workOf(1), 30);
-}
-
 } // namespace
