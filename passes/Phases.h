@@ -11,8 +11,8 @@ namespace rondo::pipe {
 /// sequential reference, else the plan's own.
 Problem executingProblem(ProgramKind kind, const Problem &problem);
 
-/// Set on the module by a verify pass whose rule on memory (S5, L4) is broken,
-/// so that a tool can tell a cap that is too small from other errors.
+/// Set on the module by a verify pass that finds a device's memory too small
+/// (S5, L4), so that a tool can tell that from other errors.
 inline constexpr llvm::StringLiteral overMemoryAttr = "pipe.over_memory";
 
 } // namespace rondo::pipe

@@ -158,15 +158,14 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
   if (!violation)
     violation = checkWaitCycle(executing, program);
   // The arena first: it bounds the slots that the buffers' check replays.
-  if (!violation && op.getArenaAttr()) {
+  if (!violation && op.getArenaAttr())
     violation = checkArena(program, problem->memoryCaps);
-    if (violation)
-      getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
-  }
   if (!violation && op.getArenaAttr())
     violation = checkBuffers(executing, program);
   if (!violation)
     return success();
+  if (violation->isOverCap)
+    getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
   return emitProgramViolation(*violation, *expanded, op);
 }
 

@@ -153,6 +153,8 @@ const char *ruleId(ProgramRule rule); // "L1" ...
 
 struct ProgramViolation {
   ProgramRule rule = ProgramRule::Channels;
+  /// L4: an arena is larger than its device's memory.
+  bool isOverCap = false;
   int32_t rank = -1;
   int64_t position = -1;
   int32_t otherRank = -1;

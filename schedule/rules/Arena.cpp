@@ -51,12 +51,16 @@ std::optional<ProgramViolation> checkPool(const Program &program,
 std::optional<ProgramViolation>
 rondo::checkArena(const Program &program, const std::vector<int64_t> &caps) {
   for (size_t r = 0; r < std::min(program.arenaBytes.size(), caps.size()); ++r)
-    if (program.arenaBytes[r] > caps[r])
-      return violationAt(rule, static_cast<int32_t>(r), -1,
-                         "rank " + number(r) + " needs an arena of " +
-                             number(program.arenaBytes[r]) + " bytes, " +
-                             number(program.arenaBytes[r] - caps[r]) +
-                             " more than its device's " + number(caps[r]));
+    if (program.arenaBytes[r] > caps[r]) {
+      ProgramViolation violation =
+          violationAt(rule, static_cast<int32_t>(r), -1,
+                      "rank " + number(r) + " needs an arena of " +
+                          number(program.arenaBytes[r]) + " bytes, " +
+                          number(program.arenaBytes[r] - caps[r]) +
+                          " more than its device's " + number(caps[r]));
+      violation.isOverCap = true;
+      return violation;
+    }
   std::vector<int32_t> order;
   for (int32_t p = 0; p < static_cast<int32_t>(program.pools.size()); ++p) {
     if (auto violation = checkPool(program, p))
