@@ -59,8 +59,8 @@ private:
   std::vector<int64_t> arenaEnd;
   ProgramSimulation simulation;
   std::vector<Life> lives;
-  /// By (home, slot bytes).
-  std::map<std::pair<int32_t, int64_t>, int32_t> poolBySize;
+  /// A rank whose arena would be too large, if there is one.
+  int32_t overfullRank = -1;
 };
 
 int32_t Planner::addPool(int32_t home, int64_t slotBytes, int32_t slots) {
@@ -69,7 +69,10 @@ int32_t Planner::addPool(int32_t home, int64_t slotBytes, int32_t slots) {
   pool.offset = arenaEnd[home];
   pool.slotBytes = slotBytes;
   pool.slots = slots;
-  arenaEnd[home] += slotBytes * slots;
+  if (slots > 0 && slotBytes > (maxArenaBytes - arenaEnd[home]) / slots)
+    overfullRank = home;
+  else
+    arenaEnd[home] += slotBytes * slots;
   program.pools.push_back(pool);
   return static_cast<int32_t>(program.pools.size()) - 1;
 }
@@ -129,7 +132,9 @@ void Planner::addLife(int32_t stage, BufferKind kind, int64_t index,
 }
 
 /// The last action behind a send for which its buffer is still in use: the last
-/// one that the simulation starts before the send ends.
+/// one that the simulation does not start after the send's end. One that starts
+/// at the same instant may be what lets the send end, on another rank; waits
+/// for what is over strictly earlier can close no circle.
 int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) {
   int64_t begin = program.order.rankBegin(rank);
   int64_t numActions = program.order.rank(rank).size();
@@ -137,7 +142,7 @@ int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) {
     return numActions - 1;
   // Starts never decrease along a rank.
   auto starts = simulation.startNs.begin() + begin;
-  auto later = std::lower_bound(starts + sendPosition + 1, starts + numActions,
+  auto later = std::upper_bound(starts + sendPosition + 1, starts + numActions,
                                 simulation.endNs[begin + sendPosition]);
   return later - starts - 1;
 }
@@ -319,6 +324,10 @@ std::optional<std::string> Planner::run() {
     if (std::optional<std::string> wrong = assignSlots())
       return wrong;
   }
+  if (overfullRank >= 0)
+    return "rank " + std::to_string(overfullRank) +
+           " would need an arena of more than " +
+           std::to_string(maxArenaBytes) + " bytes";
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     // A consumer on the producer's rank reads the producer's buffer.
     if (s > 0 && problem.rankOf(s) == problem.rankOf(s - 1)) {

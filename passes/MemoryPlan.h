@@ -19,13 +19,13 @@ namespace rondo {
 /// Slots are given first-in-first-out in the order of the rank's actions, so a
 /// pool has no more slots than are held at once.
 ///
-/// A buffer that is being sent is free again where the simulated send has
-/// ended; the runtime waits there if the real one has not.
+/// A buffer that is being sent is free again for actions that start after the
+/// simulated send's end; the runtime waits there if the real one has not ended.
 ///
 /// `executing` is the problem whose ranks run the program; `homeRanks` are the
 /// ranks that hold each stage's state, other than the executing ones for the
 /// sequential reference. Returns what is wrong, if anything: a size that
-/// overflows, or more slots than a table entry can name.
+/// is absurd, or more slots than a table entry can name.
 std::optional<std::string> planMemory(const Problem &executing,
                                       const std::vector<int32_t> &homeRanks,
                                       int32_t numHomeRanks,
