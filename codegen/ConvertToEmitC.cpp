@@ -19,6 +19,15 @@ namespace rondo::codegen {
 #define GEN_PASS_REGISTRATION
 #include "codegen/Passes.h.inc"
 
+static_assert(int(pipe::ProgramKind::Sequential) ==
+                      int(runtime::PlanKind::Sequential) &&
+                  int(pipe::ProgramKind::Pipeline) ==
+                      int(runtime::PlanKind::Pipeline) &&
+                  int(pipe::ProgramKind::Evaluation) ==
+                      int(runtime::PlanKind::Evaluation),
+              "the runtime's plans are the dialect's programs, in the same "
+              "order");
+
 namespace {
 
 /// A program, expanded, with what its plan says of it.

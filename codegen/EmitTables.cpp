@@ -18,6 +18,9 @@ static_assert(numBufferKinds == runtime::numBuffers &&
                       int(runtime::Buffer::SavedForWeightGrad),
               "the runtime's buffers are the compiler's, in the same order");
 
+static_assert(bufferAlignment == runtime::bufferAlignment,
+              "plans align slots as the runtime's bodies need them");
+
 /// A string literal of C++.
 static std::string quoted(llvm::StringRef text) {
   std::string result = "\"";

@@ -7,6 +7,17 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+static_assert(int(CollectiveKind::TiedGradients) ==
+                      int(Collective::Kind::TiedGradients) &&
+                  int(CollectiveKind::GradientNorm) ==
+                      int(Collective::Kind::GradientNorm),
+              "the dialect's collectives are the core's, in the same order");
+static_assert(getMaxEnumValForBuffer() + 1 == numBufferKinds &&
+                  int(Buffer::Workspace) == int(BufferKind::Workspace) &&
+                  int(Buffer::SavedForWeightGrad) ==
+                      int(BufferKind::SavedForWeightGrad),
+              "the dialect's buffers are the core's, in the same order");
+
 namespace {
 
 /// Numbers of edges by the message that they carry.

@@ -6,6 +6,11 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+static_assert(int(pipe::Protocol::Eager) == int(rondo::Protocol::Eager) &&
+                  int(pipe::Protocol::Rendezvous) ==
+                      int(rondo::Protocol::Rendezvous),
+              "the dialect's protocols are the core's, in the same order");
+
 static rondo::Link linkOf(LinkAttr link) {
   return {link.getLatencyNs(), link.getBytesPerUs()};
 }
