@@ -3,28 +3,16 @@
 #include "codegen/Translations.h"
 #include "codegen/json/ScheduleWriter.h"
 #include "dialect/Bridge.h"
-#include "schedule/Family.h"
 
 using namespace mlir;
 using namespace rondo;
-
-/// How a schedule was made: `kfkb:k=2`; empty where it was written by hand.
-static FailureOr<std::string> familyText(pipe::ScheduleOp schedule) {
-  pipe::FamilyAttr family = schedule.getFamilyAttr();
-  if (!family)
-    return std::string();
-  auto choice = chooseFamily(family.getName().str(), family.getArgumentMap());
-  if (auto *wrong = std::get_if<std::string>(&choice))
-    return schedule.emitError() << *wrong;
-  return std::get<FamilyChoice>(choice).text();
-}
 
 static LogicalResult exportSchedule(pipe::ScheduleOp op,
                                     llvm::raw_ostream &os) {
   if (op.isBodyEmpty())
     return op.emitError() << "schedule @" << op.getSymName()
                           << " has no body: run pipe-schedule first";
-  FailureOr<std::string> family = familyText(op);
+  FailureOr<std::string> family = pipe::familyText(op);
   FailureOr<Problem> problem = pipe::buildProblem(op.lookupPlan());
   if (failed(family) || failed(problem))
     return failure();

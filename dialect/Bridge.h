@@ -9,6 +9,7 @@
 #define RONDO_DIALECT_BRIDGE_H
 
 #include "dialect/Pipe.h"
+#include "schedule/Family.h"
 #include "schedule/Legality.h"
 #include "schedule/Problem.h"
 #include "schedule/Program.h"
@@ -43,6 +44,13 @@ struct ExpandedSchedule {
 /// and the like are Legality's affair.
 mlir::FailureOr<ExpandedSchedule> expandSchedule(ScheduleOp op,
                                                  const Problem &problem);
+
+/// The family that `op` names, with its arguments and defaults; fails where
+/// there is no such family or it takes no such arguments. `op` names one.
+mlir::FailureOr<FamilyChoice> chooseFamily(ScheduleOp op);
+
+/// How a schedule was made: `kfkb:k=2`; empty where it was written by hand.
+mlir::FailureOr<std::string> familyText(ScheduleOp op);
 
 /// Replaces the body of `op` by the schedule, rolled into loops. Stages are
 /// those of its plan, in order.

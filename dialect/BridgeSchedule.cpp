@@ -45,6 +45,24 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
   return result;
 }
 
+FailureOr<FamilyChoice> rondo::pipe::chooseFamily(ScheduleOp op) {
+  FamilyAttr family = op.getFamilyAttr();
+  auto choice =
+      rondo::chooseFamily(family.getName().str(), family.getArgumentMap());
+  if (auto *wrong = std::get_if<std::string>(&choice))
+    return op.emitError() << *wrong;
+  return std::get<FamilyChoice>(choice);
+}
+
+FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
+  if (!op.getFamilyAttr())
+    return std::string();
+  FailureOr<FamilyChoice> choice = chooseFamily(op);
+  if (failed(choice))
+    return failure();
+  return choice->text();
+}
+
 /// What the dialect has no op for.
 static LogicalResult checkHasOps(ActionRange actions, int32_t numStages,
                                  ScheduleOp op) {

@@ -2,7 +2,6 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
-#include "schedule/Family.h"
 
 using namespace mlir;
 
@@ -30,11 +29,10 @@ LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return failure();
-  auto choice = chooseFamily(family.getName().str(), family.getArgumentMap());
-  if (auto *wrong = std::get_if<std::string>(&choice))
-    return schedule.emitError() << *wrong;
-  FamilyResult result =
-      rondo::generate(std::get<FamilyChoice>(choice), *problem);
+  FailureOr<FamilyChoice> choice = chooseFamily(schedule);
+  if (failed(choice))
+    return failure();
+  FamilyResult result = rondo::generate(*choice, *problem);
   if (auto *wrong = std::get_if<NotApplicable>(&result)) {
     InFlightDiagnostic error = schedule.emitError()
                                << "family '" << family.getName()

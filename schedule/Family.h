@@ -70,6 +70,9 @@ chooseFamily(const std::string &name, const FamilyArguments &arguments);
 /// Reads `name` or `name:key=value,key=value`.
 std::variant<FamilyChoice, std::string> parseFamily(const std::string &text);
 
+/// Every family with its defaults, in the table's order.
+std::vector<FamilyChoice> allFamilies();
+
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 
 } // namespace rondo

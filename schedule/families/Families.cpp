@@ -103,6 +103,13 @@ rondo::parseFamily(const std::string &text) {
   return chooseFamily(name, arguments);
 }
 
+std::vector<FamilyChoice> rondo::allFamilies() {
+  std::vector<FamilyChoice> choices;
+  for (const Family &family : families())
+    choices.push_back(std::get<FamilyChoice>(chooseFamily(family.name, {})));
+  return choices;
+}
+
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
   return choice.family->generate(problem, choice.arguments);

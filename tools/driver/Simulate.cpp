@@ -60,8 +60,7 @@ void printFamilies(raw_ostream &os) {
 std::optional<std::string> choose(const std::string &text,
                                   std::vector<FamilyChoice> &choices) {
   if (text == "all") {
-    for (const Family &family : families())
-      choose(family.name, choices);
+    append_range(choices, allFamilies());
     return std::nullopt;
   }
   auto choice = parseFamily(text);
@@ -77,7 +76,7 @@ int simulateProblems(StringRef contents, std::vector<FamilyChoice> choices,
   if (!file)
     return reportError(inputPath + ": " + toString(file.takeError()));
   if (choices.empty())
-    choose("all", choices);
+    choices = allFamilies();
   std::vector<Outcome> outcomes;
   for (const Problem &problem : file->problems) {
     Comparison comparison(problem, style);

@@ -30,36 +30,18 @@ Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
   });
 }
 
-std::vector<FamilyChoice> allFamilies() {
-  std::vector<FamilyChoice> choices;
-  for (const Family &family : families())
-    choices.push_back(
-        std::get<FamilyChoice>(chooseFamily(family.name, FamilyArguments())));
-  return choices;
-}
-
-/// `kfkb:k=2` where the schedule names a family; its name has been checked.
-std::string familyText(pipe::ScheduleOp schedule) {
-  pipe::FamilyAttr family = schedule.getFamilyAttr();
-  if (!family)
-    return "";
-  auto choice = chooseFamily(family.getName().str(), family.getArgumentMap());
-  auto *valid = std::get_if<FamilyChoice>(&choice);
-  return valid ? valid->text() : family.getName().str();
-}
-
 /// What breaks a rule other than the cap is an error at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
                                 Style style, Comparison &comparison) {
   mlir::FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(op, problem);
-  if (failed(expanded))
+  mlir::FailureOr<std::string> family = pipe::familyText(op);
+  if (failed(expanded) || failed(family))
     return mlir::failure();
-  std::string family = familyText(op);
   std::string name = "@" + op.getSymName().str();
-  if (!family.empty())
-    name += " " + family;
-  Candidate candidate = evaluate(name, family, problem, expanded->schedule,
+  if (!family->empty())
+    name += " " + *family;
+  Candidate candidate = evaluate(name, *family, problem, expanded->schedule,
                                  style == Style::Timeline);
   if (candidate.violation && !candidate.isOverCap())
     return pipe::emitViolation(*candidate.violation, *expanded, problem, op);
