@@ -352,7 +352,8 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult PoolOp::verify() {
-  if (getRank() < 0)
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (getRank() < 0 || getRank() > most)
     return emitError() << "pool " << getNumber() << " is on rank " << getRank()
                        << "; ranks are numbered from 0";
   PoolAttr layout = getLayout();
@@ -364,6 +365,9 @@ LogicalResult PoolOp::verify() {
   if (layout.getSlots() < 1)
     return emitError() << "pool " << getNumber() << " has " << layout.getSlots()
                        << " slots; the least is 1";
+  if (layout.getSlots() > most)
+    return emitError() << "pool " << getNumber() << " has " << layout.getSlots()
+                       << " slots; the most is " << most;
   return success();
 }
 

@@ -70,10 +70,14 @@ LogicalResult ClusterOp::verifyRegions() {
     return failure();
   if (getDevices().empty())
     return emitError() << "cluster @" << getSymName() << " has no device";
-  if (auto channels = getChannels())
-    if (failed(verifyFigures(*this,
-                             {{"receive_slots", channels->getReceiveSlots()}})))
+  if (auto channels = getChannels()) {
+    int64_t slots = channels->getReceiveSlots();
+    if (failed(verifyFigures(*this, {{"receive_slots", slots}})))
       return failure();
+    if (slots > std::numeric_limits<int32_t>::max())
+      return emitError() << "receive_slots is " << slots << "; the most is "
+                         << std::numeric_limits<int32_t>::max();
+  }
   if (auto link = getLink())
     if (failed(verifyLink(*this, *link)))
       return failure();

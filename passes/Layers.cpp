@@ -8,6 +8,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace rondo;
@@ -77,7 +78,10 @@ LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
         {gpt.getVocab(), gpt.getHidden(), gpt.getFfn(), gpt.getSequence()});
     double tokens = double(gpt.getBatch()) * gpt.getSequence();
     double elements = std::max(tokens, double(gpt.getHidden())) * widest;
-    if (elements > maxElements || elements * gpt.getHidden() > maxFlops)
+    // Matrices of BLAS have 32-bit sizes; a block's widest has 3 * hidden.
+    double longest = std::max(tokens, 3 * double(gpt.getHidden()));
+    if (elements > maxElements || elements * gpt.getHidden() > maxFlops ||
+        longest > std::numeric_limits<int32_t>::max())
       return model.emitError() << "sizes are absurd: a layer would hold about "
                                << llvm::formatv("{0:e1}", elements).str()
                                << " numbers in one buffer";

@@ -25,6 +25,11 @@ pipe.cluster @lab channels<eager, receive_slots = -2> { pipe.device @d0 }
 
 // -----
 
+// expected-error @+1 {{receive_slots is 4294967296; the most is 2147483647}}
+pipe.cluster @lab channels<eager, receive_slots = 4294967296> { pipe.device @d0 }
+
+// -----
+
 // expected-error @+1 {{latency_ns is -5; the least is 0}}
 pipe.cluster @lab link<latency_ns = -5> { pipe.device @d0 }
 

@@ -172,6 +172,24 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
+  // expected-error @+1 {{pool 0 has 4294967297 slots; the most is 2147483647}}
+  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 4294967297>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
   // expected-error @+1 {{pool 0 has an offset of -8 and slots of 8 bytes; neither may be below 0}}
   pipe.pool 0 on 0 <offset = -8, slot_bytes = 8, slots = 1>
 }
