@@ -7,13 +7,20 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace rondo::runtime;
 
+/// Such as /dev/null, which no file may replace.
+static bool isSpecial(const std::string &path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 NewFile::NewFile(const std::string &path, const std::string &name)
-    : path(path), name(name),
-      temporary(path + ".tmp." + std::to_string(getpid())),
+    : path(path), name(name), isInPlace(isSpecial(path)),
+      temporary(isInPlace ? path : path + ".tmp." + std::to_string(getpid())),
       file(std::fopen(temporary.c_str(), "wb")) {
   if (!file)
     fail();
@@ -23,7 +30,8 @@ NewFile::~NewFile() {
   if (!file)
     return;
   std::fclose(file);
-  std::remove(temporary.c_str());
+  if (!isInPlace)
+    std::remove(temporary.c_str());
 }
 
 void NewFile::write(const void *data, size_t bytes) {
@@ -32,10 +40,15 @@ void NewFile::write(const void *data, size_t bytes) {
 }
 
 void NewFile::commit() {
-  if (std::fflush(file) != 0 || fsync(fileno(file)) != 0)
+  if (std::fflush(file) != 0 || (!isInPlace && fsync(fileno(file)) != 0))
     fail();
   int closed = std::fclose(file);
   file = nullptr;
+  if (isInPlace) {
+    if (closed != 0)
+      fail();
+    return;
+  }
   if (closed != 0 || std::rename(temporary.c_str(), path.c_str()) != 0) {
     int error = errno;
     std::remove(temporary.c_str());

@@ -10,7 +10,8 @@
 namespace rondo::runtime {
 
 /// Is written beside its path and renamed by commit(), so that a failure leaves
-/// an existing file as it was. All functions throw Error.
+/// an existing file as it was. A device or pipe is written in place. All
+/// functions throw Error.
 class NewFile {
 public:
   /// `name` is what errors call it: `checkpoint 'a.safetensors'`.
@@ -27,7 +28,9 @@ public:
 private:
   [[noreturn]] void fail() const;
 
-  const std::string path, name, temporary;
+  const std::string path, name;
+  const bool isInPlace;
+  const std::string temporary;
   std::FILE *file;
 };
 
