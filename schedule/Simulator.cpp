@@ -308,7 +308,8 @@ Wait Execution::waitOf(int32_t r) const {
   wait.needs = producerOf(rank.blocked);
   wait.onRank = problem.rankOf(wait.needs.stage);
   if (arrival[rank.blocked] < notMade) {
-    const LinkState &link = links[linkIds.at({wait.onRank, r})];
+    const Output &output = outputs[outputOfEdge[rank.blocked / microbatches]];
+    const LinkState &link = links[output.link];
     wait.isBehind = link.next < link.order.size();
     if (wait.isBehind)
       wait.behind = producerOf(link.order[link.next]);
