@@ -1,0 +1,47 @@
+// Without latency, ranks want each other's buffers at one instant. No slot is
+// given again at the instant at which its send ends, or both would wait.
+// RUN: rondo-opt %s --pipe-schedule --pipe-lower | FileCheck %s
+// CHECK: pipe.program @main_lowered of @main pipeline arena
+
+pipe.cluster @c channels<rendezvous> {
+  pipe.device @d0
+  pipe.device @d1
+}
+pipe.model @m {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 0, weight_grad_ns = 0, output_bytes = 64, weight_bytes = 256>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 0, output_bytes = 64>
+}
+pipe.plan @p of @m on @c microbatches(5) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @main of @p {
+  pipe.rank 0 {
+    pipe.forward @s0[0]
+    pipe.forward @s0[1]
+    pipe.forward @s0[2]
+    pipe.forward @s0[3]
+    pipe.input_grad @s0[0]
+    pipe.weight_grad @s0[0]
+    pipe.forward @s0[4]
+    pipe.backward @s0[1]
+    pipe.input_grad @s0[2]
+    pipe.weight_grad @s0[2]
+    pipe.backward @s0[3]
+    pipe.input_grad @s0[4]
+    pipe.weight_grad @s0[4]
+  }
+  pipe.rank 1 {
+    pipe.forward @s1[0]
+    pipe.backward @s1[0]
+    pipe.forward @s1[1]
+    pipe.input_grad @s1[1]
+    pipe.forward @s1[2]
+    pipe.forward @s1[3]
+    pipe.forward @s1[4]
+    pipe.weight_grad @s1[1]
+    pipe.backward @s1[2]
+    pipe.backward @s1[3]
+    pipe.backward @s1[4]
+  }
+}
