@@ -2,7 +2,11 @@
 
 #include "Training.h"
 
+#include "runtime/trainer/new_file.h"
+
 #include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
@@ -135,6 +139,31 @@ TEST_F(Checkpoint, OtherFormat) {
       errorWith(replaced("rondo-checkpoint/1", "rondo-checkpoint/2"), tensors));
   expectIn("which is no number",
            errorWith(replaced("\"step\":\"1\"", "\"step\":\"x\""), tensors));
+}
+TEST_F(Checkpoint, StepBeyond63Bits) {
+  expectIn(
+      "its metadata give step 9223372036854775809, which is too large",
+      errorWith(replaced("\"step\":\"1\"", "\"step\":\"9223372036854775809\""),
+                tensors));
+}
+// A rename would replace a pipe or device, such as /dev/null, by a file.
+TEST_F(Checkpoint, PipeIsWrittenInPlace) {
+  const std::string path = first.path + ".pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  {
+    NewFile file(path, "pipe");
+    file.write("ab", 2);
+    file.commit();
+  }
+  char text[3] = {};
+  EXPECT_EQ(read(reader, text, 2), 2);
+  EXPECT_STREQ(text, "ab");
+  struct stat status{};
+  EXPECT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISFIFO(status.st_mode));
+  close(reader);
+  std::remove(path.c_str());
 }
 TEST_F(Checkpoint, CannotBeWritten) {
   Outcome outcome =

@@ -140,6 +140,22 @@ TEST(Run, PoolBehindTheArenaIsAnError) {
   EXPECT_THROW(State state(program.exe), Error);
 }
 
+TEST(Run, SlotThatThePoolLacksIsAnError) {
+  Program program(timedOnRanks(2, 0));
+  const PlacementDesc &weights =
+      program.exe.plans[1].placements[static_cast<int>(Buffer::Weights)];
+  const_cast<uint16_t &>(weights.slotOf[0]) = 60000;
+  try {
+    State state(program.exe);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("weights of stage 's0' lies in a slot that pool"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 /// A slot of a sent message is not written before the receiver has it: rank 0
 /// has one output slot, rank 1 posts late.
 TEST(Run, SlotOfASendIsFenced) {

@@ -27,6 +27,16 @@ TEST_F(Training, LossFallsAndIsLogged) {
   EXPECT_LT(lossOf("\"held_out_loss\":"), before - 0.5);
 }
 
+TEST_F(Training, FullDiskOfTheLogDoesNotEndTheRun) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  Outcome outcome = run(program, {"--quiet", "--data", data.path, "--json-log",
+                                  "/dev/full", "--iterations", "2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("cannot write log '/dev/full': No space left"),
+            std::string::npos)
+      << outcome.out;
+}
+
 TEST_F(Training, ResumedRunIsBitEqual) {
   for (bool tied : {false, true}) {
     Program program(gpt({2, 2}, {0, 1}, tied));
