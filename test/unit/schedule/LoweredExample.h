@@ -1,0 +1,55 @@
+//===- LoweredExample.h - A program for one broken rule ---------*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_SCHEDULE_LOWEREDEXAMPLE_H
+#define RONDO_TEST_UNIT_SCHEDULE_LOWEREDEXAMPLE_H
+
+#include "ProgramExamples.h"
+
+namespace rondo::test {
+
+inline const std::vector<std::string> legalOrder = {
+    "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0",
+    "<0F0 1F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"};
+
+/// A lowered program of two stages on two ranks that keeps all rules.
+struct Lowered {
+  Problem problem = linearProblem(2, 2);
+  Schedule schedule =
+      scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1W0 1F1 1B1"});
+  Program program;
+
+  explicit Lowered(const std::vector<std::string> &order = legalOrder) {
+    program = programOf(order, problem);
+    placeApart(program, problem);
+  }
+
+  /// Ids and messages of all broken rules.
+  std::vector<ProgramViolation> broken() const {
+    std::vector<ProgramViolation> violations;
+    for (auto violation :
+         {checkChannels(problem, program), checkWaitCycle(problem, program),
+          checkBuffers(problem, program),
+          checkArena(program, problem.memoryCaps),
+          checkTasks(problem, schedule, program)})
+      if (violation)
+        violations.push_back(*violation);
+    return violations;
+  }
+
+  /// The message of the only broken rule.
+  std::string only(ProgramRule rule) const {
+    std::vector<ProgramViolation> violations = broken();
+    if (violations.size() != 1 || violations[0].rule != rule) {
+      std::string all;
+      for (const ProgramViolation &violation : violations)
+        all += violation.message + "\n";
+      ADD_FAILURE() << violations.size() << " rules are broken:\n" << all;
+      return "";
+    }
+    return violations[0].message;
+  }
+};
+
+} // namespace rondo::test
+
+#endif // RONDO_TEST_UNIT_SCHEDULE_LOWEREDEXAMPLE_H

@@ -1,0 +1,192 @@
+//===- ProgramMemoryTest.cpp - Rules of a program's memory, broken alone
+//---===//
+
+#include "LoweredExample.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// L3 buffers
+//===----------------------------------------------------------------------===//
+
+TEST(ProgramMemory, TwoOwnersOfASlot) {
+  Lowered p;
+  p.program.placement(0, BufferKind::SavedForWeightGrad).slotOf = {0};
+  EXPECT_EQ(p.only(ProgramRule::Buffers),
+            "0F1 at position 2 of rank 0 takes slot 0 of pool 2 for "
+            "saved_for_weight_grad of stage 0, micro-batch 1, where "
+            "saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken "
+            "at position 0 [L3]");
+}
+
+TEST(ProgramMemory, WhatATaskReadsIsNotWhatItTakes) {
+  Lowered p;
+  p.program.placement(1, BufferKind::InputGrad) =
+      p.program.placement(1, BufferKind::SavedForInputGrad);
+  EXPECT_NE(p.only(ProgramRule::Buffers)
+                .find("1I0 at position 3 of rank 1 takes slot 0 of pool 6 for "
+                      "input_grad of stage 1, micro-batch 0, where "
+                      "saved_for_input_grad of stage 1, micro-batch 0 still"),
+            std::string::npos);
+}
+
+TEST(ProgramMemory, SlotOfTheWeights) {
+  Lowered p;
+  p.program.placement(0, BufferKind::Output) =
+      p.program.placement(0, BufferKind::Weights);
+  EXPECT_EQ(p.only(ProgramRule::Buffers),
+            "0F0 at position 0 of rank 0 takes slot 0 of pool 0 for output of "
+            "stage 0, micro-batch 0, where weights of stage 0 still lies [L3]");
+  Lowered q;
+  q.program.placement(0, BufferKind::Gradients) =
+      q.program.placement(0, BufferKind::Weights);
+  EXPECT_EQ(q.only(ProgramRule::Buffers),
+            "gradients of stage 0 lies in slot 0 of pool 0, where weights of "
+            "stage 0 lies [L3]");
+}
+
+TEST(ProgramMemory, WorkspaceIsShared) {
+  Problem problem = problemOn({0, 0}, 1, 1);
+  Program program = programOf({"0F0 1F0 1B0 0B0 A0 S0 S1"}, problem);
+  placeApart(program, problem);
+  program.placement(0, BufferKind::Workspace) =
+      program.placement(1, BufferKind::Workspace) = {
+          static_cast<int32_t>(program.pools.size()), {0}};
+  program.pools.push_back({0, program.arenaBytes[0], 64, 1});
+  EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
+}
+
+TEST(ProgramMemory, ReadBeforeWrite) {
+  Lowered p({legalOrder[0], "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"});
+  auto violation = checkBuffers(p.problem, p.program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "1F0 at position 0 of rank 1 reads input of stage 1, micro-batch 0 "
+            "in slot 0 of pool 9, which holds nothing [L3]");
+}
+
+TEST(ProgramMemory, NeverReleased) {
+  Lowered p({"0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0I1 A0 S0", legalOrder[1]});
+  p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0I1", "1F0 1I0 1W0 1F1 1B1"});
+  EXPECT_EQ(p.only(ProgramRule::Buffers),
+            "saved_for_weight_grad of stage 0, micro-batch 1, taken by 0F1 at "
+            "position 2 of rank 0, is never released [L3]");
+}
+
+TEST(ProgramMemory, SlotThatIsNotThere) {
+  for (int32_t slot : {-1, 2}) {
+    Lowered p;
+    p.program.placement(1, BufferKind::Input).slotOf[1] = slot;
+    EXPECT_EQ(p.only(ProgramRule::Buffers),
+              "recv 0F1 from rank 0 at position 2 of rank 1 takes input of "
+              "stage 1, micro-batch 1, which lies in no slot of a pool [L3]");
+  }
+  Lowered p;
+  p.program.placement(0, BufferKind::Weights).pool = 99;
+  EXPECT_EQ(p.only(ProgramRule::Buffers),
+            "weights of stage 0 lies in no slot of a pool [L3]");
+}
+
+TEST(ProgramMemory, PoolOfAnotherRank) {
+  Lowered p;
+  p.program.placement(1, BufferKind::Input) =
+      p.program.placement(0, BufferKind::Output);
+  auto violation = checkBuffers(p.problem, p.program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "recv 0F0 from rank 0 at position 0 of rank 1 takes slot 0 of pool "
+            "3, a pool of rank 0 [L3]");
+}
+
+TEST(ProgramMemory, NeighboursOnOneRankShareTheirBuffer) {
+  Problem problem = problemOn({0, 0}, 1, 2);
+  Program program =
+      programOf({"0F0 1F0 1B0 0B0 0F1 1F1 1B1 0B1 A0 S0 S1"}, problem);
+  placeApart(program, problem);
+  EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
+  program.placement(1, BufferKind::Input) =
+      program.placement(1, BufferKind::SavedForInputGrad);
+  auto violation = checkBuffers(problem, program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "1F0 at position 1 of rank 0 reads input of stage 1, micro-batch 0 "
+            "in another slot than output of stage 0, micro-batch 0, which the "
+            "same rank makes [L3]");
+}
+
+TEST(ProgramMemory, EvaluationReleasesAtTheEndOfF) {
+  Problem problem = linearProblem(2, 3);
+  Program program = programOf(
+      {"0F0 >0F0 0F1 >0F1 0F2 >0F2", "<0F0 1F0 <0F1 1F1 <0F2 1F2"}, problem);
+  program.collectives.clear();
+  placeApart(program, problem);
+  for (Placement &placement : program.placements)
+    if (!placement.slotOf.empty())
+      placement.slotOf = {0};
+  EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
+  EXPECT_EQ(
+      checkTasks(problem, scheduleOf({"0F0 0F1 0F2", "1F0 1F1 1F2"}), program),
+      std::nullopt);
+  // But the two that F writes are not in one place.
+  program.placement(1, BufferKind::SavedForWeightGrad) =
+      program.placement(1, BufferKind::SavedForInputGrad);
+  EXPECT_TRUE(checkBuffers(problem, program));
+}
+
+//===----------------------------------------------------------------------===//
+// L4 arena
+//===----------------------------------------------------------------------===//
+
+TEST(ProgramMemory, PoolsOverlap) {
+  Lowered p;
+  p.program.pools[1].offset -= 64;
+  EXPECT_FALSE(checkArena(p.program, p.problem.memoryCaps)->isOverCap);
+  EXPECT_EQ(p.only(ProgramRule::Arena),
+            "pool 1 begins at offset 0 of rank 0, inside pool 0, which ends at "
+            "64 [L4]");
+}
+
+TEST(ProgramMemory, SlotsAreAligned) {
+  Lowered p;
+  p.program.pools[1].slotBytes = 60;
+  EXPECT_EQ(p.only(ProgramRule::Arena),
+            "pool 1 of 2 slots of 60 bytes at offset 64 has a slot that does "
+            "not begin at a multiple of 64 bytes [L4]");
+  p.program.pools[1].slots = 1;
+  p.program.placement(0, BufferKind::SavedForInputGrad).slotOf = {0};
+  EXPECT_EQ(checkArena(p.program, p.problem.memoryCaps), std::nullopt);
+  p.program.pools[0].offset = 4;
+  EXPECT_TRUE(checkArena(p.program, p.problem.memoryCaps));
+}
+
+TEST(ProgramMemory, PoolBeyondTheArena) {
+  Lowered p;
+  p.program.arenaBytes[0] -= 1;
+  EXPECT_NE(p.only(ProgramRule::Arena).find("does not lie in the 575 bytes"),
+            std::string::npos);
+  Lowered q;
+  q.program.pools[2].slots = std::numeric_limits<int32_t>::max();
+  q.program.pools[2].slotBytes = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE(checkArena(q.program, q.problem.memoryCaps));
+  q.program.pools[2].slots = -1;
+  EXPECT_TRUE(checkArena(q.program, q.problem.memoryCaps));
+  Lowered r;
+  r.program.pools[2].rank = 2;
+  EXPECT_EQ(r.only(ProgramRule::Arena),
+            "pool 2 lies on rank 2; there are 2 arenas [L4]");
+}
+
+TEST(ProgramMemory, ArenaAboveTheCap) {
+  Lowered p;
+  EXPECT_EQ(checkArena(p.program, {576, 1000}), std::nullopt);
+  auto violation = checkArena(p.program, {575, 1000});
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message, "rank 0 needs an arena of 576 bytes, 1 more "
+                                "than its device's 575 [L4]");
+  EXPECT_TRUE(violation->isOverCap);
+}
+
+} // namespace
