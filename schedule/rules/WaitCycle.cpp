@@ -59,7 +59,7 @@ std::optional<ProgramViolation> rondo::checkWaitCycle(const Problem &problem,
       said);
   violation.otherRank = first.onRank;
   ActionRange others = program.order.rank(first.onRank);
-  auto other = std::find(others.begin(), others.end(), first.needs);
+  const Action *other = std::find(others.begin(), others.end(), first.needs);
   if (other != others.end())
     violation.otherPosition = other - others.begin();
   return violation;
