@@ -67,6 +67,16 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
   sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
   handler =
       std::make_unique<mlir::SourceMgrDiagnosticHandler>(sources, &context);
+  // Generated parsers say once more in their own words what failed inside.
+  bool hasError = false;
+  mlir::ScopedDiagnosticHandler firstOnly(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        bool isError =
+            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+        bool isRepeated = isError && hasError;
+        hasError |= isError;
+        return mlir::success(isRepeated);
+      });
   root = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   return mlir::success(static_cast<bool>(root));
 }
