@@ -1,4 +1,4 @@
-pipe.cluster @lab { pipe.device @a <memory_bytes = 3072>  pipe.device @b <memory_bytes = 1024> }
+pipe.cluster @lab { pipe.device @a <memory_bytes = 3584>  pipe.device @b <memory_bytes = 1536> }
 pipe.model @timed {
   pipe.layer @front synthetic<forward_ns = 3000000, input_grad_ns = 3000000, weight_grad_ns = 3000000, activation_bytes = 1024>
   pipe.layer @back  synthetic<forward_ns = 3000000, input_grad_ns = 3000000, weight_grad_ns = 3000000, activation_bytes = 1024> }
