@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -126,6 +127,29 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
   return std::move(expanded->schedule);
 }
 
+/// Says which device it is, and what fills the arena.
+void explainArena(InFlightDiagnostic &error, ProgramOp op,
+                  const Program &program, int32_t rank) {
+  int64_t state = 0;
+  std::vector<bool> counted(program.pools.size(), false);
+  for (auto [k, placement] : llvm::enumerate(program.placements)) {
+    auto kind = static_cast<BufferKind>(k % numBufferKinds);
+    if (placement.pool < 0 || kind >= firstTransientBuffer ||
+        counted[placement.pool] || program.pools[placement.pool].rank != rank)
+      continue;
+    counted[placement.pool] = true;
+    const Pool &pool = program.pools[placement.pool];
+    state += pool.slotBytes * pool.slots;
+  }
+  PlanOp plan = op.lookupPlan();
+  DeviceOp device = plan.lookupCluster().getDevices()[rank];
+  error.attachNote(device.getLoc())
+      << "this is the device; " << state
+      << " bytes hold weights, gradients, moments, control, data and "
+         "workspace, the other "
+      << program.arenaBytes[rank] - state << " activations and messages";
+}
+
 struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
   void runOnOperation() override {
     // The programs of a schedule share its arena and its faults, so the first
@@ -164,9 +188,12 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
     violation = checkBuffers(executing, program);
   if (!violation)
     return success();
-  if (violation->isOverCap)
+  InFlightDiagnostic error = emitProgramViolation(*violation, *expanded, op);
+  if (violation->isOverCap) {
     getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
-  return emitProgramViolation(*violation, *expanded, op);
+    explainArena(error, op, program, violation->rank);
+  }
+  return error;
 }
 
 } // namespace

@@ -59,7 +59,7 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
                                     const RunPosition &position) {
   SafetensorsHeader header;
   header.metadata = {{"format", formatName},
-                     {"model", state.executable().name},
+                     {"schedule", state.executable().name},
                      {"step", std::to_string(position.step)},
                      {"seed", std::to_string(position.seed)},
                      {"data_hash", std::to_string(position.dataHash)}};

@@ -209,6 +209,7 @@ std::string rondo::runtime::helpText(const std::string &program) {
     left.resize(std::max<size_t>(left.size() + 2, 28), ' ');
     text += left + flag.help + "\n";
   }
-  return text + "\nexit codes: 0 fine, 1 failure, 2 usage, 75 the run failed "
-                "and may be retried\n";
+  return text +
+         "\nexit codes: 0 fine, 1 failure, 2 usage, 4 interrupted with a "
+         "checkpoint written,\n75 the run failed and may be retried\n";
 }

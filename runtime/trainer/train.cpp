@@ -2,6 +2,7 @@
 
 #include "runtime/error.h"
 #include "runtime/trainer/checkpoint.h"
+#include "runtime/trainer/new_file.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
 
@@ -43,6 +44,9 @@ private:
 
 constexpr int64_t tracedIterations = 10;
 
+/// Exit code of a run that a signal ended and whose checkpoint is written.
+constexpr int interrupted = 4;
+
 } // namespace
 
 static RunPosition beginRun(Trainer &trainer, const Options &options,
@@ -76,6 +80,12 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
     throw Error("checkpoint '" + options.resume + "' is at iteration " +
                 std::to_string(position.step) +
                 "; --iterations must name a later one");
+
+  // What cannot be written is said before hours of training, not behind them.
+  if (!options.save.empty())
+    NewFile(options.save, "checkpoint '" + options.save + "'");
+  if (!options.trace.empty())
+    NewFile(options.trace, "trace '" + options.trace + "'");
 
   std::unique_ptr<PlanRun> run = trainer.makeRun(plan), evaluation;
   if (trainer.hasLoss() && trainer.data().hasHeldOut())
@@ -122,10 +132,11 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   }
   if (!options.trace.empty())
     writeTrace(options.trace, *run);
-  if (signal != 0)
-    progress.note(
-        "stopped by " + std::string(signal == SIGINT ? "SIGINT" : "SIGTERM") +
-        " after iteration " + std::to_string(position.step) + " of " +
-        std::to_string(last) + (options.save.empty() ? ", nothing saved" : ""));
-  return 0;
+  if (signal == 0)
+    return 0;
+  progress.note(
+      "stopped by " + std::string(signal == SIGINT ? "SIGINT" : "SIGTERM") +
+      " after iteration " + std::to_string(position.step) + " of " +
+      std::to_string(last) + (options.save.empty() ? ", nothing saved" : ""));
+  return options.save.empty() ? 1 : interrupted;
 }

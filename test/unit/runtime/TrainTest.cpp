@@ -91,10 +91,20 @@ TEST_F(Training, SignalEndsTheRunBehindAnIteration) {
       run(program, {"--data", data.path, "--iterations", "100000000", "--decay",
                     "4", "--json-log", log.path, "--save", first.path});
   signaller.join();
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.code, 4) << outcome.err;
   EXPECT_NE(outcome.out.find("\nstopped by SIGTERM after iteration "),
             std::string::npos);
   EXPECT_NE(first.read().find("\"step\":"), std::string::npos);
+}
+
+TEST_F(Training, WhatCannotBeSavedIsSaidBeforeTraining) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  Outcome outcome = run(program, {"--data", data.path, "--iterations", "2",
+                                  "--save", data.path + "/no/such/folder"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("/no/such/folder'"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(outcome.out.find("iteration 1"), std::string::npos) << outcome.out;
 }
 
 } // namespace
