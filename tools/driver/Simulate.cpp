@@ -73,8 +73,14 @@ std::optional<std::string> choose(const std::string &text,
 int simulateProblems(StringRef contents, std::vector<FamilyChoice> choices,
                      Style style) {
   Expected<json::ProblemFile> file = json::readProblems(inputPath, contents);
-  if (!file)
-    return reportError(inputPath + ": " + toString(file.takeError()));
+  if (!file) {
+    int code = reportError(inputPath + ": " + toString(file.takeError()));
+    if (!StringRef(inputPath).ends_with(".json") &&
+        !StringRef(inputPath).ends_with(".jsonl"))
+      reportNote("simulate reads plans (.mlir) and rondo-problem/1 (.json, or "
+                 ".jsonl with one a line)");
+    return code;
+  }
   if (choices.empty())
     choices = allFamilies();
   std::vector<Outcome> outcomes;
