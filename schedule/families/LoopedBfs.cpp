@@ -7,9 +7,9 @@
 //   rank 1       1F0 1F1 3F0 3F1 3B1 3B0 1B1 1B0
 //
 // Chunks upwards, each all its forwards; then chunks downwards, each all its
-// backwards, micro-batches descending. Descending backwards break rule S7, so
-// that what runs does not add gradients as the sequential run does:
-// ascending=1 turns them round. With equal times makespan 3M + 3(P - 1) / v in
+// backwards, micro-batches descending. That adds gradients in another order
+// than rule S7 wants, so a schedule in the language says
+// accumulate(schedule_order). With equal times makespan 3M + 3(P - 1) / v in
 // times of a whole rank where M >= P; a rank holds M activations.
 //
 //===----------------------------------------------------------------------===//
@@ -19,13 +19,12 @@
 using namespace rondo;
 
 static FamilyResult generateLoopedBfs(const Problem &problem,
-                                      const FamilyArguments &arguments) {
+                                      const FamilyArguments &) {
   auto placement = needLoopedPlacement("looped-bfs", problem);
   if (auto *reason = std::get_if<NotApplicable>(&placement))
     return *reason;
   const Chunks &chunks = std::get<Chunks>(placement);
   const int64_t last = problem.microbatches;
-  const bool isAscending = arguments.at("ascending") != 0;
   Schedule schedule;
   schedule.reserve(2 * last * problem.numStages());
   for (int32_t r = 0; r < chunks.ranks; ++r) {
@@ -33,9 +32,8 @@ static FamilyResult generateLoopedBfs(const Problem &problem,
       for (int64_t i = 0; i < last; ++i)
         schedule.append({ActionKind::Forward, chunks.stage(c, r), i});
     for (int32_t c = chunks.count - 1; c >= 0; --c)
-      for (int64_t i = 0; i < last; ++i)
-        schedule.append({ActionKind::Backward, chunks.stage(c, r),
-                         isAscending ? i : last - 1 - i});
+      for (int64_t i = last - 1; i >= 0; --i)
+        schedule.append({ActionKind::Backward, chunks.stage(c, r), i});
     schedule.endRank();
   }
   return schedule;
@@ -45,7 +43,6 @@ Family rondo::loopedBfs() {
   return {"looped-bfs",
           "all forwards chunk by chunk, then all backwards",
           "Lamy-Poirier, arXiv 2211.05953",
-          {{"ascending", 0, 0,
-            "1: backwards by ascending micro-batch, to be compiled"}},
+          {},
           generateLoopedBfs};
 }
