@@ -4,9 +4,9 @@
 // arXiv 2211.05322, with the warm-up of JaxPP's eager 1F1B. Forwards run ahead
 // so that a late message does not stall a rank. Fused B.
 //
-//   rank 0   F0 F1 F2 F3 F4 B0 B0 F5 B1 B1 B2 B2 B3 B3 ..
-//   rank 1      F0 F1 F2 B0 B0 F3 B1 B1 F4 B2 B2 F5 B3 B3
-//   rank 2         F0 B0 B0 F1 B1 B1 F2 B2 B2 F3 ...
+//   rank 0   F0 F1 F2 F3          B0 --    B1 --    B2 --    B3 --
+//   rank 1      F0 F1 F2    B0 -- F3 B1 --    B2 --    B3 --
+//   rank 2         F0 B0 -- F1 B1 -- F2 B2 -- F3 B3 --
 //
 // Rank s first runs w = min(M, 2(S - 1 - s) + 1) forwards, then B and F
 // alternately, so it holds w activations. With equal times makespan

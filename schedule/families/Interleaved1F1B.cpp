@@ -4,8 +4,10 @@
 // Clusters Using Megatron-LM", arXiv 2104.04473, in the closed form of
 // PyTorch's ScheduleInterleaved1F1B. Stage = chunk * P + rank; fused B.
 //
-//   rank 0   0F0 0F1 2F0 2F1 0F2 2B0 0F3 2B1 2F2 0B0 2F3 0B1 2B2 2B3 0B2 0B3
-//   rank 1   1F0 1F1 3F0 3B0 3F1 3B1 1F2 1B0 1F3 1B1 3F2 3B2 3F3 3B3 1B2 1B3
+// Two chunks, a small letter is a task of the second:
+//
+//   rank 0   F0 F1 F2 f0 f1 f2    b0 --    b1 --    b2 -- B0 -- B1 -- B2 --
+//   rank 1      F0 F1 F2 f0 b0 -- f1 b1 -- f2 b2 -- B0 -- B1 -- B2 --
 //
 // Micro-batches go in rounds of n (Rounds.h: P where P divides M). Forwards run
 // the chunks of a round upwards, backwards downwards. Rank r first runs

@@ -4,8 +4,10 @@
 // backward of Qi et al., "Zero Bubble Pipeline Parallelism", arXiv 2401.10241
 // (which calls I "B").
 //
-//   rank 0   0F0 0F1 2F0 2F1 2I0 2W0 0F2 2I1 2W1 0F3 0I0 0W0 2F2 0I1 0W1 ...
-//   rank 1   1F0 1F1 3F0 3I0 3F1 3I1 3W0 1F2 1I0 3W1 1F3 1I1 1W0 3F2 3I2 ...
+// Two chunks, a small letter is a task of the second:
+//
+//   rank 0   F0 F1 F2 f0 f1    i0 w0 f2 i1 w1 i2 w2 I0 W0 I1 W1 I2 W2
+//   rank 1      F0 F1 F2 f0 i0 f1 i1 w0 f2 i2 w1 I0 w2 I1 W0 I2 W1 W2
 //
 // Rounds as in Interleaved1F1B.cpp. Rank r first runs (v - 1)n + P - 1 - r
 // forwards, then F and I alternately. From the r-th I on (counted from 0) each

@@ -3,8 +3,8 @@
 // Lamy-Poirier, "Breadth-First Pipeline Parallelism", arXiv 2211.05953, in the
 // order of PyTorch's ScheduleLoopedBFS. Stage = chunk * P + rank; fused B.
 //
-//   rank 0   0F0 0F1 2F0 2F1                     2B1 2B0 0B1 0B0
-//   rank 1       1F0 1F1 3F0 3F1 3B1 3B0 1B1 1B0
+//   rank 0   0F0 0F1 2F0 2F1             2B1 --- 2B0 --- 0B1 --- 0B0 ---
+//   rank 1       1F0 1F1 3F0 3F1 3B1 --- 3B0 --- 1B1 --- 1B0 ---
 //
 // Chunks upwards, each all its forwards; then chunks downwards, each all its
 // backwards, micro-batches descending. That adds gradients in another order

@@ -2,15 +2,15 @@
 //
 // Qi et al., "Pipeline Parallelism with Controllable Memory", arXiv 2405.15362,
 // schedule V-ZB (which calls I "B"), in the closed form of PyTorch's
-// ScheduleZBVZeroBubble. Rank r holds the stages r and 2P - 1 - r; below, 0 is
-// the first of them and 1 the second.
+// ScheduleZBVZeroBubble. Rank r holds the stages r and 2P - 1 - r; a small
+// letter is a task of the second.
 //
-//   rank 0   F0 F0 F0 F1 I1 W1 F1 I1 W1 F0 I0 W0 F1 I1 W1 I0 W0 ...
-//   rank 1      F0 F1 F0 F1 I1 W1 F0 I0 W0 F1 I1 W1 F0 I0 W0 ...
+//   rank 0   F0 F1 F2 f0 i0 w0 f1 i1 w1 I0 W0 f2 i2 w2 I1 W1 I2 W2
+//   rank 1      F0 f0 F1 f1 i0 w0 F2 I0 W0 f2 i1 w1 I1 i2 I2 W1 w2 W2
 //
-// Rank r: 2(P - r) - 1 F0; r times (F1 F0); P - r times (F1 I1 W1); (F0 I0 W0
-// F1 I1 W1) until there are no forwards left; r times (I0 I1); P - r times
-// (I0 W0); the other W1, then W0. It is written for max(M, 2P - 1)
+// Rank r: 2(P - r) - 1 F; r times (f F); P - r times (f i w); (F I W
+// f i w) until there are no forwards left; r times (I i); P - r times
+// (I W); the other w, then W. It is written for max(M, 2P - 1)
 // micro-batches; those from M on are dropped. With equal times, in times of a
 // whole rank and M >= 2P: span 3M, makespan 3M + (P - 1) / 2; a rank holds P
 // activations.
