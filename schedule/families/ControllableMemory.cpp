@@ -87,7 +87,7 @@ public:
       : hasWeightGrads(hasWeightGrads), states(1) {
     for (const Cell &cell : row.cells) {
       states.push_back(after(states.back(), cell.type));
-      most = std::max(most, states.back().held);
+      most = std::max<int64_t>(most, states.back().held);
     }
   }
 
@@ -96,10 +96,14 @@ public:
   /// that breaks the limit.
   std::optional<int64_t> move(const Row &row, int64_t from, int64_t to,
                               int64_t limit) {
-    std::vector<State> changed;
+    // With W in the row, I changes nothing that is held.
+    const Type moved = row.cells[from].type;
+    if (hasWeightGrads && (moved == I1 || moved == I0))
+      return std::nullopt;
+    changed.clear();
     State state = states[to];
     for (int64_t slot = to; slot < row.size(); ++slot) {
-      Type type = slot == to     ? row.cells[from].type
+      Type type = slot == to     ? moved
                   : slot == from ? Free
                                  : row.cells[slot].type;
       state = after(state, type);
@@ -117,17 +121,20 @@ public:
 
 private:
   struct State {
-    int64_t held = 0, pending = 0;
+    /// Pending W are counted only where the row has none.
+    int32_t held = 0, pending = 0;
     bool operator==(const State &other) const {
       return held == other.held && pending == other.pending;
     }
   };
   State after(State state, Type type) const {
-    if (type == F0 || type == F1)
+    if (type == F0 || type == F1) {
       ++state.held;
-    else if (type == I1 || type == I0)
+    } else if (hasWeightGrads) {
+      state.held -= type == W;
+    } else if (type == I1 || type == I0) {
       ++state.pending;
-    else if (state.pending > 0 && (type == W || !hasWeightGrads)) {
+    } else if (state.pending > 0) {
       --state.held;
       --state.pending;
     }
@@ -136,6 +143,8 @@ private:
 
   bool hasWeightGrads;
   std::vector<State> states;
+  /// The states behind `to`, while a move is tried.
+  std::vector<State> changed;
 };
 
 /// The slot of the k-th task of two lists in ascending order.

@@ -22,7 +22,8 @@ using Block = std::vector<std::array<int64_t, 4>>;
 
 /// The order of a V placement that repeats `block`. Two greedy passes move
 /// tasks of the ramps into earlier free slots where no rank comes to hold more
-/// than the worst one did. O(slots), and a scan of free slots a ramp task.
+/// than the worst one did. O(P M), and O(P) for each of
+/// the O(P^2) tasks of the ramps.
 Schedule repeatBlock(const Chunks &chunks, int64_t microbatches,
                      const Block &block);
 
