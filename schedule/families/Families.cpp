@@ -7,8 +7,10 @@
 using namespace rondo;
 
 const std::vector<Family> &rondo::families() {
-  static const std::vector<Family> table = {gpipe(), oneFOneB(), kfkb(),
-                                            zbH1()};
+  static const std::vector<Family> table = {
+      gpipe(), oneFOneB(),        eager1F1B(),     kfkb(),      zbH1(),
+      zbH2(),  interleaved1F1B(), interleavedZb(), loopedBfs(), blockwise(),
+      zbv(),   vHalf(),           vMin(),          dualPipeV(), wave()};
   return table;
 }
 
@@ -17,22 +19,6 @@ const Family *rondo::findFamily(const std::string &name) {
     if (name == family.name)
       return &family;
   return nullptr;
-}
-
-std::optional<NotApplicable>
-rondo::needLinearPlacement(const char *family, const Problem &problem) {
-  std::string name(family);
-  if (problem.numStages() != problem.numRanks())
-    return NotApplicable{name + " needs one stage a rank; there are " +
-                         std::to_string(problem.numStages()) + " stages and " +
-                         std::to_string(problem.numRanks()) + " ranks"};
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    if (problem.rankOf(s) != s)
-      return NotApplicable{name +
-                           " needs one stage a rank in rank order; stage " +
-                           std::to_string(s) + " is on rank " +
-                           std::to_string(problem.rankOf(s))};
-  return std::nullopt;
 }
 
 std::string FamilyChoice::text() const {

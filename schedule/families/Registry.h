@@ -3,21 +3,26 @@
 #ifndef RONDO_SCHEDULE_FAMILIES_REGISTRY_H
 #define RONDO_SCHEDULE_FAMILIES_REGISTRY_H
 
-#include "schedule/Family.h"
-
-#include <optional>
+#include "schedule/families/Placement.h"
 
 namespace rondo {
 
 // One function a file.
 Family gpipe();
 Family oneFOneB();
+Family eager1F1B();
 Family kfkb();
+Family interleaved1F1B();
+Family loopedBfs();
+Family interleavedZb();
 Family zbH1();
-
-/// Why the placement is not linear (stage s on rank s, no rank without one).
-std::optional<NotApplicable> needLinearPlacement(const char *family,
-                                                 const Problem &problem);
+Family zbH2();
+Family zbv();
+Family vHalf();
+Family vMin();
+Family dualPipeV();
+Family wave();
+Family blockwise();
 
 } // namespace rondo
 

@@ -8,10 +8,12 @@
 #include "dialect/Roll.h"
 
 #include "FamilyOrders.h"
+#include "schedule/Family.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 using namespace rondo::pipe;
 
@@ -172,5 +174,46 @@ INSTANTIATE_TEST_SUITE_P(
     [](const ::testing::TestParamInfo<test::OrderRule> &rule) {
       return std::string(rule.param.name);
     });
+
+/// The same of what the product's own families write, those of several chunks
+/// with two a rank, waves also with four.
+TEST(Roll, EveryFamilyPrintsShort) {
+  constexpr int32_t ranks = 64, microbatches = 512;
+  std::set<std::string> written;
+  for (auto [chunks, isWave] : {std::pair(1, false), std::pair(2, false),
+                                std::pair(2, true), std::pair(4, true)}) {
+    rondo::Problem problem;
+    problem.name = "uniform";
+    problem.microbatches = microbatches;
+    problem.memoryCaps.assign(ranks, rondo::noMemoryCap);
+    problem.costs.resize(ranks * chunks * rondo::numTaskKinds);
+    for (int32_t s = 0; s < ranks * chunks; ++s) {
+      const bool isUp = isWave && s / ranks % 2 == 1;
+      problem.stageRanks.push_back({isUp ? ranks - 1 - s % ranks : s % ranks});
+      problem.setStageCost(s, 1000, 1100, 800, 64, 0);
+    }
+    problem.makeChain(std::vector<int64_t>(ranks * chunks, 64));
+    problem.link.latencyNs = 100;
+    for (const rondo::Family &family : rondo::families()) {
+      auto choice = std::get<rondo::FamilyChoice>(
+          rondo::chooseFamily(family.name, rondo::FamilyArguments()));
+      rondo::FamilyResult result = rondo::generate(choice, problem);
+      auto *schedule = std::get_if<rondo::Schedule>(&result);
+      if (!schedule)
+        continue;
+      written.insert(family.name);
+      int64_t lines = 0;
+      for (int32_t r = 0; r < ranks; ++r) {
+        Sequence sequence;
+        for (rondo::Action a : schedule->rank(r))
+          sequence.push_back({uint64_t(a.kindBits) | uint64_t(a.stage) << 8,
+                              int64_t(a.index)});
+        lines += 2 + checkedLines(sequence);
+      }
+      EXPECT_LT(lines, 10000) << family.name << " " << chunks;
+    }
+  }
+  EXPECT_EQ(written.size(), rondo::families().size());
+}
 
 } // namespace

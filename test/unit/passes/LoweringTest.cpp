@@ -133,6 +133,60 @@ INSTANTIATE_TEST_SUITE_P(Families, LoweringOfFamilies,
                            return name;
                          });
 
+/// F = I = W = 1 a rank and a latency of 0.1, in 4000 ns; a chunk takes 1/v.
+struct Placed {
+  const char *family;
+  int32_t chunks;
+  bool isWave;
+};
+
+class LoweringOfPlacements : public testing::TestWithParam<Placed> {};
+
+TEST_P(LoweringOfPlacements, IsLegalAndAsFastAsFreeCommunication) {
+  const Placed &placed = GetParam();
+  for (int32_t ranks : {4, 8})
+    for (Protocol protocol : {Protocol::Rendezvous, Protocol::Eager}) {
+      Problem problem =
+          linearProblem(ranks * placed.chunks, 2 * ranks, 400, 128, 0);
+      problem.memoryCaps.assign(ranks, noMemoryCap);
+      problem.channels.protocol = protocol;
+      for (int32_t s = 0; s < problem.numStages(); ++s) {
+        const int32_t chunk = s / ranks, i = s % ranks;
+        const bool isUp = placed.isWave && chunk % 2 == 1;
+        problem.stageRanks[s] = {isUp ? ranks - 1 - i : i};
+        const int64_t ns = 4000 / placed.chunks;
+        problem.setStageCost(s, ns, ns, ns, 100, 0);
+      }
+      Schedule schedule = familySchedule(placed.family, problem);
+      Program program = lower(problem, schedule);
+      ASSERT_EQ(broken(problem, schedule, program, problem.memoryCaps), "");
+      ProgramSimulation lowered = simulateProgram(problem, program);
+      ASSERT_TRUE(lowered.complete);
+      int64_t free = simulate(problem, schedule).makespanNs;
+      EXPECT_LE(lowered.makespanNs, free + free / 100) << ranks << " ranks";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, LoweringOfPlacements,
+    testing::Values(Placed{"eager-1f1b", 1, false}, Placed{"zb-h2", 1, false},
+                    Placed{"interleaved-1f1b", 2, false},
+                    Placed{"interleaved-1f1b", 4, false},
+                    Placed{"interleaved-zb", 2, false},
+                    Placed{"interleaved-zb", 4, false},
+                    Placed{"looped-bfs", 2, false},
+                    Placed{"blockwise", 1, false},
+                    Placed{"blockwise", 2, false}, Placed{"zbv", 2, true},
+                    Placed{"v-half", 2, true}, Placed{"v-min", 2, true},
+                    Placed{"dualpipe-v", 2, true}, Placed{"wave", 2, true},
+                    Placed{"wave", 4, true}),
+    [](const auto &info) {
+      std::string name = info.param.family;
+      for (char &c : name)
+        c = std::isalnum(c) ? c : '_';
+      return "f_" + name + "_" + std::to_string(info.param.chunks);
+    });
+
 TEST(Lowering, BoundedSlotsAreKept) {
   Problem problem = linearProblem(3, 12, 0, 128, 0);
   for (int32_t slots : {1, 2}) {

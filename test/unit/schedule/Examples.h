@@ -45,6 +45,23 @@ inline Problem linearProblem(int32_t ranks, int32_t microbatches,
   return problemOn(rankOfStage, ranks, microbatches, unit, outputBytes);
 }
 
+/// Stage s on rank s mod `ranks`.
+inline std::vector<int32_t> loopedRanks(int32_t ranks, int32_t chunks) {
+  std::vector<int32_t> rankOfStage;
+  for (int32_t s = 0; s < ranks * chunks; ++s)
+    rankOfStage.push_back(s % ranks);
+  return rankOfStage;
+}
+
+/// Down the ranks and up again, in turn; with two chunks a V.
+inline std::vector<int32_t> waveRanks(int32_t ranks, int32_t chunks) {
+  std::vector<int32_t> rankOfStage;
+  for (int32_t s = 0; s < ranks * chunks; ++s)
+    rankOfStage.push_back(s / ranks % 2 == 0 ? s % ranks
+                                             : ranks - 1 - s % ranks);
+  return rankOfStage;
+}
+
 inline Schedule generateFamily(const std::string &text,
                                const Problem &problem) {
   auto choice = parseFamily(text);

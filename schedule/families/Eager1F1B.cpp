@@ -1,0 +1,50 @@
+//===- Eager1F1B.cpp - 1F1B with twice the warm-up --------------*- C++ -*-===//
+//
+// Zhuang et al., "On Optimizing the Communication of Model Parallelism",
+// arXiv 2211.05322, with the warm-up of JaxPP's eager 1F1B. Forwards run ahead
+// so that a late message does not stall a rank. Fused B.
+//
+//   rank 0   F0 F1 F2 F3          B0 --    B1 --    B2 --    B3 --
+//   rank 1      F0 F1 F2    B0 -- F3 B1 --    B2 --    B3 --
+//   rank 2         F0 B0 -- F1 B1 -- F2 B2 -- F3 B3 --
+//
+// Rank s first runs w = min(M, 2(S - 1 - s) + 1) forwards, then B and F
+// alternately, so it holds w activations. With equal times makespan
+// (F + B)(M + S - 1), as 1F1B.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/Registry.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+static FamilyResult generateEager1F1B(const Problem &problem,
+                                      const FamilyArguments &) {
+  if (auto reason = needLinearPlacement("eager-1f1b", problem))
+    return *reason;
+  const int32_t stages = problem.numStages(), last = problem.microbatches;
+  Schedule schedule;
+  schedule.reserve(int64_t(2) * stages * last);
+  for (int32_t s = 0; s < stages; ++s) {
+    int32_t forward = 0;
+    while (forward < std::min(last, 2 * (stages - 1 - s) + 1))
+      schedule.append({ActionKind::Forward, s, forward++});
+    for (int32_t i = 0; i < last; ++i) {
+      schedule.append({ActionKind::Backward, s, i});
+      if (forward < last)
+        schedule.append({ActionKind::Forward, s, forward++});
+    }
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+Family rondo::eager1F1B() {
+  return {"eager-1f1b",
+          "1f1b whose forwards run ahead of late messages",
+          "Zhuang et al., arXiv 2211.05322",
+          {},
+          generateEager1F1B};
+}

@@ -1,0 +1,57 @@
+//===- Interleaved1F1B.cpp - 1F1B over several chunks a rank ----*- C++ -*-===//
+//
+// Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
+// Clusters Using Megatron-LM", arXiv 2104.04473, in the closed form of
+// PyTorch's ScheduleInterleaved1F1B. Stage = chunk * P + rank; fused B.
+//
+// Two chunks, a small letter is a task of the second:
+//
+//   rank 0   F0 F1 F2 f0 f1 f2    b0 --    b1 --    b2 -- B0 -- B1 -- B2 --
+//   rank 1      F0 F1 F2 f0 b0 -- f1 b1 -- f2 b2 -- B0 -- B1 -- B2 --
+//
+// Micro-batches go in rounds of n (Rounds.h: P where P divides M). Forwards run
+// the chunks of a round upwards, backwards downwards. Rank r first runs
+// min((v - 1)n + 2(P - 1 - r), M v) forwards, then F and B alternately. Where
+// rounds differ by one micro-batch, n is that of the longest. With equal times
+// makespan 3M + 3(P - 1) / v in times of a whole rank; rank 0 holds
+// (P(v - 1) + 2P - 1) / v activations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/RankOrder.h"
+#include "schedule/families/Registry.h"
+#include "schedule/families/Rounds.h"
+
+using namespace rondo;
+
+static FamilyResult generateInterleaved1F1B(const Problem &problem,
+                                            const FamilyArguments &) {
+  auto placement = needLoopedPlacement("interleaved-1f1b", problem);
+  if (auto *reason = std::get_if<NotApplicable>(&placement))
+    return *reason;
+  const Chunks &chunks = std::get<Chunks>(placement);
+  const Rounds rounds(problem, chunks);
+  Schedule schedule;
+  schedule.reserve(2 * rounds.total() * chunks.ranks);
+  for (int32_t r = 0; r < chunks.ranks; ++r) {
+    RankOrder order(schedule, chunks, r, problem.microbatches);
+    const int64_t warmUp = rounds.warmUp(r, 2);
+    for (int64_t k = 0; k < warmUp; ++k)
+      order.forward(rounds.forwardChunk(k));
+    for (int64_t k = 0; k < rounds.total(); ++k) {
+      if (warmUp + k < rounds.total())
+        order.forward(rounds.forwardChunk(warmUp + k));
+      order.backward(rounds.backwardChunk(k));
+    }
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+Family rondo::interleaved1F1B() {
+  return {"interleaved-1f1b",
+          "1f1b over several chunks a rank, in rounds",
+          "Narayanan et al., arXiv 2104.04473",
+          {},
+          generateInterleaved1F1B};
+}

@@ -1,0 +1,61 @@
+//===- InterleavedZb.cpp - Interleaved, weight gradients apart --*- C++ -*-===//
+//
+// PyTorch's ScheduleInterleavedZeroBubble: interleaved 1F1B with the split
+// backward of Qi et al., "Zero Bubble Pipeline Parallelism", arXiv 2401.10241
+// (which calls I "B").
+//
+// Two chunks, a small letter is a task of the second:
+//
+//   rank 0   F0 F1 F2 f0 f1    i0 w0 f2 i1 w1 i2 w2 I0 W0 I1 W1 I2 W2
+//   rank 1      F0 F1 F2 f0 i0 f1 i1 w0 f2 i2 w1 I0 w2 I1 W0 I2 W1 W2
+//
+// Rounds as in Interleaved1F1B.cpp. Rank r first runs (v - 1)n + P - 1 - r
+// forwards, then F and I alternately. From the r-th I on (counted from 0) each
+// is followed by the oldest pending W; the other W at the end. With equal times
+// makespan 3M + (P - 1) / v in times of a whole rank; a rank holds up to P
+// activations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/RankOrder.h"
+#include "schedule/families/Registry.h"
+#include "schedule/families/Rounds.h"
+
+using namespace rondo;
+
+static FamilyResult generateInterleavedZb(const Problem &problem,
+                                          const FamilyArguments &) {
+  auto placement = needLoopedPlacement("interleaved-zb", problem);
+  if (auto *reason = std::get_if<NotApplicable>(&placement))
+    return *reason;
+  const Chunks &chunks = std::get<Chunks>(placement);
+  const Rounds rounds(problem, chunks);
+  Schedule schedule;
+  schedule.reserve(3 * rounds.total() * chunks.ranks);
+  for (int32_t r = 0; r < chunks.ranks; ++r) {
+    RankOrder order(schedule, chunks, r, problem.microbatches);
+    const int64_t warmUp = rounds.warmUp(r, 1);
+    for (int64_t k = 0; k < warmUp; ++k)
+      order.forward(rounds.forwardChunk(k));
+    int64_t weightGrad = 0;
+    for (int64_t k = 0; k < rounds.total(); ++k) {
+      if (warmUp + k < rounds.total())
+        order.forward(rounds.forwardChunk(warmUp + k));
+      order.inputGrad(rounds.backwardChunk(k));
+      if (k >= r)
+        order.weightGrad(rounds.backwardChunk(weightGrad++));
+    }
+    while (weightGrad < rounds.total())
+      order.weightGrad(rounds.backwardChunk(weightGrad++));
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+Family rondo::interleavedZb() {
+  return {"interleaved-zb",
+          "interleaved-1f1b with weight gradients in the bubbles",
+          "Qi et al., arXiv 2401.10241; PyTorch",
+          {},
+          generateInterleavedZb};
+}

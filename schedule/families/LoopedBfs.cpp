@@ -1,0 +1,48 @@
+//===- LoopedBfs.cpp - Chunk after chunk, all micro-batches -----*- C++ -*-===//
+//
+// Lamy-Poirier, "Breadth-First Pipeline Parallelism", arXiv 2211.05953, in the
+// order of PyTorch's ScheduleLoopedBFS. Stage = chunk * P + rank; fused B.
+//
+//   rank 0   0F0 0F1 2F0 2F1             2B1 --- 2B0 --- 0B1 --- 0B0 ---
+//   rank 1       1F0 1F1 3F0 3F1 3B1 --- 3B0 --- 1B1 --- 1B0 ---
+//
+// Chunks upwards, each all its forwards; then chunks downwards, each all its
+// backwards, micro-batches descending. That adds gradients in another order
+// than rule S7 wants, so a schedule in the language says
+// accumulate(schedule_order). With equal times makespan 3M + 3(P - 1) / v in
+// times of a whole rank where M >= P; a rank holds M activations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/Registry.h"
+
+using namespace rondo;
+
+static FamilyResult generateLoopedBfs(const Problem &problem,
+                                      const FamilyArguments &) {
+  auto placement = needLoopedPlacement("looped-bfs", problem);
+  if (auto *reason = std::get_if<NotApplicable>(&placement))
+    return *reason;
+  const Chunks &chunks = std::get<Chunks>(placement);
+  const int64_t last = problem.microbatches;
+  Schedule schedule;
+  schedule.reserve(2 * last * problem.numStages());
+  for (int32_t r = 0; r < chunks.ranks; ++r) {
+    for (int32_t c = 0; c < chunks.count; ++c)
+      for (int64_t i = 0; i < last; ++i)
+        schedule.append({ActionKind::Forward, chunks.stage(c, r), i});
+    for (int32_t c = chunks.count - 1; c >= 0; --c)
+      for (int64_t i = last - 1; i >= 0; --i)
+        schedule.append({ActionKind::Backward, chunks.stage(c, r), i});
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+Family rondo::loopedBfs() {
+  return {"looped-bfs",
+          "all forwards chunk by chunk, then all backwards",
+          "Lamy-Poirier, arXiv 2211.05953",
+          {},
+          generateLoopedBfs};
+}

@@ -1,0 +1,53 @@
+//===- Placement.h - Where the chunks of a rank lie -------------*- C++ -*-===//
+//
+// The placements that families are published for. P ranks hold v chunks each,
+// and chunk c holds the stages c P ... c P + P - 1:
+//
+//   linear   one chunk, stage s on rank s
+//   looped   every chunk runs from rank 0 to rank P - 1
+//   wave     chunks run down and up in turn; with two chunks it is a V
+//
+//   looped  rank 0   0 4      wave  rank 0   0 7 8 15
+//           rank 1   1 5            rank 1   1 6 9 14
+//           rank 2   2 6            rank 2   2 5 10 13
+//           rank 3   3 7            rank 3   3 4 11 12
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_FAMILIES_PLACEMENT_H
+#define RONDO_SCHEDULE_FAMILIES_PLACEMENT_H
+
+#include "schedule/Family.h"
+
+#include <optional>
+#include <variant>
+
+namespace rondo {
+
+/// A looped or a wave placement, which a single chunk is both of.
+struct Chunks {
+  int32_t ranks = 0, count = 0;
+  bool isWave = false;
+
+  int32_t stage(int32_t chunk, int32_t rank) const {
+    bool isUp = isWave && chunk % 2 == 1;
+    return chunk * ranks + (isUp ? ranks - 1 - rank : rank);
+  }
+};
+
+/// Why the placement is not linear.
+std::optional<NotApplicable> needLinearPlacement(const char *family,
+                                                 const Problem &problem);
+/// Looped, with one chunk or more.
+std::variant<Chunks, NotApplicable> needLoopedPlacement(const char *family,
+                                                        const Problem &problem);
+/// A wave of two chunks or another even number.
+std::variant<Chunks, NotApplicable> needWavePlacement(const char *family,
+                                                      const Problem &problem);
+/// A wave of two chunks: rank r holds the stages r and 2P - 1 - r.
+std::variant<Chunks, NotApplicable> needVPlacement(const char *family,
+                                                   const Problem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_FAMILIES_PLACEMENT_H

@@ -1,0 +1,134 @@
+//===- Wave.cpp - Chunks that run down and up the ranks ---------*- C++ -*-===//
+//
+// Liu et al., "Hanayo: Harnessing Wave-like Pipeline Parallelism for Enhanced
+// Large Model Training Efficiency", arXiv 2308.15762. With W waves a rank holds
+// v = 2W chunks; two neighbouring chunks meet on the first or the last rank,
+// where nothing is sent. Fused B.
+//
+//   P = 2, v = 2
+//   rank 0   0F0 0F1     3F0 3B0 --- 3F1 3B1 ---     0B0 ---         0B1 ---
+//   rank 1       1F0 2F0 1F1 2F1     2B0 --- 1B0 --- 2B1 --- 1B1 ---
+//
+// The paper draws M = P micro-batches. That round is what runs if a rank,
+// whenever it is free, starts the backward of the oldest micro-batch that it
+// can, else the forward of its latest chunk that it can. For any M a rank takes
+// the forwards, and the backwards, of round after round as in the first one;
+// backwards first, whenever it is free. The last round may be shorter. The
+// clock is the family's own, F = 1 and B = 2, whatever the problem's times are.
+//
+// A rank holds P activations. With F : B so, v = 2 and u rounds of P makespan
+// 3M + 2(P - 1) + (u - 1)(P - 1.5) in times of a whole rank; more waves have a
+// smaller bubble.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/ListScheduler.h"
+#include "schedule/families/Registry.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// A rank's forwards, and its backwards, in order.
+struct RankTasks {
+  std::vector<Action> forwards, backwards;
+};
+
+} // namespace
+
+static Schedule runByOwnClock(const Problem &problem, const ListRule &rule) {
+  ListTimes times;
+  times.taskNs = [](Action a) {
+    return a.kind() == ActionKind::Backward ? 2 : 1;
+  };
+  times.messageNs = [](const Edge &) { return 0; };
+  return listSchedule(problem, times, rule);
+}
+
+/// Adds what one round of `problem.microbatches` runs, from `first` on.
+static void addRound(const Problem &problem, const Chunks &chunks,
+                     int64_t first, std::vector<RankTasks> &tasks) {
+  // By stage: how many have started.
+  std::vector<int32_t> forwards(problem.numStages(), 0),
+      backwards(problem.numStages(), 0);
+  ListRule rule = [&](int32_t rank,
+                      const Arrivals &arrivals) -> std::optional<Action> {
+    int32_t oldest = -1;
+    for (int32_t c = chunks.count - 1; c >= 0; --c) {
+      int32_t s = chunks.stage(c, rank);
+      if (backwards[s] < arrivals.backward[s] &&
+          (oldest < 0 || backwards[s] < backwards[oldest]))
+        oldest = s;
+    }
+    if (oldest >= 0)
+      return Action(ActionKind::Backward, oldest, backwards[oldest]++);
+    for (int32_t c = chunks.count - 1; c >= 0; --c) {
+      int32_t s = chunks.stage(c, rank);
+      if (forwards[s] < arrivals.forward[s])
+        return Action(ActionKind::Forward, s, forwards[s]++);
+    }
+    return std::nullopt;
+  };
+  Schedule round = runByOwnClock(problem, rule);
+  for (int32_t r = 0; r < chunks.ranks; ++r)
+    for (Action a : round.rank(r)) {
+      RankTasks &of = tasks[r];
+      (a.kind() == ActionKind::Forward ? of.forwards : of.backwards)
+          .push_back(Action(a.kind(), a.stage, first + int64_t(a.index)));
+    }
+}
+
+static FamilyResult generateWave(const Problem &problem,
+                                 const FamilyArguments &) {
+  auto placement = needWavePlacement("wave", problem);
+  if (auto *reason = std::get_if<NotApplicable>(&placement))
+    return *reason;
+  const Chunks &chunks = std::get<Chunks>(placement);
+  std::vector<RankTasks> tasks(chunks.ranks);
+  Problem round = problem;
+  round.microbatches = std::min(chunks.ranks, problem.microbatches);
+  addRound(round, chunks, 0, tasks);
+  // Equal rounds follow by shifting the first.
+  const size_t size = tasks[0].forwards.size();
+  int32_t next = round.microbatches;
+  for (; next + round.microbatches <= problem.microbatches;
+       next += round.microbatches)
+    for (RankTasks &of : tasks)
+      for (std::vector<Action> *list : {&of.forwards, &of.backwards})
+        for (size_t k = 0; k < size; ++k) {
+          Action a = (*list)[k];
+          list->push_back(Action(a.kind(), a.stage, next + int64_t(a.index)));
+        }
+  if (next < problem.microbatches) {
+    round.microbatches = problem.microbatches - next;
+    addRound(round, chunks, next, tasks);
+  }
+
+  std::vector<size_t> forwards(chunks.ranks, 0), backwards(chunks.ranks, 0);
+  ListRule rule = [&](int32_t rank,
+                      const Arrivals &arrivals) -> std::optional<Action> {
+    auto take =
+        [](const std::vector<Action> &list, size_t &done,
+           const std::vector<int32_t> &arrived) -> std::optional<Action> {
+      if (done == list.size() ||
+          static_cast<int32_t>(list[done].index) >= arrived[list[done].stage])
+        return std::nullopt;
+      return list[done++];
+    };
+    if (auto action =
+            take(tasks[rank].backwards, backwards[rank], arrivals.backward))
+      return action;
+    return take(tasks[rank].forwards, forwards[rank], arrivals.forward);
+  };
+  return runByOwnClock(problem, rule);
+}
+
+Family rondo::wave() {
+  return {"wave",
+          "chunks that run down and up the ranks",
+          "Liu et al., arXiv 2308.15762",
+          {},
+          generateWave};
+}
