@@ -1,0 +1,64 @@
+//===- Search.h - Finds an order under memory caps --------------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_SEARCH_H
+#define RONDO_SCHEDULE_SEARCH_H
+
+#include "schedule/Bounds.h"
+#include "schedule/Schedule.h"
+#include "schedule/Simulator.h"
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+namespace rondo {
+
+struct SearchOptions {
+  uint64_t seed = 0;
+  /// Wall time in ms from the call on; 0: no limit. Looked at between steps of
+  /// about a millisecond; a problem of millions of tasks takes as long as its
+  /// first schedule takes.
+  int64_t timeLimitMs = 1000;
+  /// Work in units of 1,000 tasks that are placed or timed; 0: chosen by the
+  /// size of the problem. The same seed and effort give the same schedule
+  /// where time does not end first.
+  int64_t effort = 0;
+  /// Set by a signal handler to end the search with the best so far.
+  const std::atomic<bool> *interrupt = nullptr;
+};
+
+enum class SearchStop : uint8_t {
+  /// The effort was used up, or the search had nothing left to try.
+  Exhausted,
+  Optimal,
+  Time,
+  Interrupted,
+};
+/// `exhausted`, ...: what rondo-schedule/1 says.
+const char *stopName(SearchStop stop);
+
+struct SearchResult {
+  /// Nothing where the problem has no schedule; `reason` then says why.
+  std::optional<Schedule> schedule;
+  std::string reason;
+  /// Complete, and judged by all rules.
+  Simulation simulation;
+  /// The part of the search that found the schedule: a family's text, "beam",
+  /// "kernel" or "polish".
+  std::string origin;
+  Bound bound;
+  /// The bound is met, or everything better has been gone through.
+  bool provenOptimal = false;
+  SearchStop stop = SearchStop::Exhausted;
+  int64_t effort = 0;
+  double seconds = 0;
+};
+
+/// Searches the problem's own objective. Never worse than the best family that
+/// fits the caps, unless time ends before the families have been tried. The
+/// problem has passed check().
+SearchResult search(const Problem &problem, const SearchOptions &options);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_H

@@ -1,0 +1,19 @@
+//===- Arguments.h - The files of this folder -------------------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_ARGUMENTS_H
+#define RONDO_SCHEDULE_BOUNDS_ARGUMENTS_H
+
+#include "schedule/Bounds.h"
+#include "schedule/bounds/Chain.h"
+
+namespace rondo {
+
+BoundArgument rankWork();
+BoundArgument criticalPath();
+BoundArgument jacksonBound();
+BoundArgument memoryPrecedence();
+BoundArgument oneRank();
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_ARGUMENTS_H

@@ -1,0 +1,35 @@
+//===- Bounds.cpp - The table of bounds -----------------------------------===//
+
+#include "schedule/bounds/Arguments.h"
+
+using namespace rondo;
+
+const std::vector<BoundArgument> &rondo::boundArguments() {
+  static const std::vector<BoundArgument> table = {
+      rankWork(), criticalPath(), jacksonBound(), memoryPrecedence(),
+      oneRank()};
+  return table;
+}
+
+Bound rondo::bestBound(const Problem &problem, int64_t ceiling,
+                       int64_t effort) {
+  const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
+  Bound best;
+  for (const BoundArgument &argument : boundArguments()) {
+    if (argument.isSlow && effort <= 0)
+      continue;
+    // L1 and L2 look at stages alone.
+    if (tasks > maxDetailedTasks && argument.name[1] > '2')
+      continue;
+    int64_t ns = argument.compute(problem, ceiling, effort);
+    if (ns > best.ns)
+      best = {ns, argument.name};
+    if (best.ns >= ceiling)
+      break;
+  }
+  return best;
+}
+
+Bound rondo::quickBound(const Problem &problem) {
+  return bestBound(problem, std::numeric_limits<int64_t>::max(), 0);
+}

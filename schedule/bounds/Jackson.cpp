@@ -1,0 +1,24 @@
+//===- Jackson.cpp - L3: one rank, preemptive -----------------------------===//
+//
+// Every task has an earliest start and a least tail; Jackson's preemptive
+// schedule of a rank's tasks is the best that the rank could do with these.
+// J. R. Jackson, 1955; as a bound of job shops: Carlier and Pinson, 1989.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/Propagation.h"
+
+using namespace rondo;
+
+static int64_t computeJackson(const Problem &problem, int64_t, int64_t) {
+  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
+  if (!chain || !chain->offsetsAreExact)
+    return 0;
+  return Propagation(*chain, false).estimate(PartialState(*chain)).bound;
+}
+
+BoundArgument rondo::jacksonBound() {
+  return {"L3", "Jackson's preemptive schedule of each rank", computeJackson,
+          false};
+}

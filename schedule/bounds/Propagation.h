@@ -1,0 +1,130 @@
+//===- Propagation.h - Earliest and latest times of tasks -------*- C++ -*-===//
+//
+// What remains of a schedule, from any point in it: the earliest start of every
+// task that is left, and from these a bound of the objective. The bounds use it
+// on the empty schedule, the search on partial ones.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_PROPAGATION_H
+#define RONDO_SCHEDULE_BOUNDS_PROPAGATION_H
+
+#include "schedule/bounds/Chain.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// A prefix of every rank's order, run as early as possible. Micro-batches are
+/// served in order by each stage and letter. All numbers are in one array, so
+/// that a state is copied by one move of memory.
+class PartialState {
+public:
+  PartialState() = default;
+  explicit PartialState(const Chain &chain);
+
+  int64_t &clock(int32_t rank) { return data[rank]; }
+  int64_t clock(int32_t rank) const { return data[rank]; }
+  int64_t &held(int32_t rank) { return data[ranks + rank]; }
+  int64_t held(int32_t rank) const { return data[ranks + rank]; }
+  int64_t &linkFree(int32_t link) { return data[linkBegin + link]; }
+  int64_t linkFree(int32_t link) const { return data[linkBegin + link]; }
+  /// How many tasks of a letter a stage has run.
+  int64_t &done(int letter, int32_t stage) {
+    return data[doneBegin + letter * stages + stage];
+  }
+  int64_t done(int letter, int32_t stage) const {
+    return data[doneBegin + letter * stages + stage];
+  }
+  /// 1 where F of the stage waits for another stage's F of its rank.
+  int64_t &banned(int32_t stage) { return data[bannedBegin + stage]; }
+  int64_t banned(int32_t stage) const { return data[bannedBegin + stage]; }
+  /// When the message for F (letter 0) or I (1) of a micro-batch has arrived;
+  /// 0 where it has not been sent or is used up.
+  int64_t &arrival(int letter, int32_t stage, int64_t k) {
+    return data[arrivalBegin + (letter * stages + stage) * microbatches + k];
+  }
+  int64_t arrival(int letter, int32_t stage, int64_t k) const {
+    return data[arrivalBegin + (letter * stages + stage) * microbatches + k];
+  }
+
+  /// Earliest start of the next task of a stage and letter, or `never` where
+  /// something that it needs has not been started.
+  int64_t earliest(const Chain &chain, int letter, int32_t stage) const;
+  /// Whether the next F of the stage keeps the cap, and every micro-batch in
+  /// flight can still be finished behind it: see isSafe() in the source.
+  bool fits(const Chain &chain, int32_t stage) const;
+  /// Runs the next task of a stage and letter at `start`; its end.
+  int64_t run(const Chain &chain, int letter, int32_t stage, int64_t start);
+  /// Hash of counts and bans: states with equal ones can be compared.
+  uint64_t key() const;
+  /// Equal counts: nothing in this state is later than in `other`.
+  bool dominates(const PartialState &other) const;
+
+  std::vector<int64_t> data;
+
+private:
+  int32_t ranks = 0, stages = 0, microbatches = 0;
+  int64_t linkBegin = 0, doneBegin = 0, bannedBegin = 0, arrivalBegin = 0;
+};
+
+/// The least time from the end of every task to the end of the objective.
+/// Static: it does not depend on a state.
+struct Tails {
+  /// [letter][Chain::at()].
+  std::array<std::vector<int64_t>, 3> ns;
+  explicit Tails(const Chain &chain);
+};
+
+/// A bound with a finer sum to order states that have the same bound.
+struct Estimate {
+  int64_t bound = 0;
+  int64_t sum = 0;
+};
+
+/// Computes estimates without allocating. Not for several threads.
+class Propagation {
+public:
+  Propagation(const Chain &chain, bool withMemory);
+
+  /// No way to finish the state has a smaller objective. O(tasks left * stages
+  /// of a rank).
+  Estimate estimate(const PartialState &state);
+  /// Earliest starts of the last estimate, [letter][Chain::at()].
+  const std::vector<int64_t> &heads(int letter) const { return head[letter]; }
+  const std::vector<int64_t> &tails(int letter) const {
+    return tail.ns[letter];
+  }
+
+private:
+  void propagate(const PartialState &state);
+  int64_t forwardHead(const PartialState &state, int32_t s, int32_t k);
+  int64_t inputGradHead(const PartialState &state, int32_t s, int32_t k);
+  int64_t releaseTime(const PartialState &state, int32_t s, int32_t k);
+  int64_t jackson(const PartialState &state, int32_t rank);
+
+  const Chain &chain;
+  const bool withMemory;
+  Tails tail;
+  std::array<std::vector<int64_t>, 3> head;
+  /// Position of each stage among those of its rank.
+  std::vector<int32_t> place;
+  /// Cursors of releaseTime(): for each stage, for each stage of its rank up to
+  /// it and each of I and W, the next release; and what has been passed.
+  struct Cursor {
+    std::vector<int32_t> next;
+    int64_t freed = 0, time = 0;
+  };
+  std::vector<Cursor> cursors;
+  struct Lane {
+    int32_t stage;
+    int letter;
+    int32_t next;
+    int64_t left;
+  };
+  std::vector<Lane> lanes;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_PROPAGATION_H

@@ -1,0 +1,81 @@
+//===- Orders.cpp - Strings of tasks and schedules ------------------------===//
+
+#include "schedule/search/Orders.h"
+
+using namespace rondo;
+
+Schedule rondo::toSchedule(const Chain &chain, const Orders &orders,
+                           bool fuse) {
+  Schedule schedule;
+  schedule.reserve(chain.tasks());
+  for (const std::vector<Code> &order : orders) {
+    std::vector<int32_t> next(size_t(3) * chain.stages, 0);
+    for (size_t i = 0; i < order.size(); ++i) {
+      Code code = order[i];
+      int32_t stage = stageOf(code);
+      int32_t k = next[code]++;
+      Code weightGrad = codeOf(2, stage);
+      bool fused = fuse && letterOf(code) == 1 && i + 1 < order.size() &&
+                   order[i + 1] == weightGrad && next[weightGrad] == k;
+      if (fused) {
+        ++next[weightGrad];
+        ++i;
+      }
+      schedule.append({fused ? ActionKind::Backward
+                             : static_cast<ActionKind>(letterOf(code)),
+                       stage, k});
+    }
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+std::optional<Orders> rondo::toOrders(const Chain &chain,
+                                      const Schedule &schedule) {
+  Orders orders(chain.ranks);
+  std::vector<int64_t> next(size_t(3) * chain.stages, 0);
+  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+    for (Action action : schedule.rank(rank)) {
+      const int32_t stage = int32_t(action.stage);
+      auto append = [&](int letter) {
+        orders[rank].push_back(codeOf(letter, stage));
+        return next[codeOf(letter, stage)]++ == int64_t(action.index);
+      };
+      bool inOrder = action.kind() == ActionKind::Backward
+                         ? append(1) && append(2)
+                         : append(int(action.kind()));
+      if (!inOrder)
+        return std::nullopt;
+    }
+  return orders;
+}
+
+Budget::Budget(const SearchOptions &options)
+    : options(options), begin(std::chrono::steady_clock::now()) {}
+
+double Budget::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+bool Budget::isSpent() {
+  if (spent)
+    return true;
+  if (used >= limit) {
+    spent = true;
+    return true;
+  }
+  // A look at the clock costs as much as a few tasks.
+  if (used < nextLook)
+    return false;
+  nextLook = used + 2000;
+  if (options.interrupt && options.interrupt->load()) {
+    why = SearchStop::Interrupted;
+    spent = true;
+  } else if (options.timeLimitMs > 0 &&
+             seconds() * 1000 >= double(options.timeLimitMs)) {
+    why = SearchStop::Time;
+    spent = true;
+  }
+  return spent;
+}

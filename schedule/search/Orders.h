@@ -1,0 +1,140 @@
+//===- Orders.h - What the parts of the search exchange ---------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_SEARCH_ORDERS_H
+#define RONDO_SCHEDULE_SEARCH_ORDERS_H
+
+#include "schedule/Search.h"
+#include "schedule/bounds/Chain.h"
+
+#include <chrono>
+#include <vector>
+
+namespace rondo {
+
+/// A task without its micro-batch, which follows from the order: 3 * stage +
+/// letter.
+using Code = uint32_t;
+constexpr int letterOf(Code code) { return int(code % 3); }
+constexpr int32_t stageOf(Code code) { return int32_t(code / 3); }
+constexpr Code codeOf(int letter, int32_t stage) {
+  return Code(3 * stage + letter);
+}
+
+/// The string of every rank.
+using Orders = std::vector<std::vector<Code>>;
+
+/// Adjacent I and W of a micro-batch become B where `fuse` is set.
+Schedule toSchedule(const Chain &chain, const Orders &orders, bool fuse);
+/// Nothing where a stage does not serve its micro-batches in order. B becomes I
+/// and W.
+std::optional<Orders> toOrders(const Chain &chain, const Schedule &schedule);
+
+/// Times orders again and again without allocating.
+class Timer {
+public:
+  explicit Timer(const Chain &chain);
+
+  /// The objective, or `never` where the order breaks a cap or dead-locks.
+  /// Keeps starts by [rank][position]. O(tasks).
+  int64_t run(const Orders &orders);
+  const std::vector<std::vector<int64_t>> &starts() const { return start; }
+  /// The rank that ends the objective.
+  int32_t lastRank() const { return last; }
+  /// A position of a rank and what it waited for: the position before it, or
+  /// the task that sent its message.
+  struct Place {
+    int32_t rank = -1;
+    int64_t position = -1;
+  };
+  /// What made the task start when it did; rank -1 where it started at 0.
+  Place cause(const Orders &orders, Place place) const;
+
+private:
+  const Chain &chain;
+  std::vector<std::vector<int64_t>> start;
+  /// [letter][Chain::at()]: arrival, -1 where not sent; and the position of
+  /// the producer.
+  std::array<std::vector<int64_t>, 2> arrival;
+  std::array<std::vector<int32_t>, 3> positionOf;
+  std::vector<int64_t> linkFree, clock, held, position;
+  std::vector<int32_t> done, ready;
+  std::vector<std::vector<int32_t>> index;
+  int32_t last = -1;
+};
+
+/// Time and work that are left.
+class Budget {
+public:
+  explicit Budget(const SearchOptions &options);
+
+  /// Adds tasks that were placed or timed.
+  void use(int64_t tasks) { used += tasks; }
+  /// True where the search must end. Looks at the clock rarely.
+  bool isSpent();
+  void limitEffort(int64_t tasks) { limit = tasks; }
+  int64_t tasksUsed() const { return used; }
+  int64_t tasksLeft() const { return limit - used; }
+  double seconds() const;
+  SearchStop stop() const { return why; }
+
+private:
+  const SearchOptions &options;
+  std::chrono::steady_clock::time_point begin;
+  int64_t used = 0, limit = never, nextLook = 0;
+  bool spent = false;
+  SearchStop why = SearchStop::Exhausted;
+};
+
+/// The best so far. What is better is found by its objective alone.
+struct Incumbent {
+  Orders orders;
+  int64_t objective = never;
+  std::string origin;
+  /// No schedule is below this.
+  int64_t bound = 0;
+
+  bool isOptimal() const { return objective <= bound; }
+  bool offer(const Orders &candidate, int64_t value, const char *by) {
+    if (value >= objective)
+      return false;
+    orders = candidate;
+    objective = value;
+    origin = by;
+    return true;
+  }
+};
+
+/// Layered search over partial schedules, guided by the propagated bound; at
+/// most `width` states a layer. True where nothing was cut off but what a bound
+/// or dominance excludes: then no schedule is better than the incumbent.
+bool beam(const Chain &chain, int64_t width, Incumbent &best, Budget &budget);
+
+/// Periodic kernels: each stage runs at an offset of a common period; ramps and
+/// W follow by dispatching. Changes offsets while there is budget.
+void tuneKernel(const Chain &chain, uint64_t seed, int64_t tasks,
+                Incumbent &best, Budget &budget);
+
+/// Moves tasks on the critical path of the incumbent.
+void polish(const Chain &chain, uint64_t seed, int64_t tasks, Incumbent &best,
+            Budget &budget);
+
+/// A small generator, equal on all machines.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed * 2862933555777941757u + 1) {}
+  uint64_t next() {
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t z = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  int64_t below(int64_t n) { return int64_t(next() % uint64_t(n)); }
+  double unit() { return double(next() >> 11) / double(1ull << 53); }
+
+private:
+  uint64_t state;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_ORDERS_H

@@ -1,0 +1,127 @@
+//===- Polish.cpp - Moves tasks on the critical path ----------------------===//
+//
+// Threshold accepting (Dueck and Scheuer, 1990) on the strings of the ranks. A
+// move takes a task of the critical path to another place of its rank, not past
+// a task of its own stage and letter. Every order is timed as a whole.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/search/Orders.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+class Polisher {
+public:
+  Polisher(const Chain &chain, uint64_t seed, Incumbent &best, Budget &budget)
+      : chain(chain), best(best), budget(budget), timer(chain), random(seed) {}
+
+  void run(int64_t tasks) {
+    const int64_t begin = budget.tasksUsed();
+    const int64_t end = begin + tasks;
+    Orders current = best.orders;
+    int64_t value = timer.run(current);
+    budget.use(chain.tasks());
+    if (value >= never)
+      return;
+    findPath(current);
+    int64_t longest = 1;
+    for (int letter : {0, 1, 2})
+      for (int64_t ns : chain.ns[letter])
+        longest = std::max(longest, ns);
+    int64_t stale = 0;
+    const int64_t patience = 400;
+    while (!best.isOptimal() && budget.tasksUsed() < end && !budget.isSpent()) {
+      // What a move may lose falls to nothing over the run.
+      double share = 1.0 - double(budget.tasksUsed() - begin) / double(tasks);
+      int64_t allowed = int64_t(share * random.unit() * double(longest) / 4);
+      const Move move = choose(current);
+      if (move.from == move.to)
+        continue;
+      apply(current[move.rank], move.from, move.to);
+      int64_t changed = timer.run(current);
+      budget.use(chain.tasks());
+      if (changed < never && changed <= value + allowed) {
+        if (best.offer(current, changed, "polish"))
+          stale = 0;
+        value = changed;
+        findPath(current);
+      } else {
+        apply(current[move.rank], move.to, move.from);
+      }
+      if (++stale > patience && value > best.objective) {
+        current = best.orders;
+        value = timer.run(current);
+        findPath(current);
+        stale = 0;
+      }
+    }
+  }
+
+private:
+  struct Move {
+    int32_t rank;
+    int64_t from, to;
+  };
+
+  static void apply(std::vector<Code> &order, int64_t from, int64_t to) {
+    auto begin = order.begin();
+    if (from < to)
+      std::rotate(begin + from, begin + from + 1, begin + to + 1);
+    else
+      std::rotate(begin + to, begin + from, begin + from + 1);
+  }
+
+  void findPath(const Orders &orders) {
+    path.clear();
+    int32_t rank = timer.lastRank();
+    Timer::Place place{rank, int64_t(orders[rank].size()) - 1};
+    while (place.rank >= 0 && place.position >= 0) {
+      path.push_back(place);
+      place = timer.cause(orders, place);
+    }
+  }
+
+  Move choose(const Orders &orders) {
+    Timer::Place place = path[random.below(int64_t(path.size()))];
+    // A gap before a task that waits for a message is filled from behind it.
+    const std::vector<Code> &order = orders[place.rank];
+    const int64_t size = int64_t(order.size());
+    int64_t from = place.position;
+    if (random.below(4) == 0)
+      from = std::min(size - 1, from + 1 + random.below(6));
+    const int64_t reach = random.below(3) ? 4 : 24;
+    int64_t to = from + (random.below(2) ? 1 : -1) * (1 + random.below(reach));
+    to = std::max<int64_t>(0, std::min(size - 1, to));
+    const int64_t direction = to < from ? -1 : 1;
+    const int32_t stage = stageOf(order[from]);
+    const int letter = letterOf(order[from]);
+    for (int64_t at = from; at != to; at += direction) {
+      const Code other = order[at + direction];
+      // Past its own kind a task is the same task; past the next letter of its
+      // stage it may only go where that serves an earlier micro-batch, which
+      // timing finds out.
+      if (stageOf(other) == stage && letterOf(other) == letter)
+        return {place.rank, from, at};
+    }
+    return {place.rank, from, to};
+  }
+
+  const Chain &chain;
+  Incumbent &best;
+  Budget &budget;
+  Timer timer;
+  Random random;
+  std::vector<Timer::Place> path;
+};
+
+} // namespace
+
+void rondo::polish(const Chain &chain, uint64_t seed, int64_t tasks,
+                   Incumbent &best, Budget &budget) {
+  if (best.objective < never && !best.orders.empty())
+    Polisher(chain, seed, best, budget).run(tasks);
+}

@@ -1,0 +1,230 @@
+//===- Search.cpp - Seeds, then beam, kernel and polish in turn -----------===//
+
+#include "schedule/Family.h"
+#include "schedule/Legality.h"
+#include "schedule/search/Orders.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// Up to this many tasks the beam goes through whole layers.
+constexpr int64_t smallTasks = 200;
+/// Up to this many a beam of one state is worth its quadratic time.
+constexpr int64_t guidedTasks = 1600;
+
+std::string describeShortfall(int32_t rank, int64_t cap, int64_t least) {
+  return "no schedule fits: rank " + std::to_string(rank) + " may hold " +
+         std::to_string(cap) + " bytes, but one micro-batch of its stages " +
+         "takes " + std::to_string(least) + " bytes";
+}
+
+class Searcher {
+public:
+  Searcher(const Problem &problem, const SearchOptions &options)
+      : problem(problem), options(options), budget(options) {}
+
+  SearchResult run() {
+    if (isInfeasible())
+      return std::move(result);
+    result.bound = quickBound(problem);
+    const int64_t tasks =
+        int64_t(3) * problem.numStages() * problem.microbatches;
+    budget.limitEffort(options.effort > 0 ? options.effort * 1000
+                                          : defaultEffort(tasks));
+    tryFamilies();
+    searchChain(BackwardCosts::Split);
+    if (hasCheaperBackward())
+      searchChain(BackwardCosts::Fused);
+    finish();
+    return std::move(result);
+  }
+
+private:
+  static int64_t defaultEffort(int64_t tasks) {
+    return tasks <= smallTasks ? 12000000 : 200000000 + 60 * tasks;
+  }
+
+  /// The rule is the one of every rank: at the end of its last forward of a
+  /// micro-batch it holds all its activations of it.
+  bool isInfeasible() {
+    std::vector<int64_t> least(problem.numRanks());
+    for (int32_t s = 0; s < problem.numStages(); ++s)
+      least[problem.rankOf(s)] +=
+          problem.cost(s, ActionKind::Forward).acquireBytes;
+    for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+      if (least[rank] > problem.memoryCaps[rank]) {
+        result.reason =
+            describeShortfall(rank, problem.memoryCaps[rank], least[rank]);
+        return true;
+      }
+    return false;
+  }
+
+  bool hasCheaperBackward() const {
+    for (int32_t s = 0; s < problem.numStages(); ++s)
+      if (problem.cost(s, ActionKind::Backward).ns <
+          problem.cost(s, ActionKind::InputGrad).ns +
+              problem.cost(s, ActionKind::WeightGrad).ns)
+        return true;
+    return false;
+  }
+
+  int64_t objectiveOf(const Simulation &simulation) const {
+    return problem.objective == Objective::Span ? simulation.spanNs
+                                                : simulation.makespanNs;
+  }
+
+  void offer(Schedule schedule, const std::string &origin) {
+    Simulation simulation;
+    if (checkSchedule(problem, schedule, &simulation))
+      return;
+    budget.use(schedule.numActions());
+    if (result.schedule &&
+        objectiveOf(simulation) >= objectiveOf(result.simulation))
+      return;
+    result.schedule = std::move(schedule);
+    result.simulation = std::move(simulation);
+    result.origin = origin;
+  }
+
+  int64_t objective() const {
+    return result.schedule ? objectiveOf(result.simulation) : never;
+  }
+  bool isDone() { return objective() <= result.bound.ns || budget.isSpent(); }
+
+  void tryFamilies() {
+    for (const Family &family : families()) {
+      if (isDone())
+        return;
+      auto choice = chooseFamily(family.name, {});
+      FamilyResult made = generate(std::get<FamilyChoice>(choice), problem);
+      if (auto *schedule = std::get_if<Schedule>(&made))
+        offer(std::move(*schedule), std::get<FamilyChoice>(choice).text());
+    }
+  }
+
+  void improveBound() {
+    const int64_t labels = std::min<int64_t>(budget.tasksLeft() / 4, 400000);
+    if (objective() <= result.bound.ns || budget.isSpent() || labels <= 0)
+      return;
+    Bound bound = bestBound(problem, objective(), labels);
+    if (bound.ns > result.bound.ns)
+      result.bound = bound;
+  }
+
+  void searchChain(BackwardCosts costs) {
+    if (isDone())
+      return;
+    std::optional<Chain> chain = Chain::of(problem, costs);
+    if (!chain)
+      return;
+    Incumbent best;
+    best.bound = result.bound.ns;
+    if (costs == BackwardCosts::Split) {
+      best.objective = objective();
+      if (result.schedule)
+        if (auto orders = toOrders(*chain, *result.schedule))
+          best.orders = std::move(*orders);
+    }
+    auto keep = [&] {
+      if (!best.orders.empty() && best.objective < objective())
+        offer(toSchedule(*chain, best.orders, costs == BackwardCosts::Fused),
+              best.origin);
+    };
+    if (chain->tasks() <= smallTasks)
+      searchSmall(*chain, costs, best, keep);
+    else
+      searchLarge(*chain, best, keep);
+    keep();
+  }
+
+  template <typename Keep>
+  void searchSmall(const Chain &chain, BackwardCosts costs, Incumbent &best,
+                   const Keep &keep) {
+    tuneKernel(chain, options.seed, 60 * chain.tasks(), best, budget);
+    beam(chain, 1, best, budget);
+    keep();
+    improveBound();
+    best.bound = result.bound.ns;
+    for (int64_t width : {4, 16, 48, 128, 400, 1200, 4000}) {
+      if (best.isOptimal() || budget.isSpent())
+        return;
+      bool isExhausted = beam(chain, width, best, budget);
+      if (isExhausted && isExact(chain, costs)) {
+        wentThrough = true;
+        return;
+      }
+      if (width == 16)
+        polish(chain, options.seed, 400 * chain.tasks(), best, budget);
+    }
+  }
+
+  /// Whether going through all of Beam's choices is a proof. Orders of messages
+  /// on a serial link are not searched, nor a mixture of fused and split.
+  bool isExact(const Chain &chain, BackwardCosts costs) const {
+    bool allPositive = true;
+    for (int letter : {0, 1, 2})
+      for (int64_t ns : chain.ns[letter])
+        allPositive &= ns > 0;
+    return costs == BackwardCosts::Split && allPositive &&
+           !chain.hasSerialLinks && chain.offsetsAreExact &&
+           !hasCheaperBackward();
+  }
+
+  template <typename Keep>
+  void searchLarge(const Chain &chain, Incumbent &best, const Keep &keep) {
+    tuneKernel(chain, options.seed, 300 * chain.tasks(), best, budget);
+    if (chain.tasks() <= guidedTasks && !best.isOptimal() && !budget.isSpent())
+      beam(chain, 1, best, budget);
+    keep();
+    improveBound();
+    best.bound = result.bound.ns;
+    for (uint64_t round = 0; !best.isOptimal() && !budget.isSpent(); ++round) {
+      const uint64_t seed = options.seed + round * 1000003;
+      polish(chain, seed, 3000 * chain.tasks(), best, budget);
+      tuneKernel(chain, seed + 1, 600 * chain.tasks(), best, budget);
+    }
+  }
+
+  void finish() {
+    if (result.schedule && wentThrough)
+      result.bound = {objective(), "L6"};
+    result.provenOptimal = result.schedule && objective() <= result.bound.ns;
+    if (!result.schedule)
+      result.reason = "no schedule was found";
+    result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
+    result.effort = budget.tasksUsed() / 1000;
+    result.seconds = budget.seconds();
+  }
+
+  const Problem &problem;
+  const SearchOptions &options;
+  Budget budget;
+  SearchResult result;
+  /// The beam left nothing out that could be better.
+  bool wentThrough = false;
+};
+
+} // namespace
+
+const char *rondo::stopName(SearchStop stop) {
+  switch (stop) {
+  case SearchStop::Optimal:
+    return "optimal";
+  case SearchStop::Time:
+    return "time";
+  case SearchStop::Interrupted:
+    return "interrupted";
+  case SearchStop::Exhausted:
+    break;
+  }
+  return "exhausted";
+}
+
+SearchResult rondo::search(const Problem &problem,
+                           const SearchOptions &options) {
+  return Searcher(problem, options).run();
+}

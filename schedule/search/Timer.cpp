@@ -1,0 +1,121 @@
+//===- Timer.cpp - Runs orders as early as possible -----------------------===//
+
+#include "schedule/search/Orders.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+Timer::Timer(const Chain &chain) : chain(chain) {
+  const size_t size = size_t(chain.stages) * chain.microbatches;
+  for (auto &column : arrival)
+    column.resize(size);
+  for (auto &column : positionOf)
+    column.resize(size);
+  start.resize(chain.ranks);
+  index.resize(chain.ranks);
+  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+    size_t tasks = chain.stagesOf[rank].size() * 3 * chain.microbatches;
+    start[rank].resize(tasks);
+    index[rank].resize(tasks);
+  }
+  linkFree.resize(chain.links);
+  clock.resize(chain.ranks);
+  held.resize(chain.ranks);
+  position.resize(chain.ranks);
+  done.resize(size_t(3) * chain.stages);
+}
+
+int64_t Timer::run(const Orders &orders) {
+  for (auto &column : arrival)
+    std::fill(column.begin(), column.end(), -1);
+  std::fill(linkFree.begin(), linkFree.end(), 0);
+  std::fill(clock.begin(), clock.end(), 0);
+  std::fill(held.begin(), held.end(), 0);
+  std::fill(position.begin(), position.end(), 0);
+  std::fill(done.begin(), done.end(), 0);
+  ready.clear();
+  for (int32_t rank = chain.ranks; rank-- > 0;)
+    ready.push_back(rank);
+  const int32_t lastStage = chain.stages - 1;
+  int64_t ran = 0;
+  while (!ready.empty()) {
+    const int32_t rank = ready.back();
+    ready.pop_back();
+    const std::vector<Code> &order = orders[rank];
+    for (int64_t &at = position[rank]; at < int64_t(order.size()); ++at) {
+      const Code code = order[at];
+      const int letter = letterOf(code);
+      const int32_t stage = stageOf(code), k = done[code];
+      int64_t begin = clock[rank];
+      if (letter == 2 ? k >= done[code - 1]
+                      : letter == 1 && k >= done[code - 1])
+        break;
+      if (letter != 2 && stage != (letter == 0 ? 0 : lastStage)) {
+        const int64_t arrived = arrival[letter][chain.at(stage, k)];
+        if (arrived < 0)
+          break;
+        begin = std::max(begin, arrived);
+      }
+      if (letter == 0) {
+        held[rank] += chain.takes[stage];
+        if (held[rank] > chain.caps[rank])
+          return never;
+      } else {
+        held[rank] -= letter == 1 ? chain.inputGradFrees[stage]
+                                  : chain.weightGradFrees[stage];
+      }
+      const int64_t end = begin + chain.ns[letter][stage];
+      start[rank][at] = begin;
+      index[rank][at] = k;
+      positionOf[letter][chain.at(stage, k)] = int32_t(at);
+      clock[rank] = end;
+      ++done[code];
+      ++ran;
+      if (letter == 2 || stage == (letter == 0 ? lastStage : 0))
+        continue;
+      const int32_t to = letter == 0 ? stage + 1 : stage - 1;
+      const Chain::Message &message = chain.messages[letter][stage];
+      int64_t sent = end;
+      if (message.link >= 0) {
+        sent = std::max(end, linkFree[message.link]) + message.occupancyNs;
+        linkFree[message.link] = sent;
+      }
+      arrival[letter][chain.at(to, k)] = sent + message.latencyNs;
+      const int32_t receiver = chain.rankOf[to];
+      if (receiver != rank &&
+          position[receiver] < int64_t(orders[receiver].size()) &&
+          orders[receiver][position[receiver]] == codeOf(letter, to) &&
+          done[codeOf(letter, to)] == k)
+        ready.push_back(receiver);
+    }
+  }
+  if (ran != chain.tasks())
+    return never;
+  int64_t objective = -never;
+  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+    if (!orders[rank].empty() &&
+        clock[rank] + chain.endOffset[rank] > objective) {
+      objective = clock[rank] + chain.endOffset[rank];
+      last = rank;
+    }
+  return objective;
+}
+
+Timer::Place Timer::cause(const Orders &orders, Place place) const {
+  const Code code = orders[place.rank][place.position];
+  const int letter = letterOf(code);
+  const int32_t stage = stageOf(code), k = index[place.rank][place.position];
+  const int64_t begin = start[place.rank][place.position];
+  if (place.position > 0) {
+    const Code before = orders[place.rank][place.position - 1];
+    if (start[place.rank][place.position - 1] +
+            chain.ns[letterOf(before)][stageOf(before)] ==
+        begin)
+      return {place.rank, place.position - 1};
+  }
+  const int32_t from = letter == 0 ? stage - 1 : stage + 1;
+  if (letter == 2 || from < 0 || from == chain.stages)
+    return {};
+  return {chain.rankOf[from], positionOf[letter][chain.at(from, k)]};
+}
