@@ -43,7 +43,7 @@ Bound quickBound(const Problem &problem);
 /// The best of all. With effort 0 the same as quickBound().
 Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort);
 
-inline constexpr int64_t maxDetailedTasks = 4000000;
+inline constexpr int64_t maxDetailedTasks = 1000000;
 
 } // namespace rondo
 

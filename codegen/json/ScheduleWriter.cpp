@@ -26,7 +26,7 @@ void writeActions(llvm::json::OStream &json, const Range &actions) {
 
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
-                   llvm::StringRef family) {
+                   llvm::StringRef family, const SearchRecord *search) {
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("format", "rondo-schedule/1");
@@ -50,10 +50,22 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    problem.objective == Objective::Span ? "span" : "makespan");
     json.attribute("makespan_ns", simulation.makespanNs);
     json.attribute("span_ns", simulation.spanNs);
+    if (search) {
+      json.attribute("lower_bound_ns", search->lowerBoundNs);
+      json.attribute("bound", search->bound);
+      json.attribute("proven_optimal", search->provenOptimal);
+    }
     json.attributeArray("peak_memory_bytes", [&] {
       for (int64_t bytes : simulation.peakBytes)
         json.value(bytes);
     });
+    if (search)
+      json.attributeObject("search", [&] {
+        json.attribute("seed", search->seed);
+        json.attribute("effort", search->effort);
+        json.attribute("seconds", search->seconds);
+        json.attribute("stopped", search->stopped);
+      });
   });
 }
 

@@ -52,7 +52,7 @@ public:
     };
     std::vector<Start> starts;
     for (const Genes &genes : presets()) {
-      if (stop(end))
+      if (best.objective < never && stop(end))
         return;
       starts.push_back({genes, evaluate(genes, never - 1)});
     }

@@ -110,7 +110,8 @@ struct Incumbent {
 bool beam(const Chain &chain, int64_t width, Incumbent &best, Budget &budget);
 
 /// Periodic kernels: each stage runs at an offset of a common period; ramps and
-/// W follow by dispatching. Changes offsets while there is budget.
+/// W follow by dispatching. Changes offsets while there is budget; makes one
+/// schedule in any case.
 void tuneKernel(const Chain &chain, uint64_t seed, int64_t tasks,
                 Incumbent &best, Budget &budget);
 

@@ -116,7 +116,8 @@ private:
   }
 
   void searchChain(BackwardCosts costs) {
-    if (isDone())
+    // Where time is over, one schedule is still made if there is none.
+    if (isDone() && result.schedule)
       return;
     std::optional<Chain> chain = Chain::of(problem, costs);
     if (!chain)
@@ -194,7 +195,8 @@ private:
       result.bound = {objective(), "L6"};
     result.provenOptimal = result.schedule && objective() <= result.bound.ns;
     if (!result.schedule)
-      result.reason = "no schedule was found";
+      result.reason = "no family fits, and the search knows only chains of "
+                      "stages whose F alone takes memory";
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
     result.effort = budget.tasksUsed() / 1000;
     result.seconds = budget.seconds();

@@ -21,6 +21,8 @@ enum ExitCode : int {
   Usage = 2,
   /// A single problem has no schedule under its memory caps.
   Infeasible = 3,
+  /// Ended by a signal, with a valid result written.
+  Interrupted = 4,
 };
 
 struct Command {
@@ -36,6 +38,7 @@ struct Command {
 };
 
 const Command &compileCommand();
+const Command &searchCommand();
 const Command &simulateCommand();
 const Command &verifyCommand();
 

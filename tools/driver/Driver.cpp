@@ -17,7 +17,8 @@ cl::OptionCategory category("Options");
 namespace {
 
 std::vector<const Command *> commands() {
-  return {&compileCommand(), &simulateCommand(), &verifyCommand()};
+  return {&compileCommand(), &searchCommand(), &simulateCommand(),
+          &verifyCommand()};
 }
 
 void printOverview(raw_ostream &os) {
