@@ -73,7 +73,8 @@ public:
 
 private:
   bool stop(int64_t end) {
-    return best.isOptimal() || budget.tasksUsed() >= end || budget.isSpent();
+    return best.isOptimal() || budget.tasksUsed() >= end ||
+           budget.isSpent(4 * chain.tasks());
   }
 
   int64_t evaluate(const Genes &genes, int64_t ceiling) {

@@ -58,7 +58,7 @@ double Budget::seconds() const {
       .count();
 }
 
-bool Budget::isSpent() {
+bool Budget::isSpent(int64_t next) {
   if (spent)
     return true;
   if (used >= limit) {
@@ -72,8 +72,13 @@ bool Budget::isSpent() {
   if (options.interrupt && options.interrupt->load()) {
     why = SearchStop::Interrupted;
     spent = true;
-  } else if (options.timeLimitMs > 0 &&
-             seconds() * 1000 >= double(options.timeLimitMs)) {
+    return true;
+  }
+  // The next step takes as long a task as the steps before it did.
+  const double elapsed = seconds() * 1000;
+  const double ahead = used > 0 ? elapsed * double(next) / double(used) : 0;
+  if (options.timeLimitMs > 0 &&
+      elapsed + ahead >= double(options.timeLimitMs)) {
     why = SearchStop::Time;
     spent = true;
   }

@@ -69,8 +69,9 @@ public:
 
   /// Adds tasks that were placed or timed.
   void use(int64_t tasks) { used += tasks; }
-  /// True where the search must end. Looks at the clock rarely.
-  bool isSpent();
+  /// True where the search must end, or the next step, of so many tasks, would
+  /// pass the time limit. Looks at the clock rarely.
+  bool isSpent(int64_t next = 0);
   void limitEffort(int64_t tasks) { limit = tasks; }
   int64_t tasksUsed() const { return used; }
   int64_t tasksLeft() const { return limit - used; }

@@ -34,7 +34,8 @@ public:
         longest = std::max(longest, ns);
     int64_t stale = 0;
     const int64_t patience = 400;
-    while (!best.isOptimal() && budget.tasksUsed() < end && !budget.isSpent()) {
+    while (!best.isOptimal() && budget.tasksUsed() < end &&
+           !budget.isSpent(2 * chain.tasks())) {
       // What a move may lose falls to nothing over the run.
       double share = 1.0 - double(budget.tasksUsed() - begin) / double(tasks);
       int64_t allowed = int64_t(share * random.unit() * double(longest) / 4);

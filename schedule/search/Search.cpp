@@ -93,11 +93,16 @@ private:
   int64_t objective() const {
     return result.schedule ? objectiveOf(result.simulation) : never;
   }
-  bool isDone() { return objective() <= result.bound.ns || budget.isSpent(); }
+  bool isDone() {
+    const int64_t tasks =
+        int64_t(3) * problem.numStages() * problem.microbatches;
+    return objective() <= result.bound.ns || budget.isSpent(3 * tasks);
+  }
 
   void tryFamilies() {
     for (const Family &family : families()) {
-      if (isDone())
+      // Of the families one is tried in any case.
+      if (isDone() && result.schedule)
         return;
       auto choice = chooseFamily(family.name, {});
       FamilyResult made = generate(std::get<FamilyChoice>(choice), problem);

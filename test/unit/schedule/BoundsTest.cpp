@@ -1,0 +1,176 @@
+//===- BoundsTest.cpp - No schedule is below a bound ----------------------===//
+
+#include "Examples.h"
+
+#include "schedule/Bounds.h"
+#include "schedule/bounds/Propagation.h"
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+constexpr int64_t unknown = std::numeric_limits<int64_t>::max();
+
+int64_t boundOf(const std::string &name, const Problem &problem) {
+  for (const BoundArgument &argument : boundArguments())
+    if (argument.name == name)
+      return argument.compute(problem, unknown, 1000000);
+  ADD_FAILURE() << "there is no bound " << name;
+  return 0;
+}
+
+/// Costs (3,4,2), latency 1, memory of 1F1B, half freed at I.
+Problem zeroBubbleProblem(int32_t ranks, int32_t microbatches) {
+  Problem problem = linearProblem(ranks, microbatches, {3, 4, 2, 2, 1});
+  problem.memoryCaps.assign(ranks, 2 * ranks);
+  problem.link.latencyNs = 1;
+  return problem;
+}
+
+TEST(Bounds, HaveThePublishedStrength) {
+  Problem eight = zeroBubbleProblem(8, 32), sixteen = zeroBubbleProblem(16, 32);
+  EXPECT_GE(quickBound(eight).ns, 337);
+  EXPECT_GE(quickBound(sixteen).ns, 393);
+  // Where one rank alone is solved exactly, ZB-H1 is proven.
+  Bound bound = bestBound(eight, 351, 4000000);
+  EXPECT_EQ(bound.ns, 351);
+  EXPECT_STREQ(bound.name, "L5");
+  EXPECT_EQ(bestBound(eight, unknown, 4000000).ns, 351);
+}
+
+TEST(Bounds, AreNamedInOrder) {
+  std::string names;
+  for (const BoundArgument &argument : boundArguments())
+    names += argument.name;
+  EXPECT_EQ(names, "L1L2L3L4L5");
+}
+
+TEST(Bounds, OfOneStage) {
+  Problem problem = linearProblem(1, 5, {3, 4, 2});
+  EXPECT_EQ(boundOf("L1", problem), 45);
+  EXPECT_EQ(boundOf("L2", problem), 25);
+  EXPECT_EQ(boundOf("L3", problem), 45);
+  EXPECT_EQ(boundOf("L4", problem), 0);
+  EXPECT_EQ(boundOf("L5", problem), 45);
+}
+
+using Generator = std::mt19937;
+
+int64_t pick(Generator &random, int64_t least, int64_t most) {
+  return least + int64_t(random() % uint64_t(most - least + 1));
+}
+
+/// Uneven stages, any placement, caps from the least up, serial links.
+Problem randomProblem(Generator &random) {
+  const int32_t ranks = int32_t(pick(random, 1, 4));
+  const int32_t rows = int32_t(pick(random, 1, 3));
+  const int64_t placement = pick(random, 0, 2);
+  std::vector<int32_t> rankOfStage;
+  for (int32_t s = 0; s < ranks * rows; ++s) {
+    int32_t place = s % ranks;
+    bool isBack = placement == 1 && (s / ranks) % 2;
+    rankOfStage.push_back(placement == 2 ? int32_t(pick(random, 0, ranks - 1))
+                          : isBack       ? ranks - 1 - place
+                                         : place);
+  }
+  Problem problem = problemOn(rankOfStage, ranks, int32_t(pick(random, 1, 6)));
+  std::vector<int64_t> outputs, least(ranks), all(ranks);
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    int64_t activation = pick(random, 0, 4);
+    problem.setStageCost(s, pick(random, 0, 5), pick(random, 0, 5),
+                         pick(random, 0, 5), activation,
+                         pick(random, 0, activation));
+    Cost &fused = problem.cost(s, ActionKind::Backward);
+    fused.ns = std::max<int64_t>(0, fused.ns - pick(random, 0, 3));
+    outputs.push_back(pick(random, 0, 3));
+    least[rankOfStage[s]] += activation;
+    all[rankOfStage[s]] += activation * problem.microbatches;
+  }
+  problem.makeChain(outputs);
+  for (int32_t r = 0; r < ranks; ++r)
+    if (pick(random, 0, 3))
+      problem.memoryCaps[r] =
+          pick(random, least[r], std::max(least[r], all[r]));
+  problem.link = {pick(random, 0, 3), pick(random, 0, 1) * 1000};
+  return problem;
+}
+
+/// A legal order by random choices among what fits; backwards are fused at
+/// random.
+Schedule randomSchedule(const Problem &problem, Generator &random) {
+  Chain chain = *Chain::of(problem, BackwardCosts::Split);
+  PartialState state(chain);
+  std::vector<std::vector<Action>> orders(chain.ranks);
+  for (int64_t left = chain.tasks(); left > 0;) {
+    std::vector<std::pair<int, int32_t>> choices;
+    for (int32_t s = 0; s < chain.stages; ++s)
+      for (int letter : {0, 1, 2})
+        if (state.earliest(chain, letter, s) < never &&
+            (letter != 0 || state.fits(chain, s)))
+          choices.push_back({letter, s});
+    if (choices.empty()) {
+      ADD_FAILURE() << "no way on from a state that counts as safe";
+      return {};
+    }
+    auto [letter, s] = choices[random() % choices.size()];
+    auto run = [&, s = s](int letter) {
+      int64_t k = state.done(letter, s);
+      state.run(chain, letter, s, state.earliest(chain, letter, s));
+      --left;
+      return k;
+    };
+    int64_t k = run(letter);
+    bool fuses = letter == 1 && state.done(2, s) == k && random() % 2;
+    if (fuses)
+      run(2);
+    orders[chain.rankOf[s]].push_back(
+        {fuses ? ActionKind::Backward : static_cast<ActionKind>(letter), s, k});
+  }
+  Schedule schedule;
+  for (const auto &order : orders) {
+    for (Action action : order)
+      schedule.append(action);
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+TEST(Bounds, AreNotAboveRandomSchedules) {
+  Generator random(7);
+  for (int n = 0; n < 600; ++n) {
+    Problem problem = randomProblem(random);
+    ASSERT_FALSE(problem.check());
+    int64_t makespan = unknown, span = unknown;
+    for (int i = 0; i < 30; ++i) {
+      Schedule schedule = randomSchedule(problem, random);
+      Simulation simulation;
+      auto violation = checkSchedule(problem, schedule, &simulation);
+      ASSERT_FALSE(violation) << describe(*violation, problem);
+      makespan = std::min(makespan, simulation.makespanNs);
+      span = std::min(span, simulation.spanNs);
+    }
+    for (Objective objective : {Objective::Makespan, Objective::Span}) {
+      problem.objective = objective;
+      for (const BoundArgument &argument : boundArguments())
+        EXPECT_LE(argument.compute(problem, unknown, 20000),
+                  objective == Objective::Span ? span : makespan)
+            << argument.name << " of problem " << n
+            << (objective == Objective::Span ? ", span" : ", makespan");
+    }
+  }
+}
+
+TEST(Bounds, NameTheCapThatBinds) {
+  // One micro-batch at a time: 4 rounds of 2 * (1 + 2) with W behind the last.
+  Problem problem = linearProblem(2, 4, {1, 1, 1, 1, 0});
+  problem.memoryCaps.assign(2, 1);
+  EXPECT_LT(boundOf("L3", problem), 20);
+  EXPECT_EQ(bestBound(problem, unknown, 10000).ns, 20);
+}
+
+} // namespace

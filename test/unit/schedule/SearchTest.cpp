@@ -1,0 +1,154 @@
+//===- SearchTest.cpp - The search against known optima -------------------===//
+
+#include "Examples.h"
+
+#include "schedule/Search.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+SearchOptions withEffort(int64_t effort) {
+  SearchOptions options;
+  options.effort = effort;
+  options.timeLimitMs = 0;
+  return options;
+}
+
+SearchResult searchWith(const Problem &problem, int64_t effort) {
+  SearchResult result = search(problem, withEffort(effort));
+  EXPECT_TRUE(result.schedule) << result.reason;
+  if (!result.schedule)
+    return result;
+  auto violation = checkSchedule(problem, *result.schedule);
+  EXPECT_FALSE(violation) << describe(*violation, problem);
+  int64_t objective = problem.objective == Objective::Span
+                          ? result.simulation.spanNs
+                          : result.simulation.makespanNs;
+  EXPECT_LE(result.bound.ns, objective);
+  EXPECT_EQ(result.provenOptimal, result.bound.ns == objective);
+  return result;
+}
+
+/// Optima of fused schedules with F = 1 and B = 2 by stages, micro-batches,
+/// activations that a rank may hold and latency.
+struct Optimum {
+  int32_t stages, microbatches;
+  int64_t cap, latency, makespan;
+};
+
+TEST(Search, FindsTheOptimaOfFusedSchedules) {
+  const Optimum optima[] = {
+      {2, 2, 1, 0, 12}, {2, 2, 2, 0, 9},  {2, 2, 1, 1, 16}, {2, 2, 2, 1, 11},
+      {2, 3, 2, 0, 12}, {2, 3, 2, 1, 16}, {2, 3, 3, 1, 14}, {2, 4, 2, 0, 15},
+      {2, 4, 3, 1, 17}, {3, 3, 2, 0, 18}, {3, 3, 3, 1, 19}, {3, 4, 1, 0, 36},
+      {3, 4, 2, 0, 21}, {3, 4, 3, 0, 18}, {3, 4, 2, 1, 29}, {3, 4, 3, 1, 26},
+      {3, 4, 4, 1, 22}, {4, 2, 1, 1, 36}, {4, 2, 2, 1, 21},
+  };
+  for (const Optimum &optimum : optima) {
+    // All of the backward in I: as if it were fused.
+    Problem problem =
+        linearProblem(optimum.stages, optimum.microbatches, {1, 2, 0, 1, 1});
+    problem.memoryCaps.assign(optimum.stages, optimum.cap);
+    problem.link.latencyNs = optimum.latency;
+    EXPECT_EQ(searchWith(problem, 20000).simulation.makespanNs,
+              optimum.makespan)
+        << optimum.stages << " stages, " << optimum.microbatches
+        << " micro-batches, cap " << optimum.cap << ", latency "
+        << optimum.latency;
+  }
+}
+
+TEST(Search, ProvesZeroBubbleH1) {
+  Problem problem = linearProblem(8, 32, {3, 4, 2, 2, 1});
+  problem.memoryCaps.assign(8, 16);
+  problem.link.latencyNs = 1;
+  SearchResult result = searchWith(problem, 20000);
+  EXPECT_EQ(result.simulation.makespanNs, 351);
+  EXPECT_TRUE(result.provenOptimal);
+  EXPECT_EQ(result.stop, SearchStop::Optimal);
+}
+
+TEST(Search, IsTheSameForTheSameSeedAndEffort) {
+  Problem problem = problemOn({0, 1, 2, 2, 1, 0}, 3, 12, {3, 4, 2, 2, 1});
+  problem.memoryCaps.assign(3, 9);
+  problem.link.latencyNs = 1;
+  SearchResult one = searchWith(problem, 3000), two = searchWith(problem, 3000);
+  ASSERT_EQ(one.schedule->numActions(), two.schedule->numActions());
+  for (int32_t r = 0; r < 3; ++r)
+    for (int64_t i = 0; i < one.schedule->rank(r).size(); ++i)
+      ASSERT_EQ(one.schedule->rank(r)[i], two.schedule->rank(r)[i]);
+  EXPECT_EQ(one.effort, two.effort);
+  // More effort is never worse.
+  EXPECT_LE(searchWith(problem, 30000).simulation.makespanNs,
+            one.simulation.makespanNs);
+}
+
+TEST(Search, FitsTheLeastMemoryOfSeveralStages) {
+  for (int32_t stages : {4, 6, 8}) {
+    std::vector<int32_t> rankOfStage;
+    for (int32_t s = 0; s < stages; ++s)
+      rankOfStage.push_back(s % 2);
+    Problem problem = problemOn(rankOfStage, 2, 10, {2, 3, 1, 4, 1});
+    problem.memoryCaps.assign(2, 2 * stages);
+    searchWith(problem, 500);
+    problem.memoryCaps[1] -= 1;
+    SearchResult none = search(problem, withEffort(500));
+    EXPECT_FALSE(none.schedule);
+    EXPECT_NE(none.reason.find("rank 1"), std::string::npos) << none.reason;
+    EXPECT_NE(none.reason.find(std::to_string(2 * stages) + " bytes"),
+              std::string::npos)
+        << none.reason;
+  }
+}
+
+TEST(Search, IsNotWorseThanAFamily) {
+  for (Objective objective : {Objective::Makespan, Objective::Span})
+    for (int32_t ranks : {2, 5}) {
+      Problem problem = linearProblem(ranks, 16, {5, 4, 3, 1, 0});
+      problem.objective = objective;
+      problem.link.latencyNs = 2;
+      int64_t found = searchWith(problem, 100).simulation.makespanNs;
+      if (objective == Objective::Span)
+        found = searchWith(problem, 100).simulation.spanNs;
+      for (const Family &family : families()) {
+        FamilyResult made = family.generate(
+            problem,
+            std::get<FamilyChoice>(chooseFamily(family.name, {})).arguments);
+        if (auto *schedule = std::get_if<Schedule>(&made)) {
+          Simulation simulation = simulate(problem, *schedule);
+          EXPECT_LE(found, objective == Objective::Span ? simulation.spanNs
+                                                        : simulation.makespanNs)
+              << family.name;
+        }
+      }
+    }
+}
+
+TEST(Search, FusesWhereThatIsCheaper) {
+  Problem problem = linearProblem(2, 6, {4, 4, 4});
+  for (int32_t s : {0, 1})
+    problem.cost(s, ActionKind::Backward).ns = 5;
+  SearchResult result = searchWith(problem, 2000);
+  int64_t fused = 0;
+  for (int32_t r : {0, 1})
+    for (Action action : result.schedule->rank(r))
+      fused += action.kind() == ActionKind::Backward;
+  EXPECT_EQ(fused, 12);
+  EXPECT_EQ(result.simulation.makespanNs, 6 * 9 + 9);
+}
+
+TEST(Search, MakesAScheduleThoughInterrupted) {
+  std::atomic<bool> interrupt{true};
+  SearchOptions options;
+  options.interrupt = &interrupt;
+  Problem problem = problemOn({0, 1, 1, 0}, 2, 8, {3, 4, 2, 2, 1});
+  problem.memoryCaps.assign(2, 6);
+  SearchResult result = search(problem, options);
+  ASSERT_TRUE(result.schedule);
+  EXPECT_FALSE(checkSchedule(problem, *result.schedule));
+  EXPECT_EQ(result.stop, SearchStop::Interrupted);
+}
+
+} // namespace
