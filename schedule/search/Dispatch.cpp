@@ -19,6 +19,8 @@ Dispatcher::Dispatcher(const Chain &chain)
 int64_t Dispatcher::target(const Pattern &pattern, int letter,
                            int32_t stage) const {
   const int64_t k = state.done(letter, stage);
+  if (!pattern.targets[letter].empty())
+    return pattern.targets[letter][chain.at(stage, int32_t(k))];
   return pattern.offset[letter][stage] +
          k / pattern.group * pattern.group * pattern.period +
          k % pattern.group * pattern.step;
@@ -47,11 +49,13 @@ int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
 }
 
 /// The stage whose W gives back most, the oldest of equals.
-int32_t Dispatcher::pendingWeightGrad(int32_t rank) const {
+int32_t Dispatcher::pendingWeightGrad(int32_t rank, int64_t &pending) const {
   int32_t chosen = -1;
+  pending = 0;
   for (int32_t s : chain.stagesOf[rank]) {
     if (state.done(2, s) >= state.done(1, s))
       continue;
+    pending += state.done(1, s) - state.done(2, s);
     if (chosen < 0 ||
         chain.weightGradFrees[s] > chain.weightGradFrees[chosen] ||
         (chain.weightGradFrees[s] == chain.weightGradFrees[chosen] &&
@@ -102,11 +106,15 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
     bestReady = nextAny.start <= now ? nextAny : Next();
     known = nextAny.start > now ? nextAny.start : never;
   }
+  int64_t pending;
+  const int32_t s = pendingWeightGrad(rank, pending);
   if (bestReady.stage >= 0) {
-    place(bestReady.letter, bestReady.stage, now);
+    if (s >= 0 && pending >= int64_t(pattern.backlog) * (1 + bestReady.letter))
+      place(2, s, now);
+    else
+      place(bestReady.letter, bestReady.stage, now);
     return;
   }
-  const int32_t s = pendingWeightGrad(rank);
   if (s < 0)
     return;
   const int64_t cost = chain.ns[2][s];

@@ -27,6 +27,12 @@ struct Pattern {
   } discipline = Discipline::Ready;
   /// W may delay a message that is known to come by this share of W, in 1/8.
   int32_t patience = 4;
+  /// From this many pending W of a rank on, W goes before F; twice as many go
+  /// before I, too.
+  int32_t backlog = unlimited;
+  static constexpr int32_t unlimited = 1 << 24;
+  /// Where filled, [letter][Chain::at()] in place of offsets.
+  std::array<std::vector<int64_t>, 2> targets;
 };
 
 /// Runs a pattern in time order: F where it fits and every micro-batch can
@@ -53,7 +59,7 @@ private:
   int64_t target(const Pattern &pattern, int letter, int32_t stage) const;
   void decide(const Pattern &pattern, int32_t rank, int64_t now);
   void place(int letter, int32_t stage, int64_t start);
-  int32_t pendingWeightGrad(int32_t rank) const;
+  int32_t pendingWeightGrad(int32_t rank, int64_t &pending) const;
 
   const Chain &chain;
   PartialState empty, state;

@@ -24,6 +24,7 @@ struct Genes {
   int32_t group = 1, step = 0;
   Pattern::Discipline discipline = Pattern::Discipline::Ready;
   int32_t patience = 4;
+  int32_t backlog = Pattern::unlimited;
 };
 
 class Tuner {
@@ -113,6 +114,7 @@ private:
         std::max<int64_t>(1, pattern.period / rows + genes.step * unit);
     pattern.discipline = genes.discipline;
     pattern.patience = genes.patience;
+    pattern.backlog = genes.backlog;
     return pattern;
   }
 
@@ -122,14 +124,14 @@ private:
     for (int32_t group : {1, chain.ranks})
       for (Discipline discipline :
            {Discipline::Ready, Discipline::ForwardInOrder, Discipline::InOrder})
-        for (int32_t patience : {0, 4, 8})
+        for (int32_t backlog : {1, 4, int32_t(Pattern::unlimited)})
           for (int32_t hop : {0, 2, 6}) {
             Genes genes;
             genes.hop.assign(size_t(2) * rows, hop);
             genes.turn.assign(size_t(2) * rows, 0);
             genes.group = group;
             genes.discipline = discipline;
-            genes.patience = patience;
+            genes.backlog = backlog;
             if (group == 1 || (rows > 1 && group > 1))
               result.push_back(genes);
           }
@@ -142,7 +144,7 @@ private:
       value = std::max(low, value + steps[random.below(8)]);
     };
     do {
-      switch (random.below(9)) {
+      switch (random.below(10)) {
       case 0:
       case 1:
       case 2:
@@ -161,6 +163,12 @@ private:
       case 7:
         genes.discipline = static_cast<Pattern::Discipline>(random.below(3));
         break;
+      case 8: {
+        static constexpr int32_t backlogs[] = {1, 2, 3,
+                                               4, 8, Pattern::unlimited};
+        genes.backlog = backlogs[random.below(6)];
+        break;
+      }
       default:
         if (rows > 1 && random.below(2))
           genes.group = 1 + int32_t(random.below(2 * chain.ranks));

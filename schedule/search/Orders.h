@@ -116,6 +116,11 @@ bool beam(const Chain &chain, int64_t width, Incumbent &best, Budget &budget);
 void tuneKernel(const Chain &chain, uint64_t seed, int64_t tasks,
                 Incumbent &best, Budget &budget);
 
+/// Makes orders that keep the caps from any orders as priorities, and changes
+/// the priorities while there is budget.
+void replay(const Chain &chain, uint64_t seed, const Orders &orders,
+            int64_t tasks, Incumbent &best, Budget &budget);
+
 /// Moves tasks on the critical path of the incumbent.
 void polish(const Chain &chain, uint64_t seed, int64_t tasks, Incumbent &best,
             Budget &budget);

@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t smallTasks = 200;
 /// Up to this many a beam of one state is worth its quadratic time.
 constexpr int64_t guidedTasks = 1600;
+/// Up to this many the families are also priorities for orders within the caps.
+constexpr int64_t replayedTasks = 200000;
 
 std::string describeShortfall(int32_t rank, int64_t cap, int64_t least) {
   return "no schedule fits: rank " + std::to_string(rank) + " may hold " +
@@ -106,8 +108,11 @@ private:
         return;
       auto choice = chooseFamily(family.name, {});
       FamilyResult made = generate(std::get<FamilyChoice>(choice), problem);
-      if (auto *schedule = std::get_if<Schedule>(&made))
+      if (auto *schedule = std::get_if<Schedule>(&made)) {
+        if (schedule->numActions() <= 3 * replayedTasks)
+          seeds.push_back(*schedule);
         offer(std::move(*schedule), std::get<FamilyChoice>(choice).text());
+      }
     }
   }
 
@@ -188,9 +193,14 @@ private:
     keep();
     improveBound();
     best.bound = result.bound.ns;
+    for (const Schedule &seed : seeds)
+      if (auto orders = toOrders(chain, seed);
+          orders && !best.isOptimal() && !budget.isSpent(20 * chain.tasks()))
+        replay(chain, options.seed, *orders, 40 * chain.tasks(), best, budget);
     for (uint64_t round = 0; !best.isOptimal() && !budget.isSpent(); ++round) {
       const uint64_t seed = options.seed + round * 1000003;
       polish(chain, seed, 3000 * chain.tasks(), best, budget);
+      replay(chain, seed, best.orders, 1000 * chain.tasks(), best, budget);
       tuneKernel(chain, seed + 1, 600 * chain.tasks(), best, budget);
     }
   }
@@ -211,6 +221,8 @@ private:
   const SearchOptions &options;
   Budget budget;
   SearchResult result;
+  /// What the families wrote, also where it breaks a cap.
+  std::vector<Schedule> seeds;
   /// The beam left nothing out that could be better.
   bool wentThrough = false;
 };
