@@ -2,6 +2,7 @@
 
 #include "codegen/json/ScheduleWriter.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
 namespace rondo::json {
@@ -63,7 +64,11 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
       json.attributeObject("search", [&] {
         json.attribute("seed", search->seed);
         json.attribute("effort", search->effort);
-        json.attribute("seconds", search->seconds);
+        json.attributeBegin("seconds");
+        json.rawValue([&](llvm::raw_ostream &os) {
+          os << llvm::format("%.6f", search->seconds);
+        });
+        json.attributeEnd();
         json.attribute("stopped", search->stopped);
       });
   });
