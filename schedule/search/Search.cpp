@@ -187,7 +187,7 @@ private:
 
   template <typename Keep>
   void searchLarge(const Chain &chain, Incumbent &best, const Keep &keep) {
-    tuneKernel(chain, options.seed, 300 * chain.tasks(), best, budget);
+    tuneKernel(chain, options.seed, 200 * chain.tasks(), best, budget);
     if (chain.tasks() <= guidedTasks && !best.isOptimal() && !budget.isSpent())
       beam(chain, 1, best, budget);
     keep();
@@ -195,13 +195,16 @@ private:
     best.bound = result.bound.ns;
     for (const Schedule &seed : seeds)
       if (auto orders = toOrders(chain, seed);
-          orders && !best.isOptimal() && !budget.isSpent(20 * chain.tasks()))
-        replay(chain, options.seed, *orders, 40 * chain.tasks(), best, budget);
+          orders && !best.isOptimal() && !budget.isSpent(8 * chain.tasks()))
+        replay(chain, options.seed, *orders, 8 * chain.tasks(), best, budget);
+    // Turns grow, so that a long search has long ones.
+    int64_t turn = 50 * chain.tasks();
     for (uint64_t round = 0; !best.isOptimal() && !budget.isSpent(); ++round) {
       const uint64_t seed = options.seed + round * 1000003;
-      polish(chain, seed, 3000 * chain.tasks(), best, budget);
-      replay(chain, seed, best.orders, 1000 * chain.tasks(), best, budget);
-      tuneKernel(chain, seed + 1, 600 * chain.tasks(), best, budget);
+      replay(chain, seed, best.orders, 4 * turn, best, budget);
+      polish(chain, seed, 8 * turn, best, budget);
+      tuneKernel(chain, seed + 1, 2 * turn, best, budget);
+      turn += turn / 2;
     }
   }
 
