@@ -34,9 +34,9 @@ class Timer {
 public:
   explicit Timer(const Chain &chain);
 
-  /// The objective, or `never` where the order breaks a cap or dead-locks.
-  /// Keeps starts by [rank][position]. O(tasks).
-  int64_t run(const Orders &orders);
+  /// The objective, or `never` where the order breaks a cap, dead-locks or ends
+  /// above `ceiling`. Keeps starts by [rank][position]. O(tasks).
+  int64_t run(const Orders &orders, int64_t ceiling = never);
   const std::vector<std::vector<int64_t>> &starts() const { return start; }
   /// The rank that ends the objective.
   int32_t lastRank() const { return last; }
@@ -56,7 +56,7 @@ private:
   /// the producer.
   std::array<std::vector<int64_t>, 2> arrival;
   std::array<std::vector<int32_t>, 3> positionOf;
-  std::vector<int64_t> linkFree, clock, held, position;
+  std::vector<int64_t> linkFree, clock, held, position, work, left;
   std::vector<int32_t> done, ready;
   std::vector<std::vector<int32_t>> index;
   int32_t last = -1;

@@ -43,9 +43,9 @@ public:
       if (move.from == move.to)
         continue;
       apply(current[move.rank], move.from, move.to);
-      int64_t changed = timer.run(current);
+      int64_t changed = timer.run(current, value + allowed);
       budget.use(chain.tasks());
-      if (changed < never && changed <= value + allowed) {
+      if (changed < never) {
         if (best.offer(current, changed, "polish"))
           stale = 0;
         value = changed;

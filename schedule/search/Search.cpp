@@ -193,6 +193,7 @@ private:
     keep();
     improveBound();
     best.bound = result.bound.ns;
+    replay(chain, options.seed, best.orders, 40 * chain.tasks(), best, budget);
     for (const Schedule &seed : seeds)
       if (auto orders = toOrders(chain, seed);
           orders && !best.isOptimal() && !budget.isSpent(8 * chain.tasks()))

@@ -19,6 +19,10 @@ Timer::Timer(const Chain &chain) : chain(chain) {
     start[rank].resize(tasks);
     index[rank].resize(tasks);
   }
+  work.resize(chain.ranks);
+  for (int32_t s = 0; s < chain.stages; ++s)
+    work[chain.rankOf[s]] +=
+        (chain.ns[0][s] + chain.ns[1][s] + chain.ns[2][s]) * chain.microbatches;
   linkFree.resize(chain.links);
   clock.resize(chain.ranks);
   held.resize(chain.ranks);
@@ -26,7 +30,8 @@ Timer::Timer(const Chain &chain) : chain(chain) {
   done.resize(size_t(3) * chain.stages);
 }
 
-int64_t Timer::run(const Orders &orders) {
+int64_t Timer::run(const Orders &orders, int64_t ceiling) {
+  left = work;
   for (auto &column : arrival)
     std::fill(column.begin(), column.end(), -1);
   std::fill(linkFree.begin(), linkFree.end(), 0);
@@ -66,6 +71,9 @@ int64_t Timer::run(const Orders &orders) {
                                   : chain.weightGradFrees[stage];
       }
       const int64_t end = begin + chain.ns[letter][stage];
+      left[rank] -= chain.ns[letter][stage];
+      if (end + left[rank] + chain.endOffset[rank] > ceiling)
+        return never;
       start[rank][at] = begin;
       index[rank][at] = k;
       positionOf[letter][chain.at(stage, k)] = int32_t(at);
