@@ -58,6 +58,9 @@ double Budget::seconds() const {
       .count();
 }
 
+/// Tasks between two looks at the clock.
+static constexpr int64_t lookEvery = 2000;
+
 bool Budget::isSpent(int64_t next) {
   if (spent)
     return true;
@@ -66,9 +69,9 @@ bool Budget::isSpent(int64_t next) {
     return true;
   }
   // A look at the clock costs as much as a few tasks.
-  if (used < nextLook)
+  if (used < nextLook && next < lookEvery)
     return false;
-  nextLook = used + 2000;
+  nextLook = used + lookEvery;
   if (options.interrupt && options.interrupt->load()) {
     why = SearchStop::Interrupted;
     spent = true;
@@ -76,7 +79,8 @@ bool Budget::isSpent(int64_t next) {
   }
   // The next step takes as long a task as the steps before it did.
   const double elapsed = seconds() * 1000;
-  const double ahead = used > 0 ? elapsed * double(next) / double(used) : 0;
+  const double ahead =
+      used > 0 ? 1.25 * elapsed * double(next) / double(used) : 0;
   if (options.timeLimitMs > 0 &&
       elapsed + ahead >= double(options.timeLimitMs)) {
     why = SearchStop::Time;

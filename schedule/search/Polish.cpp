@@ -22,6 +22,8 @@ public:
   void run(int64_t tasks) {
     const int64_t begin = budget.tasksUsed();
     const int64_t end = begin + tasks;
+    if (budget.isSpent(4 * chain.tasks()))
+      return;
     Orders current = best.orders;
     int64_t value = timer.run(current);
     budget.use(chain.tasks());

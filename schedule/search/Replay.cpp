@@ -31,6 +31,8 @@ public:
   }
 
   void run(const Orders &orders, int64_t tasks) {
+    if (stop(budget.tasksUsed() + tasks) || budget.isSpent(8 * chain.tasks()))
+      return;
     Chain free = chain;
     free.caps.assign(chain.ranks, noMemoryCap);
     Timer timer(free);
