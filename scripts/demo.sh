@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 build=$1
 shift
 data=
-iterations=45
+iterations=100
 samples=2
 while [ $# -gt 0 ]; do
   case $1 in
