@@ -65,7 +65,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   }
   problem.makeChain(outputBytes);
   if (std::optional<ProblemFault> fault = problem.check())
-    return plan.emitError() << fault->message;
+    return plan.emitError() << fault->message << " [P3]";
   return problem;
 }
 
