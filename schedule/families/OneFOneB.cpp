@@ -16,7 +16,7 @@
 
 #include "schedule/families/Registry.h"
 
-#include <algorithm>
+#include "schedule/families/RankOrder.h"
 
 using namespace rondo;
 
@@ -28,14 +28,7 @@ static FamilyResult generateOneFOneB(const Problem &problem,
   Schedule schedule;
   schedule.reserve(int64_t(2) * stages * last);
   for (int32_t s = 0; s < stages; ++s) {
-    int32_t forward = 0;
-    while (forward < std::min(last, stages - s))
-      schedule.append({ActionKind::Forward, s, forward++});
-    for (int32_t i = 0; i < last; ++i) {
-      schedule.append({ActionKind::Backward, s, i});
-      if (forward < last)
-        schedule.append({ActionKind::Forward, s, forward++});
-    }
+    appendOneForwardOneBackward(schedule, s, last, stages - s);
     schedule.endRank();
   }
   return schedule;

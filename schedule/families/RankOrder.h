@@ -5,6 +5,7 @@
 
 #include "schedule/families/Placement.h"
 
+#include <algorithm>
 #include <array>
 
 namespace rondo {
@@ -49,6 +50,20 @@ private:
   /// By chunk: how many F, I (or B) and W (or B) there are.
   std::vector<std::array<int64_t, 3>> taken;
 };
+
+/// Appends the order of a stage that runs `warmup` forwards ahead, then one
+/// fused backward and one forward in turn, then the backwards that are left.
+inline void appendOneForwardOneBackward(Schedule &schedule, int32_t stage,
+                                        int32_t microbatches, int32_t warmup) {
+  int32_t forward = 0;
+  while (forward < std::min(microbatches, warmup))
+    schedule.append({ActionKind::Forward, stage, forward++});
+  for (int32_t i = 0; i < microbatches; ++i) {
+    schedule.append({ActionKind::Backward, stage, i});
+    if (forward < microbatches)
+      schedule.append({ActionKind::Forward, stage, forward++});
+  }
+}
 
 } // namespace rondo
 
