@@ -13,6 +13,13 @@
 
 namespace rondo::runtime {
 
+/// What the bodies run on.
+enum class Target : uint8_t { Cpu, Cuda };
+
+/// What activations, messages and saved tensors are stored in. Weights,
+/// gradients and moments that the optimizer reads are fp32 in both.
+enum class DType : uint8_t { Fp32, Bf16 };
+
 enum class LayerKind : uint8_t {
   GptEmbedding, // token and position embedding
   GptBlock,     // pre-norm attention and MLP with GELU
@@ -39,6 +46,10 @@ struct LayerDesc {
   int64_t forwardNs, inputGradNs, weightGradNs;
   int64_t activationBytes, inputGradFreesBytes, inputBytes, outputBytes;
   int64_t weightBytes;
+
+  /// The same for all layers of an executable. The CPU takes fp32 only.
+  Target target = Target::Cpu;
+  DType dtype = DType::Fp32;
 };
 
 /// Bytes of one layer's buffers, all for one micro-batch but the weights.

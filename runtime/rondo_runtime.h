@@ -98,6 +98,14 @@ struct PlanDesc {
   const int64_t *peakMemoryBytes;
 };
 
+/// The devices that an executable runs on. A target other than the CPU is a
+/// library beside the runtime's: it defines the object that the emitted program
+/// names, so that linking decides and a program without it does not link.
+/// Opaque to emitted code.
+struct Backend;
+/// Of librondo_cuda.a.
+extern const Backend cudaBackend;
+
 /// One state region and a list of plans over it.
 struct Executable {
   const char *name;
@@ -114,6 +122,8 @@ struct Executable {
   /// What the gradients of one weight are added in: true for micro-batch index
   /// order (bit-equal to the reference), false for the schedule's order.
   bool accumulateInIndexOrder;
+  /// Null: the CPU, which the runtime itself brings.
+  const Backend *backend = nullptr;
 };
 
 /// What a message carries.
