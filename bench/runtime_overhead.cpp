@@ -35,7 +35,7 @@ static void measure(int ranks, int cores) {
   State state(program.exe);
   state.initialise(1);
   PlanOptions options;
-  options.cores = cores;
+  options.transport.cores = cores;
   PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
   Team team(ranks);
   std::vector<double> perAction;

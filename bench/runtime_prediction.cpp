@@ -33,7 +33,7 @@ int main() {
   State state(program.exe);
   state.initialise(1);
   PlanOptions options;
-  options.cores = cores;
+  options.transport.cores = cores;
   PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
   Team team(ranks);
   int64_t times[iterations];

@@ -1,15 +1,12 @@
-//===- collectives.cpp - What ranks do together, and the step -------------===//
+//===- collectives.cpp - What ranks do together ---------------------------===//
 //
-// Everything here is added in the order of the model's tensors, so that the
-// result does not depend on how many ranks there are.
+// Everything is added in the order of the model's tensors, so that the result
+// does not depend on how many ranks there are.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/error.h"
 #include "runtime/rank.h"
-
-#include <algorithm>
-#include <cmath>
 
 using namespace rondo::runtime;
 
@@ -76,73 +73,28 @@ Wiring rondo::runtime::wire(const State &state, const PlanDesc &plan,
   return wiring;
 }
 
-/// Adds the partial gradients of a tensor and its copy in one stage; a
-/// collective does it where they are in two.
-static void addCopies(const State &state, const StageBinding &binding) {
-  for (int32_t c = binding.firstTensor; c < binding.lastTensor; ++c) {
-    const Tensor &copy = state.tensors()[c];
-    for (int32_t t = binding.firstTensor; t < c; ++t) {
-      const Tensor &tensor = state.tensors()[t];
-      if (copy.sharedWith != tensor.name)
-        continue;
-      for (int64_t i = 0; i < tensor.layout.count; ++i)
-        copy.gradients[i] = tensor.gradients[i] += copy.gradients[i];
-    }
-  }
-}
-
-/// Sums of squares of a stage's gradients, by tensor. A tensor that is a copy
-/// of another counts 0, since both have the same gradient by now.
-void Rank::addNorms(const LocalStage &stage) {
-  addCopies(state, *stage.binding);
-  const StageBinding &binding = *stage.binding;
-  double *partials = binding.control.partials;
-  std::fill(partials, partials + partialsPerLayer * binding.layers.size(), 0.0);
-  for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t) {
-    const Tensor &tensor = state.tensors()[t];
-    if (tensor.sharedWith.empty())
-      partials[tensor.layerInStage * partialsPerLayer + tensor.index] =
-          sumOfSquares(tensor.gradients, tensor.layout.count);
-  }
-}
-
-void Rank::finishNorm(double sum) {
-  double norm = std::sqrt(sum);
+/// Norm, clip factor and finite flag of all gradients.
+void Rank::runNorm(int32_t collective) {
+  std::vector<ControlHeader *> headers;
   for (const LocalStage &stage : stages) {
     if (!stage.binding)
       continue;
-    ControlHeader &header = *stage.binding->control.header;
-    header.norm = norm;
-    header.isFinite = std::isfinite(norm);
-    header.step.clipFactor =
-        header.isFinite ? clipFactor(norm, optimizer.maxNorm) : 0;
+    device.sumSquares(stage.binding->optimized);
+    headers.push_back(stage.binding->control.header);
   }
+  if (headers.empty())
+    throw Error("the program of rank " + std::to_string(me) +
+                " runs all_reduce " + std::to_string(collective) +
+                " without a stage");
+  // A place that every kind of device can reach; the norm replaces it.
+  double *sum = &headers.front()->norm;
+  transport.addAll(collective, me, sum);
+  device.finishNorm(sum, optimizer.maxNorm, headers);
 }
 
 void Rank::runCollective(int32_t collective) {
-  if (plan.collectives[collective].kind == CollectiveKind::TiedGradients) {
+  if (plan.collectives[collective].kind == CollectiveKind::TiedGradients)
     transport.sumParts(collective, me);
-    return;
-  }
-  for (const LocalStage &stage : stages)
-    if (stage.binding)
-      addNorms(stage);
-  finishNorm(transport.addAll(collective, me));
-}
-
-void Rank::runStep(const LocalStage &stage) {
-  const StageBinding &binding = *stage.binding;
-  const ControlHeader &header = *binding.control.header;
-  for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t) {
-    const Tensor &tensor = state.tensors()[t];
-    if (header.isFinite)
-      adamw(optimizer.adamw, &header.step, tensor.layout.decay,
-            tensor.layout.count, tensor.weights, tensor.gradients,
-            tensor.moment1, tensor.moment2);
-  }
-  // The next iteration adds to the gradients.
-  if (binding.gradients)
-    state.arena(binding.desc->rank)
-        .fill(binding.gradients, 0,
-              binding.desc->bytes[static_cast<int>(Buffer::Gradients)]);
+  else
+    runNorm(collective);
 }

@@ -17,6 +17,8 @@ enum class Exit : int {
   Usage = 2,
   /// The run failed and may be retried.
   RunFailure = 75,
+  /// This machine has no device of the kind that the program is for.
+  NoDevice = 77,
 };
 
 /// One sentence with numbers, lower case, no final period.

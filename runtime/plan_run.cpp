@@ -12,7 +12,11 @@ using namespace rondo::runtime;
 PlanRun::PlanRun(State &state, const PlanDesc &plan, const PlanOptions &options)
     : state(state), desc(plan), options(options) {
   Wiring wiring = wire(state, plan, options.link);
-  transport = makeInprocTransport(wiring.params, options.cores);
+  std::vector<Device *> devices;
+  for (int32_t r = 0; r < plan.numRanks; ++r)
+    devices.push_back(&state.device(r));
+  transport = backendOf(state.executable())
+                  .makeTransport(wiring.params, devices, options.transport);
   for (int32_t r = 0; r < plan.numRanks; ++r)
     ranks.push_back(std::make_unique<Rank>(state, plan, wiring, *transport, r,
                                            options.optimizer));
@@ -73,7 +77,7 @@ void PlanRun::iterate(Team &team) {
   Team::Watch watch;
   watch.stopAll = [&] { transport->abort(); };
   watch.look = [&] {
-    uint64_t begun = 0;
+    uint64_t begun = transport->progress();
     for (const std::unique_ptr<Rank> &rank : ranks)
       begun += rank->actionsBegun();
     if (begun != lastBegun) {
@@ -82,10 +86,11 @@ void PlanRun::iterate(Team &team) {
       return;
     }
     double seconds = static_cast<double>(nowNs() - lastChangeNs) * 1e-9;
-    if (options.timeoutSeconds <= 0 || seconds < options.timeoutSeconds)
+    const double timeoutSeconds = options.transport.timeoutSeconds;
+    if (timeoutSeconds <= 0 || seconds < timeoutSeconds)
       return;
     char limit[32];
-    std::snprintf(limit, sizeof limit, "%g", options.timeoutSeconds);
+    std::snprintf(limit, sizeof limit, "%g", timeoutSeconds);
     throw Error("no progress for " + std::string(limit) +
                     " s: " + describeWaits(),
                 Exit::RunFailure);

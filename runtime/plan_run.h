@@ -14,10 +14,9 @@ namespace rondo::runtime {
 struct PlanOptions {
   ImposedLink link;
   OptimizerConfig optimizer;
-  /// Cores that the ranks may use.
-  int cores = 1;
-  /// The run fails where no rank begins an action for so long; 0: never.
-  double timeoutSeconds = 600;
+  /// The run fails where no rank begins an action, and no device ends a
+  /// message, for timeoutSeconds.
+  TransportOptions transport;
 };
 
 /// The ranks of one plan and their transport.

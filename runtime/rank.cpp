@@ -2,7 +2,6 @@
 
 #include "runtime/rank.h"
 
-#include "runtime/clock.h"
 #include "runtime/error.h"
 
 using namespace rondo::runtime;
@@ -47,13 +46,13 @@ public:
   /// The waits are over.
   void restart() {
     if (rank.keepTrace)
-      startNs = nowNs();
+      startNs = rank.device.stamp();
   }
   ~Action() {
     if (rank.keepTrace)
       rank.trace.push_back({kind, message, static_cast<int32_t>(stage),
                             static_cast<int32_t>(microbatch), startNs,
-                            nowNs()});
+                            rank.device.stamp()});
   }
 
 private:
@@ -74,9 +73,9 @@ std::string Rank::currentAction() const {
 
 Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
            Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
-    : state(state), plan(plan), transport(transport), me(rank),
+    : plan(plan), device(state.device(rank)), transport(transport), me(rank),
       optimizer(optimizer), lossScale(1.0 / plan.microbatches),
-      stages(state.stages().size()) {
+      stream(device.stream()), stages(state.stages().size()) {
   // Of the pools that this rank's stages use; -1: not yet counted.
   std::vector<int32_t> firstFence(plan.numPools, -1);
   int32_t numFences = 0;
@@ -118,12 +117,20 @@ Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
 }
 
 void Rank::runIteration() {
-  const RankDesc &desc = plan.ranks[me];
-  desc.run(*this, desc.row);
-  for (Fence &fence : fences) {
-    if (fence.channel >= 0)
-      transport.waitSent(fence.channel, fence.ticket);
-    fence.channel = -1;
+  const size_t firstEvent = trace.size();
+  if (transport.begin(me, !keepTrace)) {
+    const RankDesc &desc = plan.ranks[me];
+    desc.run(*this, desc.row);
+    for (Fence &fence : fences) {
+      if (fence.channel >= 0)
+        transport.waitSent(fence.channel, fence.ticket);
+      fence.channel = -1;
+    }
+  }
+  transport.end(me);
+  for (size_t i = firstEvent; i < trace.size(); ++i) {
+    trace[i].startNs = device.timeOf(trace[i].startNs);
+    trace[i].endNs = device.timeOf(trace[i].endNs);
   }
 }
 
@@ -196,6 +203,7 @@ LayerArgs Rank::argsOf(const LocalStage &stage, size_t l,
     args.loss = binding.control.losses + microbatch;
   args.lossScale = lossScale;
   args.microbatch = microbatch;
+  args.stream = stream;
   return args;
 }
 
@@ -290,7 +298,7 @@ void Rank::allReduce(int64_t collective) {
 void Rank::step(int64_t s) {
   LocalStage &stage = local(s, 0);
   Action action(*this, ActionKind::Step, s, 0);
-  runStep(stage);
+  device.step(stage.binding->optimized, optimizer.adamw);
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,7 +27,8 @@ enum class ActionKind : uint8_t {
 std::string actionName(ActionKind kind, Message message, int64_t stage,
                        int64_t microbatch);
 
-/// One action as it ran.
+/// One action as it ran on the rank's device. A message's time is the moment
+/// when it was handed over.
 struct TraceEvent {
   ActionKind kind;
   Message message;
@@ -60,7 +61,8 @@ public:
   Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
        Transport &transport, int32_t rank, const OptimizerConfig &optimizer);
 
-  /// One iteration of the emitted function. Returns when every send has ended.
+  /// One iteration of the emitted function. Returns when every send and all
+  /// work on the device have ended.
   void runIteration();
 
   void forward(int64_t stage, int64_t microbatch);
@@ -77,7 +79,7 @@ public:
   }
   std::string currentAction() const;
 
-  /// Filled while `keepTrace`; the caller clears it.
+  /// Filled by iterations while `keepTrace`; the caller clears it.
   std::vector<TraceEvent> trace;
   bool keepTrace = false;
 
@@ -125,16 +127,15 @@ private:
   LayerArgs argsOf(const LocalStage &stage, size_t layer,
                    int64_t microbatch) const;
   void runCollective(int32_t collective);
-  void runStep(const LocalStage &stage);
-  void addNorms(const LocalStage &stage);
-  void finishNorm(double sumOfSquares);
+  void runNorm(int32_t collective);
 
-  State &state;
   const PlanDesc &plan;
+  Device &device;
   Transport &transport;
   const int32_t me;
   const OptimizerConfig optimizer;
   const double lossScale;
+  void *const stream;
   /// By stage; without a binding where another rank runs it.
   std::vector<LocalStage> stages;
   std::vector<Fence> fences;

@@ -101,7 +101,7 @@ struct PlanDesc {
 /// The devices that an executable runs on. A target other than the CPU is a
 /// library beside the runtime's: it defines the object that the emitted program
 /// names, so that linking decides and a program without it does not link.
-/// Opaque to emitted code.
+/// Opaque to emitted code; see runtime/backend.h.
 struct Backend;
 /// Of librondo_cuda.a.
 extern const Backend cudaBackend;

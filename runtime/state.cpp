@@ -12,7 +12,7 @@ using namespace rondo::runtime;
 static_assert(maxLayerTensors <= partialsPerLayer,
               "control memory has a partial norm for every tensor");
 
-static const char *nameOf(Buffer buffer) {
+static const char *bufferName(Buffer buffer) {
   static const char *const names[numBuffers] = {
       "weights",
       "gradients",
@@ -70,11 +70,11 @@ void State::checkPlan(const PlanDesc &plan) const {
       const PoolDesc &pool = plan.pools[placement.pool];
       if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
                       [&](uint16_t slot) { return slot >= pool.slots; }))
-        fail(std::string(nameOf(Buffer(b))) + " of stage '" +
+        fail(std::string(bufferName(Buffer(b))) + " of stage '" +
              exe.stages[s].name + "' lies in a slot that pool " +
              std::to_string(placement.pool) + " does not have");
       if (pool.slotBytes < exe.stages[s].bytes[b])
-        fail("slots of " + std::string(nameOf(Buffer(b))) + " of stage '" +
+        fail("slots of " + std::string(bufferName(Buffer(b))) + " of stage '" +
              exe.stages[s].name + "' have " + std::to_string(pool.slotBytes) +
              " bytes, it needs " + std::to_string(exe.stages[s].bytes[b]));
     }
@@ -92,7 +92,7 @@ void State::checkStage(const StageDesc &stage) const {
     if (stage.bytes[b] < needed[b])
       throw Error("stage '" + std::string(stage.name) + "' plans " +
                   std::to_string(stage.bytes[b]) + " bytes of " +
-                  nameOf(Buffer(b)) + ", its layers need " +
+                  bufferName(Buffer(b)) + ", its layers need " +
                   std::to_string(needed[b]));
 }
 
@@ -109,12 +109,13 @@ void State::bindStage(int32_t s) {
         if (stage.bytes[static_cast<int>(buffer)] == 0)
           continue;
         throw Error("stage '" + std::string(stage.name) + "' has no " +
-                    nameOf(buffer) + " in plan '" + exe.plans[p].name + "'");
+                    bufferName(buffer) + " in plan '" + exe.plans[p].name +
+                    "'");
       }
       const PoolDesc &pool = exe.plans[p].pools[placement.pool];
       char *here = address(pool, placement.slotOf[0]);
       if (first && here != first)
-        throw Error("the " + std::string(nameOf(buffer)) + " of stage '" +
+        throw Error("the " + std::string(bufferName(buffer)) + " of stage '" +
                     stage.name + "' lie at another place in plan '" +
                     exe.plans[p].name + "' than in plan '" + exe.plans[0].name +
                     "'");
@@ -134,7 +135,7 @@ void State::bindStage(int32_t s) {
   for (int32_t l = 0; l < stage.numLayers; ++l) {
     LayerBinding layer = next;
     layer.desc = &layers[l];
-    layer.body = cpuBody(layer.desc->kind);
+    layer.body = devices[stage.rank]->body(*layer.desc);
     layer.sizes = layerSizes(*layer.desc);
     next.weightsOffset += layer.sizes.weights;
     next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
@@ -182,11 +183,23 @@ State::State(const Executable &executable) : exe(executable) {
     nextLayer += stage.numLayers;
     checkStage(stage);
   }
-  for (int32_t r = 0; r < exe.numRanks; ++r)
-    arenas.push_back(makeCpuArena(exe.arenaBytes[r]));
+  for (int32_t r = 0; r < exe.numRanks; ++r) {
+    devices.push_back(backendOf(exe).makeDevice(r));
+    arenas.push_back(devices.back()->makeArena(exe.arenaBytes[r]));
+  }
   bindings.resize(exe.numStages);
   for (int32_t s = 0; s < exe.numStages; ++s)
     bindStage(s);
+  for (StageBinding &binding : bindings) {
+    StageTensors &optimized = binding.optimized;
+    optimized.tensors = allTensors.data() + binding.firstTensor;
+    optimized.numTensors = binding.lastTensor - binding.firstTensor;
+    optimized.numLayers = binding.desc->numLayers;
+    optimized.control = binding.control;
+    optimized.gradients = binding.gradients;
+    optimized.gradientBytes =
+        binding.desc->bytes[static_cast<int>(Buffer::Gradients)];
+  }
 }
 
 int64_t State::allocatedBytes() const {
@@ -216,9 +229,22 @@ void State::initialise(uint64_t seed) {
     zero(stage.gradients, Buffer::Gradients);
     zero(stage.moments, Buffer::Moments);
     zero(reinterpret_cast<char *>(stage.control.header), Buffer::Control);
-    stage.control.header->isFinite = 1;
+    ControlHeader header{};
+    header.isFinite = 1;
+    home.write(stage.control.header, &header, sizeof header);
   }
-  for (const Tensor &tensor : allTensors)
-    initialiseTensor(tensor.layout, seed, blocks,
-                     tensor.weights - tensor.layout.offset);
+  std::vector<float> values;
+  for (const Tensor &tensor : allTensors) {
+    LayerTensor layout = tensor.layout;
+    layout.offset = 0;
+    values.resize(layout.count);
+    initialiseTensor(layout, seed, blocks, values.data());
+    write(tensor.stage, tensor.weights, values.data(), 4 * layout.count);
+  }
+  weightsWritten();
+}
+
+void State::weightsWritten() {
+  for (const StageBinding &stage : bindings)
+    devices[stage.desc->rank]->weightsWritten(stage.optimized);
 }

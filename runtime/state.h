@@ -3,9 +3,9 @@
 #ifndef RONDO_RUNTIME_STATE_H
 #define RONDO_RUNTIME_STATE_H
 
+#include "runtime/backend.h"
 #include "runtime/bodies/body.h"
 #include "runtime/control.h"
-#include "runtime/device/device.h"
 #include "runtime/rondo_runtime.h"
 
 #include <memory>
@@ -43,6 +43,8 @@ struct StageBinding {
   int32_t numInner = 0;
   char *weights = nullptr, *gradients = nullptr, *moments = nullptr;
   ControlView control;
+  /// What the optimizer works on.
+  StageTensors optimized;
   /// Indices into State::tensors: [firstTensor, lastTensor).
   int32_t firstTensor = 0, lastTensor = 0;
 };
@@ -50,9 +52,10 @@ struct StageBinding {
 /// The state region of an executable: one arena a rank, allocated at start.
 class State {
 public:
-  /// Checks the executable's tables and allocates. Throws Error where buffers
-  /// are smaller than the layers need, overlap the arena's end, or move from
-  /// one plan to another although they hold state.
+  /// Checks the executable's tables, makes a device for each rank and
+  /// allocates. Throws Error where buffers are smaller than the layers need,
+  /// overlap the arena's end, or move from one plan to another although they
+  /// hold state.
   explicit State(const Executable &executable);
 
   const Executable &executable() const { return exe; }
@@ -63,6 +66,7 @@ public:
     return arenas[pool.rank]->base() + pool.offset + slot * pool.slotBytes;
   }
   Arena &arena(int32_t rank) { return *arenas[rank]; }
+  Device &device(int32_t rank) { return *devices[rank]; }
   /// Copies between the host and a stage's buffers.
   void read(int32_t stage, void *host, const void *device,
             int64_t bytes) const {
@@ -79,6 +83,8 @@ public:
   void poison();
   /// Weights from (seed, tensor name), moments and gradients 0.
   void initialise(uint64_t seed);
+  /// To be called once weights have been written by the host.
+  void weightsWritten();
 
 private:
   void checkPlan(const PlanDesc &plan) const;
@@ -86,6 +92,8 @@ private:
   void bindStage(int32_t stage);
 
   const Executable &exe;
+  /// By rank; an arena goes before its device.
+  std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
   std::vector<StageBinding> bindings;
   std::vector<Tensor> allTensors;

@@ -1,9 +1,12 @@
-//===- cpu.cpp - A rank's memory in this process --------------------------===//
+//===- cpu.cpp - A rank's memory and work in this process -----------------===//
 
+#include "runtime/clock.h"
 #include "runtime/device/device.h"
 #include "runtime/error.h"
-#include "runtime/layer.h"
+#include "runtime/state.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -11,6 +14,7 @@
 using namespace rondo::runtime;
 
 Arena::~Arena() = default;
+Device::~Device() = default;
 
 namespace {
 
@@ -51,8 +55,69 @@ private:
   int64_t size;
 };
 
+/// Adds the partial gradients of a tensor and its copy in one stage; a
+/// collective does it where they are in two.
+void addCopies(const StageTensors &stage) {
+  for (int32_t c = 0; c < stage.numTensors; ++c) {
+    const Tensor &copy = stage.tensors[c];
+    for (int32_t t = 0; t < c; ++t) {
+      const Tensor &tensor = stage.tensors[t];
+      if (copy.sharedWith != tensor.name)
+        continue;
+      for (int64_t i = 0; i < tensor.layout.count; ++i)
+        copy.gradients[i] = tensor.gradients[i] += copy.gradients[i];
+    }
+  }
+}
+
+class CpuDevice : public Device {
+public:
+  std::unique_ptr<Arena> makeArena(int64_t bytes) override {
+    return std::make_unique<CpuArena>(bytes);
+  }
+  const LayerBody &body(const LayerDesc &layer) const override {
+    return cpuBody(layer.kind);
+  }
+
+  void sumSquares(const StageTensors &stage) override {
+    addCopies(stage);
+    double *partials = stage.control.partials;
+    std::fill(partials, partials + partialsPerLayer * stage.numLayers, 0.0);
+    for (int32_t t = 0; t < stage.numTensors; ++t) {
+      const Tensor &tensor = stage.tensors[t];
+      if (tensor.sharedWith.empty())
+        partials[tensor.layerInStage * partialsPerLayer + tensor.index] =
+            sumOfSquares(tensor.gradients, tensor.layout.count);
+    }
+  }
+
+  void finishNorm(const double *sum, double maxNorm,
+                  const std::vector<ControlHeader *> &headers) override {
+    const double norm = std::sqrt(*sum);
+    for (ControlHeader *header : headers) {
+      header->norm = norm;
+      header->isFinite = std::isfinite(norm);
+      header->step.clipFactor =
+          header->isFinite ? clipFactor(norm, maxNorm) : 0;
+    }
+  }
+
+  void step(const StageTensors &stage, const AdamWConfig &config) override {
+    const ControlHeader &header = *stage.control.header;
+    for (int32_t t = 0; header.isFinite && t < stage.numTensors; ++t) {
+      const Tensor &tensor = stage.tensors[t];
+      adamw(config, &header.step, tensor.layout.decay, tensor.layout.count,
+            tensor.weights, tensor.gradients, tensor.moment1, tensor.moment2);
+    }
+    if (stage.gradients)
+      std::memset(stage.gradients, 0, static_cast<size_t>(stage.gradientBytes));
+  }
+
+  int64_t stamp() override { return nowNs(); }
+};
+
 } // namespace
 
-std::unique_ptr<Arena> rondo::runtime::makeCpuArena(int64_t bytes) {
-  return std::make_unique<CpuArena>(bytes);
+std::unique_ptr<Device> rondo::runtime::makeCpuDevice() {
+  return std::make_unique<CpuDevice>();
 }

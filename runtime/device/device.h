@@ -1,16 +1,30 @@
-//===- device.h - Where a rank's memory lies --------------------*- C++ -*-===//
+//===- device.h - What computes a rank's tasks ------------------*- C++ -*-===//
+//
+// A device owns memory, the bodies of the layers, and the work of an iteration
+// that belongs to no layer. A CPU does everything at once in the caller's
+// thread. Other devices enqueue: a call returns before its work is done, and
+// the work runs in the order of the calls, so that a rank's program is the same
+// for both. Transport::end() waits for it.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef RONDO_RUNTIME_DEVICE_DEVICE_H
 #define RONDO_RUNTIME_DEVICE_DEVICE_H
 
+#include "runtime/bodies/body.h"
+#include "runtime/control.h"
+
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace rondo::runtime {
 
+struct Tensor;
+
 /// One rank's memory: a single allocation, made at start and freed with the
-/// object. Addresses are the device's; only read() and write() may be used on
-/// them by the host.
+/// object. Addresses are the device's; only read(), write() and fill() may be
+/// used on them by the host.
 class Arena {
 public:
   virtual ~Arena();
@@ -18,15 +32,62 @@ public:
   virtual char *base() const = 0;
   /// Exactly what was asked for.
   virtual int64_t bytes() const = 0;
-  /// Copies to and from the host. The ranges lie inside the arena.
+  /// Copies to and from the host. The ranges lie inside the arena, `host` may
+  /// be used again on return, and calls take effect in their order. What an
+  /// iteration wrote is there once it has ended, and it sees what was written
+  /// before it began.
   virtual void read(void *host, const void *device, int64_t bytes) const = 0;
   virtual void write(void *device, const void *host, int64_t bytes) = 0;
   virtual void fill(void *device, uint8_t byte, int64_t bytes) = 0;
 };
 
-/// Memory of this process, all 0. Throws Error where the system has not that
-/// much.
-std::unique_ptr<Arena> makeCpuArena(int64_t bytes);
+/// What the optimizer works on: one stage's tensors, in the order of the
+/// weights, and its buffers.
+struct StageTensors {
+  const Tensor *tensors = nullptr;
+  int32_t numTensors = 0, numLayers = 0;
+  ControlView control;
+  char *gradients = nullptr;
+  int64_t gradientBytes = 0;
+};
+
+class Device {
+public:
+  virtual ~Device();
+
+  /// Memory of 0 bytes or more, all 0. Throws Error with Exit::RunFailure where
+  /// there is not that much.
+  virtual std::unique_ptr<Arena> makeArena(int64_t bytes) = 0;
+
+  /// The computation of a layer of that kind and number format.
+  virtual const LayerBody &body(const LayerDesc &layer) const = 0;
+  /// LayerArgs::stream of every task.
+  virtual void *stream() const { return nullptr; }
+
+  /// Adds the gradients of each tensor and its copy in the same stage, then
+  /// writes the sum of squares of each tensor's gradient into
+  /// control.partials; a copy counts 0.
+  virtual void sumSquares(const StageTensors &stage) = 0;
+  /// From the sum of squares of all gradients, `sum` in the device's memory:
+  /// writes norm, finite flag and clip factor into headers. `sum` may lie in
+  /// one of them.
+  virtual void finishNorm(const double *sum, double maxNorm,
+                          const std::vector<ControlHeader *> &headers) = 0;
+  /// AdamW on all tensors, unless the finite flag is 0. Sets the gradients
+  /// to 0.
+  virtual void step(const StageTensors &stage, const AdamWConfig &config) = 0;
+  /// To be called when the host has written weights: brings up to date what is
+  /// derived from them.
+  virtual void weightsWritten(const StageTensors &) {}
+
+  /// A point in the work so far, and when it was reached, ns. timeOf() may be
+  /// called once the iteration has ended, until the next one begins.
+  virtual int64_t stamp() = 0;
+  virtual int64_t timeOf(int64_t stamp) { return stamp; }
+};
+
+/// Memory of this process, and its threads. All ranks may share one object.
+std::unique_ptr<Device> makeCpuDevice();
 
 } // namespace rondo::runtime
 

@@ -187,6 +187,7 @@ static RunPosition load(std::ifstream &file, State &state) {
     take(copy.moment1, "optimizer.m." + copy.sharedWith);
     take(copy.moment2, "optimizer.v." + copy.sharedWith);
   }
+  state.weightsWritten();
   return position;
 }
 

@@ -83,8 +83,8 @@ int64_t Trainer::tokensOf(const PlanDesc &plan) const {
 std::unique_ptr<PlanRun> Trainer::makeRun(const PlanDesc &plan) {
   PlanOptions planOptions;
   planOptions.link = options.link;
-  planOptions.cores = numCores;
-  planOptions.timeoutSeconds = options.timeoutSeconds;
+  planOptions.transport.cores = numCores;
+  planOptions.transport.timeoutSeconds = options.timeoutSeconds;
   planOptions.optimizer.adamw.weightDecay =
       static_cast<float>(options.weightDecay);
   planOptions.optimizer.maxNorm = options.clip;

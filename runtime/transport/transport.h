@@ -5,6 +5,11 @@
 // same message. Every function that takes a rank is called by the thread of
 // that rank alone; channels and collectives are numbered as in TransportParams.
 //
+// Data lie in the memory of the ranks' devices. On a CPU "wait" means that the
+// thread waits. On a device that enqueues, the work that the rank enqueues from
+// then on waits, and a message counts as handed over or arrived when the work
+// enqueued before has got there.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_RUNTIME_TRANSPORT_TRANSPORT_H
@@ -84,6 +89,13 @@ public:
 
   virtual ~Transport();
 
+  /// Stand around a rank's actions of one iteration. begin() returns false
+  /// where the device has the whole iteration already, as a recorded graph:
+  /// the actions are then left out. `mayReplay` false: they are wanted all the
+  /// same. end() returns once the rank's device has done all of it.
+  virtual bool begin(int32_t /*rank*/, bool /*mayReplay*/) { return true; }
+  virtual void end(int32_t /*rank*/) {}
+
   /// Hands `data` over. Does not block. `data` stays as it is until waitSent()
   /// of the ticket returns. Throws Error where the receiver posted another
   /// message or size, and where the channel has had all its messages.
@@ -102,13 +114,17 @@ public:
   /// parts; every part gets the sum. All ranks with a part take part.
   virtual void sumParts(int32_t collective, int32_t rank) = 0;
   /// The sum of all elements of fp64 parts, added one after another, part after
-  /// part. The same value for all ranks.
-  virtual double addAll(int32_t collective, int32_t rank) = 0;
+  /// part. Every rank gets the same value, in its own memory; `sum` lies in no
+  /// part.
+  virtual void addAll(int32_t collective, int32_t rank, double *sum) = 0;
 
   /// Makes every rank that waits, now or later, throw Aborted. Any thread.
   virtual void abort() = 0;
   /// What a rank waits for at this moment. Any thread.
   virtual Waiting waiting(int32_t rank) const = 0;
+  /// Messages and iterations that devices which enqueue have finished; only
+  /// grows. Any thread.
+  virtual uint64_t progress() const { return 0; }
 };
 
 /// Ranks are threads of this process; a message is copied once, into the

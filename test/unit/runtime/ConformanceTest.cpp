@@ -22,7 +22,7 @@ namespace {
 
 struct Backend {
   const char *name;
-  std::unique_ptr<Arena> (*makeArena)(int64_t bytes);
+  std::unique_ptr<Device> (*makeDevice)();
   std::unique_ptr<Transport> (*makeTransport)(const TransportParams &params);
 };
 
@@ -30,7 +30,7 @@ std::unique_ptr<Transport> inproc(const TransportParams &params) {
   return makeInprocTransport(params, 2);
 }
 
-const Backend backends[] = {{"cpu_inproc", makeCpuArena, inproc}};
+const Backend backends[] = {{"cpu_inproc", makeCpuDevice, inproc}};
 
 class Conformance : public testing::TestWithParam<Backend> {
 protected:
@@ -58,7 +58,8 @@ protected:
 constexpr int forth = 0, back = 1;
 
 TEST_P(Conformance, ArenaHasTheAskedSizeAndAlignment) {
-  std::unique_ptr<Arena> arena = GetParam().makeArena(1000);
+  std::unique_ptr<Device> device = GetParam().makeDevice();
+  std::unique_ptr<Arena> arena = device->makeArena(1000);
   EXPECT_EQ(arena->bytes(), 1000);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(arena->base()) % bufferAlignment, 0u);
   int32_t in = 42, out = 0;
@@ -68,7 +69,7 @@ TEST_P(Conformance, ArenaHasTheAskedSizeAndAlignment) {
   arena->fill(arena->base(), 0xff, 1000);
   arena->read(&out, arena->base() + 996, 4);
   EXPECT_EQ(out, -1);
-  EXPECT_EQ(GetParam().makeArena(0)->bytes(), 0);
+  EXPECT_EQ(device->makeArena(0)->bytes(), 0);
 }
 
 TEST_P(Conformance, MessagesArriveInOrder) {
@@ -250,8 +251,8 @@ TEST_P(Conformance, AddAllFollowsThePartsNotTheRanks) {
     expected += next;
   double sums[2] = {};
   for (int round = 0; round < 100; ++round) {
-    onTwoRanks([&] { sums[0] = transport->addAll(0, 0); },
-               [&] { sums[1] = transport->addAll(0, 1); });
+    onTwoRanks([&] { transport->addAll(0, 0, &sums[0]); },
+               [&] { transport->addAll(0, 1, &sums[1]); });
     ASSERT_EQ(sums[0], expected);
     ASSERT_EQ(sums[1], expected);
   }
@@ -268,7 +269,10 @@ TEST_P(Conformance, AbortEndsAllWaits) {
         transport->receive(forth, activation(0), &data, 8);
     EXPECT_THROW(transport->waitReceived(forth, ticket), Aborted);
   });
-  std::thread summer([&] { EXPECT_THROW(transport->addAll(0, 0), Aborted); });
+  std::thread summer([&] {
+    double sum;
+    EXPECT_THROW(transport->addAll(0, 0, &sum), Aborted);
+  });
   while (transport->waiting(1).what != Waiting::For::Arrival ||
          transport->waiting(0).what != Waiting::For::Collective)
     std::this_thread::yield();

@@ -31,8 +31,8 @@ std::string failureOf(const Spec &spec, double timeoutSeconds = 60) {
   State state(program.exe);
   state.initialise(1);
   PlanOptions options;
-  options.cores = 2;
-  options.timeoutSeconds = timeoutSeconds;
+  options.transport.cores = 2;
+  options.transport.timeoutSeconds = timeoutSeconds;
   PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
   Team team(run.plan().numRanks);
   try {
@@ -172,7 +172,7 @@ int64_t iterationNs(const Spec &spec, ImposedLink link) {
   State state(program.exe);
   state.initialise(1);
   PlanOptions options;
-  options.cores = 2;
+  options.transport.cores = 2;
   options.link = link;
   PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
   Team team(run.plan().numRanks);

@@ -1,0 +1,15 @@
+//===- backend.cpp - Ranks as threads on a CPU ----------------------------===//
+
+#include "runtime/backend.h"
+
+using namespace rondo::runtime;
+
+static std::unique_ptr<Device> makeDevice(int32_t) { return makeCpuDevice(); }
+
+static std::unique_ptr<Transport>
+makeTransport(const TransportParams &params, const std::vector<Device *> &,
+              const TransportOptions &options) {
+  return makeInprocTransport(params, options.cores);
+}
+
+const Backend rondo::runtime::cpuBackend = {makeDevice, makeTransport};

@@ -1,0 +1,52 @@
+//===- backend.h - What an executable's ranks run on ------------*- C++ -*-===//
+//
+// A backend is a kind of device and the transports between such devices. An
+// executable names its backend (rondo_runtime.h), and the library that defines
+// it is linked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BACKEND_H
+#define RONDO_RUNTIME_BACKEND_H
+
+#include "runtime/device/device.h"
+#include "runtime/rondo_runtime.h"
+#include "runtime/transport/transport.h"
+
+#include <memory>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// Options of a run that a transport may use.
+struct TransportOptions {
+  /// Cores that the ranks may use.
+  int cores = 1;
+  /// Repeat an iteration as one recorded graph where the backend has such.
+  bool useGraph = true;
+  /// What makes no progress for so long has failed; 0: never.
+  double timeoutSeconds = 600;
+};
+
+struct Backend {
+  /// The device of a rank of an executable. Throws Error, with Exit::NoDevice
+  /// where this machine has none.
+  std::unique_ptr<Device> (*makeDevice)(int32_t rank);
+  /// Connects the ranks of a plan: rank r works on devices[r]. The devices
+  /// outlive the transport.
+  std::unique_ptr<Transport> (*makeTransport)(
+      const TransportParams &params, const std::vector<Device *> &devices,
+      const TransportOptions &options);
+};
+
+/// Threads of this process, and its memory.
+extern const Backend cpuBackend;
+
+/// The backend that an executable names.
+inline const Backend &backendOf(const Executable &executable) {
+  return executable.backend ? *executable.backend : cpuBackend;
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BACKEND_H
