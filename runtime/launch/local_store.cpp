@@ -1,0 +1,42 @@
+//===- local_store.cpp - The store of a run of one process ----------------===//
+
+#include "runtime/error.h"
+#include "runtime/launch/store.h"
+
+#include <map>
+#include <mutex>
+
+using namespace rondo::runtime;
+
+Store::~Store() = default;
+
+namespace {
+
+class LocalStore : public Store {
+public:
+  void set(const std::string &key, const std::string &value) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    values[key] = value;
+  }
+  std::string get(const std::string &key) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto it = values.find(key);
+    // Nobody else could set it.
+    if (it == values.end())
+      throw Error("the only process of the run asks for '" + key +
+                      "', which it has not set",
+                  Exit::RunFailure);
+    return it->second;
+  }
+  void barrier(const std::string &) override {}
+
+private:
+  std::mutex mutex;
+  std::map<std::string, std::string> values;
+};
+
+} // namespace
+
+std::unique_ptr<Store> rondo::runtime::makeLocalStore() {
+  return std::make_unique<LocalStore>();
+}
