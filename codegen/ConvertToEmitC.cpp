@@ -175,8 +175,7 @@ LogicalResult Emitter::run() {
   emitc::IncludeOp::create(builder, loc, "runtime/rondo_runtime.h",
                            /*is_standard_include=*/false);
   text("\nusing namespace rondo::runtime;\n\nnamespace {\n");
-  std::vector<runtime::LayerDesc> layers =
-      pipe::describeLayers(plan.lookupModel());
+  std::vector<runtime::LayerDesc> layers = pipe::describeLayers(plan);
   std::vector<StageText> stages = describeStages();
   text(layerTable(layers));
   text(stageTable(stages));
@@ -188,7 +187,9 @@ LogicalResult Emitter::run() {
     texts.push_back(emitted.text);
   text(executableText(schedule.getSymName(), layers.size(), stages.size(),
                       plans.front().program.arenaBytes, texts,
-                      schedule.accumulatesInIndexOrder()));
+                      schedule.accumulatesInIndexOrder(),
+                      plan.getTargetKind() == pipe::Target::Cuda ? "cudaBackend"
+                                                                 : ""));
   return success();
 }
 

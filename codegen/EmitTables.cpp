@@ -65,14 +65,23 @@ static llvm::StringRef layerKindName(runtime::LayerKind kind) {
   return "";
 }
 
+/// The last fields of a layer that does not run on the CPU.
+static std::string targetAndType(const runtime::LayerDesc &layer) {
+  return std::string(",\n     Target::Cuda, ") +
+         (layer.dtype == runtime::DType::Bf16 ? "DType::Bf16" : "DType::Fp32");
+}
+
 std::string
 rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
         "// then of timed layers: ns of F, I and W; bytes of activations, of\n"
-        "// what I frees, of input, output and weights.\n"
-        "constexpr LayerDesc layers[] = {\n";
+        "// what I frees, of input, output and weights.\n";
+  bool isCpu = layers.empty() || layers[0].target == runtime::Target::Cpu;
+  if (!isCpu)
+    os << "// Last, the target and what activations are stored in.\n";
+  os << "constexpr LayerDesc layers[] = {\n";
   for (const runtime::LayerDesc &l : layers)
     os << "    {" << quoted(l.name) << ", " << layerKindName(l.kind) << ", "
        << l.vocab << ", " << l.sequence << ", " << l.hidden << ", " << l.heads
@@ -80,7 +89,8 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
        << (l.tied ? "true" : "false") << ",\n     " << l.forwardNs << ", "
        << l.inputGradNs << ", " << l.weightGradNs << ", " << l.activationBytes
        << ", " << l.inputGradFreesBytes << ", " << l.inputBytes << ", "
-       << l.outputBytes << ", " << l.weightBytes << "},\n";
+       << l.outputBytes << ", " << l.weightBytes
+       << (isCpu ? "" : targetAndType(l)) << "},\n";
   os << "};\n";
   return text;
 }
@@ -200,7 +210,8 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
                                            size_t numLayers, size_t numStages,
                                            llvm::ArrayRef<int64_t> arenaBytes,
                                            llvm::ArrayRef<PlanText> plans,
-                                           bool accumulateInIndexOrder) {
+                                           bool accumulateInIndexOrder,
+                                           llvm::StringRef backend) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "// name, kind, micro-batches; ranks; stages' ranks; pools;\n"
@@ -225,7 +236,8 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
   os << "constexpr Executable executable = {" << quoted(name) << ", "
      << numLayers << ", layers, " << numStages << ", stages, "
      << arenaBytes.size() << ", arena_bytes, " << plans.size() << ", plans, "
-     << (accumulateInIndexOrder ? "true" : "false") << "};\n\n"
+     << (accumulateInIndexOrder ? "true" : "false")
+     << (backend.empty() ? "" : ", &" + backend.str()) << "};\n\n"
      << "int main(int argc, char **argv) {\n"
         "  return run_executable(executable, argc, argv);\n}\n";
   return text;

@@ -44,11 +44,13 @@ std::string stageTable(llvm::ArrayRef<StageText> stages);
 std::string planTables(const PlanText &plan,
                        llvm::ArrayRef<SharedFunction> functions);
 
-/// The plan list, the executable and main().
+/// The plan list, the executable and main(). `backend` is the object of the
+/// target's runtime library; empty: the CPU's, which needs none.
 std::string executableText(llvm::StringRef name, size_t numLayers,
                            size_t numStages, llvm::ArrayRef<int64_t> arenaBytes,
                            llvm::ArrayRef<PlanText> plans,
-                           bool accumulateInIndexOrder);
+                           bool accumulateInIndexOrder,
+                           llvm::StringRef backend);
 
 } // namespace rondo::codegen
 

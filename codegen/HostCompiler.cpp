@@ -2,6 +2,7 @@
 
 #include "codegen/HostCompiler.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
@@ -19,6 +20,33 @@ using namespace rondo::codegen;
 using llvm::SmallString;
 using llvm::StringRef;
 
+namespace {
+
+/// A library beside the runtime's, for what not every program needs.
+struct Part {
+  StringRef name;
+  StringRef file, target;
+  /// For the link, with | between them; empty: this tool was built without.
+  StringRef arguments;
+  StringRef whereWithout;
+};
+
+} // namespace
+
+static constexpr Part parts[] = {
+    {"cuda", "librondo_cuda.a", "RondoCuda", RONDO_CUDA_LINK_ARGUMENTS,
+     "this rondo was built without CUDA: install the CUDA toolkit 13 with NCCL "
+     "and build it again, or write sources for another machine with 'rondo "
+     "bundle'"},
+};
+
+static void appendArguments(StringRef text, std::vector<std::string> &list) {
+  llvm::SmallVector<StringRef> arguments;
+  text.split(arguments, '|', -1, /*KeepEmpty=*/false);
+  for (StringRef argument : arguments)
+    list.push_back(argument.str());
+}
+
 HostCompiler HostCompiler::forThisTool() {
   HostCompiler host;
   const char *cxx = std::getenv("CXX");
@@ -26,10 +54,7 @@ HostCompiler HostCompiler::forThisTool() {
   const char *dir = std::getenv("RONDO_RUNTIME_DIR");
   host.includeDir = dir ? std::string(dir) + "/include" : RONDO_INCLUDE_DIR;
   host.libraryDir = dir ? std::string(dir) + "/lib" : RONDO_LIBRARY_DIR;
-  llvm::SmallVector<StringRef> arguments;
-  StringRef(RONDO_LINK_ARGUMENTS).split(arguments, '|', -1, false);
-  for (StringRef argument : arguments)
-    host.linkArguments.push_back(argument.str());
+  appendArguments(RONDO_LINK_ARGUMENTS, host.linkArguments);
   return host;
 }
 
@@ -42,18 +67,35 @@ static std::string contents(StringRef path) {
   return buffer ? (*buffer)->getBuffer().trim().str() : std::string();
 }
 
-llvm::Error HostCompiler::build(StringRef source, StringRef output) const {
+llvm::Error HostCompiler::build(StringRef source, StringRef output,
+                                llvm::ArrayRef<std::string> libraries) const {
   auto found = llvm::sys::findProgramByName(compiler);
   if (!found)
     return failure("no C++ compiler '" + compiler +
                    "' on PATH: install g++ or set CXX");
+  auto missing = [](const llvm::Twine &path, StringRef target) {
+    return failure("'" + path + "' is missing: build the target " + target +
+                   ", or set RONDO_RUNTIME_DIR to an installation");
+  };
   std::string header = includeDir + "/runtime/rondo_runtime.h";
-  std::string library = libraryDir + "/librondo_runtime.a";
-  for (const std::string &needed : {header, library})
+  std::string runtime = libraryDir + "/librondo_runtime.a";
+  for (const std::string &needed : {header, runtime})
     if (!llvm::sys::fs::exists(needed))
-      return failure("'" + needed +
-                     "' is missing: build the target RondoRuntime, or set "
-                     "RONDO_RUNTIME_DIR to an installation");
+      return missing(needed, "RondoRuntime");
+  // Parts refer to the runtime, so they stand before it.
+  std::vector<std::string> inputs, arguments;
+  for (const Part &part : parts) {
+    if (!llvm::is_contained(libraries, part.name))
+      continue;
+    if (part.arguments.empty())
+      return failure(part.whereWithout);
+    inputs.push_back(libraryDir + "/" + part.file.str());
+    if (!llvm::sys::fs::exists(inputs.back()))
+      return missing(inputs.back(), part.target);
+    appendArguments(part.arguments, arguments);
+  }
+  inputs.push_back(runtime);
+  llvm::append_range(arguments, linkArguments);
 
   SmallString<128> program, log;
   if (std::error_code ec =
@@ -69,16 +111,17 @@ llvm::Error HostCompiler::build(StringRef source, StringRef output) const {
     llvm::sys::fs::remove(log);
   });
 
-  std::vector<std::string> command = {
-      *found,       "-std=c++17", "-O2", "-I" + includeDir,
-      source.str(), library,      "-o",  program.str().str()};
-  command.insert(command.end(), linkArguments.begin(), linkArguments.end());
-  std::vector<StringRef> arguments(command.begin(), command.end());
+  std::vector<std::string> command = {*found, "-std=c++17", "-O2",
+                                      "-I" + includeDir, source.str()};
+  llvm::append_range(command, inputs);
+  command.insert(command.end(), {"-o", program.str().str()});
+  llvm::append_range(command, arguments);
+  std::vector<StringRef> words(command.begin(), command.end());
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
   std::string message;
-  int status = llvm::sys::ExecuteAndWait(*found, arguments, std::nullopt,
-                                         redirects, 0, 0, &message);
+  int status = llvm::sys::ExecuteAndWait(*found, words, std::nullopt, redirects,
+                                         0, 0, &message);
   if (status != 0)
     return failure("the C++ compiler failed with status " +
                    llvm::Twine(status) + "\ncommand: " +

@@ -3,6 +3,7 @@
 #ifndef RONDO_CODEGEN_HOSTCOMPILER_H
 #define RONDO_CODEGEN_HOSTCOMPILER_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -26,10 +27,12 @@ struct HostCompiler {
   /// $RONDO_RUNTIME_DIR, else what the build recorded.
   static HostCompiler forThisTool();
 
-  /// Compiles `source` and links it into `output`. The executable is written
+  /// Compiles `source` and links it into `output`, with the runtime and the
+  /// parts of it that `libraries` names: "cuda". The executable is written
   /// beside `output` and renamed, so that a failure leaves an existing file as
   /// it was. The error carries the command and what the compiler said.
-  llvm::Error build(llvm::StringRef source, llvm::StringRef output) const;
+  llvm::Error build(llvm::StringRef source, llvm::StringRef output,
+                    llvm::ArrayRef<std::string> libraries) const;
 };
 
 } // namespace rondo::codegen

@@ -90,7 +90,8 @@ void Importer::writeModel() {
 void Importer::writePlan() {
   auto plan = pipe::PlanOp::create(
       builder, loc, name(problem.name), reference(problem.name + "_model"),
-      reference(problem.name + "_cluster"), problem.microbatches);
+      reference(problem.name + "_cluster"), problem.microbatches,
+      /*target=*/pipe::TargetAttr());
   enter(plan.getBody());
   for (int32_t s = 0; s < problem.numStages(); ++s)
     pipe::StageOp::create(builder, loc, name("s" + Twine(s)),

@@ -90,6 +90,19 @@ def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic"> {
       Pipe_OrElse<"0">:$weight_bytes);
 }
 
+def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "what an executable runs on, and in which numbers";
+  let description = [{
+    `<cuda, bf16>`: the devices, and the type of activations, messages and saved
+    tensors. Master weights, main gradients and moments are fp32 in any case.
+    `cpu` takes `fp32` only.
+  }];
+  let parameters = (ins EnumParameter<Pipe_Target>:$kind,
+      EnumParameter<Pipe_DType>:$dtype);
+  let assemblyFormat = "`<` custom<Word>($kind) `,` custom<Word>($dtype) `>`";
+}
+
 def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
   let summary = "times and memory of a stage for one micro-batch";
   let description = [{

@@ -19,6 +19,18 @@ def Pipe_LayerKind : Pipe_Enum<"LayerKind", "what a layer is", [
   I32EnumAttrCase<"Synthetic", 3, "synthetic">
 ]>;
 
+/// The same order as rondo::runtime::Target.
+def Pipe_Target : Pipe_Enum<"Target", "what an executable runs on", [
+  I32EnumAttrCase<"Cpu", 0, "cpu">,
+  I32EnumAttrCase<"Cuda", 1, "cuda">
+]>;
+
+/// The same order as rondo::runtime::DType.
+def Pipe_DType : Pipe_Enum<"DType", "what activations are stored in", [
+  I32EnumAttrCase<"Fp32", 0, "fp32">,
+  I32EnumAttrCase<"Bf16", 1, "bf16">
+]>;
+
 /// The same order as rondo::Protocol.
 def Pipe_Protocol : Pipe_Enum<"Protocol", "how a channel hands over messages", [
   I32EnumAttrCase<"Eager", 0, "eager">,

@@ -11,7 +11,8 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
   let summary = "a model cut into stages on the ranks of a cluster";
   let description = [{
     Stages stand in pipeline order: each feeds the next. `microbatches` is their
-    number in one iteration.
+    number in one iteration. `target` is what it is compiled for, `cpu` in fp32
+    where absent; sizes of buffers depend on it.
 
     ```mlir
     pipe.plan @step of @gpt on @lab microbatches(8) {
@@ -21,11 +22,12 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$model,
-      FlatSymbolRefAttr:$cluster, I64Prop:$microbatches);
+      FlatSymbolRefAttr:$cluster, I64Prop:$microbatches,
+      OptionalAttr<Pipe_TargetAttr>:$target);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `of` $model `on` $cluster `microbatches` `(` $microbatches `)`
-    attr-dict-with-keyword $body
+    (`target` `` $target^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -35,6 +37,9 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     /// Null where there is none of that name; the verifier has then said so.
     ModelOp lookupModel();
     ClusterOp lookupCluster();
+    /// What `target` says, or where it is absent `cpu` and `fp32`.
+    Target getTargetKind();
+    DType getDType();
   }];
 }
 

@@ -248,7 +248,18 @@ LogicalResult PlanOp::verify() {
     return emitError() << "microbatches is " << getMicrobatches()
                        << "; it must be from 1 to "
                        << rondo::maxMicrobatches - 1;
+  if (getTargetKind() == Target::Cpu && getDType() != DType::Fp32)
+    return emitError() << "target cpu takes fp32 only, not "
+                       << stringifyDType(getDType());
   return success();
+}
+
+Target PlanOp::getTargetKind() {
+  return getTarget() ? getTarget()->getKind() : Target::Cpu;
+}
+
+DType PlanOp::getDType() {
+  return getTarget() ? getTarget()->getDtype() : DType::Fp32;
 }
 
 LogicalResult PlanOp::verifyRegions() {

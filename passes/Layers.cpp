@@ -14,8 +14,15 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// What a device does where it says nothing: about one core of a processor.
-static constexpr int64_t defaultFlopsPerUs = 10000;
+static_assert(int(Target::Cuda) == int(runtime::Target::Cuda) &&
+                  int(DType::Bf16) == int(runtime::DType::Bf16),
+              "targets and types are the runtime's, in the same order");
+
+/// What a device does where it says nothing: about one core of a processor, or
+/// a quarter of what the tensor cores of a large GPU promise.
+static int64_t defaultFlopsPerUs(Target target) {
+  return target == Target::Cpu ? 10000 : 250000000;
+}
 
 static runtime::LayerKind runtimeKind(LayerKind kind) {
   switch (kind) {
@@ -31,13 +38,16 @@ static runtime::LayerKind runtimeKind(LayerKind kind) {
   return runtime::LayerKind::Synthetic;
 }
 
-std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(ModelOp model) {
+std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
+  ModelOp model = plan.lookupModel();
   std::vector<runtime::LayerDesc> layers;
   int64_t previousOutput = 0;
   for (LayerOp layer : model.getLayers()) {
     runtime::LayerDesc desc = {};
     desc.name = layer.getSymName().data();
     desc.kind = runtimeKind(layer.getKind());
+    desc.target = static_cast<runtime::Target>(plan.getTargetKind());
+    desc.dtype = static_cast<runtime::DType>(plan.getDType());
     if (GptAttr gpt = model.getGptAttr()) {
       desc.vocab = gpt.getVocab();
       desc.sequence = gpt.getSequence();
@@ -114,9 +124,10 @@ int64_t rondo::pipe::firstLayerOf(StageOp stage, ModelOp model) {
 
 /// The layers of a stage by name, in its own order; empty where one is not of
 /// the model, which rule P1 reports.
-static std::vector<runtime::LayerDesc> layersOf(StageOp stage, ModelOp model,
+static std::vector<runtime::LayerDesc> layersOf(StageOp stage, PlanOp plan,
                                                 SmallVectorImpl<LayerOp> &ops) {
-  std::vector<runtime::LayerDesc> all = describeLayers(model), found;
+  ModelOp model = plan.lookupModel();
+  std::vector<runtime::LayerDesc> all = describeLayers(plan), found;
   for (FlatSymbolRefAttr name :
        stage.getLayers().getAsRange<FlatSymbolRefAttr>())
     for (auto [layer, desc] : llvm::zip_equal(model.getLayers(), all))
@@ -135,14 +146,13 @@ static int64_t nsFor(int64_t flops, int64_t flopsPerUs) {
 
 StageCostsAttr rondo::pipe::stageCosts(PlanOp plan, StageOp stage) {
   SmallVector<LayerOp> ops;
-  std::vector<runtime::LayerDesc> layers =
-      layersOf(stage, plan.lookupModel(), ops);
+  std::vector<runtime::LayerDesc> layers = layersOf(stage, plan, ops);
   SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
   int64_t speed = 0;
   if (stage.getRank() < static_cast<int64_t>(devices.size()))
     speed = devices[stage.getRank()].getFlopsPerUs();
   if (speed == 0)
-    speed = defaultFlopsPerUs;
+    speed = defaultFlopsPerUs(plan.getTargetKind());
 
   int64_t ns[3] = {0, 0, 0};
   int64_t freedByInputGrad = 0, activation = 0, output = 0;
@@ -177,8 +187,7 @@ StageCostsAttr rondo::pipe::stageCosts(PlanOp plan, StageOp stage) {
 
 BuffersAttr rondo::pipe::stageBuffersAttr(PlanOp plan, StageOp stage) {
   SmallVector<LayerOp> ops;
-  std::vector<runtime::LayerDesc> layers =
-      layersOf(stage, plan.lookupModel(), ops);
+  std::vector<runtime::LayerDesc> layers = layersOf(stage, plan, ops);
   int64_t bytes[runtime::numBuffers];
   runtime::stageBytes(layers.data(), layers.size(), plan.getMicrobatches(),
                       bytes);

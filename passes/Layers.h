@@ -11,9 +11,9 @@
 
 namespace rondo::pipe {
 
-/// The layers of a model, in model order, as the executable describes them.
-/// Names point into the module.
-std::vector<runtime::LayerDesc> describeLayers(ModelOp model);
+/// The layers of a plan's model, in model order, as the executable describes
+/// them. Names point into the module.
+std::vector<runtime::LayerDesc> describeLayers(PlanOp plan);
 
 /// Fails with an error where sizes are so large that the sums of a stage could
 /// leave 64 bits; the runtime's size functions rely on that.

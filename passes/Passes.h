@@ -3,6 +3,8 @@
 #ifndef RONDO_PASSES_PASSES_H
 #define RONDO_PASSES_PASSES_H
 
+#include "dialect/Pipe.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

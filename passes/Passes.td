@@ -5,6 +5,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SetTarget : Pass<"pipe-set-target", "::mlir::ModuleOp"> {
+  let summary = "say what the plans are compiled for";
+  let description = [{
+    Sets the `target` of every `pipe.plan`, whatever it was. Sizes depend on it,
+    so this pass stands before `pipe-resolve-stages`: a plan whose stages have
+    sizes for another target is an error.
+
+    ```mlir
+    pipe.plan @step of @gpt on @lab microbatches(8) { ... }
+    // becomes, with "target=cuda dtype=bf16",
+    pipe.plan @step of @gpt on @lab microbatches(8) target<cuda, bf16> { ... }
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "::rondo::pipe::Target",
+           /*default=*/"::rondo::pipe::Target::Cpu", "cpu or cuda", [{
+      ::llvm::cl::values(
+          clEnumValN(::rondo::pipe::Target::Cpu, "cpu", "threads or processes"),
+          clEnumValN(::rondo::pipe::Target::Cuda, "cuda", "NVIDIA GPUs"))
+    }]>,
+    Option<"dtype", "dtype", "::rondo::pipe::DType",
+           /*default=*/"::rondo::pipe::DType::Fp32", "fp32 or bf16", [{
+      ::llvm::cl::values(
+          clEnumValN(::rondo::pipe::DType::Fp32, "fp32", "single precision"),
+          clEnumValN(::rondo::pipe::DType::Bf16, "bf16", "bfloat16"))
+    }]>
+  ];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
 def ResolveStages : Pass<"pipe-resolve-stages", "::mlir::ModuleOp"> {
   let summary = "give every stage its costs and buffer sizes";
   let description = [{
@@ -12,8 +42,8 @@ def ResolveStages : Pass<"pipe-resolve-stages", "::mlir::ModuleOp"> {
     layers: sizes from the runtime's own size functions, so that plan and
     program cannot disagree; times from measured costs of the stage, else from
     the costs of its layers, else from the layers' floating-point operations and
-    the `flops_per_us` of the rank's device (10,000 where the device says
-    nothing, about one core of a processor).
+    the `flops_per_us` of the rank's device (where the device says nothing,
+    10,000 on `cpu`, about one core of a processor, and 250,000,000 on `cuda`).
 
     Afterwards every stage has both. What a stage says itself is kept.
 

@@ -150,3 +150,20 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   // expected-error @+1 {{duplicate or unknown struct parameter name: speed}}
   pipe.stage @s0 [@l0] on 0 costs<speed = 1>
 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-error @+1 {{target cpu takes fp32 only, not bf16}}
+pipe.plan @step of @timed on @lab microbatches(8) target<cpu, bf16> { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+// expected-error @+1 {{expected one of cpu, cuda; there is no 'tpu'}}
+pipe.plan @step of @timed on @lab microbatches(8) target<tpu, bf16> { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+// expected-error @+1 {{expected one of fp32, bf16; there is no 'fp16'}}
+pipe.plan @step of @timed on @lab microbatches(8) target<cuda, fp16> { pipe.stage @s0 [@l0] on 0 }

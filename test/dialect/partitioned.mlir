@@ -22,3 +22,13 @@ pipe.plan @figures of @timed on @lab microbatches(16777215) {
   // CHECK-NEXT: pipe.stage @s1 [@l1] on 0 buffers<weights = 64, moments = 128, saved_for_weight_grad = 9>{{$}}
   pipe.stage @s1 [@l1] on 0 buffers<weights = 64, moments = 128, data = 0, saved_for_weight_grad = 9>
 }
+
+// CHECK-LABEL: pipe.plan @on_gpus of @timed on @lab microbatches(8) target<cuda, bf16> {
+pipe.plan @on_gpus of @timed on @lab microbatches(8) target<cuda, bf16> {
+  pipe.stage @s0 [@l0, @l1] on 1
+}
+
+// CHECK-LABEL: pipe.plan @on_gpus_exactly of @timed on @lab microbatches(8) target<cuda, fp32> attributes {note = 1 : i64} {
+pipe.plan @on_gpus_exactly of @timed on @lab microbatches(8) target<cuda, fp32> attributes {note = 1} {
+  pipe.stage @s0 [@l0, @l1] on 1
+}

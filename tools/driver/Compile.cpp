@@ -1,17 +1,11 @@
 //===- Compile.cpp - rondo compile ----------------------------------------===//
 
 #include "codegen/HostCompiler.h"
-#include "codegen/Passes.h"
-#include "passes/Passes.h"
-#include "passes/Pipelines.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/MeasuredCosts.h"
-#include "tools/driver/ModuleFile.h"
 #include "tools/driver/Report.h"
 
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Target/Cpp/CppEmitter.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -24,73 +18,19 @@ namespace {
 
 enum class Emit { Schedule, Lowered, Cpp, Exe };
 
-cl::SubCommand compile("compile", "make an executable that trains");
-
-cl::opt<std::string> inputPath(cl::Positional, cl::sub(compile),
-                               cl::cat(category), cl::desc("FILE"));
 cl::opt<std::string>
-    outputPath("o", cl::sub(compile), cl::cat(category), cl::value_desc("FILE"),
+    outputPath("o", cl::sub(compileSubCommand()), cl::cat(category),
+               cl::value_desc("FILE"),
                cl::desc("where to write; by default 'train' for an executable, "
                         "else standard output"));
-cl::opt<std::string>
-    scheduleName("schedule", cl::sub(compile), cl::cat(category),
-                 cl::value_desc("NAME"),
-                 cl::desc("the schedule to compile; by default the first"));
-cl::opt<std::string>
-    costsPath("costs", cl::sub(compile), cl::cat(category),
-              cl::value_desc("FILE"),
-              cl::desc("measured times of the stages (rondo-costs/1), such as "
-                       "'train --profile' writes"));
 cl::opt<Emit> emitWhat(
-    "emit", cl::sub(compile), cl::cat(category), cl::init(Emit::Exe),
-    cl::value_desc("WHAT"),
+    "emit", cl::sub(compileSubCommand()), cl::cat(category),
+    cl::init(Emit::Exe), cl::value_desc("WHAT"),
     cl::desc("schedule, lowered, cpp or exe (default): how far to go"),
     cl::values(clEnumValN(Emit::Schedule, "schedule", "the order of each rank"),
                clEnumValN(Emit::Lowered, "lowered", "with messages and memory"),
                clEnumValN(Emit::Cpp, "cpp", "the C++ of the executable"),
                clEnumValN(Emit::Exe, "exe", "the executable")));
-
-/// Leaves one schedule and its programs in the module. False with an error said
-/// where there is none.
-bool chooseSchedule(mlir::ModuleOp module) {
-  SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
-  if (schedules.empty()) {
-    reportError(inputPath + ": no pipe.schedule in it");
-    return false;
-  }
-  pipe::ScheduleOp chosen;
-  for (pipe::ScheduleOp schedule : schedules)
-    if (!chosen &&
-        (scheduleName.empty() || schedule.getSymName() == scheduleName))
-      chosen = schedule;
-  if (!chosen) {
-    reportError(inputPath + ": no pipe.schedule @" + scheduleName + " in it");
-    std::string names;
-    for (pipe::ScheduleOp schedule : schedules)
-      names += " @" + schedule.getSymName().str();
-    reportNote("it has" + names);
-    return false;
-  }
-  for (pipe::ProgramOp program :
-       make_early_inc_range(module.getOps<pipe::ProgramOp>()))
-    if (program.lookupSchedule() != chosen)
-      program.erase();
-  for (pipe::ScheduleOp schedule : schedules)
-    if (schedule != chosen)
-      schedule.erase();
-  return true;
-}
-
-/// Source or schedule to proved schedule.
-mlir::LogicalResult schedule(ModuleFile &file) {
-  if (failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(pipe::createResolveStages());
-      })))
-    return mlir::failure();
-  if (!costsPath.empty() && !applyCosts(file.module(), costsPath))
-    return mlir::failure();
-  return file.run(pipe::buildSchedulePipeline);
-}
 
 int writeText(function_ref<mlir::LogicalResult(raw_ostream &)> print) {
   bool printed = true;
@@ -117,7 +57,7 @@ int writeModule(mlir::ModuleOp module) {
   });
 }
 
-int writeExecutable(mlir::ModuleOp module, StringRef output) {
+int writeExecutable(Emission &emission, StringRef output) {
   SmallString<128> source;
   int descriptor = 0;
   if (std::error_code ec =
@@ -126,7 +66,7 @@ int writeExecutable(mlir::ModuleOp module, StringRef output) {
   FileRemover remover(source);
   {
     raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-    if (failed(mlir::emitc::translateToCpp(module, os)))
+    if (failed(emission.print(os)))
       return Failure;
     os.flush();
     if (os.has_error()) {
@@ -136,55 +76,50 @@ int writeExecutable(mlir::ModuleOp module, StringRef output) {
     }
   }
   codegen::HostCompiler host = codegen::HostCompiler::forThisTool();
-  if (Error error = host.build(source, output))
+  std::vector<std::string> libraries;
+  if (emission.target() == pipe::Target::Cuda)
+    libraries.push_back("cuda");
+  if (Error error = host.build(source, output, libraries))
     return reportError(toString(std::move(error)));
   return Success;
 }
 
 int run() {
-  if (inputPath.empty())
+  StringRef input = Emission::inputPath();
+  if (input.empty())
     return reportUsage("compile needs a file");
-  if (sys::fs::equivalent(inputPath, outputPath))
-    return reportUsage("-o names the input, " + inputPath);
+  if (sys::fs::equivalent(input, outputPath))
+    return reportUsage("-o names the input, " + input);
   std::string executable = outputPath.empty() ? "train" : outputPath.getValue();
   if (emitWhat == Emit::Exe && isSpecialFile(executable))
     return reportError("cannot write " + executable +
                        ": it is a directory or a device");
-  ModuleFile file;
-  if (failed(file.read(inputPath)) || !chooseSchedule(file.module()))
-    return Failure;
-  if (failed(schedule(file)))
-    return file.exitCode();
+  Emission emission;
+  if (int code = emission.read())
+    return code;
+  if (int code = emission.schedule())
+    return code;
   if (emitWhat == Emit::Schedule)
-    return writeModule(file.module());
-  bool isLowered = !file.module().getOps<pipe::ProgramOp>().empty();
-  if (failed(file.run([&](mlir::OpPassManager &passes) {
-        if (isLowered)
-          passes.addPass(pipe::createVerifyLowered());
-        else
-          pipe::buildLowerPipeline(passes);
-      })))
-    return file.exitCode();
+    return writeModule(emission.module());
+  if (int code = emission.lower())
+    return code;
   if (emitWhat == Emit::Lowered)
-    return writeModule(file.module());
-  if (failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(codegen::createConvertToEmitC());
-      })))
-    return Failure;
+    return writeModule(emission.module());
+  if (int code = emission.emit())
+    return code;
   if (emitWhat == Emit::Cpp)
-    return writeText([&](raw_ostream &os) {
-      return mlir::emitc::translateToCpp(file.module(), os);
-    });
-  return writeExecutable(file.module(), executable);
+    return writeText([&](raw_ostream &os) { return emission.print(os); });
+  return writeExecutable(emission, executable);
 }
 
 } // namespace
 
 const Command &compileCommand() {
   static const Command command{
-      &compile, "FILE [-o OUTPUT] [OPTIONS]",
+      &compileSubCommand(), "FILE [-o OUTPUT] [OPTIONS]",
       "  rondo compile examples/gpt-small.mlir -o train\n"
-      "  rondo compile examples/gpt-small.mlir --emit=cpp\n",
+      "  rondo compile examples/gpt-small.mlir --emit=cpp\n"
+      "  rondo compile examples/gpt-small.mlir --target=cuda -o train\n",
       nullptr, run};
   return command;
 }

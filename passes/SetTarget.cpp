@@ -1,0 +1,43 @@
+//===- SetTarget.cpp - Say what the plans are compiled for ----------------===//
+
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace rondo::pipe {
+#define GEN_PASS_DEF_SETTARGET
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct SetTarget : impl::SetTargetBase<SetTarget> {
+  using SetTargetBase::SetTargetBase;
+
+  void runOnOperation() override {
+    for (PlanOp plan : getOperation().getOps<PlanOp>())
+      if (failed(set(plan)))
+        return signalPassFailure();
+  }
+
+  LogicalResult set(PlanOp plan) {
+    if (plan.getTargetKind() == target && plan.getDType() == dtype)
+      return success();
+    for (StageOp stage : plan.getStages())
+      if (stage.getBuffersAttr())
+        return stage.emitError()
+               << "stage @" << stage.getSymName() << " has the sizes of target "
+               << stringifyTarget(plan.getTargetKind()) << " in "
+               << stringifyDType(plan.getDType()) << ", which are others on "
+               << stringifyTarget(target) << " in " << stringifyDType(dtype)
+               << ": leave its buffers out";
+    // fp32 on the CPU is what a plan without a target says.
+    bool isDefault = target == Target::Cpu && dtype == DType::Fp32;
+    plan.setTargetAttr(isDefault
+                           ? TargetAttr()
+                           : TargetAttr::get(&getContext(), target, dtype));
+    return success();
+  }
+};
+
+} // namespace
+} // namespace rondo::pipe

@@ -1,0 +1,164 @@
+//===- Emission.cpp - From a file to the C++ of an executable -------------===//
+
+#include "tools/driver/Emission.h"
+
+#include "codegen/Passes.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/MeasuredCosts.h"
+#include "tools/driver/Report.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/Cpp/CppEmitter.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+cl::SubCommand &compileSubCommand() {
+  static cl::SubCommand command("compile", "make an executable that trains");
+  return command;
+}
+
+cl::SubCommand &bundleSubCommand() {
+  static cl::SubCommand command(
+      "bundle", "write sources that train, to be built on another machine");
+  return command;
+}
+
+namespace {
+
+cl::opt<std::string> input(cl::Positional, cl::sub(compileSubCommand()),
+                           cl::sub(bundleSubCommand()), cl::cat(category),
+                           cl::desc("FILE"));
+cl::opt<std::string>
+    wantedSchedule("schedule", cl::sub(compileSubCommand()),
+                   cl::sub(bundleSubCommand()), cl::cat(category),
+                   cl::value_desc("NAME"),
+                   cl::desc("the schedule to compile; by default the first"));
+cl::opt<std::string>
+    costsPath("costs", cl::sub(compileSubCommand()),
+              cl::sub(bundleSubCommand()), cl::cat(category),
+              cl::value_desc("FILE"),
+              cl::desc("measured times of the stages (rondo-costs/1), such as "
+                       "'train --profile' writes"));
+cl::opt<pipe::Target> wantedTarget(
+    "target", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
+    cl::cat(category), cl::value_desc("TARGET"),
+    cl::desc("cpu or cuda; by default what the plan says, else cpu"),
+    cl::values(clEnumValN(pipe::Target::Cpu, "cpu", "threads or processes"),
+               clEnumValN(pipe::Target::Cuda, "cuda", "NVIDIA GPUs")));
+cl::opt<pipe::DType> wantedType(
+    "dtype", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
+    cl::cat(category), cl::value_desc("TYPE"),
+    cl::desc("fp32 or bf16, of activations; by default fp32 on cpu, which "
+             "takes no other, and bf16 on cuda"),
+    cl::values(clEnumValN(pipe::DType::Fp32, "fp32", "single precision"),
+               clEnumValN(pipe::DType::Bf16, "bf16", "bfloat16")));
+
+} // namespace
+
+StringRef Emission::inputPath() { return input; }
+
+/// Leaves one schedule and its programs in the module. False with an error said
+/// where there is none.
+bool Emission::chooseSchedule() {
+  mlir::ModuleOp module = file.module();
+  SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
+  if (schedules.empty()) {
+    reportError(input + ": no pipe.schedule in it");
+    return false;
+  }
+  pipe::ScheduleOp chosen;
+  for (pipe::ScheduleOp schedule : schedules)
+    if (!chosen &&
+        (wantedSchedule.empty() || schedule.getSymName() == wantedSchedule))
+      chosen = schedule;
+  if (!chosen) {
+    reportError(input + ": no pipe.schedule @" + wantedSchedule + " in it");
+    std::string names;
+    for (pipe::ScheduleOp schedule : schedules)
+      names += " @" + schedule.getSymName().str();
+    reportNote("it has" + names);
+    return false;
+  }
+  for (pipe::ProgramOp program :
+       make_early_inc_range(module.getOps<pipe::ProgramOp>()))
+    if (program.lookupSchedule() != chosen)
+      program.erase();
+  for (pipe::ScheduleOp schedule : schedules)
+    if (schedule != chosen)
+      schedule.erase();
+  name = chosen.getSymName().str();
+  chosenTarget = chosen.lookupPlan().getTargetKind();
+  chosenType = chosen.lookupPlan().getDType();
+  return true;
+}
+
+int Emission::chooseTarget() {
+  if (!wantedTarget.getNumOccurrences() && !wantedType.getNumOccurrences())
+    return Success;
+  if (wantedTarget.getNumOccurrences()) {
+    chosenTarget = wantedTarget;
+    chosenType = chosenTarget == pipe::Target::Cuda ? pipe::DType::Bf16
+                                                    : pipe::DType::Fp32;
+  }
+  if (wantedType.getNumOccurrences())
+    chosenType = wantedType;
+  if (chosenTarget == pipe::Target::Cpu && chosenType != pipe::DType::Fp32)
+    return reportUsage("target cpu takes fp32 only, not " +
+                       stringifyDType(chosenType) +
+                       ": leave out --dtype, or add --target=cuda");
+  pipe::SetTargetOptions options;
+  options.target = chosenTarget;
+  options.dtype = chosenType;
+  if (failed(file.run([&](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createSetTarget(options));
+      })))
+    return file.exitCode();
+  return Success;
+}
+
+int Emission::read() {
+  if (failed(file.read(input)) || !chooseSchedule())
+    return Failure;
+  return chooseTarget();
+}
+
+int Emission::schedule() {
+  if (failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createResolveStages());
+      })))
+    return file.exitCode();
+  if (!costsPath.empty() && !applyCosts(file.module(), costsPath))
+    return file.exitCode();
+  return failed(file.run(pipe::buildSchedulePipeline)) ? file.exitCode()
+                                                       : Success;
+}
+
+int Emission::lower() {
+  bool isLowered = !file.module().getOps<pipe::ProgramOp>().empty();
+  if (failed(file.run([&](mlir::OpPassManager &passes) {
+        if (isLowered)
+          passes.addPass(pipe::createVerifyLowered());
+        else
+          pipe::buildLowerPipeline(passes);
+      })))
+    return file.exitCode();
+  return Success;
+}
+
+int Emission::emit() {
+  return failed(file.run([](mlir::OpPassManager &passes) {
+    passes.addPass(codegen::createConvertToEmitC());
+  }))
+             ? Failure
+             : Success;
+}
+
+mlir::LogicalResult Emission::print(raw_ostream &os) {
+  return mlir::emitc::translateToCpp(file.module(), os);
+}
+
+} // namespace rondo::driver

@@ -1,0 +1,58 @@
+//===- Emission.h - From a file to the C++ of an executable -----*- C++ -*-===//
+//
+// What `rondo compile` and `rondo bundle` share: the options that say what is
+// emitted, and the way there. Every failure has been printed; functions return
+// exit codes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_TOOLS_DRIVER_EMISSION_H
+#define RONDO_TOOLS_DRIVER_EMISSION_H
+
+#include "dialect/Pipe.h"
+#include "tools/driver/ModuleFile.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace rondo::driver {
+
+/// The commands whose options are shared.
+llvm::cl::SubCommand &compileSubCommand();
+llvm::cl::SubCommand &bundleSubCommand();
+
+class Emission {
+public:
+  /// Reads the input and leaves one schedule in it, for the target that the
+  /// command line or the plan names.
+  int read();
+  /// To a proved schedule.
+  int schedule();
+  /// To proved programs with messages and memory.
+  int lower();
+  /// To EmitC. The module then is the text of emitted().
+  int emit();
+
+  mlir::ModuleOp module() { return file.module(); }
+  /// The C++ of an emitted module; failure where the disk is full.
+  mlir::LogicalResult print(llvm::raw_ostream &os);
+
+  /// The input as the command line names it; empty where it names none.
+  static llvm::StringRef inputPath();
+  /// The schedule that was chosen and what its plan is compiled for.
+  const std::string &scheduleName() const { return name; }
+  pipe::Target target() const { return chosenTarget; }
+  pipe::DType dtype() const { return chosenType; }
+
+private:
+  bool chooseSchedule();
+  int chooseTarget();
+
+  ModuleFile file;
+  std::string name;
+  pipe::Target chosenTarget = pipe::Target::Cpu;
+  pipe::DType chosenType = pipe::DType::Fp32;
+};
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_EMISSION_H
