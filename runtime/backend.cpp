@@ -4,11 +4,14 @@
 
 using namespace rondo::runtime;
 
-static std::unique_ptr<Device> makeDevice(int32_t) { return makeCpuDevice(); }
+static std::unique_ptr<Device> makeDevice(int32_t, const World &) {
+  return makeCpuDevice();
+}
 
-static std::unique_ptr<Transport>
-makeTransport(const TransportParams &params, const std::vector<Device *> &,
-              const TransportOptions &options) {
+static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
+                                                const std::vector<Device *> &,
+                                                const TransportOptions &options,
+                                                const World &) {
   return makeInprocTransport(params, options.cores);
 }
 

@@ -10,6 +10,7 @@
 #define RONDO_RUNTIME_BACKEND_H
 
 #include "runtime/device/device.h"
+#include "runtime/launch/world.h"
 #include "runtime/rondo_runtime.h"
 #include "runtime/transport/transport.h"
 
@@ -29,14 +30,15 @@ struct TransportOptions {
 };
 
 struct Backend {
-  /// The device of a rank of an executable. Throws Error, with Exit::NoDevice
-  /// where this machine has none.
-  std::unique_ptr<Device> (*makeDevice)(int32_t rank);
-  /// Connects the ranks of a plan: rank r works on devices[r]. The devices
-  /// outlive the transport.
+  /// The device of a rank that this process holds. Throws Error, with
+  /// Exit::NoDevice where this machine has none.
+  std::unique_ptr<Device> (*makeDevice)(int32_t rank, const World &world);
+  /// Connects the ranks of a plan: rank r works on devices[r], which is null
+  /// where another process holds it. All processes make the same transports in
+  /// the same order. The devices outlive the transport.
   std::unique_ptr<Transport> (*makeTransport)(
       const TransportParams &params, const std::vector<Device *> &devices,
-      const TransportOptions &options);
+      const TransportOptions &options, const World &world);
 };
 
 /// Threads of this process, and its memory.

@@ -14,12 +14,17 @@ PlanRun::PlanRun(State &state, const PlanDesc &plan, const PlanOptions &options)
   Wiring wiring = wire(state, plan, options.link);
   std::vector<Device *> devices;
   for (int32_t r = 0; r < plan.numRanks; ++r)
-    devices.push_back(&state.device(r));
+    devices.push_back(state.world().holds(r) ? &state.device(r) : nullptr);
   transport = backendOf(state.executable())
-                  .makeTransport(wiring.params, devices, options.transport);
+                  .makeTransport(wiring.params, devices, options.transport,
+                                 state.world());
+  ranks.resize(plan.numRanks);
   for (int32_t r = 0; r < plan.numRanks; ++r)
-    ranks.push_back(std::make_unique<Rank>(state, plan, wiring, *transport, r,
-                                           options.optimizer));
+    if (state.world().holds(r)) {
+      ranks[r] = std::make_unique<Rank>(state, plan, wiring, *transport, r,
+                                        options.optimizer);
+      held.push_back(r);
+    }
 }
 
 char *PlanRun::data(int32_t stage, int64_t microbatch) const {
@@ -78,8 +83,8 @@ void PlanRun::iterate(Team &team) {
   watch.stopAll = [&] { transport->abort(); };
   watch.look = [&] {
     uint64_t begun = transport->progress();
-    for (const std::unique_ptr<Rank> &rank : ranks)
-      begun += rank->actionsBegun();
+    for (int32_t r : held)
+      begun += ranks[r]->actionsBegun();
     if (begun != lastBegun) {
       lastBegun = begun;
       lastChangeNs = nowNs();
@@ -97,7 +102,8 @@ void PlanRun::iterate(Team &team) {
   };
   try {
     team.run(
-        desc.numRanks, [&](int32_t r) { ranks[r]->runIteration(); }, watch);
+        static_cast<int32_t>(held.size()),
+        [&](int32_t i) { ranks[held[i]]->runIteration(); }, watch);
   } catch (const Error &error) {
     throw Error(error.what(), Exit::RunFailure);
   } catch (const std::exception &error) {

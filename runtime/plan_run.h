@@ -25,7 +25,10 @@ public:
   PlanRun(State &state, const PlanDesc &plan, const PlanOptions &options);
 
   const PlanDesc &plan() const { return desc; }
+  /// Held by this process.
   Rank &rank(int32_t r) { return *ranks[r]; }
+  /// The ranks that this process holds.
+  const std::vector<int32_t> &heldRanks() const { return held; }
 
   /// Runs one iteration on the team's threads. Throws Error with
   /// Exit::RunFailure where a rank fails or nothing goes on; this object is of
@@ -46,7 +49,9 @@ private:
   const PlanDesc &desc;
   const PlanOptions options;
   std::unique_ptr<Transport> transport;
+  /// Null where another process holds the rank.
   std::vector<std::unique_ptr<Rank>> ranks;
+  std::vector<int32_t> held;
 };
 
 /// The first plan of a kind. Throws Error where there is none.

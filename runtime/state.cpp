@@ -102,7 +102,8 @@ void State::bindStage(int32_t s) {
   binding.desc = &stage;
 
   auto find = [&](Buffer buffer) -> char * {
-    char *first = nullptr;
+    const PoolDesc *firstPool = nullptr;
+    int64_t first = 0;
     for (int32_t p = 0; p < exe.numPlans; ++p) {
       const PlacementDesc &placement = placementOf(exe.plans[p], s, buffer);
       if (placement.pool < 0) {
@@ -113,20 +114,24 @@ void State::bindStage(int32_t s) {
                     "'");
       }
       const PoolDesc &pool = exe.plans[p].pools[placement.pool];
-      char *here = address(pool, placement.slotOf[0]);
-      if (first && here != first)
+      int64_t here = pool.offset + placement.slotOf[0] * pool.slotBytes;
+      if (firstPool && (pool.rank != firstPool->rank || here != first))
         throw Error("the " + std::string(bufferName(buffer)) + " of stage '" +
                     stage.name + "' lie at another place in plan '" +
                     exe.plans[p].name + "' than in plan '" + exe.plans[0].name +
                     "'");
+      firstPool = &pool;
       first = here;
     }
-    return first;
+    return firstPool && processes.holds(firstPool->rank)
+               ? arenas[firstPool->rank]->base() + first
+               : nullptr;
   };
   binding.weights = find(Buffer::Weights);
   binding.gradients = find(Buffer::Gradients);
   binding.moments = find(Buffer::Moments);
-  binding.control = controlView(find(Buffer::Control), stage.numLayers);
+  if (char *control = find(Buffer::Control))
+    binding.control = controlView(control, stage.numLayers);
 
   const LayerDesc *layers = exe.layers + stage.firstLayer;
   binding.innerBytes = innerBytes(layers, stage.numLayers);
@@ -135,7 +140,8 @@ void State::bindStage(int32_t s) {
   for (int32_t l = 0; l < stage.numLayers; ++l) {
     LayerBinding layer = next;
     layer.desc = &layers[l];
-    layer.body = devices[stage.rank]->body(*layer.desc);
+    if (holds(s))
+      layer.body = devices[stage.rank]->body(*layer.desc);
     layer.sizes = layerSizes(*layer.desc);
     next.weightsOffset += layer.sizes.weights;
     next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
@@ -160,17 +166,20 @@ void State::bindStage(int32_t s) {
       auto at = [&](char *base) {
         return reinterpret_cast<float *>(base + offset);
       };
-      tensor.weights = at(binding.weights);
-      tensor.gradients = at(binding.gradients);
-      tensor.moment1 = at(binding.moments);
-      tensor.moment2 = at(binding.moments + momentBytes);
+      if (holds(s)) {
+        tensor.weights = at(binding.weights);
+        tensor.gradients = at(binding.gradients);
+        tensor.moment1 = at(binding.moments);
+        tensor.moment2 = at(binding.moments + momentBytes);
+      }
       allTensors.push_back(tensor);
     }
   }
   binding.lastTensor = static_cast<int32_t>(allTensors.size());
 }
 
-State::State(const Executable &executable) : exe(executable) {
+State::State(const Executable &executable, const World &world)
+    : exe(executable), processes(world) {
   for (int32_t p = 0; p < exe.numPlans; ++p)
     checkPlan(exe.plans[p]);
   int32_t nextLayer = 0;
@@ -183,9 +192,13 @@ State::State(const Executable &executable) : exe(executable) {
     nextLayer += stage.numLayers;
     checkStage(stage);
   }
+  devices.resize(exe.numRanks);
+  arenas.resize(exe.numRanks);
   for (int32_t r = 0; r < exe.numRanks; ++r) {
-    devices.push_back(backendOf(exe).makeDevice(r));
-    arenas.push_back(devices.back()->makeArena(exe.arenaBytes[r]));
+    if (!world.holds(r))
+      continue;
+    devices[r] = backendOf(exe).makeDevice(r, world);
+    arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
   }
   bindings.resize(exe.numStages);
   for (int32_t s = 0; s < exe.numStages; ++s)
@@ -205,14 +218,15 @@ State::State(const Executable &executable) : exe(executable) {
 int64_t State::allocatedBytes() const {
   int64_t bytes = 0;
   for (const std::unique_ptr<Arena> &arena : arenas)
-    bytes += arena->bytes();
+    bytes += arena ? arena->bytes() : 0;
   return bytes;
 }
 
 void State::poison() {
   // All ones are a NaN in every floating-point type.
   for (const std::unique_ptr<Arena> &arena : arenas)
-    arena->fill(arena->base(), 0xff, arena->bytes());
+    if (arena)
+      arena->fill(arena->base(), 0xff, arena->bytes());
 }
 
 void State::initialise(uint64_t seed) {
@@ -220,6 +234,8 @@ void State::initialise(uint64_t seed) {
   for (int32_t l = 0; l < exe.numLayers; ++l)
     blocks += exe.layers[l].kind == LayerKind::GptBlock;
   for (const StageBinding &stage : bindings) {
+    if (!processes.holds(stage.desc->rank))
+      continue;
     Arena &home = arena(stage.desc->rank);
     auto zero = [&](char *where, Buffer buffer) {
       if (where)
@@ -235,6 +251,8 @@ void State::initialise(uint64_t seed) {
   }
   std::vector<float> values;
   for (const Tensor &tensor : allTensors) {
+    if (!holds(tensor.stage))
+      continue;
     LayerTensor layout = tensor.layout;
     layout.offset = 0;
     values.resize(layout.count);
@@ -246,5 +264,6 @@ void State::initialise(uint64_t seed) {
 
 void State::weightsWritten() {
   for (const StageBinding &stage : bindings)
-    devices[stage.desc->rank]->weightsWritten(stage.optimized);
+    if (processes.holds(stage.desc->rank))
+      devices[stage.desc->rank]->weightsWritten(stage.optimized);
 }

@@ -55,13 +55,21 @@ public:
   /// Checks the executable's tables, makes a device for each rank and
   /// allocates. Throws Error where buffers are smaller than the layers need,
   /// overlap the arena's end, or move from one plan to another although they
-  /// hold state.
-  explicit State(const Executable &executable);
+  /// hold state. Stages and tensors of ranks that other processes hold have
+  /// their sizes and names here, and null for addresses.
+  explicit State(const Executable &executable, const World &world = {});
+
+  const World &world() const { return processes; }
+  /// Whether a stage's state lies in this process.
+  bool holds(int32_t stage) const {
+    return processes.holds(exe.stages[stage].rank);
+  }
 
   const Executable &executable() const { return exe; }
   const std::vector<StageBinding> &stages() const { return bindings; }
   /// In global order: layer after layer, each in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
+  /// The pool's rank is held by this process.
   char *address(const PoolDesc &pool, int32_t slot) const {
     return arenas[pool.rank]->base() + pool.offset + slot * pool.slotBytes;
   }
@@ -75,7 +83,7 @@ public:
   void write(int32_t stage, void *device, const void *host, int64_t bytes) {
     arenas[exe.stages[stage].rank]->write(device, host, bytes);
   }
-  /// Bytes of all arenas as allocated.
+  /// Bytes of all arenas as allocated in this process.
   int64_t allocatedBytes() const;
 
   /// Fills all arenas with NaNs, so that a buffer that is read before it is
@@ -92,7 +100,9 @@ private:
   void bindStage(int32_t stage);
 
   const Executable &exe;
-  /// By rank; an arena goes before its device.
+  const World processes;
+  /// By rank, null where another process holds it; an arena goes before its
+  /// device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
   std::vector<StageBinding> bindings;

@@ -101,7 +101,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
     evaluatedAt = position.step;
   };
   auto keepTrace = [&](bool keep) {
-    for (int32_t r = 0; r < plan.numRanks; ++r)
+    for (int32_t r : run->heldRanks())
       run->rank(r).keepTrace = keep;
   };
   while (position.step < last && stopSignal == 0) {
