@@ -52,10 +52,12 @@ struct LayerDesc {
   DType dtype = DType::Fp32;
 };
 
-/// Bytes of one layer's buffers, all for one micro-batch but the weights.
-/// Gradients are as large as the weights, moments twice as large.
+/// Bytes of one layer's buffers, all for one micro-batch but the first two.
+/// Moments are twice as large as the gradients.
 struct LayerSizes {
+  /// With the copies in the dtype, where that is not fp32.
   int64_t weights;
+  int64_t gradients;
   /// Written by F, read by I, free after I.
   int64_t savedForInputGrad;
   /// Written by F; I may overwrite parts with what W needs; free after W.

@@ -179,7 +179,7 @@ LayerArgs Rank::argsOf(const LocalStage &stage, size_t l,
   };
   LayerArgs args{};
   args.weights = binding.weights + layer.weightsOffset;
-  args.gradients = binding.gradients + layer.weightsOffset;
+  args.gradients = binding.gradients + layer.gradientsOffset;
   args.savedForInputGrad =
       at(Buffer::SavedForInputGrad, layer.savedForInputGradOffset);
   args.savedForWeightGrad =

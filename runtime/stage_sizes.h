@@ -48,8 +48,9 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
     return bytes[static_cast<int>(buffer)];
   };
   const LayerSizes sizes = stageSizes(layers, numLayers);
-  at(Buffer::Weights) = at(Buffer::Gradients) = alignedBytes(sizes.weights);
-  at(Buffer::Moments) = 2 * at(Buffer::Weights);
+  at(Buffer::Weights) = alignedBytes(sizes.weights);
+  at(Buffer::Gradients) = alignedBytes(sizes.gradients);
+  at(Buffer::Moments) = 2 * at(Buffer::Gradients);
   at(Buffer::Data) = alignedBytes(sizes.data);
   at(Buffer::Workspace) = alignedBytes(sizes.workspace);
   at(Buffer::Input) = at(Buffer::InputGrad) = alignedBytes(sizes.input);

@@ -144,6 +144,7 @@ void State::bindStage(int32_t s) {
       layer.body = devices[stage.rank]->body(*layer.desc);
     layer.sizes = layerSizes(*layer.desc);
     next.weightsOffset += layer.sizes.weights;
+    next.gradientsOffset += layer.sizes.gradients;
     next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
     next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
     next.dataOffset += layer.sizes.data;

@@ -23,6 +23,8 @@ struct Tensor {
   int32_t stage = 0, layerInStage = 0, index = 0;
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
+  /// The weights in the layer's dtype; null in fp32.
+  void *copy = nullptr;
 };
 
 /// A layer of a stage; offsets count bytes from the stage's buffers.
@@ -30,7 +32,7 @@ struct LayerBinding {
   const LayerDesc *desc = nullptr;
   LayerBody body{};
   LayerSizes sizes{};
-  int64_t weightsOffset = 0, savedForInputGradOffset = 0,
+  int64_t weightsOffset = 0, gradientsOffset = 0, savedForInputGradOffset = 0,
           savedForWeightGradOffset = 0, dataOffset = 0;
 };
 

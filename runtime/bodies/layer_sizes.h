@@ -8,13 +8,56 @@
 #ifndef RONDO_RUNTIME_BODIES_LAYER_SIZES_H
 #define RONDO_RUNTIME_BODIES_LAYER_SIZES_H
 
+#include "runtime/bodies/cuda/layouts.h"
 #include "runtime/bodies/layouts.h"
 #include "runtime/layer.h"
 
 namespace rondo::runtime {
 
-/// Sizes in fp32. Each buffer's bytes are a multiple of bufferAlignment.
+/// The largest width of a head that the bodies of a target take.
+inline constexpr int32_t maxHeadWidthCuda = 256;
+
+/// Of a gpt layer on CUDA.
+inline LayerSizes layerSizesCuda(const LayerDesc &layer) {
+  const int64_t activations = alignedBytes(
+      cuda::activationBytes(layer, numTokens(layer) * layer.hidden));
+  LayerSizes sizes{};
+  int64_t weights = 0;
+  switch (layer.kind) {
+  case LayerKind::GptEmbedding:
+    weights = EmbeddingWeights(layer).all.size();
+    sizes.savedForWeightGrad = cuda::EmbeddingSavedForW(layer).all.bytes();
+    sizes.output = activations;
+    sizes.data = alignedBytes(4 * numTokens(layer));
+    break;
+  case LayerKind::GptBlock:
+    weights = BlockWeights(layer).all.size();
+    sizes.savedForInputGrad = cuda::BlockSavedForI(layer).all.bytes();
+    sizes.savedForWeightGrad = cuda::BlockSavedForW(layer).all.bytes();
+    sizes.input = activations;
+    sizes.output = activations;
+    sizes.workspace = cuda::BlockWorkspace(layer).all.bytes();
+    break;
+  case LayerKind::GptHead:
+    weights = HeadWeights(layer).all.size();
+    sizes.savedForInputGrad = cuda::HeadSavedForI(layer).all.bytes();
+    sizes.savedForWeightGrad = cuda::HeadSavedForW(layer).all.bytes();
+    sizes.input = activations;
+    sizes.workspace = cuda::HeadWorkspace(layer).all.bytes();
+    sizes.data = alignedBytes(4 * numTokens(layer));
+    break;
+  case LayerKind::Synthetic:
+    break;
+  }
+  sizes.weights = cuda::weightBytes(layer, weights);
+  sizes.gradients = alignedBytes(cuda::floatBytes(weights));
+  return sizes;
+}
+
+/// Each buffer's bytes are a multiple of bufferAlignment.
 inline LayerSizes layerSizes(const LayerDesc &layer) {
+  if (layer.target == Target::Cuda && layer.kind != LayerKind::Synthetic)
+    return layerSizesCuda(layer);
   auto floats = [](int64_t count) { return alignedBytes(4 * count); };
   int64_t activations = floats(numTokens(layer) * layer.hidden);
   LayerSizes sizes{};
@@ -50,6 +93,7 @@ inline LayerSizes layerSizes(const LayerDesc &layer) {
     sizes.output = alignedBytes(layer.outputBytes);
     break;
   }
+  sizes.gradients = sizes.weights;
   return sizes;
 }
 
@@ -75,6 +119,7 @@ inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     LayerSizes sizes = layerSizes(layers[i]);
     sum.weights += sizes.weights;
+    sum.gradients += sizes.gradients;
     sum.savedForInputGrad += sizes.savedForInputGrad;
     sum.savedForWeightGrad += sizes.savedForWeightGrad;
     sum.data += sizes.data;

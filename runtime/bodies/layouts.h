@@ -7,10 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+// Before the guard: layer.h ends with layerSizes(), which needs this file.
+#include "runtime/layer.h"
+
 #ifndef RONDO_RUNTIME_BODIES_LAYOUTS_H
 #define RONDO_RUNTIME_BODIES_LAYOUTS_H
-
-#include "runtime/layer.h"
 
 namespace rondo::runtime {
 

@@ -1,0 +1,41 @@
+//===- norm.h - Layer normalisation on CUDA ---------------------*- C++ -*-===//
+//
+// The formulas of bodies/norm.h. T is the type of activations; gain, bias and
+// the row's scale are fp32. All are bound by the memory's bandwidth: each reads
+// and writes every tensor once, and rows that are read again lie in L1.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BODIES_CUDA_NORM_H
+#define RONDO_RUNTIME_BODIES_CUDA_NORM_H
+
+#include "runtime/device/cuda/stream.h"
+
+#include <cstdint>
+
+namespace rondo::runtime::cuda {
+
+/// Writes normal and y [rows, columns] and scale [rows]. The residual before
+/// the norm is added by the matrix product that makes x.
+template <typename T>
+void normForward(const Stream &stream, int64_t rows, int64_t columns,
+                 const T *x, const float *gain, const float *bias, T *normal,
+                 float *scale, T *y);
+
+/// y from the saved normal.
+template <typename T>
+void normOutput(const Stream &stream, int64_t rows, int64_t columns,
+                const T *normal, const float *gain, const float *bias, T *y);
+
+/// dx = residual + gradient through the norm; the residual may be null. Also
+/// writes the gradients of gain and bias to grads [2 * columns]. `partials` has
+/// normChunks(rows) * 2 * columns elements (bodies/cuda/layouts.h).
+template <typename T>
+void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
+                   const T *dy, const T *normal, const float *scale,
+                   const float *gain, const T *residual, T *dx, float *grads,
+                   float *partials);
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_BODIES_CUDA_NORM_H

@@ -1,0 +1,89 @@
+//===- reduce.cu - Sums over rows, always in the same order ---------------===//
+
+#include "runtime/bodies/cuda/reduce.h"
+
+#include "runtime/bodies/cuda/layouts.h"
+#include "runtime/bodies/cuda/thread.h"
+
+namespace rondo::runtime::cuda {
+
+namespace {
+
+constexpr int groups = 8;
+
+/// 32 columns a block; each of 8 warps adds every eighth chunk.
+__global__ void __launch_bounds__(32 * groups)
+    addChunksKernel(int chunks, int64_t columns, const float *partials,
+                    bool accumulate, float *result) {
+  auto *sums = reinterpret_cast<float *>(sharedMemory());
+  const int lane = threadIdx.x % 32, group = threadIdx.x / 32;
+  const int64_t column = int64_t(blockIdx.x) * 32 + lane;
+  float sum = 0;
+  if (column < columns) {
+#pragma unroll 4
+    for (int chunk = group; chunk < chunks; chunk += groups)
+      sum += partials[chunk * columns + column];
+  }
+  sums[group * 32 + lane] = sum;
+  __syncthreads();
+  if (group == 0 && column < columns) {
+    float total = accumulate ? result[column] : 0;
+    for (int i = 0; i < groups; ++i)
+      total += sums[i * 32 + lane];
+    result[column] = total;
+  }
+}
+
+/// A thread adds `width` columns of a chunk of rows.
+template <typename T, int width>
+__global__ void __launch_bounds__(128)
+    columnSumsKernel(int64_t rows, int64_t columns, const T *values,
+                     float *partials) {
+  const int64_t column = (int64_t(blockIdx.x) * 128 + threadIdx.x) * width;
+  if (column >= columns)
+    return;
+  const int64_t first = int64_t(blockIdx.y) * columnSumRows;
+  const int64_t last =
+      first + columnSumRows < rows ? first + columnSumRows : rows;
+  float sums[width] = {};
+#pragma unroll 8
+  for (int64_t row = first; row < last; ++row) {
+    float value[width];
+    load(value, values + row * columns + column);
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+      sums[i] += value[i];
+  }
+  store(partials + blockIdx.y * columns + column, sums);
+}
+
+} // namespace
+
+void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
+               const float *partials, bool accumulate, float *result) {
+  launch(stream, addChunksKernel, blocksFor(columns, 32), 32 * groups,
+         32 * groups * sizeof(float), chunks, columns, partials, accumulate,
+         result);
+}
+
+template <typename T>
+void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
+                   const T *values, float *partials, float *sums) {
+  const int64_t chunks = columnSumChunks(rows);
+  if (columns % 4 == 0)
+    launch(stream, columnSumsKernel<T, 4>,
+           dim3(blocksFor(columns, 4 * 128), chunks), 128, 0, rows, columns,
+           values, partials);
+  else
+    launch(stream, columnSumsKernel<T, 1>,
+           dim3(blocksFor(columns, 128), chunks), 128, 0, rows, columns, values,
+           partials);
+  addChunks(stream, chunks, columns, partials, true, sums);
+}
+
+template void addColumnSums(const Stream &, int64_t, int64_t, const float *,
+                            float *, float *);
+template void addColumnSums(const Stream &, int64_t, int64_t, const Bf16 *,
+                            float *, float *);
+
+} // namespace rondo::runtime::cuda

@@ -1,0 +1,176 @@
+//===- kernel.h - The language of kernels, on the CPU -----------*- C++ -*-===//
+//
+// What nvcc adds to C++, as far as our kernels use it, so that a C++ compiler
+// takes the same sources. The threads of a block are fibres of one host thread:
+// each runs until it waits at a barrier of its block or meets the other lanes
+// of its warp, and which of those that may go on is taken next is random, so
+// that a missing barrier shows. Kernels take their shared memory at launch
+// (runtime/bodies/cuda/thread.h); it begins full of NaNs and ends at an
+// allocation's end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_TEST_CUDA_EMULATION_KERNEL_H
+#define RONDO_TEST_CUDA_EMULATION_KERNEL_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __align__(bytes) alignas(bytes)
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1)
+      : x(x), y(y), z(z) {}
+};
+struct uint3 {
+  unsigned x, y, z;
+};
+
+// Kernels read and write elements of any type by these, 16 bytes at once.
+struct __attribute__((may_alias, aligned(8))) float2 {
+  float x, y;
+};
+struct __attribute__((may_alias, aligned(16))) float4 {
+  float x, y, z, w;
+};
+struct __attribute__((may_alias, aligned(8))) uint2 {
+  unsigned x, y;
+};
+struct __attribute__((may_alias, aligned(16))) uint4 {
+  unsigned x, y, z, w;
+};
+struct __attribute__((may_alias, aligned(16))) int4 {
+  int x, y, z, w;
+};
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) {
+  return {x, y, z, w};
+}
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+  return {x, y, z, w};
+}
+
+namespace emulation {
+
+/// The thread that runs.
+struct Thread {
+  uint3 index, block;
+  dim3 blockExtent, gridExtent;
+  unsigned lane, warp;
+  unsigned char *shared;
+};
+extern thread_local Thread *current;
+inline Thread &self() { return *current; }
+
+/// Runs `body` once for each thread of each block. Aborts with a message where
+/// threads wait for what cannot come.
+void runGrid(dim3 grid, dim3 block, size_t sharedBytes,
+             const std::function<void()> &body);
+
+/// Waits for all threads of the block that have not ended.
+void blockBarrier();
+
+/// Waits for all lanes of the warp. The last to come calls
+/// `work(arguments, 32 pointers)` for all, each lane's own at its number. Lanes
+/// that meet with different `kind`s abort.
+void meetWarp(const char *kind, void *argument, void (*work)(void **arguments));
+
+/// Copies that end when they are waited for (cp.async): the calling thread's.
+void copyLater(void *to, const void *from, size_t bytes);
+void closeCopies();
+/// Ends all but the latest `open` groups.
+void awaitCopies(unsigned open);
+
+struct Exchange {
+  uint64_t value, result;
+  int source;
+};
+template <typename T> T exchange(const char *kind, T value, int source) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  Exchange mine{0, 0, source};
+  std::memcpy(&mine.value, &value, sizeof(T));
+  meetWarp(kind, &mine, [](void **lanes) {
+    for (int i = 0; i < 32; ++i) {
+      auto *lane = static_cast<Exchange *>(lanes[i]);
+      lane->result = static_cast<Exchange *>(lanes[lane->source & 31])->value;
+    }
+  });
+  std::memcpy(&value, &mine.result, sizeof(T));
+  return value;
+}
+
+} // namespace emulation
+
+namespace emulation {
+/// A built-in variable: reads the member of the thread that runs.
+template <typename Extent, Extent Thread::*member> struct Variable {
+  struct X {
+    operator unsigned() const { return (self().*member).x; }
+  } x;
+  struct Y {
+    operator unsigned() const { return (self().*member).y; }
+  } y;
+  struct Z {
+    operator unsigned() const { return (self().*member).z; }
+  } z;
+};
+} // namespace emulation
+constexpr emulation::Variable<uint3, &emulation::Thread::index> threadIdx{};
+constexpr emulation::Variable<uint3, &emulation::Thread::block> blockIdx{};
+constexpr emulation::Variable<dim3, &emulation::Thread::blockExtent> blockDim{};
+constexpr emulation::Variable<dim3, &emulation::Thread::gridExtent> gridDim{};
+
+inline void __syncthreads() { emulation::blockBarrier(); }
+inline void __syncwarp(unsigned = 0xffffffffu) {
+  emulation::meetWarp("__syncwarp", nullptr, [](void **) {});
+}
+template <typename T> T __shfl_sync(unsigned, T value, int source) {
+  return emulation::exchange("__shfl_sync", value, source);
+}
+template <typename T> T __shfl_xor_sync(unsigned, T value, int mask) {
+  return emulation::exchange("__shfl_xor_sync", value,
+                             int(emulation::self().lane) ^ mask);
+}
+inline unsigned __ballot_sync(unsigned, int predicate) {
+  emulation::Exchange mine{predicate != 0, 0, 0};
+  emulation::meetWarp("__ballot_sync", &mine, [](void **lanes) {
+    uint64_t votes = 0;
+    for (int i = 0; i < 32; ++i)
+      votes |= static_cast<emulation::Exchange *>(lanes[i])->value << i;
+    for (int i = 0; i < 32; ++i)
+      static_cast<emulation::Exchange *>(lanes[i])->result = votes;
+  });
+  return static_cast<unsigned>(mine.result);
+}
+inline int __ffs(unsigned bits) { return __builtin_ffs(int(bits)); }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+template <typename T> T __ldg(const T *address) { return *address; }
+
+inline float __uint_as_float(unsigned bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+inline unsigned __float_as_uint(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+inline float __expf(float x) { return std::exp(x); }
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+using std::max;
+using std::min;
+
+#endif // RONDO_TEST_CUDA_EMULATION_KERNEL_H
