@@ -1,18 +1,12 @@
-//===- linear.cpp - Matrix products through OpenBLAS ----------------------===//
+//===- linear.cpp - Linear layers -----------------------------------------===//
 
 #include "runtime/bodies/linear.h"
 
 #include "runtime/bodies/vectorise.h"
 
-#include <cblas.h>
-
 namespace rondo::runtime {
 
 namespace {
-
-CBLAS_TRANSPOSE transposition(bool transposed) {
-  return transposed ? CblasTrans : CblasNoTrans;
-}
 
 template <typename Real>
 RONDO_VECTORISE void addBias(int64_t rows, int64_t out, const Real *bias,
@@ -39,22 +33,6 @@ RONDO_VECTORISE void addRows(int64_t rows, int64_t out,
 }
 
 } // namespace
-
-void multiply(int64_t rows, int64_t columns, int64_t inner, float scale,
-              Matrix<float> a, Matrix<float> b, float keep, float *c,
-              int64_t stride) {
-  cblas_sgemm(CblasRowMajor, transposition(a.transposed),
-              transposition(b.transposed), rows, columns, inner, scale, a.data,
-              a.stride, b.data, b.stride, keep, c, stride);
-}
-
-void multiply(int64_t rows, int64_t columns, int64_t inner, double scale,
-              Matrix<double> a, Matrix<double> b, double keep, double *c,
-              int64_t stride) {
-  cblas_dgemm(CblasRowMajor, transposition(a.transposed),
-              transposition(b.transposed), rows, columns, inner, scale, a.data,
-              a.stride, b.data, b.stride, keep, c, stride);
-}
 
 template <typename Real>
 void linearForward(int64_t rows, int64_t in, int64_t out, const Real *x,

@@ -1,7 +1,6 @@
-//===- linear.h - Matrix products through OpenBLAS --------------*- C++ -*-===//
+//===- linear.h - Matrix products and linear layers -------------*- C++ -*-===//
 //
-// Matrices are row-major. OpenBLAS must run single-threaded
-// (openblas_set_num_threads(1) at start): ranks are the parallelism.
+// Matrices are row-major.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +17,10 @@ template <typename Real> struct Matrix {
   int64_t stride;
   bool transposed = false;
 };
+
+/// To be called at start: ranks are the parallelism, and OpenBLAS would start a
+/// thread a core in each.
+void useOneThreadToMultiply();
 
 /// c [rows, columns] = scale * a b + keep * c, with `inner` the shared extent.
 /// With keep == 0 the first content of c does not matter.

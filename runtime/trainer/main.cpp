@@ -1,14 +1,12 @@
 //===- main.cpp - What an emitted program's main() calls ------------------===//
 
+#include "runtime/bodies/linear.h"
 #include "runtime/error.h"
 #include "runtime/trainer/trainer.h"
 
 #include <cstdio>
 #include <exception>
 #include <new>
-
-// Of OpenBLAS. Each rank is one thread already.
-extern "C" void openblas_set_num_threads(int threads);
 
 using namespace rondo::runtime;
 
@@ -18,7 +16,8 @@ static int run(const Executable &executable, int argc, char **argv) {
     std::fputs(helpText(argc > 0 ? argv[0] : executable.name).c_str(), stdout);
     return 0;
   }
-  openblas_set_num_threads(1);
+  // Each rank is one thread already.
+  useOneThreadToMultiply();
   bool isTraining = options.mode == Options::Mode::Train;
   bool needs = needsData(executable);
   if (isTraining && needs && options.data.empty())

@@ -37,6 +37,7 @@ struct Command {
   int (*run)();
 };
 
+const Command &bundleCommand();
 const Command &compileCommand();
 const Command &searchCommand();
 const Command &simulateCommand();

@@ -1,0 +1,183 @@
+//===- Bundle.cpp - A program's sources for another machine ---------------===//
+
+#include "codegen/Bundle.h"
+
+#include "codegen/HostCompiler.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <system_error>
+
+using namespace rondo::codegen;
+using llvm::StringRef;
+using llvm::Twine;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+static llvm::Error failure(const Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+static std::string in(StringRef folder, StringRef name) {
+  llvm::SmallString<128> result(folder);
+  path::append(result, name);
+  return result.str().str();
+}
+
+/// The runtime's own build file serves here as in the repository.
+static std::string buildFile(bool needsCuda) {
+  std::string text =
+      R"(# Builds the program: cmake -B build && cmake --build build
+cmake_minimum_required(VERSION 3.20)
+project(train LANGUAGES C CXX)
+
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+find_package(Threads REQUIRED)
+find_library(RONDO_OPENBLAS openblas)
+if(NOT RONDO_OPENBLAS)
+)";
+  text += needsCuda
+              ? "  set(RONDO_PLAIN_BLAS ON) # Nothing on the GPU needs it.\n"
+              : "  message(WARNING \"without OpenBLAS (libopenblas-dev) "
+                "training is many times slower\")\n"
+                "  set(RONDO_PLAIN_BLAS ON)\n";
+  text += "endif()\n";
+  if (needsCuda)
+    text += "set(RONDO_CUDA ON)\ninclude(cmake/Cuda.cmake)\n";
+  text += R"(
+include_directories(${PROJECT_SOURCE_DIR})
+add_subdirectory(runtime)
+add_executable(train train.cpp)
+)";
+  text += needsCuda ? "target_link_libraries(train PRIVATE RondoCuda)\n"
+                    : "target_link_libraries(train PRIVATE RondoRuntime)\n";
+  text += "set_target_properties(train PROPERTIES RUNTIME_OUTPUT_DIRECTORY "
+          "${PROJECT_BINARY_DIR})\n";
+  return text;
+}
+
+static std::string readme(const BundleContents &contents) {
+  std::string needs =
+      contents.needsCuda
+          ? "cmake, g++, the CUDA toolkit 13 and NCCL; a GPU of another "
+            "generation than sm_80, sm_90 or sm_100\n"
+            "needs -DCMAKE_CUDA_ARCHITECTURES=NN"
+          : "cmake, g++ and OpenBLAS (without it training is many times "
+            "slower)";
+  return "# " + contents.input + ", schedule " + contents.schedule +
+         "\n\nA program that trains, written by rondo for the target " +
+         contents.target + " in " + contents.dtype + ". It needs " + needs +
+         ".\n\n"
+         "    cmake -B build\n"
+         "    cmake --build build -j\n"
+         "    build/train --data FILE            # --help lists the flags\n";
+}
+
+/// Files of the runtime that a bundle needs, relative to `root`, sorted.
+static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
+                                                             bool needsCuda) {
+  std::vector<std::string> files;
+  std::error_code ec;
+  std::string runtime = in(root, "runtime");
+  for (fs::recursive_directory_iterator it(runtime, ec), end; it != end && !ec;
+       it.increment(ec)) {
+    StringRef file = it->path();
+    StringRef name = path::filename(file), kind = path::extension(file);
+    bool isSource = name == "CMakeLists.txt" || kind == ".h" ||
+                    kind == ".cpp" || kind == ".cu" || kind == ".cuh";
+    // As runtime/CMakeLists.txt tells them apart. Headers of CUDA's folders
+    // come along: sizes on all targets are in layer.h.
+    StringRef parent = path::filename(path::parent_path(file));
+    bool isCuda = kind == ".cu" || kind == ".cuh" ||
+                  (kind == ".cpp" &&
+                   (parent == "cuda" ||
+                    (parent == "transport" && (name.starts_with("nccl") ||
+                                               name.starts_with("loopback")))));
+    if (!isSource || (isCuda && !needsCuda))
+      continue;
+    files.push_back(file.drop_front(root.size() + 1).str());
+  }
+  if (ec)
+    return failure("cannot read '" + runtime + "': " + ec.message());
+  if (needsCuda)
+    files.push_back("cmake/Cuda.cmake");
+  llvm::sort(files);
+  if (!llvm::is_contained(files, "runtime/rondo_runtime.h"))
+    return failure("'" + runtime +
+                   "' has no sources of the runtime: set RONDO_RUNTIME_DIR "
+                   "to an installation");
+  return files;
+}
+
+static llvm::Error write(StringRef folder, StringRef name, StringRef text) {
+  std::string file = in(folder, name);
+  std::error_code ec;
+  llvm::raw_fd_ostream os(file, ec);
+  if (!ec) {
+    os << text;
+    os.close();
+    ec = os.error();
+    os.clear_error();
+  }
+  return ec ? failure("cannot write '" + file + "': " + ec.message())
+            : llvm::Error::success();
+}
+
+/// Everything, into an existing folder.
+static llvm::Error writeContents(const BundleContents &contents,
+                                 StringRef folder) {
+  std::string root = HostCompiler::forThisTool().includeDir;
+  llvm::Expected<std::vector<std::string>> files =
+      runtimeFiles(root, contents.needsCuda);
+  if (!files)
+    return files.takeError();
+  for (const std::string &file : *files) {
+    std::string to = in(folder, file);
+    std::error_code ec = fs::create_directories(path::parent_path(to));
+    if (!ec)
+      ec = fs::copy_file(in(root, file), to);
+    if (ec)
+      return failure("cannot copy '" + in(root, file) + "' to '" + to +
+                     "': " + ec.message());
+  }
+  if (llvm::Error error = write(folder, "train.cpp", contents.program))
+    return error;
+  if (llvm::Error error =
+          write(folder, "CMakeLists.txt", buildFile(contents.needsCuda)))
+    return error;
+  return write(folder, "README.md", readme(contents));
+}
+
+llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
+                                        StringRef folder) {
+  std::string place = folder.rtrim('/').str();
+  std::error_code ec;
+  bool exists = fs::exists(place);
+  if (exists && !fs::is_directory(place))
+    return failure("'" + place + "' is a file: name a folder");
+  if (exists && fs::directory_iterator(place, ec) != fs::directory_iterator())
+    return failure("folder '" + place +
+                   "' is not empty: remove it, or name another");
+
+  llvm::SmallString<128> temporary;
+  fs::createUniquePath(place + ".%%%%%%.tmp", temporary, /*MakeAbsolute=*/true);
+  llvm::scope_exit cleanUp([&] { fs::remove_directories(temporary); });
+  if ((ec = fs::create_directory(temporary)))
+    return failure("cannot write beside '" + place + "': " + ec.message());
+  if (llvm::Error error = writeContents(contents, temporary))
+    return error;
+  // A rename replaces an empty folder.
+  if ((ec = fs::rename(temporary, place)))
+    return failure("cannot write '" + place + "': " + ec.message());
+  return llvm::Error::success();
+}

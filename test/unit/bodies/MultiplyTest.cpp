@@ -1,0 +1,71 @@
+//===- MultiplyTest.cpp - Matrix products against plain sums --------------===//
+//
+// Compiled twice: with OpenBLAS and with the loops that stand in for it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bodies/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+using namespace rondo::runtime;
+
+namespace {
+
+template <typename Real>
+std::vector<Real> numbers(int64_t count, uint32_t seed) {
+  std::vector<Real> values(count);
+  for (Real &value : values) {
+    seed = seed * 1664525u + 1013904223u;
+    value = Real(seed >> 8) / Real(1 << 23) - 1;
+  }
+  return values;
+}
+
+template <typename Real>
+void check(int64_t rows, int64_t columns, int64_t inner, bool transposeA,
+           bool transposeB, Real scale, Real keep, double tolerance) {
+  // Strides larger than the rows.
+  int64_t strideA = (transposeA ? rows : inner) + 3;
+  int64_t strideB = (transposeB ? inner : columns) + 1;
+  int64_t strideC = columns + 2;
+  auto a = numbers<Real>((transposeA ? inner : rows) * strideA, 1);
+  auto b = numbers<Real>((transposeB ? columns : inner) * strideB, 2);
+  auto c = numbers<Real>(rows * strideC, 3);
+  if (keep == 0)
+    for (Real &value : c)
+      value = NAN;
+  std::vector<Real> before = c;
+  multiply(rows, columns, inner, scale, {a.data(), strideA, transposeA},
+           {b.data(), strideB, transposeB}, keep, c.data(), strideC);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < strideC; ++j) {
+      Real old = before[i * strideC + j];
+      if (j >= columns) {
+        EXPECT_TRUE(c[i * strideC + j] == old || std::isnan(old));
+        continue;
+      }
+      double sum = 0;
+      for (int64_t k = 0; k < inner; ++k)
+        sum += double(a[transposeA ? k * strideA + i : i * strideA + k]) *
+               double(b[transposeB ? j * strideB + k : k * strideB + j]);
+      double expected = scale * sum + (keep == 0 ? 0 : keep * old);
+      EXPECT_NEAR(c[i * strideC + j], expected, tolerance)
+          << rows << "x" << columns << "x" << inner << " at " << i << ", " << j;
+    }
+}
+
+TEST(Multiply, EqualsPlainSums) {
+  for (bool transposeA : {false, true})
+    for (bool transposeB : {false, true})
+      for (float keep : {0.0f, 1.0f, 0.5f}) {
+        check<float>(1, 1, 1, transposeA, transposeB, 1, keep, 1e-6);
+        check<float>(7, 13, 5, transposeA, transposeB, 0.25f, keep, 1e-5);
+        check<double>(17, 3, 40, transposeA, transposeB, 2, keep, 1e-12);
+      }
+}
+
+} // namespace

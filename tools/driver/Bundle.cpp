@@ -1,0 +1,61 @@
+//===- Bundle.cpp - rondo bundle ------------------------------------------===//
+
+#include "codegen/Bundle.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Emission.h"
+#include "tools/driver/Report.h"
+
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+cl::opt<std::string> outputPath("o", cl::sub(bundleSubCommand()),
+                                cl::cat(category), cl::value_desc("FOLDER"),
+                                cl::init("train-src"),
+                                cl::desc("the folder to write; by default "
+                                         "'train-src'"));
+
+int run() {
+  StringRef input = Emission::inputPath();
+  if (input.empty())
+    return reportUsage("bundle needs a file");
+  if (outputPath.empty())
+    return reportUsage("-o needs the name of a folder");
+  Emission emission;
+  if (int code = emission.read())
+    return code;
+  if (int code = emission.schedule())
+    return code;
+  if (int code = emission.lower())
+    return code;
+  if (int code = emission.emit())
+    return code;
+  codegen::BundleContents contents;
+  raw_string_ostream os(contents.program);
+  if (failed(emission.print(os)))
+    return Failure;
+  contents.input = sys::path::filename(input).str();
+  contents.schedule = emission.scheduleName();
+  contents.target = stringifyTarget(emission.target()).str();
+  contents.dtype = stringifyDType(emission.dtype()).str();
+  contents.needsCuda = emission.target() == pipe::Target::Cuda;
+  if (Error error = codegen::writeBundle(contents, outputPath))
+    return reportError(toString(std::move(error)));
+  return Success;
+}
+
+} // namespace
+
+const Command &bundleCommand() {
+  static const Command command{
+      &bundleSubCommand(), "FILE [-o FOLDER] [OPTIONS]",
+      "  rondo bundle examples/gpt-small.mlir --target=cuda -o train-src\n",
+      nullptr, run};
+  return command;
+}
+
+} // namespace rondo::driver
