@@ -118,7 +118,7 @@ Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
 
 void Rank::runIteration() {
   const size_t firstEvent = trace.size();
-  if (transport.begin(me, !keepTrace)) {
+  transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = plan.ranks[me];
     desc.run(*this, desc.row);
     for (Fence &fence : fences) {
@@ -126,8 +126,7 @@ void Rank::runIteration() {
         transport.waitSent(fence.channel, fence.ticket);
       fence.channel = -1;
     }
-  }
-  transport.end(me);
+  });
   for (size_t i = firstEvent; i < trace.size(); ++i) {
     trace[i].startNs = device.timeOf(trace[i].startNs);
     trace[i].endNs = device.timeOf(trace[i].endNs);

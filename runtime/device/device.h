@@ -4,7 +4,7 @@
 // that belongs to no layer. A CPU does everything at once in the caller's
 // thread. Other devices enqueue: a call returns before its work is done, and
 // the work runs in the order of the calls, so that a rank's program is the same
-// for both. Transport::end() waits for it.
+// for both. Transport::iterate() waits for it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -21,6 +21,9 @@
 using namespace rondo::runtime;
 
 Transport::~Transport() = default;
+void Transport::iterate(int32_t, bool, const std::function<void()> &actions) {
+  actions();
+}
 
 std::string rondo::runtime::nameOf(MessageName name) {
   return std::to_string(name.stage) +

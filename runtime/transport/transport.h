@@ -18,6 +18,7 @@
 #include "runtime/rondo_runtime.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -89,12 +90,12 @@ public:
 
   virtual ~Transport();
 
-  /// Stand around a rank's actions of one iteration. begin() returns false
-  /// where the device has the whole iteration already, as a recorded graph:
-  /// the actions are then left out. `mayReplay` false: they are wanted all the
-  /// same. end() returns once the rank's device has done all of it.
-  virtual bool begin(int32_t /*rank*/, bool /*mayReplay*/) { return true; }
-  virtual void end(int32_t /*rank*/) {}
+  /// One iteration of a rank: calls `actions`, which calls the functions below,
+  /// and returns once the rank's device has done all of it. A device that keeps
+  /// the iteration as a recorded graph repeats that instead; without
+  /// `mayReplay` the actions are called all the same.
+  virtual void iterate(int32_t rank, bool mayReplay,
+                       const std::function<void()> &actions);
 
   /// Hands `data` over. Does not block. `data` stays as it is until waitSent()
   /// of the ticket returns. Throws Error where the receiver posted another

@@ -1,12 +1,16 @@
-//===- runtime.cpp - Memory, streams and limits of the emulated device ----===//
+//===- runtime.cpp - Memory and limits of the emulated device -------------===//
 
-#include "cuda_runtime.h"
+#include "emulation.h"
+#include "engine.h"
 
+#include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <sys/mman.h>
 
-struct emulation::Stream {};
+using emulation::Engine;
 
 namespace {
 
@@ -18,8 +22,6 @@ std::mutex limitsMutex;
 std::map<const void *, size_t> limits;
 
 } // namespace
-
-void emulation::enqueue(cudaStream_t, std::function<void()> work) { work(); }
 
 void emulation::allowShared(const void *kernel, int bytes) {
   std::lock_guard<std::mutex> lock(limitsMutex);
@@ -43,22 +45,29 @@ cudaError_t emulation::checkLaunch(const void *kernel, dim3 grid, dim3 block,
 }
 
 const char *cudaGetErrorName(cudaError_t error) {
+#define RONDO_NAME(name)                                                       \
+  case name:                                                                   \
+    return #name
   switch (error) {
-  case cudaSuccess:
-    return "cudaSuccess";
-  case cudaErrorInvalidValue:
-    return "cudaErrorInvalidValue";
-  case cudaErrorMemoryAllocation:
-    return "cudaErrorMemoryAllocation";
-  case cudaErrorInvalidConfiguration:
-    return "cudaErrorInvalidConfiguration";
-  case cudaErrorInsufficientDriver:
-    return "cudaErrorInsufficientDriver";
-  case cudaErrorNoDevice:
-    return "cudaErrorNoDevice";
-  case cudaErrorNotReady:
-    return "cudaErrorNotReady";
+    RONDO_NAME(cudaSuccess);
+    RONDO_NAME(cudaErrorInvalidValue);
+    RONDO_NAME(cudaErrorMemoryAllocation);
+    RONDO_NAME(cudaErrorInvalidConfiguration);
+    RONDO_NAME(cudaErrorInsufficientDriver);
+    RONDO_NAME(cudaErrorNoDevice);
+    RONDO_NAME(cudaErrorInvalidDevice);
+    RONDO_NAME(cudaErrorNotReady);
+    RONDO_NAME(cudaErrorIllegalAddress);
+    RONDO_NAME(cudaErrorStreamCaptureUnsupported);
+    RONDO_NAME(cudaErrorStreamCaptureInvalidated);
+    RONDO_NAME(cudaErrorStreamCaptureMerge);
+    RONDO_NAME(cudaErrorStreamCaptureUnmatched);
+    RONDO_NAME(cudaErrorStreamCaptureUnjoined);
+    RONDO_NAME(cudaErrorStreamCaptureIsolation);
+    RONDO_NAME(cudaErrorCapturedEvent);
+    RONDO_NAME(cudaErrorStreamCaptureWrongThread);
   }
+#undef RONDO_NAME
   return "unknown error";
 }
 const char *cudaGetErrorString(cudaError_t error) {
@@ -66,18 +75,98 @@ const char *cudaGetErrorString(cudaError_t error) {
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 
+//===----------------------------------------------------------------------===//
+// Memory.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Allocations that the host may not touch, by address: their bytes.
+std::mutex guardMutex;
+std::map<void *, size_t> guarded;
+int guards = 0, accesses = 0;
+
+void protect(int protection) {
+  for (auto [memory, bytes] : guarded)
+    mprotect(memory, bytes, protection);
+}
+
+} // namespace
+
+emulation::GuardedMemory::GuardedMemory() {
+  std::lock_guard<std::mutex> lock(guardMutex);
+  ++guards;
+}
+emulation::GuardedMemory::~GuardedMemory() {
+  std::lock_guard<std::mutex> lock(guardMutex);
+  if (--guards == 0)
+    protect(PROT_READ | PROT_WRITE);
+}
+emulation::MemoryAccess::MemoryAccess() {
+  std::lock_guard<std::mutex> lock(guardMutex);
+  if (accesses++ == 0 && guards > 0)
+    protect(PROT_READ | PROT_WRITE);
+}
+emulation::MemoryAccess::~MemoryAccess() {
+  std::lock_guard<std::mutex> lock(guardMutex);
+  if (--accesses == 0 && guards > 0)
+    protect(PROT_NONE);
+}
+
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
+  RONDO_EMULATED(cudaMalloc);
+  {
+    Engine &engine = Engine::get();
+    std::lock_guard<std::mutex> lock(engine.mutex);
+    if (auto capture = engine.captureOfThread()) {
+      capture->isValid = false;
+      return cudaErrorStreamCaptureUnsupported;
+    }
+  }
+  std::lock_guard<std::mutex> lock(guardMutex);
   *memory = nullptr;
-  if (bytes > 0 && posix_memalign(memory, 256, bytes) != 0)
+  if (bytes == 0)
+    return cudaSuccess;
+  if (guards == 0)
+    return posix_memalign(memory, 256, bytes) == 0 ? cudaSuccess
+                                                   : cudaErrorMemoryAllocation;
+  void *pages =
+      mmap(nullptr, bytes, accesses > 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED)
     return cudaErrorMemoryAllocation;
+  guarded[ *memory = pages] = bytes;
   return cudaSuccess;
 }
 cudaError_t cudaFree(void *memory) {
+  {
+    // Waits for the device, as the toolkit's does.
+    Engine &engine = Engine::get();
+    std::unique_lock<std::mutex> lock(engine.mutex);
+    engine.runAll(lock);
+  }
+  std::lock_guard<std::mutex> lock(guardMutex);
+  auto found = guarded.find(memory);
+  if (found == guarded.end()) {
+    std::free(memory);
+    return cudaSuccess;
+  }
+  munmap(memory, found->second);
+  guarded.erase(found);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+  RONDO_EMULATED(cudaMallocHost);
+  return posix_memalign(memory, 4096, bytes) == 0 ? cudaSuccess
+                                                  : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFreeHost(void *memory) {
   std::free(memory);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             cudaMemcpyKind, cudaStream_t stream) {
+  RONDO_EMULATED(cudaMemcpyAsync);
   emulation::enqueue(stream, [=] {
     if (bytes > 0)
       std::memmove(to, from, bytes);
@@ -86,10 +175,13 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
 }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                        cudaMemcpyKind kind) {
-  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  RONDO_EMULATED(cudaMemcpy);
+  cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
 }
 cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
                             cudaStream_t stream) {
+  RONDO_EMULATED(cudaMemsetAsync);
   emulation::enqueue(stream, [=] {
     if (bytes > 0)
       std::memset(memory, byte, bytes);
@@ -97,29 +189,40 @@ cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
   return cudaSuccess;
 }
 cudaError_t cudaMemset(void *memory, int byte, size_t bytes) {
-  return cudaMemsetAsync(memory, byte, bytes, nullptr);
+  RONDO_EMULATED(cudaMemset);
+  cudaError_t error = cudaMemsetAsync(memory, byte, bytes, nullptr);
+  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-  *stream = new emulation::Stream;
-  return cudaSuccess;
+//===----------------------------------------------------------------------===//
+// Devices.
+//===----------------------------------------------------------------------===//
+
+static std::atomic<int> numDevices{1}, devicesError{0};
+static thread_local int currentDevice = 0;
+
+void emulation::setDevices(int count, int error) {
+  numDevices = count;
+  devicesError = error;
 }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  delete stream;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceCount(int *count) {
-  *count = 1;
-  return cudaSuccess;
+  RONDO_EMULATED(cudaGetDeviceCount);
+  *count = numDevices;
+  return static_cast<cudaError_t>(devicesError.load());
 }
 cudaError_t cudaGetDevice(int *device) {
-  *device = 0;
+  RONDO_EMULATED(cudaGetDevice);
+  *device = currentDevice;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+  RONDO_EMULATED(cudaSetDevice);
+  if (device < 0 || device >= numDevices)
+    return cudaErrorInvalidDevice;
+  currentDevice = device;
+  return cudaSuccess;
+}
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
   case cudaDevAttrMultiProcessorCount:

@@ -21,15 +21,25 @@ struct Stream {
   Gemms *gemms = nullptr;
 };
 
-/// Throws Error where a call of the toolkit failed.
+/// The rank that the calling thread works for, for messages; -1: none.
+inline thread_local int32_t callingRank = -1;
+
+/// Throws Error where a call of a library failed.
+[[noreturn]] inline void fail(const char *call, const std::string &why,
+                              const char *file, int line) {
+  throw Error((callingRank < 0 ? std::string()
+                               : "rank " + std::to_string(callingRank) + ": ") +
+                  file + ":" + std::to_string(line) + ": " + call +
+                  " failed: " + why,
+              Exit::RunFailure);
+}
 inline void check(cudaError_t error, const char *call, const char *file,
                   int line) {
-  if (error == cudaSuccess)
-    return;
-  throw Error(std::string(file) + ":" + std::to_string(line) + ": " + call +
-                  " failed: " + cudaGetErrorString(error) + " (" +
-                  cudaGetErrorName(error) + ")",
-              Exit::RunFailure);
+  if (error != cudaSuccess)
+    fail(call,
+         std::string(cudaGetErrorString(error)) + " (" +
+             cudaGetErrorName(error) + ")",
+         file, line);
 }
 #define RONDO_CUDA(call)                                                       \
   ::rondo::runtime::cuda::check((call), #call, __FILE__, __LINE__)

@@ -1,0 +1,122 @@
+//===- gpu.cpp - One GPU of this process ----------------------------------===//
+
+#include "runtime/device/cuda/gpu.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+/// Pinned memory of one GPU: the data of an iteration and its control headers
+/// fit; larger transfers go through it piece by piece.
+static constexpr int64_t pinnedBytes = 8 << 20;
+
+int rondo::runtime::cuda::countGpus() {
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0)
+    return count;
+  // An old or missing driver is no device either.
+  if (error == cudaSuccess || error == cudaErrorNoDevice ||
+      error == cudaErrorInsufficientDriver)
+    throw Error("no NVIDIA GPU can be used here" +
+                    (error == cudaSuccess
+                         ? std::string()
+                         : ": " + std::string(cudaGetErrorString(error))),
+                Exit::NoDevice);
+  RONDO_CUDA(error);
+  return 0;
+}
+
+/// Selects before the members that belong to the GPU are made.
+static int selected(int ordinal) {
+  RONDO_CUDA(cudaSetDevice(ordinal));
+  return ordinal;
+}
+
+Gpu::Gpu(int ordinal)
+    : ordinal(selected(ordinal)), owned(OwnedStream::Priority::Usual) {
+  stream.handle = owned.get();
+  RONDO_CUDA(cudaMallocHost(reinterpret_cast<void **>(&pinned), pinnedBytes));
+}
+
+Gpu::~Gpu() {
+  cudaSetDevice(ordinal);
+  cudaStreamSynchronize(stream.handle);
+  cudaFreeHost(pinned);
+}
+
+std::shared_ptr<Gpu> Gpu::get(int ordinal) {
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<Gpu>> known;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<Gpu> gpu = known[ordinal].lock();
+  if (!gpu)
+    known[ordinal] = gpu = std::make_shared<Gpu>(ordinal);
+  return gpu;
+}
+
+/// Pinned memory that no transfer uses; `bytes` becomes less where there is not
+/// that much.
+char *Gpu::reserve(int64_t &bytes) {
+  if (used == pinnedBytes) {
+    RONDO_CUDA(cudaStreamSynchronize(stream.handle));
+    used = 0;
+  }
+  bytes = std::min(bytes, pinnedBytes - used);
+  char *memory = pinned + used;
+  used += bytes;
+  return memory;
+}
+
+void Gpu::write(void *device, const void *host, int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  select();
+  auto *to = static_cast<char *>(device);
+  auto *from = static_cast<const char *>(host);
+  while (bytes > 0) {
+    int64_t piece = bytes;
+    char *staging = reserve(piece);
+    std::memcpy(staging, from, static_cast<size_t>(piece));
+    RONDO_CUDA(cudaMemcpyAsync(to, staging, static_cast<size_t>(piece),
+                               cudaMemcpyHostToDevice, stream.handle));
+    to += piece;
+    from += piece;
+    bytes -= piece;
+  }
+}
+
+void Gpu::fill(void *device, uint8_t byte, int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  select();
+  if (bytes > 0)
+    RONDO_CUDA(cudaMemsetAsync(device, byte, static_cast<size_t>(bytes),
+                               stream.handle));
+}
+
+void Gpu::read(void *host, const void *device, int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  select();
+  auto *to = static_cast<char *>(host);
+  auto *from = static_cast<const char *>(device);
+  while (bytes > 0) {
+    int64_t piece = bytes;
+    char *staging = reserve(piece);
+    RONDO_CUDA(cudaMemcpyAsync(staging, from, static_cast<size_t>(piece),
+                               cudaMemcpyDeviceToHost, stream.handle));
+    RONDO_CUDA(cudaStreamSynchronize(stream.handle));
+    used = 0;
+    std::memcpy(to, staging, static_cast<size_t>(piece));
+    to += piece;
+    from += piece;
+    bytes -= piece;
+  }
+}
+
+void Gpu::holdBackUntilWritten(cudaStream_t other) {
+  std::lock_guard<std::mutex> lock(mutex);
+  written.record(stream.handle);
+  written.holdBack(other);
+}

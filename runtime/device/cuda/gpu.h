@@ -1,0 +1,54 @@
+//===- gpu.h - One GPU of this process --------------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_DEVICE_CUDA_GPU_H
+#define RONDO_RUNTIME_DEVICE_CUDA_GPU_H
+
+#include "runtime/device/cuda/handles.h"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+namespace rondo::runtime::cuda {
+
+/// How many GPUs this process can use. Throws Error with Exit::NoDevice where
+/// there is none or no driver.
+int countGpus();
+
+/// Moves data between the host and all arenas of one GPU, in the order of the
+/// calls, through pinned memory: so a call returns before its data are there,
+/// and the host's buffer may be used again at once.
+class Gpu {
+public:
+  /// The object of a GPU; all ranks that share the GPU get the same one.
+  static std::shared_ptr<Gpu> get(int ordinal);
+  explicit Gpu(int ordinal);
+  ~Gpu();
+
+  const int ordinal;
+  /// Makes the GPU the calling thread's current one.
+  void select() const { RONDO_CUDA(cudaSetDevice(ordinal)); }
+
+  void write(void *device, const void *host, int64_t bytes);
+  void fill(void *device, uint8_t byte, int64_t bytes);
+  /// Waits for the data.
+  void read(void *host, const void *device, int64_t bytes);
+  /// Where writes are enqueued; for what has to come behind them.
+  const Stream &transfers() const { return stream; }
+  /// What `other` gets from now on waits for all writes so far.
+  void holdBackUntilWritten(cudaStream_t other);
+
+private:
+  char *reserve(int64_t &bytes);
+
+  std::mutex mutex;
+  OwnedStream owned;
+  Stream stream;
+  Event written;
+  char *pinned = nullptr;
+  int64_t used = 0;
+};
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_DEVICE_CUDA_GPU_H

@@ -1,0 +1,163 @@
+//===- engine.h - What runs the streams of the emulated device --*- C++ -*-===//
+//
+// Nothing runs when it is enqueued. A thread that waits for the device, or asks
+// how far it is, runs work meanwhile: again and again it takes one of the
+// operations that could be next on a real device, at random. So work that does
+// not wait for what it needs meets it too early or too late, with some seed.
+// One mutex guards all; work runs under it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_TEST_CUDA_EMULATION_ENGINE_H
+#define RONDO_TEST_CUDA_EMULATION_ENGINE_H
+
+#include "cuda_runtime.h"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace emulation {
+
+/// In a graph it runs again and again, so `run` leaves it as it was made.
+struct Operation {
+  /// Called when everything before it in its stream or graph has been done,
+  /// until it returns true; empty: at once.
+  std::function<bool()> isReady;
+  std::function<void()> run;
+};
+
+/// Work with the numbers of the nodes that come before and behind.
+struct Node {
+  Operation operation;
+  std::vector<int> before, after;
+};
+using Nodes = std::vector<Node>;
+
+/// A graph that is being recorded.
+struct Capture {
+  Nodes nodes;
+  cudaStreamCaptureMode mode;
+  std::thread::id thread;
+  Stream *origin = nullptr;
+  bool isValid = true;
+};
+
+/// What has been launched of a graph.
+struct Replay {
+  std::shared_ptr<const Nodes> nodes;
+  /// Of each node: how many before it have not been done.
+  std::vector<int> missing;
+  std::vector<int> ready;
+  size_t left = 0;
+};
+
+/// Survives its handle while operations need it.
+struct EventState {
+  uint64_t recorded = 0, reached = 0;
+  bool keepsTime = false;
+  double ms = 0;
+};
+
+struct Event {
+  std::shared_ptr<EventState> state = std::make_shared<EventState>();
+  /// Where it was recorded last, if that was in a capture.
+  std::shared_ptr<Capture> capture;
+  std::vector<int> at;
+};
+
+struct Item {
+  Operation operation;
+  std::shared_ptr<Replay> replay;
+};
+
+struct Queue {
+  std::deque<Item> items;
+  /// Drawn anew from time to time: streams run at very different speeds.
+  unsigned speed = 0;
+};
+
+struct Stream {
+  std::shared_ptr<Queue> queue = std::make_shared<Queue>();
+  std::shared_ptr<Capture> capture;
+  /// The last nodes of the capture in this stream.
+  std::vector<int> at;
+};
+
+struct Graph {
+  std::shared_ptr<const Nodes> nodes;
+};
+struct GraphExec {
+  std::shared_ptr<const Nodes> nodes;
+};
+
+class Engine {
+public:
+  /// Never freed, so that exit handlers may use the device.
+  static Engine &get();
+
+  std::mutex mutex;
+
+  // All of these are called with the mutex held.
+  void add(Stream *stream);
+  void remove(Stream *stream);
+  /// Its streams record no more.
+  void endCapture(const std::shared_ptr<Capture> &capture);
+  /// To a stream, or to its capture.
+  void append(Stream &stream, Operation operation);
+  /// Runs operations until the condition holds. Waits for other threads where
+  /// there are none; ends the process where that takes too long.
+  void runUntil(std::unique_lock<std::mutex> &lock,
+                const std::function<bool()> &isDone);
+  void runAll(std::unique_lock<std::mutex> &lock);
+  /// Runs a few.
+  void runSome();
+  void wake() { changed.notify_all(); }
+  Stream &defaultStream() { return nullStream; }
+  unsigned draw(unsigned below) {
+    return below ? unsigned(random() % below) : 0;
+  }
+  void seed(uint64_t value) { random.seed(value); }
+  /// The capture that forbids this thread calls that a capture cannot hold;
+  /// null: there is none.
+  std::shared_ptr<Capture> captureOfThread();
+  std::vector<std::weak_ptr<Capture>> captures;
+
+private:
+  Engine();
+  bool step();
+
+  std::condition_variable changed;
+  std::vector<Stream *> streams;
+  /// Also of streams that are gone, until they are empty.
+  std::vector<std::shared_ptr<Queue>> queues;
+  Stream nullStream;
+  std::mt19937_64 random{1};
+  unsigned steps = 0;
+};
+
+/// The error that a test wants a call to give, or 0.
+int injected(const char *function);
+/// Counts what liveHandles() tells.
+void countHandle(int change);
+
+/// Lets the host's thread at the device's memory while it runs work.
+class MemoryAccess {
+public:
+  MemoryAccess();
+  ~MemoryAccess();
+};
+
+} // namespace emulation
+
+#define RONDO_EMULATED(function)                                               \
+  if (int error = emulation::injected(#function))                              \
+  return static_cast<cudaError_t>(error)
+
+#endif // RONDO_TEST_CUDA_EMULATION_ENGINE_H

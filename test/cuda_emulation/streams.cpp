@@ -1,0 +1,307 @@
+//===- streams.cpp - Streams, events and graphs of the emulated device ----===//
+
+#include "engine.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace emulation;
+
+using Lock = std::unique_lock<std::mutex>;
+
+static Stream &streamOf(cudaStream_t stream) {
+  return stream ? *stream : Engine::get().defaultStream();
+}
+
+static double nowMs() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// A call that a capture cannot hold ends the capture.
+static cudaError_t breakCapture(const std::shared_ptr<Capture> &capture) {
+  capture->isValid = false;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+void emulation::enqueue(cudaStream_t stream, std::function<void()> work) {
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  engine.append(streamOf(stream), {nullptr, std::move(work)});
+}
+
+//===----------------------------------------------------------------------===//
+// Streams.
+//===----------------------------------------------------------------------===//
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) {
+  RONDO_EMULATED(cudaStreamCreateWithPriority);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  if (auto capture = engine.captureOfThread())
+    return breakCapture(capture);
+  *stream = new Stream;
+  engine.add(*stream);
+  countHandle(1);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+  RONDO_EMULATED(cudaStreamCreateWithFlags);
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  RONDO_EMULATED(cudaDeviceGetStreamPriorityRange);
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  engine.remove(stream);
+  delete stream;
+  countHandle(-1);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  RONDO_EMULATED(cudaStreamSynchronize);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  Stream &stream = streamOf(handle);
+  if (stream.capture)
+    return breakCapture(stream.capture);
+  engine.runUntil(lock, [&] { return stream.queue->items.empty(); });
+  return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  RONDO_EMULATED(cudaStreamQuery);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  Stream &stream = streamOf(handle);
+  if (stream.capture)
+    return breakCapture(stream.capture);
+  engine.runSome();
+  return stream.queue->items.empty() ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaDeviceSynchronize() {
+  RONDO_EMULATED(cudaDeviceSynchronize);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  if (auto capture = engine.captureOfThread())
+    return breakCapture(capture);
+  engine.runAll(lock);
+  return cudaSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Events.
+//===----------------------------------------------------------------------===//
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+  RONDO_EMULATED(cudaEventCreateWithFlags);
+  *event = new Event;
+  (*event)->state->keepsTime = (flags & cudaEventDisableTiming) == 0;
+  countHandle(1);
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  Lock lock(Engine::get().mutex);
+  delete event;
+  countHandle(-1);
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  RONDO_EMULATED(cudaEventRecord);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  Stream &stream = streamOf(handle);
+  event->capture = stream.capture;
+  event->at = stream.at;
+  if (stream.capture)
+    return cudaSuccess;
+  std::shared_ptr<EventState> state = event->state;
+  uint64_t number = ++state->recorded;
+  engine.append(stream, {nullptr, [state, number] {
+                           state->reached = number;
+                           state->ms = nowMs();
+                         }});
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event,
+                                unsigned) {
+  RONDO_EMULATED(cudaStreamWaitEvent);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  Stream &stream = streamOf(handle);
+  if (event->capture) {
+    if (stream.capture && stream.capture != event->capture)
+      return cudaErrorStreamCaptureMerge;
+    if (event->capture->origin == nullptr)
+      return cudaErrorInvalidValue; // of a capture that has ended
+    if (!stream.capture) {
+      stream.capture = event->capture;
+      stream.at.clear();
+    }
+    for (int node : event->at)
+      if (std::find(stream.at.begin(), stream.at.end(), node) ==
+          stream.at.end())
+        stream.at.push_back(node);
+    return cudaSuccess;
+  }
+  if (stream.capture) {
+    // Work before the capture cannot be waited for in it, unless there is none.
+    if (event->state->recorded == 0)
+      return cudaSuccess;
+    stream.capture->isValid = false;
+    return cudaErrorStreamCaptureIsolation;
+  }
+  std::shared_ptr<EventState> state = event->state;
+  uint64_t number = state->recorded;
+  engine.append(stream,
+                {[state, number] { return state->reached >= number; }, [] {}});
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  RONDO_EMULATED(cudaEventQuery);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  if (event->capture)
+    return cudaErrorCapturedEvent;
+  engine.runSome();
+  return event->state->reached == event->state->recorded ? cudaSuccess
+                                                         : cudaErrorNotReady;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  RONDO_EMULATED(cudaEventSynchronize);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  if (event->capture)
+    return cudaErrorCapturedEvent;
+  std::shared_ptr<EventState> state = event->state;
+  engine.runUntil(lock, [&] { return state->reached == state->recorded; });
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start,
+                                 cudaEvent_t end) {
+  RONDO_EMULATED(cudaEventElapsedTime);
+  Lock lock(Engine::get().mutex);
+  for (cudaEvent_t event : {start, end}) {
+    if (event->capture || !event->state->keepsTime ||
+        event->state->recorded == 0)
+      return cudaErrorInvalidValue;
+    if (event->state->reached != event->state->recorded)
+      return cudaErrorNotReady;
+  }
+  *ms = static_cast<float>(end->state->ms - start->state->ms);
+  return cudaSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs.
+//===----------------------------------------------------------------------===//
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+                                   cudaStreamCaptureMode mode) {
+  RONDO_EMULATED(cudaStreamBeginCapture);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  if (!stream)
+    return cudaErrorStreamCaptureUnsupported;
+  if (stream->capture)
+    return cudaErrorInvalidValue;
+  auto capture = std::make_shared<Capture>();
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  capture->origin = stream;
+  stream->capture = capture;
+  stream->at.clear();
+  engine.captures.push_back(capture);
+  return cudaSuccess;
+}
+
+/// Whether everything that was recorded comes before the end.
+static bool isJoined(const Nodes &nodes, const std::vector<int> &end) {
+  std::vector<bool> isReached(nodes.size());
+  std::vector<int> open = end;
+  while (!open.empty()) {
+    auto node = static_cast<size_t>(open.back());
+    open.pop_back();
+    if (isReached[node])
+      continue;
+    isReached[node] = true;
+    open.insert(open.end(), nodes[node].before.begin(),
+                nodes[node].before.end());
+  }
+  return std::find(isReached.begin(), isReached.end(), false) ==
+         isReached.end();
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+  RONDO_EMULATED(cudaStreamEndCapture);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  *graph = nullptr;
+  std::shared_ptr<Capture> capture = stream->capture;
+  if (!capture)
+    return cudaErrorInvalidValue;
+  if (capture->origin != stream)
+    return cudaErrorStreamCaptureUnmatched;
+  if (capture->mode != cudaStreamCaptureModeRelaxed &&
+      capture->thread != std::this_thread::get_id())
+    return cudaErrorStreamCaptureWrongThread;
+  std::vector<int> end = stream->at;
+  engine.endCapture(capture);
+  if (!capture->isValid)
+    return cudaErrorStreamCaptureInvalidated;
+  if (!isJoined(capture->nodes, end))
+    return cudaErrorStreamCaptureUnjoined;
+  *graph = new Graph{std::make_shared<const Nodes>(capture->nodes)};
+  countHandle(1);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
+                                  cudaStreamCaptureStatus *status) {
+  Lock lock(Engine::get().mutex);
+  *status = !stream || !stream->capture ? cudaStreamCaptureStatusNone
+            : stream->capture->isValid  ? cudaStreamCaptureStatusActive
+                                        : cudaStreamCaptureStatusInvalidated;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                 unsigned long long) {
+  RONDO_EMULATED(cudaGraphInstantiate);
+  *exec = new GraphExec{graph->nodes};
+  countHandle(1);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
+  RONDO_EMULATED(cudaGraphLaunch);
+  Engine &engine = Engine::get();
+  Lock lock(engine.mutex);
+  Stream &stream = streamOf(handle);
+  if (stream.capture)
+    return breakCapture(stream.capture);
+  auto replay = std::make_shared<Replay>();
+  replay->nodes = exec->nodes;
+  replay->left = exec->nodes->size();
+  for (size_t n = 0; n < exec->nodes->size(); ++n) {
+    replay->missing.push_back(
+        static_cast<int>((*exec->nodes)[n].before.size()));
+    if (replay->missing.back() == 0)
+      replay->ready.push_back(static_cast<int>(n));
+  }
+  stream.queue->items.push_back({{}, replay});
+  engine.wake();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  countHandle(-1);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  countHandle(-1);
+  return cudaSuccess;
+}
