@@ -114,6 +114,21 @@ LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
   return success();
 }
 
+LogicalResult rondo::pipe::checkTarget(PlanOp plan) {
+  GptAttr gpt = plan.lookupModel().getGptAttr();
+  if (!gpt || plan.getTargetKind() != Target::Cuda)
+    return success();
+  int64_t width = gpt.getHidden() / gpt.getHeads();
+  if (width <= runtime::maxHeadWidthCuda)
+    return success();
+  InFlightDiagnostic error =
+      plan.emitError() << "target cuda takes heads of at most "
+                       << runtime::maxHeadWidthCuda << " numbers; these have "
+                       << width << ": a model of more heads, or target cpu";
+  error.attachNote(plan.lookupModel().getLoc()) << "this is the model";
+  return error;
+}
+
 int64_t rondo::pipe::firstLayerOf(StageOp stage, ModelOp model) {
   StringRef name = cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getValue();
   for (auto [k, layer] : llvm::enumerate(model.getLayers()))

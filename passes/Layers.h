@@ -19,6 +19,10 @@ std::vector<runtime::LayerDesc> describeLayers(PlanOp plan);
 /// leave 64 bits; the runtime's size functions rely on that.
 mlir::LogicalResult checkLayerSizes(ModelOp model);
 
+/// Fails with an error where the bodies of the plan's target do not take its
+/// model.
+mlir::LogicalResult checkTarget(PlanOp plan);
+
 /// The place of a stage's first layer in its model; its layers are consecutive
 /// from there (rule P1).
 int64_t firstLayerOf(StageOp stage, ModelOp model);

@@ -16,13 +16,16 @@ struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
     for (ModelOp model : getOperation().getOps<ModelOp>())
       if (failed(checkLayerSizes(model)))
         return signalPassFailure();
-    for (PlanOp plan : getOperation().getOps<PlanOp>())
+    for (PlanOp plan : getOperation().getOps<PlanOp>()) {
+      if (failed(checkTarget(plan)))
+        return signalPassFailure();
       for (StageOp stage : plan.getStages()) {
         if (!stage.getCostsAttr())
           stage.setCostsAttr(stageCosts(plan, stage));
         if (!stage.getBuffersAttr())
           stage.setBuffersAttr(stageBuffersAttr(plan, stage));
       }
+    }
   }
 };
 

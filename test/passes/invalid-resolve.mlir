@@ -26,3 +26,14 @@ pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 9223372036854775807, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+// expected-note @+1 {{this is the model}}
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 1040, heads = 2, ffn = 16, batch = 1, tied = true> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-error @+1 {{target cuda takes heads of at most 256 numbers; these have 520: a model of more heads, or target cpu}}
+pipe.plan @step of @gpt on @lab microbatches(1) target<cuda, bf16> { pipe.stage @s0 [@wte, @lm_head] on 0 }
