@@ -29,6 +29,12 @@ public:
   Exit code;
 };
 
+/// Thrown where another process of the run has failed. The error has been said
+/// there; the code is this process's exit code too.
+struct PeerFailed {
+  Exit code;
+};
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_ERROR_H

@@ -1,29 +1,88 @@
-//===- store.h - Small values that all processes of a run see ---*- C++ -*-===//
+//===- store.h - What connects the processes of a run -----------*- C++ -*-===//
 
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_H
 #define RONDO_RUNTIME_LAUNCH_STORE_H
 
+#include "runtime/error.h"
+
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace rondo::runtime {
 
-/// Keys and values of a run, for what its processes must agree on before they
-/// have a transport, such as identifiers of communicators. Any thread may call.
+/// Values that the processes of a run give each other, apart from messages of
+/// plans: identifiers of communicators, results of an iteration, tensors of a
+/// checkpoint, failures. Any thread may call. What waits throws Error with
+/// Exit::RunFailure where that takes too long, and PeerFailed as soon as
+/// another process has failed.
 class Store {
 public:
   virtual ~Store();
   /// A key is set once.
   virtual void set(const std::string &key, const std::string &value) = 0;
-  /// Blocks until the key is set. Throws Error with Exit::RunFailure where that
-  /// takes too long or another process has failed.
+  /// Blocks until the key is set.
   virtual std::string get(const std::string &key) = 0;
   /// Returns once all processes of the run have called it with that name.
   virtual void barrier(const std::string &name) = 0;
+  /// Gives every process the values of all, in the order of processes. A name
+  /// may be used again once all have returned.
+  virtual std::vector<std::string> exchange(const std::string &name,
+                                            const std::string &value) = 0;
+  /// Hands a value to the one process that takes it; both block until then, so
+  /// that a large value lies in one place only.
+  virtual void give(const std::string &key, const std::string &value) = 0;
+  virtual std::string take(const std::string &key) = 0;
+
+  /// Throws PeerFailed where another process has failed.
+  virtual void check() = 0;
+  /// Ends all other processes with that code. The caller has said why, and ends
+  /// as well.
+  virtual void fail(Exit code) = 0;
+  /// Returns once all processes have called it: the run has ended as it should.
+  /// A process whose store goes without this counts as lost.
+  virtual void leave() = 0;
+  /// Says what this process does now; reports() gives the last word of each.
+  virtual void report(const std::string &text) = 0;
+  virtual std::vector<std::string> reports() = 0;
 };
 
 /// For a run of one process.
 std::unique_ptr<Store> makeLocalStore();
+
+/// Who takes part in a run of several processes.
+struct StoreParams {
+  int32_t process = 0, processes = 1;
+  /// Both are the same in all processes of a run: which run it is, and which
+  /// program. Others are turned away.
+  std::string job, program;
+  /// How long processes may take to come, and how long any may keep the others
+  /// waiting later; the second may be 0: without end.
+  double joinSeconds = 60, timeoutSeconds = 600;
+  /// Ends the process where it goes on for 5 s after the run has failed.
+  bool endsStuckProcess = true;
+  /// What process 0 does with a failure that no process has said.
+  std::function<void(const std::string &)> say;
+};
+
+/// Where process 0 is found.
+struct Rendezvous {
+  /// The file that process 0 writes its address in; empty: `host` and `port`.
+  std::string file;
+  std::string host;
+  int port = 0;
+  /// Process 0 takes the first free one of so many ports from `port` on.
+  int numPorts = 1;
+  /// Listen on the loopback interface alone.
+  bool isLocal = false;
+};
+
+/// Process 0 listens and serves in a thread; all connect to it. Returns when
+/// all have come. Throws Error: where the address is in use, where this process
+/// is turned away, and with Exit::RunFailure where some do not come in time.
+std::unique_ptr<Store> joinStore(const StoreParams &params,
+                                 const Rendezvous &rendezvous);
 
 } // namespace rondo::runtime
 

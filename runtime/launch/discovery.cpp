@@ -1,0 +1,230 @@
+//===- discovery.cpp - Who started this process, as which rank ------------===//
+//
+// One function a source, in the order in which they are asked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/discovery.h"
+
+#include "runtime/launch/socket.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <unistd.h>
+
+using namespace rondo::runtime;
+
+namespace {
+
+/// Ports that rank 0 tries where a number was derived and not given.
+constexpr int derivedPorts = 8;
+
+class Discovery {
+public:
+  Discovery(const LaunchFlags &flags, const Environment &environment)
+      : flags(flags), environment(environment) {}
+
+  Launch run() {
+    Launch launch;
+    if (!byFlags(launch) && !byTorchrun(launch) && !bySlurm(launch) &&
+        !byOpenMpi(launch) && !byPmi(launch)) {
+      if (!flags.rendezvous.empty())
+        usage("--rdzv is for several processes: give --rank and --world-size "
+              "too, or start them with mpirun, torchrun or srun");
+      return launch;
+    }
+    check(launch);
+    if (!flags.rendezvous.empty())
+      launch.rendezvous = given();
+    if (launch.rendezvous && launch.localSize == launch.size)
+      launch.rendezvous->isLocal = true;
+    return launch;
+  }
+
+private:
+  [[noreturn]] static void usage(const std::string &message) {
+    throw Error(message, Exit::Usage);
+  }
+
+  std::string text(const char *name) const {
+    const char *value = environment(name);
+    return value ? value : "";
+  }
+  bool has(const char *name) const { return environment(name) != nullptr; }
+
+  /// -1 where the variable is not set.
+  int32_t number(const char *name) const {
+    const char *value = environment(name);
+    if (!value)
+      return -1;
+    char *end = nullptr;
+    errno = 0;
+    long long result = std::strtoll(value, &end, 10);
+    if (*value == '\0' || *end != '\0' || errno == ERANGE || result < 0 ||
+        result > INT32_MAX)
+      usage("the environment says " + std::string(name) + "='" + value +
+            "', which is no whole number of at least 0");
+    return static_cast<int32_t>(result);
+  }
+
+  int32_t required(const char *name, const char *source) const {
+    if (!has(name))
+      usage(std::string(source) + " started this process, but " + name +
+            " is not set");
+    return number(name);
+  }
+
+  static void check(Launch &launch) {
+    const std::string who = launch.source;
+    if (launch.size < 1)
+      usage(who + " gives a world of 0 ranks");
+    if (launch.rank >= launch.size)
+      usage(who + " gives rank " + std::to_string(launch.rank) + " of " +
+            std::to_string(launch.size) + ": ranks count from 0");
+    if (launch.localRank < 0)
+      launch.localRank = 0;
+    if (launch.localSize < 0 || launch.localSize > launch.size)
+      launch.localSize = 0;
+  }
+
+  Rendezvous given() const {
+    Rendezvous where;
+    const std::string prefix = "file://";
+    if (flags.rendezvous.compare(0, prefix.size(), prefix) == 0) {
+      where.file = flags.rendezvous.substr(prefix.size());
+      if (where.file.empty() || where.file[0] != '/')
+        usage("--rdzv needs file:// and an absolute path, not '" +
+              flags.rendezvous + "'");
+      return where;
+    }
+    HostPort address = parseHostPort("--rdzv", flags.rendezvous);
+    where.host = address.host;
+    where.port = address.port;
+    where.isLocal = isLoopback(address.host);
+    return where;
+  }
+
+  /// All processes are on one machine and know a name that no other run has.
+  Rendezvous inTemporaryFolder(const std::string &job) const {
+    Rendezvous where;
+    std::string folder = text("TMPDIR");
+    where.file = (folder.empty() ? "/tmp" : folder) + "/rondo-" +
+                 std::to_string(getuid()) + "-" + job;
+    return where;
+  }
+
+  bool byFlags(Launch &launch) const {
+    if (flags.rank < 0 && flags.worldSize < 0) {
+      if (flags.localRank >= 0)
+        usage("--local-rank needs --rank and --world-size");
+      return false;
+    }
+    if (flags.rank < 0 || flags.worldSize < 0)
+      usage(flags.rank < 0 ? "--world-size needs --rank"
+                           : "--rank needs --world-size");
+    if (flags.rendezvous.empty() && flags.worldSize > 1)
+      usage("--rank and --world-size need --rdzv HOST:PORT or "
+            "--rdzv file:///PATH, the same for all ranks");
+    launch.source = "the command line";
+    launch.rank = flags.rank;
+    launch.size = flags.worldSize;
+    launch.localRank = flags.localRank;
+    return true;
+  }
+
+  /// Its agent may hold MASTER_PORT itself, so that ours is one behind it.
+  bool byTorchrun(Launch &launch) const {
+    if (!has("TORCHELASTIC_RUN_ID") && !(has("RANK") && has("WORLD_SIZE")))
+      return false;
+    launch.source = "torchrun";
+    launch.rank = required("RANK", "torchrun");
+    launch.size = required("WORLD_SIZE", "torchrun");
+    launch.localRank = number("LOCAL_RANK");
+    launch.localSize = number("LOCAL_WORLD_SIZE");
+    launch.job =
+        text("TORCHELASTIC_RUN_ID") + "." + text("TORCHELASTIC_RESTART_COUNT");
+    if (!flags.rendezvous.empty() || launch.size == 1)
+      return true;
+    Rendezvous where;
+    where.host = text("MASTER_ADDR");
+    if (where.host.empty())
+      usage("torchrun started this process, but MASTER_ADDR is not set");
+    int32_t port = required("MASTER_PORT", "torchrun");
+    if (port < 1 || port + derivedPorts > 65535)
+      usage("the environment says MASTER_PORT=" + std::to_string(port) +
+            ", and Rondo needs a port behind it: give --rdzv HOST:PORT");
+    where.port = port + 1;
+    where.numPorts = derivedPorts;
+    where.isLocal = isLoopback(where.host);
+    launch.rendezvous = where;
+    return true;
+  }
+
+  /// mpirun inside a Slurm job leaves the variables of its own daemons, and a
+  /// batch script those of the script: only srun sets the step's host list.
+  bool bySlurm(Launch &launch) const {
+    if (!has("SLURM_PROCID") || !has("SLURM_STEP_NODELIST") ||
+        has("OMPI_COMM_WORLD_RANK"))
+      return false;
+    launch.source = "Slurm";
+    launch.rank = number("SLURM_PROCID");
+    launch.size = has("SLURM_STEP_NUM_TASKS")
+                      ? number("SLURM_STEP_NUM_TASKS")
+                      : required("SLURM_NTASKS", "Slurm");
+    launch.localRank = number("SLURM_LOCALID");
+    launch.job = text("SLURM_JOB_ID") + "." + text("SLURM_STEP_ID");
+    std::vector<std::string> hosts =
+        expandHostList(text("SLURM_STEP_NODELIST"));
+    if (hosts.size() == 1)
+      launch.localSize = launch.size;
+    Rendezvous where;
+    where.host = hosts.front();
+    // FNV-1a, into ports that systems leave to programs.
+    uint32_t hash = 0x811c9dc5;
+    for (char c : launch.job)
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+    where.port = 20000 + static_cast<int>(hash % 1000) * derivedPorts;
+    where.numPorts = derivedPorts;
+    launch.rendezvous = where;
+    return true;
+  }
+
+  bool byOpenMpi(Launch &launch) const {
+    if (!has("OMPI_COMM_WORLD_RANK"))
+      return false;
+    launch.source = "Open MPI";
+    launch.rank = number("OMPI_COMM_WORLD_RANK");
+    launch.size = required("OMPI_COMM_WORLD_SIZE", "Open MPI");
+    launch.localRank = number("OMPI_COMM_WORLD_LOCAL_RANK");
+    launch.localSize = number("OMPI_COMM_WORLD_LOCAL_SIZE");
+    launch.job = text("PMIX_NAMESPACE");
+    if (launch.job.empty())
+      launch.job = text("OMPI_MCA_ess_base_jobid");
+    if (!launch.job.empty() && launch.localSize == launch.size)
+      launch.rendezvous = inTemporaryFolder(launch.job);
+    return true;
+  }
+
+  bool byPmi(Launch &launch) const {
+    if (!has("PMI_RANK") && !has("PMIX_RANK"))
+      return false;
+    launch.source = has("PMI_RANK") ? "MPICH" : "PMIx";
+    launch.rank = number(has("PMI_RANK") ? "PMI_RANK" : "PMIX_RANK");
+    launch.size = required("PMI_SIZE", launch.source.c_str());
+    launch.localRank = number("MPI_LOCALRANKID");
+    launch.localSize = number("MPI_LOCALNRANKS");
+    launch.job = text("PMIX_NAMESPACE");
+    return true;
+  }
+
+  const LaunchFlags &flags;
+  const Environment &environment;
+};
+
+} // namespace
+
+Launch rondo::runtime::discoverLaunch(const LaunchFlags &flags,
+                                      const Environment &environment) {
+  return Discovery(flags, environment).run();
+}

@@ -1,0 +1,48 @@
+//===- discovery.h - Who started this process, as which rank ----*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_LAUNCH_DISCOVERY_H
+#define RONDO_RUNTIME_LAUNCH_DISCOVERY_H
+
+#include "runtime/launch/store.h"
+
+#include <functional>
+#include <optional>
+
+namespace rondo::runtime {
+
+/// What the command line says about processes; -1 and empty: nothing.
+struct LaunchFlags {
+  int32_t rank = -1, worldSize = -1, localRank = -1;
+  /// host:port or file:///path.
+  std::string rendezvous;
+};
+
+/// What is known of this process's place in a run.
+struct Launch {
+  /// As people call it: `torchrun`, `Open MPI`. Empty: nothing started several
+  /// processes.
+  std::string source;
+  int32_t rank = 0, size = 1;
+  /// Among the processes of this machine; localSize 0: not known.
+  int32_t localRank = 0, localSize = 0;
+  /// Names the run among others on the same machines.
+  std::string job;
+  /// Without one the processes have no address in common.
+  std::optional<Rendezvous> rendezvous;
+};
+
+/// The value of an environment variable; null where it is not set.
+using Environment = std::function<const char *(const char *)>;
+
+/// Finds the first of these that started the process: flags, torchrun, Slurm,
+/// Open MPI, MPICH or PMIx, nothing. Throws Error with Exit::Usage where values
+/// contradict each other or are no numbers.
+Launch discoverLaunch(const LaunchFlags &flags, const Environment &environment);
+
+/// The hosts of a Slurm host list: `a[1-3,07],b` is a1 a2 a3 a07 b. Throws
+/// Error with Exit::Usage where the text is none.
+std::vector<std::string> expandHostList(const std::string &text);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_LAUNCH_DISCOVERY_H

@@ -1,0 +1,241 @@
+//===- socket.cpp - TCP connections, and frames on them -------------------===//
+
+#include "runtime/launch/socket.h"
+
+#include "runtime/error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace rondo::runtime;
+
+namespace {
+
+/// "RONDO", and the version of the frames.
+constexpr uint64_t magic = 0x014f444e4f52;
+
+struct Header {
+  uint64_t magic;
+  uint64_t id;
+  uint32_t kind, numFields;
+  /// Of all fields, with their lengths.
+  uint64_t bytes;
+};
+
+} // namespace
+
+Socket &Socket::operator=(Socket &&other) noexcept {
+  std::swap(fd, other.fd);
+  return *this;
+}
+
+Socket::~Socket() {
+  if (fd >= 0)
+    close(fd);
+}
+
+void Socket::shutDown() {
+  if (fd >= 0)
+    shutdown(fd, SHUT_RDWR);
+}
+
+HostPort rondo::runtime::parseHostPort(const std::string &what,
+                                       const std::string &text) {
+  size_t colon = text.rfind(':');
+  HostPort result;
+  std::string port;
+  if (colon != std::string::npos) {
+    result.host = text.substr(0, colon);
+    port = text.substr(colon + 1);
+  }
+  bool isNumber = !port.empty() && port.size() <= 5 &&
+                  port.find_first_not_of("0123456789") == std::string::npos;
+  if (isNumber)
+    result.port = std::stoi(port);
+  if (result.host.empty() || result.port < 1 || result.port > 65535)
+    throw Error(what + " needs host:port with a port from 1 to 65535, not '" +
+                    text + "'",
+                Exit::Usage);
+  return result;
+}
+
+void rondo::runtime::keepAlive(const Socket &socket) {
+  int fd = socket.descriptor(), on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  int idle = 10, interval = 5, count = 3;
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
+Socket rondo::runtime::listenOn(int port, bool onLoopbackOnly) {
+  Socket result(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!result)
+    return result;
+  // Connections of a run that has ended do not keep the port.
+  int on = 1;
+  setsockopt(result.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr =
+      htonl(onLoopbackOnly ? INADDR_LOOPBACK : INADDR_ANY);
+  if (bind(result.descriptor(), reinterpret_cast<sockaddr *>(&address),
+           sizeof address) != 0 ||
+      listen(result.descriptor(), 1024) != 0)
+    return Socket();
+  return result;
+}
+
+int rondo::runtime::portOf(const Socket &socket) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  getsockname(socket.descriptor(), reinterpret_cast<sockaddr *>(&address),
+              &length);
+  return ntohs(address.sin_port);
+}
+
+namespace {
+using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo *)>;
+} // namespace
+
+static Addresses resolve(const HostPort &to, std::string &why) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo *list = nullptr;
+  int status = getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(),
+                           &hints, &list);
+  if (status != 0)
+    why = gai_strerror(status);
+  return Addresses(status == 0 ? list : nullptr, [](addrinfo *all) {
+    if (all)
+      freeaddrinfo(all);
+  });
+}
+
+bool rondo::runtime::isLoopback(const std::string &host) {
+  std::string why;
+  Addresses list = resolve({host, 1}, why);
+  if (!list)
+    return false;
+  auto *address = reinterpret_cast<sockaddr_in *>(list->ai_addr);
+  return ntohl(address->sin_addr.s_addr) >> 24 == 127;
+}
+
+Socket rondo::runtime::connectTo(const HostPort &to, double timeoutSeconds,
+                                 std::string &why) {
+  Addresses list = resolve(to, why);
+  for (addrinfo *a = list.get(); a; a = a->ai_next) {
+    Socket result(
+        socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!result)
+      continue;
+    int fd = result.descriptor();
+    int error = connect(fd, a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
+    if (error == EINPROGRESS) {
+      pollfd waiting = {fd, POLLOUT, 0};
+      int ready = poll(&waiting, 1, static_cast<int>(timeoutSeconds * 1000));
+      socklen_t length = sizeof error;
+      getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+      if (ready <= 0)
+        error = ETIMEDOUT;
+    }
+    if (error != 0) {
+      why = std::strerror(error);
+      continue;
+    }
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    keepAlive(result);
+    return result;
+  }
+  return Socket();
+}
+
+std::string rondo::runtime::encode(const Frame &frame) {
+  uint64_t bytes = 0;
+  for (const std::string &field : frame.fields)
+    bytes += 8 + field.size();
+  Header header{magic, frame.id, frame.kind,
+                static_cast<uint32_t>(frame.fields.size()), bytes};
+  std::string text(reinterpret_cast<const char *>(&header), sizeof header);
+  text.reserve(sizeof header + bytes);
+  for (const std::string &field : frame.fields) {
+    uint64_t size = field.size();
+    text.append(reinterpret_cast<const char *>(&size), 8);
+    text += field;
+  }
+  return text;
+}
+
+std::optional<Frame> FrameReader::next(uint64_t maxBytes) {
+  Header header;
+  if (buffer.size() < sizeof header)
+    return std::nullopt;
+  std::memcpy(&header, buffer.data(), sizeof header);
+  if (header.magic != magic)
+    throw Error("it is no process of a run");
+  if (header.bytes > maxBytes)
+    throw Error("it sends " + std::to_string(header.bytes) + " bytes");
+  if (buffer.size() - sizeof header < header.bytes)
+    return std::nullopt;
+  Frame frame;
+  frame.kind = header.kind;
+  frame.id = header.id;
+  size_t at = sizeof header, end = sizeof header + header.bytes;
+  for (uint32_t f = 0; f < header.numFields; ++f) {
+    uint64_t size = 0;
+    if (end - at < 8)
+      throw Error("it sends a frame whose parts do not fit");
+    std::memcpy(&size, buffer.data() + at, 8);
+    at += 8;
+    if (size > end - at)
+      throw Error("it sends a frame whose parts do not fit");
+    frame.fields.push_back(buffer.substr(at, size));
+    at += size;
+  }
+  buffer.erase(0, end);
+  return frame;
+}
+
+bool rondo::runtime::sendAll(const Socket &socket, const std::string &bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    ssize_t count = send(socket.descriptor(), bytes.data() + done,
+                         bytes.size() - done, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+bool rondo::runtime::receiveSome(const Socket &socket, FrameReader &reader,
+                                 double timeoutSeconds) {
+  pollfd waiting = {socket.descriptor(), POLLIN, 0};
+  int limit = timeoutSeconds < 0 ? -1 : static_cast<int>(timeoutSeconds * 1000);
+  if (poll(&waiting, 1, limit) == 0)
+    return false;
+  char data[1 << 16];
+  for (;;) {
+    ssize_t count = recv(socket.descriptor(), data, sizeof data, 0);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    reader.add(data, static_cast<size_t>(count));
+    return true;
+  }
+}

@@ -1,0 +1,79 @@
+//===- socket.h - TCP connections, and frames on them -----------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_LAUNCH_SOCKET_H
+#define RONDO_RUNTIME_LAUNCH_SOCKET_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// Owns a file descriptor.
+class Socket {
+public:
+  Socket() = default;
+  explicit Socket(int descriptor) : fd(descriptor) {}
+  Socket(Socket &&other) noexcept : fd(other.fd) { other.fd = -1; }
+  Socket &operator=(Socket &&other) noexcept;
+  ~Socket();
+
+  int descriptor() const { return fd; }
+  explicit operator bool() const { return fd >= 0; }
+  /// Ends both directions; a thread that reads sees the end.
+  void shutDown();
+
+private:
+  int fd = -1;
+};
+
+/// A name or IPv4 address, and a port.
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+/// Throws Error with Exit::Usage; `what` is what the text is called there.
+HostPort parseHostPort(const std::string &what, const std::string &text);
+
+/// Listens on the loopback interface or on all of them; port 0: any free one.
+/// Invalid, with errno, where that fails.
+Socket listenOn(int port, bool onLoopbackOnly);
+int portOf(const Socket &socket);
+/// Invalid where nobody answers within the time; `why` says more.
+Socket connectTo(const HostPort &to, double timeoutSeconds, std::string &why);
+/// Small frames at once, and a dead machine noticed after about 25 s.
+void keepAlive(const Socket &socket);
+/// Whether a host is this machine's loopback interface.
+bool isLoopback(const std::string &host);
+
+/// What goes over a connection: a kind, the number of the request, and texts
+/// or bytes.
+struct Frame {
+  uint32_t kind = 0;
+  uint64_t id = 0;
+  std::vector<std::string> fields;
+};
+std::string encode(const Frame &frame);
+
+/// Takes bytes as they come and gives whole frames.
+class FrameReader {
+public:
+  void add(const char *data, size_t bytes) { buffer.append(data, bytes); }
+  /// The next frame, if it is whole. Throws Error where the bytes are none of
+  /// ours, or a frame is larger than `maxBytes`.
+  std::optional<Frame> next(uint64_t maxBytes);
+
+private:
+  std::string buffer;
+};
+
+/// Both return false where the connection has ended.
+bool sendAll(const Socket &socket, const std::string &bytes);
+/// Waits for some bytes, for `timeoutSeconds` at most; < 0: without end.
+bool receiveSome(const Socket &socket, FrameReader &reader,
+                 double timeoutSeconds = -1);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_LAUNCH_SOCKET_H

@@ -1,0 +1,331 @@
+//===- store_server.cpp - The part of a store that process 0 runs ---------===//
+//
+// One thread, poll(), no locks: all state belongs to the thread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/store_server.h"
+
+#include "runtime/clock.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <poll.h>
+#include <sys/socket.h>
+
+using namespace rondo::runtime;
+
+static constexpr uint64_t maxStrangerBytes = 1 << 16,
+                          maxFrameBytes = uint64_t(1) << 40;
+static constexpr int notYet = -1, hasLeft = -2;
+
+static std::string seconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", value);
+  return text;
+}
+
+StoreServer::StoreServer(const StoreParams &params, Socket listener)
+    : params(params), listener(std::move(listener)),
+      connectionOf(params.processes, notYet), lastReports(params.processes),
+      joinDeadlineNs(nowNs() + static_cast<int64_t>(params.joinSeconds * 1e9)) {
+  thread = std::thread([this] { serve(); });
+}
+
+StoreServer::~StoreServer() {
+  isStopping = true;
+  thread.join();
+}
+
+void StoreServer::serve() {
+  int64_t lastNs = INT64_MAX;
+  for (;;) {
+    if (isStopping && lastNs == INT64_MAX)
+      lastNs = nowNs() + 2'000'000'000;
+    if (isStopping && (clients.empty() || nowNs() > lastNs))
+      return;
+    std::vector<pollfd> waiting = {{listener.descriptor(), POLLIN, 0}};
+    for (const auto &[fd, client] : clients) {
+      bool hasMore = client.outDone < client.out.size();
+      waiting.push_back(
+          {fd, static_cast<short>(hasMore ? POLLIN | POLLOUT : POLLIN), 0});
+    }
+    poll(waiting.data(), waiting.size(), 50);
+    for (const pollfd &ready : waiting) {
+      if (ready.revents == 0)
+        continue;
+      if (ready.fd == listener.descriptor()) {
+        accept();
+        continue;
+      }
+      Client &client = clients[ready.fd];
+      if (ready.revents & POLLOUT)
+        write(client);
+      if (ready.revents & (POLLIN | POLLHUP | POLLERR))
+        read(client);
+    }
+    for (auto it = clients.begin(); it != clients.end();)
+      it = it->second.isGone ? clients.erase(it) : std::next(it);
+    checkDeadlines();
+  }
+}
+
+void StoreServer::accept() {
+  Socket socket(::accept4(listener.descriptor(), nullptr, nullptr,
+                          SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket)
+    return;
+  keepAlive(socket);
+  int fd = socket.descriptor();
+  clients[fd].socket = std::move(socket);
+}
+
+void StoreServer::write(Client &client) {
+  while (client.outDone < client.out.size()) {
+    ssize_t count =
+        send(client.socket.descriptor(), client.out.data() + client.outDone,
+             client.out.size() - client.outDone, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0 && errno != EAGAIN)
+      lose(client);
+    if (count <= 0)
+      return;
+    client.outDone += static_cast<size_t>(count);
+  }
+  client.out.clear();
+  client.outDone = 0;
+}
+
+void StoreServer::read(Client &client) {
+  char data[1 << 16];
+  ssize_t count = recv(client.socket.descriptor(), data, sizeof data, 0);
+  if (count < 0 && (errno == EINTR || errno == EAGAIN))
+    return;
+  if (count <= 0)
+    return lose(client);
+  client.in.add(data, static_cast<size_t>(count));
+  try {
+    while (!client.isGone) {
+      std::optional<Frame> frame =
+          client.in.next(client.process < 0 ? maxStrangerBytes : maxFrameBytes);
+      if (!frame)
+        return;
+      handle(client, std::move(*frame));
+    }
+  } catch (const Error &) {
+    // Whoever scans ports gets no answer.
+    lose(client);
+  }
+}
+
+void StoreServer::lose(Client &client) {
+  client.isGone = true;
+  if (client.process < 0 || connectionOf[client.process] == hasLeft)
+    return;
+  connectionOf[client.process] = hasLeft;
+  declareFailure(static_cast<int>(Exit::RunFailure),
+                 "lost rank " + std::to_string(client.process) +
+                     ": its process has ended, or its machine does not answer");
+}
+
+void StoreServer::put(Client &client, StoreFrame kind, uint64_t id,
+                      std::vector<std::string> fields) {
+  client.out += encode({static_cast<uint32_t>(kind), id, std::move(fields)});
+  write(client);
+}
+
+void StoreServer::answer(const Request &request,
+                         std::vector<std::string> fields) {
+  int fd = connectionOf[request.process];
+  if (fd >= 0)
+    put(clients[fd], StoreFrame::Answer, request.id, std::move(fields));
+}
+
+StoreServer::Request StoreServer::request(int32_t process, uint64_t id) const {
+  double limit = params.timeoutSeconds;
+  return {process, id,
+          limit > 0 ? nowNs() + static_cast<int64_t>(limit * 1e9) : INT64_MAX};
+}
+
+void StoreServer::greet(Client &client, const Frame &frame) {
+  auto refuse = [&](const std::string &what, const std::string &why) {
+    put(client, StoreFrame::Refused, frame.id, {what, why});
+  };
+  if (frame.fields.size() != 4)
+    throw Error("it greets in another way");
+  const std::string &job = frame.fields[2];
+  if (job != params.job)
+    return refuse("job", "a run with the name '" + params.job +
+                             "' answers there, this one is '" + job + "'");
+  int32_t process = std::atoi(frame.fields[0].c_str());
+  std::string why;
+  if (frame.fields[1] != std::to_string(params.processes))
+    why = "this process was told that there are " + frame.fields[1] +
+          " ranks, rank 0 that there are " + std::to_string(params.processes);
+  else if (process < 0 || process >= params.processes)
+    why = "there is no rank " + frame.fields[0];
+  else if (frame.fields[3] != params.program)
+    why = "this process runs another program than rank 0, or the same one "
+          "compiled otherwise";
+  else if (connectionOf[process] != notYet)
+    why = "two processes are rank " + frame.fields[0];
+  if (!why.empty()) {
+    refuse("run", why);
+    return declareFailure(static_cast<int>(Exit::Usage), "");
+  }
+  client.process = process;
+  connectionOf[process] = client.socket.descriptor();
+  ++joined;
+  if (hasFailed)
+    put(client, StoreFrame::Failed, 0, {std::to_string(failureCode)});
+  put(client, StoreFrame::Answer, frame.id, {});
+}
+
+void StoreServer::handle(Client &client, Frame frame) {
+  auto kind = static_cast<StoreFrame>(frame.kind);
+  if (kind == StoreFrame::Hello)
+    return greet(client, frame);
+  static const std::map<StoreFrame, size_t> numFields = {
+      {StoreFrame::Set, 2},      {StoreFrame::Get, 1},
+      {StoreFrame::Exchange, 2}, {StoreFrame::Give, 2},
+      {StoreFrame::Take, 1},     {StoreFrame::Fail, 1},
+      {StoreFrame::Report, 1},   {StoreFrame::Reports, 0},
+      {StoreFrame::Leave, 0}};
+  auto known = numFields.find(kind);
+  if (client.process < 0 || known == numFields.end() ||
+      frame.fields.size() != known->second)
+    throw Error("it asks for what there is not");
+  Request from = request(client.process, frame.id);
+  auto field = [&](size_t i) -> std::string & { return frame.fields[i]; };
+  switch (kind) {
+  case StoreFrame::Set: {
+    auto all = gets.equal_range(field(0));
+    for (auto it = all.first; it != all.second; ++it)
+      answer(it->second, {field(1)});
+    gets.erase(field(0));
+    values[field(0)] = std::move(field(1));
+    return answer(from, {});
+  }
+  case StoreFrame::Get:
+    if (auto it = values.find(field(0)); it != values.end())
+      return answer(from, {it->second});
+    gets.emplace(field(0), from);
+    return;
+  case StoreFrame::Exchange:
+    return meet(client.process, std::move(frame));
+  case StoreFrame::Give:
+    if (auto it = takes.find(field(0)); it != takes.end()) {
+      answer(it->second, {std::move(field(1))});
+      takes.erase(it);
+      return answer(from, {});
+    }
+    gifts[field(0)] = {from, std::move(field(1))};
+    return;
+  case StoreFrame::Take:
+    if (auto it = gifts.find(field(0)); it != gifts.end()) {
+      answer(from, {std::move(it->second.value)});
+      answer(it->second.giver, {});
+      gifts.erase(it);
+      return;
+    }
+    takes.emplace(field(0), from);
+    return;
+  case StoreFrame::Fail:
+    answer(from, {});
+    connectionOf[client.process] = hasLeft;
+    return declareFailure(std::atoi(field(0).c_str()), "");
+  case StoreFrame::Report:
+    lastReports[client.process] = std::move(field(0));
+    return;
+  case StoreFrame::Reports:
+    return answer(from, lastReports);
+  default: // Leave
+    connectionOf[client.process] = hasLeft;
+  }
+}
+
+void StoreServer::meet(int32_t process, Frame frame) {
+  Meeting &meeting = meetings[frame.fields[0]];
+  if (meeting.requests.empty()) {
+    meeting.values.resize(params.processes);
+    meeting.requests.resize(params.processes);
+  }
+  meeting.values[process] = std::move(frame.fields[1]);
+  meeting.requests[process] = request(process, frame.id);
+  for (const Request &from : meeting.requests)
+    if (from.process < 0)
+      return;
+  Meeting complete = std::move(meeting);
+  meetings.erase(frame.fields[0]);
+  for (const Request &from : complete.requests)
+    answer(from, complete.values);
+}
+
+/// `rank 3`, or `ranks 1, 2, 4 and 5 more`.
+static std::string listOf(const std::vector<int32_t> &ranks) {
+  constexpr size_t most = 8;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size() && i < most; ++i)
+    text += (i ? ", " : "") + std::to_string(ranks[i]);
+  if (ranks.size() > most)
+    text += " and " + std::to_string(ranks.size() - most) + " more";
+  return text;
+}
+
+void StoreServer::checkDeadlines() {
+  if (hasFailed || isStopping)
+    return;
+  const int64_t now = nowNs();
+  auto fail = [&](const std::string &text) {
+    declareFailure(static_cast<int>(Exit::RunFailure), text);
+  };
+  if (joined < params.processes) {
+    if (now < joinDeadlineNs)
+      return;
+    std::vector<int32_t> missing;
+    for (int32_t p = 0; p < params.processes; ++p)
+      if (connectionOf[p] == notYet)
+        missing.push_back(p);
+    return fail(listOf(missing) + " did not arrive within " +
+                seconds(params.joinSeconds));
+  }
+  const std::string within = " within " + seconds(params.timeoutSeconds);
+  for (const auto &[name, meeting] : meetings) {
+    bool isLate = false;
+    std::vector<int32_t> missing;
+    for (int32_t p = 0; p < params.processes; ++p) {
+      if (meeting.requests[p].process < 0)
+        missing.push_back(p);
+      else
+        isLate |= now > meeting.requests[p].deadlineNs;
+    }
+    if (isLate)
+      return fail(listOf(missing) + " did not come to '" + name + "'" + within);
+  }
+  auto check = [&](const std::string &key, const Request &from,
+                   const char *what) {
+    if (now > from.deadlineNs && !hasFailed)
+      fail("rank " + std::to_string(from.process) + " waits for " + what +
+           " '" + key + "', which did not come" + within);
+  };
+  for (const auto &[key, from] : gets)
+    check(key, from, "the value");
+  for (const auto &[key, from] : takes)
+    check(key, from, "the gift");
+  for (const auto &[key, gift] : gifts)
+    check(key, gift.giver, "the taker of");
+}
+
+void StoreServer::declareFailure(int code, const std::string &text) {
+  if (hasFailed || isStopping)
+    return;
+  hasFailed = true;
+  failureCode = code;
+  if (!text.empty())
+    params.say(text);
+  for (int fd : connectionOf)
+    if (fd >= 0 && !clients[fd].isGone)
+      put(clients[fd], StoreFrame::Failed, 0, {std::to_string(code)});
+}

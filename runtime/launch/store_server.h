@@ -1,0 +1,113 @@
+//===- store_server.h - The part of a store that process 0 runs -*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
+#define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
+
+#include "runtime/launch/socket.h"
+#include "runtime/launch/store.h"
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+namespace rondo::runtime {
+
+/// Kinds of frames. A request has an answer with its number, unless it says
+/// otherwise.
+enum class StoreFrame : uint32_t {
+  /// Requests: process, processes, job, program. The first frame of a
+  /// connection.
+  Hello,
+  /// key, value.
+  Set,
+  /// key.
+  Get,
+  /// name, value; answered with all values.
+  Exchange,
+  /// key, value; answered when it is taken.
+  Give,
+  /// key.
+  Take,
+  /// exit code.
+  Fail,
+  /// text. No answer.
+  Report,
+  Reports,
+  /// The process ends as it should. No answer.
+  Leave,
+  /// Answers.
+  Answer,
+  /// why: the process is turned away.
+  Refused,
+  /// Sent to all without a request: exit code. The run has failed.
+  Failed,
+};
+
+/// Serves connections in a thread of its own.
+class StoreServer {
+public:
+  StoreServer(const StoreParams &params, Socket listener);
+  /// Returns when the others have ended their connections, or after 2 s.
+  ~StoreServer();
+
+private:
+  struct Client {
+    Socket socket;
+    FrameReader in;
+    std::string out;
+    size_t outDone = 0;
+    int32_t process = -1;
+    bool isGone = false;
+  };
+  /// A request that waits for its answer.
+  struct Request {
+    int32_t process = -1;
+    uint64_t id = 0;
+    int64_t deadlineNs = 0;
+  };
+  struct Meeting {
+    std::vector<std::string> values;
+    std::vector<Request> requests;
+  };
+  struct Gift {
+    Request giver;
+    std::string value;
+  };
+
+  void serve();
+  void accept();
+  void read(Client &client);
+  void write(Client &client);
+  void lose(Client &client);
+  void handle(Client &client, Frame frame);
+  void greet(Client &client, const Frame &frame);
+  void meet(int32_t process, Frame frame);
+  void answer(const Request &request, std::vector<std::string> fields);
+  void put(Client &client, StoreFrame kind, uint64_t id,
+           std::vector<std::string> fields);
+  void declareFailure(int code, const std::string &text);
+  void checkDeadlines();
+  Request request(int32_t process, uint64_t id) const;
+
+  const StoreParams params;
+  const Socket listener;
+  std::map<int, Client> clients;
+  /// By process: the descriptor of its connection, -1 before it has come, -2
+  /// when it has left.
+  std::vector<int> connectionOf;
+  std::vector<std::string> lastReports;
+  std::map<std::string, std::string> values;
+  std::multimap<std::string, Request> gets, takes;
+  std::map<std::string, Gift> gifts;
+  std::map<std::string, Meeting> meetings;
+  const int64_t joinDeadlineNs;
+  int32_t joined = 0;
+  bool hasFailed = false;
+  int failureCode = 0;
+  std::atomic<bool> isStopping{false};
+  std::thread thread;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_LAUNCH_STORE_SERVER_H

@@ -1,0 +1,326 @@
+//===- tcp_store.cpp - A store on connections to process 0 ----------------===//
+
+#include "runtime/clock.h"
+#include "runtime/launch/store_server.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+using namespace rondo::runtime;
+
+namespace {
+
+class TcpStore : public Store {
+public:
+  TcpStore(const StoreParams &params, std::unique_ptr<StoreServer> server,
+           Socket connection, FrameReader reader)
+      : params(params), server(std::move(server)),
+        connection(std::move(connection)), reader(std::move(reader)),
+        thread([this] { listen(); }) {}
+
+  ~TcpStore() override {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      isClosing = true;
+    }
+    changed.notify_all();
+    connection.shutDown();
+    thread.join();
+  }
+
+  void set(const std::string &key, const std::string &value) override {
+    ask(StoreFrame::Set, {key, value});
+  }
+  std::string get(const std::string &key) override {
+    return one(ask(StoreFrame::Get, {key}));
+  }
+  void barrier(const std::string &name) override { exchange(name, ""); }
+  std::vector<std::string> exchange(const std::string &name,
+                                    const std::string &value) override {
+    return ask(StoreFrame::Exchange, {name, value});
+  }
+  void give(const std::string &key, const std::string &value) override {
+    ask(StoreFrame::Give, {key, value});
+  }
+  std::string take(const std::string &key) override {
+    return one(ask(StoreFrame::Take, {key}));
+  }
+  void check() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    throwFailure();
+  }
+  void fail(Exit code) override {
+    try {
+      ask(StoreFrame::Fail, {std::to_string(static_cast<int>(code))});
+    } catch (const Error &) {
+    } catch (const PeerFailed &) {
+      // It has failed already.
+    }
+  }
+  void leave() override {
+    barrier("end");
+    send(StoreFrame::Leave, 0, {});
+  }
+  void report(const std::string &text) override {
+    send(StoreFrame::Report, 0, {text});
+  }
+  std::vector<std::string> reports() override {
+    return ask(StoreFrame::Reports, {});
+  }
+
+private:
+  struct Call {
+    bool isAnswered = false;
+    std::vector<std::string> fields;
+  };
+
+  bool send(StoreFrame kind, uint64_t id, std::vector<std::string> fields) {
+    std::string bytes =
+        encode({static_cast<uint32_t>(kind), id, std::move(fields)});
+    std::lock_guard<std::mutex> lock(sending);
+    return sendAll(connection, bytes);
+  }
+
+  std::vector<std::string> ask(StoreFrame kind,
+                               std::vector<std::string> fields) {
+    Call call;
+    uint64_t id;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      throwFailure();
+      id = ++lastId;
+      calls[id] = &call;
+    }
+    // Where the connection has ended, the reader fails the call.
+    send(kind, id, std::move(fields));
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock,
+                 [&] { return call.isAnswered || failureCode || isLost; });
+    calls.erase(id);
+    if (!call.isAnswered)
+      throwFailure();
+    return std::move(call.fields);
+  }
+
+  static std::string one(std::vector<std::string> fields) {
+    return fields.empty() ? std::string() : std::move(fields.front());
+  }
+
+  /// `mutex` is held.
+  void throwFailure() const {
+    if (failureCode)
+      throw PeerFailed{static_cast<Exit>(*failureCode)};
+    if (isLost)
+      throw Error("lost rank 0: its process has ended, or its machine does not "
+                  "answer",
+                  Exit::RunFailure);
+  }
+
+  /// The reading thread.
+  void listen() {
+    for (;;) {
+      try {
+        while (std::optional<Frame> frame = reader.next(UINT64_MAX))
+          take(std::move(*frame));
+        if (receiveSome(connection, reader))
+          continue;
+      } catch (const Error &) {
+        // No frame of ours: as good as an ended connection.
+      }
+      std::unique_lock<std::mutex> lock(mutex);
+      if (isClosing)
+        return;
+      isLost = true;
+      changed.notify_all();
+      return endIfStuck(lock);
+    }
+  }
+
+  void take(Frame frame) {
+    std::unique_lock<std::mutex> lock(mutex);
+    if (static_cast<StoreFrame>(frame.kind) == StoreFrame::Failed) {
+      failureCode =
+          frame.fields.empty() ? 75 : std::atoi(frame.fields[0].c_str());
+      changed.notify_all();
+      endIfStuck(lock);
+      return;
+    }
+    auto call = calls.find(frame.id);
+    if (call == calls.end())
+      return;
+    call->second->isAnswered = true;
+    call->second->fields = std::move(frame.fields);
+    changed.notify_all();
+  }
+
+  /// The run has failed, and this process has to end whatever it does.
+  void endIfStuck(std::unique_lock<std::mutex> &lock) {
+    if (!params.endsStuckProcess)
+      return;
+    if (changed.wait_for(lock, std::chrono::seconds(5),
+                         [&] { return isClosing; }))
+      return;
+    if (isLost && !failureCode)
+      std::fprintf(stderr, "error: lost rank 0\n");
+    std::fflush(nullptr);
+    std::_Exit(failureCode ? *failureCode : static_cast<int>(Exit::RunFailure));
+  }
+
+  const StoreParams params;
+  /// Outlives the connection.
+  std::unique_ptr<StoreServer> server;
+  Socket connection;
+  FrameReader reader;
+  std::mutex mutex, sending;
+  std::condition_variable changed;
+  std::map<uint64_t, Call *> calls;
+  uint64_t lastId = 1;
+  std::optional<int> failureCode;
+  bool isLost = false, isClosing = false;
+  std::thread thread;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Joining.
+//===----------------------------------------------------------------------===//
+
+static std::unique_ptr<StoreServer>
+startServer(const StoreParams &params, const Rendezvous &where, int &port) {
+  Socket listener;
+  int first = where.file.empty() ? where.port : 0;
+  int ports = where.file.empty() ? where.numPorts : 1;
+  for (int p = 0; p < ports && !listener; ++p)
+    listener = listenOn(first + p, where.isLocal);
+  if (!listener) {
+    std::string why = std::strerror(errno);
+    throw Error("rank 0 cannot listen on port " + std::to_string(first) +
+                    (ports > 1 ? " to " + std::to_string(first + ports - 1)
+                               : std::string()) +
+                    ": " + why + "; --rdzv HOST:PORT names another",
+                Exit::RunFailure);
+  }
+  port = portOf(listener);
+  return std::make_unique<StoreServer>(params, std::move(listener));
+}
+
+static std::string thisHost() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+static void writeAddress(const Rendezvous &where, int port) {
+  const std::string temporary =
+      where.file + "." + std::to_string(getpid()) + ".tmp";
+  std::ofstream file(temporary);
+  file << thisHost() << ' ' << port << '\n';
+  file.close();
+  if (file && std::rename(temporary.c_str(), where.file.c_str()) == 0)
+    return;
+  std::string why = std::strerror(errno);
+  std::remove(temporary.c_str());
+  throw Error("rank 0 cannot write its address in '" + where.file + "': " + why,
+              Exit::Usage);
+}
+
+/// What process 0 wrote; its host is this machine's loopback where both are on
+/// one machine.
+static std::optional<HostPort> readAddress(const Rendezvous &where) {
+  std::ifstream file(where.file);
+  HostPort address;
+  if (!(file >> address.host >> address.port))
+    return std::nullopt;
+  if (where.isLocal || address.host == thisHost())
+    address.host = "127.0.0.1";
+  return address;
+}
+
+std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
+                                                 const Rendezvous &where) {
+  StoreParams params = given;
+  if (!params.say)
+    params.say = [](const std::string &text) {
+      std::fprintf(stderr, "error: %s\n", text.c_str());
+    };
+  std::unique_ptr<StoreServer> server;
+  int ownPort = 0;
+  if (params.process == 0) {
+    server = startServer(params, where, ownPort);
+    if (!where.file.empty())
+      writeAddress(where, ownPort);
+  }
+
+  const Frame hello = {static_cast<uint32_t>(StoreFrame::Hello),
+                       1,
+                       {std::to_string(params.process),
+                        std::to_string(params.processes), params.job,
+                        params.program}};
+  // Process 0 gives up first, and says who is missing.
+  const int64_t deadlineNs =
+      nowNs() + static_cast<int64_t>((params.joinSeconds + 5) * 1e9);
+  std::string why = "rank 0 has not written its address";
+  HostPort address;
+  for (int attempt = 0; nowNs() < deadlineNs; ++attempt) {
+    if (attempt > 0)
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(std::min(5 * attempt, 100)));
+    address = {where.host, where.port + attempt % std::max(1, where.numPorts)};
+    if (server) {
+      address = {"127.0.0.1", ownPort};
+    } else if (!where.file.empty()) {
+      std::optional<HostPort> written = readAddress(where);
+      if (!written)
+        continue;
+      address = *written;
+    }
+    Socket connection = connectTo(address, 1, why);
+    if (!connection || !sendAll(connection, encode(hello)))
+      continue;
+    FrameReader reader;
+    std::optional<Frame> answer;
+    try {
+      // Another program may listen there and say nothing.
+      while (!answer && receiveSome(connection, reader, 3))
+        answer = reader.next(1 << 16);
+    } catch (const Error &error) {
+      why = error.what();
+      continue;
+    }
+    if (!answer) {
+      why = "what listens there does not answer as rank 0 does";
+      continue;
+    }
+    if (static_cast<StoreFrame>(answer->kind) == StoreFrame::Refused &&
+        answer->fields.size() == 2) {
+      why = answer->fields[1];
+      if (answer->fields[0] == "job")
+        continue;
+      throw Error(why, Exit::Usage);
+    }
+    if (static_cast<StoreFrame>(answer->kind) == StoreFrame::Failed)
+      throw PeerFailed{Exit::RunFailure};
+    auto store = std::make_unique<TcpStore>(
+        params, std::move(server), std::move(connection), std::move(reader));
+    store->barrier("start");
+    return store;
+  }
+  char limit[32];
+  std::snprintf(limit, sizeof limit, "%g", params.joinSeconds);
+  std::string at = where.file.empty()
+                       ? where.host + ":" + std::to_string(where.port)
+                       : "'" + where.file + "'";
+  throw Error("rank " + std::to_string(params.process) +
+                  " has not found rank 0 at " + at + " within " + limit +
+                  " s: " + why,
+              Exit::RunFailure);
+}
