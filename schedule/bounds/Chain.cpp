@@ -74,6 +74,21 @@ void setMessages(Chain &chain, const Problem &problem) {
     chain.messages[edge.producer == ActionKind::Forward ? 0 : 1][edge.from] =
         message(edge);
   chain.links = int32_t(numbers.size());
+  chain.producersOf.resize(chain.links);
+  for (int letter : {0, 1})
+    for (int32_t i = 0; i < chain.stages; ++i) {
+      const int32_t s = letter == 0 ? i : chain.stages - 1 - i;
+      if (int32_t link = chain.messages[letter][s].link; link >= 0)
+        chain.producersOf[link].push_back({letter, s});
+    }
+  for (const auto &producers : chain.producersOf) {
+    bool isSerial = false;
+    for (auto [letter, s] : producers)
+      isSerial |= chain.messages[letter][s].occupancyNs > 0;
+    for (auto [letter, s] : producers)
+      chain.messages[letter][s].isContended = isSerial && producers.size() > 1;
+    chain.hasContendedLinks |= isSerial && producers.size() > 1;
+  }
 }
 
 /// The first start of a rank is the same in all schedules where nothing that

@@ -42,11 +42,22 @@ struct Chain {
   struct Message {
     int32_t link = -1;
     int64_t occupancyNs = 0, latencyNs = 0;
+    /// The link is busy with messages of several producing tasks, so that which
+    /// goes first is a choice. Messages of one are served in order.
+    bool isContended = false;
     int64_t transferNs() const { return occupancyNs + latencyNs; }
   };
   std::array<std::vector<Message>, 2> messages;
+  /// The producers of each link's messages, in the order in which one
+  /// micro-batch sends them.
+  struct Producer {
+    int letter;
+    int32_t stage;
+  };
+  std::vector<std::vector<Producer>> producersOf;
   int32_t links = 0;
   bool hasSerialLinks = false;
+  bool hasContendedLinks = false;
   /// Some cap is below what all activations of its rank take.
   bool hasTightMemory = false;
   /// The objective is the largest (end of a rank + its offset): 0 for the

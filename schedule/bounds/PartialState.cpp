@@ -6,12 +6,13 @@
 
 using namespace rondo;
 
-PartialState::PartialState(const Chain &chain)
+PartialState::PartialState(const Chain &chain, bool holdsMessages)
     : ranks(chain.ranks), stages(chain.stages),
-      microbatches(chain.microbatches) {
+      microbatches(chain.microbatches), holdsMessages(holdsMessages) {
   linkBegin = 2 * int64_t(ranks);
   doneBegin = linkBegin + chain.links;
-  bannedBegin = doneBegin + 3 * int64_t(stages);
+  sentBegin = doneBegin + 3 * int64_t(stages);
+  bannedBegin = sentBegin + 2 * int64_t(stages);
   arrivalBegin = bannedBegin + stages;
   data.assign(size_t(arrivalBegin + 2 * int64_t(stages) * microbatches), 0);
 }
@@ -29,7 +30,7 @@ int64_t PartialState::earliest(const Chain &chain, int letter,
     return never;
   if (from < 0 || from == stages)
     return free;
-  return k < done(letter, from) ? std::max(free, arrival(letter, stage, k))
+  return k < sent(letter, from) ? std::max(free, arrival(letter, stage, k))
                                 : never;
 }
 
@@ -83,26 +84,45 @@ int64_t PartialState::run(const Chain &chain, int letter, int32_t stage,
   const int32_t to = letter == 0 ? stage + 1 : stage - 1;
   if (to < 0 || to == stages)
     return end;
-  const Chain::Message &message = chain.messages[letter][stage];
-  int64_t sent = end;
-  if (message.link >= 0) {
-    sent = std::max(end, linkFree(message.link)) + message.occupancyNs;
-    linkFree(message.link) = sent;
-  }
-  arrival(letter, to, k) = sent + message.latencyNs;
+  arrival(letter, to, k) = end;
+  if (!holdsMessages || !chain.messages[letter][stage].isContended)
+    send(chain, letter, stage);
   return end;
+}
+
+int64_t PartialState::earliestSend(const Chain &chain, int letter,
+                                   int32_t stage) const {
+  const int64_t k = sent(letter, stage);
+  if (k >= done(letter, stage))
+    return never;
+  return std::max(arrival(letter, letter == 0 ? stage + 1 : stage - 1, k),
+                  linkFree(chain.messages[letter][stage].link));
+}
+
+void PartialState::send(const Chain &chain, int letter, int32_t stage) {
+  const Chain::Message &message = chain.messages[letter][stage];
+  int64_t &time = arrival(letter, letter == 0 ? stage + 1 : stage - 1,
+                          sent(letter, stage)++);
+  if (message.link >= 0) {
+    time = std::max(time, linkFree(message.link)) + message.occupancyNs;
+    linkFree(message.link) = time;
+  }
+  time += message.latencyNs;
 }
 
 uint64_t PartialState::key() const {
   uint64_t hash = 1469598103934665603u;
-  for (int64_t i = doneBegin; i < arrivalBegin; ++i)
+  for (int64_t i = doneBegin; i < bannedBegin; ++i)
     hash = (hash ^ uint64_t(data[i])) * 1099511628211u;
   return hash;
 }
 
 bool PartialState::dominates(const PartialState &other) const {
-  for (int64_t i = doneBegin; i < arrivalBegin; ++i)
+  for (int64_t i = doneBegin; i < bannedBegin; ++i)
     if (data[i] != other.data[i])
+      return false;
+  for (int64_t i = bannedBegin; i < arrivalBegin; ++i)
+    if (data[i] > other.data[i])
       return false;
   for (int32_t r = 0; r < ranks; ++r)
     if (clock(r) > other.clock(r))

@@ -10,10 +10,42 @@ Tails::Tails(const Chain &chain) {
   const int32_t last = chain.microbatches;
   for (auto &column : ns)
     column.assign(size_t(chain.stages) * last, 0);
+  for (auto &column : message)
+    column.assign(size_t(chain.stages) * last, 0);
   auto of = [&](int letter, int32_t s, int32_t k) -> int64_t & {
     return ns[letter][chain.at(s, k)];
   };
   auto cost = [&](int letter, int32_t s) { return chain.ns[letter][s]; };
+  // From the end of task k on, through its message. Behind a message its link
+  // still carries those of the same producer, and of later ones.
+  auto throughMessage = [&](int letter, int32_t s, int32_t k) {
+    const int32_t to = letter == 0 ? s + 1 : s - 1;
+    const Chain::Message &hop = chain.messages[letter][s];
+    const int64_t direct = hop.latencyNs + cost(letter, to) + of(letter, to, k);
+    if (hop.link < 0 || hop.occupancyNs == 0)
+      return hop.transferNs() - hop.latencyNs + direct;
+    auto &tails = message[letter];
+    int64_t &tail = tails[chain.at(s, k)] = direct;
+    if (k + 1 < last)
+      tail = std::max(tail, hop.occupancyNs + tails[chain.at(s, k + 1)]);
+    if (hop.isContended) {
+      const auto &producers = chain.producersOf[hop.link];
+      int64_t behind = (last - 1 - k) * hop.occupancyNs;
+      int64_t least = tails[chain.at(s, last - 1)];
+      for (size_t i = producers.size(); i-- > 0;) {
+        auto [otherLetter, other] = producers[i];
+        if (otherLetter == letter && other == s)
+          break;
+        const int64_t ns = chain.messages[otherLetter][other].occupancyNs;
+        behind += (last - k) * ns;
+        if (ns > 0)
+          least =
+              std::min(least, message[otherLetter][chain.at(other, last - 1)]);
+      }
+      tail = std::max(tail, behind + least);
+    }
+    return hop.occupancyNs + tail;
+  };
   for (int32_t k = last; k-- > 0;) {
     const int64_t left = last - 1 - k;
     for (int32_t s = 0; s < chain.stages; ++s) {
@@ -32,8 +64,7 @@ Tails::Tails(const Chain &chain) {
       if (left)
         tail = std::max(tail, cost(1, s) + of(1, s, k + 1));
       if (s > 0)
-        tail = std::max(tail, chain.messages[1][s].transferNs() +
-                                  cost(1, s - 1) + of(1, s - 1, k));
+        tail = std::max(tail, throughMessage(1, s, k));
       of(1, s, k) = tail;
     }
     for (int32_t s = chain.stages; s-- > 0;) {
@@ -47,8 +78,7 @@ Tails::Tails(const Chain &chain) {
       if (left)
         tail = std::max(tail, cost(0, s) + of(0, s, k + 1));
       if (s + 1 < chain.stages)
-        tail = std::max(tail, chain.messages[0][s].transferNs() +
-                                  cost(0, s + 1) + of(0, s + 1, k));
+        tail = std::max(tail, throughMessage(0, s, k));
       of(0, s, k) = tail;
     }
   }
@@ -58,6 +88,8 @@ Propagation::Propagation(const Chain &chain, bool withMemory)
     : chain(chain), withMemory(withMemory && chain.hasTightMemory), tail(chain),
       place(chain.stages), cursors(chain.stages) {
   for (auto &column : head)
+    column.assign(size_t(chain.stages) * chain.microbatches, 0);
+  for (auto &column : messageStart)
     column.assign(size_t(chain.stages) * chain.microbatches, 0);
   for (const auto &stages : chain.stagesOf)
     for (size_t i = 0; i < stages.size(); ++i) {
@@ -116,17 +148,10 @@ int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
   for (int32_t i = 0; i < place[s]; ++i)
     start += std::max<int64_t>(0, k + 1 - state.done(0, stages[i])) *
              chain.ns[0][stages[i]];
-  const std::vector<int64_t> &heads = head[0];
-  if (s > 0) {
-    const Chain::Message &message = chain.messages[0][s - 1];
-    start =
-        std::max(start, k < state.done(0, s - 1)
-                            ? state.arrival(0, s, k)
-                            : heads[chain.at(s - 1, k)] + chain.ns[0][s - 1] +
-                                  message.transferNs());
-  }
+  if (s > 0)
+    start = std::max(start, arrivalOf(state, 0, s - 1, k));
   if (k > state.done(0, s))
-    start = std::max(start, heads[chain.at(s, k - 1)] + chain.ns[0][s]);
+    start = std::max(start, head[0][chain.at(s, k - 1)] + chain.ns[0][s]);
   if (withMemory)
     start = std::max(start, releaseTime(state, s, k));
   return start;
@@ -146,14 +171,48 @@ int64_t Propagation::inputGradHead(const PartialState &state, int32_t s,
   if (k >= state.done(0, s))
     start = std::max(start, head[0][chain.at(s, k)] + chain.ns[0][s]);
   if (s + 1 < chain.stages)
-    start =
-        std::max(start, k < state.done(1, s + 1)
-                            ? state.arrival(1, s, k)
-                            : head[1][chain.at(s + 1, k)] + chain.ns[1][s + 1] +
-                                  chain.messages[1][s + 1].transferNs());
+    start = std::max(start, arrivalOf(state, 1, s + 1, k));
   if (k > state.done(1, s))
     start = std::max(start, head[1][chain.at(s, k - 1)] + chain.ns[1][s]);
   return start;
+}
+
+/// When the message of the producer (letter, from) can be there.
+int64_t Propagation::arrivalOf(const PartialState &state, int letter,
+                               int32_t from, int32_t k) const {
+  const Chain::Message &message = chain.messages[letter][from];
+  if (k < state.sent(letter, from))
+    return state.arrival(letter, letter == 0 ? from + 1 : from - 1, k);
+  const int64_t at = chain.at(from, k);
+  return (message.occupancyNs > 0
+              ? messageStart[letter][at] + message.occupancyNs
+          : k < state.done(letter, from)
+              ? state.arrival(letter, letter == 0 ? from + 1 : from - 1, k)
+              : head[letter][at] + chain.ns[letter][from]) +
+         message.latencyNs;
+}
+
+void Propagation::messageHead(const PartialState &state, int letter, int32_t s,
+                              int32_t k) {
+  const Chain::Message &message = chain.messages[letter][s];
+  const int64_t at = chain.at(s, k);
+  int64_t start = k < state.done(letter, s)
+                      ? state.arrival(letter, letter == 0 ? s + 1 : s - 1, k)
+                      : head[letter][at] + chain.ns[letter][s];
+  if (k > state.sent(letter, s))
+    start = std::max(start, messageStart[letter][at - 1] + message.occupancyNs);
+  // What the link must carry before, on its own.
+  int64_t free = state.linkFree(message.link);
+  if (message.isContended) {
+    free += (k - state.sent(letter, s)) * message.occupancyNs;
+    for (auto [otherLetter, other] : chain.producersOf[message.link]) {
+      if (otherLetter == letter && other == s)
+        break;
+      free += std::max<int64_t>(0, k + 1 - state.sent(otherLetter, other)) *
+              chain.messages[otherLetter][other].occupancyNs;
+    }
+  }
+  messageStart[letter][at] = std::min(never, std::max(start, free));
 }
 
 void Propagation::propagate(const PartialState &state) {
@@ -166,13 +225,18 @@ void Propagation::propagate(const PartialState &state) {
       cursor.freed = cursor.time = 0;
     }
   for (int32_t k = first; k < chain.microbatches; ++k) {
-    for (int32_t s = 0; s < chain.stages; ++s)
+    for (int32_t s = 0; s < chain.stages; ++s) {
       if (k >= state.done(0, s))
         head[0][chain.at(s, k)] = std::min(never, forwardHead(state, s, k));
+      if (chain.messages[0][s].occupancyNs > 0 && k >= state.sent(0, s))
+        messageHead(state, 0, s, k);
+    }
     for (int32_t s = chain.stages; s-- > 0;) {
       const int64_t at = chain.at(s, k);
       if (k >= state.done(1, s))
         head[1][at] = std::min(never, inputGradHead(state, s, k));
+      if (chain.messages[1][s].occupancyNs > 0 && k >= state.sent(1, s))
+        messageHead(state, 1, s, k);
       if (k < state.done(2, s))
         continue;
       int64_t start = state.clock(chain.rankOf[s]);
@@ -185,30 +249,22 @@ void Propagation::propagate(const PartialState &state) {
   }
 }
 
-/// Jackson's preemptive schedule of what is left of a rank: always the released
-/// task with the longest tail. Tasks of one stage and letter are released in
-/// order and have falling tails, so one cursor a list is enough.
-int64_t Propagation::jackson(const PartialState &state, int32_t rank) {
-  lanes.clear();
-  for (int32_t s : chain.stagesOf[rank])
-    for (int letter : {0, 1, 2})
-      if (state.done(letter, s) < chain.microbatches)
-        lanes.push_back(
-            {s, letter, int32_t(state.done(letter, s)), chain.ns[letter][s]});
-  int64_t time = state.clock(rank), best = time + chain.endOffset[rank];
+/// Jackson's preemptive schedule of the lanes from `time` on: always what has
+/// been released and has the longest tail. What is in one lane is released in
+/// order and has falling tails, so one cursor a lane is enough.
+int64_t Propagation::jackson(int64_t time, int64_t best) {
   while (!lanes.empty()) {
     size_t chosen = lanes.size();
     int64_t longest = 0, nextRelease = never;
     for (size_t i = 0; i < lanes.size(); ++i) {
       const Lane &lane = lanes[i];
-      const int64_t at = chain.at(lane.stage, lane.next);
-      const int64_t release = head[lane.letter][at];
+      const int64_t release = lane.heads[lane.next];
       if (release > time) {
         nextRelease = std::min(nextRelease, release);
         continue;
       }
-      if (chosen == lanes.size() || tail.ns[lane.letter][at] > longest) {
-        longest = tail.ns[lane.letter][at];
+      if (chosen == lanes.size() || lane.tails[lane.next] > longest) {
+        longest = lane.tails[lane.next];
         chosen = i;
       }
     }
@@ -225,12 +281,38 @@ int64_t Propagation::jackson(const PartialState &state, int32_t rank) {
     if (lane.left)
       continue;
     best = std::max(best, time + longest);
-    if (++lane.next < chain.microbatches)
-      lane.left = chain.ns[lane.letter][lane.stage];
-    else
-      lanes.erase(lanes.begin() + int64_t(chosen));
+    lane.left = lane.ns;
+    if (++lane.next == chain.microbatches) {
+      lane = lanes.back();
+      lanes.pop_back();
+    }
   }
   return best;
+}
+
+int64_t Propagation::jacksonOfRank(const PartialState &state, int32_t rank) {
+  lanes.clear();
+  for (int32_t s : chain.stagesOf[rank])
+    for (int letter : {0, 1, 2})
+      if (state.done(letter, s) < chain.microbatches)
+        lanes.push_back({head[letter].data() + chain.at(s, 0),
+                         tail.ns[letter].data() + chain.at(s, 0),
+                         chain.ns[letter][s], int32_t(state.done(letter, s)),
+                         chain.ns[letter][s]});
+  const int64_t time = state.clock(rank);
+  return jackson(time, time + chain.endOffset[rank]);
+}
+
+int64_t Propagation::jacksonOfLink(const PartialState &state, int32_t link) {
+  lanes.clear();
+  for (auto [letter, s] : chain.producersOf[link]) {
+    const int64_t ns = chain.messages[letter][s].occupancyNs;
+    if (ns > 0 && state.sent(letter, s) < chain.microbatches)
+      lanes.push_back({messageStart[letter].data() + chain.at(s, 0),
+                       tail.message[letter].data() + chain.at(s, 0), ns,
+                       int32_t(state.sent(letter, s)), ns});
+  }
+  return jackson(state.linkFree(link), -never);
 }
 
 Estimate Propagation::estimate(const PartialState &state) {
@@ -239,11 +321,59 @@ Estimate Propagation::estimate(const PartialState &state) {
   for (int32_t rank = 0; rank < chain.ranks; ++rank) {
     if (chain.stagesOf[rank].empty())
       continue;
-    int64_t bound = jackson(state, rank);
+    int64_t bound = jacksonOfRank(state, rank);
     if (bound >= never)
       return {never, never};
     result.bound = std::max(result.bound, bound);
     result.sum += bound;
   }
+  if (chain.hasContendedLinks)
+    for (int32_t link = 0; link < chain.links; ++link)
+      result.bound = std::max(result.bound, jacksonOfLink(state, link));
   return result;
+}
+
+void Propagation::tighten(PartialState &state) const {
+  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+    int64_t first = never;
+    for (int32_t s : chain.stagesOf[rank])
+      for (int letter : {0, 1, 2})
+        if (int64_t k = state.done(letter, s); k < chain.microbatches)
+          first = std::min(first, head[letter][chain.at(s, int32_t(k))]);
+    if (first < never)
+      state.clock(rank) = std::max(state.clock(rank), first);
+  }
+  for (int letter : {0, 1})
+    for (int32_t s = 0; s < chain.stages; ++s) {
+      const int32_t to = letter == 0 ? s + 1 : s - 1;
+      if (to < 0 || to == chain.stages)
+        continue;
+      for (int64_t k = state.done(letter, to); k < state.sent(letter, s); ++k) {
+        int64_t &arrival = state.arrival(letter, to, k);
+        arrival = std::max(arrival, head[letter][chain.at(to, int32_t(k))]);
+      }
+    }
+  if (!chain.hasContendedLinks)
+    return;
+  for (int32_t link = 0; link < chain.links; ++link) {
+    int64_t first = never;
+    for (auto [letter, s] : chain.producersOf[link]) {
+      const bool isSerial = chain.messages[letter][s].occupancyNs > 0;
+      const int64_t all = state.done(letter, s);
+      int64_t k = state.sent(letter, s);
+      // What takes no time on the link has no start of its own here.
+      if (!isSerial && k < chain.microbatches)
+        first = -1;
+      if (!isSerial)
+        continue;
+      if (k < chain.microbatches)
+        first = std::min(first, messageStart[letter][chain.at(s, int32_t(k))]);
+      for (; k < all; ++k) {
+        int64_t &ready = state.arrival(letter, letter == 0 ? s + 1 : s - 1, k);
+        ready = std::max(ready, messageStart[letter][chain.at(s, int32_t(k))]);
+      }
+    }
+    if (first < never)
+      state.linkFree(link) = std::max(state.linkFree(link), first);
+  }
 }

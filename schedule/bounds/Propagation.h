@@ -16,12 +16,13 @@
 namespace rondo {
 
 /// A prefix of every rank's order, run as early as possible. Micro-batches are
-/// served in order by each stage and letter. All numbers are in one array, so
-/// that a state is copied by one move of memory.
+/// served in order by each stage and letter. Messages go as they get ready, or
+/// where a state `holdsMessages`, those of contended links wait for send(). All
+/// numbers are in one array, so that a state is copied by one move of memory.
 class PartialState {
 public:
   PartialState() = default;
-  explicit PartialState(const Chain &chain);
+  explicit PartialState(const Chain &chain, bool holdsMessages = false);
 
   int64_t &clock(int32_t rank) { return data[rank]; }
   int64_t clock(int32_t rank) const { return data[rank]; }
@@ -36,11 +37,19 @@ public:
   int64_t done(int letter, int32_t stage) const {
     return data[doneBegin + letter * stages + stage];
   }
+  /// How many messages of a producing stage and letter have got their link.
+  int64_t &sent(int letter, int32_t stage) {
+    return data[sentBegin + letter * stages + stage];
+  }
+  int64_t sent(int letter, int32_t stage) const {
+    return data[sentBegin + letter * stages + stage];
+  }
   /// 1 where F of the stage waits for another stage's F of its rank.
   int64_t &banned(int32_t stage) { return data[bannedBegin + stage]; }
   int64_t banned(int32_t stage) const { return data[bannedBegin + stage]; }
-  /// When the message for F (letter 0) or I (1) of a micro-batch has arrived;
-  /// 0 where it has not been sent or is used up.
+  /// When the message for F (letter 0) or I (1) of a micro-batch has arrived,
+  /// or its producer's end where it has not been sent; 0 where that has not
+  /// run, or the message is used up.
   int64_t &arrival(int letter, int32_t stage, int64_t k) {
     return data[arrivalBegin + (letter * stages + stage) * microbatches + k];
   }
@@ -56,16 +65,24 @@ public:
   bool fits(const Chain &chain, int32_t stage) const;
   /// Runs the next task of a stage and letter at `start`; its end.
   int64_t run(const Chain &chain, int letter, int32_t stage, int64_t start);
-  /// Hash of counts and bans: states with equal ones can be compared.
+  /// Earliest time at which the next message of a producing stage and letter
+  /// can get its link; `never` where none is held.
+  int64_t earliestSend(const Chain &chain, int letter, int32_t stage) const;
+  /// Gives the link to that message.
+  void send(const Chain &chain, int letter, int32_t stage);
+  /// Hash of counts: only states with equal ones can be compared.
   uint64_t key() const;
-  /// Equal counts: nothing in this state is later than in `other`.
+  /// Equal counts: nothing in this state is later than in `other`, and nothing
+  /// waits that does not wait there.
   bool dominates(const PartialState &other) const;
 
   std::vector<int64_t> data;
 
 private:
   int32_t ranks = 0, stages = 0, microbatches = 0;
-  int64_t linkBegin = 0, doneBegin = 0, bannedBegin = 0, arrivalBegin = 0;
+  int64_t linkBegin = 0, doneBegin = 0, sentBegin = 0, bannedBegin = 0,
+          arrivalBegin = 0;
+  bool holdsMessages = false;
 };
 
 /// The least time from the end of every task to the end of the objective.
@@ -73,6 +90,9 @@ private:
 struct Tails {
   /// [letter][Chain::at()].
   std::array<std::vector<int64_t>, 3> ns;
+  /// From the end of each message's time on its link, by the producer; only
+  /// where the link is serial.
+  std::array<std::vector<int64_t>, 2> message;
   explicit Tails(const Chain &chain);
 };
 
@@ -96,17 +116,30 @@ public:
     return tail.ns[letter];
   }
 
+  /// Delays clocks, arrivals and links of the last estimate's state to the
+  /// earliest time at which anything can use them. No way on is lost, and more
+  /// states can be compared.
+  void tighten(PartialState &state) const;
+
 private:
   void propagate(const PartialState &state);
   int64_t forwardHead(const PartialState &state, int32_t s, int32_t k);
   int64_t inputGradHead(const PartialState &state, int32_t s, int32_t k);
+  void messageHead(const PartialState &state, int letter, int32_t s, int32_t k);
+  int64_t arrivalOf(const PartialState &state, int letter, int32_t from,
+                    int32_t k) const;
   int64_t releaseTime(const PartialState &state, int32_t s, int32_t k);
-  int64_t jackson(const PartialState &state, int32_t rank);
+  int64_t jacksonOfRank(const PartialState &state, int32_t rank);
+  int64_t jacksonOfLink(const PartialState &state, int32_t link);
+  int64_t jackson(int64_t time, int64_t best);
 
   const Chain &chain;
   const bool withMemory;
   Tails tail;
   std::array<std::vector<int64_t>, 3> head;
+  /// Earliest time at which a message gets its link, by the producer; only
+  /// where the link is serial.
+  std::array<std::vector<int64_t>, 2> messageStart;
   /// Position of each stage among those of its rank.
   std::vector<int32_t> place;
   /// Cursors of releaseTime(): for each stage, for each stage of its rank up to
@@ -116,9 +149,10 @@ private:
     int64_t freed = 0, time = 0;
   };
   std::vector<Cursor> cursors;
+  /// Tasks or messages of one kind, in order.
   struct Lane {
-    int32_t stage;
-    int letter;
+    const int64_t *heads, *tails;
+    int64_t ns;
     int32_t next;
     int64_t left;
   };

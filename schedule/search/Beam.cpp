@@ -1,12 +1,14 @@
 //===- Beam.cpp - Layers of partial schedules -----------------------------===//
 //
-// Active schedules (Giffler and Thompson, 1960): of all tasks that could run
-// next, the one that would end first fixes a rank, and this rank takes any of
-// its tasks that could start before that end. I and W never gain from waiting,
-// as they give memory back. F can, where another stage of its rank needs the
-// memory: then it is also banned until another stage's F has run there. With
-// these choices the best schedule is reached where all times are positive and
-// no link is serial.
+// Active schedules (Giffler and Thompson, 1960) of ranks and contended links:
+// of all tasks and messages that could be next, the one that would end first
+// fixes a rank or link, and this takes any of its own that could start before
+// that end. Take a schedule that goes on in another way. The one that would end
+// first fits in before what comes next there, and nothing is later: I and W
+// only give memory back, and F only moves before tasks of these letters, unless
+// another stage's F of its rank comes first. For that case F is also banned
+// until one has run there. So with these choices the best schedule is reached
+// wherever the objective never gains from a later end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +24,8 @@ namespace {
 
 struct Node {
   int32_t parent;
+  /// Of Orders.
+  int32_t string;
   Code code;
 };
 
@@ -29,32 +33,49 @@ struct Item {
   PartialState state;
   Estimate estimate;
   int32_t node;
+  bool isBeaten;
 };
 
 class Beam {
 public:
   Beam(const Chain &chain, int64_t width, Incumbent &best, Budget &budget)
       : chain(chain), width(width), best(best), budget(budget),
-        propagation(chain, true) {
-    mayBan = false;
-    for (int32_t rank = 0; rank < chain.ranks; ++rank)
-      mayBan |= chain.stagesOf[rank].size() > 1 && chain.hasTightMemory;
+        propagation(chain, true), child(chain, true) {
+    for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+      const auto &stages = chain.stagesOf[rank];
+      int64_t all = 0;
+      bool areEqual = true;
+      for (int32_t s : stages) {
+        all += chain.takes[s] * chain.microbatches;
+        areEqual &=
+            chain.ns[2][s] == chain.ns[2][stages.front()] &&
+            chain.weightGradFrees[s] == chain.weightGradFrees[stages.front()];
+      }
+      mayBan.push_back(stages.size() > 1 && all > chain.caps[rank]);
+      hasEqualWeightGrads.push_back(areEqual);
+    }
+    depths = chain.tasks();
+    for (int letter : {0, 1})
+      for (const Chain::Message &message : chain.messages[letter])
+        if (message.isContended)
+          depths += chain.microbatches;
   }
 
   bool run() {
     std::vector<Item> layer;
-    layer.push_back({PartialState(chain), {}, -1});
-    for (int64_t depth = 0; depth < chain.tasks(); ++depth) {
-      made.clear();
-      left = chain.tasks() - depth;
-      for (const Item &item : layer) {
+    layer.push_back({PartialState(chain, true), {}, -1, false});
+    for (int64_t depth = 0; depth < depths; ++depth) {
+      used = 0;
+      groups.clear();
+      left = (chain.tasks() * (depths - depth)) / depths;
+      for (Item &item : layer) {
         expand(item.state, item.node);
         if (budget.isSpent())
           return false;
       }
-      if (made.empty())
-        return !wasCut;
       keepBest(layer);
+      if (layer.empty())
+        return !wasCut;
     }
     const Item *winner = &layer.front();
     for (const Item &item : layer)
@@ -65,118 +86,141 @@ public:
   }
 
 private:
+  /// A task, or where `string` is a link's, a message.
   struct Choice {
+    int32_t string;
     int letter;
     int32_t stage;
-    int64_t start;
+    int64_t start, end;
   };
 
-  void expand(const PartialState &state, int32_t node) {
-    int64_t firstEnd = never;
-    int32_t rank = -1;
+  void listChoices(const PartialState &state) {
     choices.clear();
     for (int32_t r = 0; r < chain.ranks; ++r) {
       bool hasWeightGrad = false;
       for (int32_t s : chain.stagesOf[r])
         for (int letter : {0, 1, 2}) {
-          int64_t start = state.earliest(chain, letter, s);
+          const int64_t start = state.earliest(chain, letter, s);
           if (start >= never ||
               (letter == 0 && (state.banned(s) || !state.fits(chain, s))))
             continue;
           // W of stages with equal time and bytes may change places.
           if (letter == 2) {
-            if (hasWeightGrad && hasEqualWeightGrads(r))
+            if (hasWeightGrad && hasEqualWeightGrads[r])
               continue;
             hasWeightGrad = true;
           }
-          choices.push_back({letter, s, start});
-          int64_t end = start + chain.ns[letter][s];
-          if (end < firstEnd) {
-            firstEnd = end;
-            rank = r;
-          }
+          choices.push_back({r, letter, s, start, start + chain.ns[letter][s]});
         }
     }
-    if (rank < 0)
+    if (!chain.hasContendedLinks)
       return;
-    std::vector<Choice> own;
+    for (int letter : {0, 1})
+      for (int32_t s = 0; s < chain.stages; ++s) {
+        const Chain::Message &message = chain.messages[letter][s];
+        if (!message.isContended)
+          continue;
+        const int64_t start = state.earliestSend(chain, letter, s);
+        if (start < never)
+          choices.push_back({chain.ranks + message.link, letter, s, start,
+                             start + message.occupancyNs});
+      }
+  }
+
+  void expand(const PartialState &state, int32_t node) {
+    listChoices(state);
+    if (choices.empty())
+      return;
+    const Choice first = *std::min_element(
+        choices.begin(), choices.end(),
+        [](const Choice &a, const Choice &b) { return a.end < b.end; });
     for (const Choice &choice : choices)
-      if (chain.rankOf[choice.stage] == rank &&
-          (choice.start < firstEnd ||
-           choice.start + chain.ns[choice.letter][choice.stage] == firstEnd))
-        own.push_back(choice);
-    for (const Choice &choice : own) {
-      PartialState child = state;
-      child.run(chain, choice.letter, choice.stage, choice.start);
-      Estimate estimate = propagation.estimate(child);
-      budget.use(left / 2 + 1);
-      if (estimate.bound < best.objective) {
-        nodes.push_back({node, codeOf(choice.letter, choice.stage)});
-        made.push_back({std::move(child), estimate, int32_t(nodes.size()) - 1});
-      }
-    }
-    if (!mayBan)
+      if (choice.string == first.string &&
+          (choice.start < first.end || choice.end == first.end))
+        make(state, choice, node);
+    if (first.string >= chain.ranks || first.letter != 0 ||
+        !mayBan[first.string] || !canWait(state, first.stage))
       return;
-    for (const Choice &choice : own)
-      if (choice.letter == 0 && canWait(state, choice.stage)) {
-        PartialState waiting = state;
-        waiting.banned(choice.stage) = 1;
-        expand(waiting, node);
-      }
+    PartialState held = state;
+    held.banned(first.stage) = 1;
+    expand(held, node);
   }
 
-  bool hasEqualWeightGrads(int32_t rank) const {
-    const auto &stages = chain.stagesOf[rank];
-    for (int32_t s : stages)
-      if (chain.ns[2][s] != chain.ns[2][stages.front()] ||
-          chain.weightGradFrees[s] != chain.weightGradFrees[stages.front()])
-        return false;
-    return true;
-  }
-
-  /// Bans are made in order of stages, so that no set is made twice.
+  /// Another stage of the rank has an F left that is not banned.
   bool canWait(const PartialState &state, int32_t stage) const {
-    bool anotherIsFree = false;
-    for (int32_t s : chain.stagesOf[chain.rankOf[stage]]) {
-      if (s > stage && state.banned(s))
-        return false;
-      anotherIsFree |= s != stage && !state.banned(s) &&
-                       state.done(0, s) < chain.microbatches;
-    }
-    return anotherIsFree;
+    for (int32_t s : chain.stagesOf[chain.rankOf[stage]])
+      if (s != stage && !state.banned(s) &&
+          state.done(0, s) < chain.microbatches)
+        return true;
+    return false;
+  }
+
+  void make(const PartialState &state, const Choice &choice, int32_t node) {
+    child.data = state.data;
+    if (choice.string < chain.ranks)
+      child.run(chain, choice.letter, choice.stage, choice.start);
+    else
+      child.send(chain, choice.letter, choice.stage);
+    std::vector<int32_t> &group = groups[child.key()];
+    budget.use(8);
+    if (isBeaten(group))
+      return;
+    Estimate estimate = propagation.estimate(child);
+    budget.use(left / 2 + 1);
+    if (estimate.bound >= best.objective)
+      return;
+    propagation.tighten(child);
+    if (isBeaten(group))
+      return;
+    for (int32_t other : group)
+      if (!made[other].isBeaten && child.dominates(made[other].state))
+        made[other].isBeaten = true;
+    if (used == made.size())
+      made.emplace_back();
+    group.push_back(int32_t(used));
+    Item &item = made[used++];
+    item.state = child;
+    item.estimate = estimate;
+    item.isBeaten = false;
+    nodes.push_back({node, choice.string, codeOf(choice.letter, choice.stage)});
+    item.node = int32_t(nodes.size()) - 1;
+  }
+
+  /// Whether a state of this layer is at least as good as `child` everywhere.
+  bool isBeaten(const std::vector<int32_t> &group) const {
+    for (int32_t other : group)
+      if (!made[other].isBeaten && made[other].state.dominates(child))
+        return true;
+    return false;
   }
 
   void keepBest(std::vector<Item> &layer) {
-    order.resize(made.size());
-    for (size_t i = 0; i < made.size(); ++i)
-      order[i] = int32_t(i);
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    order.clear();
+    for (size_t i = 0; i < used; ++i)
+      if (!made[i].isBeaten)
+        order.push_back(int32_t(i));
+    auto isBetter = [&](int32_t a, int32_t b) {
       const Estimate &x = made[a].estimate, &y = made[b].estimate;
-      return x.bound != y.bound ? x.bound < y.bound : x.sum < y.sum;
-    });
-    layer.clear();
-    groups.clear();
-    for (int32_t i : order) {
-      if (int64_t(layer.size()) == width) {
-        wasCut = true;
-        break;
-      }
-      std::vector<int32_t> &group = groups[made[i].state.key()];
-      bool isBeaten = false;
-      for (int32_t kept : group)
-        isBeaten = isBeaten || layer[kept].state.dominates(made[i].state);
-      if (isBeaten)
-        continue;
-      group.push_back(int32_t(layer.size()));
-      layer.push_back(std::move(made[i]));
+      return x.bound != y.bound ? x.bound < y.bound
+             : x.sum != y.sum   ? x.sum < y.sum
+                                : a < b;
+    };
+    if (int64_t(order.size()) > width) {
+      std::nth_element(order.begin(), order.begin() + width, order.end(),
+                       isBetter);
+      order.resize(width);
+      wasCut = true;
     }
+    std::sort(order.begin(), order.end(), isBetter);
+    layer.resize(order.size());
+    for (size_t i = 0; i < order.size(); ++i)
+      std::swap(layer[i], made[order[i]]);
   }
 
   Orders ordersOf(int32_t node) const {
-    Orders orders(chain.ranks);
+    Orders orders(chain.ranks + (chain.hasContendedLinks ? chain.links : 0));
     for (; node >= 0; node = nodes[node].parent)
-      orders[chain.rankOf[stageOf(nodes[node].code)]].push_back(
-          nodes[node].code);
+      orders[nodes[node].string].push_back(nodes[node].code);
     for (auto &order : orders)
       std::reverse(order.begin(), order.end());
     return orders;
@@ -187,10 +231,15 @@ private:
   Incumbent &best;
   Budget &budget;
   Propagation propagation;
-  bool mayBan, wasCut = false;
-  int64_t left = 0;
+  PartialState child;
+  /// By rank: an F may gain from waiting, and all W are alike.
+  std::vector<bool> mayBan, hasEqualWeightGrads;
+  bool wasCut = false;
+  int64_t depths = 0, left = 0;
   std::vector<Choice> choices;
+  /// The next layer; only the first `used` count.
   std::vector<Item> made;
+  size_t used = 0;
   std::vector<Node> nodes;
   std::vector<int32_t> order;
   std::unordered_map<uint64_t, std::vector<int32_t>> groups;

@@ -4,11 +4,43 @@
 
 using namespace rondo;
 
+/// The link orders that are not the order of the producers.
+static void setLinkOrders(const Chain &chain, const Orders &orders,
+                          Schedule &schedule) {
+  for (int32_t link = 0; link < chain.links; ++link) {
+    if (int32_t(orders.size()) <= chain.ranks + link)
+      break;
+    const std::vector<Code> &order = orders[chain.ranks + link];
+    if (order.empty())
+      continue;
+    auto [firstLetter, first] = chain.producersOf[link].front();
+    const int32_t from = chain.rankOf[first];
+    const int32_t to = chain.rankOf[firstLetter == 0 ? first + 1 : first - 1];
+    std::vector<Action> messages, ready;
+    std::vector<std::vector<Action>> made(size_t(3) * chain.stages);
+    for (Action action : schedule.rank(from)) {
+      const int32_t stage = int32_t(action.stage);
+      const int letter = action.kind() == ActionKind::Forward ? 0 : 1;
+      if (action.kind() != ActionKind::WeightGrad &&
+          chain.messages[letter][stage].link == link) {
+        ready.push_back(action);
+        made[codeOf(letter, stage)].push_back(action);
+      }
+    }
+    std::vector<size_t> next(made.size());
+    for (Code code : order)
+      messages.push_back(made[code][next[code]++]);
+    if (messages != ready)
+      schedule.linkOrders[{from, to}] = std::move(messages);
+  }
+}
+
 Schedule rondo::toSchedule(const Chain &chain, const Orders &orders,
                            bool fuse) {
   Schedule schedule;
   schedule.reserve(chain.tasks());
-  for (const std::vector<Code> &order : orders) {
+  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+    const std::vector<Code> &order = orders[rank];
     std::vector<int32_t> next(size_t(3) * chain.stages, 0);
     for (size_t i = 0; i < order.size(); ++i) {
       Code code = order[i];
@@ -27,6 +59,7 @@ Schedule rondo::toSchedule(const Chain &chain, const Orders &orders,
     }
     schedule.endRank();
   }
+  setLinkOrders(chain, orders, schedule);
   return schedule;
 }
 
@@ -47,6 +80,25 @@ std::optional<Orders> rondo::toOrders(const Chain &chain,
       if (!inOrder)
         return std::nullopt;
     }
+  if (schedule.linkOrders.empty())
+    return orders;
+  orders.resize(chain.ranks + chain.links);
+  for (int32_t link = 0; link < chain.links; ++link) {
+    auto [firstLetter, first] = chain.producersOf[link].front();
+    auto order = schedule.linkOrders.find(
+        {chain.rankOf[first],
+         chain.rankOf[firstLetter == 0 ? first + 1 : first - 1]});
+    if (order == schedule.linkOrders.end())
+      continue;
+    std::vector<int64_t> count(size_t(3) * chain.stages, 0);
+    for (Action action : order->second) {
+      const Code code = codeOf(action.kind() == ActionKind::Forward ? 0 : 1,
+                               int32_t(action.stage));
+      if (count[code]++ != int64_t(action.index))
+        return std::nullopt;
+      orders[chain.ranks + link].push_back(code);
+    }
+  }
   return orders;
 }
 

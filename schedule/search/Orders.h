@@ -20,13 +20,15 @@ constexpr Code codeOf(int letter, int32_t stage) {
   return Code(3 * stage + letter);
 }
 
-/// The string of every rank.
+/// The string of every rank; then, where there are any, the string of every
+/// link of the chain: messages by their producers. An empty one leaves them in
+/// the order in which they get ready.
 using Orders = std::vector<std::vector<Code>>;
 
 /// Adjacent I and W of a micro-batch become B where `fuse` is set.
 Schedule toSchedule(const Chain &chain, const Orders &orders, bool fuse);
-/// Nothing where a stage does not serve its micro-batches in order. B becomes I
-/// and W.
+/// Nothing where a stage or a link does not serve its micro-batches in order. B
+/// becomes I and W.
 std::optional<Orders> toOrders(const Chain &chain, const Schedule &schedule);
 
 /// Times orders again and again without allocating.
@@ -40,23 +42,41 @@ public:
   const std::vector<std::vector<int64_t>> &starts() const { return start; }
   /// The rank that ends the objective.
   int32_t lastRank() const { return last; }
-  /// A position of a rank and what it waited for: the position before it, or
-  /// the task that sent its message.
+  /// A position in a string of Orders.
   struct Place {
     int32_t rank = -1;
     int64_t position = -1;
   };
-  /// What made the task start when it did; rank -1 where it started at 0.
+  /// The messages of a link in the order of the last run.
+  const std::vector<Code> &carriedBy(int32_t link) const {
+    return messagesOf[link];
+  }
+  /// What made a task or message start when it did: what is before it in its
+  /// string, or what it needs, which is a message where its link is contended;
+  /// rank -1 where it started at 0.
   Place cause(const Orders &orders, Place place) const;
 
 private:
+  void send(int letter, int32_t stage, int32_t k, int64_t end);
+  void carry(int letter, int32_t stage, int32_t k, int64_t end);
+
   const Chain &chain;
   std::vector<std::vector<int64_t>> start;
-  /// [letter][Chain::at()]: arrival, -1 where not sent; and the position of
-  /// the producer.
+  /// By link, for contended ones: what has been carried, from when on and which
+  /// micro-batch of its producer each was.
+  std::vector<std::vector<Code>> messagesOf;
+  std::vector<std::vector<int64_t>> messageStart;
+  std::vector<std::vector<int32_t>> messageIndex;
+  /// [letter][Chain::at()] of the producer: position on its link.
+  std::array<std::vector<int32_t>, 2> messageAt;
+  std::vector<int32_t> carriedOf;
+  const Orders *running = nullptr;
+  /// [letter][Chain::at()]: arrival, -1 where not made, and -2 - end of the
+  /// producer where the message is held back; and the position of the
+  /// producer.
   std::array<std::vector<int64_t>, 2> arrival;
   std::array<std::vector<int32_t>, 3> positionOf;
-  std::vector<int64_t> linkFree, clock, held, position, work, left;
+  std::vector<int64_t> linkFree, carried, clock, held, position, work, left;
   std::vector<int32_t> done, ready;
   std::vector<std::vector<int32_t>> index;
   int32_t last = -1;

@@ -17,7 +17,8 @@ namespace {
 class Polisher {
 public:
   Polisher(const Chain &chain, uint64_t seed, Incumbent &best, Budget &budget)
-      : chain(chain), best(best), budget(budget), timer(chain), random(seed) {}
+      : chain(chain), best(best), budget(budget), timer(chain), random(seed),
+        carried(chain.links) {}
 
   void run(int64_t tasks) {
     const int64_t begin = budget.tasksUsed();
@@ -44,6 +45,7 @@ public:
       const Move move = choose(current);
       if (move.from == move.to)
         continue;
+      const bool wasReady = holdMessages(current, move.rank);
       apply(current[move.rank], move.from, move.to);
       int64_t changed = timer.run(current, value + allowed);
       budget.use(chain.tasks());
@@ -54,6 +56,8 @@ public:
         findPath(current);
       } else {
         apply(current[move.rank], move.to, move.from);
+        if (wasReady)
+          current[move.rank].clear();
       }
       if (++stale > patience && value > best.objective) {
         current = best.orders;
@@ -70,6 +74,18 @@ private:
     int64_t from, to;
   };
 
+  /// Writes the order of a link down before it is changed; true where the
+  /// messages went as they got ready.
+  bool holdMessages(Orders &orders, int32_t string) const {
+    if (string < chain.ranks)
+      return false;
+    orders.resize(size_t(chain.ranks) + chain.links);
+    if (!orders[string].empty())
+      return false;
+    orders[string] = carried[string - chain.ranks];
+    return true;
+  }
+
   static void apply(std::vector<Code> &order, int64_t from, int64_t to) {
     auto begin = order.begin();
     if (from < to)
@@ -80,6 +96,9 @@ private:
 
   void findPath(const Orders &orders) {
     path.clear();
+    if (chain.hasContendedLinks)
+      for (int32_t link = 0; link < chain.links; ++link)
+        carried[link] = timer.carriedBy(link);
     int32_t rank = timer.lastRank();
     Timer::Place place{rank, int64_t(orders[rank].size()) - 1};
     while (place.rank >= 0 && place.position >= 0) {
@@ -91,7 +110,9 @@ private:
   Move choose(const Orders &orders) {
     Timer::Place place = path[random.below(int64_t(path.size()))];
     // A gap before a task that waits for a message is filled from behind it.
-    const std::vector<Code> &order = orders[place.rank];
+    const std::vector<Code> &order = place.rank < chain.ranks
+                                         ? orders[place.rank]
+                                         : carried[place.rank - chain.ranks];
     const int64_t size = int64_t(order.size());
     int64_t from = place.position;
     if (random.below(4) == 0)
@@ -119,6 +140,8 @@ private:
   Timer timer;
   Random random;
   std::vector<Timer::Place> path;
+  /// What contended links carried in the order that the path is of.
+  std::vector<std::vector<Code>> carried;
 };
 
 } // namespace

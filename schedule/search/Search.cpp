@@ -173,15 +173,10 @@ private:
     }
   }
 
-  /// Whether going through all of Beam's choices is a proof. Orders of messages
-  /// on a serial link are not searched, nor a mixture of fused and split.
+  /// Whether going through all of Beam's choices is a proof: a mixture of fused
+  /// and split is not searched, nor a later first start of a rank.
   bool isExact(const Chain &chain, BackwardCosts costs) const {
-    bool allPositive = true;
-    for (int letter : {0, 1, 2})
-      for (int64_t ns : chain.ns[letter])
-        allPositive &= ns > 0;
-    return costs == BackwardCosts::Split && allPositive &&
-           !chain.hasSerialLinks && chain.offsetsAreExact &&
+    return costs == BackwardCosts::Split && chain.offsetsAreExact &&
            !hasCheaperBackward();
   }
 

@@ -24,13 +24,78 @@ Timer::Timer(const Chain &chain) : chain(chain) {
     work[chain.rankOf[s]] +=
         (chain.ns[0][s] + chain.ns[1][s] + chain.ns[2][s]) * chain.microbatches;
   linkFree.resize(chain.links);
+  carried.resize(chain.links);
+  messagesOf.resize(chain.links);
+  messageStart.resize(chain.links);
+  messageIndex.resize(chain.links);
+  carriedOf.resize(size_t(3) * chain.stages);
+  if (chain.hasContendedLinks)
+    for (auto &column : messageAt)
+      column.resize(size);
   clock.resize(chain.ranks);
   held.resize(chain.ranks);
   position.resize(chain.ranks);
   done.resize(size_t(3) * chain.stages);
 }
 
+/// Gives the link to a message, and wakes its receiver.
+void Timer::carry(int letter, int32_t stage, int32_t k, int64_t end) {
+  const Chain::Message &message = chain.messages[letter][stage];
+  int64_t sent = end;
+  if (message.link >= 0) {
+    sent = std::max(end, linkFree[message.link]) + message.occupancyNs;
+    linkFree[message.link] = sent;
+    if (message.isContended) {
+      messageAt[letter][chain.at(stage, k)] =
+          int32_t(messagesOf[message.link].size());
+      messagesOf[message.link].push_back(codeOf(letter, stage));
+      messageStart[message.link].push_back(sent - message.occupancyNs);
+      messageIndex[message.link].push_back(k);
+    }
+  }
+  const int32_t to = letter == 0 ? stage + 1 : stage - 1;
+  arrival[letter][chain.at(to, k)] = sent + message.latencyNs;
+  const int32_t receiver = chain.rankOf[to];
+  if (receiver != chain.rankOf[stage] &&
+      position[receiver] < int64_t((*running)[receiver].size()) &&
+      (*running)[receiver][position[receiver]] == codeOf(letter, to) &&
+      done[codeOf(letter, to)] == k)
+    ready.push_back(receiver);
+}
+
+void Timer::send(int letter, int32_t stage, int32_t k, int64_t end) {
+  const int32_t link = chain.messages[letter][stage].link;
+  const size_t string = size_t(chain.ranks) + size_t(std::max(link, 0));
+  if (link < 0 || string >= running->size() || (*running)[string].empty()) {
+    carry(letter, stage, k, end);
+    return;
+  }
+  auto arrivalOf = [&](Code code, int32_t index) -> int64_t & {
+    const int32_t from = stageOf(code);
+    return arrival[letterOf(code)]
+                  [chain.at(letterOf(code) == 0 ? from + 1 : from - 1, index)];
+  };
+  arrivalOf(codeOf(letter, stage), k) = -2 - end;
+  const std::vector<Code> &order = (*running)[string];
+  for (int64_t &next = carried[link]; next < int64_t(order.size()); ++next) {
+    const Code code = order[next];
+    int32_t &index = carriedOf[code];
+    const int64_t held = arrivalOf(code, index);
+    if (held == -1)
+      return;
+    carry(letterOf(code), stageOf(code), index++, -2 - held);
+  }
+}
+
 int64_t Timer::run(const Orders &orders, int64_t ceiling) {
+  running = &orders;
+  std::fill(carried.begin(), carried.end(), 0);
+  std::fill(carriedOf.begin(), carriedOf.end(), 0);
+  for (int32_t link = 0; link < chain.links; ++link) {
+    messagesOf[link].clear();
+    messageStart[link].clear();
+    messageIndex[link].clear();
+  }
   left = work;
   for (auto &column : arrival)
     std::fill(column.begin(), column.end(), -1);
@@ -82,20 +147,7 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
       ++ran;
       if (letter == 2 || stage == (letter == 0 ? lastStage : 0))
         continue;
-      const int32_t to = letter == 0 ? stage + 1 : stage - 1;
-      const Chain::Message &message = chain.messages[letter][stage];
-      int64_t sent = end;
-      if (message.link >= 0) {
-        sent = std::max(end, linkFree[message.link]) + message.occupancyNs;
-        linkFree[message.link] = sent;
-      }
-      arrival[letter][chain.at(to, k)] = sent + message.latencyNs;
-      const int32_t receiver = chain.rankOf[to];
-      if (receiver != rank &&
-          position[receiver] < int64_t(orders[receiver].size()) &&
-          orders[receiver][position[receiver]] == codeOf(letter, to) &&
-          done[codeOf(letter, to)] == k)
-        ready.push_back(receiver);
+      send(letter, stage, k, end);
     }
   }
   if (ran != chain.tasks())
@@ -111,6 +163,21 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
 }
 
 Timer::Place Timer::cause(const Orders &orders, Place place) const {
+  if (place.rank >= chain.ranks) {
+    const int32_t link = place.rank - chain.ranks;
+    const Code code = messagesOf[link][place.position];
+    const int32_t stage = stageOf(code);
+    if (place.position > 0) {
+      const Code before = messagesOf[link][place.position - 1];
+      if (messageStart[link][place.position - 1] +
+              chain.messages[letterOf(before)][stageOf(before)].occupancyNs ==
+          messageStart[link][place.position])
+        return {place.rank, place.position - 1};
+    }
+    return {chain.rankOf[stage],
+            positionOf[letterOf(code)]
+                      [chain.at(stage, messageIndex[link][place.position])]};
+  }
   const Code code = orders[place.rank][place.position];
   const int letter = letterOf(code);
   const int32_t stage = stageOf(code), k = index[place.rank][place.position];
@@ -125,5 +192,8 @@ Timer::Place Timer::cause(const Orders &orders, Place place) const {
   const int32_t from = letter == 0 ? stage - 1 : stage + 1;
   if (letter == 2 || from < 0 || from == chain.stages)
     return {};
+  const Chain::Message &message = chain.messages[letter][from];
+  if (message.isContended)
+    return {chain.ranks + message.link, messageAt[letter][chain.at(from, k)]};
   return {chain.rankOf[from], positionOf[letter][chain.at(from, k)]};
 }

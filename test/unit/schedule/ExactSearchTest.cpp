@@ -1,0 +1,174 @@
+//===- ExactSearchTest.cpp - What is called optimal is optimal ------------===//
+
+#include "Examples.h"
+#include "Exhaustive.h"
+
+#include "schedule/Bounds.h"
+#include "schedule/Search.h"
+
+#include <limits>
+#include <random>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+using Generator = std::mt19937;
+
+int64_t pick(Generator &random, int64_t least, int64_t most) {
+  return least + int64_t(random() % uint64_t(most - least + 1));
+}
+
+/// What may be in a random problem.
+struct Kind {
+  const char *name;
+  std::vector<std::vector<int32_t>> placements;
+  int64_t leastNs = 1, mostNs = 6;
+  /// Every stage has its own costs.
+  bool isUneven = false;
+  /// Bytes of a message, at a nanosecond each; links differ where `isUneven`.
+  int64_t mostOccupancy = 0;
+  bool hasCheaperBackward = false;
+};
+
+Problem randomProblem(const Kind &kind, Generator &random) {
+  const auto &rankOfStage = kind.placements[random() % kind.placements.size()];
+  const int32_t stages = int32_t(rankOfStage.size());
+  const int32_t ranks =
+      1 + *std::max_element(rankOfStage.begin(), rankOfStage.end());
+  const int32_t most = stages == 2 ? 4 : stages == 3 ? 3 : 2;
+  Problem problem =
+      problemOn(rankOfStage, ranks, int32_t(pick(random, 1, most)));
+  std::vector<int64_t> outputs(stages), least(ranks), all(ranks);
+  Unit unit;
+  for (int32_t s = 0; s < stages; ++s) {
+    if (s == 0 || kind.isUneven) {
+      unit.forward = pick(random, kind.leastNs, kind.mostNs);
+      unit.inputGrad = pick(random, kind.leastNs, kind.mostNs);
+      unit.weightGrad = pick(random, kind.leastNs, kind.mostNs);
+      unit.activation = pick(random, kind.isUneven ? 0 : 1, 4);
+      unit.inputGradFrees = pick(random, 0, unit.activation);
+      outputs[s] = pick(random, 0, kind.mostOccupancy);
+    } else {
+      outputs[s] = outputs[s - 1];
+    }
+    problem.setStageCost(s, unit.forward, unit.inputGrad, unit.weightGrad,
+                         unit.activation, unit.inputGradFrees);
+    if (kind.hasCheaperBackward) {
+      Cost &fused = problem.cost(s, ActionKind::Backward);
+      fused.ns -= pick(random, 0, std::min<int64_t>(fused.ns, 4));
+    }
+    least[rankOfStage[s]] += unit.activation;
+    all[rankOfStage[s]] += unit.activation * problem.microbatches;
+  }
+  problem.makeChain(outputs);
+  for (int32_t r = 0; r < ranks; ++r)
+    if (pick(random, 0, 3))
+      problem.memoryCaps[r] =
+          pick(random, least[r], std::max(least[r], all[r]));
+  const int64_t rate = kind.mostOccupancy > 0 ? 1000 : 0;
+  problem.link = {pick(random, 0, 3), rate};
+  if (kind.isUneven && ranks > 1)
+    problem.links[{1, 0}] = {pick(random, 0, 3), rate / 2};
+  if (random() % 2)
+    problem.objective = Objective::Span;
+  return problem;
+}
+
+int64_t objectiveOf(const Problem &problem, const Simulation &simulation) {
+  return problem.objective == Objective::Span ? simulation.spanNs
+                                              : simulation.makespanNs;
+}
+
+struct Tally {
+  int64_t problems = 0, proven = 0, ordered = 0, checked = 0;
+};
+
+/// Searches random problems; no claim of an optimum and no bound may be wrong.
+Tally checkKind(const Kind &kind, int problems, bool inOrder) {
+  Generator random(11);
+  Tally tally;
+  for (int n = 0; n < problems; ++n) {
+    Problem problem = randomProblem(kind, random);
+    EXPECT_FALSE(problem.check());
+    SearchOptions options;
+    options.effort = 2000;
+    options.timeLimitMs = 0;
+    SearchResult result = search(problem, options);
+    if (!result.schedule) {
+      ADD_FAILURE() << kind.name << " " << n << ": " << result.reason;
+      continue;
+    }
+    EXPECT_EQ(verdict(problem, *result.schedule), "");
+    const int64_t found = objectiveOf(problem, result.simulation);
+    const std::string where =
+        std::string(kind.name) + " " + std::to_string(n) + ", found " +
+        std::to_string(found) + " by " + result.origin + ", bound " +
+        std::to_string(result.bound.ns) + " " + result.bound.name;
+    for (const BoundArgument &argument : boundArguments())
+      EXPECT_LE(
+          argument.compute(problem, std::numeric_limits<int64_t>::max(), 20000),
+          found)
+          << argument.name << " of " << where;
+    ++tally.problems;
+    tally.ordered += !result.schedule->linkOrders.empty();
+    if (!result.provenOptimal)
+      continue;
+    ++tally.proven;
+    auto answer = Exhaustive(problem, found, inOrder).below(100000);
+    EXPECT_NE(answer, Exhaustive::Answer::Yes) << where;
+    tally.checked += answer == Exhaustive::Answer::No;
+  }
+  return tally;
+}
+
+const std::vector<std::vector<int32_t>> oneStage = {{0, 1}, {0, 1, 2}};
+const std::vector<std::vector<int32_t>> twoStages = {{0, 1, 0, 1},
+                                                     {0, 1, 1, 0}};
+const std::vector<std::vector<int32_t>> anyPlacement = {
+    {0},       {0, 0},    {0, 0, 0}, {1, 0},
+    {0, 1, 0}, {0, 0, 1}, {1, 0, 0}, {0, 1, 0, 0}};
+
+TEST(ExactSearch, OfOneStageARank) {
+  Tally tally = checkKind({"one stage", oneStage}, 40, false);
+  EXPECT_EQ(tally.proven, tally.problems);
+  EXPECT_GT(tally.checked, tally.proven / 2);
+}
+
+TEST(ExactSearch, OfTwoStagesARank) {
+  Tally tally = checkKind({"two stages", twoStages}, 60, true);
+  EXPECT_EQ(tally.proven, tally.problems);
+}
+
+TEST(ExactSearch, OfUnevenStages) {
+  for (const auto &placements : {oneStage, twoStages}) {
+    Tally tally = checkKind({"uneven", placements, 1, 6, true}, 60, true);
+    EXPECT_EQ(tally.proven, tally.problems);
+  }
+}
+
+TEST(ExactSearch, OfMessagesInAnyOrder) {
+  for (bool isUneven : {false, true}) {
+    Tally tally =
+        checkKind({"messages", twoStages, 1, 4, isUneven, 9}, 60, true);
+    EXPECT_EQ(tally.proven, tally.problems);
+    EXPECT_GT(tally.ordered, 0);
+  }
+}
+
+TEST(ExactSearch, OfTasksWithoutTime) {
+  for (const auto &placements : {oneStage, twoStages})
+    checkKind({"no time", placements, 0, 2, true, 2}, 60, true);
+}
+
+TEST(ExactSearch, OfAnyPlacement) {
+  checkKind({"any placement", anyPlacement, 1, 4, true, 3}, 100, true);
+}
+
+TEST(ExactSearch, OfCheaperBackwards) {
+  for (const auto &placements : {oneStage, twoStages})
+    checkKind({"cheaper", placements, 1, 5, true, 2, true}, 60, true);
+}
+
+} // namespace

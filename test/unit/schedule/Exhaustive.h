@@ -1,0 +1,231 @@
+//===- Exhaustive.h - Every schedule of a tiny problem ----------*- C++ -*-===//
+//
+// Goes through all orders of all ranks and serial links of a chain, with F, I
+// and W or B for every micro-batch, from the rules of rondo-problem/1 alone.
+// Shares nothing with the search: no bound but the work that a rank has left,
+// no dominance, and micro-batches in any order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_TEST_UNIT_SCHEDULE_EXHAUSTIVE_H
+#define RONDO_TEST_UNIT_SCHEDULE_EXHAUSTIVE_H
+
+#include "schedule/Problem.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+
+namespace rondo::test {
+
+class Exhaustive {
+public:
+  /// Is there a schedule below `target`? Micro-batches keep their order in each
+  /// stage and letter where `inOrder` is set. All times below 2^15.
+  Exhaustive(const Problem &problem, int64_t target, bool inOrder)
+      : problem(problem), target(target), inOrder(inOrder),
+        stages(problem.numStages()), all(problem.microbatches) {
+    for (int letter : {0, 1})
+      for (int32_t s = 0; s < stages; ++s) {
+        const int32_t to = letter == 0 ? s + 1 : s - 1;
+        Hop hop;
+        if (to >= 0 && to < stages && problem.rankOf(s) != problem.rankOf(to)) {
+          const Link &link =
+              problem.linkBetween(problem.rankOf(s), problem.rankOf(to));
+          const Edge &edge =
+              problem.edges[letter == 0 ? s : stages - 1 + s - 1];
+          hop.link =
+              problem.rankOf(s) * problem.numRanks() + problem.rankOf(to);
+          hop.occupancy = link.occupancyNs(edge.bytes);
+          hop.latency = link.latencyNs;
+        }
+        hops[letter].push_back(hop);
+      }
+  }
+
+  enum class Answer { No, Yes, TooMany };
+  Answer below(size_t maxStates) {
+    limit = maxStates;
+    State state;
+    state.clock.assign(problem.numRanks(), 0);
+    state.first.assign(problem.numRanks(), -1);
+    state.held.assign(problem.numRanks(), 0);
+    state.linkFree.assign(size_t(problem.numRanks()) * problem.numRanks(), 0);
+    state.phase.assign(size_t(stages) * all, 0);
+    for (auto &column : state.message)
+      column.assign(size_t(stages) * all, absent);
+    const bool found = walk(state);
+    return found                 ? Answer::Yes
+           : seen.size() > limit ? Answer::TooMany
+                                 : Answer::No;
+  }
+
+private:
+  static constexpr int64_t absent = -1;
+  struct Hop {
+    int32_t link = -1;
+    int64_t occupancy = 0, latency = 0;
+  };
+  struct State {
+    /// Starts do not fall from one step to the next.
+    int64_t now = 0;
+    std::vector<int64_t> clock, first, held, linkFree;
+    /// Of each stage and micro-batch: 0, or F, I, all done.
+    std::vector<int8_t> phase;
+    /// Of the message of F and of I, by its producer: when it has arrived, or
+    /// -2 - when it was made.
+    std::vector<int64_t> message[2];
+  };
+
+  size_t at(int32_t s, int32_t k) const { return size_t(s) * all + k; }
+
+  std::string keyOf(const State &state) const {
+    std::string key;
+    auto add = [&](int64_t value) {
+      key.push_back(char(value & 255));
+      key.push_back(char(value >> 8 & 255));
+    };
+    add(state.now);
+    for (const auto *column : {&state.clock, &state.linkFree})
+      for (int64_t time : *column)
+        add(std::max(time, state.now));
+    if (problem.objective == Objective::Span)
+      for (int64_t time : state.first)
+        add(time);
+    for (int8_t phase : state.phase)
+      key.push_back(char(phase));
+    for (const auto &column : state.message)
+      for (int64_t time : column)
+        add(time == absent ? time
+            : time < 0     ? -2 - std::max(-2 - time, state.now)
+                           : std::max(time, state.now));
+    return key;
+  }
+
+  int64_t leftOf(const State &state, int32_t rank) const {
+    int64_t left = 0;
+    for (int32_t s = 0; s < stages; ++s)
+      if (problem.rankOf(s) == rank) {
+        const int64_t f = problem.cost(s, ActionKind::Forward).ns;
+        const int64_t i = problem.cost(s, ActionKind::InputGrad).ns;
+        const int64_t w = problem.cost(s, ActionKind::WeightGrad).ns;
+        const int64_t b =
+            std::min(i + w, problem.cost(s, ActionKind::Backward).ns);
+        for (int32_t k = 0; k < all; ++k) {
+          const int8_t phase = state.phase[at(s, k)];
+          left += phase == 0 ? f + b : phase == 1 ? b : phase == 2 ? w : 0;
+        }
+      }
+    return left;
+  }
+
+  bool walk(const State &state) {
+    if (std::all_of(state.phase.begin(), state.phase.end(),
+                    [](int8_t phase) { return phase == 3; }))
+      return true;
+    if (seen.size() > limit || !seen.insert(keyOf(state)).second)
+      return false;
+    for (int32_t s = 0; s < stages; ++s) {
+      bool had[4] = {false, false, false, false};
+      for (int32_t k = 0; k < all; ++k)
+        for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad,
+                                ActionKind::WeightGrad, ActionKind::Backward}) {
+          const int8_t needs = kind == ActionKind::Forward      ? 0
+                               : kind == ActionKind::WeightGrad ? 2
+                                                                : 1;
+          if (state.phase[at(s, k)] != needs)
+            continue;
+          if (inOrder && had[needs] && kind != ActionKind::Backward)
+            continue;
+          if (inOrder && kind == ActionKind::Backward && k > 0 &&
+              state.phase[at(s, k - 1)] < 2)
+            continue;
+          if (kind != ActionKind::Backward)
+            had[needs] = true;
+          if (runTask(state, s, k, kind))
+            return true;
+        }
+    }
+    for (int letter : {0, 1})
+      for (int32_t s = 0; s < stages; ++s)
+        for (int32_t k = 0; k < all; ++k)
+          if (state.message[letter][at(s, k)] < absent) {
+            if (sendMessage(state, letter, s, k))
+              return true;
+            if (inOrder)
+              break;
+          }
+    return false;
+  }
+
+  bool runTask(const State &state, int32_t s, int32_t k, ActionKind kind) {
+    const int32_t rank = problem.rankOf(s);
+    const Cost &cost = problem.cost(s, kind);
+    int64_t start = std::max(state.clock[rank], int64_t(0));
+    const int letter = kind == ActionKind::Forward ? 0 : 1;
+    const int32_t from = letter == 0 ? s - 1 : s + 1;
+    if (kind != ActionKind::WeightGrad && from >= 0 && from < stages) {
+      const int64_t arrived = state.message[letter][at(from, k)];
+      if (arrived < 0)
+        return false;
+      start = std::max(start, arrived);
+    }
+    if (start < state.now ||
+        state.held[rank] + cost.acquireBytes > problem.memoryCaps[rank])
+      return false;
+    State next = state;
+    next.now = start;
+    next.clock[rank] = start + cost.ns;
+    if (next.first[rank] < 0)
+      next.first[rank] = start;
+    next.held[rank] += cost.acquireBytes - cost.releaseBytes;
+    next.phase[at(s, k)] = kind == ActionKind::Forward     ? 1
+                           : kind == ActionKind::InputGrad ? 2
+                                                           : 3;
+    const int64_t begin =
+        problem.objective == Objective::Span ? next.first[rank] : 0;
+    if (next.clock[rank] + leftOf(next, rank) - begin >= target)
+      return false;
+    const int32_t to = letter == 0 ? s + 1 : s - 1;
+    if (kind != ActionKind::WeightGrad && to >= 0 && to < stages) {
+      const Hop &hop = hops[letter][s];
+      const bool isSerial = hop.link >= 0 && isBusy(hop.link);
+      next.message[letter][at(s, k)] =
+          isSerial ? -2 - next.clock[rank] : next.clock[rank] + hop.latency;
+    }
+    return walk(next);
+  }
+
+  bool isBusy(int32_t link) const {
+    for (const auto &column : hops)
+      for (const Hop &hop : column)
+        if (hop.link == link && hop.occupancy > 0)
+          return true;
+    return false;
+  }
+
+  bool sendMessage(const State &state, int letter, int32_t s, int32_t k) {
+    const Hop &hop = hops[letter][s];
+    const int64_t made = -2 - state.message[letter][at(s, k)];
+    const int64_t start = std::max(made, state.linkFree[hop.link]);
+    if (start < state.now)
+      return false;
+    State next = state;
+    next.now = start;
+    next.linkFree[hop.link] = start + hop.occupancy;
+    next.message[letter][at(s, k)] = start + hop.occupancy + hop.latency;
+    return walk(next);
+  }
+
+  const Problem &problem;
+  const int64_t target;
+  const bool inOrder;
+  const int32_t stages, all;
+  std::vector<Hop> hops[2];
+  std::unordered_set<std::string> seen;
+  size_t limit = 0;
+};
+
+} // namespace rondo::test
+
+#endif // RONDO_TEST_UNIT_SCHEDULE_EXHAUSTIVE_H
