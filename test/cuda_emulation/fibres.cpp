@@ -193,7 +193,9 @@ private:
   void pause() {
     unsigned me = running;
     Context &next = resume() ? fibres[running]->context : host;
-    switchTo(fibres[me]->context, next);
+    // The last one at a barrier may be drawn again.
+    if (&next != &fibres[me]->context)
+      switchTo(fibres[me]->context, next);
   }
 
   std::vector<std::unique_ptr<Fibre>> fibres;

@@ -1,0 +1,51 @@
+//===- attention.h - Causal self-attention on CUDA --------------*- C++ -*-===//
+//
+// softmax(q k^T / sqrt(width)) v for each sample and head, where a token sees
+// itself and those before it; never a matrix of sequence x sequence. q, k and v
+// of a token lie one after the other in a row of 3 * hidden elements. F keeps
+// the logarithm of each row's sum, from which I makes the probabilities anew
+// (FlashAttention-2, Dao 2023). I runs over queries and again over keys, so
+// that every gradient is added by one warp in a fixed order: no atomics, at the
+// price of 7 products of tiles instead of 5.
+//
+// bf16 with a head's width of at most 128 runs on tensor cores; limit: their
+// mma.sync rate, and shared memory's bandwidth. Everything else takes plain
+// kernels, limited by fp32 arithmetic.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BODIES_CUDA_ATTENTION_H
+#define RONDO_RUNTIME_BODIES_CUDA_ATTENTION_H
+
+#include "runtime/device/cuda/stream.h"
+
+#include <cstdint>
+
+namespace rondo::runtime::cuda {
+
+struct AttentionShape {
+  int batch, sequence, heads;
+  /// hidden / heads, at most maxHeadWidthCuda.
+  int width;
+
+  __host__ __device__ int64_t hidden() const { return int64_t(heads) * width; }
+  __host__ __device__ int64_t tokens() const {
+    return int64_t(batch) * sequence;
+  }
+};
+
+/// Writes output [tokens, hidden] and logSumExp [batch][heads][sequence].
+template <typename T>
+void attentionForward(const Stream &stream, const AttentionShape &shape,
+                      const T *qkv, T *output, float *logSumExp);
+
+/// Replaces q, k and v by their gradients. Scratch: queryGrad [tokens, hidden]
+/// and rowDots [batch][heads][sequence].
+template <typename T>
+void attentionInputGrad(const Stream &stream, const AttentionShape &shape,
+                        T *qkv, const T *output, const T *outputGrad,
+                        const float *logSumExp, T *queryGrad, float *rowDots);
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_BODIES_CUDA_ATTENTION_H

@@ -1,0 +1,328 @@
+//===- attention_plain.cu - Attention without tensor cores ----------------===//
+//
+// For fp32, and for wide heads in bf16. A block is 4 warps, each with 4 rows; a
+// lane has one of the 32 rows of the tile that passes, then 1 column of 32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/thread.h"
+#include "runtime/layer.h"
+
+namespace rondo::runtime::cuda {
+
+namespace {
+
+constexpr int warps = 4, warpRows = 4, rows = warps * warpRows, tile = 32;
+constexpr int threads = 32 * warps;
+/// Elements of a row that a lane has.
+constexpr int laneColumns = maxHeadWidthCuda / 32;
+
+/// Copies rows [first, first + count) as fp32, with zeros from `end` on. Rows
+/// lie width + 1 elements apart, so that lanes with a row each do not meet.
+template <typename T>
+__device__ void loadRows(float *to, const T *head, int64_t stride, int first,
+                         int count, int end, int width) {
+  for (int i = threadIdx.x; i < count * width; i += threads) {
+    const int row = i / width, column = i % width;
+    to[row * (width + 1) + column] =
+        first + row < end ? toFloat(head[(first + row) * stride + column]) : 0;
+  }
+}
+
+__device__ float dot(const float *a, const float *b, int width) {
+  float sum = 0;
+  for (int i = 0; i < width; ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/// sum[c] += factor of row i, held by lane i, * rows[i][32 c + lane].
+__device__ void addRows(float (&sum)[laneColumns], float factor,
+                        const float *rows, int width) {
+  const int lane = threadIdx.x % 32;
+  for (int i = 0; i < tile; ++i) {
+    const float each = __shfl_sync(0xffffffffu, factor, i);
+#pragma unroll
+    for (int c = 0; c < laneColumns; ++c)
+      if (32 * c + lane < width)
+        sum[c] += each * rows[i * (width + 1) + 32 * c + lane];
+  }
+}
+
+template <typename T>
+__device__ void storeRow(T *row, const float (&values)[laneColumns],
+                         float factor, int width) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int c = 0; c < laneColumns; ++c)
+    if (32 * c + lane < width)
+      row[32 * c + lane] = fromFloat<T>(values[c] * factor);
+}
+
+/// First elements of a head of a sample.
+struct Place {
+  __device__ Place(const AttentionShape &shape)
+      : hidden(shape.hidden()), stride(3 * hidden),
+        q(int64_t(blockIdx.z) * shape.sequence * stride +
+          int64_t(blockIdx.y) * shape.width),
+        output(int64_t(blockIdx.z) * shape.sequence * hidden +
+               int64_t(blockIdx.y) * shape.width),
+        row((int64_t(blockIdx.z) * shape.heads + blockIdx.y) * shape.sequence) {
+  }
+  int64_t hidden, stride, q, output, row;
+};
+
+template <typename T>
+__global__ void __launch_bounds__(threads)
+    plainForwardKernel(AttentionShape shape, float scale, const T *qkv,
+                       T *output, float *logSumExp) {
+  const int width = shape.width, sequence = shape.sequence;
+  auto *queries = reinterpret_cast<float *>(sharedMemory());
+  float *keys = queries + rows * (width + 1);
+  float *values = keys + tile * (width + 1);
+  const Place at(shape);
+  const T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
+  const int first = blockIdx.x * rows;
+  const int end = first + rows < sequence ? first + rows : sequence;
+  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
+  loadRows(queries, qkv + at.q, at.stride, first, rows, sequence, width);
+  float most[warpRows], sum[warpRows] = {}, out[warpRows][laneColumns] = {};
+  for (int r = 0; r < warpRows; ++r)
+    most[r] = -1e30f;
+  for (int key = 0; key < end; key += tile) {
+    __syncthreads();
+    loadRows(keys, k, at.stride, key, tile, sequence, width);
+    loadRows(values, v, at.stride, key, tile, sequence, width);
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < warpRows; ++r) {
+      const int query = first + warpRow + r;
+      float score = scale * dot(queries + (warpRow + r) * (width + 1),
+                                keys + lane * (width + 1), width);
+      if (key + lane > query)
+        score = -INFINITY;
+      const float top = fmaxf(most[r], warpMax(score));
+      const float shrink = expf(most[r] - top), p = expf(score - top);
+      most[r] = top;
+      sum[r] = sum[r] * shrink + warpSum(p);
+#pragma unroll
+      for (int c = 0; c < laneColumns; ++c)
+        out[r][c] *= shrink;
+      addRows(out[r], p, values, width);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < warpRows; ++r) {
+    const int query = first + warpRow + r;
+    if (query >= sequence)
+      break;
+    storeRow(output + at.output + query * at.hidden, out[r], 1 / sum[r], width);
+    if (lane == 0)
+      logSumExp[at.row + query] = most[r] + logf(sum[r]);
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(threads)
+    plainQueryGradKernel(AttentionShape shape, float scale, const T *qkv,
+                         const T *outputGrad, const float *logSumExp,
+                         const float *rowDots, T *queryGrad) {
+  const int width = shape.width, sequence = shape.sequence;
+  auto *queries = reinterpret_cast<float *>(sharedMemory());
+  float *outGrads = queries + rows * (width + 1);
+  float *keys = outGrads + rows * (width + 1);
+  float *values = keys + tile * (width + 1);
+  const Place at(shape);
+  const T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
+  const int first = blockIdx.x * rows;
+  const int end = first + rows < sequence ? first + rows : sequence;
+  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
+  loadRows(queries, qkv + at.q, at.stride, first, rows, sequence, width);
+  loadRows(outGrads, outputGrad + at.output, at.hidden, first, rows, sequence,
+           width);
+  float grad[warpRows][laneColumns] = {};
+  for (int key = 0; key < end; key += tile) {
+    __syncthreads();
+    loadRows(keys, k, at.stride, key, tile, sequence, width);
+    loadRows(values, v, at.stride, key, tile, sequence, width);
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < warpRows; ++r) {
+      const int query = first + warpRow + r;
+      float scoreGrad = 0;
+      if (query < sequence && key + lane <= query) {
+        const float score = scale * dot(queries + (warpRow + r) * (width + 1),
+                                        keys + lane * (width + 1), width);
+        const float p = expf(score - logSumExp[at.row + query]);
+        scoreGrad = p * (dot(outGrads + (warpRow + r) * (width + 1),
+                             values + lane * (width + 1), width) -
+                         rowDots[at.row + query]);
+      }
+      addRows(grad[r], scoreGrad, keys, width);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < warpRows; ++r)
+    if (first + warpRow + r < sequence)
+      storeRow(queryGrad + at.output + (first + warpRow + r) * at.hidden,
+               grad[r], scale, width);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(threads)
+    plainKeyGradKernel(AttentionShape shape, float scale, T *qkv,
+                       const T *outputGrad, const float *logSumExp,
+                       const float *rowDots) {
+  const int width = shape.width, sequence = shape.sequence;
+  auto *keys = reinterpret_cast<float *>(sharedMemory());
+  float *values = keys + rows * (width + 1);
+  float *queries = values + rows * (width + 1);
+  float *outGrads = queries + tile * (width + 1);
+  const Place at(shape);
+  T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
+  const int first = blockIdx.x * rows;
+  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
+  loadRows(keys, k, at.stride, first, rows, sequence, width);
+  loadRows(values, v, at.stride, first, rows, sequence, width);
+  float keyGrad[warpRows][laneColumns] = {};
+  float valueGrad[warpRows][laneColumns] = {};
+  for (int query = first / tile * tile; query < sequence; query += tile) {
+    __syncthreads();
+    loadRows(queries, qkv + at.q, at.stride, query, tile, sequence, width);
+    loadRows(outGrads, outputGrad + at.output, at.hidden, query, tile, sequence,
+             width);
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < warpRows; ++r) {
+      float p = 0, scoreGrad = 0;
+      if (query + lane < sequence && first + warpRow + r <= query + lane) {
+        const float score = scale * dot(keys + (warpRow + r) * (width + 1),
+                                        queries + lane * (width + 1), width);
+        p = expf(score - logSumExp[at.row + query + lane]);
+        scoreGrad = p * (dot(values + (warpRow + r) * (width + 1),
+                             outGrads + lane * (width + 1), width) -
+                         rowDots[at.row + query + lane]);
+      }
+      addRows(valueGrad[r], p, outGrads, width);
+      addRows(keyGrad[r], scoreGrad, queries, width);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < warpRows; ++r)
+    if (first + warpRow + r < sequence) {
+      storeRow(k + (first + warpRow + r) * at.stride, keyGrad[r], scale, width);
+      storeRow(v + (first + warpRow + r) * at.stride, valueGrad[r], 1, width);
+    }
+}
+
+/// A warp does a head of a token.
+template <typename T>
+__global__ void __launch_bounds__(threads)
+    rowDotsKernel(AttentionShape shape, const T *output, const T *outputGrad,
+                  float *rowDots) {
+  const int64_t item = int64_t(blockIdx.x) * warps + threadIdx.x / 32;
+  if (item >= shape.tokens() * shape.heads)
+    return;
+  const int64_t at = item * shape.width;
+  float sum = 0;
+  for (int i = threadIdx.x % 32; i < shape.width; i += 32)
+    sum += toFloat(output[at + i]) * toFloat(outputGrad[at + i]);
+  sum = warpSum(sum);
+  const int64_t token = item / shape.heads, head = item % shape.heads;
+  const int64_t sample = token / shape.sequence;
+  if (threadIdx.x % 32 == 0)
+    rowDots[(sample * shape.heads + head) * shape.sequence +
+            token % shape.sequence] = sum;
+}
+
+/// A block does a token.
+template <typename T, int width>
+__global__ void __launch_bounds__(threads)
+    copyQueryGradKernel(int64_t hidden, const T *queryGrad, T *qkv) {
+  const int64_t token = blockIdx.x;
+  for (int64_t c = int64_t(threadIdx.x) * width; c < hidden;
+       c += threads * width) {
+    float value[width];
+    load(value, queryGrad + token * hidden + c);
+    store(qkv + token * 3 * hidden + c, value);
+  }
+}
+
+dim3 gridOf(const AttentionShape &shape) {
+  return dim3(blocksFor(shape.sequence, rows), shape.heads, shape.batch);
+}
+/// Of `count` rows.
+size_t bytesOf(const AttentionShape &shape, int count) {
+  return sizeof(float) * count * (shape.width + 1);
+}
+
+} // namespace
+
+template <typename T>
+void attentionRowDots(const Stream &stream, const AttentionShape &shape,
+                      const T *output, const T *outputGrad, float *rowDots) {
+  launch(stream, rowDotsKernel<T>,
+         blocksFor(shape.tokens() * shape.heads, warps), threads, 0, shape,
+         output, outputGrad, rowDots);
+}
+
+template <typename T>
+void copyQueryGrad(const Stream &stream, const AttentionShape &shape,
+                   const T *queryGrad, T *qkv) {
+  const int64_t hidden = shape.hidden();
+  if (hidden % 4 == 0)
+    launch(stream, copyQueryGradKernel<T, 4>, shape.tokens(), threads, 0,
+           hidden, queryGrad, qkv);
+  else
+    launch(stream, copyQueryGradKernel<T, 1>, shape.tokens(), threads, 0,
+           hidden, queryGrad, qkv);
+}
+
+namespace {
+
+template <typename T>
+void forward(const Stream &stream, const AttentionShape &shape, const T *qkv,
+             T *output, float *logSumExp) {
+  const float scale = 1 / std::sqrt(static_cast<float>(shape.width));
+  launch(stream, plainForwardKernel<T>, gridOf(shape), threads,
+         bytesOf(shape, rows + 2 * tile), shape, scale, qkv, output, logSumExp);
+}
+
+template <typename T>
+void inputGrad(const Stream &stream, const AttentionShape &shape, T *qkv,
+               const T *output, const T *outputGrad, const float *logSumExp,
+               T *queryGrad, float *rowDots) {
+  const float scale = 1 / std::sqrt(static_cast<float>(shape.width));
+  const size_t bytes = bytesOf(shape, 2 * rows + 2 * tile);
+  attentionRowDots(stream, shape, output, outputGrad, rowDots);
+  launch(stream, plainQueryGradKernel<T>, gridOf(shape), threads, bytes, shape,
+         scale, qkv, outputGrad, logSumExp, rowDots, queryGrad);
+  launch(stream, plainKeyGradKernel<T>, gridOf(shape), threads, bytes, shape,
+         scale, qkv, outputGrad, logSumExp, rowDots);
+  copyQueryGrad(stream, shape, queryGrad, qkv);
+}
+
+} // namespace
+
+#define RONDO_PLAIN(T)                                                         \
+  template void attentionRowDots(const Stream &, const AttentionShape &,       \
+                                 const T *, const T *, float *);               \
+  template void copyQueryGrad(const Stream &, const AttentionShape &,          \
+                              const T *, T *);                                 \
+  void plainAttentionForward(const Stream &stream,                             \
+                             const AttentionShape &shape, const T *qkv,        \
+                             T *output, float *logSumExp) {                    \
+    forward(stream, shape, qkv, output, logSumExp);                            \
+  }                                                                            \
+  void plainAttentionInputGrad(                                                \
+      const Stream &stream, const AttentionShape &shape, T *qkv,               \
+      const T *output, const T *outputGrad, const float *logSumExp,            \
+      T *queryGrad, float *rowDots) {                                          \
+    inputGrad(stream, shape, qkv, output, outputGrad, logSumExp, queryGrad,    \
+              rowDots);                                                        \
+  }
+RONDO_PLAIN(float)
+RONDO_PLAIN(Bf16)
+
+} // namespace rondo::runtime::cuda

@@ -1,0 +1,27 @@
+//===- gelu.h - GELU by its tanh formula, on CUDA ---------------*- C++ -*-===//
+//
+// Where cuBLASLt does not do it in the product. Limit: one pass over each
+// tensor at the memory's bandwidth.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BODIES_CUDA_GELU_H
+#define RONDO_RUNTIME_BODIES_CUDA_GELU_H
+
+#include "runtime/device/cuda/stream.h"
+
+#include <cstdint>
+
+namespace rondo::runtime::cuda {
+
+/// y = gelu(x). All tensors begin at multiples of 16 bytes.
+template <typename T>
+void geluForward(const Stream &stream, int64_t count, const T *x, T *y);
+
+/// grad *= slope of gelu at x.
+template <typename T>
+void geluInputGrad(const Stream &stream, int64_t count, const T *x, T *grad);
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_BODIES_CUDA_GELU_H

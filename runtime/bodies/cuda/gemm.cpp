@@ -1,0 +1,202 @@
+//===- gemm.cpp - Matrix products through cuBLASLt ------------------------===//
+//
+// cuBLASLt counts column after column, we row after row. A row-major matrix is
+// its transpose to the library, so d = a b is asked for as d^T = b^T a^T: its A
+// is our b, its B our a.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bodies/cuda/gemm.h"
+
+namespace rondo::runtime::cuda {
+
+namespace {
+
+void check(cublasStatus_t status, const char *call) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw Error(std::string(call) + " failed: " + cublasLtGetStatusName(status),
+                Exit::RunFailure);
+}
+#define RONDO_CUBLAS(call) check((call), #call)
+
+cudaDataType_t dataType(DType type) {
+  return type == DType::Bf16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+cublasLtMatrixLayout_t layoutOf(DType type, int64_t rows, int64_t columns,
+                                const Matrix &matrix) {
+  if (matrix.transposed)
+    std::swap(rows, columns);
+  cublasLtMatrixLayout_t layout;
+  RONDO_CUBLAS(cublasLtMatrixLayoutCreate(&layout, dataType(type), columns,
+                                          rows, matrix.stride));
+  return layout;
+}
+
+/// Alignment of every matrix: that of a pack of elements. Buffers have more,
+/// the regions of weights not.
+constexpr uint32_t alignment = 16;
+
+std::string sizeOf(const Product &product) {
+  return std::to_string(product.rows) + " x " +
+         std::to_string(product.columns) + " x " +
+         std::to_string(product.inner);
+}
+
+} // namespace
+
+struct Gemms::Plan {
+  cublasLtMatmulDesc_t desc = nullptr;
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
+  cublasLtMatmulAlgo_t algo;
+  bool available = false;
+
+  template <typename Value>
+  void set(cublasLtMatmulDescAttributes_t attribute, const Value &value) {
+    RONDO_CUBLAS(
+        cublasLtMatmulDescSetAttribute(desc, attribute, &value, sizeof(value)));
+  }
+  /// Addresses differ from call to call.
+  void setPointers(const Product &product) {
+    if (product.bias)
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
+    if (product.aux)
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.aux);
+  }
+  ~Plan() {
+    if (desc)
+      cublasLtMatmulDescDestroy(desc);
+    for (cublasLtMatrixLayout_t layout : {a, b, d})
+      if (layout)
+        cublasLtMatrixLayoutDestroy(layout);
+  }
+};
+
+Gemms::Gemms(GeluFusion fusion) {
+  RONDO_CUBLAS(cublasLtCreate(&handle));
+  int device = 0, major = 0;
+  RONDO_CUDA(cudaGetDevice(&device));
+  RONDO_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+                                    device));
+  // On sm_80 the fused epilogue costs more than the pass that it saves.
+  fusesGelu = fusion == GeluFusion::Always ||
+              (fusion == GeluFusion::ByDevice && major >= 9);
+}
+
+Gemms::~Gemms() { cublasLtDestroy(handle); }
+
+Gemms::Plan *Gemms::plan(const Product &product,
+                         const GemmWorkspace &workspace) {
+  const Key key = {product.rows,
+                   product.columns,
+                   product.inner,
+                   product.a.stride,
+                   product.b.stride,
+                   product.stride,
+                   product.a.transposed * 2 + product.b.transposed,
+                   static_cast<int64_t>(product.type),
+                   static_cast<int64_t>(product.resultType),
+                   static_cast<int64_t>(product.epilogue),
+                   workspace.bytes,
+                   product.c == product.d};
+  std::unique_ptr<Plan> &found = plans[key];
+  if (found)
+    return found->available ? found.get() : nullptr;
+
+  auto made = std::make_unique<Plan>();
+  RONDO_CUBLAS(
+      cublasLtMatmulDescCreate(&made->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  made->set(CUBLASLT_MATMUL_DESC_TRANSA,
+            product.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  made->set(CUBLASLT_MATMUL_DESC_TRANSB,
+            product.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  switch (product.epilogue) {
+  case Epilogue::None:
+    break;
+  case Epilogue::Bias:
+    epilogue = CUBLASLT_EPILOGUE_BIAS;
+    break;
+  case Epilogue::BiasGelu:
+    epilogue = CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    break;
+  case Epilogue::GeluGrad:
+    epilogue = CUBLASLT_EPILOGUE_DGELU;
+    break;
+  }
+  made->set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  if (product.bias)
+    made->set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+              dataType(product.resultType));
+  if (product.aux)
+    made->set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.columns);
+  made->setPointers(product);
+  made->a = layoutOf(product.type, product.inner, product.columns, product.b);
+  made->b = layoutOf(product.type, product.rows, product.inner, product.a);
+  made->d = layoutOf(product.resultType, product.rows, product.columns,
+                     {product.d, product.stride});
+
+  cublasLtMatmulPreference_t preference;
+  RONDO_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
+  auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute,
+                    const auto &value) {
+    RONDO_CUBLAS(cublasLtMatmulPreferenceSetAttribute(preference, attribute,
+                                                      &value, sizeof(value)));
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+         static_cast<size_t>(workspace.bytes));
+  // Partial sums lie in the workspace and are added in a fixed order.
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+         static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    prefer(which, alignment);
+  cublasLtMatmulHeuristicResult_t result{};
+  int count = 0;
+  cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle, made->desc, made->a, made->b, made->d, made->d, preference, 1,
+      &result, &count);
+  cublasLtMatmulPreferenceDestroy(preference);
+  made->available = status == CUBLAS_STATUS_SUCCESS && count > 0;
+  made->algo = result.algo;
+  found = std::move(made);
+  return found->available ? found.get() : nullptr;
+}
+
+void Gemms::run(const Stream &stream, Plan &plan, const Product &product,
+                const GemmWorkspace &workspace) {
+  const float one = 1, add = product.c ? 1 : 0;
+  plan.setPointers(product);
+  RONDO_CUBLAS(cublasLtMatmul(
+      handle, plan.desc, &one, product.b.data, plan.a, product.a.data, plan.b,
+      &add, product.c ? product.c : product.d, plan.d, product.d, plan.d,
+      &plan.algo, workspace.data, static_cast<size_t>(workspace.bytes),
+      stream.handle));
+}
+
+void Gemms::multiply(const Stream &stream, const Product &product,
+                     const GemmWorkspace &workspace) {
+  Plan *found = plan(product, workspace);
+  if (!found)
+    throw Error("cuBLASLt has no algorithm for a product of " +
+                    sizeOf(product) + " in a workspace of " +
+                    std::to_string(workspace.bytes) + " bytes",
+                Exit::RunFailure);
+  run(stream, *found, product, workspace);
+}
+
+bool Gemms::tryGelu(const Stream &stream, const Product &product,
+                    const GemmWorkspace &workspace) {
+  // The library's documentation: only for rows of 8 elements or a multiple.
+  if (!fusesGelu || product.resultType != DType::Bf16 ||
+      product.columns % 8 != 0)
+    return false;
+  Plan *found = plan(product, workspace);
+  if (found)
+    run(stream, *found, product, workspace);
+  return found != nullptr;
+}
+
+} // namespace rondo::runtime::cuda

@@ -1,0 +1,103 @@
+//===- gemm.h - Matrix products through cuBLASLt ----------------*- C++ -*-===//
+//
+// Sums are fp32: tensor cores for bf16, and no TF32 for fp32. Limit: the tensor
+// cores, from some hundred rows and columns on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BODIES_CUDA_GEMM_H
+#define RONDO_RUNTIME_BODIES_CUDA_GEMM_H
+
+#include "runtime/device/cuda/stream.h"
+#include "runtime/layer.h"
+
+#include <array>
+#include <cstdint>
+#include <cublasLt.h>
+#include <map>
+#include <memory>
+
+namespace rondo::runtime::cuda {
+
+/// A row-major matrix in device memory, aligned to 16 bytes, whose rows start
+/// `stride` elements apart; used transposed or not.
+struct Matrix {
+  const void *data;
+  int64_t stride;
+  bool transposed = false;
+};
+
+enum class Epilogue : uint8_t {
+  None,
+  /// d += bias.
+  Bias,
+  /// aux = d + bias, d = gelu(aux).
+  BiasGelu,
+  /// d *= slope of gelu at aux.
+  GeluGrad,
+};
+
+/// d [rows, columns] = a b + c, with `inner` the shared extent.
+struct Product {
+  int64_t rows, columns, inner;
+  /// Of a and b.
+  DType type;
+  Matrix a, b;
+  /// Null: nothing is added. Else of d's layout; d itself accumulates.
+  const void *c;
+  void *d;
+  int64_t stride;
+  /// Of c, d, bias and aux. fp32 where type is fp32.
+  DType resultType;
+  Epilogue epilogue = Epilogue::None;
+  /// [columns].
+  const void *bias = nullptr;
+  /// [rows, columns] without gaps.
+  void *aux = nullptr;
+};
+
+/// Where a task's products may keep partial results.
+struct GemmWorkspace {
+  void *data;
+  int64_t bytes;
+};
+
+/// One rank's handle of cuBLASLt. The first product of a shape asks the library
+/// for its algorithm; later ones only enqueue, so that they may be captured in
+/// a graph. The same shape always takes the same algorithm, and none adds with
+/// atomics: the same bits each time on one kind of device.
+class Gemms {
+public:
+  enum class GeluFusion : uint8_t { ByDevice, Never, Always };
+
+  /// On the current device. Throws Error where the library does not start.
+  explicit Gemms(GeluFusion fusion = GeluFusion::ByDevice);
+  ~Gemms();
+  Gemms(const Gemms &) = delete;
+  Gemms &operator=(const Gemms &) = delete;
+
+  /// Throws Error where the library has no algorithm for it.
+  void multiply(const Stream &stream, const Product &product,
+                const GemmWorkspace &workspace);
+  /// The same where the library has GELU in its product and that is the faster
+  /// way; false: nothing was done.
+  bool tryGelu(const Stream &stream, const Product &product,
+               const GemmWorkspace &workspace);
+
+private:
+  struct Plan;
+  using Key = std::array<int64_t, 12>;
+
+  /// Null where the library has no algorithm.
+  Plan *plan(const Product &product, const GemmWorkspace &workspace);
+  void run(const Stream &stream, Plan &plan, const Product &product,
+           const GemmWorkspace &workspace);
+
+  cublasLtHandle_t handle = nullptr;
+  bool fusesGelu;
+  std::map<Key, std::unique_ptr<Plan>> plans;
+};
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_BODIES_CUDA_GEMM_H

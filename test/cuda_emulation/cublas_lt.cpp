@@ -1,0 +1,304 @@
+//===- cublas_lt.cpp - Matrix products with epilogues, on the CPU ---------===//
+
+#include "cublasLt.h"
+#include "cuda_bf16.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+extern "C" void cblas_sgemm(int order, int transA, int transB, int m, int n,
+                            int k, float alpha, const float *a, int lda,
+                            const float *b, int ldb, float beta, float *c,
+                            int ldc);
+
+struct cublasLtContext {};
+struct cublasLtMatmulDescOpaque_t {
+  cublasOperation_t transA = CUBLAS_OP_N, transB = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  void *bias = nullptr, *aux = nullptr;
+  int64_t auxStride = 0;
+  cudaDataType_t biasType = CUDA_R_32F;
+};
+struct cublasLtMatrixLayoutOpaque_t {
+  cudaDataType_t type;
+  uint64_t rows, columns;
+  int64_t stride;
+};
+struct cublasLtMatmulPreferenceOpaque_t {
+  size_t workspaceBytes = 0;
+  uint32_t reductions = 7;
+  /// The library's default.
+  uint32_t alignment = 256;
+};
+
+namespace {
+
+using Desc = cublasLtMatmulDescOpaque_t;
+using MatrixLayout = cublasLtMatrixLayoutOpaque_t;
+
+float readElement(cudaDataType_t type, const void *data, int64_t i) {
+  if (type == CUDA_R_32F)
+    return static_cast<const float *>(data)[i];
+  return __bfloat162float(static_cast<const __nv_bfloat16 *>(data)[i]);
+}
+void writeElement(cudaDataType_t type, void *data, int64_t i, float value) {
+  if (type == CUDA_R_32F)
+    static_cast<float *>(data)[i] = value;
+  else
+    static_cast<__nv_bfloat16 *>(data)[i] = __float2bfloat16(value);
+}
+
+/// The library's GELU is the one by tanh.
+double tanhOf(double x) {
+  return std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+}
+double gelu(double x) { return 0.5 * x * (1 + tanhOf(x)); }
+double geluSlope(double x) {
+  double t = tanhOf(x);
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 *
+                             (1 + 3 * 0.044715 * x * x);
+}
+
+bool aligned(const void *pointer, size_t bytes) {
+  return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
+}
+
+[[noreturn]] void fail(const char *what) {
+  std::fprintf(stderr, "cuda emulation: cublasLtMatmul: %s\n", what);
+  std::abort();
+}
+
+std::vector<float> dense(const MatrixLayout &layout, const void *data) {
+  std::vector<float> values(layout.rows * layout.columns);
+  for (uint64_t c = 0; c < layout.columns; ++c)
+    for (uint64_t r = 0; r < layout.rows; ++r)
+      values[c * layout.rows + r] =
+          readElement(layout.type, data, c * layout.stride + r);
+  return values;
+}
+
+struct Task {
+  Desc desc;
+  MatrixLayout layoutA, layoutB, layoutC, layoutD;
+  float alpha, beta;
+  const void *a, *b, *c;
+  void *d, *workspace;
+  size_t workspaceBytes;
+
+  void run() const {
+    const int rows = static_cast<int>(layoutD.rows);
+    const int columns = static_cast<int>(layoutD.columns);
+    const bool transA = desc.transA == CUBLAS_OP_T;
+    const bool transB = desc.transB == CUBLAS_OP_T;
+    const int inner = static_cast<int>(transA ? layoutA.rows : layoutA.columns);
+    // What is there does not survive.
+    if (workspaceBytes > 0)
+      std::memset(workspace, 0xff, workspaceBytes);
+    std::vector<float> valuesA = dense(layoutA, a);
+    std::vector<float> valuesB = dense(layoutB, b);
+    std::vector<float> product(size_t(rows) * columns);
+    constexpr int columnMajor = 102, plain = 111, transposed = 112;
+    cblas_sgemm(columnMajor, transA ? transposed : plain,
+                transB ? transposed : plain, rows, columns, inner, alpha,
+                valuesA.data(), static_cast<int>(layoutA.rows), valuesB.data(),
+                static_cast<int>(layoutB.rows), 0, product.data(), rows);
+    for (int column = 0; column < columns; ++column)
+      for (int row = 0; row < rows; ++row) {
+        int64_t at = column * layoutD.stride + row;
+        int64_t atAux = column * desc.auxStride + row;
+        double value = product[size_t(column) * rows + row];
+        if (beta != 0)
+          value += beta *
+                   readElement(layoutC.type, c, column * layoutC.stride + row);
+        switch (desc.epilogue) {
+        case CUBLASLT_EPILOGUE_DEFAULT:
+          break;
+        case CUBLASLT_EPILOGUE_BIAS:
+          value += readElement(desc.biasType, desc.bias, row);
+          break;
+        case CUBLASLT_EPILOGUE_GELU_AUX_BIAS:
+          value += readElement(desc.biasType, desc.bias, row);
+          writeElement(layoutD.type, desc.aux, atAux,
+                       static_cast<float>(value));
+          value = gelu(value);
+          break;
+        case CUBLASLT_EPILOGUE_DGELU:
+          value *= geluSlope(readElement(layoutD.type, desc.aux, atAux));
+          break;
+        }
+        writeElement(layoutD.type, d, at, static_cast<float>(value));
+      }
+  }
+};
+
+} // namespace
+
+const char *cublasLtGetStatusName(cublasStatus_t status) {
+  switch (status) {
+  case CUBLAS_STATUS_SUCCESS:
+    return "CUBLAS_STATUS_SUCCESS";
+  case CUBLAS_STATUS_NOT_INITIALIZED:
+    return "CUBLAS_STATUS_NOT_INITIALIZED";
+  case CUBLAS_STATUS_INVALID_VALUE:
+    return "CUBLAS_STATUS_INVALID_VALUE";
+  case CUBLAS_STATUS_NOT_SUPPORTED:
+    return "CUBLAS_STATUS_NOT_SUPPORTED";
+  }
+  return "unknown status";
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  *handle = new cublasLtContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *desc,
+                                        cublasComputeType_t, cudaDataType_t) {
+  *desc = new Desc;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
+  delete desc;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
+                               cublasLtMatmulDescAttributes_t attribute,
+                               const void *value, size_t bytes) {
+  auto set = [&](auto &member) {
+    if (bytes != sizeof(member))
+      return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(&member, value, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  switch (attribute) {
+  case CUBLASLT_MATMUL_DESC_TRANSA:
+    return set(desc->transA);
+  case CUBLASLT_MATMUL_DESC_TRANSB:
+    return set(desc->transB);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE:
+    return set(desc->epilogue);
+  case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+    return set(desc->bias);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+    return set(desc->aux);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+    return set(desc->auxStride);
+  case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+    return set(desc->biasType);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
+                                          cudaDataType_t type, uint64_t rows,
+                                          uint64_t columns, int64_t stride) {
+  if (rows == 0 || columns == 0 || stride < int64_t(rows))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *layout = new MatrixLayout{type, rows, columns, stride};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete layout;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  *preference = new cublasLtMatmulPreferenceOpaque_t;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete preference;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
+    cublasLtMatmulPreference_t preference,
+    cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
+    size_t bytes) {
+  auto set = [&](auto &member) {
+    if (bytes != sizeof(member))
+      return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(&member, value, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  switch (attribute) {
+  case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+    return set(preference->workspaceBytes);
+  case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
+    return set(preference->reductions);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+    return set(preference->alignment);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
+    cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+    cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference,
+    int requested, cublasLtMatmulHeuristicResult_t *results, int *found) {
+  *found = 0;
+  auto rows = [](const MatrixLayout &l, cublasOperation_t op) {
+    return op == CUBLAS_OP_N ? l.rows : l.columns;
+  };
+  auto columns = [](const MatrixLayout &l, cublasOperation_t op) {
+    return op == CUBLAS_OP_N ? l.columns : l.rows;
+  };
+  if (requested < 1 || rows(*a, desc->transA) != d->rows ||
+      columns(*b, desc->transB) != d->columns ||
+      columns(*a, desc->transA) != rows(*b, desc->transB) ||
+      c->rows != d->rows || c->columns != d->columns)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  // Types: fp32 throughout, or bf16 with C and D of one type.
+  bool types = a->type == b->type && c->type == d->type &&
+               (a->type == CUDA_R_16BF || d->type == CUDA_R_32F);
+  bool hasBias = desc->epilogue == CUBLASLT_EPILOGUE_BIAS ||
+                 desc->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  if (hasBias && (!desc->bias || desc->biasType != d->type))
+    types = false;
+  bool hasAux = desc->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS ||
+                desc->epilogue == CUBLASLT_EPILOGUE_DGELU;
+  if (hasAux && (!desc->aux || desc->auxStride % 8 != 0 ||
+                 desc->auxStride < int64_t(d->rows) || d->type != CUDA_R_16BF))
+    types = false;
+  if (!types)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  results[0] = {{preference->workspaceBytes, preference->alignment},
+                preference->workspaceBytes,
+                CUBLAS_STATUS_SUCCESS,
+                1};
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                              const void *alpha, const void *a,
+                              cublasLtMatrixLayout_t layoutA, const void *b,
+                              cublasLtMatrixLayout_t layoutB, const void *beta,
+                              const void *c, cublasLtMatrixLayout_t layoutC,
+                              void *d, cublasLtMatrixLayout_t layoutD,
+                              const cublasLtMatmulAlgo_t *algo, void *workspace,
+                              size_t workspaceBytes, cudaStream_t stream) {
+  Task task{*desc,    *layoutA, *layoutB,
+            *layoutC, *layoutD, *static_cast<const float *>(alpha),
+            0,        a,        b,
+            c,        d,        workspace,
+            0};
+  task.beta = *static_cast<const float *>(beta);
+  task.workspaceBytes = algo->workspaceBytes;
+  if (algo->workspaceBytes > workspaceBytes || !aligned(workspace, 16))
+    fail("the workspace is too small or not aligned to 16 bytes");
+  for (const void *pointer : {a, b, c, static_cast<const void *>(d)})
+    if (!aligned(pointer, algo->alignment))
+      fail("a matrix is not aligned as the preference says");
+  emulation::enqueue(stream, [task] { task.run(); });
+  return CUBLAS_STATUS_SUCCESS;
+}

@@ -1,0 +1,314 @@
+// Single kernels against double precision on random input. Buffers begin full
+// of NaNs and end with a guard.
+
+#include "DeviceTest.h"
+
+#include "runtime/bodies/attention.h"
+#include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/gelu.h"
+#include "runtime/bodies/cuda/layouts.h"
+#include "runtime/bodies/cuda/norm.h"
+#include "runtime/bodies/cuda/reduce.h"
+#include "runtime/bodies/norm.h"
+
+namespace rondo::runtime::cuda {
+namespace {
+
+using Types = testing::Types<float, Bf16>;
+
+template <typename T> class Kernels : public DeviceTest {};
+TYPED_TEST_SUITE(Kernels, Types);
+
+struct Extent {
+  int64_t rows, columns;
+};
+
+TYPED_TEST(Kernels, Norm) {
+  using T = TypeParam;
+  // One row, rows without packs, more rows than a chunk, more columns than a
+  // block has threads.
+  for (auto [rows, columns] :
+       {Extent{1, 4}, {3, 7}, {13, 144}, {21, 768}, {600, 36}, {9, 2052}}) {
+    auto x = randoms<T>(1, rows * columns), dy = randoms<T>(2, rows * columns);
+    auto residual = randoms<T>(3, rows * columns);
+    auto gain = randoms<float>(4, columns), bias = randoms<float>(5, columns);
+    std::vector<double> normal(rows * columns), scale(rows), y(rows * columns);
+    std::vector<double> dx(rows * columns), grads(2 * columns);
+    runtime::normForward<double>(rows, columns, doubles(x).data(),
+                                 doubles(gain).data(), doubles(bias).data(),
+                                 normal.data(), scale.data(), y.data());
+    runtime::normInputGrad<double>(
+        rows, columns, doubles(dy).data(), normal.data(), scale.data(),
+        doubles(gain).data(), doubles(residual).data(), dx.data(),
+        grads.data());
+
+    DeviceArray<T> onX(x), onDy(dy), onResidual(residual);
+    DeviceArray<float> onGain(gain), onBias(bias);
+    DeviceArray<T> onNormal(rows * columns), onY(rows * columns);
+    DeviceArray<T> again(rows * columns), onDx(rows * columns);
+    DeviceArray<float> onScale(rows), onGrads(2 * columns);
+    DeviceArray<float> partials(normChunks(rows) * 2 * columns);
+    normForward(this->stream, rows, columns, onX.get(), onGain.get(),
+                onBias.get(), onNormal.get(), onScale.get(), onY.get());
+    normOutput(this->stream, rows, columns, onNormal.get(), onGain.get(),
+               onBias.get(), again.get());
+    normInputGrad(this->stream, rows, columns, onDy.get(), onNormal.get(),
+                  onScale.get(), onGain.get(), onResidual.get(), onDx.get(),
+                  onGrads.get(), partials.get());
+    this->wait();
+    const std::string size =
+        " of " + std::to_string(rows) + " x " + std::to_string(columns);
+    const double part = tolerance<T>();
+    expectClose(onNormal.read(), normal, part, "normal" + size);
+    expectClose(onScale.read(), scale, 1e-5, "scale" + size);
+    expectClose(onY.read(), y, part, "y" + size);
+    expectClose(again.read(), y, part, "y again" + size);
+    expectClose(onDx.read(), dx, part, "dx" + size);
+    expectClose(onGrads.read(), grads, part, "gradients" + size);
+
+    // Without a residual, and the same bits each time.
+    auto before = onGrads.read();
+    normInputGrad<T>(this->stream, rows, columns, onDy.get(), onNormal.get(),
+                     onScale.get(), onGain.get(), nullptr, onDx.get(),
+                     onGrads.get(), partials.get());
+    this->wait();
+    EXPECT_TRUE(same(before, onGrads.read()));
+    runtime::normInputGrad<double>(
+        rows, columns, doubles(dy).data(), normal.data(), scale.data(),
+        doubles(gain).data(), nullptr, dx.data(), grads.data());
+    expectClose(onDx.read(), dx, part, "dx without residual" + size);
+  }
+}
+
+TYPED_TEST(Kernels, ColumnSumsAdd) {
+  using T = TypeParam;
+  for (auto [rows, columns] :
+       {Extent{1, 1}, {5, 3}, {64, 36}, {65, 520}, {700, 132}}) {
+    auto values = randoms<T>(1, rows * columns);
+    auto start = randoms<float>(2, columns);
+    std::vector<double> sums = doubles(start);
+    for (int64_t i = 0; i < rows * columns; ++i)
+      sums[i % columns] += number(values[i]);
+    DeviceArray<T> onValues(values);
+    DeviceArray<float> onSums(start), partials(columnSumChunks(rows) * columns);
+    addColumnSums(this->stream, rows, columns, onValues.get(), partials.get(),
+                  onSums.get());
+    this->wait();
+    expectClose(onSums.read(), sums, 1e-5, "sums");
+  }
+}
+
+double gelu(double x) {
+  return 0.5 * x *
+         (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+TYPED_TEST(Kernels, Gelu) {
+  using T = TypeParam;
+  for (int64_t count : {1, 7, 8, 1000, 4099}) {
+    std::vector<T> x(count);
+    for (int64_t i = 0; i < count; ++i)
+      x[i] = rounded<T>(12 * uniform(1, i));
+    auto grad = randoms<T>(2, count);
+    std::vector<double> y(count), dx(count);
+    for (int64_t i = 0; i < count; ++i) {
+      double value = number(x[i]), step = 1e-5;
+      y[i] = gelu(value);
+      dx[i] = number(grad[i]) * (gelu(value + step) - gelu(value - step)) /
+              (2 * step);
+    }
+    DeviceArray<T> onX(x), onGrad(grad), onY(count);
+    geluForward(this->stream, count, onX.get(), onY.get());
+    geluInputGrad(this->stream, count, onX.get(), onGrad.get());
+    this->wait();
+    expectClose(onY.read(), y, tolerance<T>(), "gelu");
+    expectClose(onGrad.read(), dx, tolerance<T>(), "gradient of gelu");
+  }
+}
+
+/// d = a b + c by plain loops.
+std::vector<double> multiplied(int64_t rows, int64_t columns, int64_t inner,
+                               const std::vector<double> &a, bool transposedA,
+                               const std::vector<double> &b, bool transposedB) {
+  std::vector<double> d(rows * columns);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t k = 0; k < inner; ++k)
+        d[i * columns + j] += a[transposedA ? k * rows + i : i * inner + k] *
+                              b[transposedB ? j * inner + k : k * columns + j];
+  return d;
+}
+
+TYPED_TEST(Kernels, Products) {
+  using T = TypeParam;
+  DeviceArray<char> scratch(1 << 16);
+  const GemmWorkspace workspace{scratch.get(), 1 << 16};
+  for (auto [rows, columns, inner] :
+       {std::array<int64_t, 3>{1, 1, 1}, {5, 8, 3}, {33, 24, 40}})
+    for (int transposed = 0; transposed < 4; ++transposed) {
+      const bool transposedA = transposed & 1, transposedB = transposed & 2;
+      auto a = randoms<T>(1, rows * inner), b = randoms<T>(2, inner * columns);
+      auto bias = randoms<T>(3, columns), c = randoms<T>(4, rows * columns);
+      DeviceArray<T> onA(a), onB(b), onBias(bias), onC(c), onD(rows * columns);
+      Product product{};
+      product.rows = rows;
+      product.columns = columns;
+      product.inner = inner;
+      product.type = product.resultType = dtypeOf<T>();
+      product.a = {onA.get(), transposedA ? rows : inner, transposedA};
+      product.b = {onB.get(), transposedB ? inner : columns, transposedB};
+      product.d = onD.get();
+      product.stride = columns;
+      std::vector<double> d = multiplied(rows, columns, inner, doubles(a),
+                                         transposedA, doubles(b), transposedB);
+      this->gemms->multiply(this->stream, product, workspace);
+      this->wait();
+      expectClose(onD.read(), d, tolerance<T>(), "product");
+
+      // With the residual from elsewhere and a bias.
+      product.c = onC.get();
+      product.epilogue = Epilogue::Bias;
+      product.bias = onBias.get();
+      this->gemms->multiply(this->stream, product, workspace);
+      this->wait();
+      std::vector<double> sum = d;
+      for (int64_t i = 0; i < rows * columns; ++i)
+        sum[i] += number(c[i]) + number(bias[i % columns]);
+      expectClose(onD.read(), sum, tolerance<T>(), "with bias and residual");
+
+      // Added to fp32.
+      auto start = randoms<float>(5, rows * columns);
+      DeviceArray<float> onSum(start);
+      product.epilogue = Epilogue::None;
+      product.bias = nullptr;
+      product.c = product.d = onSum.get();
+      product.resultType = DType::Fp32;
+      for (int i = 0; i < 2; ++i)
+        this->gemms->multiply(this->stream, product, workspace);
+      this->wait();
+      for (int64_t i = 0; i < rows * columns; ++i)
+        sum[i] = start[i] + 2 * d[i];
+      expectClose(onSum.read(), sum, 1e-5, "accumulated");
+    }
+}
+
+TEST_F(DeviceTest, ProductsWithGelu) {
+  const int64_t rows = 9, columns = 24, inner = 16;
+  DeviceArray<char> scratch(1 << 16);
+  const GemmWorkspace workspace{scratch.get(), 1 << 16};
+  auto a = randoms<Bf16>(1, rows * inner),
+       b = randoms<Bf16>(2, inner * columns);
+  auto bias = randoms<Bf16>(3, columns);
+  DeviceArray<Bf16> onA(a), onB(b), onBias(bias), aux(rows * columns);
+  DeviceArray<Bf16> onD(rows * columns);
+  Product product{};
+  product.rows = rows;
+  product.columns = columns;
+  product.inner = inner;
+  product.type = product.resultType = DType::Bf16;
+  product.a = {onA.get(), inner};
+  product.b = {onB.get(), columns};
+  product.d = onD.get();
+  product.stride = columns;
+  product.epilogue = Epilogue::BiasGelu;
+  product.bias = onBias.get();
+  product.aux = aux.get();
+  EXPECT_FALSE(
+      Gemms(Gemms::GeluFusion::Never).tryGelu(stream, product, workspace));
+  Gemms fusing(Gemms::GeluFusion::Always);
+  if (!fusing.tryGelu(stream, product, workspace))
+    GTEST_SKIP() << "cuBLASLt has no fused GELU here";
+  wait();
+  std::vector<double> x =
+      multiplied(rows, columns, inner, doubles(a), false, doubles(b), false);
+  std::vector<double> y(x.size()), dx = x;
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] += number(bias[i % columns]);
+    y[i] = gelu(x[i]);
+    dx[i] *= (gelu(x[i] + 1e-5) - gelu(x[i] - 1e-5)) / 2e-5;
+  }
+  expectClose(aux.read(), x, 1e-2, "before gelu");
+  expectClose(onD.read(), y, 1e-2, "gelu");
+  product.epilogue = Epilogue::GeluGrad;
+  product.bias = nullptr;
+  ASSERT_TRUE(fusing.tryGelu(stream, product, workspace));
+  wait();
+  expectClose(onD.read(), dx, 1e-2, "gradient of gelu");
+  product.columns = product.stride = 12;
+  EXPECT_FALSE(fusing.tryGelu(stream, product, workspace));
+}
+
+template <typename T>
+void checkAttention(const Stream &stream, const AttentionShape &shape) {
+  const int64_t tokens = shape.tokens(), hidden = shape.hidden();
+  const int64_t statistics = tokens * shape.heads;
+  LayerDesc layer{};
+  layer.batch = shape.batch;
+  layer.sequence = shape.sequence;
+  layer.heads = shape.heads;
+  layer.hidden = static_cast<int32_t>(hidden);
+  std::vector<T> qkv(3 * tokens * hidden);
+  for (size_t i = 0; i < qkv.size(); ++i)
+    qkv[i] = rounded<T>(2 * uniform(1, i));
+  auto outputGrad = randoms<T>(2, tokens * hidden);
+  std::vector<double> output(tokens * hidden), sums(statistics);
+  std::vector<double> grad = doubles(qkv);
+  std::vector<double> scratch(AttentionWorkspace(layer).all.size());
+  runtime::attentionForward<double>(layer, grad.data(), output.data(),
+                                    sums.data(), scratch.data());
+  runtime::attentionInputGrad<double>(layer, grad.data(), output.data(),
+                                      doubles(outputGrad).data(), sums.data(),
+                                      scratch.data());
+
+  DeviceArray<T> onQkv(qkv), onOutput(tokens * hidden), onGrad(outputGrad);
+  DeviceArray<T> queryGrad(tokens * hidden);
+  DeviceArray<float> onSums(statistics), rowDots(statistics);
+  attentionForward<T>(stream, shape, onQkv.get(), onOutput.get(), onSums.get());
+  RONDO_CUDA(cudaStreamSynchronize(stream.handle));
+  const std::string size = " of " + std::to_string(shape.batch) + " x " +
+                           std::to_string(shape.sequence) + ", " +
+                           std::to_string(shape.heads) + " heads of " +
+                           std::to_string(shape.width);
+  expectClose(onOutput.read(), output, tolerance<T>(), "output" + size);
+  expectClose(onSums.read(), sums, 1e-5, "log-sum-exp" + size);
+  std::vector<T> first;
+  for (int i = 0; i < 2; ++i) {
+    onQkv.write(qkv);
+    queryGrad.poison();
+    rowDots.poison();
+    attentionInputGrad<T>(stream, shape, onQkv.get(), onOutput.get(),
+                          onGrad.get(), onSums.get(), queryGrad.get(),
+                          rowDots.get());
+    RONDO_CUDA(cudaStreamSynchronize(stream.handle));
+    if (i == 0)
+      first = onQkv.read();
+  }
+  EXPECT_TRUE(same(first, onQkv.read())) << "other bits the second time";
+  expectClose(first, grad, tolerance<T>(), "gradients" + size);
+}
+
+// Every padded width, widths that packs do not divide, sequences that end
+// within a tile and just after one, several heads and samples.
+TEST_F(DeviceTest, AttentionBf16) {
+  for (const AttentionShape &shape : {AttentionShape{1, 1, 1, 32},
+                                      {2, 67, 2, 36},
+                                      {1, 130, 2, 64},
+                                      {1, 193, 1, 64},
+                                      {1, 70, 1, 128},
+                                      {1, 33, 2, 20},
+                                      {1, 128, 1, 32},
+                                      {1, 40, 1, 100},
+                                      {1, 20, 1, 160}})
+    checkAttention<Bf16>(stream, shape);
+}
+
+TEST_F(DeviceTest, AttentionFp32) {
+  for (const AttentionShape &shape : {AttentionShape{1, 1, 1, 4},
+                                      {2, 37, 2, 36},
+                                      {1, 66, 1, 64},
+                                      {1, 33, 1, 256}})
+    checkAttention<float>(stream, shape);
+}
+
+} // namespace
+} // namespace rondo::runtime::cuda
