@@ -8,10 +8,18 @@
 #include "schedule/Simulator.h"
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 
 namespace rondo {
+
+/// What a search knows while it runs.
+struct SearchProgress {
+  /// Of the best schedule so far; int64_t's maximum where there is none yet.
+  int64_t objectiveNs = 0;
+  Bound bound;
+};
 
 struct SearchOptions {
   uint64_t seed = 0;
@@ -25,6 +33,9 @@ struct SearchOptions {
   int64_t effort = 0;
   /// Set by a signal handler to end the search with the best so far.
   const std::atomic<bool> *interrupt = nullptr;
+  /// Called on the searching thread whenever the best schedule or the bound has
+  /// become better; must return quickly. Has no influence on the search.
+  std::function<void(const SearchProgress &)> observer;
 };
 
 enum class SearchStop : uint8_t {

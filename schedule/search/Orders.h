@@ -113,6 +113,8 @@ struct Incumbent {
   std::string origin;
   /// No schedule is below this.
   int64_t bound = 0;
+  /// Called with each better objective.
+  std::function<void(int64_t)> onBetter;
 
   bool isOptimal() const { return objective <= bound; }
   bool offer(const Orders &candidate, int64_t value, const char *by) {
@@ -121,6 +123,8 @@ struct Incumbent {
     orders = candidate;
     objective = value;
     origin = by;
+    if (onBetter)
+      onBetter(value);
     return true;
   }
 };

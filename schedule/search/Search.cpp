@@ -32,6 +32,7 @@ public:
     if (isInfeasible())
       return std::move(result);
     result.bound = quickBound(problem);
+    report();
     const int64_t tasks =
         int64_t(3) * problem.numStages() * problem.microbatches;
     budget.limitEffort(options.effort > 0 ? options.effort * 1000
@@ -90,6 +91,13 @@ private:
     result.schedule = std::move(schedule);
     result.simulation = std::move(simulation);
     result.origin = origin;
+    report();
+  }
+
+  /// Tells an observer; `found` may be better than the schedule that is kept.
+  void report(int64_t found = never) const {
+    if (options.observer)
+      options.observer({std::min(found, objective()), result.bound});
   }
 
   int64_t objective() const {
@@ -121,8 +129,10 @@ private:
     if (objective() <= result.bound.ns || budget.isSpent() || labels <= 0)
       return;
     Bound bound = bestBound(problem, objective(), labels);
-    if (bound.ns > result.bound.ns)
+    if (bound.ns > result.bound.ns) {
       result.bound = bound;
+      report();
+    }
   }
 
   void searchChain(BackwardCosts costs) {
@@ -134,6 +144,7 @@ private:
       return;
     Incumbent best;
     best.bound = result.bound.ns;
+    best.onBetter = [&](int64_t found) { report(found); };
     if (costs == BackwardCosts::Split) {
       best.objective = objective();
       if (result.schedule)

@@ -151,4 +151,21 @@ TEST(Search, MakesAScheduleThoughInterrupted) {
   EXPECT_EQ(result.stop, SearchStop::Interrupted);
 }
 
+TEST(Search, TellsAnObserverWhatItKnows) {
+  Problem problem = problemOn({0, 1, 1, 0}, 2, 8, {3, 4, 2, 2, 1});
+  problem.memoryCaps.assign(2, 6);
+  SearchOptions options = withEffort(500);
+  std::vector<SearchProgress> seen;
+  options.observer = [&](const SearchProgress &now) { seen.push_back(now); };
+  SearchResult observed = search(problem, options);
+  ASSERT_GE(seen.size(), 2u);
+  for (size_t i = 1; i < seen.size(); ++i) {
+    EXPECT_LE(seen[i].objectiveNs, seen[i - 1].objectiveNs);
+    EXPECT_GE(seen[i].bound.ns, seen[i - 1].bound.ns);
+  }
+  EXPECT_EQ(seen.back().objectiveNs, observed.simulation.makespanNs);
+  EXPECT_EQ(searchWith(problem, 500).simulation.makespanNs,
+            observed.simulation.makespanNs);
+}
+
 } // namespace
