@@ -23,6 +23,17 @@ Program insertCommunication(const Problem &problem, const Schedule &schedule,
                             const Simulation &simulation,
                             std::vector<Collective> collectives);
 
+/// Writes the same program with its messages where PyTorch's pipeline runtime
+/// puts them, to tell what a schedule would cost there: rounds over the ranks,
+/// in each of which a rank takes its next task if that has its inputs; the
+/// message of the task is sent, and at once received by the other rank, behind
+/// all that either has taken so far. Link orders are not looked at. All ranks
+/// keep one order of messages, so one queue a rank cannot dead-lock.
+///
+/// The schedule is complete and runs to its end. O(actions + rounds * ranks).
+Program insertCommunicationInRounds(const Problem &problem,
+                                    const Schedule &schedule);
+
 /// The problem in which one rank runs all stages; what the sequential reference
 /// is lowered for. It has no memory cap.
 Problem sequentialProblem(const Problem &problem);

@@ -57,11 +57,23 @@ struct Link {
 /// receive has been posted.
 enum class Protocol : uint8_t { Eager, Rendezvous };
 
+/// Which messages wait for one another.
+enum class Queues : uint8_t {
+  /// Those of one directed rank pair.
+  PerPair,
+  /// All that a rank sends and receives, in the order in which it issues them,
+  /// as where a process has one communication stream. A message needs the heads
+  /// of both ranks' queues and holds them until it has arrived; rendezvous,
+  /// whatever the protocol says.
+  PerRank,
+};
+
 struct ChannelModel {
   Protocol protocol = Protocol::Rendezvous;
   /// Receives that one channel may have posted and not yet consumed.
   /// 0: as many as there is memory for.
   int32_t receiveSlots = 0;
+  Queues queues = Queues::PerPair;
 };
 
 enum class Objective : uint8_t { Makespan, Span };

@@ -131,6 +131,10 @@ struct ProgramSimulation {
 ///    pair) meets its n-th receive. Under rendezvous the transfer begins when
 ///    both have been issued; under eager when the send has been issued and one
 ///    of the receiver's slots is free. It occupies the link, then arrives.
+///  - With one queue a rank a transfer begins when both ends head their ranks'
+///    queues, which it leaves when it arrives. A send is then ready at the end
+///    of the task in front of it; a receive waits for no task where the program
+///    has no placements, since the host runs ahead of the device.
 ///  - A task waits for its messages to arrive.
 ///  - An action that takes a slot whose last user was a send waits for that
 ///    send's end. Only checked where the program has placements.

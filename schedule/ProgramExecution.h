@@ -45,6 +45,18 @@ enum class WaitFor : uint8_t {
   Collective,
 };
 
+/// What a rank has issued to send and receive, where that is one queue.
+struct CommunicationQueue {
+  /// Positions in the program's array, as they are issued.
+  std::vector<int64_t> actions;
+  /// How many have arrived, and when the last of them did.
+  size_t done = 0;
+  int64_t freeNs = 0;
+
+  bool isEmpty() const { return done == actions.size(); }
+  int64_t head() const { return actions[done]; }
+};
+
 struct RankState {
   int64_t position = 0, end = 0, clock = 0;
   WaitFor waitFor = WaitFor::Nothing;
@@ -91,19 +103,26 @@ private:
             int64_t &start);
   void wake(int32_t rank, WaitFor waitFor, int64_t id);
   void carry(Channel &channel);
+  void deliver(Channel &channel, int64_t begin);
+  void meet(int32_t rank);
+  void advance(Channel &channel) {
+    isOneQueue ? meet(channel.from) : carry(channel);
+  }
 
   std::vector<Wait> findCycle() const;
   Wait waitOf(int32_t r) const;
   Action consumerOf(Action receive) const;
   Action nextConsumer(const Channel &channel) const;
   void needHead(const Channel &channel, Wait &wait) const;
+  Wait waitOfQueue(int32_t r) const;
+  bool isStuck(int32_t r) const;
 
   const Problem &problem;
   const Schedule &order;
   ProgramSimulation &result;
   const Action *const actions;
   const int64_t microbatches;
-  const bool isEager;
+  const bool isEager, isOneQueue;
   const size_t receiveSlots;
   EdgeTable edges;
   Slots slots;
@@ -111,6 +130,10 @@ private:
   std::vector<RankState> ranks;
   std::vector<int32_t> worklist;
   std::vector<Channel> channels;
+  /// By rank, where each has one.
+  std::vector<CommunicationQueue> queues;
+  /// Ranks whose heads may have met; kept for its memory.
+  std::vector<int32_t> toMeet;
   /// By edge.
   std::vector<int32_t> channelIds;
   std::vector<CollectiveState> collectives;

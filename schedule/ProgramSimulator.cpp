@@ -20,6 +20,7 @@ Execution::Execution(const Problem &problem, const Program &program,
     : problem(problem), order(program.order), result(result),
       actions(order.rank(0).begin()), microbatches(problem.microbatches),
       isEager(problem.channels.protocol == Protocol::Eager),
+      isOneQueue(problem.channels.queues == Queues::PerRank),
       receiveSlots(problem.channels.receiveSlots), edges(problem),
       slots(program), done(problem.numStages() * microbatches),
       arrivalNs(problem.edges.size() * microbatches, notYet),
@@ -29,6 +30,7 @@ Execution::Execution(const Problem &problem, const Program &program,
   // A send or receive that never ends keeps notYet.
   result.endNs.assign(order.numActions(), notYet);
   ranks.resize(order.numRanks());
+  queues.resize(isOneQueue ? order.numRanks() : 0);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     ranks[r].position = order.rankBegin(r);
     ranks[r].end = order.rankBegin(r + 1);
@@ -84,19 +86,53 @@ void Execution::carry(Channel &channel) {
         return;
       begin = std::max(begin, channel.consumedNs[n - receiveSlots]);
     }
-    ++channel.carried;
-    Action sent = actions[channel.sends[n]];
-    int64_t message = messageOf(sent);
-    channel.freeNs =
-        begin + channel.link.occupancyNs(problem.edges[sent.stage].bytes);
-    int64_t arrival = channel.freeNs + channel.link.latencyNs;
-    arrivalNs[message] = arrival;
-    result.endNs[channel.sends[n]] = arrival;
-    if (receivedAt[message] >= 0)
-      result.endNs[receivedAt[message]] =
-          std::max(arrival, result.startNs[receivedAt[message]]);
-    wake(channel.from, WaitFor::SendEnd, channel.sends[n]);
-    wake(channel.to, WaitFor::Message, message);
+    deliver(channel, begin);
+  }
+}
+
+/// Carries a channel's next message from `begin` on.
+void Execution::deliver(Channel &channel, int64_t begin) {
+  const int64_t send = channel.sends[channel.carried++];
+  Action sent = actions[send];
+  int64_t message = messageOf(sent);
+  channel.freeNs =
+      begin + channel.link.occupancyNs(problem.edges[sent.stage].bytes);
+  int64_t arrival = channel.freeNs + channel.link.latencyNs;
+  arrivalNs[message] = arrival;
+  result.endNs[send] = arrival;
+  if (receivedAt[message] >= 0)
+    result.endNs[receivedAt[message]] =
+        std::max(arrival, result.startNs[receivedAt[message]]);
+  wake(channel.from, WaitFor::SendEnd, send);
+  wake(channel.to, WaitFor::Message, message);
+}
+
+/// With one queue a rank: carries every message that both ends head, beginning
+/// with the one at the head of `rank`.
+void Execution::meet(int32_t rank) {
+  toMeet.push_back(rank);
+  while (!toMeet.empty()) {
+    int32_t one = toMeet.back();
+    toMeet.pop_back();
+    if (queues[one].isEmpty())
+      continue;
+    Channel &channel = channelOf(actions[queues[one].head()]);
+    CommunicationQueue &from = queues[channel.from], &to = queues[channel.to];
+    // Both ends of a channel hold its messages in one order (rule L1).
+    if (from.isEmpty() || to.isEmpty() ||
+        channel.carried >= channel.receives.size() ||
+        channel.carried >= channel.sends.size() ||
+        from.head() != channel.sends[channel.carried] ||
+        to.head() != channel.receives[channel.carried])
+      continue;
+    deliver(channel, std::max({channel.sentNs[channel.carried],
+                               channel.postedNs[channel.carried], from.freeNs,
+                               to.freeNs}));
+    from.freeNs = to.freeNs = channel.freeNs + channel.link.latencyNs;
+    ++from.done;
+    ++to.done;
+    toMeet.push_back(channel.from);
+    toMeet.push_back(channel.to);
   }
 }
 
@@ -166,7 +202,7 @@ bool Execution::task(RankState &rank, Action action) {
     if (crossesRanks(problem.edges[e])) {
       Channel &channel = channels[channelIds[e]];
       channel.consumedNs.push_back(rank.clock);
-      carry(channel);
+      advance(channel);
     }
   return true;
 }
@@ -182,7 +218,9 @@ bool Execution::send(RankState &rank, Action action) {
   Channel &channel = channelOf(action);
   channel.sends.push_back(rank.position);
   channel.sentNs.push_back(rank.clock);
-  carry(channel);
+  if (isOneQueue)
+    queues[channel.from].actions.push_back(rank.position);
+  advance(channel);
   return true;
 }
 
@@ -195,10 +233,12 @@ bool Execution::receive(RankState &rank, Action action) {
     rank.id = channelIds[action.stage];
     return false;
   }
-  int64_t start = rank.clock;
+  // Without slots a queue runs ahead of the tasks: nothing frees its buffer.
+  const bool runsAhead = isOneQueue && slots.count() == 0;
+  int64_t start = runsAhead ? 0 : rank.clock;
   if (!take(rank, edge.to, receivedBuffer(edge), action.index, start))
     return false;
-  rank.clock = start;
+  rank.clock = std::max(rank.clock, start);
   int64_t message = messageOf(action);
   receivedAt[message] = rank.position;
   result.startNs[rank.position] = start;
@@ -206,7 +246,9 @@ bool Execution::receive(RankState &rank, Action action) {
     result.endNs[rank.position] = std::max(start, arrivalNs[message]);
   channel.receives.push_back(rank.position);
   channel.postedNs.push_back(start);
-  carry(channel);
+  if (isOneQueue)
+    queues[channel.to].actions.push_back(rank.position);
+  advance(channel);
   return true;
 }
 

@@ -46,8 +46,31 @@ void Execution::needHead(const Channel &channel, Wait &wait) const {
                    : Action(ActionKind::Recv, head.stage, head.index);
 }
 
+/// The head of a rank's only queue waits for the other end of its message,
+/// which has not been issued or stands behind another head.
+Wait Execution::waitOfQueue(int32_t r) const {
+  Wait wait;
+  wait.rank = r;
+  wait.at = actions[queues[r].head()];
+  const Channel &channel = channels[channelIds[wait.at.stage]];
+  bool isSend = wait.at.kind() == ActionKind::Send;
+  wait.onRank = isSend ? channel.to : channel.from;
+  wait.needs = Action(isSend ? ActionKind::Recv : ActionKind::Send,
+                      wait.at.stage, wait.at.index);
+  return wait;
+}
+
+bool Execution::isStuck(int32_t r) const {
+  return ranks[r].position < ranks[r].end ||
+         (isOneQueue && !queues[r].isEmpty());
+}
+
 Wait Execution::waitOf(int32_t r) const {
   const RankState &rank = ranks[r];
+  if (isOneQueue && !queues[r].isEmpty() &&
+      (rank.position == rank.end || rank.waitFor == WaitFor::Message ||
+       rank.waitFor == WaitFor::SendEnd))
+    return waitOfQueue(r);
   Wait wait;
   wait.rank = wait.onRank = r;
   wait.at = actions[rank.position];
@@ -81,7 +104,6 @@ Wait Execution::waitOf(int32_t r) const {
 
 std::vector<Wait> Execution::findCycle() const {
   const int32_t numRanks = static_cast<int32_t>(ranks.size());
-  auto isStuck = [&](int32_t r) { return ranks[r].position < ranks[r].end; };
   std::vector<int32_t> next(numRanks, -1);
   int32_t r = -1;
   for (int32_t k = numRanks; k-- > 0;) {

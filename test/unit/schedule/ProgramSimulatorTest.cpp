@@ -104,4 +104,38 @@ TEST(ProgramSimulator, OneRankNeedsNoMessages) {
   EXPECT_EQ(run.makespanNs, 12);
 }
 
+// One queue a rank.
+
+TEST(ProgramSimulator, OneQueueHoldsBothRanksUntilTheArrival) {
+  Problem problem = linearProblem(3, 2, {3, 3, 3});
+  problem.link.latencyNs = 10;
+  // Rank 1 posts the receive of 0F1 when it sends 1F0, at 16.
+  Program program = programOf(
+      {"0F0 >0F0 0F1 >0F1", "<0F0 1F0 >1F0 <0F1 1F1", "<1F0 2F0"}, problem);
+  EXPECT_EQ(simulateProgram(problem, program).makespanNs, 29);
+  problem.channels.queues = Queues::PerRank;
+  EXPECT_EQ(simulateProgram(problem, program).makespanNs, 39);
+  // An eager message does not pass a queue.
+  problem.channels.protocol = Protocol::Eager;
+  EXPECT_EQ(simulateProgram(problem, program).makespanNs, 39);
+}
+
+TEST(ProgramSimulator, OneQueueDeadlocksWhereBothRanksSendFirst) {
+  Problem problem = linearProblem(2, 2, {3, 3, 3});
+  // 0F1 goes to rank 1 while 1I0 goes to rank 0.
+  Program program = programOf({"0F0 >0F0 0F1 >0F1 <1I0 0B0 <1I1 0B1",
+                               "<0F0 1F0 1B0 >1I0 <0F1 1F1 1B1 >1I1"},
+                              problem);
+  EXPECT_TRUE(simulateProgram(problem, program).complete);
+  problem.channels.queues = Queues::PerRank;
+  ProgramSimulation run = simulateProgram(problem, program);
+  EXPECT_FALSE(run.complete);
+  ASSERT_EQ(run.cycle.size(), 2u);
+  EXPECT_EQ(programActionName(run.cycle[0].at, problem), "send 0F1 to rank 1");
+  EXPECT_EQ(programActionName(run.cycle[0].needs, problem),
+            "recv 0F1 from rank 0");
+  EXPECT_EQ(programActionName(run.cycle[1].at, problem), "send 1I0 to rank 0");
+  EXPECT_EQ(run.cycle[1].onRank, 0);
+}
+
 } // namespace
