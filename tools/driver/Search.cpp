@@ -5,6 +5,7 @@
 #include "codegen/json/ScheduleWriter.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Support/Format.h"
@@ -30,6 +31,11 @@ cl::opt<std::string>
                  cl::value_desc("FILE"),
                  cl::desc("problems (rondo-problem/1); one without a schedule "
                           "does not stop the rest"));
+cl::opt<std::string>
+    costsPath("costs", cl::sub(searchOptions), cl::cat(category),
+              cl::value_desc("FILE"),
+              cl::desc("measured times of the stages of a .mlir file "
+                       "(rondo-costs/1)"));
 cl::opt<std::string> outputPath("output", cl::sub(searchOptions),
                                 cl::cat(category), cl::value_desc("FILE"),
                                 cl::init("-"),
@@ -134,9 +140,29 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems) {
   return lines;
 }
 
+/// Problems of a rondo-problem/1 file, or the plans of a .mlir file.
+int readInput(const std::string &path, std::vector<Problem> &problems) {
+  if (StringRef(path).ends_with(".mlir")) {
+    ModuleFile file;
+    return readPlans(file, path, costsPath, problems);
+  }
+  if (!costsPath.empty())
+    return reportUsage("--costs needs a .mlir file");
+  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(path);
+  if (!contents)
+    return reportError(toString(contents.takeError()));
+  Expected<json::ProblemFile> file =
+      json::readProblems(path, (*contents)->getBuffer());
+  if (!file)
+    return reportError(path + ": " + toString(file.takeError()));
+  problems = std::move(file->problems);
+  return Success;
+}
+
 int run() {
   if (inputPath.empty() == problemsPath.empty())
-    return reportUsage("search needs a problem file, or --problems FILE");
+    return reportUsage(
+        "search needs a .mlir or problem file, or --problems FILE");
   if (!objective.empty() && objective != "makespan" && objective != "span")
     return reportUsage("--objective is '" + objective +
                        "'; it must be makespan or span");
@@ -146,19 +172,15 @@ int run() {
     return reportUsage("--threads is " + Twine(threads) +
                        "; it must be 1 or more");
   const std::string &path = inputPath.empty() ? problemsPath : inputPath;
-  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(path);
-  if (!contents)
-    return reportError(toString(contents.takeError()));
-  Expected<json::ProblemFile> file =
-      json::readProblems(path, (*contents)->getBuffer());
-  if (!file)
-    return reportError(path + ": " + toString(file.takeError()));
+  std::vector<Problem> problems;
+  if (int code = readInput(path, problems))
+    return code;
   if (!objective.empty())
-    for (Problem &problem : file->problems)
+    for (Problem &problem : problems)
       problem.objective =
           objective == "span" ? Objective::Span : Objective::Makespan;
   sys::SetInterruptFunction([] { isInterrupted = true; });
-  std::vector<Line> lines = searchAll(file->problems);
+  std::vector<Line> lines = searchAll(problems);
   Error error = writeFile(outputPath, [&](raw_ostream &os) {
     for (const Line &line : lines)
       os << line.text << "\n";
@@ -170,7 +192,7 @@ int run() {
     return Interrupted;
   // A batch goes on; a single problem is the whole question.
   if (problemsPath.empty() && lines.size() == 1 && !lines[0].reason.empty()) {
-    reportError(file->problems[0].name + ": " + lines[0].reason);
+    reportError(problems[0].name + ": " + lines[0].reason);
     return Infeasible;
   }
   return Success;
@@ -183,6 +205,7 @@ const Command &searchCommand() {
       &searchOptions,
       "FILE\n       rondo search --problems FILE --output FILE "
       "[--time-limit-ms N] [--effort N] [--seed N] [--threads N]",
+      "  rondo search examples/gpt-small.mlir --effort 1000\n"
       "  rondo search problem.json --objective span\n"
       "  rondo search --problems problems.jsonl --output schedules.jsonl "
       "--time-limit-ms 300\n",

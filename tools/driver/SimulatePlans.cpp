@@ -7,8 +7,7 @@
 #include "passes/Passes.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/MeasuredCosts.h"
-#include "tools/driver/ModuleFile.h"
+#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -81,25 +80,10 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
 
 int simulatePlans(const PlanRequest &request) {
   ModuleFile file;
-  if (failed(file.read(request.path)))
-    return Failure;
-  mlir::ModuleOp module = file.module();
-  if (module.getOps<pipe::PlanOp>().empty())
-    return reportError(request.path + ": no pipe.plan in it");
-  if (failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(pipe::createResolveStages());
-        passes.addPass(pipe::createVerifyPartitioned());
-      })))
-    return file.exitCode();
-  if (!request.costsPath.empty() && !applyCosts(module, request.costsPath))
-    return Failure;
   std::vector<Problem> problems;
-  for (pipe::PlanOp plan : module.getOps<pipe::PlanOp>()) {
-    mlir::FailureOr<Problem> problem = pipe::buildProblem(plan);
-    if (failed(problem))
-      return Failure;
-    problems.push_back(std::move(*problem));
-  }
+  if (int code = readPlans(file, request.path, request.costsPath, problems))
+    return code;
+  mlir::ModuleOp module = file.module();
   if (!request.problemOutput.empty())
     if (Error error = writeProblems(request.problemOutput, problems))
       return reportError(toString(std::move(error)));

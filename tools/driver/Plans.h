@@ -1,0 +1,23 @@
+//===- Plans.h - The plans of a .mlir file as problems ----------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_PLANS_H
+#define RONDO_TOOLS_DRIVER_PLANS_H
+
+#include "schedule/Problem.h"
+#include "tools/driver/ModuleFile.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::driver {
+
+/// Reads a file, gives its stages their costs, and the measured ones of the
+/// rondo-costs/1 file where `costsPath` is not empty. Appends a problem for
+/// each plan, in their order; a file without one is an error. Every failure has
+/// been printed; returns the exit code.
+int readPlans(ModuleFile &file, const std::string &path,
+              const std::string &costsPath, std::vector<Problem> &problems);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_PLANS_H
