@@ -20,7 +20,8 @@ help:
 	@echo 'make tidy     clang-tidy all sources'
 	@echo 'make bench    run the benchmarks'
 	@echo 'make asan     all tests with AddressSanitizer and UBSan, in build-asan/'
-	@echo 'make clean    remove build/ and build-asan/'
+	@echo 'make test-gpu the CUDA target on a GPU: needs CUDA, cmake and g++ only'
+	@echo 'make clean    remove build/, build-asan/ and build-gpu/'
 
 setup:
 	@sh scripts/setup.sh
@@ -50,6 +51,9 @@ asan: build-asan/build.ninja
 	cmake --build build-asan -j $(JOBS)
 	@python3 scripts/run-tests.py build-asan
 
+test-gpu:
+	@sh scripts/test-gpu.sh build-gpu
+
 doc:
 	@python3 scripts/reference-docs.py
 
@@ -66,6 +70,6 @@ bench: build
 	@sh scripts/bench.sh build
 
 clean:
-	rm -rf build build-asan
+	rm -rf build build-asan build-gpu
 
-.PHONY: help setup demo test build check asan doc format tidy bench clean
+.PHONY: help setup demo test build check asan test-gpu doc format tidy bench clean

@@ -1,0 +1,32 @@
+//===- probe.cpp - Says which GPUs are here -------------------------------===//
+//
+// Prints `COUNT ARCHITECTURES` such as `1 90`, or why there is none, and ends
+// with 77 then.
+//
+//===----------------------------------------------------------------------===//
+
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <set>
+
+int main() {
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    std::printf("%s\n", error == cudaSuccess ? "no CUDA-capable device is here"
+                                             : cudaGetErrorString(error));
+    return 77;
+  }
+  std::set<int> architectures;
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, i) == cudaSuccess)
+      architectures.insert(10 * properties.major + properties.minor);
+  }
+  std::printf("%d ", count);
+  for (int architecture : architectures)
+    std::printf("%s%d", architecture == *architectures.begin() ? "" : ";",
+                architecture);
+  std::printf("\n");
+}
