@@ -218,6 +218,8 @@ public:
   virtual void TestBody() = 0;
 };
 
+template <typename... Ts> struct Types {};
+
 template <typename T> class WithParamInterface {
 public:
   using ParamType = T;
@@ -330,9 +332,17 @@ inline std::vector<std::function<void()>> &expansions() {
   return list;
 }
 
-template <typename T> bool add(const char *suite, const char *name) {
+template <typename T> bool add(const std::string &suite, const char *name) {
   cases().push_back({suite, name, [] { return new T; }, T::SetUpTestSuite,
                      T::TearDownTestSuite});
+  return true;
+}
+
+/// A TYPED_TEST with each of its types; suites are numbered.
+template <template <typename> class T, typename... Ts>
+bool addTyped(const char *suite, const char *name, Types<Ts...>) {
+  int number = 0;
+  (add<T<Ts>>(std::string(suite) + "/" + std::to_string(number++), name), ...);
   return true;
 }
 
@@ -409,6 +419,19 @@ template <typename Suite> struct Pattern {
       ::testing::internal::Pattern<suite>::add<RONDO_TEST_CLASS_(              \
           suite, name)>(#name);                                                \
   void RONDO_TEST_CLASS_(suite, name)::TestBody()
+#define TYPED_TEST_SUITE(suite, types, ...) using suite##RondoTypes = types
+#define TYPED_TEST(suite, name)                                                \
+  template <typename RondoType>                                                \
+  class RONDO_TEST_CLASS_(suite, name) : public suite<RondoType> {             \
+    using TestFixture = suite<RondoType>;                                      \
+    using TypeParam = RondoType;                                               \
+    void TestBody() override;                                                  \
+  };                                                                           \
+  static const bool suite##name##IsListed [[maybe_unused]] =                   \
+      ::testing::internal::addTyped<RONDO_TEST_CLASS_(suite, name)>(           \
+          #suite, #name, suite##RondoTypes());                                 \
+  template <typename RondoType>                                                \
+  void RONDO_TEST_CLASS_(suite, name)<RondoType>::TestBody()
 #define INSTANTIATE_TEST_SUITE_P(prefix, suite, ...)                           \
   static const bool prefix##suite##IsListed [[maybe_unused]] =                 \
       ::testing::internal::Pattern<suite>::instantiate(#prefix, #suite,        \
