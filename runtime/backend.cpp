@@ -4,7 +4,7 @@
 
 using namespace rondo::runtime;
 
-static std::unique_ptr<Device> makeDevice(int32_t, const World &) {
+static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
   return makeCpuDevice();
 }
 

@@ -30,9 +30,10 @@ struct TransportOptions {
 };
 
 struct Backend {
-  /// The device of a rank that this process holds. Throws Error, with
-  /// Exit::NoDevice where this machine has none.
-  std::unique_ptr<Device> (*makeDevice)(int32_t rank, const World &world);
+  /// The device of a rank that this process holds, of an executable with
+  /// `ranks`. Throws Error, with Exit::NoDevice where this machine has none.
+  std::unique_ptr<Device> (*makeDevice)(int32_t rank, int32_t ranks,
+                                        const World &world);
   /// Connects the ranks of a plan: rank r works on devices[r], which is null
   /// where another process holds it. All processes make the same transports in
   /// the same order. The devices outlive the transport.

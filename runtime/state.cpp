@@ -163,15 +163,22 @@ void State::bindStage(int32_t s) {
       tensor.stage = s;
       tensor.layerInStage = l;
       tensor.index = index++;
-      int64_t offset = binding.layers[l].weightsOffset + 4 * layout.offset;
+      const LayerBinding &layer = binding.layers[l];
       auto at = [&](char *base) {
-        return reinterpret_cast<float *>(base + offset);
+        return reinterpret_cast<float *>(base + 4 * layout.offset);
       };
       if (holds(s)) {
-        tensor.weights = at(binding.weights);
-        tensor.gradients = at(binding.gradients);
-        tensor.moment1 = at(binding.moments);
-        tensor.moment2 = at(binding.moments + momentBytes);
+        char *weights = binding.weights + layer.weightsOffset;
+        tensor.weights = at(weights);
+        tensor.gradients = at(binding.gradients + layer.gradientsOffset);
+        tensor.moment1 = at(binding.moments + layer.gradientsOffset);
+        tensor.moment2 =
+            at(binding.moments + momentBytes + layer.gradientsOffset);
+        // Behind the fp32 weights, which are as large as the gradients.
+        if (layer.desc->dtype == DType::Bf16 &&
+            layer.sizes.weights > layer.sizes.gradients)
+          tensor.weightsCopy =
+              weights + layer.sizes.gradients + 2 * layout.offset;
       }
       allTensors.push_back(tensor);
     }
@@ -198,7 +205,7 @@ State::State(const Executable &executable, const World &world)
   for (int32_t r = 0; r < exe.numRanks; ++r) {
     if (!world.holds(r))
       continue;
-    devices[r] = backendOf(exe).makeDevice(r, world);
+    devices[r] = backendOf(exe).makeDevice(r, exe.numRanks, world);
     arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
   }
   bindings.resize(exe.numStages);

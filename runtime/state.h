@@ -23,6 +23,9 @@ struct Tensor {
   int32_t stage = 0, layerInStage = 0, index = 0;
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
+  /// The weights in the layer's dtype, where that is another than fp32; else
+  /// null. The device writes it.
+  void *weightsCopy = nullptr;
   /// The weights in the layer's dtype; null in fp32.
   void *copy = nullptr;
 };

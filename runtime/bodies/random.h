@@ -5,17 +5,24 @@
 
 #include <cstdint>
 
+/// Kernels mix as well.
+#ifdef __CUDACC__
+#define RONDO_HOST_DEVICE __host__ __device__
+#else
+#define RONDO_HOST_DEVICE
+#endif
+
 namespace rondo::runtime {
 
-/// Random bits of (key, counter): SplitMix64's output function (Steele, Lea and
-/// Flood 2014), applied to the key as well, so that near keys do not give
-/// shifted streams.
-inline uint64_t mix(uint64_t key, uint64_t counter) {
-  auto scramble = [](uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  };
+/// SplitMix64's output function (Steele, Lea and Flood 2014).
+RONDO_HOST_DEVICE inline uint64_t scramble(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+/// Random bits of (key, counter): scrambled twice, so that near keys do not
+/// give shifted streams.
+RONDO_HOST_DEVICE inline uint64_t mix(uint64_t key, uint64_t counter) {
   const uint64_t golden = 0x9e3779b97f4a7c15u;
   return scramble(scramble(key + golden) + (counter + 1) * golden);
 }

@@ -9,8 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/clock.h"
-#include "runtime/error.h"
-#include "runtime/transport/transport.h"
+#include "runtime/transport/match.h"
 #include "runtime/transport/waiting.h"
 
 #include <algorithm>
@@ -20,30 +19,13 @@
 
 using namespace rondo::runtime;
 
-Transport::~Transport() = default;
-void Transport::iterate(int32_t, bool, const std::function<void()> &actions) {
-  actions();
-}
-
-std::string rondo::runtime::nameOf(MessageName name) {
-  return std::to_string(name.stage) +
-         (name.kind == Message::Activation ? "F" : "I") +
-         std::to_string(name.microbatch);
-}
-
 namespace {
 
 enum Mark : uint32_t { Empty, Sent, Posted };
 
-struct Half {
-  MessageName name;
-  char *data = nullptr;
-  int64_t bytes = 0;
-};
-
 struct alignas(64) Entry {
   std::atomic<uint32_t> state{Empty};
-  Half sender, receiver;
+  Posting sender, receiver;
   /// When the link has carried it, and when it arrives.
   int64_t carriedNs = 0, arrivalNs = 0;
 };
@@ -181,25 +163,11 @@ private:
     uint32_t before = entry.state.exchange(mark, std::memory_order_acq_rel);
     if (before == Empty)
       return;
-    const MessageName name =
-        mark == Sent ? entry.sender.name : entry.receiver.name;
     if (before == mark)
-      throw Error("rank " + std::to_string(mark == Sent ? c.from : c.to) +
-                  (mark == Sent ? " sends " : " receives ") + nameOf(name) +
-                  " although the channel from rank " + std::to_string(c.from) +
-                  " to rank " + std::to_string(c.to) +
-                  " has had all messages of the iteration");
-    if (!(entry.sender.name == entry.receiver.name))
-      throw Error("rank " + std::to_string(c.to) + " expects " +
-                  nameOf(entry.receiver.name) + " from rank " +
-                  std::to_string(c.from) + ", which sends " +
-                  nameOf(entry.sender.name));
-    if (entry.sender.bytes != entry.receiver.bytes)
-      throw Error("message " + nameOf(name) + " of rank " +
-                  std::to_string(c.from) + " has " +
-                  std::to_string(entry.sender.bytes) + " bytes, rank " +
-                  std::to_string(c.to) + " expects " +
-                  std::to_string(entry.receiver.bytes));
+      failOnTooMany(mark == Sent,
+                    mark == Sent ? entry.sender.name : entry.receiver.name,
+                    c.from, c.to);
+    checkMatch(entry.sender, entry.receiver, c.from, c.to);
     if (entry.sender.bytes > 0)
       std::memcpy(entry.receiver.data, entry.sender.data,
                   static_cast<size_t>(entry.sender.bytes));

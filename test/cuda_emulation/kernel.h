@@ -14,6 +14,7 @@
 #define RONDO_TEST_CUDA_EMULATION_KERNEL_H
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -72,6 +73,12 @@ struct Thread {
   unsigned char *shared;
 };
 extern thread_local Thread *current;
+/// The device's clock.
+inline int64_t deviceNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 inline Thread &self() { return *current; }
 
 /// Runs `body` once for each thread of each block. Aborts with a message where

@@ -1,0 +1,164 @@
+//===- device.cpp - A rank on a GPU ---------------------------------------===//
+
+#include "runtime/device/cuda/device.h"
+
+#include "runtime/bodies/cuda/body.h"
+#include "runtime/clock.h"
+#include "runtime/optimizer/cuda.h"
+#include "runtime/state.h"
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+namespace {
+
+class CudaArena : public Arena {
+public:
+  CudaArena(std::shared_ptr<Gpu> gpu, int64_t bytes)
+      : gpu(std::move(gpu)), size(bytes) {
+    this->gpu->select();
+    if (bytes == 0)
+      return;
+    const cudaError_t error = cudaMalloc(reinterpret_cast<void **>(&memory),
+                                         static_cast<size_t>(bytes));
+    if (error == cudaErrorMemoryAllocation)
+      throw Error("GPU " + std::to_string(this->gpu->ordinal) +
+                      " refused an arena of " + std::to_string(bytes) +
+                      " bytes",
+                  Exit::RunFailure);
+    check(error, "cudaMalloc", __FILE__, __LINE__);
+    this->gpu->fill(memory, 0, bytes);
+  }
+  ~CudaArena() override {
+    if (memory)
+      cudaFree(memory);
+  }
+
+  char *base() const override { return memory; }
+  int64_t bytes() const override { return size; }
+  void read(void *host, const void *device, int64_t bytes) const override {
+    gpu->read(host, device, bytes);
+  }
+  void write(void *device, const void *host, int64_t bytes) override {
+    gpu->write(device, host, bytes);
+  }
+  void fill(void *device, uint8_t byte, int64_t bytes) override {
+    gpu->fill(device, byte, bytes);
+  }
+
+private:
+  const std::shared_ptr<Gpu> gpu;
+  const int64_t size;
+  char *memory = nullptr;
+};
+
+} // namespace
+
+CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank)
+    : myGpu(std::move(gpu)), me(rank),
+      owned((myGpu->select(), OwnedStream::Priority::Usual)) {
+  computeStream.handle = owned.get();
+  RONDO_CUDA(cudaMalloc(&scratch, sumSquaresScratchBytes));
+}
+
+CudaDevice::~CudaDevice() {
+  cudaSetDevice(myGpu->ordinal);
+  cudaFree(scratch);
+}
+
+void CudaDevice::enter() const {
+  callingRank = me;
+  myGpu->select();
+}
+
+void CudaDevice::beginIteration() {
+  numStamps = 0;
+  myGpu->holdBackUntilWritten(computeStream.handle);
+}
+
+std::unique_ptr<Arena> CudaDevice::makeArena(int64_t bytes) {
+  return std::make_unique<CudaArena>(myGpu, bytes);
+}
+
+const LayerBody &CudaDevice::body(const LayerDesc &layer) const {
+  return cudaBody(layer.kind, layer.dtype);
+}
+
+void *CudaDevice::stream() const {
+  return const_cast<Stream *>(&computeStream);
+}
+
+int64_t CudaDevice::stamp() {
+  if (numStamps == stamps.size())
+    stamps.emplace_back(/*keepsTime=*/true);
+  if (numStamps == 0)
+    firstNs = nowNs();
+  stamps[numStamps].record(computeStream.handle);
+  return static_cast<int64_t>(numStamps++);
+}
+
+int64_t CudaDevice::timeOf(int64_t stamp) {
+  float ms = 0;
+  RONDO_CUDA(cudaEventElapsedTime(&ms, stamps.front().get(),
+                                  stamps[static_cast<size_t>(stamp)].get()));
+  return firstNs + static_cast<int64_t>(ms * 1e6);
+}
+
+//===----------------------------------------------------------------------===//
+// The optimizer.
+//===----------------------------------------------------------------------===//
+
+static __nv_bfloat16 *copyOf(const Tensor &tensor) {
+  return static_cast<__nv_bfloat16 *>(tensor.weightsCopy);
+}
+
+void CudaDevice::sumSquares(const StageTensors &stage) {
+  for (int32_t c = 0; c < stage.numTensors; ++c)
+    for (int32_t t = 0; t < c; ++t)
+      if (stage.tensors[c].sharedWith == stage.tensors[t].name)
+        addCopies(computeStream, stage.tensors[t].gradients,
+                  stage.tensors[c].gradients, stage.tensors[t].layout.count);
+  double *partials = stage.control.partials;
+  RONDO_CUDA(cudaMemsetAsync(partials, 0,
+                             sizeof(double) * partialsPerLayer *
+                                 static_cast<size_t>(stage.numLayers),
+                             computeStream.handle));
+  std::vector<SquaredTensor> tensors;
+  for (int32_t t = 0; t < stage.numTensors; ++t) {
+    const Tensor &tensor = stage.tensors[t];
+    if (tensor.sharedWith.empty())
+      tensors.push_back(
+          {tensor.gradients, tensor.layout.count,
+           partials + tensor.layerInStage * partialsPerLayer + tensor.index});
+  }
+  cuda::sumSquares(computeStream, tensors, scratch);
+}
+
+void CudaDevice::finishNorm(const double *sum, double maxNorm,
+                            const std::vector<ControlHeader *> &headers) {
+  cuda::finishNorm(computeStream, sum, maxNorm, headers);
+}
+
+void CudaDevice::step(const StageTensors &stage, const AdamWConfig &config) {
+  std::vector<OptimizedTensor> tensors;
+  for (int32_t t = 0; t < stage.numTensors; ++t) {
+    const Tensor &tensor = stage.tensors[t];
+    tensors.push_back({tensor.weights, tensor.gradients, tensor.moment1,
+                       tensor.moment2, copyOf(tensor), tensor.layout.count,
+                       tensor.layout.decay});
+  }
+  adamw(computeStream, config, stage.control.header, tensors);
+  if (stage.gradientBytes > 0)
+    RONDO_CUDA(cudaMemsetAsync(stage.gradients, 0,
+                               static_cast<size_t>(stage.gradientBytes),
+                               computeStream.handle));
+}
+
+void CudaDevice::weightsWritten(const StageTensors &stage) {
+  // Behind the writes; every iteration waits for that stream.
+  myGpu->select();
+  for (int32_t t = 0; t < stage.numTensors; ++t)
+    if (__nv_bfloat16 *copy = copyOf(stage.tensors[t]))
+      toBf16(myGpu->transfers(), stage.tensors[t].weights, copy,
+             stage.tensors[t].layout.count);
+}

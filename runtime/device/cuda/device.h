@@ -1,0 +1,56 @@
+//===- device.h - A rank on a GPU -------------------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
+#define RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
+
+#include "runtime/device/cuda/gpu.h"
+#include "runtime/device/device.h"
+
+#include <memory>
+#include <vector>
+
+namespace rondo::runtime::cuda {
+
+/// One rank's compute stream, on a GPU that other ranks may share.
+class CudaDevice : public Device {
+public:
+  CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank);
+  ~CudaDevice() override;
+
+  std::unique_ptr<Arena> makeArena(int64_t bytes) override;
+  const LayerBody &body(const LayerDesc &layer) const override;
+  void *stream() const override;
+  void sumSquares(const StageTensors &stage) override;
+  void finishNorm(const double *sum, double maxNorm,
+                  const std::vector<ControlHeader *> &headers) override;
+  void step(const StageTensors &stage, const AdamWConfig &config) override;
+  void weightsWritten(const StageTensors &stage) override;
+  int64_t stamp() override;
+  int64_t timeOf(int64_t stamp) override;
+
+  // For transports.
+  Gpu &gpu() const { return *myGpu; }
+  int32_t rank() const { return me; }
+  const Stream &compute() const { return computeStream; }
+  /// The calling thread works for this rank from now on.
+  void enter() const;
+  /// The compute stream waits for what the host has written. Stamps begin
+  /// anew.
+  void beginIteration();
+
+private:
+  const std::shared_ptr<Gpu> myGpu;
+  const int32_t me;
+  OwnedStream owned;
+  Stream computeStream;
+  /// For sumSquares().
+  void *scratch = nullptr;
+  /// Times of the iteration's stamps; the first one's on the host's clock.
+  std::vector<Event> stamps;
+  size_t numStamps = 0;
+  int64_t firstNs = 0;
+};
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H

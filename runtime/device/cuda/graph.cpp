@@ -1,0 +1,40 @@
+//===- graph.cpp - An iteration that is recorded once ---------------------===//
+
+#include "runtime/device/cuda/graph.h"
+
+using namespace rondo::runtime::cuda;
+
+RecordedGraph::~RecordedGraph() {
+  cancel();
+  if (graph)
+    cudaGraphExecDestroy(graph);
+}
+
+void RecordedGraph::begin(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  RONDO_CUDA(cudaStreamBeginCapture(stream, mode));
+  origin = stream;
+}
+
+void RecordedGraph::end() {
+  cudaGraph_t recorded = nullptr;
+  cudaStream_t stream = origin;
+  origin = nullptr;
+  RONDO_CUDA(cudaStreamEndCapture(stream, &recorded));
+  // Nodes keep the priority of the stream that they were recorded in.
+  cudaError_t error = cudaGraphInstantiate(
+      &graph, recorded, cudaGraphInstantiateFlagUseNodePriority);
+  cudaGraphDestroy(recorded);
+  check(error, "cudaGraphInstantiate", __FILE__, __LINE__);
+}
+
+void RecordedGraph::cancel() {
+  if (!origin)
+    return;
+  cudaGraph_t recorded = nullptr;
+  cudaStreamEndCapture(origin, &recorded);
+  origin = nullptr;
+  if (recorded)
+    cudaGraphDestroy(recorded);
+  // The error that the recording ended with has been reported already.
+  cudaGetLastError();
+}

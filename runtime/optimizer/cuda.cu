@@ -1,0 +1,230 @@
+//===- cuda.cu - Gradient norm and AdamW on a GPU -------------------------===//
+//
+// A launch works on up to 32 tensors: its second dimension is the tensor. All
+// kernels here are bound by memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/optimizer/cuda.h"
+
+#include "runtime/bodies/cuda/thread.h"
+
+#include <algorithm>
+
+namespace rondo::runtime::cuda {
+
+namespace {
+
+constexpr unsigned threads = 256;
+constexpr int64_t tensorsAtOnce = 32;
+/// Blocks that cut the sum of one tensor.
+constexpr int64_t sumBlocks = 256;
+constexpr int64_t updateBlocks = 2048;
+static_assert(sumSquaresScratchBytes == tensorsAtOnce * sumBlocks * 8);
+
+/// Travels as a kernel's argument.
+template <typename T> struct Table {
+  T entries[tensorsAtOnce];
+};
+
+/// Calls run(table, entries, most elements of an entry) for all tensors.
+template <typename T, typename Run>
+void inTables(const std::vector<T> &tensors, Run run) {
+  for (size_t first = 0; first < tensors.size(); first += tensorsAtOnce) {
+    Table<T> table{};
+    const size_t last = std::min(tensors.size(), first + tensorsAtOnce);
+    int64_t most = 0;
+    for (size_t i = first; i < last; ++i) {
+      table.entries[i - first] = tensors[i];
+      most = std::max(most, tensors[i].count);
+    }
+    run(table, static_cast<unsigned>(last - first), most);
+  }
+}
+
+/// Blocks for elements that each thread takes four at a time.
+unsigned blocksOf(int64_t count, int64_t limit) {
+  return static_cast<unsigned>(std::max<int64_t>(
+      1, std::min(limit, (count + 4 * threads - 1) / (4 * threads))));
+}
+
+/// How far apart the elements of a thread lie, and the first one.
+__device__ __forceinline__ int64_t stride() {
+  return int64_t(gridDim.x) * blockDim.x;
+}
+__device__ __forceinline__ int64_t firstElement() {
+  return int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+__global__ void copiesKernel(float *tensor, float *copy, int64_t count) {
+  for (int64_t i = firstElement(); i < count; i += stride()) {
+    const float sum = tensor[i] + copy[i];
+    tensor[i] = sum;
+    copy[i] = sum;
+  }
+}
+
+__global__ void __launch_bounds__(threads)
+    squaresKernel(Table<SquaredTensor> table, double *partials) {
+  const SquaredTensor &tensor = table.entries[blockIdx.y];
+  double sum = 0;
+  for (int64_t i = firstElement(); i < tensor.count; i += stride()) {
+    const double value = tensor.values[i];
+    sum += value * value;
+  }
+  sum = warpSum(sum);
+  auto *sums = reinterpret_cast<double *>(sharedMemory());
+  if (threadIdx.x % 32 == 0)
+    sums[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x != 0)
+    return;
+  double total = 0;
+  for (unsigned w = 0; w < threads / 32; ++w)
+    total += sums[w];
+  partials[blockIdx.y * sumBlocks + blockIdx.x] = total;
+}
+
+__global__ void addPartialsKernel(Table<SquaredTensor> table,
+                                  const double *partials, unsigned blocks) {
+  if (threadIdx.x != 0)
+    return;
+  double total = 0;
+  for (unsigned b = 0; b < blocks; ++b)
+    total += partials[blockIdx.y * sumBlocks + b];
+  *table.entries[blockIdx.y].sum = total;
+}
+
+struct Headers {
+  ControlHeader *entries[tensorsAtOnce];
+  int count;
+};
+
+/// Clips as clipFactor() does.
+__global__ void normKernel(const double *sum, double maxNorm, Headers headers) {
+  const double norm = sqrt(*sum);
+  // Every lane has read the sum before a header that holds it is written.
+  __syncwarp();
+  const bool isFinite = norm - norm == 0;
+  if (static_cast<int>(threadIdx.x) >= headers.count)
+    return;
+  ControlHeader &header = *headers.entries[threadIdx.x];
+  header.norm = norm;
+  header.isFinite = isFinite;
+  float factor = 0;
+  if (isFinite)
+    factor = maxNorm > 0 && norm > maxNorm ? float(maxNorm / norm) : 1.0f;
+  header.step.clipFactor = factor;
+}
+
+/// The factors of one step, the same for every element; as in adamw.cpp.
+struct Factors {
+  float clip, rate, inverseRoot, shrink;
+};
+
+__device__ __forceinline__ void update(const AdamWConfig &config,
+                                       const Factors &f,
+                                       const OptimizedTensor &tensor,
+                                       int64_t i) {
+  const float gradient = tensor.gradients[i] * f.clip;
+  const float first =
+      config.beta1 * tensor.moment1[i] + (1 - config.beta1) * gradient;
+  const float second = config.beta2 * tensor.moment2[i] +
+                       (1 - config.beta2) * gradient * gradient;
+  tensor.moment1[i] = first;
+  tensor.moment2[i] = second;
+  const float root = sqrtf(second) * f.inverseRoot + config.epsilon;
+  const float weight = tensor.weights[i] * f.shrink - f.rate * (first / root);
+  tensor.weights[i] = weight;
+  if (tensor.copy)
+    tensor.copy[i] = __float2bfloat16(weight);
+}
+
+__global__ void __launch_bounds__(threads)
+    adamwKernel(AdamWConfig config, const ControlHeader *header,
+                Table<OptimizedTensor> table) {
+  if (!header->isFinite)
+    return;
+  const OptimizedTensor &tensor = table.entries[blockIdx.y];
+  if (int64_t(blockIdx.x) * blockDim.x >= tensor.count)
+    return;
+  auto &f = *reinterpret_cast<Factors *>(sharedMemory());
+  // Powers in fp64 are slow: one thread for all.
+  if (threadIdx.x == 0) {
+    const double step = double(header->step.step);
+    const double rate = header->step.learningRate;
+    f.clip = header->step.clipFactor;
+    f.rate = float(rate / (1 - pow(double(config.beta1), step)));
+    f.inverseRoot = float(1 / sqrt(1 - pow(double(config.beta2), step)));
+    f.shrink = tensor.decay ? float(1 - rate * config.weightDecay) : 1.0f;
+  }
+  __syncthreads();
+  const Factors factors = f;
+  for (int64_t i = firstElement(); i < tensor.count; i += stride())
+    update(config, factors, tensor, i);
+}
+
+__global__ void toBf16Kernel(const float *weights, __nv_bfloat16 *copy,
+                             int64_t count) {
+  for (int64_t i = firstElement(); i < count; i += stride())
+    copy[i] = __float2bfloat16(weights[i]);
+}
+
+} // namespace
+
+void addCopies(const Stream &stream, float *tensor, float *copy,
+               int64_t count) {
+  launch(stream, copiesKernel, dim3(blocksOf(count, updateBlocks)),
+         dim3(threads), 0, tensor, copy, count);
+}
+
+void sumSquares(const Stream &stream, const std::vector<SquaredTensor> &tensors,
+                void *scratch) {
+  auto *partials = static_cast<double *>(scratch);
+  inTables(tensors, [&](const Table<SquaredTensor> &table, unsigned entries,
+                        int64_t most) {
+    const unsigned blocks = blocksOf(most, sumBlocks);
+    launch(stream, squaresKernel, dim3(blocks, entries), dim3(threads),
+           threads / 32 * sizeof(double), table, partials);
+    launch(stream, addPartialsKernel, dim3(1, entries), dim3(32), 0, table,
+           static_cast<const double *>(partials), blocks);
+  });
+}
+
+void finishNorm(const Stream &stream, const double *sum, double maxNorm,
+                const std::vector<ControlHeader *> &headers) {
+  // The header that holds the sum comes last, and with it the sum's end.
+  std::vector<ControlHeader *> ordered = headers;
+  std::stable_partition(
+      ordered.begin(), ordered.end(), [&](const ControlHeader *header) {
+        auto *begin = reinterpret_cast<const char *>(header);
+        auto *place = reinterpret_cast<const char *>(sum);
+        return place < begin || place >= begin + sizeof *header;
+      });
+  for (size_t first = 0; first < ordered.size(); first += tensorsAtOnce) {
+    Headers some{};
+    while (some.count < tensorsAtOnce && first + some.count < ordered.size()) {
+      some.entries[some.count] = ordered[first + some.count];
+      ++some.count;
+    }
+    launch(stream, normKernel, dim3(1), dim3(32), 0, sum, maxNorm, some);
+  }
+}
+
+void adamw(const Stream &stream, const AdamWConfig &config,
+           const ControlHeader *header,
+           const std::vector<OptimizedTensor> &tensors) {
+  inTables(tensors, [&](const Table<OptimizedTensor> &table, unsigned entries,
+                        int64_t most) {
+    launch(stream, adamwKernel, dim3(blocksOf(most, updateBlocks), entries),
+           dim3(threads), sizeof(Factors), config, header, table);
+  });
+}
+
+void toBf16(const Stream &stream, const float *weights, __nv_bfloat16 *copy,
+            int64_t count) {
+  launch(stream, toBf16Kernel, dim3(blocksOf(count, updateBlocks)),
+         dim3(threads), 0, weights, copy, count);
+}
+
+} // namespace rondo::runtime::cuda

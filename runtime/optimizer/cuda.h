@@ -1,0 +1,61 @@
+//===- cuda.h - Gradient norm and AdamW on a GPU ----------------*- C++ -*-===//
+//
+// Everything is enqueued and reads what changes from iteration to iteration in
+// the control header, so that it can be recorded. Sums are cut by the sizes
+// alone and added in order: the same bits each time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_OPTIMIZER_CUDA_H
+#define RONDO_RUNTIME_OPTIMIZER_CUDA_H
+
+#include "runtime/control.h"
+#include "runtime/device/cuda/stream.h"
+
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <vector>
+
+namespace rondo::runtime::cuda {
+
+/// copy[i] = tensor[i] += copy[i].
+void addCopies(const Stream &stream, float *tensor, float *copy, int64_t count);
+
+struct SquaredTensor {
+  const float *values;
+  int64_t count;
+  double *sum;
+};
+/// Bytes of scratch that sumSquares() needs.
+inline constexpr int64_t sumSquaresScratchBytes = 32 * 256 * 8;
+/// *sum = the sum of squares in fp64, of each tensor.
+void sumSquares(const Stream &stream, const std::vector<SquaredTensor> &tensors,
+                void *scratch);
+
+/// Norm, finite flag and clip factor, as StageTensors' device writes them.
+/// `sum` may lie in a header.
+void finishNorm(const Stream &stream, const double *sum, double maxNorm,
+                const std::vector<ControlHeader *> &headers);
+
+struct OptimizedTensor {
+  float *weights;
+  const float *gradients;
+  float *moment1, *moment2;
+  /// Gets the new weights in bf16; null: there is no such copy.
+  __nv_bfloat16 *copy;
+  int64_t count;
+  bool decay;
+};
+/// One step on each tensor, with the header's factors; nothing where its finite
+/// flag is 0.
+void adamw(const Stream &stream, const AdamWConfig &config,
+           const ControlHeader *header,
+           const std::vector<OptimizedTensor> &tensors);
+
+/// copy[i] = weights[i].
+void toBf16(const Stream &stream, const float *weights, __nv_bfloat16 *copy,
+            int64_t count);
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_OPTIMIZER_CUDA_H

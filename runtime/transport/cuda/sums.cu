@@ -1,0 +1,58 @@
+//===- sums.cu - Adding the parts of a collective on a GPU ----------------===//
+//
+// Each element is added in the order of the parts, so that the result does not
+// depend on how many ranks there are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/transport/cuda/sums.h"
+
+namespace rondo::runtime::cuda {
+
+namespace {
+
+constexpr unsigned addThreads = 256;
+constexpr int64_t mostBlocks = 1024;
+
+__global__ void addKernel(float *values, const float *others, int64_t count) {
+  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += stride)
+    values[i] += others[i];
+}
+
+/// One thread adds; the others of its warp have nothing to do.
+__global__ void addAllKernel(double *sum, const double *values, int64_t count) {
+  if (threadIdx.x != 0)
+    return;
+  double total = *sum;
+  for (int64_t i = 0; i < count; ++i)
+    total += values[i];
+  *sum = total;
+}
+
+__global__ void countKernel(uint64_t *count, volatile uint64_t *shown) {
+  if (threadIdx.x == 0)
+    *shown = ++*count;
+}
+
+} // namespace
+
+void addTo(const Stream &stream, float *values, const float *others,
+           int64_t count) {
+  const int64_t blocks = blocksFor(count, addThreads);
+  launch(stream, addKernel,
+         dim3(static_cast<unsigned>(blocks < mostBlocks ? blocks : mostBlocks)),
+         dim3(addThreads), 0, values, others, count);
+}
+
+void addAllTo(const Stream &stream, double *sum, const double *values,
+              int64_t count) {
+  launch(stream, addAllKernel, dim3(1), dim3(32), 0, sum, values, count);
+}
+
+void countUp(const Stream &stream, uint64_t *count, uint64_t *shown) {
+  launch(stream, countKernel, dim3(1), dim3(32), 0, count, shown);
+}
+
+} // namespace rondo::runtime::cuda

@@ -1,0 +1,26 @@
+//===- sums.h - Adding the parts of a collective on a GPU -------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_CUDA_SUMS_H
+#define RONDO_RUNTIME_TRANSPORT_CUDA_SUMS_H
+
+#include "runtime/device/cuda/stream.h"
+
+#include <cstdint>
+
+namespace rondo::runtime::cuda {
+
+/// values[i] += others[i] for `count` elements.
+void addTo(const Stream &stream, float *values, const float *others,
+           int64_t count);
+
+/// Adds values[0], values[1], ... to *sum one after another.
+void addAllTo(const Stream &stream, double *sum, const double *values,
+              int64_t count);
+
+/// Counts one more in *count, and shows the count in `shown`, which is the
+/// host's pinned memory.
+void countUp(const Stream &stream, uint64_t *count, uint64_t *shown);
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_TRANSPORT_CUDA_SUMS_H

@@ -1,0 +1,27 @@
+//===- match.h - What both ends of a channel agree on -----------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_MATCH_H
+#define RONDO_RUNTIME_TRANSPORT_MATCH_H
+
+#include "runtime/transport/transport.h"
+
+namespace rondo::runtime {
+
+/// A message as one end of a channel posts it.
+struct Posting {
+  MessageName name;
+  char *data = nullptr;
+  int64_t bytes = 0;
+};
+
+/// Throws Error where the ends post different messages or sizes.
+void checkMatch(const Posting &sent, const Posting &posted, int32_t from,
+                int32_t to);
+
+/// Throws Error: an end posts more messages than the channel has.
+[[noreturn]] void failOnTooMany(bool isSender, MessageName name, int32_t from,
+                                int32_t to);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_MATCH_H
