@@ -1,7 +1,8 @@
-//===- Jackson.cpp - L3: one rank, preemptive -----------------------------===//
+//===- Jackson.cpp - L3: one machine, preemptive --------------------------===//
 //
 // Every task has an earliest start and a least tail; Jackson's preemptive
-// schedule of a rank's tasks is the best that the rank could do with these.
+// schedule of a rank's tasks is the best that the rank could do with these. A
+// serial link is a machine as well, and its messages are the tasks.
 // J. R. Jackson, 1955; as a bound of job shops: Carlier and Pinson, 1989.
 //
 //===----------------------------------------------------------------------===//
@@ -19,6 +20,6 @@ static int64_t computeJackson(const Problem &problem, int64_t, int64_t) {
 }
 
 BoundArgument rondo::jacksonBound() {
-  return {"L3", "Jackson's preemptive schedule of each rank", computeJackson,
-          false};
+  return {"L3", "Jackson's preemptive schedule of each rank and serial link",
+          computeJackson, false};
 }

@@ -2,7 +2,7 @@
 //
 // Before the k-th F of a stage starts, enough must have been given back that it
 // fits the cap. The earliest time at which that many bytes can be free delays
-// the heads of L3.
+// the heads of L3. What the cap puts behind a task lengthens its tail.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,6 @@ static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
 }
 
 BoundArgument rondo::memoryPrecedence() {
-  return {"L4", "L3 with heads delayed by the memory cap", computeMemory,
+  return {"L4", "L3 with heads and tails of the memory cap", computeMemory,
           false};
 }

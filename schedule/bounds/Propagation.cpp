@@ -6,8 +6,12 @@
 
 using namespace rondo;
 
-Tails::Tails(const Chain &chain) {
+Tails::Tails(const Chain &chain, const std::vector<CapOrder> &capOrders) {
   const int32_t last = chain.microbatches;
+  std::vector<int32_t> place(chain.stages);
+  for (const auto &stages : chain.stagesOf)
+    for (size_t i = 0; i < stages.size(); ++i)
+      place[stages[i]] = int32_t(i);
   for (auto &column : ns)
     column.assign(size_t(chain.stages) * last, 0);
   for (auto &column : message)
@@ -46,36 +50,58 @@ Tails::Tails(const Chain &chain) {
     }
     return hop.occupancyNs + tail;
   };
-  for (int32_t k = last; k-- > 0;) {
-    const int64_t left = last - 1 - k;
-    for (int32_t s = 0; s < chain.stages; ++s) {
-      const int64_t offset = chain.endOffset[chain.rankOf[s]];
-      of(2, s, k) = left * cost(2, s) + offset;
-      // What the rank must still run behind I of s: W of all stages up to s,
-      // whose I come later in the chain, and I of those before s.
-      int64_t behind = left * cost(1, s) + offset;
-      for (int32_t other : chain.stagesOf[chain.rankOf[s]]) {
-        if (other <= s)
-          behind += (left + 1) * cost(2, other);
-        if (other < s)
-          behind += (left + 1) * cost(1, other);
+  // What the rank must still run behind a task, by the chain and by the cap,
+  // and the way on from the first F that the cap puts behind it.
+  auto throughRank = [&](int letter, int32_t s, int32_t k) {
+    const int32_t rank = chain.rankOf[s];
+    const auto &stages = chain.stagesOf[rank];
+    int64_t work = 0, tail = -never;
+    int32_t first = last;
+    for (int32_t i = 0; i < int32_t(stages.size()); ++i) {
+      const int32_t k2 =
+          capOrders.empty()
+              ? last
+              : capOrders[rank].firstBehind(letter, place[s], k, i);
+      if (k2 < last)
+        tail = std::max(tail, cost(0, stages[i]) + of(0, stages[i], k2));
+      first = std::min(first, k2);
+      const int32_t forward = letter > 0 || i < place[s] ? first
+                              : i == place[s]            ? k + 1
+                                                         : k;
+      work += (last - std::min(first, forward)) * cost(0, stages[i]);
+    }
+    for (int32_t i = 0; i < int32_t(stages.size()); ++i) {
+      int32_t inputGrad = first, weightGrad = first;
+      if (letter == 0 || (letter == 1 && i < place[s]))
+        inputGrad = weightGrad = k;
+      else if (i == place[s] && letter == 1) {
+        inputGrad = k + 1;
+        weightGrad = k;
+      } else if (i == place[s]) {
+        weightGrad = k + 1;
       }
-      int64_t tail = std::max(behind, cost(2, s) + of(2, s, k));
-      if (left)
+      work += (last - std::min(first, inputGrad)) * cost(1, stages[i]) +
+              (last - std::min(first, weightGrad)) * cost(2, stages[i]);
+    }
+    return std::max(tail, work + chain.endOffset[rank]);
+  };
+  for (int32_t k = last; k-- > 0;) {
+    const bool isLast = k == last - 1;
+    for (int32_t s = 0; s < chain.stages; ++s) {
+      int64_t tail = throughRank(2, s, k);
+      if (!isLast)
+        tail = std::max(tail, cost(2, s) + of(2, s, k + 1));
+      of(2, s, k) = tail;
+      tail = std::max(throughRank(1, s, k), cost(2, s) + of(2, s, k));
+      if (!isLast)
         tail = std::max(tail, cost(1, s) + of(1, s, k + 1));
       if (s > 0)
         tail = std::max(tail, throughMessage(1, s, k));
       of(1, s, k) = tail;
     }
     for (int32_t s = chain.stages; s-- > 0;) {
-      int64_t behind = left * cost(0, s) + chain.endOffset[chain.rankOf[s]];
-      for (int32_t other : chain.stagesOf[chain.rankOf[s]]) {
-        behind += (left + 1) * (cost(1, other) + cost(2, other));
-        if (other > s)
-          behind += (left + 1) * cost(0, other);
-      }
-      int64_t tail = std::max(behind, cost(1, s) + of(1, s, k));
-      if (left)
+      int64_t tail = std::max(throughRank(0, s, k), cost(1, s) + of(1, s, k));
+      if (!isLast)
         tail = std::max(tail, cost(0, s) + of(0, s, k + 1));
       if (s + 1 < chain.stages)
         tail = std::max(tail, throughMessage(0, s, k));
@@ -84,8 +110,18 @@ Tails::Tails(const Chain &chain) {
   }
 }
 
+static std::vector<CapOrder> capOrdersOf(const Chain &chain, bool withMemory) {
+  std::vector<CapOrder> result;
+  if (!withMemory || !chain.hasTightMemory)
+    return result;
+  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+    result.emplace_back(chain, rank);
+  return result;
+}
+
 Propagation::Propagation(const Chain &chain, bool withMemory)
-    : chain(chain), withMemory(withMemory && chain.hasTightMemory), tail(chain),
+    : chain(chain), withMemory(withMemory && chain.hasTightMemory),
+      capOrders(capOrdersOf(chain, withMemory)), tail(chain, capOrders),
       place(chain.stages), cursors(chain.stages) {
   for (auto &column : head)
     column.assign(size_t(chain.stages) * chain.microbatches, 0);
@@ -94,35 +130,62 @@ Propagation::Propagation(const Chain &chain, bool withMemory)
   for (const auto &stages : chain.stagesOf)
     for (size_t i = 0; i < stages.size(); ++i) {
       place[stages[i]] = int32_t(i);
-      cursors[stages[i]].next.resize(2 * (i + 1));
+      cursors[stages[i]].next.resize(2 * stages.size());
     }
 }
 
+/// What has run has given its bytes back at no later time.
+void Propagation::startCursors(const PartialState &state) {
+  for (const auto &stages : chain.stagesOf) {
+    int64_t freed = 0;
+    for (int32_t s : stages)
+      freed += state.done(1, s) * chain.inputGradFrees[s] +
+               state.done(2, s) * chain.weightGradFrees[s];
+    for (int32_t s : stages) {
+      Cursor &cursor = cursors[s];
+      cursor.freed = freed;
+      cursor.time = 0;
+      for (size_t i = 0; i < cursor.next.size(); ++i)
+        cursor.next[i] = int32_t(state.done(1 + int(i % 2), stages[i / 2]));
+    }
+  }
+}
+
 /// The earliest time at which enough has been given back for F of (s, k). When
-/// it starts, the stages of its rank up to s have taken k+1 activations at
-/// least and can have given back nothing of micro-batch k, as that passes s
-/// first; what the later stages hold only adds. Calls come in order of k.
+/// it starts, the stages of its rank have taken what they must have started,
+/// and can have given back only of that: of those up to s nothing of k, as it
+/// passes s first. What they have taken beyond only adds. Calls come in order
+/// of k.
 int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
                                  int32_t k) {
-  const auto &stages = chain.stagesOf[chain.rankOf[s]];
+  const int32_t rank = chain.rankOf[s];
+  const auto &stages = chain.stagesOf[rank];
   Cursor &cursor = cursors[s];
-  int64_t need = -chain.caps[chain.rankOf[s]];
-  for (int32_t i = 0; i <= place[s]; ++i)
-    need += std::max<int64_t>(k + 1, state.done(0, stages[i])) *
-            chain.takes[stages[i]];
+  int64_t need = -chain.caps[rank];
+  int64_t start = 0;
+  auto started = [&](int32_t i) {
+    return std::max<int64_t>(capOrders[rank].started(place[s], k, i),
+                             state.done(0, stages[i]));
+  };
+  for (int32_t i = 0; i < int32_t(stages.size()); ++i) {
+    const int64_t count = started(i);
+    need += count * chain.takes[stages[i]];
+    if (i > place[s] && count > state.done(0, stages[i]))
+      start = std::max(start, head[0][chain.at(stages[i], int32_t(count - 1))] +
+                                  chain.ns[0][stages[i]]);
+  }
   while (cursor.freed < need) {
     int64_t best = never;
     size_t which = 0;
     for (size_t i = 0; i < cursor.next.size(); ++i) {
       int32_t next = cursor.next[i];
-      if (next >= k)
+      const int32_t at = int32_t(i / 2);
+      if (next >= (at <= place[s] ? k : started(at)))
         continue;
-      int32_t other = stages[i / 2];
+      int32_t other = stages[at];
       int letter = 1 + int(i % 2);
-      int64_t end =
-          next < state.done(letter, other)
-              ? 0
-              : head[letter][chain.at(other, next)] + chain.ns[letter][other];
+      const int64_t end =
+          head[letter][chain.at(other, next)] + chain.ns[letter][other];
       if (end < best) {
         best = end;
         which = i;
@@ -136,7 +199,7 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
     ++cursor.next[which];
     cursor.time = std::max(cursor.time, best);
   }
-  return cursor.time;
+  return std::max(start, cursor.time);
 }
 
 int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
@@ -215,26 +278,35 @@ void Propagation::messageHead(const PartialState &state, int letter, int32_t s,
   messageStart[letter][at] = std::min(never, std::max(start, free));
 }
 
-void Propagation::propagate(const PartialState &state) {
+/// False where a task ends too late for the ceiling.
+bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
   int32_t first = chain.microbatches;
   for (int32_t s = 0; s < chain.stages; ++s)
     first = std::min(first, int32_t(state.done(2, s)));
   if (withMemory)
-    for (Cursor &cursor : cursors) {
-      std::fill(cursor.next.begin(), cursor.next.end(), 0);
-      cursor.freed = cursor.time = 0;
-    }
+    startCursors(state);
+  auto isTooLate = [&](int letter, int32_t s, int64_t at) {
+    return head[letter][at] + chain.ns[letter][s] + tail.ns[letter][at] >=
+           ceiling;
+  };
   for (int32_t k = first; k < chain.microbatches; ++k) {
     for (int32_t s = 0; s < chain.stages; ++s) {
-      if (k >= state.done(0, s))
-        head[0][chain.at(s, k)] = std::min(never, forwardHead(state, s, k));
+      if (k >= state.done(0, s)) {
+        const int64_t at = chain.at(s, k);
+        head[0][at] = std::min(never, forwardHead(state, s, k));
+        if (isTooLate(0, s, at))
+          return false;
+      }
       if (chain.messages[0][s].occupancyNs > 0 && k >= state.sent(0, s))
         messageHead(state, 0, s, k);
     }
     for (int32_t s = chain.stages; s-- > 0;) {
       const int64_t at = chain.at(s, k);
-      if (k >= state.done(1, s))
+      if (k >= state.done(1, s)) {
         head[1][at] = std::min(never, inputGradHead(state, s, k));
+        if (isTooLate(1, s, at))
+          return false;
+      }
       if (chain.messages[1][s].occupancyNs > 0 && k >= state.sent(1, s))
         messageHead(state, 1, s, k);
       if (k < state.done(2, s))
@@ -247,6 +319,7 @@ void Propagation::propagate(const PartialState &state) {
       head[2][at] = std::min(never, start);
     }
   }
+  return true;
 }
 
 /// Jackson's preemptive schedule of the lanes from `time` on: always what has
@@ -315,14 +388,15 @@ int64_t Propagation::jacksonOfLink(const PartialState &state, int32_t link) {
   return jackson(state.linkFree(link), -never);
 }
 
-Estimate Propagation::estimate(const PartialState &state) {
-  propagate(state);
+Estimate Propagation::estimate(const PartialState &state, int64_t ceiling) {
+  if (!propagate(state, ceiling))
+    return {never, never};
   Estimate result;
   for (int32_t rank = 0; rank < chain.ranks; ++rank) {
     if (chain.stagesOf[rank].empty())
       continue;
     int64_t bound = jacksonOfRank(state, rank);
-    if (bound >= never)
+    if (bound >= ceiling)
       return {never, never};
     result.bound = std::max(result.bound, bound);
     result.sum += bound;

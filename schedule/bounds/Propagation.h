@@ -9,6 +9,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_PROPAGATION_H
 #define RONDO_SCHEDULE_BOUNDS_PROPAGATION_H
 
+#include "schedule/bounds/CapOrder.h"
 #include "schedule/bounds/Chain.h"
 
 #include <vector>
@@ -93,7 +94,7 @@ struct Tails {
   /// From the end of each message's time on its link, by the producer; only
   /// where the link is serial.
   std::array<std::vector<int64_t>, 2> message;
-  explicit Tails(const Chain &chain);
+  Tails(const Chain &chain, const std::vector<CapOrder> &capOrders);
 };
 
 /// A bound with a finer sum to order states that have the same bound.
@@ -107,9 +108,9 @@ class Propagation {
 public:
   Propagation(const Chain &chain, bool withMemory);
 
-  /// No way to finish the state has a smaller objective. O(tasks left * stages
-  /// of a rank).
-  Estimate estimate(const PartialState &state);
+  /// No way to finish the state has a smaller objective; `never` where that is
+  /// at least `ceiling`, or there is no way. O(tasks left * stages of a rank).
+  Estimate estimate(const PartialState &state, int64_t ceiling = never);
   /// Earliest starts of the last estimate, [letter][Chain::at()].
   const std::vector<int64_t> &heads(int letter) const { return head[letter]; }
   const std::vector<int64_t> &tails(int letter) const {
@@ -122,12 +123,13 @@ public:
   void tighten(PartialState &state) const;
 
 private:
-  void propagate(const PartialState &state);
+  bool propagate(const PartialState &state, int64_t ceiling);
   int64_t forwardHead(const PartialState &state, int32_t s, int32_t k);
   int64_t inputGradHead(const PartialState &state, int32_t s, int32_t k);
   void messageHead(const PartialState &state, int letter, int32_t s, int32_t k);
   int64_t arrivalOf(const PartialState &state, int letter, int32_t from,
                     int32_t k) const;
+  void startCursors(const PartialState &state);
   int64_t releaseTime(const PartialState &state, int32_t s, int32_t k);
   int64_t jacksonOfRank(const PartialState &state, int32_t rank);
   int64_t jacksonOfLink(const PartialState &state, int32_t link);
@@ -135,6 +137,8 @@ private:
 
   const Chain &chain;
   const bool withMemory;
+  /// By rank; empty without memory.
+  std::vector<CapOrder> capOrders;
   Tails tail;
   std::array<std::vector<int64_t>, 3> head;
   /// Earliest time at which a message gets its link, by the producer; only
@@ -142,8 +146,8 @@ private:
   std::array<std::vector<int64_t>, 2> messageStart;
   /// Position of each stage among those of its rank.
   std::vector<int32_t> place;
-  /// Cursors of releaseTime(): for each stage, for each stage of its rank up to
-  /// it and each of I and W, the next release; and what has been passed.
+  /// Cursors of releaseTime(): for each stage, for each stage of its rank and
+  /// each of I and W, the next release; and what has been passed.
   struct Cursor {
     std::vector<int32_t> next;
     int64_t freed = 0, time = 0;

@@ -165,7 +165,7 @@ private:
     budget.use(8);
     if (isBeaten(group))
       return;
-    Estimate estimate = propagation.estimate(child);
+    Estimate estimate = propagation.estimate(child, best.objective);
     budget.use(left / 2 + 1);
     if (estimate.bound >= best.objective)
       return;

@@ -1,0 +1,70 @@
+//===- CapOrder.cpp - What a memory cap puts before what ------------------===//
+
+#include "schedule/bounds/CapOrder.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+CapOrder::CapOrder(const Chain &chain, int32_t rank)
+    : places(int32_t(chain.stagesOf[rank].size())), all(chain.microbatches),
+      later(size_t(places) * places * all),
+      behind(size_t(3) * places * places * all, all) {
+  const std::vector<int32_t> &stages = chain.stagesOf[rank];
+  const int64_t cap = chain.caps[rank];
+  auto takes = [&](int32_t place) { return chain.takes[stages[place]]; };
+  int64_t sum = 0;
+  for (int32_t s = 0; s < places; ++s)
+    sum += takes(s) * all;
+  if (sum <= cap)
+    return;
+
+  // When F of (other, j) starts, the stages before `other` hold all that they
+  // have started from j on, as nothing of these has been through `other`.
+  for (int32_t s = 0; s < places; ++s)
+    for (int32_t other = s + 1; other < places; ++other) {
+      int32_t j = 0;
+      for (int32_t k = 0; k < all; ++k) {
+        auto held = [&] {
+          int64_t bytes = takes(other);
+          for (int32_t before = 0; before < other; ++before)
+            bytes +=
+                (std::max(started(s, k, before), j + 1) - j) * takes(before);
+          return bytes;
+        };
+        while (j < k && held() > cap)
+          ++j;
+        later[(size_t(s) * places + other) * all + k] = j;
+      }
+    }
+
+  // What F of (s, k) finds started must have been given back but for the cap.
+  // Where that cannot be without a task, the task comes first.
+  auto isBehind = [&](int letter, int32_t of, int32_t j, int32_t s, int32_t k) {
+    if (letter == 0)
+      return of > s && started(s, k, of) > j;
+    int64_t held = 0;
+    for (int32_t i = 0; i < places; ++i) {
+      const int32_t count = started(s, k, i);
+      int32_t inputGrads = i <= s ? k : count, weightGrads = inputGrads;
+      if (letter == 1 && i <= of)
+        inputGrads = weightGrads = std::min(inputGrads, j);
+      else if (letter == 2 && i == of)
+        weightGrads = std::min(weightGrads, j);
+      held += count * takes(i) - inputGrads * chain.inputGradFrees[stages[i]] -
+              weightGrads * chain.weightGradFrees[stages[i]];
+    }
+    return held > cap;
+  };
+  for (int letter : {0, 1, 2})
+    for (int32_t of = 0; of < places; ++of)
+      for (int32_t s = 0; s < places; ++s) {
+        int32_t k = 0;
+        for (int32_t j = 0; j < all; ++j) {
+          k = std::max(k, j + 1);
+          while (k < all && !isBehind(letter, of, j, s, k))
+            ++k;
+          behind[((size_t(letter) * places + of) * places + s) * all + j] = k;
+        }
+      }
+}

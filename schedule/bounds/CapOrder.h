@@ -1,0 +1,42 @@
+//===- CapOrder.h - What a memory cap puts before what ----------*- C++ -*-===//
+//
+// Consequences of a rank's cap for the order of its tasks, whatever the times.
+// Each holds in every schedule that keeps the cap.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_CAPORDER_H
+#define RONDO_SCHEDULE_BOUNDS_CAPORDER_H
+
+#include "schedule/bounds/Chain.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// One rank. Stages are named by their place among those of the rank.
+class CapOrder {
+public:
+  /// O(microbatches * stages of the rank ^ 3).
+  CapOrder(const Chain &chain, int32_t rank);
+
+  /// How many F of `other` have been started when F of (stage, k) has: k + 1 of
+  /// those up to it, and of later ones so many that the next can still fit.
+  int32_t started(int32_t stage, int32_t k, int32_t other) const {
+    return other <= stage ? k + 1
+                          : later[(size_t(stage) * places + other) * all + k];
+  }
+  /// The first k for which F of (stage, k) comes after task j of (letter, of);
+  /// the number of micro-batches where none has to.
+  int32_t firstBehind(int letter, int32_t of, int32_t j, int32_t stage) const {
+    return behind[((size_t(letter) * places + of) * places + stage) * all + j];
+  }
+
+private:
+  int32_t places, all;
+  std::vector<int32_t> later, behind;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_CAPORDER_H
