@@ -157,7 +157,7 @@ bool Engine::step() {
 
 void Engine::runSome() {
   MemoryAccess access;
-  for (unsigned i = draw(4); i > 0 && step(); --i) {
+  for (unsigned i = draw(64); i > 0 && step(); --i) {
   }
   wake();
 }

@@ -116,7 +116,7 @@ public:
   void runUntil(std::unique_lock<std::mutex> &lock,
                 const std::function<bool()> &isDone);
   void runAll(std::unique_lock<std::mutex> &lock);
-  /// Runs a few.
+  /// Runs some, or none.
   void runSome();
   void wake() { changed.notify_all(); }
   Stream &defaultStream() { return nullStream; }

@@ -52,7 +52,7 @@ makeTransport(const TransportParams &params,
   }
   if (isOneGpu)
     return makeLoopbackTransport(params, gpus, options);
-  throw Error("ranks on several GPUs are not connected by this library yet");
+  return makeNcclTransport(params, gpus, options, world);
 }
 
 const Backend rondo::runtime::cudaBackend = {makeDevice, makeTransport};

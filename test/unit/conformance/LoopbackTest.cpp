@@ -62,6 +62,10 @@ TEST(Loopback, Smoke) {
     EXPECT_EQ(weightsAfter(exe, PlanKind::Pipeline, 4, false), reference);
     EXPECT_EQ(weightsAfter(exe, PlanKind::Sequential, 4, false), reference);
     EXPECT_EQ(weightsAfter(exe, PlanKind::Pipeline, 4, true), reference);
+    emulation::setDevices(4);
+    EXPECT_EQ(weightsAfter(exe, PlanKind::Pipeline, 4, false), reference);
+    EXPECT_EQ(weightsAfter(exe, PlanKind::Pipeline, 4, true), reference);
+    emulation::setDevices(1);
   }
 }
 } // namespace

@@ -1,0 +1,58 @@
+//===- communicator.h - One end of an NCCL communicator ---------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_CUDA_COMMUNICATOR_H
+#define RONDO_RUNTIME_TRANSPORT_CUDA_COMMUNICATOR_H
+
+#include "runtime/device/cuda/stream.h"
+
+#include <nccl.h>
+#include <string>
+
+namespace rondo::runtime::cuda {
+
+/// Throws Error where a call failed; one that is in progress has not.
+inline void check(ncclResult_t result, const char *call, const char *file,
+                  int line) {
+  if (result != ncclSuccess && result != ncclInProgress)
+    fail(call, ncclGetErrorString(result), file, line);
+}
+#define RONDO_NCCL(call)                                                       \
+  ::rondo::runtime::cuda::check((call), #call, __FILE__, __LINE__)
+
+/// An identifier that the ranks of one communicator must share.
+std::string makeCommunicatorId();
+
+/// Non-blocking, since only then can it be aborted: a call may have taken no
+/// effect when it returns, and nothing that depends on it may be enqueued
+/// before isSettled(). The GPU of the rank is current in all calls.
+class Communicator {
+public:
+  /// Begins to connect `rank` of `ranks`; isSettled() says when that is done.
+  /// `name` is for messages: "the channel from rank 0 to rank 1".
+  Communicator(const std::string &id, int ranks, int rank,
+               const std::string &name);
+  ~Communicator();
+  Communicator(const Communicator &) = delete;
+  Communicator &operator=(const Communicator &) = delete;
+
+  ncclComm_t get() const { return handle; }
+  const std::string &name() const { return myName; }
+  /// Whether all calls so far have taken effect. Throws Error where the
+  /// communicator has failed.
+  bool isSettled() const;
+  /// Begins to part; all its ranks do, before any of them is destroyed, so that
+  /// nobody frees memory that another one still reads.
+  void part();
+  /// Ends what it does on the device, for a run that has failed; it is of no
+  /// use afterwards.
+  void abort();
+
+private:
+  const std::string myName;
+  ncclComm_t handle = nullptr;
+  bool isParting = false;
+};
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_TRANSPORT_CUDA_COMMUNICATOR_H

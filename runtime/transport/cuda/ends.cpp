@@ -1,0 +1,64 @@
+//===- ends.cpp - What one rank has of channels and collectives -----------===//
+
+#include "runtime/transport/cuda/ends.h"
+
+#include "runtime/transport/cuda/sums.h"
+
+#include <algorithm>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+Counter::Counter() : count(sizeof(uint64_t)) {
+  RONDO_CUDA(
+      cudaMallocHost(reinterpret_cast<void **>(&shown), sizeof(uint64_t)));
+  *shown = 0;
+  RONDO_CUDA(cudaMemset(count.get(), 0, sizeof(uint64_t)));
+}
+
+Counter::~Counter() { cudaFreeHost(shown); }
+
+void Counter::countUp(cudaStream_t stream) {
+  cuda::countUp({stream, nullptr}, reinterpret_cast<uint64_t *>(count.get()),
+                shown);
+}
+
+static std::string describe(const ChannelParams &params) {
+  return "the channel from rank " + std::to_string(params.from) + " to rank " +
+         std::to_string(params.to);
+}
+
+ChannelEnd::ChannelEnd(const ChannelParams &params, int32_t channel,
+                       bool isSender, const std::string &id)
+    : channel(channel), from(params.from), to(params.to), isSender(isSender),
+      messages(params.messages), stream(OwnedStream::Priority::Urgent),
+      communicator(id, 2, isSender ? 0 : 1, describe(params)) {
+  // A power of two divides 2^32, so that tickets may wrap.
+  size_t capacity = 1;
+  while (static_cast<int64_t>(capacity) < params.messages)
+    capacity *= 2;
+  done.reserve(capacity);
+  for (size_t i = 0; i < capacity; ++i)
+    done.emplace_back();
+}
+
+Member::Member(const CollectiveParams &parts, int32_t collective, int32_t rank,
+               const std::vector<int32_t> &ranks, const std::string &id)
+    : parts(parts), collective(collective), rank(rank), ranks(ranks) {
+  if (ranks.size() == 1)
+    return;
+  const auto me = std::find(ranks.begin(), ranks.end(), rank) - ranks.begin();
+  communicator = std::make_unique<Communicator>(
+      id, static_cast<int>(ranks.size()), static_cast<int>(me),
+      "all_reduce " + std::to_string(collective));
+  for (int32_t other : ranks) {
+    int64_t elements = 0, numParts = 0;
+    for (const PartParams &part : parts)
+      if (part.rank == other) {
+        elements += part.count;
+        ++numParts;
+      }
+    mostElements = std::max(mostElements, elements);
+    mostParts = std::max(mostParts, numParts);
+  }
+}

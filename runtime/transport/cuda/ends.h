@@ -1,0 +1,120 @@
+//===- ends.h - What one rank has of channels and collectives ---*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H
+#define RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H
+
+#include "runtime/device/cuda/device.h"
+#include "runtime/device/cuda/graph.h"
+#include "runtime/transport/cuda/communicator.h"
+#include "runtime/transport/transport.h"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace rondo::runtime::cuda {
+
+/// Memory of the current GPU, apart from the arena.
+class DeviceMemory {
+public:
+  explicit DeviceMemory(size_t bytes) {
+    RONDO_CUDA(cudaMalloc(&memory, bytes));
+  }
+  ~DeviceMemory() { cudaFree(memory); }
+  DeviceMemory(const DeviceMemory &) = delete;
+  DeviceMemory &operator=(const DeviceMemory &) = delete;
+  char *get() const { return static_cast<char *>(memory); }
+
+private:
+  void *memory = nullptr;
+};
+
+/// Counts what a stream has done where the host can see it, also while a graph
+/// runs.
+class Counter {
+public:
+  Counter();
+  ~Counter();
+  Counter(const Counter &) = delete;
+  Counter &operator=(const Counter &) = delete;
+
+  /// One more, once the stream has got there.
+  void countUp(cudaStream_t stream);
+  uint64_t value() const { return *static_cast<volatile uint64_t *>(shown); }
+  /// Since the iteration began.
+  void beginIteration() { before = value(); }
+  uint64_t ofIteration() const { return value() - before; }
+
+private:
+  DeviceMemory count;
+  uint64_t *shown = nullptr;
+  uint64_t before = 0;
+};
+
+/// One end of a channel: a communicator of two ranks and a stream of its own.
+struct ChannelEnd {
+  ChannelEnd(const ChannelParams &params, int32_t channel, bool isSender,
+             const std::string &id);
+
+  const int32_t channel, from, to;
+  const bool isSender;
+  const int64_t messages;
+  OwnedStream stream;
+  Communicator communicator;
+  /// By ticket: the message has been handed over or has arrived.
+  std::vector<Event> done;
+  uint32_t tickets = 0, firstOfIteration = 0;
+  /// All that the stream has got in an iteration.
+  Event tail;
+  Counter ended;
+  /// For the first message.
+  DeviceMemory scratch{1};
+
+  int32_t peer() const { return isSender ? to : from; }
+  Event &doneOf(uint32_t ticket) { return done[ticket % done.size()]; }
+};
+
+/// One rank's share of a collective.
+struct Member {
+  Member(const CollectiveParams &parts, int32_t collective, int32_t rank,
+         const std::vector<int32_t> &ranks, const std::string &id);
+
+  CollectiveParams parts;
+  const int32_t collective, rank;
+  const std::vector<int32_t> ranks;
+  /// Null where one rank has all parts.
+  std::unique_ptr<Communicator> communicator;
+  /// What this rank gives, and what all give.
+  std::unique_ptr<DeviceMemory> mine, all;
+  /// Elements of all parts of the rank that has most, and parts.
+  int64_t mostElements = 0, mostParts = 1;
+};
+
+/// What a rank has issued in an iteration, for reports of what it waits for.
+struct Issued {
+  Waiting waiting;
+  /// What it is counted by, and how many have to be done.
+  const Counter *counter;
+  uint64_t number;
+};
+
+/// A rank of this process.
+struct GpuRank {
+  CudaDevice *device = nullptr;
+  std::vector<ChannelEnd *> ends;
+  std::vector<Member *> members;
+  /// What the compute stream has got when a message is posted.
+  Event posted;
+  /// Collectives: that the device has ended, and issued in the iteration.
+  Counter met;
+  uint64_t collectives = 0;
+  RecordedGraph graph;
+  bool isWarm = false;
+
+  mutable std::mutex logMutex;
+  std::vector<Issued> log;
+};
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H

@@ -1,0 +1,65 @@
+//===- nccl.h - Communicators between emulated devices ----------*- C++ -*-===//
+//
+// The part of NCCL's interface that Rondo uses. All ranks are in this process.
+// Communicators must be non-blocking, and calls take effect only when the
+// communicator has been asked often enough whether they have. A pair connects
+// with its first messages: the host waits for both, and no capture may hold
+// them. Messages of a pair meet in order; one that meets another size ends the
+// process. A send may end before its receive has begun, or not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_TEST_CUDA_EMULATION_NCCL_H
+#define RONDO_TEST_CUDA_EMULATION_NCCL_H
+
+#include "cuda_runtime.h"
+
+#include <climits>
+
+struct ncclComm;
+using ncclComm_t = ncclComm *;
+
+constexpr int NCCL_UNIQUE_ID_BYTES = 128;
+struct ncclUniqueId {
+  char internal[NCCL_UNIQUE_ID_BYTES];
+};
+
+enum ncclResult_t {
+  ncclSuccess = 0,
+  ncclUnhandledCudaError = 1,
+  ncclSystemError = 2,
+  ncclInternalError = 3,
+  ncclInvalidArgument = 4,
+  ncclInvalidUsage = 5,
+  ncclRemoteError = 6,
+  ncclInProgress = 7,
+};
+enum ncclDataType_t { ncclInt8 = 0, ncclFloat32 = 7, ncclFloat64 = 8 };
+
+struct ncclConfig_t {
+  int blocking;
+};
+#define NCCL_CONFIG_INITIALIZER {INT_MIN}
+
+const char *ncclGetErrorString(ncclResult_t result);
+const char *ncclGetLastError(ncclComm_t comm);
+ncclResult_t ncclGetVersion(int *version);
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
+                                    ncclUniqueId id, int rank,
+                                    ncclConfig_t *config);
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result);
+ncclResult_t ncclCommFinalize(ncclComm_t comm);
+ncclResult_t ncclCommDestroy(ncclComm_t comm);
+ncclResult_t ncclCommAbort(ncclComm_t comm);
+ncclResult_t ncclGroupStart();
+ncclResult_t ncclGroupEnd();
+ncclResult_t ncclSend(const void *data, size_t count, ncclDataType_t type,
+                      int peer, ncclComm_t comm, cudaStream_t stream);
+ncclResult_t ncclRecv(void *data, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream);
+ncclResult_t ncclAllGather(const void *data, void *all, size_t count,
+                           ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream);
+
+#endif // RONDO_TEST_CUDA_EMULATION_NCCL_H
