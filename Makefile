@@ -21,6 +21,7 @@ help:
 	@echo 'make bench    run the benchmarks'
 	@echo 'make asan     all tests with AddressSanitizer and UBSan, in build-asan/'
 	@echo 'make test-gpu the CUDA target on a GPU: needs CUDA, cmake and g++ only'
+	@echo 'make bench-gpu GPT-2 on a GPU, beside PyTorch where it is installed'
 	@echo 'make clean    remove build/, build-asan/ and build-gpu/'
 
 setup:
@@ -54,6 +55,9 @@ asan: build-asan/build.ninja
 test-gpu:
 	@sh scripts/test-gpu.sh build-gpu
 
+bench-gpu:
+	@sh bench/gpu/bench.sh build-gpu
+
 doc:
 	@python3 scripts/reference-docs.py
 
@@ -72,4 +76,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-gpu
 
-.PHONY: help setup demo test build check asan test-gpu doc format tidy bench clean
+.PHONY: help setup demo test build check asan test-gpu bench-gpu doc format tidy bench clean

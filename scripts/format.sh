@@ -10,7 +10,8 @@ fi
 on_sources() {
   # What rondo wrote is as it wrote it.
   find schedule dialect passes codegen runtime tools test bench \
-    -path test/gpu/bundles -prune -o \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
+    \( -path test/gpu/bundles -o -path bench/gpu/programs \) -prune -o \
+    \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
     xargs -0 $clang_format "$@"
 }
 if [ "${1:-}" != --check ]; then

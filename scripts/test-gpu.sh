@@ -1,24 +1,18 @@
 #!/bin/sh
-# test-gpu.sh BUILD [--build-only]
+# test-gpu.sh BUILD
 #
-# Tests the CUDA target on a machine with a GPU. Needs the CUDA toolkit with
-# NCCL, cmake and g++; no network, no MLIR, no GoogleTest, no BLAS. Builds
-# test/gpu into BUILD for the GPUs that are here, runs kernels and bodies
-# against their references, the conformance suite, and the committed programs,
-# whose losses are compared with those of the CPU.
+# Tests the CUDA target on a machine with a GPU: kernels and bodies against their
+# references, the conformance suite, and the committed programs, whose losses are
+# compared with those of the CPU. What it needs is in gpu-build.sh.
 #
 #   RONDO_NCCL_WHEELS=FOLDER  a folder with a wheel of nvidia-nccl-cu13 (2.30 or
 #                             later), with which several ranks share one GPU
-#   JOBS=N                    parallel compilations
 #
 # The last line is `N passed, N failed, N skipped`. Status 0; 1 after a failure;
-# 77 where there is no device. --build-only stops before the tests and needs no
-# device.
+# 77 where there is no device.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$1
-build_only=${2:-}
-jobs=${JOBS:-$(nproc)}
 passed=0
 failed=0
 skipped=0
@@ -27,54 +21,20 @@ finish() {
   echo "$passed passed, $failed failed, $skipped skipped"
   exit "$1"
 }
-without_device() {
-  echo "test-gpu: $1: nothing was tested"
-  skipped=1
-  finish 77
-}
 broken() {
   echo "FAILED $1"
   failed=$((failed + 1))
 }
 
-# Tools and devices
-for tool in cmake g++; do
-  command -v $tool >/dev/null || without_device "there is no $tool"
-done
-nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-[ -x "$nvcc" ] || without_device "there is no nvcc; CUDACXX can name it"
-toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
-mkdir -p "$build" || exit 1
-g++ -I"$toolkit/include" test/gpu/probe.cpp -o "$build/probe" \
-  -L"$toolkit/lib64" -lcudart_static -ldl -lrt -lpthread || {
-  broken "the probe does not build with $toolkit"
-  finish 1
-}
-if found=$("$build/probe"); then
-  devices=${found%% *}
-  architectures=${found#* }
-  echo "test-gpu: devices: $devices, architectures: $architectures"
-elif [ "$build_only" = --build-only ]; then
-  architectures=${ARCHITECTURES:-90}
-else
-  without_device "no device ($found)"
-fi
-
-# Build
-log=$build/build.log
-echo "test-gpu: building into $build, log in $log"
-start=$(date +%s)
-if ! {
-  CUDACXX=$nvcc cmake -S test/gpu -B "$build" \
-    -DCMAKE_CUDA_ARCHITECTURES="$architectures" &&
-    cmake --build "$build" -j "$jobs"
-} >"$log" 2>&1; then
-  tail -n 40 "$log"
+sh scripts/gpu-build.sh "$build" all
+status=$?
+if [ $status -eq 77 ]; then
+  skipped=1
+  finish 77
+elif [ $status -ne 0 ]; then
   broken "the build"
   finish 1
 fi
-echo "test-gpu: built in $(($(date +%s) - start)) s"
-[ "$build_only" = --build-only ] && exit 0
 
 # Adds up a run of GoogleTest: run_cases NAME COMMAND...
 run_cases() {

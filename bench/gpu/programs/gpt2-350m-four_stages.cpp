@@ -1,0 +1,605 @@
+// Schedule @four_stages of plan @step4, written by rondo.
+
+#include "runtime/rondo_runtime.h"
+
+using namespace rondo::runtime;
+
+namespace {
+
+// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
+// then of timed layers: ns of F, I and W; bytes of activations, of
+// what I frees, of input, output and weights.
+// Last, the target and what activations are stored in.
+constexpr LayerDesc layers[] = {
+    {"wte", LayerKind::GptEmbedding, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h4", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h5", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h6", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h7", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h8", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h9", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h10", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h11", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h12", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h13", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h14", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h15", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h16", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h17", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h18", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h19", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h20", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h21", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h22", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h23", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+};
+
+// name, rank, first layer, layers, then bytes of:
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+constexpr StageDesc stages[] = {
+    {"s0", 0, 0, 7,
+     {768534528, 512356352, 1024712704, 960, 32768, 155713536, 0, 16777216, 16777216, 0, 3538944, 1627521024}},
+    {"s1", 1, 7, 6,
+     {453464064, 302309376, 604618752, 832, 0, 155713536, 16777216, 16777216, 16777216, 16777216, 3538944, 1610711040}},
+    {"s2", 2, 13, 6,
+     {453464064, 302309376, 604618752, 832, 0, 155713536, 16777216, 16777216, 16777216, 16777216, 3538944, 1610711040}},
+    {"s3", 3, 19, 7,
+     {762255360, 508170240, 1016340480, 1024, 32768, 155713536, 16777216, 0, 0, 16777216, 3571712, 2451677184}},
+};
+
+
+namespace sequential {
+
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    forward(rank, 1, i3);
+    forward(rank, 2, i3);
+    forward(rank, 3, i3);
+    backward(rank, 3, i3);
+    backward(rank, 2, i3);
+    backward(rank, 1, i3);
+    backward(rank, 0, i3);
+  }
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 0);
+  step(rank, 1);
+  step(rank, 2);
+  step(rank, 3);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 768534528, 1},
+    {0, 768534528, 512356352, 1},
+    {0, 1280890880, 1024712704, 1},
+    {0, 2305603584, 960, 1},
+    {0, 2305604544, 32768, 8},
+    {1, 0, 453464064, 1},
+    {1, 453464064, 302309376, 1},
+    {1, 755773440, 604618752, 1},
+    {1, 1360392192, 832, 1},
+    {2, 0, 453464064, 1},
+    {2, 453464064, 302309376, 1},
+    {2, 755773440, 604618752, 1},
+    {2, 1360392192, 832, 1},
+    {3, 0, 762255360, 1},
+    {3, 762255360, 508170240, 1},
+    {3, 1270425600, 1016340480, 1},
+    {3, 2286766080, 1024, 1},
+    {3, 2286767104, 32768, 8},
+    {0, 2305866688, 155713536, 1},
+    {1, 1360393024, 155713536, 1},
+    {2, 1360393024, 155713536, 1},
+    {3, 2287029248, 155713536, 1},
+    {0, 2461580224, 3538944, 1},
+    {0, 2465119168, 16777216, 1},
+    {0, 2481896384, 1627521024, 1},
+    {1, 1516106560, 3538944, 1},
+    {1, 1519645504, 16777216, 1},
+    {1, 1536422720, 1610711040, 1},
+    {2, 1516106560, 3538944, 1},
+    {2, 1519645504, 16777216, 1},
+    {2, 1536422720, 1610711040, 1},
+    {3, 2442742784, 3571712, 1},
+    {3, 2446314496, 16777216, 1},
+    {3, 2463091712, 2451677184, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {18, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {23, 1, slots_0}, // stage 0 output
+    {26, 1, slots_0}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {22, 1, slots_0}, // stage 0 saved_for_input_grad
+    {24, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {-1, 1, nullptr}, // stage 1 data
+    {19, 1, slots_0}, // stage 1 workspace
+    {23, 1, slots_0}, // stage 1 input
+    {26, 1, slots_0}, // stage 1 output
+    {29, 1, slots_0}, // stage 1 output_grad
+    {26, 1, slots_0}, // stage 1 input_grad
+    {25, 1, slots_0}, // stage 1 saved_for_input_grad
+    {27, 1, slots_0}, // stage 1 saved_for_weight_grad
+    {9, 1, slots_0}, // stage 2 weights
+    {10, 1, slots_0}, // stage 2 gradients
+    {11, 1, slots_0}, // stage 2 moments
+    {12, 1, slots_0}, // stage 2 control
+    {-1, 1, nullptr}, // stage 2 data
+    {20, 1, slots_0}, // stage 2 workspace
+    {26, 1, slots_0}, // stage 2 input
+    {29, 1, slots_0}, // stage 2 output
+    {32, 1, slots_0}, // stage 2 output_grad
+    {29, 1, slots_0}, // stage 2 input_grad
+    {28, 1, slots_0}, // stage 2 saved_for_input_grad
+    {30, 1, slots_0}, // stage 2 saved_for_weight_grad
+    {13, 1, slots_0}, // stage 3 weights
+    {14, 1, slots_0}, // stage 3 gradients
+    {15, 1, slots_0}, // stage 3 moments
+    {16, 1, slots_0}, // stage 3 control
+    {17, 8, slots_1}, // stage 3 data
+    {21, 1, slots_0}, // stage 3 workspace
+    {29, 1, slots_0}, // stage 3 input
+    {-1, 1, nullptr}, // stage 3 output
+    {-1, 1, nullptr}, // stage 3 output_grad
+    {32, 1, slots_0}, // stage 3 input_grad
+    {31, 1, slots_0}, // stage 3 saved_for_input_grad
+    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+};
+constexpr int32_t collective_0[] = {0, 3};
+constexpr int32_t collective_1[] = {0, 1, 2, 3};
+constexpr CollectiveDesc collectives[] = {
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
+    {CollectiveKind::GradientNorm, "", 4, collective_1},
+};
+constexpr int32_t rank_of_stage[] = {0, 0, 0, 0};
+constexpr RankDesc ranks[] = {
+    {sequential_rank_0, nullptr},
+};
+
+} // namespace sequential
+
+
+namespace pipeline {
+
+static void rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 4; i3 += 1) {
+    forward(rank, 0, i3);
+    send(rank, Message::Activation, 0, i3);
+  }
+  for (int64_t i4 = 0; i4 < 4; i4 += 1) {
+    recv(rank, Message::Gradient, 1, i4);
+    backward(rank, 0, i4);
+    forward(rank, 0, i4 + 4);
+    send(rank, Message::Activation, 0, i4 + 4);
+  }
+  for (int64_t i5 = 4; i5 < 8; i5 += 1) {
+    recv(rank, Message::Gradient, 1, i5);
+    backward(rank, 0, i5);
+  }
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 0);
+  return;
+}
+// A row for each rank: stage, end, shift
+constexpr int64_t ranks_1_to_2_row_1[] = {1, 3, -3};
+constexpr int64_t ranks_1_to_2_row_2[] = {2, 2, -2};
+static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
+  Rank &rank = v1;
+  const int64_t stage = v2[0];
+  const int64_t end = v2[1];
+  const int64_t shift = v2[2];
+  for (int64_t i3 = 0; i3 < end; i3 += 1) {
+    recv(rank, Message::Activation, stage - 1, i3);
+    forward(rank, stage, i3);
+    send(rank, Message::Activation, stage, i3);
+  }
+  for (int64_t i4 = end; i4 < 8; i4 += 1) {
+    recv(rank, Message::Activation, stage - 1, i4);
+    recv(rank, Message::Gradient, stage + 1, i4 + shift);
+    backward(rank, stage, i4 + shift);
+    send(rank, Message::Gradient, stage, i4 + shift);
+    forward(rank, stage, i4);
+    send(rank, Message::Activation, stage, i4);
+  }
+  for (int64_t i5 = shift + 8; i5 < 8; i5 += 1) {
+    recv(rank, Message::Gradient, stage + 1, i5);
+    backward(rank, stage, i5);
+    send(rank, Message::Gradient, stage, i5);
+  }
+  all_reduce(rank, 1);
+  step(rank, stage);
+  return;
+}
+static void rank_3(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  recv(rank, Message::Activation, 2, 0);
+  recv(rank, Message::Activation, 2, 1);
+  forward(rank, 3, 0);
+  for (int64_t i3 = 0; i3 < 6; i3 += 1) {
+    backward(rank, 3, i3);
+    send(rank, Message::Gradient, 3, i3);
+    forward(rank, 3, i3 + 1);
+    recv(rank, Message::Activation, 2, i3 + 2);
+  }
+  backward(rank, 3, 6);
+  send(rank, Message::Gradient, 3, 6);
+  forward(rank, 3, 7);
+  backward(rank, 3, 7);
+  send(rank, Message::Gradient, 3, 7);
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 3);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_2[] = {0, 1, 0, 1, 1, 1, 1, 1};
+constexpr uint16_t slots_3[] = {0, 0, 0, 0, 0, 1, 0, 1};
+constexpr uint16_t slots_4[] = {0, 1, 2, 3};
+constexpr uint16_t slots_5[] = {1, 1, 1, 2, 1, 2, 1, 2};
+constexpr uint16_t slots_6[] = {2, 1, 2, 1, 2, 0};
+constexpr uint16_t slots_7[] = {1, 2, 1, 2, 1, 1, 0, 2};
+constexpr uint16_t slots_8[] = {0, 1, 2};
+constexpr uint16_t slots_9[] = {1, 1, 2, 1, 2, 1, 2};
+constexpr uint16_t slots_10[] = {2, 1, 2, 1, 2, 1, 0, 1};
+constexpr uint16_t slots_11[] = {1, 2, 1, 2, 1, 2, 2, 0};
+constexpr uint16_t slots_12[] = {0, 1};
+constexpr uint16_t slots_13[] = {0, 1, 1, 1, 1, 1, 1, 1};
+constexpr uint16_t slots_14[] = {0, 0, 0, 0, 0, 0, 0, 1};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 768534528, 1},
+    {0, 768534528, 512356352, 1},
+    {0, 1280890880, 1024712704, 1},
+    {0, 2305603584, 960, 1},
+    {0, 2305604544, 32768, 8},
+    {1, 0, 453464064, 1},
+    {1, 453464064, 302309376, 1},
+    {1, 755773440, 604618752, 1},
+    {1, 1360392192, 832, 1},
+    {2, 0, 453464064, 1},
+    {2, 453464064, 302309376, 1},
+    {2, 755773440, 604618752, 1},
+    {2, 1360392192, 832, 1},
+    {3, 0, 762255360, 1},
+    {3, 762255360, 508170240, 1},
+    {3, 1270425600, 1016340480, 1},
+    {3, 2286766080, 1024, 1},
+    {3, 2286767104, 32768, 8},
+    {0, 2305866688, 155713536, 1},
+    {1, 1360393024, 155713536, 1},
+    {2, 1360393024, 155713536, 1},
+    {3, 2287029248, 155713536, 1},
+    {0, 2461580224, 3538944, 4},
+    {0, 2475736000, 16777216, 2},
+    {0, 2509290432, 1627521024, 4},
+    {1, 1516106560, 3538944, 3},
+    {1, 1526723392, 16777216, 3},
+    {1, 1577055040, 1610711040, 3},
+    {2, 1516106560, 3538944, 2},
+    {2, 1523184448, 16777216, 3},
+    {2, 1573516096, 1610711040, 2},
+    {3, 2442742784, 3571712, 1},
+    {3, 2446314496, 16777216, 2},
+    {3, 2479868928, 2451677184, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {18, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {23, 8, slots_2}, // stage 0 output
+    {23, 8, slots_3}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {22, 4, slots_4}, // stage 0 saved_for_input_grad
+    {24, 4, slots_4}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {-1, 1, nullptr}, // stage 1 data
+    {19, 1, slots_0}, // stage 1 workspace
+    {26, 1, slots_0}, // stage 1 input
+    {26, 8, slots_5}, // stage 1 output
+    {26, 6, slots_6}, // stage 1 output_grad
+    {26, 8, slots_7}, // stage 1 input_grad
+    {25, 3, slots_8}, // stage 1 saved_for_input_grad
+    {27, 3, slots_8}, // stage 1 saved_for_weight_grad
+    {9, 1, slots_0}, // stage 2 weights
+    {10, 1, slots_0}, // stage 2 gradients
+    {11, 1, slots_0}, // stage 2 moments
+    {12, 1, slots_0}, // stage 2 control
+    {-1, 1, nullptr}, // stage 2 data
+    {20, 1, slots_0}, // stage 2 workspace
+    {29, 1, slots_0}, // stage 2 input
+    {29, 7, slots_9}, // stage 2 output
+    {29, 8, slots_10}, // stage 2 output_grad
+    {29, 8, slots_11}, // stage 2 input_grad
+    {28, 2, slots_12}, // stage 2 saved_for_input_grad
+    {30, 2, slots_12}, // stage 2 saved_for_weight_grad
+    {13, 1, slots_0}, // stage 3 weights
+    {14, 1, slots_0}, // stage 3 gradients
+    {15, 1, slots_0}, // stage 3 moments
+    {16, 1, slots_0}, // stage 3 control
+    {17, 8, slots_1}, // stage 3 data
+    {21, 1, slots_0}, // stage 3 workspace
+    {32, 8, slots_13}, // stage 3 input
+    {-1, 1, nullptr}, // stage 3 output
+    {-1, 1, nullptr}, // stage 3 output_grad
+    {32, 8, slots_14}, // stage 3 input_grad
+    {31, 1, slots_0}, // stage 3 saved_for_input_grad
+    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+};
+constexpr int32_t collective_0[] = {0, 3};
+constexpr int32_t collective_1[] = {0, 1, 2, 3};
+constexpr CollectiveDesc collectives[] = {
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
+    {CollectiveKind::GradientNorm, "", 4, collective_1},
+};
+constexpr int32_t rank_of_stage[] = {0, 1, 2, 3};
+constexpr int64_t peak_memory_bytes[] = {6524239872, 4842749952, 3228499968,
+    2455248896};
+constexpr RankDesc ranks[] = {
+    {rank_0, nullptr},
+    {ranks_1_to_2, ranks_1_to_2_row_1},
+    {ranks_1_to_2, ranks_1_to_2_row_2},
+    {rank_3, nullptr},
+};
+
+} // namespace pipeline
+
+
+namespace evaluation {
+
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    send(rank, Message::Activation, 0, i3);
+  }
+  return;
+}
+// A row for each rank: stage
+constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
+constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
+static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
+  Rank &rank = v1;
+  const int64_t stage = v2[0];
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    recv(rank, Message::Activation, stage - 1, i3);
+    forward(rank, stage, i3);
+    send(rank, Message::Activation, stage, i3);
+  }
+  return;
+}
+static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 2; i3 += 1) {
+    recv(rank, Message::Activation, 2, i3 * 2);
+    recv(rank, Message::Activation, 2, i3 * 2 + 1);
+    forward(rank, 3, i3);
+  }
+  for (int64_t i4 = 0; i4 < 2; i4 += 1) {
+    recv(rank, Message::Activation, 2, i4 * 2 + 4);
+    forward(rank, 3, i4 + 2);
+    recv(rank, Message::Activation, 2, i4 * 2 + 5);
+  }
+  for (int64_t i5 = 4; i5 < 8; i5 += 1) {
+    forward(rank, 3, i5);
+  }
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_2[] = {0, 1};
+constexpr uint16_t slots_3[] = {1};
+constexpr uint16_t slots_4[] = {0, 1, 0, 2, 1, 0, 3, 2};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 768534528, 1},
+    {0, 768534528, 512356352, 1},
+    {0, 1280890880, 1024712704, 1},
+    {0, 2305603584, 960, 1},
+    {0, 2305604544, 32768, 8},
+    {1, 0, 453464064, 1},
+    {1, 453464064, 302309376, 1},
+    {1, 755773440, 604618752, 1},
+    {1, 1360392192, 832, 1},
+    {2, 0, 453464064, 1},
+    {2, 453464064, 302309376, 1},
+    {2, 755773440, 604618752, 1},
+    {2, 1360392192, 832, 1},
+    {3, 0, 762255360, 1},
+    {3, 762255360, 508170240, 1},
+    {3, 1270425600, 1016340480, 1},
+    {3, 2286766080, 1024, 1},
+    {3, 2286767104, 32768, 8},
+    {0, 2305866688, 155713536, 1},
+    {1, 1360393024, 155713536, 1},
+    {2, 1360393024, 155713536, 1},
+    {3, 2287029248, 155713536, 1},
+    {0, 2461580224, 3538944, 1},
+    {0, 2465119168, 16777216, 2},
+    {0, 2498673600, 1627521024, 1},
+    {1, 1516106560, 3538944, 1},
+    {1, 1519645504, 16777216, 2},
+    {1, 1553199936, 1610711040, 1},
+    {2, 1516106560, 3538944, 1},
+    {2, 1519645504, 16777216, 2},
+    {2, 1553199936, 1610711040, 1},
+    {3, 2442742784, 3571712, 1},
+    {3, 2446314496, 16777216, 4},
+    {3, 2513423360, 2451677184, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {18, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {23, 2, slots_2}, // stage 0 output
+    {-1, 1, nullptr}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {22, 1, slots_0}, // stage 0 saved_for_input_grad
+    {24, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {-1, 1, nullptr}, // stage 1 data
+    {19, 1, slots_0}, // stage 1 workspace
+    {26, 1, slots_0}, // stage 1 input
+    {26, 1, slots_3}, // stage 1 output
+    {-1, 1, nullptr}, // stage 1 output_grad
+    {-1, 1, nullptr}, // stage 1 input_grad
+    {25, 1, slots_0}, // stage 1 saved_for_input_grad
+    {27, 1, slots_0}, // stage 1 saved_for_weight_grad
+    {9, 1, slots_0}, // stage 2 weights
+    {10, 1, slots_0}, // stage 2 gradients
+    {11, 1, slots_0}, // stage 2 moments
+    {12, 1, slots_0}, // stage 2 control
+    {-1, 1, nullptr}, // stage 2 data
+    {20, 1, slots_0}, // stage 2 workspace
+    {29, 1, slots_0}, // stage 2 input
+    {29, 1, slots_3}, // stage 2 output
+    {-1, 1, nullptr}, // stage 2 output_grad
+    {-1, 1, nullptr}, // stage 2 input_grad
+    {28, 1, slots_0}, // stage 2 saved_for_input_grad
+    {30, 1, slots_0}, // stage 2 saved_for_weight_grad
+    {13, 1, slots_0}, // stage 3 weights
+    {14, 1, slots_0}, // stage 3 gradients
+    {15, 1, slots_0}, // stage 3 moments
+    {16, 1, slots_0}, // stage 3 control
+    {17, 8, slots_1}, // stage 3 data
+    {21, 1, slots_0}, // stage 3 workspace
+    {32, 8, slots_4}, // stage 3 input
+    {-1, 1, nullptr}, // stage 3 output
+    {-1, 1, nullptr}, // stage 3 output_grad
+    {-1, 1, nullptr}, // stage 3 input_grad
+    {31, 1, slots_0}, // stage 3 saved_for_input_grad
+    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+};
+constexpr int32_t rank_of_stage[] = {0, 1, 2, 3};
+constexpr RankDesc ranks[] = {
+    {evaluation_rank_0, nullptr},
+    {evaluation_ranks_1_to_2, evaluation_ranks_1_to_2_row_1},
+    {evaluation_ranks_1_to_2, evaluation_ranks_1_to_2_row_2},
+    {evaluation_rank_3, nullptr},
+};
+
+} // namespace evaluation
+
+} // namespace
+
+// name, kind, micro-batches; ranks; stages' ranks; pools;
+// placements; collectives; predicted ns of an iteration, of all
+// ranks' work; peak bytes by rank
+constexpr PlanDesc plans[] = {
+    {"sequential", PlanKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+     34, sequential::pools, sequential::placements, 2, sequential::collectives,
+     0, 0, nullptr},
+    {"pipeline", PlanKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_stage,
+     34, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
+     260111758, 602158736, pipeline::peak_memory_bytes},
+    {"evaluation", PlanKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_stage,
+     34, evaluation::pools, evaluation::placements, 0, nullptr,
+     0, 0, nullptr},
+};
+constexpr int64_t arena_bytes[] = {9019374528, 6409188160, 4794938176,
+    4965100544};
+constexpr Executable executable = {"four_stages", 26, layers, 4, stages, 4, arena_bytes, 3, plans, true, &cudaBackend};
+
+int main(int argc, char **argv) {
+  return run_executable(executable, argc, argv);
+}
+
+

@@ -1,0 +1,286 @@
+// Schedule @one_stage of plan @step1, written by rondo.
+
+#include "runtime/rondo_runtime.h"
+
+using namespace rondo::runtime;
+
+namespace {
+
+// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
+// then of timed layers: ns of F, I and W; bytes of activations, of
+// what I frees, of input, output and weights.
+// Last, the target and what activations are stored in.
+constexpr LayerDesc layers[] = {
+    {"wte", LayerKind::GptEmbedding, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h4", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h5", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h6", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h7", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h8", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h9", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h10", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h11", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h12", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h13", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h14", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h15", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h16", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h17", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h18", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h19", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h20", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h21", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h22", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h23", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 50257, 1024, 1024, 16, 4096, 8, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+};
+
+// name, rank, first layer, layers, then bytes of:
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+constexpr StageDesc stages[] = {
+    {"s0", 0, 0, 26,
+     {2437718016, 1625145344, 3250290688, 3456, 65536, 155713536, 0, 0, 0, 0, 14188544, 7300620288}},
+};
+
+
+namespace sequential {
+
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    backward(rank, 0, i3);
+  }
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 0);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 2437718016, 1},
+    {0, 2437718016, 1625145344, 1},
+    {0, 4062863360, 3250290688, 1},
+    {0, 7313154048, 3456, 1},
+    {0, 7313157504, 65536, 8},
+    {0, 7313681792, 155713536, 1},
+    {0, 7469395328, 14188544, 1},
+    {0, 7483583872, 7300620288, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {5, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {-1, 1, nullptr}, // stage 0 output
+    {-1, 1, nullptr}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {6, 1, slots_0}, // stage 0 saved_for_input_grad
+    {7, 1, slots_0}, // stage 0 saved_for_weight_grad
+};
+constexpr int32_t collective_0[] = {0, 0};
+constexpr int32_t collective_1[] = {0};
+constexpr CollectiveDesc collectives[] = {
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
+    {CollectiveKind::GradientNorm, "", 1, collective_1},
+};
+constexpr int32_t rank_of_stage[] = {0};
+constexpr RankDesc ranks[] = {
+    {sequential_rank_0, nullptr},
+};
+
+} // namespace sequential
+
+
+namespace pipeline {
+
+static void rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    backward(rank, 0, i3);
+  }
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 0);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 2437718016, 1},
+    {0, 2437718016, 1625145344, 1},
+    {0, 4062863360, 3250290688, 1},
+    {0, 7313154048, 3456, 1},
+    {0, 7313157504, 65536, 8},
+    {0, 7313681792, 155713536, 1},
+    {0, 7469395328, 14188544, 1},
+    {0, 7483583872, 7300620288, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {5, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {-1, 1, nullptr}, // stage 0 output
+    {-1, 1, nullptr}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {6, 1, slots_0}, // stage 0 saved_for_input_grad
+    {7, 1, slots_0}, // stage 0 saved_for_weight_grad
+};
+constexpr int32_t collective_0[] = {0, 0};
+constexpr int32_t collective_1[] = {0};
+constexpr CollectiveDesc collectives[] = {
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
+    {CollectiveKind::GradientNorm, "", 1, collective_1},
+};
+constexpr int32_t rank_of_stage[] = {0};
+constexpr int64_t peak_memory_bytes[] = {7314808832};
+constexpr RankDesc ranks[] = {
+    {rank_0, nullptr},
+};
+
+} // namespace pipeline
+
+
+namespace evaluation {
+
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+  }
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 2437718016, 1},
+    {0, 2437718016, 1625145344, 1},
+    {0, 4062863360, 3250290688, 1},
+    {0, 7313154048, 3456, 1},
+    {0, 7313157504, 65536, 8},
+    {0, 7313681792, 155713536, 1},
+    {0, 7469395328, 14188544, 1},
+    {0, 7483583872, 7300620288, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {5, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {-1, 1, nullptr}, // stage 0 output
+    {-1, 1, nullptr}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {6, 1, slots_0}, // stage 0 saved_for_input_grad
+    {7, 1, slots_0}, // stage 0 saved_for_weight_grad
+};
+constexpr int32_t rank_of_stage[] = {0};
+constexpr RankDesc ranks[] = {
+    {evaluation_rank_0, nullptr},
+};
+
+} // namespace evaluation
+
+} // namespace
+
+// name, kind, micro-batches; ranks; stages' ranks; pools;
+// placements; collectives; predicted ns of an iteration, of all
+// ranks' work; peak bytes by rank
+constexpr PlanDesc plans[] = {
+    {"sequential", PlanKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+     8, sequential::pools, sequential::placements, 2, sequential::collectives,
+     0, 0, nullptr},
+    {"pipeline", PlanKind::Pipeline, 8, 1, pipeline::ranks, pipeline::rank_of_stage,
+     8, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
+     602158736, 602158736, pipeline::peak_memory_bytes},
+    {"evaluation", PlanKind::Evaluation, 8, 1, evaluation::ranks, evaluation::rank_of_stage,
+     8, evaluation::pools, evaluation::placements, 0, nullptr,
+     0, 0, nullptr},
+};
+constexpr int64_t arena_bytes[] = {14784204160};
+constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, arena_bytes, 3, plans, true, &cudaBackend};
+
+int main(int argc, char **argv) {
+  return run_executable(executable, argc, argv);
+}
+
+

@@ -1,0 +1,544 @@
+// Schedule @one_f_one_b of plan @step, written by rondo.
+
+#include "runtime/rondo_runtime.h"
+
+using namespace rondo::runtime;
+
+namespace {
+
+// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
+// then of timed layers: ns of F, I and W; bytes of activations, of
+// what I frees, of input, output and weights.
+// Last, the target and what activations are stored in.
+constexpr LayerDesc layers[] = {
+    {"wte", LayerKind::GptEmbedding, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+};
+
+// name, rank, first layer, layers, then bytes of:
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+constexpr StageDesc stages[] = {
+    {"s0", 0, 0, 2,
+     {1836032, 1224000, 2448000, 320, 2048, 19841024, 0, 147456, 147456, 0, 12288, 2511104}},
+    {"s1", 1, 2, 1,
+     {1504256, 1002816, 2005632, 192, 0, 19693568, 147456, 147456, 147456, 147456, 12288, 2361600}},
+    {"s2", 2, 3, 1,
+     {1504256, 1002816, 2005632, 192, 0, 19693568, 147456, 147456, 147456, 147456, 12288, 2361600}},
+    {"s3", 3, 4, 2,
+     {1727168, 1151424, 2302848, 384, 2048, 19841024, 147456, 0, 0, 147456, 14336, 2772352}},
+};
+
+
+namespace sequential {
+
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    forward(rank, 1, i3);
+    forward(rank, 2, i3);
+    forward(rank, 3, i3);
+    backward(rank, 3, i3);
+    backward(rank, 2, i3);
+    backward(rank, 1, i3);
+    backward(rank, 0, i3);
+  }
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 0);
+  step(rank, 1);
+  step(rank, 2);
+  step(rank, 3);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 1836032, 1},
+    {0, 1836032, 1224000, 1},
+    {0, 3060032, 2448000, 1},
+    {0, 5508032, 320, 1},
+    {0, 5508352, 2048, 8},
+    {1, 0, 1504256, 1},
+    {1, 1504256, 1002816, 1},
+    {1, 2507072, 2005632, 1},
+    {1, 4512704, 192, 1},
+    {2, 0, 1504256, 1},
+    {2, 1504256, 1002816, 1},
+    {2, 2507072, 2005632, 1},
+    {2, 4512704, 192, 1},
+    {3, 0, 1727168, 1},
+    {3, 1727168, 1151424, 1},
+    {3, 2878592, 2302848, 1},
+    {3, 5181440, 384, 1},
+    {3, 5181824, 2048, 8},
+    {0, 5524736, 19841024, 1},
+    {1, 4512896, 19693568, 1},
+    {2, 4512896, 19693568, 1},
+    {3, 5198208, 19841024, 1},
+    {0, 25365760, 12288, 1},
+    {0, 25378048, 147456, 1},
+    {0, 25525504, 2511104, 1},
+    {1, 24206464, 12288, 1},
+    {1, 24218752, 147456, 1},
+    {1, 24366208, 2361600, 1},
+    {2, 24206464, 12288, 1},
+    {2, 24218752, 147456, 1},
+    {2, 24366208, 2361600, 1},
+    {3, 25039232, 14336, 1},
+    {3, 25053568, 147456, 1},
+    {3, 25201024, 2772352, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {18, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {23, 1, slots_0}, // stage 0 output
+    {26, 1, slots_0}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {22, 1, slots_0}, // stage 0 saved_for_input_grad
+    {24, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {-1, 1, nullptr}, // stage 1 data
+    {19, 1, slots_0}, // stage 1 workspace
+    {23, 1, slots_0}, // stage 1 input
+    {26, 1, slots_0}, // stage 1 output
+    {29, 1, slots_0}, // stage 1 output_grad
+    {26, 1, slots_0}, // stage 1 input_grad
+    {25, 1, slots_0}, // stage 1 saved_for_input_grad
+    {27, 1, slots_0}, // stage 1 saved_for_weight_grad
+    {9, 1, slots_0}, // stage 2 weights
+    {10, 1, slots_0}, // stage 2 gradients
+    {11, 1, slots_0}, // stage 2 moments
+    {12, 1, slots_0}, // stage 2 control
+    {-1, 1, nullptr}, // stage 2 data
+    {20, 1, slots_0}, // stage 2 workspace
+    {26, 1, slots_0}, // stage 2 input
+    {29, 1, slots_0}, // stage 2 output
+    {32, 1, slots_0}, // stage 2 output_grad
+    {29, 1, slots_0}, // stage 2 input_grad
+    {28, 1, slots_0}, // stage 2 saved_for_input_grad
+    {30, 1, slots_0}, // stage 2 saved_for_weight_grad
+    {13, 1, slots_0}, // stage 3 weights
+    {14, 1, slots_0}, // stage 3 gradients
+    {15, 1, slots_0}, // stage 3 moments
+    {16, 1, slots_0}, // stage 3 control
+    {17, 8, slots_1}, // stage 3 data
+    {21, 1, slots_0}, // stage 3 workspace
+    {29, 1, slots_0}, // stage 3 input
+    {-1, 1, nullptr}, // stage 3 output
+    {-1, 1, nullptr}, // stage 3 output_grad
+    {32, 1, slots_0}, // stage 3 input_grad
+    {31, 1, slots_0}, // stage 3 saved_for_input_grad
+    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+};
+constexpr int32_t collective_0[] = {0, 3};
+constexpr int32_t collective_1[] = {0, 1, 2, 3};
+constexpr CollectiveDesc collectives[] = {
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
+    {CollectiveKind::GradientNorm, "", 4, collective_1},
+};
+constexpr int32_t rank_of_stage[] = {0, 0, 0, 0};
+constexpr RankDesc ranks[] = {
+    {sequential_rank_0, nullptr},
+};
+
+} // namespace sequential
+
+
+namespace pipeline {
+
+static void rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 4; i3 += 1) {
+    forward(rank, 0, i3);
+    send(rank, Message::Activation, 0, i3);
+  }
+  for (int64_t i4 = 0; i4 < 4; i4 += 1) {
+    recv(rank, Message::Gradient, 1, i4);
+    backward(rank, 0, i4);
+    forward(rank, 0, i4 + 4);
+    send(rank, Message::Activation, 0, i4 + 4);
+  }
+  for (int64_t i5 = 4; i5 < 8; i5 += 1) {
+    recv(rank, Message::Gradient, 1, i5);
+    backward(rank, 0, i5);
+  }
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 0);
+  return;
+}
+// A row for each rank: stage, end, end2
+constexpr int64_t ranks_1_to_2_row_1[] = {1, 4, 4};
+constexpr int64_t ranks_1_to_2_row_2[] = {2, 3, 5};
+static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
+  Rank &rank = v1;
+  const int64_t stage = v2[0];
+  const int64_t end = v2[1];
+  const int64_t end2 = v2[2];
+  recv(rank, Message::Activation, stage - 1, 0);
+  for (int64_t i3 = 1; i3 < end; i3 += 1) {
+    recv(rank, Message::Activation, stage - 1, i3);
+    forward(rank, stage, i3 - 1);
+    send(rank, Message::Activation, stage, i3 - 1);
+  }
+  for (int64_t i4 = 0; i4 < end2; i4 += 1) {
+    recv(rank, Message::Gradient, stage + 1, i4);
+    backward(rank, stage, i4);
+    send(rank, Message::Gradient, stage, i4);
+    forward(rank, stage, i4 + end - 1);
+    send(rank, Message::Activation, stage, i4 + end - 1);
+    recv(rank, Message::Activation, stage - 1, i4 + end);
+  }
+  recv(rank, Message::Gradient, stage + 1, end2);
+  backward(rank, stage, end2);
+  send(rank, Message::Gradient, stage, end2);
+  forward(rank, stage, 7);
+  send(rank, Message::Activation, stage, 7);
+  for (int64_t i5 = end2 + 1; i5 < 8; i5 += 1) {
+    recv(rank, Message::Gradient, stage + 1, i5);
+    backward(rank, stage, i5);
+    send(rank, Message::Gradient, stage, i5);
+  }
+  all_reduce(rank, 1);
+  step(rank, stage);
+  return;
+}
+static void rank_3(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  recv(rank, Message::Activation, 2, 0);
+  recv(rank, Message::Activation, 2, 1);
+  forward(rank, 3, 0);
+  for (int64_t i3 = 0; i3 < 6; i3 += 1) {
+    backward(rank, 3, i3);
+    send(rank, Message::Gradient, 3, i3);
+    forward(rank, 3, i3 + 1);
+    recv(rank, Message::Activation, 2, i3 + 2);
+  }
+  backward(rank, 3, 6);
+  send(rank, Message::Gradient, 3, 6);
+  forward(rank, 3, 7);
+  backward(rank, 3, 7);
+  send(rank, Message::Gradient, 3, 7);
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 3);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_2[] = {0, 1, 0, 1, 1, 1, 1, 1};
+constexpr uint16_t slots_3[] = {0, 0, 0, 0, 0, 1, 0, 1};
+constexpr uint16_t slots_4[] = {0, 1, 2, 3};
+constexpr uint16_t slots_5[] = {0, 1};
+constexpr uint16_t slots_6[] = {2, 3, 2, 2, 2, 2, 2};
+constexpr uint16_t slots_7[] = {0, 1, 0, 1, 0, 0, 3};
+constexpr uint16_t slots_8[] = {3, 3, 3, 3, 3, 1, 2, 1};
+constexpr uint16_t slots_9[] = {0, 1, 2};
+constexpr uint16_t slots_10[] = {2, 3, 3, 3, 3, 3, 3, 3};
+constexpr uint16_t slots_11[] = {1, 0, 1, 0, 1, 0, 0, 2};
+constexpr uint16_t slots_12[] = {2, 2, 2, 2, 2, 2, 1, 3};
+constexpr uint16_t slots_13[] = {0, 1, 1, 1, 1, 1, 1, 1};
+constexpr uint16_t slots_14[] = {0, 0, 0, 0, 0, 0, 0, 1};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 1836032, 1},
+    {0, 1836032, 1224000, 1},
+    {0, 3060032, 2448000, 1},
+    {0, 5508032, 320, 1},
+    {0, 5508352, 2048, 8},
+    {1, 0, 1504256, 1},
+    {1, 1504256, 1002816, 1},
+    {1, 2507072, 2005632, 1},
+    {1, 4512704, 192, 1},
+    {2, 0, 1504256, 1},
+    {2, 1504256, 1002816, 1},
+    {2, 2507072, 2005632, 1},
+    {2, 4512704, 192, 1},
+    {3, 0, 1727168, 1},
+    {3, 1727168, 1151424, 1},
+    {3, 2878592, 2302848, 1},
+    {3, 5181440, 384, 1},
+    {3, 5181824, 2048, 8},
+    {0, 5524736, 19841024, 1},
+    {1, 4512896, 19693568, 1},
+    {2, 4512896, 19693568, 1},
+    {3, 5198208, 19841024, 1},
+    {0, 25365760, 12288, 4},
+    {0, 25414912, 147456, 2},
+    {0, 25709824, 2511104, 4},
+    {1, 24206464, 12288, 3},
+    {1, 24243328, 147456, 4},
+    {1, 24833152, 2361600, 3},
+    {2, 24206464, 12288, 2},
+    {2, 24231040, 147456, 4},
+    {2, 24820864, 2361600, 2},
+    {3, 25039232, 14336, 1},
+    {3, 25053568, 147456, 2},
+    {3, 25348480, 2772352, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {18, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {23, 8, slots_2}, // stage 0 output
+    {23, 8, slots_3}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {22, 4, slots_4}, // stage 0 saved_for_input_grad
+    {24, 4, slots_4}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {-1, 1, nullptr}, // stage 1 data
+    {19, 1, slots_0}, // stage 1 workspace
+    {26, 2, slots_5}, // stage 1 input
+    {26, 7, slots_6}, // stage 1 output
+    {26, 7, slots_7}, // stage 1 output_grad
+    {26, 8, slots_8}, // stage 1 input_grad
+    {25, 3, slots_9}, // stage 1 saved_for_input_grad
+    {27, 3, slots_9}, // stage 1 saved_for_weight_grad
+    {9, 1, slots_0}, // stage 2 weights
+    {10, 1, slots_0}, // stage 2 gradients
+    {11, 1, slots_0}, // stage 2 moments
+    {12, 1, slots_0}, // stage 2 control
+    {-1, 1, nullptr}, // stage 2 data
+    {20, 1, slots_0}, // stage 2 workspace
+    {29, 2, slots_5}, // stage 2 input
+    {29, 8, slots_10}, // stage 2 output
+    {29, 8, slots_11}, // stage 2 output_grad
+    {29, 8, slots_12}, // stage 2 input_grad
+    {28, 2, slots_5}, // stage 2 saved_for_input_grad
+    {30, 2, slots_5}, // stage 2 saved_for_weight_grad
+    {13, 1, slots_0}, // stage 3 weights
+    {14, 1, slots_0}, // stage 3 gradients
+    {15, 1, slots_0}, // stage 3 moments
+    {16, 1, slots_0}, // stage 3 control
+    {17, 8, slots_1}, // stage 3 data
+    {21, 1, slots_0}, // stage 3 workspace
+    {32, 8, slots_13}, // stage 3 input
+    {-1, 1, nullptr}, // stage 3 output
+    {-1, 1, nullptr}, // stage 3 output_grad
+    {32, 8, slots_14}, // stage 3 input_grad
+    {31, 1, slots_0}, // stage 3 saved_for_input_grad
+    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+};
+constexpr int32_t collective_0[] = {0, 3};
+constexpr int32_t collective_1[] = {0, 1, 2, 3};
+constexpr CollectiveDesc collectives[] = {
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
+    {CollectiveKind::GradientNorm, "", 4, collective_1},
+};
+constexpr int32_t rank_of_stage[] = {0, 1, 2, 3};
+constexpr int64_t peak_memory_bytes[] = {10093568, 7121664, 4747776, 2786688};
+constexpr RankDesc ranks[] = {
+    {rank_0, nullptr},
+    {ranks_1_to_2, ranks_1_to_2_row_1},
+    {ranks_1_to_2, ranks_1_to_2_row_2},
+    {rank_3, nullptr},
+};
+
+} // namespace pipeline
+
+
+namespace evaluation {
+
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    send(rank, Message::Activation, 0, i3);
+  }
+  return;
+}
+// A row for each rank: stage
+constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
+constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
+static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
+  Rank &rank = v1;
+  const int64_t stage = v2[0];
+  recv(rank, Message::Activation, stage - 1, 0);
+  for (int64_t i3 = 1; i3 < 8; i3 += 1) {
+    recv(rank, Message::Activation, stage - 1, i3);
+    forward(rank, stage, i3 - 1);
+    send(rank, Message::Activation, stage, i3 - 1);
+  }
+  forward(rank, stage, 7);
+  send(rank, Message::Activation, stage, 7);
+  return;
+}
+static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  recv(rank, Message::Activation, 2, 0);
+  for (int64_t i3 = 1; i3 < 8; i3 += 1) {
+    recv(rank, Message::Activation, 2, i3);
+    forward(rank, 3, i3 - 1);
+  }
+  forward(rank, 3, 7);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_2[] = {0, 1};
+constexpr uint16_t slots_3[] = {2, 3, 2, 3, 2, 3, 2, 0};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 1836032, 1},
+    {0, 1836032, 1224000, 1},
+    {0, 3060032, 2448000, 1},
+    {0, 5508032, 320, 1},
+    {0, 5508352, 2048, 8},
+    {1, 0, 1504256, 1},
+    {1, 1504256, 1002816, 1},
+    {1, 2507072, 2005632, 1},
+    {1, 4512704, 192, 1},
+    {2, 0, 1504256, 1},
+    {2, 1504256, 1002816, 1},
+    {2, 2507072, 2005632, 1},
+    {2, 4512704, 192, 1},
+    {3, 0, 1727168, 1},
+    {3, 1727168, 1151424, 1},
+    {3, 2878592, 2302848, 1},
+    {3, 5181440, 384, 1},
+    {3, 5181824, 2048, 8},
+    {0, 5524736, 19841024, 1},
+    {1, 4512896, 19693568, 1},
+    {2, 4512896, 19693568, 1},
+    {3, 5198208, 19841024, 1},
+    {0, 25365760, 12288, 1},
+    {0, 25378048, 147456, 2},
+    {0, 25672960, 2511104, 1},
+    {1, 24206464, 12288, 1},
+    {1, 24218752, 147456, 4},
+    {1, 24808576, 2361600, 1},
+    {2, 24206464, 12288, 1},
+    {2, 24218752, 147456, 4},
+    {2, 24808576, 2361600, 1},
+    {3, 25039232, 14336, 1},
+    {3, 25053568, 147456, 2},
+    {3, 25348480, 2772352, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {18, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {23, 2, slots_2}, // stage 0 output
+    {-1, 1, nullptr}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {22, 1, slots_0}, // stage 0 saved_for_input_grad
+    {24, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {-1, 1, nullptr}, // stage 1 data
+    {19, 1, slots_0}, // stage 1 workspace
+    {26, 2, slots_2}, // stage 1 input
+    {26, 8, slots_3}, // stage 1 output
+    {-1, 1, nullptr}, // stage 1 output_grad
+    {-1, 1, nullptr}, // stage 1 input_grad
+    {25, 1, slots_0}, // stage 1 saved_for_input_grad
+    {27, 1, slots_0}, // stage 1 saved_for_weight_grad
+    {9, 1, slots_0}, // stage 2 weights
+    {10, 1, slots_0}, // stage 2 gradients
+    {11, 1, slots_0}, // stage 2 moments
+    {12, 1, slots_0}, // stage 2 control
+    {-1, 1, nullptr}, // stage 2 data
+    {20, 1, slots_0}, // stage 2 workspace
+    {29, 2, slots_2}, // stage 2 input
+    {29, 8, slots_3}, // stage 2 output
+    {-1, 1, nullptr}, // stage 2 output_grad
+    {-1, 1, nullptr}, // stage 2 input_grad
+    {28, 1, slots_0}, // stage 2 saved_for_input_grad
+    {30, 1, slots_0}, // stage 2 saved_for_weight_grad
+    {13, 1, slots_0}, // stage 3 weights
+    {14, 1, slots_0}, // stage 3 gradients
+    {15, 1, slots_0}, // stage 3 moments
+    {16, 1, slots_0}, // stage 3 control
+    {17, 8, slots_1}, // stage 3 data
+    {21, 1, slots_0}, // stage 3 workspace
+    {32, 2, slots_2}, // stage 3 input
+    {-1, 1, nullptr}, // stage 3 output
+    {-1, 1, nullptr}, // stage 3 output_grad
+    {-1, 1, nullptr}, // stage 3 input_grad
+    {31, 1, slots_0}, // stage 3 saved_for_input_grad
+    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+};
+constexpr int32_t rank_of_stage[] = {0, 1, 2, 3};
+constexpr RankDesc ranks[] = {
+    {evaluation_rank_0, nullptr},
+    {evaluation_ranks_1_to_2, evaluation_ranks_1_to_2_row_1},
+    {evaluation_ranks_1_to_2, evaluation_ranks_1_to_2_row_2},
+    {evaluation_rank_3, nullptr},
+};
+
+} // namespace evaluation
+
+} // namespace
+
+// name, kind, micro-batches; ranks; stages' ranks; pools;
+// placements; collectives; predicted ns of an iteration, of all
+// ranks' work; peak bytes by rank
+constexpr PlanDesc plans[] = {
+    {"sequential", PlanKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+     34, sequential::pools, sequential::placements, 2, sequential::collectives,
+     0, 0, nullptr},
+    {"pipeline", PlanKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_stage,
+     34, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
+     251383479, 687484056, pipeline::peak_memory_bytes},
+    {"evaluation", PlanKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_stage,
+     34, evaluation::pools, evaluation::placements, 0, nullptr,
+     0, 0, nullptr},
+};
+constexpr int64_t arena_bytes[] = {35754240, 31917952, 29544064, 28120832};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, arena_bytes, 3, plans, true, &cudaBackend};
+
+int main(int argc, char **argv) {
+  return run_executable(executable, argc, argv);
+}
+
+
