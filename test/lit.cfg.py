@@ -31,6 +31,10 @@ config.substitutions.append(("%shared", shared))
 if os.path.isdir(shared):
     config.available_features.add("shared")
 
+# Programs for GPUs can be linked.
+if config.rondo_cuda:
+    config.available_features.add("cuda")
+
 if config.rondo_sanitize:
     config.available_features.add("asan")
     # LLVM's own globals stay allocated at exit.
