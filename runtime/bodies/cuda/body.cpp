@@ -1,14 +1,35 @@
-//===- body.cpp - The body of each layer kind on a GPU --------------------===//
+//===- body.cpp - The body of each layer kind on CUDA ---------------------===//
 
 #include "runtime/bodies/cuda/body.h"
 
-#include "runtime/error.h"
+#include "runtime/bodies/cuda/layers.h"
 
-using namespace rondo::runtime;
+namespace rondo::runtime {
 
-const LayerBody &rondo::runtime::cudaBody(LayerKind kind, DType) {
+namespace {
+
+template <typename T> const LayerBody &bodyOf(LayerKind kind) {
+  static const LayerBody embedding = cuda::embeddingBody<T>();
+  static const LayerBody block = cuda::blockBody<T>();
+  static const LayerBody head = cuda::headBody<T>();
   static const LayerBody synthetic = cuda::syntheticBody();
-  if (kind == LayerKind::Synthetic)
-    return synthetic;
-  throw Error("there is no body of a gpt layer for a GPU");
+  switch (kind) {
+  case LayerKind::GptEmbedding:
+    return embedding;
+  case LayerKind::GptBlock:
+    return block;
+  case LayerKind::GptHead:
+    return head;
+  case LayerKind::Synthetic:
+    break;
+  }
+  return synthetic;
 }
+
+} // namespace
+
+const LayerBody &cudaBody(LayerKind kind, DType dtype) {
+  return dtype == DType::Bf16 ? bodyOf<cuda::Bf16>(kind) : bodyOf<float>(kind);
+}
+
+} // namespace rondo::runtime

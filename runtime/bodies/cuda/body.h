@@ -1,4 +1,4 @@
-//===- body.h - The bodies of a GPU -----------------------------*- C++ -*-===//
+//===- body.h - The bodies of CUDA ------------------------------*- C++ -*-===//
 
 #ifndef RONDO_RUNTIME_BODIES_CUDA_BODY_H
 #define RONDO_RUNTIME_BODIES_CUDA_BODY_H
@@ -7,8 +7,10 @@
 
 namespace rondo::runtime {
 
-/// Bodies that enqueue their work; LayerArgs::stream points to a cuda::Stream.
-/// Throws Error where there is none of that kind and dtype.
+/// The computation of a layer whose activations are of that type. LayerArgs
+/// point to device memory, its stream to a cuda::Stream with Gemms. Tasks only
+/// enqueue: after the first of a shape they call nothing that a graph cannot
+/// record. They throw Error where that fails.
 const LayerBody &cudaBody(LayerKind kind, DType dtype);
 
 namespace cuda {

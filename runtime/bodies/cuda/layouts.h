@@ -182,11 +182,13 @@ struct HeadSavedForI {
   int64_t normedGrad;
 
   constexpr explicit HeadSavedForI(const LayerDesc &layer)
+      : HeadSavedForI(layer, HeadChunks(layer)) {}
+  constexpr HeadSavedForI(const LayerDesc &layer, const HeadChunks &chunks)
       : all(), normScale(all.place(floatBytes(numTokens(layer)))),
-        normedGrad(all.place(
-            HeadChunks(layer).kept
-                ? 0
-                : activationBytes(layer, numTokens(layer) * layer.hidden))) {}
+        normedGrad(all.place(chunks.kept
+                                 ? 0
+                                 : activationBytes(layer, numTokens(layer) *
+                                                              layer.hidden))) {}
 };
 
 /// F leaves what W needs of the logits, I the norm's gradients.
@@ -201,11 +203,9 @@ struct HeadSavedForW {
 
   constexpr explicit HeadSavedForW(const LayerDesc &layer)
       : HeadSavedForW(layer, HeadChunks(layer)) {}
-
-private:
   constexpr HeadSavedForW(const LayerDesc &layer, const HeadChunks &chunks)
-      : all(), normal(all.place(
-                   activationBytes(layer, numTokens(layer) * layer.hidden))),
+      : all(), normal(all.place(activationBytes(layer, numTokens(layer) *
+                                                           layer.hidden))),
         normGrads(all.place(floatBytes(2 * layer.hidden))),
         logitsGrad(all.place(
             chunks.kept
@@ -228,10 +228,11 @@ struct HeadWorkspace {
   int64_t logits;
 
   constexpr explicit HeadWorkspace(const LayerDesc &layer)
+      : HeadWorkspace(layer, HeadChunks(layer)) {}
+  constexpr HeadWorkspace(const LayerDesc &layer, const HeadChunks &chunks)
       : all(), gemm(0),
         gemmBytes(gemmWorkspaceBytes(numTokens(layer), layer.hidden)),
         normed(0), losses(0), partials(0), logits(0) {
-    const HeadChunks chunks(layer);
     const int64_t tokens = numTokens(layer), hidden = layer.hidden;
     gemm = all.place(gemmBytes);
     normed = all.place(activationBytes(layer, tokens * hidden));

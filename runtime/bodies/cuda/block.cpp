@@ -1,0 +1,209 @@
+//===- block.cpp - Pre-norm transformer block on CUDA ---------------------===//
+//
+//   middle = input + proj(attention(qkv(norm1(input))))
+//   output = middle + fcProj(gelu(fc(norm2(middle))))
+//
+// Products add the residual and the bias; norms backward add the residual's
+// gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/gelu.h"
+#include "runtime/bodies/cuda/layers.h"
+#include "runtime/bodies/cuda/norm.h"
+#include "runtime/bodies/cuda/reduce.h"
+
+namespace rondo::runtime::cuda {
+
+namespace {
+
+/// The regions of a block's buffers. Buffers that a task is not given stay
+/// unused.
+template <typename T> struct Block {
+  Block(const LayerDesc &layer, const LayerArgs &args)
+      : rows(numTokens(layer)), hidden(layer.hidden), ffn(layer.ffn),
+        shape{layer.batch, layer.sequence, layer.heads,
+              layer.hidden / layer.heads},
+        at(layer), i(layer), s(layer), scratch(layer),
+        weights(args, at.all.size()), args(args), stream(streamOf(args)),
+        workspace{region<char>(args.workspace, scratch.gemm),
+                  scratch.gemmBytes},
+        linear{stream, workspace, rows} {}
+
+  float *grad(int64_t offset) const {
+    return static_cast<float *>(args.gradients) + offset;
+  }
+  float *forI(int64_t offset) const {
+    return region<float>(args.savedForInputGrad, offset);
+  }
+  T *forW(int64_t offset) const {
+    return region<T>(args.savedForWeightGrad, offset);
+  }
+  float *normGrads(int64_t offset) const {
+    return region<float>(args.savedForWeightGrad, offset);
+  }
+  T *activations() const {
+    return region<T>(args.workspace, scratch.activations);
+  }
+  float *partials() const {
+    return region<float>(args.workspace, scratch.partials);
+  }
+
+  /// Input and output of GELU from the norm's output.
+  void feedForward(const T *normed) const {
+    Product product{};
+    product.rows = rows;
+    product.columns = ffn;
+    product.inner = hidden;
+    product.type = product.resultType = dtypeOf<T>();
+    product.a = {normed, hidden};
+    product.b = {weights[at.fc], ffn};
+    product.d = forW(s.afterGelu);
+    product.stride = ffn;
+    product.epilogue = Epilogue::BiasGelu;
+    product.bias = weights[at.fcBias];
+    product.aux = forW(s.beforeGelu);
+    if (stream.gemms->tryGelu(stream, product, workspace))
+      return;
+    linear.forward(hidden, ffn, normed, weights[at.fc], weights[at.fcBias],
+                   nullptr, forW(s.beforeGelu));
+    geluForward(stream, rows * ffn, forW(s.beforeGelu), forW(s.afterGelu));
+  }
+
+  /// The gradient of GELU's input, in the place of GELU's output.
+  void feedForwardGrad(const T *outputGrad) const {
+    Product product{};
+    product.rows = rows;
+    product.columns = ffn;
+    product.inner = hidden;
+    product.type = product.resultType = dtypeOf<T>();
+    product.a = {outputGrad, hidden};
+    product.b = {weights[at.fcProj], hidden, true};
+    product.d = forW(s.afterGelu);
+    product.stride = ffn;
+    product.epilogue = Epilogue::GeluGrad;
+    product.aux = forW(s.beforeGelu);
+    if (stream.gemms->tryGelu(stream, product, workspace))
+      return;
+    linear.inputGrad(ffn, hidden, outputGrad, weights[at.fcProj],
+                     forW(s.afterGelu));
+    geluInputGrad(stream, rows * ffn, forW(s.beforeGelu), forW(s.afterGelu));
+  }
+
+  /// The saved gradients of a norm's gain and bias.
+  void addNormGrads(const float *grads, int64_t gain, int64_t bias) const {
+    addChunks(stream, 1, hidden, grads, true, grad(gain));
+    addChunks(stream, 1, hidden, grads + hidden, true, grad(bias));
+  }
+
+  int64_t rows, hidden, ffn;
+  AttentionShape shape;
+  runtime::BlockWeights at;
+  BlockSavedForI i;
+  BlockSavedForW s;
+  BlockWorkspace scratch;
+  WeightsView<T> weights;
+  const LayerArgs &args;
+  const Stream &stream;
+  GemmWorkspace workspace;
+  Linear<T> linear;
+};
+
+template <typename T>
+void forward(const LayerDesc *layer, const LayerArgs *args) {
+  const Block<T> b(*layer, *args);
+  const auto *input = static_cast<const T *>(args->input);
+  // Holds `middle` until the MLP is added.
+  auto *output = static_cast<T *>(args->output);
+  T *normed = b.activations();
+
+  normForward(b.stream, b.rows, b.hidden, input, b.weights.fp32(b.at.norm1Gain),
+              b.weights.fp32(b.at.norm1Bias), b.forW(b.s.normal1),
+              b.forI(b.i.norm1Scale), normed);
+  b.linear.forward(b.hidden, 3 * b.hidden, normed, b.weights[b.at.qkv],
+                   b.weights[b.at.qkvBias], nullptr, b.forW(b.s.qkv));
+  attentionForward<T>(b.stream, b.shape, b.forW(b.s.qkv),
+                      b.forW(b.s.attention), b.forI(b.i.logSumExp));
+  b.linear.forward(b.hidden, b.hidden, b.forW(b.s.attention),
+                   b.weights[b.at.proj], b.weights[b.at.projBias], input,
+                   output);
+
+  normForward<T>(b.stream, b.rows, b.hidden, output,
+                 b.weights.fp32(b.at.norm2Gain), b.weights.fp32(b.at.norm2Bias),
+                 b.forW(b.s.normal2), b.forI(b.i.norm2Scale), normed);
+  b.feedForward(normed);
+  b.linear.forward(b.ffn, b.hidden, b.forW(b.s.afterGelu),
+                   b.weights[b.at.fcProj], b.weights[b.at.fcProjBias], output,
+                   output);
+}
+
+template <typename T>
+void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
+  const Block<T> b(*layer, *args);
+  const auto *outputGrad = static_cast<const T *>(args->outputGrad);
+  T *scratch = b.activations();
+  RONDO_CUDA(cudaMemcpyAsync(b.forW(b.s.outputGrad), outputGrad,
+                             b.rows * b.hidden * sizeof(T),
+                             cudaMemcpyDeviceToDevice, b.stream.handle));
+
+  b.feedForwardGrad(outputGrad);
+  b.linear.inputGrad(b.hidden, b.ffn, b.forW(b.s.afterGelu),
+                     b.weights[b.at.fc], scratch);
+  normInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal2),
+                   b.forI(b.i.norm2Scale), b.weights.fp32(b.at.norm2Gain),
+                   outputGrad, b.forW(b.s.middleGrad),
+                   b.normGrads(b.s.norm2Grads), b.partials());
+
+  b.linear.inputGrad(b.hidden, b.hidden, b.forW(b.s.middleGrad),
+                     b.weights[b.at.proj], scratch);
+  attentionInputGrad<T>(b.stream, b.shape, b.forW(b.s.qkv),
+                        b.forW(b.s.attention), scratch,
+                        b.forI(b.i.logSumExp),
+                        region<T>(args->workspace, b.scratch.queryGrad),
+                        region<float>(args->workspace, b.scratch.rowDots));
+  b.linear.inputGrad(b.hidden, 3 * b.hidden, b.forW(b.s.qkv),
+                     b.weights[b.at.qkv], scratch);
+  normInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal1),
+                   b.forI(b.i.norm1Scale), b.weights.fp32(b.at.norm1Gain),
+                   b.forW(b.s.middleGrad), static_cast<T *>(args->inputGrad),
+                   b.normGrads(b.s.norm1Grads), b.partials());
+}
+
+template <typename T>
+void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
+  const Block<T> b(*layer, *args);
+  T *scratch = b.activations();
+
+  geluForward(b.stream, b.rows * b.ffn, b.forW(b.s.beforeGelu), scratch);
+  b.linear.weightGrad(b.ffn, b.hidden, scratch, b.forW(b.s.outputGrad),
+                      b.grad(b.at.fcProj), b.grad(b.at.fcProjBias),
+                      b.partials());
+  normOutput<T>(b.stream, b.rows, b.hidden, b.forW(b.s.normal2),
+                b.weights.fp32(b.at.norm2Gain), b.weights.fp32(b.at.norm2Bias),
+                scratch);
+  b.linear.weightGrad(b.hidden, b.ffn, scratch, b.forW(b.s.afterGelu),
+                      b.grad(b.at.fc), b.grad(b.at.fcBias), b.partials());
+  b.addNormGrads(b.normGrads(b.s.norm2Grads), b.at.norm2Gain, b.at.norm2Bias);
+
+  b.linear.weightGrad(b.hidden, b.hidden, b.forW(b.s.attention),
+                      b.forW(b.s.middleGrad), b.grad(b.at.proj),
+                      b.grad(b.at.projBias), b.partials());
+  normOutput<T>(b.stream, b.rows, b.hidden, b.forW(b.s.normal1),
+                b.weights.fp32(b.at.norm1Gain), b.weights.fp32(b.at.norm1Bias),
+                scratch);
+  b.linear.weightGrad(b.hidden, 3 * b.hidden, scratch, b.forW(b.s.qkv),
+                      b.grad(b.at.qkv), b.grad(b.at.qkvBias), b.partials());
+  b.addNormGrads(b.normGrads(b.s.norm1Grads), b.at.norm1Gain, b.at.norm1Bias);
+}
+
+} // namespace
+
+template <typename T> LayerBody blockBody() {
+  return {forward<T>, inputGrad<T>, weightGrad<T>,
+          cpuBody(LayerKind::GptBlock).tensors};
+}
+template LayerBody blockBody<float>();
+template LayerBody blockBody<Bf16>();
+
+} // namespace rondo::runtime::cuda

@@ -1,0 +1,30 @@
+//===- embedding.h - Token and position embedding on CUDA -------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_BODIES_CUDA_EMBEDDING_H
+#define RONDO_RUNTIME_BODIES_CUDA_EMBEDDING_H
+
+#include "runtime/device/cuda/stream.h"
+
+#include <cstdint>
+
+namespace rondo::runtime::cuda {
+
+/// output [tokens, hidden] = row of the token + row of its position; keeps the
+/// tokens. Limit: the memory's bandwidth.
+template <typename T>
+void embeddingForward(const Stream &stream, int64_t tokens, int64_t sequence,
+                      int64_t hidden, const int32_t *ids, const T *tokenTable,
+                      const T *positionTable, int32_t *savedIds, T *output);
+
+/// Adds rows of outputGrad [tokens, hidden] to the gradients of both tables.
+/// A row of a table is added by one block in the order of the tokens: no
+/// atomics. Limit: the rows of the most frequent token, one after another.
+template <typename T>
+void embeddingWeightGrad(const Stream &stream, int64_t tokens, int64_t sequence,
+                         int64_t hidden, const int32_t *ids,
+                         const T *outputGrad, float *tokenGrad,
+                         float *positionGrad);
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_BODIES_CUDA_EMBEDDING_H

@@ -1,0 +1,199 @@
+//===- head.cpp - Final norm, classifier and its loss on CUDA -------------===//
+
+#include "runtime/bodies/cuda/classifier.h"
+#include "runtime/bodies/cuda/layers.h"
+#include "runtime/bodies/cuda/norm.h"
+#include "runtime/bodies/cuda/reduce.h"
+
+namespace rondo::runtime::cuda {
+
+namespace {
+
+/// The regions of a head's buffers, and the products of a chunk of tokens.
+/// Buffers that a task is not given stay unused.
+template <typename T> struct Head {
+  Head(const LayerDesc &layer, const HeadChunks &chunks, const LayerArgs &args)
+      : rows(numTokens(layer)), hidden(layer.hidden), vocab(layer.vocab),
+        chunks(chunks), at(layer), i(layer, chunks), s(layer, chunks),
+        scratch(layer, chunks), weights(args, at.all.size()), args(args),
+        stream(streamOf(args)),
+        workspace{region<char>(args.workspace, scratch.gemm),
+                  scratch.gemmBytes} {}
+
+  template <typename Element = T> Element *forI(int64_t offset) const {
+    return region<Element>(args.savedForInputGrad, offset);
+  }
+  template <typename Element = T> Element *forW(int64_t offset) const {
+    return region<Element>(args.savedForWeightGrad, offset);
+  }
+  template <typename Element = T> Element *scratchAt(int64_t offset) const {
+    return region<Element>(args.workspace, offset);
+  }
+  T *normed() const { return scratchAt(scratch.normed); }
+
+  /// Calls `run(first token, logits)` for each chunk.
+  template <typename Run> void forChunks(Run run) const {
+    for (int64_t first = 0; first < rows; first += chunks.rows) {
+      T *values = chunks.kept ? forW(s.logitsGrad) : scratchAt(scratch.logits);
+      run(first, Logits<T>{smaller(chunks.rows, rows - first), vocab,
+                           chunks.stride, values});
+    }
+  }
+
+  void makeLogits(int64_t first, const Logits<T> &logits) const {
+    Product product = productOf(logits.rows, vocab, hidden);
+    product.a = {normed() + first * hidden, hidden};
+    product.b = {weights[at.vocabulary], hidden, true};
+    product.d = logits.values;
+    product.stride = logits.stride;
+    stream.gemms->multiply(stream, product, workspace);
+  }
+
+  /// The gradient of the norm's output from that of the logits.
+  void makeNormedGrad(const Logits<T> &logits, T *normedGrad) const {
+    Product product = productOf(logits.rows, hidden, vocab);
+    product.a = {logits.values, logits.stride};
+    product.b = {weights[at.vocabulary], hidden};
+    product.d = normedGrad;
+    product.stride = hidden;
+    stream.gemms->multiply(stream, product, workspace);
+  }
+
+  void addVocabularyGrad(int64_t first, const Logits<T> &logits) const {
+    Product product = productOf(vocab, hidden, logits.rows);
+    product.a = {logits.values, logits.stride, true};
+    product.b = {normed() + first * hidden, hidden};
+    product.resultType = DType::Fp32;
+    product.c = product.d =
+        static_cast<float *>(args.gradients) + at.vocabulary;
+    product.stride = hidden;
+    stream.gemms->multiply(stream, product, workspace);
+  }
+
+  static Product productOf(int64_t rows, int64_t columns, int64_t inner) {
+    Product product{};
+    product.rows = rows;
+    product.columns = columns;
+    product.inner = inner;
+    product.type = product.resultType = dtypeOf<T>();
+    return product;
+  }
+
+  int64_t rows, hidden, vocab;
+  HeadChunks chunks;
+  runtime::HeadWeights at;
+  HeadSavedForI i;
+  HeadSavedForW s;
+  HeadWorkspace scratch;
+  WeightsView<T> weights;
+  const LayerArgs &args;
+  const Stream &stream;
+  GemmWorkspace workspace;
+};
+
+} // namespace
+
+template <typename T>
+void headForward(const LayerDesc &layer, const HeadChunks &chunks,
+                 const LayerArgs &args) {
+  const Head<T> h(layer, chunks, args);
+  normForward(h.stream, h.rows, h.hidden, static_cast<const T *>(args.input),
+              h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
+              h.forW(h.s.normal), h.template forI<float>(h.i.normScale),
+              h.normed());
+  const float share =
+      static_cast<float>(args.lossScale / static_cast<double>(h.rows));
+  float *losses = h.template scratchAt<float>(h.scratch.losses);
+  h.forChunks([&](int64_t first, const Logits<T> &logits) {
+    h.makeLogits(first, logits);
+    if (chunks.kept)
+      return crossEntropy(h.stream, logits, args.data + first, share,
+                          losses + first, nullptr, nullptr);
+    crossEntropy(h.stream, logits, args.data + first, share, losses + first,
+                 h.template forW<float>(h.s.logSumExp) + first,
+                 h.template forW<float>(h.s.share));
+    h.makeNormedGrad(logits, h.forI(h.i.normedGrad) + first * h.hidden);
+  });
+  if (!chunks.kept)
+    RONDO_CUDA(cudaMemcpyAsync(h.template forW<int32_t>(h.s.targets), args.data,
+                               h.rows * sizeof(int32_t),
+                               cudaMemcpyDeviceToDevice, h.stream.handle));
+  meanLoss(h.stream, h.rows, losses, static_cast<float *>(args.loss));
+}
+
+template <typename T>
+void headInputGrad(const LayerDesc &layer, const HeadChunks &chunks,
+                   const LayerArgs &args) {
+  const Head<T> h(layer, chunks, args);
+  const T *normedGrad = h.normed();
+  if (chunks.kept)
+    h.forChunks([&](int64_t, const Logits<T> &logits) {
+      h.makeNormedGrad(logits, h.normed());
+    });
+  else
+    normedGrad = h.forI(h.i.normedGrad);
+  normInputGrad<T>(h.stream, h.rows, h.hidden, normedGrad, h.forW(h.s.normal),
+                   h.template forI<float>(h.i.normScale),
+                   h.weights.fp32(h.at.normGain), nullptr,
+                   static_cast<T *>(args.inputGrad),
+                   h.template forW<float>(h.s.normGrads),
+                   h.template scratchAt<float>(h.scratch.partials));
+}
+
+template <typename T>
+void headWeightGrad(const LayerDesc &layer, const HeadChunks &chunks,
+                    const LayerArgs &args) {
+  const Head<T> h(layer, chunks, args);
+  normOutput<T>(h.stream, h.rows, h.hidden, h.forW(h.s.normal),
+                h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
+                h.normed());
+  h.forChunks([&](int64_t first, const Logits<T> &logits) {
+    if (!chunks.kept) {
+      h.makeLogits(first, logits);
+      crossEntropyAgain(h.stream, logits,
+                        h.template forW<int32_t>(h.s.targets) + first,
+                        h.template forW<float>(h.s.logSumExp) + first,
+                        h.template forW<float>(h.s.share));
+    }
+    h.addVocabularyGrad(first, logits);
+  });
+  const float *grads = h.template forW<float>(h.s.normGrads);
+  auto *gradients = static_cast<float *>(args.gradients);
+  addChunks(h.stream, 1, h.hidden, grads, true, gradients + h.at.normGain);
+  addChunks(h.stream, 1, h.hidden, grads + h.hidden, true,
+            gradients + h.at.normBias);
+}
+
+namespace {
+
+template <typename T>
+void forward(const LayerDesc *layer, const LayerArgs *args) {
+  headForward<T>(*layer, HeadChunks(*layer), *args);
+}
+template <typename T>
+void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
+  headInputGrad<T>(*layer, HeadChunks(*layer), *args);
+}
+template <typename T>
+void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
+  headWeightGrad<T>(*layer, HeadChunks(*layer), *args);
+}
+
+} // namespace
+
+template <typename T> LayerBody headBody() {
+  return {forward<T>, inputGrad<T>, weightGrad<T>,
+          cpuBody(LayerKind::GptHead).tensors};
+}
+#define RONDO_INSTANTIATE(T)                                                   \
+  template LayerBody headBody<T>();                                            \
+  template void headForward<T>(const LayerDesc &, const HeadChunks &,          \
+                               const LayerArgs &);                             \
+  template void headInputGrad<T>(const LayerDesc &, const HeadChunks &,        \
+                                 const LayerArgs &);                           \
+  template void headWeightGrad<T>(const LayerDesc &, const HeadChunks &,       \
+                                  const LayerArgs &);
+RONDO_INSTANTIATE(float)
+RONDO_INSTANTIATE(Bf16)
+
+} // namespace rondo::runtime::cuda
