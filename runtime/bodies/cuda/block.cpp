@@ -123,8 +123,8 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
               b.forI(b.i.norm1Scale), normed);
   b.linear.forward(b.hidden, 3 * b.hidden, normed, b.weights[b.at.qkv],
                    b.weights[b.at.qkvBias], nullptr, b.forW(b.s.qkv));
-  attentionForward<T>(b.stream, b.shape, b.forW(b.s.qkv),
-                      b.forW(b.s.attention), b.forI(b.i.logSumExp));
+  attentionForward<T>(b.stream, b.shape, b.forW(b.s.qkv), b.forW(b.s.attention),
+                      b.forI(b.i.logSumExp));
   b.linear.forward(b.hidden, b.hidden, b.forW(b.s.attention),
                    b.weights[b.at.proj], b.weights[b.at.projBias], input,
                    output);
@@ -148,8 +148,8 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
                              cudaMemcpyDeviceToDevice, b.stream.handle));
 
   b.feedForwardGrad(outputGrad);
-  b.linear.inputGrad(b.hidden, b.ffn, b.forW(b.s.afterGelu),
-                     b.weights[b.at.fc], scratch);
+  b.linear.inputGrad(b.hidden, b.ffn, b.forW(b.s.afterGelu), b.weights[b.at.fc],
+                     scratch);
   normInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal2),
                    b.forI(b.i.norm2Scale), b.weights.fp32(b.at.norm2Gain),
                    outputGrad, b.forW(b.s.middleGrad),
@@ -158,8 +158,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   b.linear.inputGrad(b.hidden, b.hidden, b.forW(b.s.middleGrad),
                      b.weights[b.at.proj], scratch);
   attentionInputGrad<T>(b.stream, b.shape, b.forW(b.s.qkv),
-                        b.forW(b.s.attention), scratch,
-                        b.forI(b.i.logSumExp),
+                        b.forW(b.s.attention), scratch, b.forI(b.i.logSumExp),
                         region<T>(args->workspace, b.scratch.queryGrad),
                         region<float>(args->workspace, b.scratch.rowDots));
   b.linear.inputGrad(b.hidden, 3 * b.hidden, b.forW(b.s.qkv),

@@ -90,7 +90,8 @@ __global__ void __launch_bounds__(threads)
     for (int i = 0; i < width; ++i) {
       const float p = __expf(value[i] - shift);
       // Behind the last logit lies nothing that anybody reads.
-      value[i] = c + i < logits.vocab ? (c + i == target ? p - 1 : p) * share : 0;
+      value[i] =
+          c + i < logits.vocab ? (c + i == target ? p - 1 : p) * share : 0;
     }
     store(values + c, value);
   }

@@ -1,4 +1,5 @@
-//===- layers.h - The computations behind the body tables of CUDA *- C++ -*-===//
+//===- layers.h - The computations behind the body tables of CUDA *- C++
+//-*-===//
 //
 // Bodies enqueue kernels and products on the stream of LayerArgs and read
 // nothing back. T is the type of activations.
@@ -55,9 +56,9 @@ template <typename T> class WeightsView {
 public:
   WeightsView(const LayerArgs &args, int64_t elements)
       : master(static_cast<const float *>(args.weights)),
-        copy(region<T>(args.weights,
-                       sizeof(T) == 2 ? alignedBytes(floatBytes(elements))
-                                      : 0)) {}
+        copy(region<T>(args.weights, sizeof(T) == 2
+                                         ? alignedBytes(floatBytes(elements))
+                                         : 0)) {}
   const float *fp32(int64_t offset) const { return master + offset; }
   const T *operator[](int64_t offset) const { return copy + offset; }
 
@@ -76,8 +77,7 @@ template <typename T> struct Linear {
   void forward(int64_t in, int64_t out, const T *x, const T *w, const T *bias,
                const T *residual, T *y) const;
   /// dx = dy w^T.
-  void inputGrad(int64_t in, int64_t out, const T *dy, const T *w,
-                 T *dx) const;
+  void inputGrad(int64_t in, int64_t out, const T *dy, const T *w, T *dx) const;
   /// dw += x^T dy and dbias += column sums of dy. `partials` as
   /// addColumnSums() wants them.
   void weightGrad(int64_t in, int64_t out, const T *x, const T *dy, float *dw,

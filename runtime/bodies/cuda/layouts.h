@@ -185,10 +185,10 @@ struct HeadSavedForI {
       : HeadSavedForI(layer, HeadChunks(layer)) {}
   constexpr HeadSavedForI(const LayerDesc &layer, const HeadChunks &chunks)
       : all(), normScale(all.place(floatBytes(numTokens(layer)))),
-        normedGrad(all.place(chunks.kept
-                                 ? 0
-                                 : activationBytes(layer, numTokens(layer) *
-                                                              layer.hidden))) {}
+        normedGrad(all.place(
+            chunks.kept
+                ? 0
+                : activationBytes(layer, numTokens(layer) * layer.hidden))) {}
 };
 
 /// F leaves what W needs of the logits, I the norm's gradients.
@@ -204,8 +204,8 @@ struct HeadSavedForW {
   constexpr explicit HeadSavedForW(const LayerDesc &layer)
       : HeadSavedForW(layer, HeadChunks(layer)) {}
   constexpr HeadSavedForW(const LayerDesc &layer, const HeadChunks &chunks)
-      : all(), normal(all.place(activationBytes(layer, numTokens(layer) *
-                                                           layer.hidden))),
+      : all(), normal(all.place(
+                   activationBytes(layer, numTokens(layer) * layer.hidden))),
         normGrads(all.place(floatBytes(2 * layer.hidden))),
         logitsGrad(all.place(
             chunks.kept

@@ -127,7 +127,7 @@ public:
     for (size_t l = 0; l < layers.size(); ++l) {
       std::vector<int32_t> data(tokens);
       for (int64_t t = 0; t < tokens; ++t)
-        data[t] = mix(1000 * microbatch + l, t) % layers[l].vocab;
+        data[t] = dataAt(l, microbatch, t);
       workspaces[l]->poison();
       saved[l][microbatch]->forI.poison();
       saved[l][microbatch]->forW.poison();
@@ -204,11 +204,19 @@ public:
     }
   }
 
+  /// What the last layer wrote, until inputGrad().
+  const Real *output() const { return activations.back()->get(); }
+
   /// Input of a first layer that is no embedding. `inputShift` is added to
   /// element `shiftedInput`.
   Real inputAt(int microbatch, int64_t i) const {
     return static_cast<Real>(static_cast<float>(uniform(77 + microbatch, i))) +
            (i == shiftedInput ? inputShift : 0);
+  }
+  /// Token or target of a layer.
+  int32_t dataAt(size_t layer, int microbatch, int64_t token) const {
+    return static_cast<int32_t>(mix(1000 * microbatch + layer, token) %
+                                layers[layer].vocab);
   }
   /// Gradient of the loss for the last output where there is no head.
   static double outputGradAt(int microbatch, int64_t i) {

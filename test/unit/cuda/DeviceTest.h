@@ -10,7 +10,7 @@
 #define RONDO_TEST_UNIT_CUDA_DEVICETEST_H
 
 #include "../bodies/Model.h"
-#include "runtime/bodies/cuda/gemm.h"
+#include "runtime/bodies/cuda/layers.h"
 #include "runtime/device/cuda/stream.h"
 
 #include <cmath>
@@ -20,8 +20,6 @@
 
 namespace rondo::runtime::cuda {
 
-using Bf16 = __nv_bfloat16;
-
 template <typename T> T rounded(double value) {
   if constexpr (sizeof(T) == 2)
     return __float2bfloat16(static_cast<float>(value));
@@ -30,10 +28,6 @@ template <typename T> T rounded(double value) {
 }
 inline double number(float value) { return value; }
 inline double number(Bf16 value) { return __bfloat162float(value); }
-
-template <typename T> constexpr DType dtypeOf() {
-  return sizeof(T) == 2 ? DType::Bf16 : DType::Fp32;
-}
 
 /// How far a result may be from the double-precision one, as a part of the
 /// tensor's largest element: fp32 carries 2^-24 through sums of some hundred

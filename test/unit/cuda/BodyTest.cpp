@@ -1,0 +1,225 @@
+// F, I and W of each layer kind on CUDA against the bodies of the CPU in double
+// precision. DeviceModel.h poisons every buffer outside its lifetime.
+
+#include "DeviceModel.h"
+
+#include "runtime/bodies/cuda/layers.h"
+
+namespace rondo::runtime::cuda {
+namespace {
+
+template <typename T> class Bodies : public DeviceTest {};
+using Types = testing::Types<float, Bf16>;
+TYPED_TEST_SUITE(Bodies, Types);
+
+// One token, heads of every kind of width, rows that packs do not divide,
+// sequences that end within a tile.
+const Sizes someSizes[] = {
+    {1, 1, 4, 1, 8, 3},     {2, 5, 12, 3, 20, 7},     {1, 7, 10, 2, 9, 13},
+    {2, 67, 32, 4, 96, 50}, {1, 33, 72, 2, 144, 130}, {2, 16, 64, 1, 256, 37},
+};
+
+/// Weights that T has exactly, so that only the computation differs. Matrices
+/// are small enough for a softmax that does not magnify its input's roundings.
+template <typename T> void setWeights(Model<double> &model) {
+  model.setRandomWeights();
+  for (size_t l = 0; l < model.layers.size(); ++l) {
+    double *weights = model.weights[l]->get();
+    for (const LayerTensor &tensor : layerTensors(model.layers[l]))
+      for (int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i)
+        weights[i] = number(rounded<T>(weights[i] * (tensor.decay ? 0.25 : 1)));
+  }
+}
+
+std::vector<double> first(const double *values, size_t count) {
+  return {values, values + count};
+}
+
+/// Two micro-batches, whose W come late and add up.
+template <typename T>
+void checkModel(const Stream &stream, const std::vector<LayerDesc> &layers,
+                const std::string &what) {
+  Model<double> reference(layers, 2, 0.5);
+  setWeights<T>(reference);
+  DeviceModel<T> model(stream, reference, 2);
+  // Roundings add up over the layers.
+  const double part = tolerance<T>() * (layers.size() > 1 ? 3 : 1.5);
+  for (int i = 0; i < 2; ++i) {
+    double expected = reference.forward(i), loss = model.forward(i);
+    if (layers.back().kind == LayerKind::GptHead) {
+      EXPECT_NEAR(loss, expected, part * std::abs(expected)) << what;
+    } else {
+      auto output = model.output();
+      expectClose(output, first(reference.output(), output.size()), part,
+                  what + ": output");
+    }
+    std::vector<double> grad = reference.inputGrad(i);
+    expectClose(model.inputGrad(i), grad, part, what + ": input gradient");
+  }
+  for (int i = 0; i < 2; ++i) {
+    reference.weightGrad(i);
+    model.weightGrad(i);
+  }
+  for (size_t l = 0; l < layers.size(); ++l) {
+    std::vector<float> gradients = model.gradientsOf(l);
+    const double *expected = reference.gradients[l]->get();
+    for (const LayerTensor &tensor : layerTensors(layers[l])) {
+      auto begin = gradients.begin() + tensor.offset;
+      expectClose(std::vector<float>(begin, begin + tensor.count),
+                  first(expected + tensor.offset, tensor.count), part,
+                  what + ": gradient of " + tensorName(tensor));
+    }
+  }
+
+  // The same bits again, in another order of tasks.
+  DeviceModel<T> again(stream, reference, 2);
+  for (int i = 0; i < 2; ++i) {
+    again.forward(i);
+    again.inputGrad(i);
+    again.weightGrad(i);
+  }
+  for (size_t l = 0; l < layers.size(); ++l)
+    EXPECT_TRUE(same(model.gradientsOf(l), again.gradientsOf(l)))
+        << what << ": layer " << l;
+}
+
+template <typename T>
+void checkKind(const Stream &stream, LayerKind kind, const char *name) {
+  for (const Sizes &sizes : someSizes)
+    checkModel<T>(stream, {gptLayer(kind, name, sizes)},
+                  std::string(name) + " with hidden " +
+                      std::to_string(sizes.hidden) + ", sequence " +
+                      std::to_string(sizes.sequence));
+}
+
+TYPED_TEST(Bodies, Embedding) {
+  checkKind<TypeParam>(this->stream, LayerKind::GptEmbedding, "wte");
+  // Wide rows; and a token that comes again and again.
+  checkModel<TypeParam>(
+      this->stream,
+      {gptLayer(LayerKind::GptEmbedding, "wte", {2, 70, 2100, 1, 1, 2})},
+      "wide embedding");
+}
+
+TYPED_TEST(Bodies, Block) {
+  checkKind<TypeParam>(this->stream, LayerKind::GptBlock, "h0");
+}
+
+TYPED_TEST(Bodies, BlockWithoutFusedGelu) {
+  Gemms plain(Gemms::GeluFusion::Never);
+  const Stream other{this->stream.handle, &plain};
+  checkModel<TypeParam>(
+      other, {gptLayer(LayerKind::GptBlock, "h0", someSizes[3])}, "block");
+}
+
+TYPED_TEST(Bodies, Head) {
+  checkKind<TypeParam>(this->stream, LayerKind::GptHead, "lm_head");
+}
+
+TYPED_TEST(Bodies, Model) {
+  for (int i : {3, 4})
+    checkModel<TypeParam>(this->stream, gptModel(someSizes[i]), "model");
+}
+
+// A head whose logits do not fit: chunks of 64, 64 and 6 tokens.
+TYPED_TEST(Bodies, HeadInChunks) {
+  using T = TypeParam;
+  const LayerDesc onCpu = gptLayer(LayerKind::GptHead, "lm_head", someSizes[3]);
+  LayerDesc layer = onCpu;
+  layer.target = Target::Cuda;
+  layer.dtype = dtypeOf<T>();
+  const HeadChunks chunks(layer, 0, 1);
+  ASSERT_FALSE(chunks.kept);
+  ASSERT_EQ(chunks.rows, 64);
+  const int64_t tokens = numTokens(layer), count = tokens * layer.hidden;
+  Model<double> reference({onCpu}, 1, 0.25);
+  setWeights<T>(reference);
+  const double loss = reference.forward(0);
+  const std::vector<double> inputGrad = reference.inputGrad(0);
+  reference.weightGrad(0);
+
+  const LayerSizes sizes = layerSizes(layer);
+  DeviceArray<char> weights(sizes.weights), gradients(sizes.gradients);
+  DeviceArray<char> forI(HeadSavedForI(layer, chunks).all.bytes());
+  DeviceArray<char> forW(HeadSavedForW(layer, chunks).all.bytes());
+  DeviceArray<char> workspace(HeadWorkspace(layer, chunks).all.bytes());
+  std::vector<float> masters(reference.weights[0]->get(),
+                             reference.weights[0]->get() + sizes.gradients / 4);
+  RONDO_CUDA(cudaMemcpy(weights.get(), masters.data(), sizes.gradients,
+                        cudaMemcpyHostToDevice));
+  RONDO_CUDA(cudaDeviceSynchronize());
+  if (sizeof(T) == 2)
+    copyWeights(this->stream, masters.size(),
+                reinterpret_cast<const float *>(weights.get()),
+                weights.get() + sizes.gradients);
+  gradients.clear();
+  std::vector<T> values(count);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = rounded<T>(reference.inputAt(0, i));
+  std::vector<int32_t> ids(tokens);
+  for (int64_t t = 0; t < tokens; ++t)
+    ids[t] = reference.dataAt(0, 0, t);
+  DeviceArray<T> input(values), onInputGrad(count);
+  DeviceArray<int32_t> targets(ids);
+  DeviceArray<float> onLoss(1);
+  RONDO_CUDA(cudaDeviceSynchronize());
+
+  LayerArgs args{};
+  args.weights = weights.get();
+  args.savedForInputGrad = forI.get();
+  args.savedForWeightGrad = forW.get();
+  args.workspace = workspace.get();
+  args.stream = &this->stream;
+  LayerArgs forwardArgs = args;
+  forwardArgs.input = input.get();
+  forwardArgs.data = targets.get();
+  forwardArgs.loss = onLoss.get();
+  forwardArgs.lossScale = 0.25;
+  headForward<T>(layer, chunks, forwardArgs);
+  this->wait();
+  EXPECT_NEAR(onLoss.read()[0], loss, tolerance<T>() * loss);
+  workspace.poison();
+  targets.poison();
+  args.inputGrad = onInputGrad.get();
+  headInputGrad<T>(layer, chunks, args);
+  this->wait();
+  expectClose(onInputGrad.read(), inputGrad, tolerance<T>(), "input gradient");
+  workspace.poison();
+  forI.poison();
+  args.savedForInputGrad = args.inputGrad = nullptr;
+  args.gradients = gradients.get();
+  headWeightGrad<T>(layer, chunks, args);
+  this->wait();
+  std::vector<char> bytes = gradients.read();
+  for (const LayerTensor &tensor : layerTensors(layer)) {
+    std::vector<float> part(tensor.count);
+    std::memcpy(part.data(), bytes.data() + 4 * tensor.offset,
+                4 * tensor.count);
+    expectClose(
+        part,
+        first(reference.gradients[0]->get() + tensor.offset, tensor.count),
+        tolerance<T>(), "gradient of " + tensorName(tensor));
+  }
+}
+
+// Large vocabularies are cut so that a chunk stays below its limit.
+TEST(HeadChunks, DependOnTheSize) {
+  LayerDesc layer =
+      gptLayer(LayerKind::GptHead, "lm_head", {4, 1024, 768, 12, 3072, 50257});
+  layer.target = Target::Cuda;
+  layer.dtype = DType::Bf16;
+  const HeadChunks kept(layer);
+  EXPECT_EQ(kept.stride, 50304);
+  EXPECT_TRUE(kept.kept);
+  EXPECT_EQ(kept.rows, 4096);
+  layer.batch = 64;
+  const HeadChunks cut(layer);
+  EXPECT_FALSE(cut.kept);
+  EXPECT_EQ(cut.rows % 64, 0);
+  EXPECT_LE(cut.rows * cut.stride * 2, HeadChunks::mostLive);
+  EXPECT_GT((cut.rows + 64) * cut.stride * 2, HeadChunks::mostLive);
+  EXPECT_LT(HeadSavedForW(layer).all.bytes(), int64_t(65) * 1024 * 768 * 2);
+}
+
+} // namespace
+} // namespace rondo::runtime::cuda
