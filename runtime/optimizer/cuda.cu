@@ -56,43 +56,57 @@ __device__ __forceinline__ int64_t firstElement() {
   return int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-__global__ void copiesKernel(float *tensor, float *copy, int64_t count) {
-  for (int64_t i = firstElement(); i < count; i += stride()) {
-    const float sum = tensor[i] + copy[i];
-    tensor[i] = sum;
-    copy[i] = sum;
+/// Calls run(width, i) for all elements [i, i + width), four at a time where
+/// that many are left. Tensors begin at multiples of 64 bytes.
+template <typename Run>
+__device__ __forceinline__ void forPacks(int64_t count, Run run) {
+  for (int64_t i = 4 * firstElement(); i < count; i += 4 * stride()) {
+    if (i + 4 <= count)
+      run(std::integral_constant<int, 4>(), i);
+    else
+      for (int64_t j = i; j < count; ++j)
+        run(std::integral_constant<int, 1>(), j);
   }
+}
+
+__global__ void copiesKernel(float *tensor, float *copy, int64_t count) {
+  forPacks(count, [=](auto width, int64_t at) {
+    float a[width.value], b[width.value];
+    load(a, tensor + at);
+    load(b, copy + at);
+#pragma unroll
+    for (int i = 0; i < width.value; ++i)
+      a[i] += b[i];
+    store(tensor + at, a);
+    store(copy + at, a);
+  });
 }
 
 __global__ void __launch_bounds__(threads)
     squaresKernel(Table<SquaredTensor> table, double *partials) {
   const SquaredTensor &tensor = table.entries[blockIdx.y];
   double sum = 0;
-  for (int64_t i = firstElement(); i < tensor.count; i += stride()) {
-    const double value = tensor.values[i];
-    sum += value * value;
-  }
-  sum = warpSum(sum);
-  auto *sums = reinterpret_cast<double *>(sharedMemory());
-  if (threadIdx.x % 32 == 0)
-    sums[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x != 0)
-    return;
-  double total = 0;
-  for (unsigned w = 0; w < threads / 32; ++w)
-    total += sums[w];
-  partials[blockIdx.y * sumBlocks + blockIdx.x] = total;
+  forPacks(tensor.count, [&](auto width, int64_t at) {
+    float value[width.value];
+    load(value, tensor.values + at);
+#pragma unroll
+    for (int i = 0; i < width.value; ++i)
+      sum += double(value[i]) * double(value[i]);
+  });
+  sum = blockSum(sum, reinterpret_cast<double *>(sharedMemory()));
+  if (threadIdx.x == 0)
+    partials[blockIdx.y * sumBlocks + blockIdx.x] = sum;
 }
 
-__global__ void addPartialsKernel(Table<SquaredTensor> table,
-                                  const double *partials, unsigned blocks) {
-  if (threadIdx.x != 0)
-    return;
-  double total = 0;
-  for (unsigned b = 0; b < blocks; ++b)
-    total += partials[blockIdx.y * sumBlocks + b];
-  *table.entries[blockIdx.y].sum = total;
+__global__ void __launch_bounds__(threads)
+    addPartialsKernel(Table<SquaredTensor> table, const double *partials,
+                      unsigned blocks) {
+  static_assert(sumBlocks == threads);
+  const double mine =
+      threadIdx.x < blocks ? partials[blockIdx.y * sumBlocks + threadIdx.x] : 0;
+  const double sum = blockSum(mine, reinterpret_cast<double *>(sharedMemory()));
+  if (threadIdx.x == 0)
+    *table.entries[blockIdx.y].sum = sum;
 }
 
 struct Headers {
@@ -122,22 +136,29 @@ struct Factors {
   float clip, rate, inverseRoot, shrink;
 };
 
-__device__ __forceinline__ void update(const AdamWConfig &config,
-                                       const Factors &f,
-                                       const OptimizedTensor &tensor,
-                                       int64_t i) {
-  const float gradient = tensor.gradients[i] * f.clip;
-  const float first =
-      config.beta1 * tensor.moment1[i] + (1 - config.beta1) * gradient;
-  const float second = config.beta2 * tensor.moment2[i] +
-                       (1 - config.beta2) * gradient * gradient;
-  tensor.moment1[i] = first;
-  tensor.moment2[i] = second;
-  const float root = sqrtf(second) * f.inverseRoot + config.epsilon;
-  const float weight = tensor.weights[i] * f.shrink - f.rate * (first / root);
-  tensor.weights[i] = weight;
+template <int width>
+__device__ __forceinline__ void
+update(const AdamWConfig &config, const Factors &f,
+       const OptimizedTensor &tensor, int64_t at) {
+  float weight[width], gradient[width], first[width], second[width];
+  load(weight, tensor.weights + at);
+  load(gradient, tensor.gradients + at);
+  load(first, tensor.moment1 + at);
+  load(second, tensor.moment2 + at);
+#pragma unroll
+  for (int i = 0; i < width; ++i) {
+    const float clipped = gradient[i] * f.clip;
+    first[i] = config.beta1 * first[i] + (1 - config.beta1) * clipped;
+    second[i] =
+        config.beta2 * second[i] + (1 - config.beta2) * clipped * clipped;
+    const float root = sqrtf(second[i]) * f.inverseRoot + config.epsilon;
+    weight[i] = weight[i] * f.shrink - f.rate * (first[i] / root);
+  }
+  store(tensor.moment1 + at, first);
+  store(tensor.moment2 + at, second);
+  store(tensor.weights + at, weight);
   if (tensor.copy)
-    tensor.copy[i] = __float2bfloat16(weight);
+    store(tensor.copy + at, weight);
 }
 
 __global__ void __launch_bounds__(threads)
@@ -146,7 +167,7 @@ __global__ void __launch_bounds__(threads)
   if (!header->isFinite)
     return;
   const OptimizedTensor &tensor = table.entries[blockIdx.y];
-  if (int64_t(blockIdx.x) * blockDim.x >= tensor.count)
+  if (int64_t(blockIdx.x) * blockDim.x * 4 >= tensor.count)
     return;
   auto &f = *reinterpret_cast<Factors *>(sharedMemory());
   // Powers in fp64 are slow: one thread for all.
@@ -160,14 +181,18 @@ __global__ void __launch_bounds__(threads)
   }
   __syncthreads();
   const Factors factors = f;
-  for (int64_t i = firstElement(); i < tensor.count; i += stride())
-    update(config, factors, tensor, i);
+  forPacks(tensor.count, [&](auto width, int64_t at) {
+    update<width.value>(config, factors, tensor, at);
+  });
 }
 
 __global__ void toBf16Kernel(const float *weights, __nv_bfloat16 *copy,
                              int64_t count) {
-  for (int64_t i = firstElement(); i < count; i += stride())
-    copy[i] = __float2bfloat16(weights[i]);
+  forPacks(count, [=](auto width, int64_t at) {
+    float value[width.value];
+    load(value, weights + at);
+    store(copy + at, value);
+  });
 }
 
 } // namespace
@@ -186,7 +211,8 @@ void sumSquares(const Stream &stream, const std::vector<SquaredTensor> &tensors,
     const unsigned blocks = blocksOf(most, sumBlocks);
     launch(stream, squaresKernel, dim3(blocks, entries), dim3(threads),
            threads / 32 * sizeof(double), table, partials);
-    launch(stream, addPartialsKernel, dim3(1, entries), dim3(32), 0, table,
+    launch(stream, addPartialsKernel, dim3(1, entries), dim3(threads),
+           threads / 32 * sizeof(double), table,
            static_cast<const double *>(partials), blocks);
   });
 }

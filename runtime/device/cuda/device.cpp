@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/device.h"
 
 #include "runtime/bodies/cuda/body.h"
+#include "runtime/bodies/cuda/gemm.h"
 #include "runtime/clock.h"
 #include "runtime/optimizer/cuda.h"
 #include "runtime/state.h"
@@ -56,8 +57,10 @@ private:
 
 CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank)
     : myGpu(std::move(gpu)), me(rank),
-      owned((myGpu->select(), OwnedStream::Priority::Usual)) {
+      owned((myGpu->select(), OwnedStream::Priority::Usual)),
+      gemms(std::make_unique<Gemms>()) {
   computeStream.handle = owned.get();
+  computeStream.gemms = gemms.get();
   RONDO_CUDA(cudaMalloc(&scratch, sumSquaresScratchBytes));
 }
 

@@ -42,6 +42,7 @@ private:
   const std::shared_ptr<Gpu> myGpu;
   const int32_t me;
   OwnedStream owned;
+  const std::unique_ptr<Gemms> gemms;
   Stream computeStream;
   /// For sumSquares().
   void *scratch = nullptr;

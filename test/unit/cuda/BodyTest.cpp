@@ -149,9 +149,9 @@ TYPED_TEST(Bodies, HeadInChunks) {
                         cudaMemcpyHostToDevice));
   RONDO_CUDA(cudaDeviceSynchronize());
   if (sizeof(T) == 2)
-    copyWeights(this->stream, masters.size(),
-                reinterpret_cast<const float *>(weights.get()),
-                weights.get() + sizes.gradients);
+    toBf16(this->stream, reinterpret_cast<const float *>(weights.get()),
+           reinterpret_cast<Bf16 *>(weights.get() + sizes.gradients),
+           masters.size());
   gradients.clear();
   std::vector<T> values(count);
   for (int64_t i = 0; i < count; ++i)

@@ -47,9 +47,9 @@ public:
       RONDO_CUDA(cudaMemcpy(weights[l]->get(), masters.data(), sizes.gradients,
                             cudaMemcpyHostToDevice));
       if (sizeof(T) == 2)
-        copyWeights(stream, masters.size(),
-                    reinterpret_cast<const float *>(weights[l]->get()),
-                    weights[l]->get() + sizes.gradients);
+        toBf16(stream, reinterpret_cast<const float *>(weights[l]->get()),
+               reinterpret_cast<Bf16 *>(weights[l]->get() + sizes.gradients),
+               masters.size());
     }
     activations.push_back(
         std::make_unique<Bytes>(layerSizes(layers.back()).output));
