@@ -31,6 +31,10 @@ struct SearchOptions {
   /// size of the problem. The same seed and effort give the same schedule
   /// where time does not end first.
   int64_t effort = 0;
+  /// Seconds of the clock that `timeLimitMs` means, from any point on; wall
+  /// time where it is null. Measurements on a busy machine give the thread's
+  /// own.
+  double (*clock)() = nullptr;
   /// Set by a signal handler to end the search with the best so far.
   const std::atomic<bool> *interrupt = nullptr;
   /// Called on the searching thread whenever the best schedule or the bound has

@@ -39,7 +39,8 @@ int64_t PartialState::earliest(const Chain &chain, int letter,
 /// k on), and F of (s, k) must fit beside that. This is all that finishing the
 /// micro-batches one by one needs, so no rank can reach a state from which the
 /// caps allow no way on.
-bool PartialState::fits(const Chain &chain, int32_t stage) const {
+bool PartialState::fits(const Chain &chain, int32_t stage,
+                        int letter) const {
   const int32_t rank = chain.rankOf[stage];
   const int64_t cap = chain.caps[rank];
   if (held(rank) > cap - chain.takes[stage])
@@ -48,14 +49,14 @@ bool PartialState::fits(const Chain &chain, int32_t stage) const {
   if (all.size() == 1)
     return true;
   for (int32_t s : all) {
-    const int64_t k = done(0, s) + (s == stage);
+    const int64_t k = done(letter, s) + (s == stage);
     if (s <= stage || k == microbatches)
       continue;
     int64_t bytes = chain.takes[s];
     for (int32_t before : all) {
       if (before >= s)
         break;
-      int64_t count = done(0, before) + (before == stage);
+      int64_t count = done(letter, before) + (before == stage);
       bytes += (std::max(count, k + 1) - k) * chain.takes[before];
     }
     if (bytes > cap)

@@ -8,15 +8,20 @@
 
 namespace rondo {
 
-/// When each F and I would run in an endless steady state:
-///   offset[letter][stage] + group of k * group * period + place in group *
-///   step
-/// Only the order of these times matters.
+/// Which task of a rank goes first. Each has a target, and only the order of
+/// targets matters.
 struct Pattern {
+  /// When F, I and W would run, [letter][Chain::at()].
+  std::array<std::vector<int64_t>, 3> targets;
+  /// Where `targets` is empty, when each F and I would run in an endless steady
+  /// state:
+  ///   offset[letter][stage] + group of k * group * period + place in group *
+  ///   step
   std::array<std::vector<int64_t>, 2> offset;
   int64_t period = 0;
   int64_t group = 1;
   int64_t step = 0;
+
   enum class Discipline : uint8_t {
     /// The earliest target of what can start now.
     Ready,
@@ -25,26 +30,51 @@ struct Pattern {
     /// Only the earliest target of what fits, even if it is not there yet.
     InOrder,
   } discipline = Discipline::Ready;
+  /// In order, what is there may go before what is not by this much.
+  int64_t reach = 0;
+  enum class WeightGrad : uint8_t {
+    /// Where nothing else can start.
+    Fills,
+    /// Also before an F or I with a later target.
+    Ordered,
+    /// Only there.
+    Exact,
+  } weightGrad = WeightGrad::Fills;
   /// W may delay a message that is known to come by this share of W, in 1/8.
   int32_t patience = 4;
+  /// Where not `never`, in place of patience: W delays a message only where
+  /// waiting for that would end the rank after this.
+  int64_t goal = never;
   /// From this many pending W of a rank on, W goes before F; twice as many go
-  /// before I, too.
+  /// before I, too. Backwards, this many W may run ahead of their I.
   int32_t backlog = unlimited;
   static constexpr int32_t unlimited = 1 << 24;
-  /// Where filled, [letter][Chain::at()] in place of offsets.
-  std::array<std::vector<int64_t>, 2> targets;
 };
+
+/// Forwards in time, or from the last task to the first: what is greedy there
+/// fills the end of a schedule as the other fills its beginning.
+enum class Direction : uint8_t { Forwards, Backwards };
 
 /// Runs a pattern in time order: F where it fits and every micro-batch can
 /// still be finished, W where nothing else can start. All caps hold.
+///
+/// Backwards the chain is mirrored: I is the first letter and goes from stage
+/// to stage as F does forwards, F is the second, W comes before its I and takes
+/// the memory, which F gives back. All letters, micro-batches and targets of a
+/// pattern are those of the mirror.
 class Dispatcher {
 public:
-  explicit Dispatcher(const Chain &chain);
+  Dispatcher(const Chain &chain, Direction direction);
 
   /// The objective, or `never` where it is above `ceiling` or the pattern comes
-  /// to a halt. O(tasks * stages of a rank + tasks * log ranks).
+  /// to a halt. Backwards the objective that the order has at most. O(tasks *
+  /// stages of a rank + tasks * log ranks).
   int64_t run(const Pattern &pattern, int64_t ceiling);
-  const Orders &orders() const { return made; }
+  /// Of the chain itself, in both directions.
+  const Orders &orders();
+  /// Of each task of orders(), when it runs at the latest if the objective is
+  /// to be kept (backwards), or starts (forwards).
+  const std::vector<std::vector<int64_t>> &starts() const { return times; }
   /// Tasks that the last run placed.
   int64_t placed() const { return count; }
 
@@ -57,15 +87,22 @@ private:
     }
   };
   int64_t target(const Pattern &pattern, int letter, int32_t stage) const;
+  bool fits(int letter, int32_t stage) const;
   void decide(const Pattern &pattern, int32_t rank, int64_t now);
   void place(int letter, int32_t stage, int64_t start);
-  int32_t pendingWeightGrad(int32_t rank, int64_t &pending) const;
+  int32_t nextWeightGrad(const Pattern &pattern, int32_t rank,
+                         int64_t &pending) const;
 
-  const Chain &chain;
+  const Direction direction;
+  const Chain chain;
   PartialState empty, state;
   std::vector<Event> events;
   std::vector<int64_t> work, left;
   Orders made;
+  std::vector<std::vector<int64_t>> times;
+  bool isTurned = false;
+  /// The time from which backwards is counted, less the objective.
+  int64_t horizon = 0;
   int64_t count = 0, latest = 0;
 };
 

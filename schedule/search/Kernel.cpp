@@ -25,13 +25,55 @@ struct Genes {
   Pattern::Discipline discipline = Pattern::Discipline::Ready;
   int32_t patience = 4;
   int32_t backlog = Pattern::unlimited;
+  /// Tasks of a rank that would meet in the steady state are moved apart.
+  bool isApart = false;
+  int32_t goal = -1;
 };
 
-class Tuner {
+/// What runs on each rank in a period.
+class Occupancy {
+public:
+  explicit Occupancy(int32_t ranks) : taken(ranks) {}
+
+  /// The first time from `time` on that is free for `length`, modulo the
+  /// period; `time` itself where none is.
+  int64_t place(int32_t rank, int64_t time, int64_t length, int64_t period) {
+    int64_t at = time;
+    std::vector<Interval> &all = taken[rank];
+    for (size_t tries = 0; tries <= all.size(); ++tries) {
+      int64_t later = 0;
+      for (const Interval &other : all) {
+        // How long after the start of the other one this one starts.
+        int64_t phase = (at - other.begin) % period;
+        phase += phase < 0 ? period : 0;
+        if (phase < other.length)
+          later = std::max(later, other.length - phase);
+        else if (phase + length > period)
+          later = std::max(later, period - phase + other.length);
+      }
+      if (later == 0) {
+        all.push_back({at, length});
+        return at;
+      }
+      at += later;
+    }
+    all.push_back({time, length});
+    return time;
+  }
+
+private:
+  struct Interval {
+    int64_t begin, length;
+  };
+  std::vector<std::vector<Interval>> taken;
+};
+
+class Tuner : public Step {
 public:
   Tuner(const Chain &chain, uint64_t seed, Incumbent &best, Budget &budget)
-      : chain(chain), best(best), budget(budget), dispatcher(chain),
-        random(seed), row(chain.stages) {
+      : chain(chain), best(best), budget(budget),
+        dispatcher(chain, Direction::Forwards), random(seed),
+        row(chain.stages) {
     std::vector<int64_t> work(chain.ranks);
     for (int32_t s = 0; s < chain.stages; ++s) {
       auto &stages = chain.stagesOf[chain.rankOf[s]];
@@ -43,33 +85,43 @@ public:
                            chain.ns[0][s] + chain.ns[1][s] + chain.ns[2][s]);
     }
     period = std::max<int64_t>(period, 1);
+    waiting = presets();
   }
 
-  void run(int64_t tasks) {
+  void run(int64_t tasks) override {
     const int64_t end = budget.tasksUsed() + tasks;
-    struct Start {
-      Genes genes;
-      int64_t value;
-    };
-    std::vector<Start> starts;
-    for (const Genes &genes : presets()) {
+    for (; next < waiting.size(); ++next) {
       if (best.objective < never && stop(end))
         return;
-      starts.push_back({genes, evaluate(genes, never - 1)});
+      // What is far above the best ends early.
+      const int64_t ceiling = best.objective < never
+                                  ? best.objective + best.objective / 16
+                                  : never - 1;
+      starts.push_back({waiting[next], evaluate(waiting[next], ceiling)});
     }
-    std::stable_sort(
-        starts.begin(), starts.end(),
-        [](const Start &a, const Start &b) { return a.value < b.value; });
-    const size_t climbs = std::min<size_t>(4, starts.size());
+    if (!isSorted)
+      std::stable_sort(
+          starts.begin(), starts.end(),
+          [](const Start &a, const Start &b) { return a.value < b.value; });
+    isSorted = true;
+    starts.resize(std::min<size_t>(4, starts.size()));
     while (!stop(end))
-      for (size_t i = 0; i < climbs && !stop(end); ++i)
+      for (Start &start : starts)
         for (int round = 0; round < 24 && !stop(end); ++round) {
-          Genes changed = starts[i].genes;
+          Genes changed = start.genes;
           mutate(changed);
-          int64_t value = evaluate(changed, starts[i].value);
-          if (value <= starts[i].value)
-            starts[i] = {changed, value};
+          int64_t value =
+              evaluate(changed, std::min<int64_t>(start.value, never - 1));
+          if (value <= start.value)
+            start = {changed, value};
         }
+  }
+
+  int64_t value() const override {
+    int64_t least = never;
+    for (const Start &start : starts)
+      least = std::min(least, start.value);
+    return least;
   }
 
 private:
@@ -95,26 +147,35 @@ private:
       const auto &genesOf = row[from] == row[to] ? genes.hop : genes.turn;
       return genesOf[2 * row[from] + letter] * unit;
     };
+    pattern.period = period + genes.stretch * unit;
+    Occupancy busy(chain.ranks);
+    auto place = [&](int32_t s, int letter) {
+      if (genes.isApart)
+        time = busy.place(chain.rankOf[s], time, chain.ns[letter][s],
+                          pattern.period);
+      pattern.offset[letter][s] = time;
+      time += chain.ns[letter][s];
+    };
     for (int32_t s = 0; s < chain.stages; ++s) {
-      pattern.offset[0][s] = time;
-      time += chain.ns[0][s];
+      place(s, 0);
       if (s + 1 < chain.stages)
         time += chain.messages[0][s].transferNs() + slack(s, s + 1, 0);
     }
     time += genes.turn[2 * row[chain.stages - 1]] * unit;
     for (int32_t s = chain.stages; s-- > 0;) {
-      pattern.offset[1][s] = time;
-      time += chain.ns[1][s];
+      place(s, 1);
       if (s > 0)
         time += chain.messages[1][s].transferNs() + slack(s, s - 1, 1);
     }
-    pattern.period = period + genes.stretch * unit;
     pattern.group = genes.group;
     pattern.step =
         std::max<int64_t>(1, pattern.period / rows + genes.step * unit);
     pattern.discipline = genes.discipline;
     pattern.patience = genes.patience;
     pattern.backlog = genes.backlog;
+    if (genes.goal >= 0 && best.objective < never)
+      pattern.goal =
+          best.bound + genes.goal * (best.objective - best.bound) / 32;
     return pattern;
   }
 
@@ -134,6 +195,9 @@ private:
             genes.backlog = backlog;
             if (group == 1 || (rows > 1 && group > 1))
               result.push_back(genes);
+            genes.isApart = true;
+            if (group == 1 && hop < 6)
+              result.push_back(genes);
           }
     return result;
   }
@@ -144,7 +208,7 @@ private:
       value = std::max(low, value + steps[random.below(8)]);
     };
     do {
-      switch (random.below(10)) {
+      switch (random.below(13)) {
       case 0:
       case 1:
       case 2:
@@ -169,6 +233,13 @@ private:
         genes.backlog = backlogs[random.below(6)];
         break;
       }
+      case 11:
+      case 10:
+        genes.goal = int32_t(random.below(2)) ? -1 : int32_t(random.below(36));
+        break;
+      case 9:
+        genes.isApart = !genes.isApart;
+        break;
       default:
         if (rows > 1 && random.below(2))
           genes.group = 1 + int32_t(random.below(2 * chain.ranks));
@@ -178,6 +249,11 @@ private:
     } while (random.below(3) == 0);
   }
 
+  struct Start {
+    Genes genes;
+    int64_t value;
+  };
+
   const Chain &chain;
   Incumbent &best;
   Budget &budget;
@@ -186,11 +262,16 @@ private:
   std::vector<int32_t> row;
   int32_t rows = 1;
   int64_t period = 0;
+  /// Presets, how many have been run, and the best of them with their changes.
+  std::vector<Genes> waiting;
+  size_t next = 0;
+  std::vector<Start> starts;
+  bool isSorted = false;
 };
 
 } // namespace
 
-void rondo::tuneKernel(const Chain &chain, uint64_t seed, int64_t tasks,
-                       Incumbent &best, Budget &budget) {
-  Tuner(chain, seed, best, budget).run(tasks);
+std::unique_ptr<Step> rondo::tuneKernel(const Chain &chain, uint64_t seed,
+                                        Incumbent &best, Budget &budget) {
+  return std::make_unique<Tuner>(chain, seed, best, budget);
 }

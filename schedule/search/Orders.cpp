@@ -2,6 +2,8 @@
 
 #include "schedule/search/Orders.h"
 
+#include <chrono>
+
 using namespace rondo;
 
 /// The link orders that are not the order of the producers.
@@ -102,13 +104,17 @@ std::optional<Orders> rondo::toOrders(const Chain &chain,
   return orders;
 }
 
-Budget::Budget(const SearchOptions &options)
-    : options(options), begin(std::chrono::steady_clock::now()) {}
-
-double Budget::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+static double wallSeconds() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+Budget::Budget(const SearchOptions &options)
+    : options(options), clock(options.clock ? options.clock : wallSeconds),
+      begin(clock()) {}
+
+double Budget::seconds() const { return clock() - begin; }
 
 /// Tasks between two looks at the clock.
 static constexpr int64_t lookEvery = 2000;

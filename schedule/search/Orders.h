@@ -6,7 +6,7 @@
 #include "schedule/Search.h"
 #include "schedule/bounds/Chain.h"
 
-#include <chrono>
+#include <memory>
 #include <vector>
 
 namespace rondo {
@@ -100,7 +100,8 @@ public:
 
 private:
   const SearchOptions &options;
-  std::chrono::steady_clock::time_point begin;
+  double (*clock)();
+  double begin;
   int64_t used = 0, limit = never, nextLook = 0;
   bool spent = false;
   SearchStop why = SearchStop::Exhausted;
@@ -134,16 +135,26 @@ struct Incumbent {
 /// or dominance excludes: then no schedule is better than the incumbent.
 bool beam(const Chain &chain, int64_t width, Incumbent &best, Budget &budget);
 
+/// A part of the search that keeps what it learnt between its turns.
+class Step {
+public:
+  virtual ~Step() = default;
+  /// Works until so many more tasks are used; always makes one schedule if the
+  /// incumbent has none.
+  virtual void run(int64_t tasks) = 0;
+  /// The best objective of its own.
+  virtual int64_t value() const = 0;
+};
+
 /// Periodic kernels: each stage runs at an offset of a common period; ramps and
-/// W follow by dispatching. Changes offsets while there is budget; makes one
-/// schedule in any case.
-void tuneKernel(const Chain &chain, uint64_t seed, int64_t tasks,
-                Incumbent &best, Budget &budget);
+/// W follow by dispatching. Changes offsets.
+std::unique_ptr<Step> tuneKernel(const Chain &chain, uint64_t seed,
+                                 Incumbent &best, Budget &budget);
 
 /// Makes orders that keep the caps from any orders as priorities, and changes
-/// the priorities while there is budget.
-void replay(const Chain &chain, uint64_t seed, const Orders &orders,
-            int64_t tasks, Incumbent &best, Budget &budget);
+/// the priorities.
+std::unique_ptr<Step> replay(const Chain &chain, uint64_t seed, Orders orders,
+                             Incumbent &best, Budget &budget);
 
 /// Moves tasks on the critical path of the incumbent.
 void polish(const Chain &chain, uint64_t seed, int64_t tasks, Incumbent &best,

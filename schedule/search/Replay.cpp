@@ -5,6 +5,10 @@
 // shifted for a letter, a row of stages, a stretch of time or all at random,
 // and the order is made again: many tasks move at once.
 //
+// Dispatches forwards and backwards take turns, each with the times of the
+// other: forward-backward improvement (Li and Willis, 1992). Forwards W leaves
+// the drain what nothing else fills, backwards it does so for the ramp.
+//
 //===----------------------------------------------------------------------===//
 
 #include "schedule/search/Dispatch.h"
@@ -15,11 +19,12 @@ using namespace rondo;
 
 namespace {
 
-class Replayer {
+class Replayer : public Step {
 public:
-  Replayer(const Chain &chain, uint64_t seed, Incumbent &best, Budget &budget)
-      : chain(chain), best(best), budget(budget), dispatcher(chain),
-        random(seed) {
+  Replayer(const Chain &chain, uint64_t seed, Orders orders, Incumbent &best,
+           Budget &budget)
+      : chain(chain), given(std::move(orders)), best(best), budget(budget),
+        timer(chain), random(seed) {
     for (int letter : {0, 1, 2})
       for (int64_t ns : chain.ns[letter])
         longest = std::max(longest, ns);
@@ -28,77 +33,136 @@ public:
           int32_t(std::find(chain.stagesOf[chain.rankOf[s]].begin(),
                             chain.stagesOf[chain.rankOf[s]].end(), s) -
                   chain.stagesOf[chain.rankOf[s]].begin()));
+    sides.reserve(2);
+    sides.emplace_back(chain, Direction::Forwards);
+    sides.emplace_back(chain, Direction::Backwards);
   }
 
-  void run(const Orders &orders, int64_t tasks) {
-    if (stop(budget.tasksUsed() + tasks) || budget.isSpent(8 * chain.tasks()))
-      return;
-    Chain free = chain;
-    free.caps.assign(chain.ranks, noMemoryCap);
-    Timer timer(free);
-    if (timer.run(orders) >= never)
-      return;
-    budget.use(chain.tasks());
-    setTargets(orders, timer);
+  void run(int64_t tasks) override {
     const int64_t end = budget.tasksUsed() + tasks;
-    Pattern current = base;
-    int64_t value = evaluate(current, never - 1);
-    for (auto discipline :
-         {Pattern::Discipline::InOrder, Pattern::Discipline::ForwardInOrder})
-      for (int32_t backlog : {1, 4, int32_t(Pattern::unlimited)}) {
-        Pattern pattern = base;
-        pattern.discipline = discipline;
-        pattern.backlog = backlog;
-        if (stop(end))
-          return;
-        int64_t found = evaluate(pattern, value);
-        if (found <= value) {
-          current = pattern;
-          value = found;
-        }
-      }
+    if (!isStarted && !begin())
+      return;
+    for (; next < 2 * numVariants; ++next) {
+      if (stop(end))
+        return;
+      Side &side = sides[next / numVariants];
+      attempt(side, variant(side.pattern, next % numVariants));
+    }
     while (!stop(end)) {
-      Pattern changed = current;
+      Side &side = sides[random.below(2)];
+      Pattern changed = side.pattern;
       change(changed);
-      int64_t found = evaluate(changed, value);
-      if (found <= value) {
-        value = found;
-        current = std::move(changed);
-      }
+      attempt(side, std::move(changed));
     }
   }
+
+  int64_t value() const override { return own; }
 
 private:
+  struct Side {
+    Side(const Chain &chain, Direction direction)
+        : direction(direction), dispatcher(chain, direction) {}
+    Direction direction;
+    Dispatcher dispatcher;
+    Pattern pattern;
+  };
+
+  /// False where the order cannot be run, caps apart.
+  bool begin() {
+    isStarted = true;
+    Chain free = chain;
+    free.caps.assign(chain.ranks, noMemoryCap);
+    Timer unlimited(free);
+    budget.use(chain.tasks());
+    if (given.empty() || unlimited.run(given) >= never) {
+      next = 2 * numVariants;
+      isLost = true;
+      return false;
+    }
+    for (Side &side : sides)
+      setTargets(side, given, unlimited.starts());
+    given = Orders();
+    return true;
+  }
+
   bool stop(int64_t end) {
-    return best.isOptimal() || budget.tasksUsed() >= end ||
-           budget.isSpent(4 * chain.tasks());
+    return isLost || best.isOptimal() || budget.tasksUsed() >= end ||
+           budget.isSpent(5 * chain.tasks());
   }
 
-  int64_t evaluate(const Pattern &pattern, int64_t ceiling) {
-    int64_t value = dispatcher.run(pattern, ceiling);
-    budget.use(2 * dispatcher.placed() + chain.tasks() / 4);
-    best.offer(dispatcher.orders(), value, "replay");
-    return value;
+  /// Takes what is no worse than the last, and tells the other side.
+  void attempt(Side &side, Pattern pattern) {
+    const int64_t ceiling = std::min(own, never - 1);
+    int64_t found = side.dispatcher.run(pattern, ceiling);
+    budget.use(2 * side.dispatcher.placed() + chain.tasks() / 4);
+    if (found >= never)
+      return;
+    const Orders &orders = side.dispatcher.orders();
+    if (side.direction == Direction::Backwards || chain.hasSerialLinks) {
+      // Forwards it may be shorter, and with serial links longer.
+      found = timer.run(orders, ceiling);
+      budget.use(chain.tasks());
+      if (found >= never)
+        return;
+    }
+    best.offer(orders, found, "replay");
+    own = found;
+    Side &other = sides[side.direction == Direction::Forwards ? 1 : 0];
+    side.pattern = std::move(pattern);
+    setTargets(other, orders, side.dispatcher.starts());
   }
 
-  void setTargets(const Orders &orders, const Timer &timer) {
-    for (auto &column : base.targets)
+  void setTargets(Side &side, const Orders &orders,
+                  const std::vector<std::vector<int64_t>> &starts) {
+    auto &targets = side.pattern.targets;
+    const bool isForwards = side.direction == Direction::Forwards;
+    for (auto &column : targets)
       column.resize(size_t(chain.stages) * chain.microbatches);
+    count.resize(size_t(3) * chain.stages);
     for (int32_t rank = 0; rank < chain.ranks; ++rank) {
-      std::vector<int32_t> next(size_t(3) * chain.stages);
+      std::fill(count.begin(), count.end(), 0);
       for (size_t i = 0; i < orders[rank].size(); ++i) {
         const Code code = orders[rank][i];
-        const int32_t k = next[code]++;
-        if (letterOf(code) < 2)
-          base.targets[letterOf(code)][chain.at(stageOf(code), k)] =
-              timer.starts()[rank][i];
-        horizon = std::max(horizon, timer.starts()[rank][i]);
+        const int letter = letterOf(code);
+        const int32_t stage = stageOf(code), k = count[code]++;
+        const int64_t start = starts[rank][i],
+                      finish = start + chain.ns[letter][stage];
+        horizon = std::max(horizon, finish);
+        if (isForwards)
+          targets[letter][chain.at(stage, k)] = start;
+        else
+          targets[letter < 2 ? 1 - letter : 2]
+                 [chain.at(stage, chain.microbatches - 1 - k)] = -finish;
       }
     }
+    // Backwards time begins at the horizon; only the order matters.
+    if (!isForwards)
+      for (auto &column : targets)
+        for (int64_t &target : column)
+          target += horizon;
   }
 
+  /// The first is the order as it was, where it keeps the caps.
+  static Pattern variant(const Pattern &base, size_t number) {
+    using Discipline = Pattern::Discipline;
+    static constexpr int32_t backlogs[] = {Pattern::unlimited, 4, 1};
+    Pattern pattern = base;
+    pattern.weightGrad = Pattern::WeightGrad::Fills;
+    pattern.backlog = Pattern::unlimited;
+    if (number == 0) {
+      pattern.discipline = Discipline::InOrder;
+      pattern.weightGrad = Pattern::WeightGrad::Exact;
+    } else {
+      pattern.discipline = number % 2 ? Discipline::Ready : Discipline::InOrder;
+      pattern.backlog = backlogs[(number - 1) / 2];
+    }
+    return pattern;
+  }
+  static constexpr size_t numVariants = 7;
+
   void change(Pattern &pattern) {
-    const int64_t kind = random.below(8);
+    using WeightGrad = Pattern::WeightGrad;
+    const int64_t kind = random.below(11);
     if (kind == 0)
       pattern.patience = int32_t(random.below(9));
     else if (kind == 1)
@@ -106,6 +170,15 @@ private:
     else if (kind == 2)
       pattern.backlog =
           random.below(3) ? int32_t(1 + random.below(8)) : Pattern::unlimited;
+    else if (kind == 3)
+      pattern.weightGrad = static_cast<WeightGrad>(random.below(3));
+    else if (kind == 4)
+      pattern.goal = random.below(3)
+                         ? best.bound + random.below(33) *
+                                            (best.objective - best.bound) / 32
+                         : never;
+    else if (kind == 5)
+      pattern.reach = random.below(3) ? random.below(4 * longest) : 0;
     else
       shift(pattern);
   }
@@ -116,7 +189,8 @@ private:
         (random.below(2) ? 1 : -1) *
         (1 + int64_t(random.unit() * random.unit() * 8.0 * double(longest)));
     const int64_t noise = random.below(4) == 0 ? 2 * longest : 0;
-    const int letter = int(random.below(2));
+    const int letter = int(
+        random.below(pattern.weightGrad == Pattern::WeightGrad::Fills ? 2 : 3));
     int64_t from = 0, to = horizon + 1;
     if (random.below(3)) {
       from = random.below(horizon + 1);
@@ -138,18 +212,25 @@ private:
   }
 
   const Chain &chain;
+  /// Until it begins.
+  Orders given;
   Incumbent &best;
   Budget &budget;
-  Dispatcher dispatcher;
+  Timer timer;
   Random random;
-  Pattern base;
+  std::vector<Side> sides;
   std::vector<int32_t> place;
-  int64_t longest = 1, horizon = 0;
+  std::vector<int32_t> count;
+  int64_t longest = 1, horizon = 0, own = never;
+  bool isStarted = false, isLost = false;
+  size_t next = 0;
 };
 
 } // namespace
 
-void rondo::replay(const Chain &chain, uint64_t seed, const Orders &orders,
-                   int64_t tasks, Incumbent &best, Budget &budget) {
-  Replayer(chain, seed, best, budget).run(orders, tasks);
+std::unique_ptr<Step> rondo::replay(const Chain &chain, uint64_t seed,
+                                    Orders orders, Incumbent &best,
+                                    Budget &budget) {
+  return std::make_unique<Replayer>(chain, seed, std::move(orders), best,
+                                    budget);
 }

@@ -80,18 +80,20 @@ private:
                                                 : simulation.makespanNs;
   }
 
-  void offer(Schedule schedule, const std::string &origin) {
+  /// Its objective; `never` where it breaks a rule.
+  int64_t offer(Schedule schedule, const std::string &origin) {
     Simulation simulation;
-    if (checkSchedule(problem, schedule, &simulation))
-      return;
     budget.use(schedule.numActions());
-    if (result.schedule &&
-        objectiveOf(simulation) >= objectiveOf(result.simulation))
-      return;
+    if (checkSchedule(problem, schedule, &simulation))
+      return never;
+    const int64_t value = objectiveOf(simulation);
+    if (result.schedule && value >= objectiveOf(result.simulation))
+      return value;
     result.schedule = std::move(schedule);
     result.simulation = std::move(simulation);
     result.origin = origin;
     report();
+    return value;
   }
 
   /// Tells an observer; `found` may be better than the schedule that is kept.
@@ -117,9 +119,13 @@ private:
       auto choice = chooseFamily(family.name, {});
       FamilyResult made = generate(std::get<FamilyChoice>(choice), problem);
       if (auto *schedule = std::get_if<Schedule>(&made)) {
-        if (schedule->numActions() <= 3 * replayedTasks)
-          seeds.push_back(*schedule);
-        offer(std::move(*schedule), std::get<FamilyChoice>(choice).text());
+        Seed seed;
+        if (schedule->numActions() <= replayedTasks)
+          seed.schedule = *schedule;
+        seed.objective =
+            offer(std::move(*schedule), std::get<FamilyChoice>(choice).text());
+        if (seed.schedule.numActions() > 0)
+          seeds.push_back(std::move(seed));
       }
     }
   }
@@ -166,7 +172,7 @@ private:
   template <typename Keep>
   void searchSmall(const Chain &chain, BackwardCosts costs, Incumbent &best,
                    const Keep &keep) {
-    tuneKernel(chain, options.seed, 60 * chain.tasks(), best, budget);
+    tuneKernel(chain, options.seed, best, budget)->run(60 * chain.tasks());
     beam(chain, 1, best, budget);
     keep();
     improveBound();
@@ -193,26 +199,65 @@ private:
 
   template <typename Keep>
   void searchLarge(const Chain &chain, Incumbent &best, const Keep &keep) {
-    tuneKernel(chain, options.seed, 200 * chain.tasks(), best, budget);
-    if (chain.tasks() <= guidedTasks && !best.isOptimal() && !budget.isSpent())
+    std::unique_ptr<Step> kernel =
+        tuneKernel(chain, options.seed, best, budget);
+    std::vector<std::unique_ptr<Step>> islands = islandsOf(chain, best);
+    auto isOver = [&] {
+      return best.isOptimal() || budget.isSpent(5 * chain.tasks());
+    };
+    // All begin; the best seed before the kernel, which makes many trials.
+    for (size_t i = 0; i < islands.size() && !isOver(); ++i) {
+      islands[i]->run(30 * chain.tasks());
+      if (i == 0)
+        kernel->run(100 * chain.tasks());
+    }
+    if (islands.empty())
+      kernel->run(150 * chain.tasks());
+    if (chain.tasks() <= guidedTasks && !isOver())
       beam(chain, 1, best, budget);
     keep();
     improveBound();
     best.bound = result.bound.ns;
-    replay(chain, options.seed, best.orders, 40 * chain.tasks(), best, budget);
-    for (const Schedule &seed : seeds)
-      if (auto orders = toOrders(chain, seed);
-          orders && !best.isOptimal() && !budget.isSpent(8 * chain.tasks()))
-        replay(chain, options.seed, *orders, 8 * chain.tasks(), best, budget);
-    // Turns grow, so that a long search has long ones.
-    int64_t turn = 50 * chain.tasks();
-    for (uint64_t round = 0; !best.isOptimal() && !budget.isSpent(); ++round) {
+    // Turns grow, so that a long search has long ones; of the islands the worse
+    // half leaves after each round.
+    int64_t turn = 60 * chain.tasks();
+    std::string last;
+    for (uint64_t round = 1; !isOver(); ++round) {
       const uint64_t seed = options.seed + round * 1000003;
-      replay(chain, seed, best.orders, 4 * turn, best, budget);
-      polish(chain, seed, 8 * turn, best, budget);
-      tuneKernel(chain, seed + 1, 2 * turn, best, budget);
-      turn += turn / 2;
+      std::stable_sort(
+          islands.begin(), islands.end(),
+          [](const auto &a, const auto &b) { return a->value() < b->value(); });
+      islands.resize((islands.size() + 1) / 2);
+      if (islands.empty() || islands[0]->value() > best.objective)
+        islands.insert(islands.begin(),
+                       replay(chain, seed, best.orders, best, budget));
+      for (auto &island : islands)
+        island->run(turn);
+      kernel->run(turn);
+      polish(chain, seed, turn, best, budget);
+      turn += turn / 4;
     }
+  }
+
+  /// One for each seed, the best first: what keeps the caps before what does
+  /// not. Large problems have only the incumbent's.
+  std::vector<std::unique_ptr<Step>> islandsOf(const Chain &chain,
+                                               Incumbent &best) {
+    std::vector<std::unique_ptr<Step>> islands;
+    if (chain.tasks() > replayedTasks) {
+      if (!best.orders.empty())
+        islands.push_back(
+            replay(chain, options.seed, best.orders, best, budget));
+      return islands;
+    }
+    std::stable_sort(
+        seeds.begin(), seeds.end(),
+        [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
+    for (size_t i = 0; i < seeds.size(); ++i)
+      if (auto orders = toOrders(chain, seeds[i].schedule))
+        islands.push_back(
+            replay(chain, options.seed + i, std::move(*orders), best, budget));
+    return islands;
   }
 
   void finish() {
@@ -232,7 +277,11 @@ private:
   Budget budget;
   SearchResult result;
   /// What the families wrote, also where it breaks a cap.
-  std::vector<Schedule> seeds;
+  struct Seed {
+    Schedule schedule;
+    int64_t objective = never;
+  };
+  std::vector<Seed> seeds;
   /// The beam left nothing out that could be better.
   bool wentThrough = false;
 };
