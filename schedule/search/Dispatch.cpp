@@ -26,15 +26,41 @@ static Chain mirror(const Chain &chain) {
   return result;
 }
 
+Alarms::Alarms(int32_t ranks) {
+  while (leaves < ranks)
+    leaves *= 2;
+  times.resize(leaves);
+  winner.resize(size_t(2) * leaves);
+  clear();
+}
+
+void Alarms::clear() {
+  std::fill(times.begin(), times.end(), never);
+  for (int32_t i = 0; i < leaves; ++i)
+    winner[leaves + i] = i;
+  for (int32_t i = leaves; i-- > 1;)
+    winner[i] = winner[2 * i];
+}
+
+void Alarms::set(int32_t rank, int64_t time) {
+  times[rank] = time;
+  for (int32_t i = (leaves + rank) / 2; i > 0; i /= 2) {
+    const int32_t left = winner[2 * i], right = winner[2 * i + 1];
+    winner[i] = times[right] < times[left] ? right : left;
+  }
+}
+
 Dispatcher::Dispatcher(const Chain &given, Direction direction)
     : direction(direction),
       chain(direction == Direction::Backwards ? mirror(given) : given),
-      empty(chain), state(chain), work(chain.ranks), made(chain.ranks),
-      times(chain.ranks) {
+      empty(chain), state(chain), alarms(chain.ranks), work(chain.ranks),
+      roomy(chain.caps), made(chain.ranks), times(chain.ranks) {
   horizon = -*std::min_element(given.endOffset.begin(), given.endOffset.end());
   for (int32_t s = 0; s < chain.stages; ++s)
     work[chain.rankOf[s]] +=
         (chain.ns[0][s] + chain.ns[1][s] + chain.ns[2][s]) * chain.microbatches;
+  for (int32_t s = 0; s < chain.stages; ++s)
+    roomy[chain.rankOf[s]] -= 2 * chain.takes[s];
   for (int32_t rank = 0; rank < chain.ranks; ++rank) {
     made[rank].reserve(chain.stagesOf[rank].size() * 3 * chain.microbatches);
     times[rank].reserve(made[rank].capacity());
@@ -63,22 +89,20 @@ int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
   for (std::vector<int64_t> &column : times)
     column.clear();
   isTurned = false;
-  events.clear();
   count = 0;
   latest = -never;
+  alarms.clear();
   if (direction == Direction::Forwards)
-    events.push_back({0, chain.rankOf[0]});
+    alarms.set(chain.rankOf[0], 0);
   else
     for (int32_t rank = 0; rank < chain.ranks; ++rank)
-      events.push_back({state.clock(rank), rank});
-  std::make_heap(events.begin(), events.end());
-  while (!events.empty()) {
-    std::pop_heap(events.begin(), events.end());
-    const Event event = events.back();
-    events.pop_back();
-    if (event.time < state.clock(event.rank))
-      continue;
-    decide(pattern, event.rank, event.time);
+      alarms.set(rank, state.clock(rank));
+  for (;;) {
+    const int32_t rank = alarms.first();
+    const int64_t now = alarms.time(rank);
+    if (now >= never)
+      break;
+    decide(pattern, rank, now);
     if (latest > ceiling)
       return never;
   }
@@ -154,6 +178,9 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank,
 bool Dispatcher::fits(int letter, int32_t stage) const {
   if (letter == 1)
     return true;
+  const int32_t rank = chain.rankOf[stage];
+  if (state.held(rank) <= roomy[rank])
+    return true;
   if (direction == Direction::Forwards)
     return state.fits(chain, stage);
   return state.done(2, stage) > state.done(0, stage) ||
@@ -169,7 +196,7 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
     int32_t stage = -1;
     int64_t target = never, start = never;
   } bestReady, nextForward, nextAny;
-  int64_t known = never;
+  int64_t known = never, wake = never;
   for (int32_t s : chain.stagesOf[rank])
     for (int letter : {1, 0}) {
       if (state.done(letter, s) == chain.microbatches || !fits(letter, s))
@@ -181,6 +208,8 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
       next.start = state.earliest(chain, letter, s);
       if (next.target < nextAny.target)
         nextAny = next;
+      if (next.start > now)
+        wake = std::min(wake, next.start);
       if (letter == 0) {
         if (next.target < nextForward.target)
           nextForward = next;
@@ -203,6 +232,8 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
       bestReady = Next();
     known = nextAny.start > now ? nextAny.start : never;
   }
+  // Where nothing is placed.
+  alarms.set(rank, wake);
   int64_t pending;
   const int32_t s = nextWeightGrad(pattern, rank, pending);
   const int64_t weightTarget = s >= 0 && pattern.weightGrad != WeightGrad::Fills
@@ -249,14 +280,13 @@ void Dispatcher::place(int letter, int32_t stage, int64_t start) {
   ++count;
   left[rank] -= chain.ns[letter][stage];
   latest = std::max(latest, end + left[rank] + chain.endOffset[rank]);
-  auto push = [&](int64_t time, int32_t at) {
-    events.push_back({time, at});
-    std::push_heap(events.begin(), events.end());
-  };
-  push(end, rank);
+  alarms.set(rank, end);
   const int32_t to = letter == 0 ? stage + 1 : stage - 1;
-  if (letter == 2 || to < 0 || to == chain.stages)
+  if (letter == 2 || to < 0 || to == chain.stages || chain.rankOf[to] == rank)
     return;
-  if (chain.rankOf[to] != rank)
-    push(std::max(end, state.arrival(letter, to, k)), chain.rankOf[to]);
+  const int32_t receiver = chain.rankOf[to];
+  const int64_t time =
+      std::max(state.clock(receiver), state.arrival(letter, to, k));
+  if (time < alarms.time(receiver))
+    alarms.set(receiver, time);
 }

@@ -55,6 +55,22 @@ struct Pattern {
 /// fills the end of a schedule as the other fills its beginning.
 enum class Direction : uint8_t { Forwards, Backwards };
 
+/// The rank that is to be looked at next: a tree of the earlier of two.
+class Alarms {
+public:
+  explicit Alarms(int32_t ranks);
+  void clear();
+  void set(int32_t rank, int64_t time);
+  int64_t time(int32_t rank) const { return times[rank]; }
+  /// The lowest of equals; its time is `never` where all are.
+  int32_t first() const { return winner[1]; }
+
+private:
+  int32_t leaves = 1;
+  std::vector<int64_t> times;
+  std::vector<int32_t> winner;
+};
+
 /// Runs a pattern in time order: F where it fits and every micro-batch can
 /// still be finished, W where nothing else can start. All caps hold.
 ///
@@ -79,13 +95,6 @@ public:
   int64_t placed() const { return count; }
 
 private:
-  struct Event {
-    int64_t time;
-    int32_t rank;
-    bool operator<(const Event &other) const {
-      return time != other.time ? time > other.time : rank > other.rank;
-    }
-  };
   int64_t target(const Pattern &pattern, int letter, int32_t stage) const;
   bool fits(int letter, int32_t stage) const;
   void decide(const Pattern &pattern, int32_t rank, int64_t now);
@@ -96,8 +105,10 @@ private:
   const Direction direction;
   const Chain chain;
   PartialState empty, state;
-  std::vector<Event> events;
+  Alarms alarms;
   std::vector<int64_t> work, left;
+  /// By rank: with no more than this held, any F fits.
+  std::vector<int64_t> roomy;
   Orders made;
   std::vector<std::vector<int64_t>> times;
   bool isTurned = false;
