@@ -1,0 +1,18 @@
+#!/bin/sh
+# bench.sh BUILD [bench.py's flags]
+#
+# Tokens a second and MFU of GPT-2 on a GPU, as one stage and as four looped back
+# on one GPU, each with and without a CUDA graph, beside PyTorch where it is
+# installed. Builds what scripts/gpu-build.sh says. Status 77 where there is no
+# device.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+build=$1
+shift
+if ! command -v python3 >/dev/null; then
+  echo "gpu: there is no python3, which makes the table"
+  exit 77
+fi
+sh scripts/gpu-build.sh "$build" bench-programs || exit $?
+awk -f test/gpu/text.awk >"$build/text"
+exec python3 bench/gpu/bench.py "$build" "$@"

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Times a compiled GPT-2 in PyTorch: what bench.py compares Rondo with.
+
+The same model (pre-norm, biases, GELU by tanh, learned positions, tied head),
+the same micro-batches, fp32 weights and gradients with bf16 compute, the
+gradients' norm clipped at 1, fused AdamW. The vocabulary is padded to a multiple
+of 64, which PyTorch needs for its fast products. The last line is JSON: seconds
+of each measured iteration, and PyTorch's version.
+"""
+
+import argparse
+import json
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Block(nn.Module):
+    def __init__(self, hidden, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1 = nn.LayerNorm(hidden)
+        self.qkv = nn.Linear(hidden, 3 * hidden)
+        self.projection = nn.Linear(hidden, hidden)
+        self.norm2 = nn.LayerNorm(hidden)
+        self.up = nn.Linear(hidden, 4 * hidden)
+        self.down = nn.Linear(4 * hidden, hidden)
+
+    def forward(self, x):
+        batch, sequence, hidden = x.shape
+        q, k, v = (
+            part.view(batch, sequence, self.heads, -1).transpose(1, 2)
+            for part in self.qkv(self.norm1(x)).chunk(3, dim=-1)
+        )
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.projection(y.transpose(1, 2).reshape(batch, sequence, hidden))
+        y = functional.gelu(self.up(self.norm2(x)), approximate="tanh")
+        return x + self.down(y)
+
+
+class Gpt(nn.Module):
+    def __init__(self, vocab, sequence, layers, hidden, heads):
+        super().__init__()
+        self.token = nn.Embedding(vocab, hidden)
+        self.position = nn.Embedding(sequence, hidden)
+        self.blocks = nn.ModuleList(Block(hidden, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(hidden)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, tokens, targets):
+        x = self.token(tokens) + self.position.weight
+        for block in self.blocks:
+            x = block(x)
+        logits = functional.linear(self.norm(x), self.token.weight)
+        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, default in (("vocab", 50304), ("sequence", 1024), ("layers", 12),
+                          ("hidden", 768), ("heads", 12), ("batch", 8),
+                          ("microbatches", 8), ("warm-up", 10), ("measure", 20)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    options = parser.parse_args()
+    torch.manual_seed(1)
+    torch.set_float32_matmul_precision("high")
+    model = Gpt(options.vocab, options.sequence, options.layers, options.hidden,
+                options.heads).cuda()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    step = torch.compile(model)
+    shape = (options.microbatches, options.batch, options.sequence)
+    # Below GPT-2's own vocabulary.
+    tokens = torch.randint(0, 50257, shape, device="cuda")
+    targets = torch.randint(0, 50257, shape, device="cuda")
+
+    seconds = []
+    for _ in range(options.warm_up + options.measure):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for m in range(options.microbatches):
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                loss = step(tokens[m], targets[m]) / options.microbatches
+            loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    print(json.dumps({"seconds": seconds[options.warm_up:],
+                      "version": torch.__version__}))
+
+
+if __name__ == "__main__":
+    main()
