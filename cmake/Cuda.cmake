@@ -3,7 +3,8 @@
 
 set(RONDO_CUDA AUTO CACHE STRING "Build the CUDA runtime: AUTO (where nvcc and NCCL are), ON or OFF")
 set_property(CACHE RONDO_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(CMAKE_CUDA_ARCHITECTURES "80;90;100" CACHE STRING "GPUs that the CUDA runtime has code for")
+# PTX of the last one only, for what comes later.
+set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING "GPUs that the CUDA runtime has code for")
 
 set(RONDO_HAS_CUDA OFF)
 if(RONDO_CUDA STREQUAL "OFF")
