@@ -27,7 +27,8 @@ void writeActions(llvm::json::OStream &json, const Range &actions) {
 
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
-                   llvm::StringRef family, const SearchRecord *search) {
+                   llvm::StringRef family, const SearchRecord *search,
+                   const ComparisonRecord *comparison) {
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("format", "rondo-schedule/1");
@@ -55,6 +56,9 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
       json.attribute("lower_bound_ns", search->lowerBoundNs);
       json.attribute("bound", search->bound);
       json.attribute("proven_optimal", search->provenOptimal);
+    } else if (comparison) {
+      json.attribute("lower_bound_ns", comparison->lowerBoundNs);
+      json.attribute("bound", comparison->bound);
     }
     json.attributeArray("peak_memory_bytes", [&] {
       for (int64_t bytes : simulation.peakBytes)
@@ -70,6 +74,13 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
         });
         json.attributeEnd();
         json.attribute("stopped", search->stopped);
+      });
+    if (comparison && comparison->exposedNs)
+      json.attributeObject("provenance", [&] {
+        json.attribute("exposed_ns", *comparison->exposedNs);
+        if (comparison->exposedInOneQueueNs)
+          json.attribute("exposed_in_one_queue_ns",
+                         *comparison->exposedInOneQueueNs);
       });
   });
 }

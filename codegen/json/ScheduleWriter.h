@@ -8,6 +8,8 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <optional>
+
 namespace rondo::json {
 
 /// What a search says about a schedule that it found.
@@ -23,14 +25,23 @@ struct SearchRecord {
   llvm::StringRef stopped;
 };
 
+/// What a comparison says about a schedule beside its figures.
+struct ComparisonRecord {
+  int64_t lowerBoundNs = 0;
+  llvm::StringRef bound;
+  /// What the iteration is longer than with free communication, with a queue
+  /// for each pair of ranks and with one a rank; left out where not known.
+  std::optional<int64_t> exposedNs, exposedInOneQueueNs;
+};
+
 /// Writes a schedule of tasks with its figures on one line, without a line end,
 /// action by action. `simulation` is complete. `family` is how the schedule was
-/// made, such as `kfkb:k=2`; left out where empty. `search` is left out where
-/// there was none.
+/// made, such as `kfkb:k=2`; left out where empty. `search` and `comparison`
+/// are left out where there was none; the search's bound goes first.
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
-                   llvm::StringRef family,
-                   const SearchRecord *search = nullptr);
+                   llvm::StringRef family, const SearchRecord *search = nullptr,
+                   const ComparisonRecord *comparison = nullptr);
 
 /// Writes that a problem has no schedule, and why.
 void writeInfeasible(llvm::raw_ostream &os, const Problem &problem,

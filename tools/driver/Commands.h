@@ -38,6 +38,7 @@ struct Command {
 };
 
 const Command &bundleCommand();
+const Command &compareCommand();
 const Command &compileCommand();
 const Command &searchCommand();
 const Command &simulateCommand();

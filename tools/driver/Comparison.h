@@ -3,9 +3,12 @@
 #ifndef RONDO_TOOLS_DRIVER_COMPARISON_H
 #define RONDO_TOOLS_DRIVER_COMPARISON_H
 
+#include "codegen/json/ScheduleWriter.h"
+#include "passes/ExposedCommunication.h"
+#include "schedule/Search.h"
 #include "tools/driver/Evaluate.h"
-#include "tools/driver/Table.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +20,8 @@ enum class Style {
   Timeline,
   /// A rondo-schedule/1 line for each schedule, and nothing else.
   Json,
+  /// A line of figures for each schedule; csvHead() stands before the first.
+  Csv,
 };
 
 /// How the schedules of one problem end.
@@ -31,19 +36,50 @@ class Comparison {
 public:
   Comparison(const Problem &problem, Style style);
 
+  /// Adds the schedule that a search has found. From here on also compares with
+  /// the search's bound, and says what communication costs. Peaks are those of
+  /// the fullest rank, or of all where `allRanks` is set.
+  void addSearched(const SearchResult &result, bool allRanks);
+
   void add(const Candidate &candidate);
+  /// Whether add() needs the times of each task.
+  bool needsTimes() const;
   Outcome finish();
   /// In place of add() and finish() where the problem has no schedule; the
   /// caller reports the error.
   Outcome infeasible(const std::string &why);
 
 private:
+  struct Row {
+    std::string name;
+    /// Why there is no schedule; the figures are then not filled.
+    std::string why;
+    int64_t makespanNs = 0, spanNs = 0;
+    double bubble = 0;
+    std::vector<int64_t> peakBytes;
+    std::optional<ExposedCommunication> communication;
+  };
+
+  void addSchedule(const std::string &name, const std::string &family,
+                   const Schedule &schedule, const Simulation &simulation,
+                   const json::SearchRecord *record);
+  void writeTable() const;
+  void writeCsv() const;
+  std::string peakText(const std::vector<int64_t> &peaks) const;
+  double ratioToBound(const Row &row) const;
+
   const Problem &problem;
   Style style;
-  Table table;
+  bool allRanks = false;
+  /// Set by addSearched().
+  std::optional<Bound> bound;
+  std::vector<Row> rows;
   std::string timelines;
   Outcome outcome;
 };
+
+/// The first line of a file of Style::Csv, with its end.
+const char *csvHead();
 
 /// Success where the only problem has a schedule; a batch is fine although some
 /// of its problems have none.

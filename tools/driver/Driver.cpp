@@ -17,8 +17,8 @@ cl::OptionCategory category("Options");
 namespace {
 
 std::vector<const Command *> commands() {
-  return {&compileCommand(), &bundleCommand(), &searchCommand(),
-          &simulateCommand(), &verifyCommand()};
+  return {&compileCommand(), &bundleCommand(),   &searchCommand(),
+          &compareCommand(), &simulateCommand(), &verifyCommand()};
 }
 
 void printOverview(raw_ostream &os) {

@@ -1,18 +1,11 @@
 //===- Search.cpp - rondo search ------------------------------------------===//
 
-#include "schedule/Search.h"
-#include "codegen/json/ProblemReader.h"
-#include "codegen/json/ScheduleWriter.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
-#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/SearchRun.h"
 
-#include "llvm/Support/Format.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/Signals.h"
-
-#include <mutex>
+#include <atomic>
 #include <thread>
 
 using namespace llvm;
@@ -21,47 +14,26 @@ namespace rondo::driver {
 
 namespace {
 
-cl::SubCommand searchOptions("search",
-                             "find schedules under memory caps, with a bound");
-
-cl::opt<std::string> inputPath(cl::Positional, cl::sub(searchOptions),
+cl::opt<std::string> inputPath(cl::Positional, cl::sub(searchSubCommand()),
                                cl::cat(category), cl::desc("FILE"));
 cl::opt<std::string>
-    problemsPath("problems", cl::sub(searchOptions), cl::cat(category),
+    problemsPath("problems", cl::sub(searchSubCommand()), cl::cat(category),
                  cl::value_desc("FILE"),
                  cl::desc("problems (rondo-problem/1); one without a schedule "
                           "does not stop the rest"));
 cl::opt<std::string>
-    costsPath("costs", cl::sub(searchOptions), cl::cat(category),
+    costsPath("costs", cl::sub(searchSubCommand()), cl::cat(category),
               cl::value_desc("FILE"),
               cl::desc("measured times of the stages of a .mlir file "
                        "(rondo-costs/1)"));
-cl::opt<std::string> outputPath("output", cl::sub(searchOptions),
+cl::opt<std::string> outputPath("output", cl::sub(searchSubCommand()),
                                 cl::cat(category), cl::value_desc("FILE"),
                                 cl::init("-"),
                                 cl::desc("one rondo-schedule/1 line a problem, "
                                          "in their order (default: -)"));
-cl::opt<int64_t> timeLimit("time-limit-ms", cl::sub(searchOptions),
-                           cl::cat(category), cl::value_desc("N"),
-                           cl::init(1000),
-                           cl::desc("wall time for a problem; 0: none (default "
-                                    "1000, with --effort none)"));
-cl::opt<int64_t> effort("effort", cl::sub(searchOptions), cl::cat(category),
-                        cl::value_desc("N"), cl::init(0),
-                        cl::desc("work for a problem, in 1,000 tasks placed "
-                                 "or timed"));
-cl::opt<uint64_t> seed("seed", cl::sub(searchOptions), cl::cat(category),
-                       cl::value_desc("N"), cl::init(0),
-                       cl::desc("first number of the random choices"));
-cl::opt<int> threads("threads", cl::sub(searchOptions), cl::cat(category),
+cl::opt<int> threads("threads", cl::sub(searchSubCommand()), cl::cat(category),
                      cl::value_desc("N"), cl::init(1),
                      cl::desc("problems searched at a time (default 1)"));
-cl::opt<std::string> objective("objective", cl::sub(searchOptions),
-                               cl::cat(category), cl::value_desc("NAME"),
-                               cl::desc("makespan or span; default: what the "
-                                        "problem says"));
-
-std::atomic<bool> isInterrupted{false};
 
 struct Line {
   std::string text;
@@ -69,14 +41,8 @@ struct Line {
   std::string reason;
 };
 
-Line searchOne(const Problem &problem) {
-  SearchOptions options;
-  options.seed = seed;
-  options.effort = effort;
-  options.timeLimitMs =
-      effort > 0 && !timeLimit.getNumOccurrences() ? 0 : timeLimit;
-  options.interrupt = &isInterrupted;
-  SearchResult result = search(problem, options);
+Line searchOne(const Problem &problem, Progress &progress) {
+  SearchResult result = runSearch(problem, progress);
   Line line;
   raw_string_ostream os(line.text);
   if (!result.schedule) {
@@ -84,52 +50,19 @@ Line searchOne(const Problem &problem) {
     json::writeInfeasible(os, problem, result.reason);
     return line;
   }
-  json::SearchRecord record;
-  record.lowerBoundNs = result.bound.ns;
-  record.bound = result.bound.name;
-  record.provenOptimal = result.provenOptimal;
-  record.seed = options.seed;
-  record.effort = result.effort;
-  record.seconds = result.seconds;
-  record.stopped = stopName(result.stop);
+  json::SearchRecord record = recordOf(result);
   json::writeSchedule(os, problem, *result.schedule, result.simulation,
                       result.origin, &record);
   return line;
 }
-
-/// How many problems are done, on a terminal only.
-class Progress {
-public:
-  explicit Progress(size_t count)
-      : count(count),
-        isShown(count > 1 && sys::Process::StandardErrIsDisplayed()) {}
-  ~Progress() {
-    if (isShown)
-      errs() << "\r\x1b[K";
-  }
-  void step() {
-    std::lock_guard<std::mutex> lock(mutex);
-    ++done;
-    if (isShown)
-      errs() << "\r" << done << " of " << count << " problems";
-  }
-
-private:
-  const size_t count;
-  const bool isShown;
-  size_t done = 0;
-  std::mutex mutex;
-};
 
 std::vector<Line> searchAll(const std::vector<Problem> &problems) {
   std::vector<Line> lines(problems.size());
   std::atomic<size_t> next{0};
   Progress progress(problems.size());
   auto work = [&] {
-    for (size_t i; (i = next++) < problems.size();) {
-      lines[i] = searchOne(problems[i]);
-      progress.step();
-    }
+    for (size_t i; (i = next++) < problems.size();)
+      lines[i] = searchOne(problems[i], progress);
   };
   std::vector<std::thread> others;
   for (int i = 1; i < threads && size_t(i) < problems.size(); ++i)
@@ -140,46 +73,21 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems) {
   return lines;
 }
 
-/// Problems of a rondo-problem/1 file, or the plans of a .mlir file.
-int readInput(const std::string &path, std::vector<Problem> &problems) {
-  if (StringRef(path).ends_with(".mlir")) {
-    ModuleFile file;
-    return readPlans(file, path, costsPath, problems);
-  }
-  if (!costsPath.empty())
-    return reportUsage("--costs needs a .mlir file");
-  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(path);
-  if (!contents)
-    return reportError(toString(contents.takeError()));
-  Expected<json::ProblemFile> file =
-      json::readProblems(path, (*contents)->getBuffer());
-  if (!file)
-    return reportError(path + ": " + toString(file.takeError()));
-  problems = std::move(file->problems);
-  return Success;
-}
-
 int run() {
   if (inputPath.empty() == problemsPath.empty())
     return reportUsage(
         "search needs a .mlir or problem file, or --problems FILE");
-  if (!objective.empty() && objective != "makespan" && objective != "span")
-    return reportUsage("--objective is '" + objective +
-                       "'; it must be makespan or span");
-  if (timeLimit < 0 || effort < 0)
-    return reportUsage("--time-limit-ms and --effort must be 0 or more");
+  if (int code = checkSearchOptions())
+    return code;
   if (threads < 1)
     return reportUsage("--threads is " + Twine(threads) +
                        "; it must be 1 or more");
   const std::string &path = inputPath.empty() ? problemsPath : inputPath;
   std::vector<Problem> problems;
-  if (int code = readInput(path, problems))
+  if (int code = readProblemsOrPlans(path, costsPath, problems))
     return code;
-  if (!objective.empty())
-    for (Problem &problem : problems)
-      problem.objective =
-          objective == "span" ? Objective::Span : Objective::Makespan;
-  sys::SetInterruptFunction([] { isInterrupted = true; });
+  applyObjective(problems);
+  catchInterrupts();
   std::vector<Line> lines = searchAll(problems);
   Error error = writeFile(outputPath, [&](raw_ostream &os) {
     for (const Line &line : lines)
@@ -188,7 +96,7 @@ int run() {
   });
   if (error)
     return reportError(toString(std::move(error)));
-  if (isInterrupted)
+  if (isInterrupted())
     return Interrupted;
   // A batch goes on; a single problem is the whole question.
   if (problemsPath.empty() && lines.size() == 1 && !lines[0].reason.empty()) {
@@ -202,7 +110,7 @@ int run() {
 
 const Command &searchCommand() {
   static const Command command = {
-      &searchOptions,
+      &searchSubCommand(),
       "FILE\n       rondo search --problems FILE --output FILE "
       "[--time-limit-ms N] [--effort N] [--seed N] [--threads N]",
       "  rondo search examples/gpt-small.mlir --effort 1000\n"

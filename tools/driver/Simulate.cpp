@@ -1,11 +1,12 @@
 //===- Simulate.cpp - rondo simulate --------------------------------------===//
 
-#include "codegen/json/ProblemReader.h"
+#include "tools/driver/Simulate.h"
+
 #include "tools/driver/Commands.h"
-#include "tools/driver/Comparison.h"
-#include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
-#include "tools/driver/SimulatePlans.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 
@@ -70,34 +71,6 @@ std::optional<std::string> choose(const std::string &text,
   return std::nullopt;
 }
 
-int simulateProblems(StringRef contents, std::vector<FamilyChoice> choices,
-                     Style style) {
-  Expected<json::ProblemFile> file = json::readProblems(inputPath, contents);
-  if (!file) {
-    int code = reportError(inputPath + ": " + toString(file.takeError()));
-    if (!StringRef(inputPath).ends_with(".json") &&
-        !StringRef(inputPath).ends_with(".jsonl"))
-      reportNote("simulate reads plans (.mlir) and rondo-problem/1 (.json, or "
-                 ".jsonl with one a line)");
-    return code;
-  }
-  if (choices.empty())
-    choices = allFamilies();
-  std::vector<Outcome> outcomes;
-  for (const Problem &problem : file->problems) {
-    Comparison comparison(problem, style);
-    if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
-      reportError(problem.name + ": " + shortfall->message);
-      outcomes.push_back(comparison.infeasible(shortfall->message));
-      continue;
-    }
-    for (const FamilyChoice &choice : choices)
-      comparison.add(evaluate(choice, problem, style == Style::Timeline));
-    outcomes.push_back(comparison.finish());
-  }
-  return exitCodeOf(outcomes);
-}
-
 int run() {
   if (inputPath.empty())
     return reportUsage("simulate needs a file");
@@ -110,14 +83,7 @@ int run() {
   for (const std::string &text : familyTexts)
     if (std::optional<std::string> fault = choose(text, choices))
       return reportUsage(*fault);
-  if (StringRef(inputPath).ends_with(".mlir"))
-    return simulatePlans({inputPath, choices, style, costsPath, problemOutput});
-  if (!costsPath.empty() || !problemOutput.empty())
-    return reportUsage("--costs and --problem-output need a .mlir file");
-  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(inputPath);
-  if (!contents)
-    return reportError(toString(contents.takeError()));
-  return simulateProblems((*contents)->getBuffer(), choices, style);
+  return simulateFile({inputPath, choices, style, costsPath, problemOutput});
 }
 
 } // namespace

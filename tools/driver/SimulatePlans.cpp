@@ -1,6 +1,6 @@
 //===- SimulatePlans.cpp - Times of what a .mlir file holds ---------------===//
 
-#include "tools/driver/SimulatePlans.h"
+#include "tools/driver/Simulate.h"
 
 #include "codegen/json/ProblemWriter.h"
 #include "dialect/Bridge.h"
@@ -9,6 +9,7 @@
 #include "tools/driver/Files.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/SearchRun.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,7 +32,7 @@ Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
 
 /// What breaks a rule other than the cap is an error at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
-                                Style style, Comparison &comparison) {
+                                Comparison &comparison) {
   mlir::FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(op, problem);
   mlir::FailureOr<std::string> family = pipe::familyText(op);
@@ -41,7 +42,7 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
   if (!family->empty())
     name += " " + *family;
   Candidate candidate = evaluate(name, *family, problem, expanded->schedule,
-                                 style == Style::Timeline);
+                                 comparison.needsTimes());
   if (candidate.violation && !candidate.isOverCap())
     return pipe::emitViolation(*candidate.violation, *expanded, problem, op);
   comparison.add(candidate);
@@ -49,7 +50,7 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
 }
 
 mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
-                                     const PlanRequest &request) {
+                                     const SimulateRequest &request) {
   Comparison comparison(problem, request.style);
   if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
     pipe::DeviceOp device = plan.lookupCluster().getDevices()[shortfall->rank];
@@ -57,28 +58,30 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
         << "rank " << shortfall->rank << " is this device";
     return comparison.infeasible(shortfall->message);
   }
+  if (request.withSearch)
+    comparison.addSearched(runSearch(problem), request.allRanks);
   std::vector<FamilyChoice> choices = request.choices;
-  if (choices.empty()) {
+  if (choices.empty() || request.withSearch) {
     bool hasSchedule = false;
     for (auto schedule :
          plan->getParentOfType<mlir::ModuleOp>().getOps<pipe::ScheduleOp>()) {
       if (schedule.lookupPlan() != plan)
         continue;
       hasSchedule = true;
-      if (failed(addSchedule(schedule, problem, request.style, comparison)))
+      if (failed(addSchedule(schedule, problem, comparison)))
         return mlir::failure();
     }
-    if (!hasSchedule)
+    if (!hasSchedule && choices.empty())
       choices = allFamilies();
   }
   for (const FamilyChoice &choice : choices)
-    comparison.add(evaluate(choice, problem, request.style == Style::Timeline));
+    comparison.add(evaluate(choice, problem, comparison.needsTimes()));
   return comparison.finish();
 }
 
 } // namespace
 
-int simulatePlans(const PlanRequest &request) {
+int simulatePlans(const SimulateRequest &request) {
   ModuleFile file;
   std::vector<Problem> problems;
   if (int code = readPlans(file, request.path, request.costsPath, problems))
@@ -87,11 +90,15 @@ int simulatePlans(const PlanRequest &request) {
   if (!request.problemOutput.empty())
     if (Error error = writeProblems(request.problemOutput, problems))
       return reportError(toString(std::move(error)));
-  if (request.choices.empty() &&
+  if (request.withSearch)
+    applyObjective(problems);
+  if ((request.choices.empty() || request.withSearch) &&
       failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createGenerateSchedules());
       })))
     return file.exitCode();
+  if (request.style == Style::Csv)
+    outs() << csvHead();
   std::vector<Outcome> outcomes;
   const Problem *problem = problems.data();
   for (pipe::PlanOp plan : module.getOps<pipe::PlanOp>()) {
@@ -99,6 +106,8 @@ int simulatePlans(const PlanRequest &request) {
     if (failed(outcome))
       return Failure;
     outcomes.push_back(*outcome);
+    if (isInterrupted())
+      return Interrupted;
   }
   return exitCodeOf(outcomes);
 }

@@ -1,0 +1,50 @@
+//===- Progress.h - A live line of a running search -------------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_PROGRESS_H
+#define RONDO_TOOLS_DRIVER_PROGRESS_H
+
+#include "schedule/Search.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace rondo::driver {
+
+/// Shows on standard error what a search has found, four times a second, and
+/// erases it at its end. Writes nothing where that is no terminal. Safe to use
+/// from several threads.
+class Progress {
+public:
+  /// `count` problems will be searched; `noun` is what they are called.
+  explicit Progress(size_t count, const char *noun = "problem");
+  ~Progress();
+
+  /// What a search of `problem` knows; `name` is what the line calls it.
+  void show(const Problem &problem, const std::string &name,
+            const SearchProgress &now);
+  /// One of them is done.
+  void step();
+
+private:
+  void run();
+  std::string line() const;
+
+  const size_t count;
+  const char *const noun;
+  const std::chrono::steady_clock::time_point begin;
+  size_t done = 0;
+  std::string name;
+  const char *objective = nullptr;
+  SearchProgress latest;
+  bool isEnding = false;
+  std::mutex mutex;
+  std::condition_variable ending;
+  std::thread ticker;
+};
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_PROGRESS_H

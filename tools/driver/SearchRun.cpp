@@ -1,0 +1,135 @@
+//===- SearchRun.cpp - Searches that the command line asks for ------------===//
+
+#include "tools/driver/SearchRun.h"
+
+#include "codegen/json/ProblemReader.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Plans.h"
+#include "tools/driver/Report.h"
+
+#include "llvm/Support/Signals.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+cl::SubCommand &searchSubCommand() {
+  static cl::SubCommand command("search",
+                                "find schedules under memory caps, with a "
+                                "bound");
+  return command;
+}
+
+cl::SubCommand &compareSubCommand() {
+  static cl::SubCommand command("compare",
+                                "all families and a searched schedule in one "
+                                "table");
+  return command;
+}
+
+namespace {
+
+cl::opt<int64_t> timeLimit("time-limit-ms", cl::sub(searchSubCommand()),
+                           cl::sub(compareSubCommand()), cl::cat(category),
+                           cl::value_desc("N"), cl::init(1000),
+                           cl::desc("wall time for a problem; 0: none (default "
+                                    "1000, with --effort none)"));
+cl::opt<int64_t> effort("effort", cl::sub(searchSubCommand()),
+                        cl::sub(compareSubCommand()), cl::cat(category),
+                        cl::value_desc("N"), cl::init(0),
+                        cl::desc("work for a problem, in 1,000 tasks placed "
+                                 "or timed"));
+cl::opt<uint64_t> seed("seed", cl::sub(searchSubCommand()),
+                       cl::sub(compareSubCommand()), cl::cat(category),
+                       cl::value_desc("N"), cl::init(0),
+                       cl::desc("first number of the random choices"));
+cl::opt<std::string> objective("objective", cl::sub(searchSubCommand()),
+                               cl::sub(compareSubCommand()), cl::cat(category),
+                               cl::value_desc("NAME"),
+                               cl::desc("makespan or span; default: what the "
+                                        "problem says"));
+
+std::atomic<bool> interrupted{false};
+
+} // namespace
+
+int checkSearchOptions() {
+  if (!objective.empty() && objective != "makespan" && objective != "span")
+    return reportUsage("--objective is '" + objective +
+                       "'; it must be makespan or span");
+  if (timeLimit < 0 || effort < 0)
+    return reportUsage("--time-limit-ms and --effort must be 0 or more");
+  return Success;
+}
+
+void applyObjective(std::vector<Problem> &problems) {
+  if (!objective.empty())
+    for (Problem &problem : problems)
+      problem.objective =
+          objective == "span" ? Objective::Span : Objective::Makespan;
+}
+
+void catchInterrupts() {
+  sys::SetInterruptFunction([] { interrupted = true; });
+}
+
+bool isInterrupted() { return interrupted; }
+
+SearchOptions searchOptions() {
+  SearchOptions options;
+  options.seed = seed;
+  options.effort = effort;
+  options.timeLimitMs =
+      effort > 0 && !timeLimit.getNumOccurrences() ? 0 : timeLimit;
+  options.interrupt = &interrupted;
+  return options;
+}
+
+SearchResult runSearch(const Problem &problem, Progress &progress) {
+  SearchOptions options = searchOptions();
+  options.observer = [&](const SearchProgress &now) {
+    progress.show(problem, problem.name, now);
+  };
+  SearchResult result = search(problem, options);
+  progress.step();
+  return result;
+}
+
+SearchResult runSearch(const Problem &problem) {
+  Progress progress(1);
+  return runSearch(problem, progress);
+}
+
+json::SearchRecord recordOf(const SearchResult &result) {
+  json::SearchRecord record;
+  record.lowerBoundNs = result.bound.ns;
+  record.bound = result.bound.name;
+  record.provenOptimal = result.provenOptimal;
+  record.seed = seed;
+  record.effort = result.effort;
+  record.seconds = result.seconds;
+  record.stopped = stopName(result.stop);
+  return record;
+}
+
+int readProblemsOrPlans(const std::string &path, const std::string &costsPath,
+                        std::vector<Problem> &problems) {
+  if (StringRef(path).ends_with(".mlir")) {
+    ModuleFile file;
+    return readPlans(file, path, costsPath, problems);
+  }
+  if (!costsPath.empty())
+    return reportUsage("--costs needs a .mlir file");
+  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(path);
+  if (!contents)
+    return reportError(toString(contents.takeError()));
+  Expected<json::ProblemFile> file =
+      json::readProblems(path, (*contents)->getBuffer());
+  if (!file)
+    return reportError(path + ": " + toString(file.takeError()));
+  problems = std::move(file->problems);
+  return Success;
+}
+
+} // namespace rondo::driver

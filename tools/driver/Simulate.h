@@ -1,0 +1,41 @@
+//===- Simulate.h - Times of what a file holds ------------------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_SIMULATE_H
+#define RONDO_TOOLS_DRIVER_SIMULATE_H
+
+#include "schedule/Family.h"
+#include "tools/driver/Comparison.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::driver {
+
+/// What `rondo simulate` and `rondo compare` ask for.
+struct SimulateRequest {
+  /// A .mlir or rondo-problem/1 file.
+  std::string path;
+  /// Empty: the schedules of the file, or every family where it has none.
+  std::vector<FamilyChoice> choices;
+  Style style = Style::Table;
+  /// rondo-costs/1, empty where there is none. Needs a .mlir file.
+  std::string costsPath;
+  /// Where each plan is written as a rondo-problem/1 line, empty for nowhere.
+  std::string problemOutput;
+  /// A searched schedule, then the schedules of the file, then `choices`, all
+  /// beside the search's bound.
+  bool withSearch = false;
+  bool allRanks = false;
+};
+
+/// Compares the schedules of each problem of a file, one after the other;
+/// returns the exit code.
+int simulateFile(const SimulateRequest &request);
+
+/// The two kinds of files.
+int simulatePlans(const SimulateRequest &request);
+int simulateProblems(const SimulateRequest &request);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_SIMULATE_H
