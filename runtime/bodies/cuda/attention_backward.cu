@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(attentionThreads)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int half = i / 2;
-        float p = exp2f(scores[n][i] * scale * log2e - shift[half]);
+        float p = fastExp2(scores[n][i] * scale * log2e - shift[half]);
         if (masked && key + 8 * n + lane % 4 * 2 + i % 2 >
                           first + warpRow + lane / 4 + 8 * half)
           p = 0;
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(attentionThreads)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int column = 8 * n + lane % 4 * 2 + i % 2;
-        float p = exp2f(scores[n][i] * scale * log2e - shift[column]);
+        float p = fastExp2(scores[n][i] * scale * log2e - shift[column]);
         if (masked && first + warpRow + lane / 4 + i / 2 * 8 > query + column)
           p = 0;
         scores[n][i] = p;

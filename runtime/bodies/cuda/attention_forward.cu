@@ -38,7 +38,7 @@ softmaxStep(float scale, float (&scores)[keys / 8][4], float (&most)[2],
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
     // Every row has seen key 0, so that `top` is finite.
-    const float shrink = exp2f((most[half] - top) * scale);
+    const float shrink = fastExp2((most[half] - top) * scale);
     most[half] = top;
     sum[half] *= shrink;
 #pragma unroll
@@ -50,7 +50,7 @@ softmaxStep(float scale, float (&scores)[keys / 8][4], float (&most)[2],
     for (int n = 0; n < keys / 8; ++n)
 #pragma unroll
       for (int i = 2 * half; i < 2 * half + 2; ++i) {
-        scores[n][i] = exp2f(scores[n][i] * scale - top * scale);
+        scores[n][i] = fastExp2(scores[n][i] * scale - top * scale);
         sum[half] += scores[n][i];
       }
   }

@@ -216,22 +216,30 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-/// A warp does a head of a token.
-template <typename T>
+/// `lanes` lanes do a head of a token, `each` elements at a time.
+template <typename T, int lanes, int each>
 __global__ void __launch_bounds__(threads)
     rowDotsKernel(AttentionShape shape, const T *output, const T *outputGrad,
                   float *rowDots) {
-  const int64_t item = int64_t(blockIdx.x) * warps + threadIdx.x / 32;
-  if (item >= shape.tokens() * shape.heads)
-    return;
+  const int64_t item = (int64_t(blockIdx.x) * threads + threadIdx.x) / lanes;
+  const bool valid = item < shape.tokens() * shape.heads;
   const int64_t at = item * shape.width;
   float sum = 0;
-  for (int i = threadIdx.x % 32; i < shape.width; i += 32)
-    sum += toFloat(output[at + i]) * toFloat(outputGrad[at + i]);
-  sum = warpSum(sum);
+  for (int c = threadIdx.x % lanes * each; valid && c < shape.width;
+       c += lanes * each) {
+    float a[each], b[each];
+    load(a, output + at + c);
+    load(b, outputGrad + at + c);
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+      sum += a[i] * b[i];
+  }
+#pragma unroll
+  for (int apart = lanes / 2; apart > 0; apart /= 2)
+    sum += __shfl_xor_sync(0xffffffffu, sum, apart);
   const int64_t token = item / shape.heads, head = item % shape.heads;
   const int64_t sample = token / shape.sequence;
-  if (threadIdx.x % 32 == 0)
+  if (valid && threadIdx.x % lanes == 0)
     rowDots[(sample * shape.heads + head) * shape.sequence +
             token % shape.sequence] = sum;
 }
@@ -262,9 +270,14 @@ size_t bytesOf(const AttentionShape &shape, int count) {
 template <typename T>
 void attentionRowDots(const Stream &stream, const AttentionShape &shape,
                       const T *output, const T *outputGrad, float *rowDots) {
-  launch(stream, rowDotsKernel<T>,
-         blocksFor(shape.tokens() * shape.heads, warps), threads, 0, shape,
-         output, outputGrad, rowDots);
+  const int64_t items = shape.tokens() * shape.heads;
+  // A usual head of 64 elements has work for all of 8 lanes.
+  if (shape.width % 8 == 0)
+    launch(stream, rowDotsKernel<T, 8, 8>, blocksFor(items * 8, threads),
+           threads, 0, shape, output, outputGrad, rowDots);
+  else
+    launch(stream, rowDotsKernel<T, 32, 1>, blocksFor(items * 32, threads),
+           threads, 0, shape, output, outputGrad, rowDots);
 }
 
 template <typename T>

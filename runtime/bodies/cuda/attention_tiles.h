@@ -31,11 +31,19 @@ __device__ __forceinline__ void loadTile(Bf16 *tile, const Bf16 *head,
                                          int width) {
   constexpr int packs = D / 8;
   if (width % 8 == 0) {
-    for (int i = threadIdx.x; i < rows * packs; i += attentionThreads) {
-      const int row = i / packs, column = i % packs * 8;
+    // A thread stays in its column.
+    constexpr int step = attentionThreads / packs;
+    const int column = threadIdx.x % packs * 8;
+    int row = threadIdx.x / packs;
+    const Bf16 *from = head + (first + row) * stride + column;
+    Bf16 *to = tile + row * tileStride<D> + column;
+#pragma unroll
+    for (int i = 0; i < rows / step; ++i) {
       const bool valid = first + row < end && column < width;
-      copyAsync(tile + row * tileStride<D> + column,
-                valid ? head + (first + row) * stride + column : head, valid);
+      copyAsync(to, valid ? from : head, valid);
+      row += step;
+      from += step * stride;
+      to += step * tileStride<D>;
     }
     return;
   }

@@ -29,6 +29,17 @@ template <> __device__ __forceinline__ Bf16 fromFloat<Bf16>(float value) {
   return __float2bfloat16(value);
 }
 
+/// 2^x to 2 units in the last place, in one instruction; tiny results become 0.
+__device__ __forceinline__ float fastExp2(float x) {
+#ifdef __CUDACC__
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#else
+  return std::exp2(x);
+#endif
+}
+
 /// Two floats as two bf16 in one register, the first in the low half.
 __device__ __forceinline__ uint32_t packBf16(float low, float high) {
   __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
