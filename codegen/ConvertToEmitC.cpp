@@ -39,9 +39,14 @@ struct EmittedPlan {
 
 class Emitter {
 public:
-  Emitter(ModuleOp module, pipe::ScheduleOp schedule)
+  /// `backend` is empty where the target names it.
+  Emitter(ModuleOp module, pipe::ScheduleOp schedule, StringRef backend)
       : module(module), schedule(schedule), plan(schedule.lookupPlan()),
-        builder(module.getBodyRegion()), loc(schedule.getLoc()) {}
+        backend(backend), builder(module.getBodyRegion()),
+        loc(schedule.getLoc()) {
+    if (backend.empty() && plan.getTargetKind() == pipe::Target::Cuda)
+      this->backend = "cudaBackend";
+  }
 
   LogicalResult run();
 
@@ -58,6 +63,7 @@ private:
   ModuleOp module;
   pipe::ScheduleOp schedule;
   pipe::PlanOp plan;
+  StringRef backend;
   OpBuilder builder;
   Location loc;
   Problem problem;
@@ -187,9 +193,7 @@ LogicalResult Emitter::run() {
     texts.push_back(emitted.text);
   text(executableText(schedule.getSymName(), layers.size(), stages.size(),
                       plans.front().program.arenaBytes, texts,
-                      schedule.accumulatesInIndexOrder(),
-                      plan.getTargetKind() == pipe::Target::Cuda ? "cudaBackend"
-                                                                 : ""));
+                      schedule.accumulatesInIndexOrder(), backend));
   return success();
 }
 
@@ -202,7 +206,7 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
     for (Operation &op : *module.getBody())
       sources.push_back(&op);
     FailureOr<pipe::ScheduleOp> chosen = choose(module);
-    if (failed(chosen) || failed(Emitter(module, *chosen).run()))
+    if (failed(chosen) || failed(Emitter(module, *chosen, backend).run()))
       return signalPassFailure();
     for (Operation *op : llvm::reverse(sources))
       op->erase();

@@ -38,6 +38,9 @@ static constexpr Part parts[] = {
      "this rondo was built without CUDA: install the CUDA toolkit 13 with NCCL "
      "and build it again, or write sources for another machine with 'rondo "
      "bundle'"},
+    {"mpi", "librondo_mpi.a", "RondoMpi", RONDO_MPI_LINK_ARGUMENTS,
+     "this rondo was built without MPI: install libopenmpi-dev and build it "
+     "again, or leave out --transport=mpi"},
 };
 
 static void appendArguments(StringRef text, std::vector<std::string> &list) {

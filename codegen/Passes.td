@@ -22,7 +22,10 @@ def ConvertToEmitC : Pass<"pipe-convert-to-emitc", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
-           "the schedule to emit; the first in the file where empty">
+           "the schedule to emit; the first in the file where empty">,
+    Option<"backend", "backend", "std::string", /*default=*/"\"\"",
+           "the runtime's object that makes devices and transports; by the "
+           "plan's target where empty">
   ];
   let dependentDialects = ["::mlir::emitc::EmitCDialect",
                            "::rondo::pipe::PipeDialect"];

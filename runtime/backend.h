@@ -29,6 +29,20 @@ struct TransportOptions {
   double timeoutSeconds = 600;
 };
 
+struct Launch;
+
+/// How a backend's ranks run as processes. Functions may be null.
+struct ProcessSupport {
+  const char *name;
+  /// Called once, before anything else. Throws Error where the process was not
+  /// started as this needs it; PeerFailed where another process says so.
+  void (*start)(const Launch &launch);
+  /// Gives all processes the text of process 0.
+  std::string (*broadcast)(const std::string &text);
+  /// At the end of a run that has not failed.
+  void (*stop)();
+};
+
 struct Backend {
   /// The device of a rank that this process holds, of an executable with
   /// `ranks`. Throws Error, with Exit::NoDevice where this machine has none.
@@ -40,6 +54,8 @@ struct Backend {
   std::unique_ptr<Transport> (*makeTransport)(
       const TransportParams &params, const std::vector<Device *> &devices,
       const TransportOptions &options, const World &world);
+  /// Null: ranks are threads of one process.
+  const ProcessSupport *processes = nullptr;
 };
 
 /// Threads of this process, and its memory.

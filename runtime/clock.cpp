@@ -3,6 +3,7 @@
 #include "runtime/clock.h"
 
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 using namespace rondo::runtime;
@@ -23,4 +24,12 @@ void rondo::runtime::sleepUntil(int64_t deadlineNs) {
   }
   while (nowNs() < deadlineNs)
     pauseCpu();
+}
+
+std::string rondo::runtime::clockName() {
+  // The clock counts from the start of the machine.
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string name;
+  file >> name;
+  return name;
 }

@@ -4,11 +4,16 @@
 #define RONDO_RUNTIME_CLOCK_H
 
 #include <cstdint>
+#include <string>
 
 namespace rondo::runtime {
 
 /// ns since some fixed time; never goes back.
 int64_t nowNs();
+
+/// Names the clock: the same on all processes whose nowNs() count from the same
+/// time. Empty where that is not known.
+std::string clockName();
 
 /// Returns at `deadlineNs` or up to a few microseconds later. Sleeps, then
 /// spins the last 100 microseconds, since a sleep ends some 50 late.

@@ -4,8 +4,11 @@
 
 #include "runtime/clock.h"
 #include "runtime/error.h"
+#include "runtime/launch/store.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 using namespace rondo::runtime;
 
@@ -36,70 +39,149 @@ char *PlanRun::data(int32_t stage, int64_t microbatch) const {
                        placement.slotOf[microbatch % placement.period]);
 }
 
-std::string PlanRun::describeWait(int32_t rank, const Waiting &waiting) const {
-  std::string other = std::to_string(waiting.onRank);
-  std::string text = "rank " + std::to_string(rank);
-  switch (waiting.what) {
-  case Waiting::For::Nothing:
-    return text + (ranks[rank]->actionsBegun() == 0
+RankStatus PlanRun::statusOf(int32_t rank) const {
+  const Waiting waiting = transport->waiting(rank);
+  RankStatus status;
+  status.progress = ranks[rank]->actionsBegun() + transport->progress();
+  status.text = "rank " + std::to_string(rank);
+  if (waiting.what == Waiting::For::Nothing) {
+    status.text += ranks[rank]->actionsBegun() == 0
                        ? " has not begun"
-                       : " runs " + ranks[rank]->currentAction());
-  case Waiting::For::Arrival:
-    return text + " waits for " + nameOf(waiting.message) + " of rank " + other;
-  case Waiting::For::Release:
-    return text + " waits until rank " + other + " receives " +
-           nameOf(waiting.message);
-  case Waiting::For::Collective:
-    return text + " waits for rank " + other + " in all_reduce " +
-           std::to_string(waiting.collective);
+                       : " runs " + ranks[rank]->currentAction();
+    return status;
+  }
+  status.waitsFor = waiting.onRank;
+  const std::string other = std::to_string(waiting.onRank);
+  if (waiting.what == Waiting::For::Arrival)
+    status.text +=
+        " waits for " + nameOf(waiting.message) + " of rank " + other;
+  else if (waiting.what == Waiting::For::Release)
+    status.text +=
+        " waits until rank " + other + " receives " + nameOf(waiting.message);
+  else
+    status.text += " waits for rank " + other + " in all_reduce " +
+                   std::to_string(waiting.collective);
+  return status;
+}
+
+std::string
+rondo::runtime::describeChain(const std::vector<RankStatus> &ranks) {
+  const int32_t count = static_cast<int32_t>(ranks.size());
+  int32_t r = 0;
+  while (r < count && ranks[r].waitsFor < 0)
+    ++r;
+  if (r == count)
+    r = 0;
+  std::string text;
+  std::vector<bool> isNamed(count);
+  while (r >= 0 && r < count && !isNamed[r]) {
+    isNamed[r] = true;
+    text += (text.empty() ? "" : " -> ") + ranks[r].text;
+    r = ranks[r].waitsFor;
   }
   return text;
+}
+
+/// A status as a store carries it.
+static std::string encode(const RankStatus &status) {
+  return std::to_string(status.progress) + " " +
+         std::to_string(status.waitsFor) + " " + status.text;
+}
+
+static RankStatus decode(int32_t rank, const std::string &report) {
+  RankStatus status;
+  std::istringstream words(report);
+  if (words >> status.progress >> status.waitsFor)
+    std::getline(words >> std::ws, status.text);
+  else
+    status.text = "rank " + std::to_string(rank) + " has said nothing yet";
+  return status;
+}
+
+std::vector<RankStatus> PlanRun::allStatuses() const {
+  const World &world = state.world();
+  std::vector<RankStatus> all(desc.numRanks);
+  if (!world.isAlone()) {
+    std::vector<std::string> reports = world.store->reports();
+    for (int32_t r = 0; r < desc.numRanks; ++r)
+      all[r] = decode(r, reports[r]);
+  }
+  for (int32_t r : held)
+    all[r] = statusOf(r);
+  return all;
 }
 
 std::string PlanRun::describeWaits() const {
-  // From the first rank that waits, until a rank that stands there already or
-  // one that does not wait.
-  int32_t r = 0;
-  while (r < desc.numRanks &&
-         transport->waiting(r).what == Waiting::For::Nothing)
-    ++r;
-  if (r == desc.numRanks)
-    r = 0;
-  std::string text;
-  std::vector<bool> isNamed(desc.numRanks);
-  while (r >= 0 && !isNamed[r]) {
-    isNamed[r] = true;
-    Waiting waiting = transport->waiting(r);
-    text += (text.empty() ? "" : " -> ") + describeWait(r, waiting);
-    r = waiting.what == Waiting::For::Nothing ? -1 : waiting.onRank;
-  }
-  return text;
+  return describeChain(allStatuses());
 }
 
-void PlanRun::iterate(Team &team) {
-  uint64_t lastBegun = 0;
-  int64_t lastChangeNs = nowNs();
-  Team::Watch watch;
-  watch.stopAll = [&] { transport->abort(); };
-  watch.look = [&] {
-    uint64_t begun = transport->progress();
-    for (int32_t r : held)
-      begun += ranks[r]->actionsBegun();
-    if (begun != lastBegun) {
-      lastBegun = begun;
-      lastChangeNs = nowNs();
+uint64_t PlanRun::heldProgress() const {
+  uint64_t sum = transport->progress();
+  for (int32_t r : held)
+    sum += ranks[r]->actionsBegun();
+  return sum;
+}
+
+/// Looks at the ranks while they run. Process 0 watches all of them, for each
+/// process tells it now and then what its rank does; the others only step in
+/// where process 0 does not.
+class PlanRun::Watchdog {
+public:
+  explicit Watchdog(PlanRun &run)
+      : run(run), world(run.state.world()),
+        limit(run.options.transport.timeoutSeconds) {
+    // So that a time-out means the same however many processes there are.
+    reportNs = static_cast<int64_t>(
+        1e9 * (limit > 0 ? std::clamp(limit / 10, 0.1, 2.0) : 2.0));
+  }
+
+  void look() {
+    const int64_t now = nowNs();
+    if (world.isAlone())
+      return check(run.heldProgress(), now, limit);
+    world.store->check();
+    if (now - lastReportNs < reportNs)
+      return;
+    lastReportNs = now;
+    const RankStatus own = run.statusOf(world.process);
+    world.store->report(encode(own));
+    if (!world.isFirst())
+      return check(own.progress, now, 1.5 * limit + 5);
+    uint64_t sum = 0;
+    for (const RankStatus &status : run.allStatuses())
+      sum += status.progress;
+    check(sum, now, limit);
+  }
+
+private:
+  void check(uint64_t progress, int64_t now, double seconds) {
+    if (progress != lastProgress) {
+      lastProgress = progress;
+      lastChangeNs = now;
       return;
     }
-    double seconds = static_cast<double>(nowNs() - lastChangeNs) * 1e-9;
-    const double timeoutSeconds = options.transport.timeoutSeconds;
-    if (timeoutSeconds <= 0 || seconds < timeoutSeconds)
+    if (limit <= 0 || static_cast<double>(now - lastChangeNs) * 1e-9 < seconds)
       return;
-    char limit[32];
-    std::snprintf(limit, sizeof limit, "%g", timeoutSeconds);
-    throw Error("no progress for " + std::string(limit) +
-                    " s: " + describeWaits(),
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", seconds);
+    throw Error("no progress for " + std::string(text) +
+                    " s: " + run.describeWaits(),
                 Exit::RunFailure);
-  };
+  }
+
+  PlanRun &run;
+  const World &world;
+  const double limit;
+  int64_t reportNs = 0, lastReportNs = 0;
+  uint64_t lastProgress = 0;
+  int64_t lastChangeNs = nowNs();
+};
+
+void PlanRun::iterate(Team &team) {
+  Watchdog watchdog(*this);
+  Team::Watch watch;
+  watch.stopAll = [&] { transport->abort(); };
+  watch.look = [&] { watchdog.look(); };
   try {
     team.run(
         static_cast<int32_t>(held.size()),

@@ -7,6 +7,7 @@
 #include "runtime/team.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace rondo::runtime {
@@ -19,7 +20,20 @@ struct PlanOptions {
   TransportOptions transport;
 };
 
-/// The ranks of one plan and their transport.
+/// What a rank does at a moment.
+struct RankStatus {
+  /// Only grows.
+  uint64_t progress = 0;
+  /// The rank that it waits for; -1: none.
+  int32_t waitsFor = -1;
+  /// `rank 0 waits for 1I0 of rank 1`.
+  std::string text;
+};
+/// From the first rank that waits, until a rank that stands there already or
+/// one that does not wait.
+std::string describeChain(const std::vector<RankStatus> &ranks);
+
+/// The ranks of one plan that this process holds, and their transport.
 class PlanRun {
 public:
   PlanRun(State &state, const PlanDesc &plan, const PlanOptions &options);
@@ -43,7 +57,10 @@ public:
   char *data(int32_t stage, int64_t microbatch) const;
 
 private:
-  std::string describeWait(int32_t rank, const Waiting &waiting) const;
+  class Watchdog;
+  RankStatus statusOf(int32_t rank) const;
+  uint64_t heldProgress() const;
+  std::vector<RankStatus> allStatuses() const;
 
   State &state;
   const PlanDesc &desc;

@@ -105,6 +105,8 @@ struct PlanDesc {
 struct Backend;
 /// Of librondo_cuda.a.
 extern const Backend cudaBackend;
+/// Of librondo_mpi.a: the CPU, with a process for each rank.
+extern const Backend mpiBackend;
 
 /// One state region and a list of plans over it.
 struct Executable {

@@ -19,6 +19,8 @@ static std::string messageOf(const std::exception_ptr &exception) {
     std::rethrow_exception(exception);
   } catch (const std::exception &e) {
     return e.what();
+  } catch (const PeerFailed &) {
+    return "";
   } catch (...) {
     return "an unknown exception";
   }
@@ -108,7 +110,9 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
   watch.stopAll();
   if (!ended.wait_until(lock, Clock::now() + std::chrono::seconds(5),
                         [&] { return running == 0; })) {
-    std::fprintf(stderr, "error: %s\n", messageOf(failure).c_str());
+    std::string message = messageOf(failure);
+    if (!message.empty())
+      std::fprintf(stderr, "error: %s\n", message.c_str());
     std::fflush(nullptr);
     std::_Exit(static_cast<int>(Exit::RunFailure));
   }

@@ -35,6 +35,17 @@ if os.path.isdir(shared):
 if config.rondo_cuda:
     config.available_features.add("cuda")
 
+# Programs whose ranks are processes: `%mpirun N ./train`.
+if config.rondo_mpiexec:
+    config.available_features.add("mpi")
+    config.substitutions.append(
+        ("%mpirun", f"{config.rondo_mpiexec} --oversubscribe -np")
+    )
+    # Tests may run as root; mpirun's own words behind a failure are not ours.
+    config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
+    config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    config.environment["OMPI_MCA_orte_execute_quiet"] = "1"
+
 if config.rondo_sanitize:
     config.available_features.add("asan")
     # LLVM's own globals stay allocated at exit.

@@ -30,7 +30,7 @@ public:
   }
   void barrier(const std::string &) override {}
   std::vector<std::string> exchange(const std::string &,
-                                    const std::string &value) override {
+                                    const std::string &value, bool) override {
     return {value};
   }
   void give(const std::string &key, const std::string &value) override {
@@ -42,6 +42,7 @@ public:
   void leave() override {}
   void report(const std::string &) override {}
   std::vector<std::string> reports() override { return {}; }
+  int64_t clockOffsetNs() override { return 0; }
 
 private:
   std::mutex mutex;

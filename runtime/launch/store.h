@@ -27,9 +27,11 @@ public:
   /// Returns once all processes of the run have called it with that name.
   virtual void barrier(const std::string &name) = 0;
   /// Gives every process the values of all, in the order of processes. A name
-  /// may be used again once all have returned.
+  /// may be used again once all have returned. Who is `isPatient` waits without
+  /// end.
   virtual std::vector<std::string> exchange(const std::string &name,
-                                            const std::string &value) = 0;
+                                            const std::string &value,
+                                            bool isPatient = false) = 0;
   /// Hands a value to the one process that takes it; both block until then, so
   /// that a large value lies in one place only.
   virtual void give(const std::string &key, const std::string &value) = 0;
@@ -46,6 +48,8 @@ public:
   /// Says what this process does now; reports() gives the last word of each.
   virtual void report(const std::string &text) = 0;
   virtual std::vector<std::string> reports() = 0;
+  /// What to add to nowNs() here to have process 0's: 0 on one machine.
+  virtual int64_t clockOffsetNs() = 0;
 };
 
 /// For a run of one process.
@@ -68,6 +72,8 @@ struct StoreParams {
 
 /// Where process 0 is found.
 struct Rendezvous {
+  /// Gives all processes the text of process 0; null: they look below.
+  std::string (*broadcast)(const std::string &text) = nullptr;
   /// The file that process 0 writes its address in; empty: `host` and `port`.
   std::string file;
   std::string host;

@@ -189,10 +189,10 @@ void StoreServer::handle(Client &client, Frame frame) {
     return greet(client, frame);
   static const std::map<StoreFrame, size_t> numFields = {
       {StoreFrame::Set, 2},      {StoreFrame::Get, 1},
-      {StoreFrame::Exchange, 2}, {StoreFrame::Give, 2},
+      {StoreFrame::Exchange, 3}, {StoreFrame::Give, 2},
       {StoreFrame::Take, 1},     {StoreFrame::Fail, 1},
       {StoreFrame::Report, 1},   {StoreFrame::Reports, 0},
-      {StoreFrame::Leave, 0}};
+      {StoreFrame::Clock, 0},    {StoreFrame::Leave, 0}};
   auto known = numFields.find(kind);
   if (client.process < 0 || known == numFields.end() ||
       frame.fields.size() != known->second)
@@ -241,6 +241,8 @@ void StoreServer::handle(Client &client, Frame frame) {
     return;
   case StoreFrame::Reports:
     return answer(from, lastReports);
+  case StoreFrame::Clock:
+    return answer(from, {clockName(), std::to_string(nowNs())});
   default: // Leave
     connectionOf[client.process] = hasLeft;
   }
@@ -254,6 +256,8 @@ void StoreServer::meet(int32_t process, Frame frame) {
   }
   meeting.values[process] = std::move(frame.fields[1]);
   meeting.requests[process] = request(process, frame.id);
+  if (frame.fields[2] == "patient")
+    meeting.requests[process].deadlineNs = INT64_MAX;
   for (const Request &from : meeting.requests)
     if (from.process < 0)
       return;

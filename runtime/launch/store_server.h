@@ -22,7 +22,7 @@ enum class StoreFrame : uint32_t {
   Set,
   /// key.
   Get,
-  /// name, value; answered with all values.
+  /// name, value, and "" or "patient"; answered with all values.
   Exchange,
   /// key, value; answered when it is taken.
   Give,
@@ -33,6 +33,8 @@ enum class StoreFrame : uint32_t {
   /// text. No answer.
   Report,
   Reports,
+  /// Answered with the machine's name for its clock, and nowNs().
+  Clock,
   /// The process ends as it should. No answer.
   Leave,
   /// Answers.

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -42,10 +43,11 @@ public:
   std::string get(const std::string &key) override {
     return one(ask(StoreFrame::Get, {key}));
   }
-  void barrier(const std::string &name) override { exchange(name, ""); }
+  void barrier(const std::string &name) override { exchange(name, "", false); }
   std::vector<std::string> exchange(const std::string &name,
-                                    const std::string &value) override {
-    return ask(StoreFrame::Exchange, {name, value});
+                                    const std::string &value,
+                                    bool isPatient) override {
+    return ask(StoreFrame::Exchange, {name, value, isPatient ? "patient" : ""});
   }
   void give(const std::string &key, const std::string &value) override {
     ask(StoreFrame::Give, {key, value});
@@ -66,7 +68,7 @@ public:
     }
   }
   void leave() override {
-    barrier("end");
+    exchange("the end", "", true);
     send(StoreFrame::Leave, 0, {});
   }
   void report(const std::string &text) override {
@@ -74,6 +76,22 @@ public:
   }
   std::vector<std::string> reports() override {
     return ask(StoreFrame::Reports, {});
+  }
+  int64_t clockOffsetNs() override {
+    int64_t offset = 0, shortest = INT64_MAX;
+    for (int i = 0; i < 8; ++i) {
+      const int64_t sent = nowNs();
+      std::vector<std::string> fields = ask(StoreFrame::Clock, {});
+      const int64_t received = nowNs();
+      if (fields.size() != 2 ||
+          (!fields[0].empty() && fields[0] == clockName()))
+        return 0;
+      if (received - sent >= shortest)
+        continue;
+      shortest = received - sent;
+      offset = std::atoll(fields[1].c_str()) - (sent + received) / 2;
+    }
+    return offset;
   }
 
 private:
@@ -197,8 +215,8 @@ private:
 static std::unique_ptr<StoreServer>
 startServer(const StoreParams &params, const Rendezvous &where, int &port) {
   Socket listener;
-  int first = where.file.empty() ? where.port : 0;
-  int ports = where.file.empty() ? where.numPorts : 1;
+  bool isGiven = where.file.empty() && !where.broadcast;
+  int first = isGiven ? where.port : 0, ports = isGiven ? where.numPorts : 1;
   for (int p = 0; p < ports && !listener; ++p)
     listener = listenOn(first + p, where.isLocal);
   if (!listener) {
@@ -219,11 +237,26 @@ static std::string thisHost() {
   return name;
 }
 
+/// What process 0 tells the others: its host and port.
+static std::string addressText(int port) {
+  return thisHost() + " " + std::to_string(port) + "\n";
+}
+
+/// The host is the loopback interface where both are on one machine.
+static std::optional<HostPort> readAddress(std::istream &text, bool isLocal) {
+  HostPort address;
+  if (!(text >> address.host >> address.port))
+    return std::nullopt;
+  if (isLocal || address.host == thisHost())
+    address.host = "127.0.0.1";
+  return address;
+}
+
 static void writeAddress(const Rendezvous &where, int port) {
   const std::string temporary =
       where.file + "." + std::to_string(getpid()) + ".tmp";
   std::ofstream file(temporary);
-  file << thisHost() << ' ' << port << '\n';
+  file << addressText(port);
   file.close();
   if (file && std::rename(temporary.c_str(), where.file.c_str()) == 0)
     return;
@@ -231,18 +264,6 @@ static void writeAddress(const Rendezvous &where, int port) {
   std::remove(temporary.c_str());
   throw Error("rank 0 cannot write its address in '" + where.file + "': " + why,
               Exit::Usage);
-}
-
-/// What process 0 wrote; its host is this machine's loopback where both are on
-/// one machine.
-static std::optional<HostPort> readAddress(const Rendezvous &where) {
-  std::ifstream file(where.file);
-  HostPort address;
-  if (!(file >> address.host >> address.port))
-    return std::nullopt;
-  if (where.isLocal || address.host == thisHost())
-    address.host = "127.0.0.1";
-  return address;
 }
 
 std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
@@ -258,6 +279,11 @@ std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
     server = startServer(params, where, ownPort);
     if (!where.file.empty())
       writeAddress(where, ownPort);
+  }
+  std::optional<HostPort> told;
+  if (where.broadcast) {
+    std::istringstream text(where.broadcast(addressText(ownPort)));
+    told = readAddress(text, where.isLocal);
   }
 
   const Frame hello = {static_cast<uint32_t>(StoreFrame::Hello),
@@ -277,8 +303,11 @@ std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
     address = {where.host, where.port + attempt % std::max(1, where.numPorts)};
     if (server) {
       address = {"127.0.0.1", ownPort};
+    } else if (told) {
+      address = *told;
     } else if (!where.file.empty()) {
-      std::optional<HostPort> written = readAddress(where);
+      std::ifstream file(where.file);
+      std::optional<HostPort> written = readAddress(file, where.isLocal);
       if (!written)
         continue;
       address = *written;
@@ -312,11 +341,15 @@ std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
     auto store = std::make_unique<TcpStore>(
         params, std::move(server), std::move(connection), std::move(reader));
     store->barrier("start");
+    // Another run may not find it.
+    if (params.process == 0 && !where.file.empty())
+      std::remove(where.file.c_str());
     return store;
   }
   char limit[32];
   std::snprintf(limit, sizeof limit, "%g", params.joinSeconds);
-  std::string at = where.file.empty()
+  std::string at = told ? told->host + ":" + std::to_string(told->port)
+                   : where.file.empty()
                        ? where.host + ":" + std::to_string(where.port)
                        : "'" + where.file + "'";
   throw Error("rank " + std::to_string(params.process) +

@@ -3,7 +3,10 @@
 #ifndef RONDO_RUNTIME_LAUNCH_WORLD_H
 #define RONDO_RUNTIME_LAUNCH_WORLD_H
 
+#include "runtime/error.h"
+
 #include <cstdint>
+#include <string>
 
 namespace rondo::runtime {
 
@@ -15,6 +18,8 @@ struct World {
   int32_t process = 0, processes = 1;
   /// Among the processes of this machine.
   int32_t localProcess = 0, localProcesses = 1;
+  /// Who started the processes, for people.
+  std::string startedBy;
   /// What connects the processes; null where there is one.
   Store *store = nullptr;
 
@@ -23,6 +28,14 @@ struct World {
   bool isFirst() const { return process == 0; }
   bool holds(int32_t rank) const { return isAlone() || rank == process; }
 };
+
+/// For what all processes find at the same time: process 0 throws the error,
+/// the others PeerFailed.
+[[noreturn]] inline void throwInAll(const World &world, const Error &error) {
+  if (world.isFirst())
+    throw error;
+  throw PeerFailed{error.code};
+}
 
 } // namespace rondo::runtime
 

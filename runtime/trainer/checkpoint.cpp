@@ -3,6 +3,8 @@
 #include "runtime/trainer/checkpoint.h"
 
 #include "runtime/error.h"
+#include "runtime/launch/store.h"
+#include "runtime/trainer/gather.h"
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/safetensors.h"
 
@@ -10,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <sstream>
 #include <vector>
 
 using namespace rondo::runtime;
@@ -76,17 +80,24 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
   std::string json = writeSafetensorsHeader(header);
   uint64_t length = json.size();
 
-  NewFile file(path, "checkpoint '" + path + "'");
-  file.write(&length, sizeof length);
-  file.write(json.data(), json.size());
+  std::optional<NewFile> file;
+  if (state.world().isFirst()) {
+    file.emplace(path, "checkpoint '" + path + "'");
+    file->write(&length, sizeof length);
+    file->write(json.data(), json.size());
+  }
   std::vector<float> values;
   for (const Slice &slice : slices) {
+    if (!takesPart(state, slice.tensor->stage))
+      continue;
     values.resize(slice.tensor->layout.count);
-    state.read(slice.tensor->stage, values.data(), slice.values,
-               4 * slice.tensor->layout.count);
-    file.write(values.data(), 4 * values.size());
+    gather(state, slice.tensor->stage, slice.name, slice.values, values.data(),
+           4 * slice.tensor->layout.count);
+    if (file)
+      file->write(values.data(), 4 * values.size());
   }
-  file.commit();
+  if (file)
+    file->commit();
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,7 +146,18 @@ static void checkNames(const SafetensorsHeader &header,
   }
 }
 
-static RunPosition load(std::ifstream &file, State &state) {
+namespace {
+
+/// What a file holds.
+struct Contents {
+  RunPosition position;
+  SafetensorsHeader header;
+  std::vector<char> data;
+};
+
+} // namespace
+
+static Contents readFile(std::ifstream &file, const State &state) {
   file.seekg(0, std::ios::end);
   int64_t fileBytes = file.tellg();
   file.seekg(0);
@@ -150,12 +172,14 @@ static RunPosition load(std::ifstream &file, State &state) {
   std::string json(length, '\0');
   file.read(json.data(), static_cast<std::streamsize>(length));
   int64_t dataBytes = fileBytes - 8 - static_cast<int64_t>(length);
-  SafetensorsHeader header = readSafetensorsHeader(json, dataBytes);
+  Contents contents;
+  contents.header = readSafetensorsHeader(json, dataBytes);
+  const SafetensorsHeader &header = contents.header;
   auto format = header.metadata.find("format");
   if (format == header.metadata.end() || format->second != formatName)
     throw Error("its metadata do not say format '" + std::string(formatName) +
                 "'");
-  RunPosition position;
+  RunPosition &position = contents.position;
   uint64_t step = numberIn(header, "step");
   if (step > INT64_MAX)
     throw Error("its metadata give step " + std::to_string(step) +
@@ -163,43 +187,64 @@ static RunPosition load(std::ifstream &file, State &state) {
   position.step = static_cast<int64_t>(step);
   position.seed = numberIn(header, "seed");
   position.dataHash = numberIn(header, "data_hash");
-  std::vector<Slice> slices = slicesOf(state);
-  checkNames(header, slices);
-
-  // The state is written only when all has been read.
-  std::vector<char> data(dataBytes);
-  file.read(data.data(), dataBytes);
+  checkNames(header, slicesOf(state));
+  contents.data.resize(dataBytes);
+  file.read(contents.data.data(), dataBytes);
   if (!file)
     throw Error("it ends before its data do");
-  for (const Slice &slice : slices) {
-    const char *values = data.data() + header.tensors[slice.name].begin;
-    state.write(slice.tensor->stage, slice.values, values,
-                4 * slice.tensor->layout.count);
-  }
+  return contents;
+}
+
+/// Writes the state; `contents` are empty in all processes but 0.
+static void distribute(const Contents &contents, State &state) {
+  auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
+    if (!takesPart(state, tensor.stage))
+      return;
+    auto it = contents.header.tensors.find(name);
+    const char *data = it == contents.header.tensors.end()
+                           ? nullptr
+                           : contents.data.data() + it->second.begin;
+    scatter(state, tensor.stage, name, values, data, 4 * tensor.layout.count);
+  };
+  for (const Slice &slice : slicesOf(state))
+    put(*slice.tensor, slice.values, slice.name);
   for (const Tensor &copy : state.tensors()) {
     if (copy.sharedWith.empty())
       continue;
-    auto take = [&](float *values, const std::string &name) {
-      state.write(copy.stage, values, data.data() + header.tensors[name].begin,
-                  4 * copy.layout.count);
-    };
-    take(copy.weights, copy.sharedWith);
-    take(copy.moment1, "optimizer.m." + copy.sharedWith);
-    take(copy.moment2, "optimizer.v." + copy.sharedWith);
+    put(copy, copy.weights, copy.sharedWith);
+    put(copy, copy.moment1, "optimizer.m." + copy.sharedWith);
+    put(copy, copy.moment2, "optimizer.v." + copy.sharedWith);
   }
   state.weightsWritten();
-  return position;
 }
 
 RunPosition rondo::runtime::loadCheckpoint(const std::string &path,
                                            State &state) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw Error("cannot read checkpoint '" + path +
-                "': " + std::strerror(errno));
-  try {
-    return load(file, state);
-  } catch (const Error &error) {
-    throw Error("checkpoint '" + path + "': " + error.what());
+  // The state is written only when all has been read.
+  Contents contents;
+  const World &world = state.world();
+  RunPosition &position = contents.position;
+  if (world.isFirst()) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file)
+      throw Error("cannot read checkpoint '" + path +
+                  "': " + std::strerror(errno));
+    try {
+      contents = readFile(file, state);
+    } catch (const Error &error) {
+      throw Error("checkpoint '" + path + "': " + error.what());
+    }
   }
+  if (!world.isAlone()) {
+    std::istringstream words(
+        world.store
+            ->exchange("the checkpoint's position",
+                       std::to_string(position.step) + " " +
+                           std::to_string(position.seed) + " " +
+                           std::to_string(position.dataHash))
+            .front());
+    words >> position.step >> position.seed >> position.dataHash;
+  }
+  distribute(contents, state);
+  return position;
 }

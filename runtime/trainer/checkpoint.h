@@ -23,11 +23,12 @@ struct RunPosition {
 /// Writes a safetensors file: weights under their global names, moments as
 /// "optimizer.m.<name>" and "optimizer.v.<name>"; a shared tensor once. The
 /// file appears whole or not at all: it is written beside `path` and renamed.
-/// Throws Error.
+/// All processes call it; process 0 writes. Throws Error.
 void saveCheckpoint(const std::string &path, const State &state,
                     const RunPosition &position);
 
-/// Reads what saveCheckpoint() wrote, for any partition of the same model.
+/// Reads what saveCheckpoint() wrote, for any partition of the same model. All
+/// processes call it; process 0 reads.
 /// Throws Error where the file is damaged or its tensors are not exactly the
 /// model's; the state is then unchanged.
 RunPosition loadCheckpoint(const std::string &path, State &state);

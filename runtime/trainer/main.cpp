@@ -2,56 +2,82 @@
 
 #include "runtime/bodies/linear.h"
 #include "runtime/error.h"
+#include "runtime/launch/session.h"
 #include "runtime/trainer/trainer.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <memory>
 #include <new>
 
 using namespace rondo::runtime;
 
-static int run(const Executable &executable, int argc, char **argv) {
-  Options options = parseOptions(argc, argv);
-  if (options.mode == Options::Mode::Help) {
-    std::fputs(helpText(argc > 0 ? argv[0] : executable.name).c_str(), stdout);
-    return 0;
+/// Before the command line is understood: what the environment says.
+static bool isFirstProcess() {
+  try {
+    return discoverLaunch({}, [](const char *name) -> const char * {
+             return std::getenv(name);
+           }).rank == 0;
+  } catch (const Error &) {
+    return true;
   }
+}
+
+static int run(const Executable &executable, const Options &options,
+               const World &world) {
   // Each rank is one thread already.
   useOneThreadToMultiply();
   bool isTraining = options.mode == Options::Mode::Train;
   bool needs = needsData(executable);
   if (isTraining && needs && options.data.empty())
-    throw Error("'" + std::string(executable.name) +
-                    "' trains on tokens: --data FILE is missing",
-                Exit::Usage);
+    throwInAll(world, Error("'" + std::string(executable.name) +
+                                "' trains on tokens: --data FILE is missing",
+                            Exit::Usage));
   if (!needs && !options.data.empty())
-    throw Error("'" + std::string(executable.name) +
-                    "' has timed layers only and reads no data: leave out "
-                    "--data",
-                Exit::Usage);
-  Trainer trainer(executable, options, options.data.empty());
-  switch (options.mode) {
-  case Options::Mode::Verify:
-    return verifyModel(trainer, options);
-  case Options::Mode::Profile:
+    throwInAll(world,
+               Error("'" + std::string(executable.name) +
+                         "' has timed layers only and reads no data: leave out "
+                         "--data",
+                     Exit::Usage));
+  if (options.mode == Options::Mode::Profile) {
+    // Tasks are measured alone, by process 0 with all stages.
+    if (!world.isFirst())
+      return 0;
+    Trainer trainer(executable, options, true);
     return profileModel(trainer, options);
-  default:
-    return trainModel(trainer, options);
   }
+  Trainer trainer(executable, options, options.data.empty(), world);
+  return options.mode == Options::Mode::Verify ? verifyModel(trainer, options)
+                                               : trainModel(trainer, options);
 }
 
 int rondo::runtime::run_executable(const Executable &executable, int argc,
                                    char **argv) {
   Exit code = Exit::Failure;
   std::string message;
+  std::unique_ptr<Session> session;
   try {
-    int status = run(executable, argc, argv);
+    Options options = parseOptions(argc, argv);
+    if (options.mode == Options::Mode::Help) {
+      if (isFirstProcess())
+        std::fputs(helpText(argc > 0 ? argv[0] : executable.name).c_str(),
+                   stdout);
+      return 0;
+    }
+    session =
+        std::make_unique<Session>(executable, options.launch,
+                                  options.joinSeconds, options.timeoutSeconds);
+    int status = run(executable, options, session->world());
     if (std::fflush(stdout) == 0 && !std::ferror(stdout))
-      return status;
+      return session->leave(status);
     message = "cannot write to standard output";
   } catch (const Error &error) {
     code = error.code;
-    message = error.what();
+    if (session || code != Exit::Usage || isFirstProcess())
+      message = error.what();
+  } catch (const PeerFailed &failure) {
+    code = failure.code;
   } catch (const std::bad_alloc &) {
     code = Exit::RunFailure;
     message = "the system has too little memory";
@@ -59,6 +85,9 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
     message = error.what();
   }
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %s\n", message.c_str());
+  if (!message.empty())
+    std::fprintf(stderr, "error: %s\n", message.c_str());
+  if (session)
+    session->fail(code);
   return static_cast<int>(code);
 }

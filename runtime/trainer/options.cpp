@@ -32,6 +32,14 @@ static int64_t wholeNumber(const std::string &flag, const std::string &text,
   return value;
 }
 
+static int32_t smallNumber(const std::string &flag, const std::string &text,
+                           int64_t least) {
+  int64_t value = wholeNumber(flag, text, least);
+  if (value > INT32_MAX)
+    usage(flag + " is too large: " + text);
+  return static_cast<int32_t>(value);
+}
+
 static double number(const std::string &flag, const std::string &text,
                      double least, double most) {
   char *end = nullptr;
@@ -141,6 +149,23 @@ static const std::vector<Flag> &flags() {
        "fails after so long without progress (default 600; 0: never)",
        [](Options &o, Set v) {
          o.timeoutSeconds = number("--timeout", v, 0, INFINITY);
+       }},
+      {"--rank", "R", "this process's rank (default: what started it says)",
+       [](Options &o, Set v) { o.launch.rank = smallNumber("--rank", v, 0); }},
+      {"--world-size", "N", "processes of the run",
+       [](Options &o, Set v) {
+         o.launch.worldSize = smallNumber("--world-size", v, 1);
+       }},
+      {"--local-rank", "R", "rank among the processes of this machine",
+       [](Options &o, Set v) {
+         o.launch.localRank = smallNumber("--local-rank", v, 0);
+       }},
+      {"--rdzv", "PLACE", "where processes meet: HOST:PORT or file:///PATH",
+       [](Options &o, Set v) { o.launch.rendezvous = v; }},
+      {"--join-timeout", "SECONDS",
+       "how long processes may take to come (default 60)",
+       [](Options &o, Set v) {
+         o.joinSeconds = number("--join-timeout", v, 0, 1e6);
        }},
       {"--quiet", nullptr, "prints results only",
        [](Options &o, Set) { o.quiet = true; }},

@@ -3,6 +3,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_OPTIONS_H
 #define RONDO_RUNTIME_TRAINER_OPTIONS_H
 
+#include "runtime/launch/discovery.h"
 #include "runtime/transport/transport.h"
 
 #include <cstdint>
@@ -29,7 +30,8 @@ struct Options {
   std::string save, resume, profile, trace, jsonLog;
   int64_t saveEvery = 0;
   ImposedLink link;
-  double timeoutSeconds = 600;
+  double timeoutSeconds = 600, joinSeconds = 60;
+  LaunchFlags launch;
   bool quiet = false;
 };
 

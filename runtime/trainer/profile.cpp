@@ -1,11 +1,14 @@
 //===- profile.cpp - Measured costs and times -----------------------------===//
 
+#include "runtime/launch/store.h"
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/safetensors.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <type_traits>
 
 using namespace rondo::runtime;
 
@@ -57,16 +60,51 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   return 0;
 }
 
-void rondo::runtime::writeTrace(const std::string &path, PlanRun &run) {
+/// Of all ranks, on process 0's clock; only process 0 gets those of others.
+static std::vector<std::vector<TraceEvent>> collectTraces(PlanRun &run,
+                                                          const World &world) {
+  std::vector<std::vector<TraceEvent>> traces(run.plan().numRanks);
+  for (int32_t r : run.heldRanks())
+    traces[r] = run.rank(r).trace;
+  if (world.isAlone())
+    return traces;
+  static_assert(std::is_trivially_copyable_v<TraceEvent>);
+  const std::string key = "the trace of rank ";
+  if (!world.isFirst()) {
+    std::vector<TraceEvent> &mine = traces[world.process];
+    const int64_t offsetNs = world.store->clockOffsetNs();
+    for (TraceEvent &event : mine) {
+      event.startNs += offsetNs;
+      event.endNs += offsetNs;
+    }
+    world.store->give(key + std::to_string(world.process),
+                      std::string(reinterpret_cast<const char *>(mine.data()),
+                                  mine.size() * sizeof(TraceEvent)));
+    return traces;
+  }
+  for (int32_t r = 1; r < world.processes; ++r) {
+    std::string bytes = world.store->take(key + std::to_string(r));
+    traces[r].resize(bytes.size() / sizeof(TraceEvent));
+    std::memcpy(traces[r].data(), bytes.data(),
+                traces[r].size() * sizeof(TraceEvent));
+  }
+  return traces;
+}
+
+void rondo::runtime::writeTrace(const std::string &path, PlanRun &run,
+                                const World &world) {
   const int32_t ranks = run.plan().numRanks;
+  const std::vector<std::vector<TraceEvent>> traces = collectTraces(run, world);
+  if (!world.isFirst())
+    return;
   int64_t zeroNs = INT64_MAX;
   for (int32_t r = 0; r < ranks; ++r)
-    for (const TraceEvent &event : run.rank(r).trace)
+    for (const TraceEvent &event : traces[r])
       zeroNs = std::min(zeroNs, event.startNs);
   std::string json = "{\"traceEvents\":[";
   const char *comma = "\n";
   for (int32_t r = 0; r < ranks; ++r)
-    for (const TraceEvent &event : run.rank(r).trace) {
+    for (const TraceEvent &event : traces[r]) {
       bool isMessage = event.kind == ActionKind::Send ||
                        event.kind == ActionKind::Receive ||
                        event.kind == ActionKind::AllReduce;

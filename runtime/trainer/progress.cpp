@@ -38,10 +38,10 @@ static std::string prediction(Trainer &trainer, const PlanDesc &plan) {
 }
 
 Progress::Progress(const Options &options, bool hasLoss,
-                   int64_t tokensPerIteration)
-    : options(options), hasLoss(hasLoss), isTerminal(isatty(1) != 0),
-      tokens(tokensPerIteration) {
-  if (options.jsonLog.empty())
+                   int64_t tokensPerIteration, bool isFirst)
+    : options(options), hasLoss(hasLoss), isFirst(isFirst),
+      isTerminal(isatty(1) != 0), tokens(tokensPerIteration) {
+  if (options.jsonLog.empty() || !isFirst)
     return;
   log = std::fopen(options.jsonLog.c_str(), "w");
   if (!log)
@@ -73,24 +73,30 @@ void Progress::flushLog() {
 }
 
 void Progress::note(const std::string &text) {
+  if (!isFirst)
+    return;
   endLine();
   std::printf("%s\n", text.c_str());
   std::fflush(stdout);
 }
 
 void Progress::begin(Trainer &trainer, const PlanDesc &plan) {
-  if (options.quiet)
+  const int64_t allocated = trainer.allocatedBytes();
+  if (options.quiet || !isFirst)
     return;
   const Executable &exe = trainer.executable();
   int64_t planned = 0;
   for (int32_t r = 0; r < exe.numRanks; ++r)
     planned += exe.arenaBytes[r];
-  std::printf("%s: %d stages, %d micro-batches, %d ranks as threads on %s\n",
-              exe.name, exe.numStages, plan.microbatches, plan.numRanks,
-              cores(trainer.cores()).c_str());
+  const World &world = trainer.world();
+  std::printf("%s: %d stages, %d micro-batches, %d ranks as %s\n", exe.name,
+              exe.numStages, plan.microbatches, plan.numRanks,
+              world.isAlone()
+                  ? ("threads on " + cores(trainer.cores())).c_str()
+                  : ("processes that " + world.startedBy + " started").c_str());
   std::printf("memory: %lld bytes planned, %lld allocated\n",
               static_cast<long long>(planned),
-              static_cast<long long>(trainer.state().allocatedBytes()));
+              static_cast<long long>(allocated));
   if (needsData(exe))
     std::printf("data: %s\n", trainer.data().describe().c_str());
   if (plan.predictedNs > 0)
@@ -116,7 +122,7 @@ void Progress::iteration(int64_t number, int64_t last,
                  static_cast<long long>(result.ns), tokensPerSecond);
     flushLog();
   }
-  if (options.quiet)
+  if (options.quiet || !isFirst)
     return;
   char line[160];
   int length = std::snprintf(line, sizeof line, "iteration %lld/%lld",
@@ -146,7 +152,7 @@ void Progress::heldOut(int64_t number, double loss) {
 }
 
 void Progress::end(Trainer &trainer, const PlanDesc &plan) {
-  if (options.quiet || times.empty())
+  if (options.quiet || !isFirst || times.empty())
     return;
   std::string line = "measured iteration: median " + duration(median(times)) +
                      ", best " +

@@ -14,15 +14,16 @@ namespace rondo::runtime {
 /// `12.3 ms`, `1.25 s`.
 std::string duration(int64_t ns);
 
-/// Lines on standard output and in the JSON log. On a terminal an iteration's
-/// line replaces the one before.
+/// Lines on standard output and in the JSON log, of process 0. On a terminal an
+/// iteration's line replaces the one before.
 class Progress {
 public:
   /// Throws Error where the log cannot be written.
-  Progress(const Options &options, bool hasLoss, int64_t tokensPerIteration);
+  Progress(const Options &options, bool hasLoss, int64_t tokensPerIteration,
+           bool isFirst);
   ~Progress();
 
-  /// What will run, and the predicted times.
+  /// What will run, and the predicted times. All processes call it.
   void begin(Trainer &trainer, const PlanDesc &plan);
   void iteration(int64_t number, int64_t last, const IterationResult &result);
   void heldOut(int64_t number, double loss);
@@ -36,7 +37,7 @@ private:
   void flushLog();
 
   const Options &options;
-  const bool hasLoss, isTerminal;
+  const bool hasLoss, isFirst, isTerminal;
   const int64_t tokens;
   std::FILE *log = nullptr;
   bool isLineOpen = false;

@@ -54,11 +54,12 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
   RunPosition position;
   position.seed = options.seed.value_or(1);
   trainer.state().initialise(position.seed);
+  const bool isFirst = trainer.world().isFirst();
   uint64_t dataHash =
-      needsData(trainer.executable()) ? trainer.data().hash() : 0;
+      needsData(trainer.executable()) && isFirst ? trainer.data().hash() : 0;
   if (!options.resume.empty()) {
     position = loadCheckpoint(options.resume, trainer.state());
-    if (options.seed && *options.seed != position.seed)
+    if (isFirst && options.seed && *options.seed != position.seed)
       throw Error("--seed " + std::to_string(*options.seed) +
                   " contradicts checkpoint '" + options.resume +
                   "', which has seed " + std::to_string(position.seed));
@@ -73,22 +74,25 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
 int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   const Executable &exe = trainer.executable();
   const PlanDesc &plan = findPlan(exe, PlanKind::Pipeline);
-  Progress progress(options, trainer.hasLoss(), trainer.tokensOf(plan));
+  const World &world = trainer.world();
+  Progress progress(options, trainer.hasLoss(), trainer.tokensOf(plan),
+                    world.isFirst());
   RunPosition position = beginRun(trainer, options, progress);
   const int64_t last = options.iterations > 0 ? options.iterations : 100;
   if (position.step >= last)
-    throw Error("checkpoint '" + options.resume + "' is at iteration " +
-                std::to_string(position.step) +
-                "; --iterations must name a later one");
+    throwInAll(world,
+               Error("checkpoint '" + options.resume + "' is at iteration " +
+                     std::to_string(position.step) +
+                     "; --iterations must name a later one"));
 
   // What cannot be written is said before hours of training, not behind them.
-  if (!options.save.empty())
+  if (world.isFirst() && !options.save.empty())
     NewFile(options.save, "checkpoint '" + options.save + "'");
-  if (!options.trace.empty())
+  if (world.isFirst() && !options.trace.empty())
     NewFile(options.trace, "trace '" + options.trace + "'");
 
   std::unique_ptr<PlanRun> run = trainer.makeRun(plan), evaluation;
-  if (trainer.hasLoss() && trainer.data().hasHeldOut())
+  if (trainer.hasHeldOut())
     evaluation = trainer.makeRun(findPlan(exe, PlanKind::Evaluation));
   progress.begin(trainer, plan);
 
@@ -104,12 +108,14 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
     for (int32_t r : run->heldRanks())
       run->rank(r).keepTrace = keep;
   };
-  while (position.step < last && stopSignal == 0) {
+  int signal = 0;
+  while (position.step < last && signal == 0) {
     int64_t iteration = position.step + 1;
     keepTrace(!options.trace.empty() && iteration - first < tracedIterations);
     IterationResult result =
-        trainer.train(*run, position.seed, iteration, last);
+        trainer.train(*run, position.seed, iteration, last, stopSignal);
     position.step = iteration;
+    signal = result.stopSignal;
     progress.iteration(iteration, last, result);
     if (!result.isFinite)
       progress.note("iteration " + std::to_string(iteration) +
@@ -121,7 +127,6 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
         iteration < last)
       save();
   }
-  int signal = stopSignal;
   if (signal == 0)
     evaluate();
   progress.end(trainer, plan);
@@ -131,7 +136,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                   options.save + "'");
   }
   if (!options.trace.empty())
-    writeTrace(options.trace, *run);
+    writeTrace(options.trace, *run, world);
   if (signal == 0)
     return 0;
   progress.note(

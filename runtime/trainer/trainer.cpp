@@ -4,8 +4,11 @@
 
 #include "runtime/clock.h"
 #include "runtime/error.h"
+#include "runtime/launch/store.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <sched.h>
 
 using namespace rondo::runtime;
@@ -18,8 +21,10 @@ static int countCores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-static int32_t mostRanks(const Executable &executable) {
+static int32_t mostRanks(const Executable &executable, const World &world) {
   int32_t ranks = 1;
+  if (!world.isAlone())
+    return ranks;
   for (int32_t p = 0; p < executable.numPlans; ++p)
     ranks = std::max(ranks, executable.plans[p].numRanks);
   return ranks;
@@ -46,9 +51,9 @@ int64_t rondo::runtime::median(std::vector<int64_t> values) {
 }
 
 Trainer::Trainer(const Executable &executable, const Options &options,
-                 bool useGeneratedData)
+                 bool useGeneratedData, const World &world)
     : exe(executable), options(options), numCores(countCores()),
-      programState(executable), threads(mostRanks(executable)) {
+      programState(executable, world), threads(mostRanks(executable, world)) {
   for (int32_t s = 0; s < exe.numStages; ++s)
     for (int32_t l = 0; l < exe.stages[s].numLayers; ++l) {
       LayerKind kind = exe.layers[exe.stages[s].firstLayer + l].kind;
@@ -65,6 +70,9 @@ Trainer::Trainer(const Executable &executable, const Options &options,
   if (embeddingStage < 0 || headStage < 0)
     throw Error("'" + std::string(exe.name) +
                 "' has layers of a GPT but no embedding or no head");
+  if (!world.isFirst() && !programState.holds(embeddingStage) &&
+      !programState.holds(headStage))
+    return;
   const LayerDesc &layer =
       exe.layers[exe.stages[embeddingStage].firstLayer + embeddingLayer];
   tokens = useGeneratedData ? generateData(layer.vocab)
@@ -97,6 +105,10 @@ template <typename Sample>
 void Trainer::stageData(PlanRun &run, Sample sample) {
   if (embeddingStage < 0)
     return;
+  const bool hasInputs = programState.holds(embeddingStage),
+             hasTargets = programState.holds(headStage);
+  if (!hasInputs && !hasTargets)
+    return;
   const LayerBinding &embedding =
       programState.stages()[embeddingStage].layers[embeddingLayer];
   const LayerBinding &head = programState.stages()[headStage].layers[headLayer];
@@ -113,16 +125,18 @@ void Trainer::stageData(PlanRun &run, Sample sample) {
                 targets.begin() + b * sequence);
     }
     int64_t bytes = 4 * batch * sequence;
-    programState.write(embeddingStage,
-                       run.data(embeddingStage, i) + embedding.dataOffset,
-                       inputs.data(), bytes);
-    programState.write(headStage, run.data(headStage, i) + head.dataOffset,
-                       targets.data(), bytes);
+    if (hasInputs)
+      programState.write(embeddingStage,
+                         run.data(embeddingStage, i) + embedding.dataOffset,
+                         inputs.data(), bytes);
+    if (hasTargets)
+      programState.write(headStage, run.data(headStage, i) + head.dataOffset,
+                         targets.data(), bytes);
   }
 }
 
 double Trainer::meanLoss(const PlanDesc &plan) {
-  if (headStage < 0)
+  if (headStage < 0 || !programState.holds(headStage))
     return 0;
   std::vector<float> losses(plan.microbatches);
   programState.read(headStage, losses.data(),
@@ -134,8 +148,29 @@ double Trainer::meanLoss(const PlanDesc &plan) {
   return sum / plan.microbatches;
 }
 
+/// Brings together what single processes know.
+void Trainer::share(const std::string &name, IterationResult &result) {
+  if (world().isAlone())
+    return;
+  char own[64];
+  // Hexadecimal: no bit is lost.
+  std::snprintf(own, sizeof own, "%a %d", result.loss, result.stopSignal);
+  std::vector<std::string> all =
+      world().store->exchange(name, own, /*isPatient=*/true);
+  for (size_t p = 0; p < all.size(); ++p) {
+    char *rest = nullptr;
+    double loss = std::strtod(all[p].c_str(), &rest);
+    if (headStage >= 0 && static_cast<int32_t>(p) == exe.stages[headStage].rank)
+      result.loss = loss;
+    result.stopSignal = std::max(result.stopSignal, std::atoi(rest));
+  }
+}
+
+const std::atomic<int> Trainer::noSignal{0};
+
 IterationResult Trainer::train(PlanRun &run, uint64_t seed, int64_t iteration,
-                               int64_t lastIteration) {
+                               int64_t lastIteration,
+                               const std::atomic<int> &stopSignal) {
   stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
     tokens->trainingSample(seed, iteration, sample, count, out);
   });
@@ -151,20 +186,50 @@ IterationResult Trainer::train(PlanRun &run, uint64_t seed, int64_t iteration,
   header.step.learningRate = static_cast<float>(result.learningRate);
   header.step.clipFactor = 1;
   header.isFinite = 1;
+  // Every stage's header gets the norm of all.
+  int32_t heldStage = -1;
   for (int32_t s = 0; s < exe.numStages; ++s)
-    programState.write(s, programState.stages()[s].control.header, &header,
-                       sizeof header);
+    if (programState.holds(s)) {
+      programState.write(s, programState.stages()[s].control.header, &header,
+                         sizeof header);
+      heldStage = s;
+    }
 
   int64_t startNs = nowNs();
   run.iterate(threads);
+  result.loss = meanLoss(run.plan());
+  result.stopSignal = stopSignal;
+  share("iteration " + std::to_string(iteration), result);
   result.ns = nowNs() - startNs;
 
-  programState.read(0, &header, programState.stages()[0].control.header,
-                    sizeof header);
+  if (heldStage >= 0)
+    programState.read(heldStage, &header,
+                      programState.stages()[heldStage].control.header,
+                      sizeof header);
   result.norm = header.norm;
   result.isFinite = header.isFinite != 0;
-  result.loss = meanLoss(run.plan());
   return result;
+}
+
+bool Trainer::hasHeldOut() {
+  if (!hasLoss())
+    return false;
+  if (world().isAlone())
+    return tokens->hasHeldOut();
+  bool mine = tokens && tokens->hasHeldOut();
+  return world().store->exchange("held-out data", mine ? "1" : "0").front() ==
+         "1";
+}
+
+int64_t Trainer::allocatedBytes() {
+  int64_t bytes = programState.allocatedBytes();
+  if (world().isAlone())
+    return bytes;
+  int64_t sum = 0;
+  for (const std::string &each :
+       world().store->exchange("allocated bytes", std::to_string(bytes)))
+    sum += std::atoll(each.c_str());
+  return sum;
 }
 
 double Trainer::evaluate(PlanRun &run) {
@@ -175,5 +240,8 @@ double Trainer::evaluate(PlanRun &run) {
     tokens->heldOutSample(sample, samples, count, out);
   });
   run.iterate(threads);
-  return meanLoss(run.plan());
+  IterationResult result;
+  result.loss = meanLoss(run.plan());
+  share("evaluation", result);
+  return result.loss;
 }

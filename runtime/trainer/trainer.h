@@ -7,7 +7,9 @@
 #include "runtime/trainer/data.h"
 #include "runtime/trainer/options.h"
 
+#include <atomic>
 #include <memory>
+#include <string>
 
 namespace rondo::runtime {
 
@@ -18,25 +20,37 @@ struct IterationResult {
   double norm = 0, learningRate = 0;
   /// False: a gradient was not finite and the step was left out.
   bool isFinite = true;
-  /// From the first rank's start to the last one's end, on the host's clock.
+  /// From the first rank's start to the last one's end, on the host's clock of
+  /// process 0.
   int64_t ns = 0;
+  /// The signal that asks a process of the run to stop; 0: none.
+  int stopSignal = 0;
 };
 
-/// The state of an executable and what all modes do with it.
+/// The state of an executable and what all modes do with it. Where several
+/// processes train, all of them make the same calls in the same order, and
+/// results are the same in all.
 class Trainer {
 public:
   /// Throws Error where the executable's tables or the data do not fit.
   Trainer(const Executable &executable, const Options &options,
-          bool useGeneratedData);
+          bool useGeneratedData, const World &world = {});
 
   const Executable &executable() const { return exe; }
   State &state() { return programState; }
+  const World &world() const { return programState.world(); }
+  /// Process 0 has it, and who stages it.
   const Data &data() const { return *tokens; }
   int cores() const { return numCores; }
   Team &team() { return threads; }
   bool hasLoss() const { return headStage >= 0; }
+  /// Whether the data have a part that is only evaluated.
+  bool hasHeldOut();
   /// Tokens of one iteration of a plan.
   int64_t tokensOf(const PlanDesc &plan) const;
+
+  /// Bytes of the arenas of all processes.
+  int64_t allocatedBytes();
 
   std::unique_ptr<PlanRun> makeRun(const PlanDesc &plan);
 
@@ -44,13 +58,16 @@ public:
   /// Iterations count from 1. `lastIteration` ends the learning rate's decay
   /// unless an option does.
   IterationResult train(PlanRun &run, uint64_t seed, int64_t iteration,
-                        int64_t lastIteration);
+                        int64_t lastIteration,
+                        const std::atomic<int> &stopSignal = noSignal);
   /// The mean loss of held-out samples.
   double evaluate(PlanRun &run);
 
 private:
+  static const std::atomic<int> noSignal;
   template <typename Sample> void stageData(PlanRun &run, Sample sample);
   double meanLoss(const PlanDesc &plan);
+  void share(const std::string &name, IterationResult &result);
 
   const Executable &exe;
   const Options &options;
@@ -80,8 +97,9 @@ int verifyModel(Trainer &trainer, const Options &options);
 int profileModel(Trainer &trainer, const Options &options);
 
 /// Writes what the ranks of a run kept as a Chrome trace: pid = rank, tid 0
-/// compute, tid 1 communication. Throws Error.
-void writeTrace(const std::string &path, PlanRun &run);
+/// compute, tid 1 communication. All processes call it; process 0 writes.
+/// Throws Error.
+void writeTrace(const std::string &path, PlanRun &run, const World &world);
 
 } // namespace rondo::runtime
 

@@ -1,6 +1,8 @@
 //===- verify.cpp - The pipeline against the sequential reference ---------===//
 
 #include "runtime/error.h"
+#include "runtime/launch/store.h"
+#include "runtime/trainer/gather.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
 
@@ -31,12 +33,15 @@ constexpr double tolerance = 0.05;
 
 } // namespace
 
+/// Of all processes, in process 0.
 static Weights copyWeights(const State &state) {
   Weights weights;
   for (const Tensor &tensor : state.tensors()) {
+    if (!takesPart(state, tensor.stage))
+      continue;
     weights.emplace_back(tensor.layout.count);
-    state.read(tensor.stage, weights.back().data(), tensor.weights,
-               4 * tensor.layout.count);
+    gather(state, tensor.stage, tensor.name, tensor.weights,
+           weights.back().data(), 4 * tensor.layout.count);
   }
   return weights;
 }
@@ -120,12 +125,26 @@ int rondo::runtime::verifyModel(Trainer &trainer, const Options &options) {
   const int64_t iterations = options.iterations > 0 ? options.iterations : 3;
   const uint64_t seed = options.seed.value_or(1);
   const bool isExact = exe.accumulateInIndexOrder;
-  auto run = [&](PlanKind kind) {
-    return runFromStart(trainer, findPlan(exe, kind), seed, iterations,
-                        options.quiet);
+  const World &world = trainer.world();
+  auto run = [&](Trainer &where, PlanKind kind) {
+    return runFromStart(where, findPlan(exe, kind), seed, iterations,
+                        options.quiet || !world.isFirst());
   };
-  Snapshot reference = run(PlanKind::Sequential);
-  Snapshot pipeline = run(PlanKind::Pipeline);
+  Snapshot reference;
+  if (world.isAlone()) {
+    reference = run(trainer, PlanKind::Sequential);
+  } else {
+    // The reference needs all stages in one process; process 0 holds them as
+    // long as it runs.
+    if (world.isFirst()) {
+      Trainer alone(exe, options, true);
+      reference = run(alone, PlanKind::Sequential);
+    }
+    world.store->exchange("the reference", "", /*isPatient=*/true);
+  }
+  Snapshot pipeline = run(trainer, PlanKind::Pipeline);
+  if (!world.isFirst())
+    return 0;
   if (!isExact)
     std::printf("the schedule adds gradients in its own order: tensors may "
                 "differ by %g %% of their change\n",

@@ -31,6 +31,16 @@ cl::opt<Emit> emitWhat(
                clEnumValN(Emit::Lowered, "lowered", "with messages and memory"),
                clEnumValN(Emit::Cpp, "cpp", "the C++ of the executable"),
                clEnumValN(Emit::Exe, "exe", "the executable")));
+enum class Transport { Threads, Mpi };
+cl::opt<Transport> wantedTransport(
+    "transport", cl::sub(compileSubCommand()), cl::cat(category),
+    cl::init(Transport::Threads), cl::value_desc("HOW"),
+    cl::desc("what carries messages between the ranks of target cpu: threads "
+             "(default) or mpi"),
+    cl::values(clEnumValN(Transport::Threads, "threads", "one process"),
+               clEnumValN(Transport::Mpi, "mpi",
+                          "a process for each rank, started with mpirun; "
+                          "started alone, threads")));
 
 int writeText(function_ref<mlir::LogicalResult(raw_ostream &)> print) {
   bool printed = true;
@@ -79,6 +89,8 @@ int writeExecutable(Emission &emission, StringRef output) {
   std::vector<std::string> libraries;
   if (emission.target() == pipe::Target::Cuda)
     libraries.push_back("cuda");
+  if (wantedTransport == Transport::Mpi)
+    libraries.push_back("mpi");
   if (Error error = host.build(source, output, libraries))
     return reportError(toString(std::move(error)));
   return Success;
@@ -97,6 +109,10 @@ int run() {
   Emission emission;
   if (int code = emission.read())
     return code;
+  const bool isMpi = wantedTransport == Transport::Mpi;
+  if (isMpi && emission.target() != pipe::Target::Cpu)
+    return reportUsage("--transport=mpi is for the target cpu: GPUs talk by "
+                       "NCCL");
   if (int code = emission.schedule())
     return code;
   if (emitWhat == Emit::Schedule)
@@ -105,7 +121,7 @@ int run() {
     return code;
   if (emitWhat == Emit::Lowered)
     return writeModule(emission.module());
-  if (int code = emission.emit())
+  if (int code = emission.emit(isMpi ? "mpiBackend" : ""))
     return code;
   if (emitWhat == Emit::Cpp)
     return writeText([&](raw_ostream &os) { return emission.print(os); });
@@ -119,6 +135,7 @@ const Command &compileCommand() {
       &compileSubCommand(), "FILE [-o OUTPUT] [OPTIONS]",
       "  rondo compile examples/gpt-small.mlir -o train\n"
       "  rondo compile examples/gpt-small.mlir --emit=cpp\n"
+      "  rondo compile examples/gpt-small.mlir --transport=mpi -o train\n"
       "  rondo compile examples/gpt-small.mlir --target=cuda -o train\n",
       nullptr, run};
   return command;

@@ -149,9 +149,11 @@ int Emission::lower() {
   return Success;
 }
 
-int Emission::emit() {
-  return failed(file.run([](mlir::OpPassManager &passes) {
-    passes.addPass(codegen::createConvertToEmitC());
+int Emission::emit(StringRef backend) {
+  codegen::ConvertToEmitCOptions options;
+  options.backend = backend.str();
+  return failed(file.run([&](mlir::OpPassManager &passes) {
+    passes.addPass(codegen::createConvertToEmitC(options));
   }))
              ? Failure
              : Success;

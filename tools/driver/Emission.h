@@ -29,8 +29,9 @@ public:
   int schedule();
   /// To proved programs with messages and memory.
   int lower();
-  /// To EmitC. The module then is the text of emitted().
-  int emit();
+  /// To EmitC. The module then is the text of emitted(). `backend` is the
+  /// runtime's object for devices and transports; empty: by the target.
+  int emit(llvm::StringRef backend = "");
 
   mlir::ModuleOp module() { return file.module(); }
   /// The C++ of an emitted module; failure where the disk is full.

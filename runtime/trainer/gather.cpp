@@ -1,0 +1,55 @@
+//===- gather.cpp - State that several processes hold, in one -------------===//
+
+#include "runtime/trainer/gather.h"
+
+#include "runtime/error.h"
+#include "runtime/launch/store.h"
+
+#include <cstring>
+
+using namespace rondo::runtime;
+
+bool rondo::runtime::takesPart(const State &state, int32_t stage) {
+  return state.world().isFirst() || state.holds(stage);
+}
+
+static std::string takeExactly(const State &state, const std::string &key,
+                               int64_t bytes) {
+  std::string data = state.world().store->take(key);
+  if (static_cast<int64_t>(data.size()) != bytes)
+    throw Error("'" + key + "' came with " + std::to_string(data.size()) +
+                    " bytes instead of " + std::to_string(bytes),
+                Exit::RunFailure);
+  return data;
+}
+
+void rondo::runtime::gather(const State &state, int32_t stage,
+                            const std::string &key, const void *device,
+                            void *host, int64_t bytes) {
+  if (state.holds(stage)) {
+    state.read(stage, host, device, bytes);
+    if (!state.world().isFirst())
+      state.world().store->give(key,
+                                std::string(static_cast<const char *>(host),
+                                            static_cast<size_t>(bytes)));
+  } else if (state.world().isFirst()) {
+    std::string data = takeExactly(state, key, bytes);
+    std::memcpy(host, data.data(), data.size());
+  }
+}
+
+void rondo::runtime::scatter(State &state, int32_t stage,
+                             const std::string &key, void *device,
+                             const void *host, int64_t bytes) {
+  if (!state.holds(stage)) {
+    if (state.world().isFirst())
+      state.world().store->give(key,
+                                std::string(static_cast<const char *>(host),
+                                            static_cast<size_t>(bytes)));
+  } else if (state.world().isFirst()) {
+    state.write(stage, device, host, bytes);
+  } else {
+    std::string data = takeExactly(state, key, bytes);
+    state.write(stage, device, data.data(), bytes);
+  }
+}

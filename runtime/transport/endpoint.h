@@ -1,0 +1,56 @@
+//===- endpoint.h - One process's way to move bytes to others ---*- C++ -*-===//
+//
+// What differs between MPI, TCP and the like. Everything above it, channels,
+// waits and collectives, is processes.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_ENDPOINT_H
+#define RONDO_RUNTIME_TRANSPORT_ENDPOINT_H
+
+#include "runtime/launch/world.h"
+#include "runtime/transport/transport.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace rondo::runtime {
+
+/// Messages from one process to another on one lane arrive in the order in
+/// which they were sent: the n-th send meets the n-th receive. Called by one
+/// thread at a time. Failures are Errors with Exit::RunFailure.
+class Endpoint {
+public:
+  virtual ~Endpoint();
+
+  /// A lane of its own for each purpose.
+  enum Lane : int { Messages, Collectives, numLanes };
+
+  /// What came of an operation that has ended.
+  struct Ended {
+    /// Of a receive: the sender's.
+    int32_t tag = 0;
+    int64_t bytes = 0;
+  };
+
+  /// Neither blocks. The memory belongs to the operation until it has ended. A
+  /// tag is a number of at least 0 that travels along.
+  virtual int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
+                       int64_t bytes) = 0;
+  virtual int32_t receive(int32_t from, Lane lane, void *data,
+                          int64_t bytes) = 0;
+  /// Brings operations forward; true once this one has ended, and its number is
+  /// then free for another. A message larger than the receive's memory counts
+  /// as ended, with more bytes than that.
+  virtual bool test(int32_t operation, Ended &ended) = 0;
+};
+
+/// A transport between processes: process p is rank p of the plan. `cores` are
+/// those that the processes of this machine may use.
+std::unique_ptr<Transport>
+makeProcessTransport(const TransportParams &params, const World &world,
+                     std::unique_ptr<Endpoint> endpoint, int cores);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_ENDPOINT_H
