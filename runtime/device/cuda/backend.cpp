@@ -55,4 +55,7 @@ makeTransport(const TransportParams &params,
   return makeNcclTransport(params, gpus, options, world);
 }
 
-const Backend rondo::runtime::cudaBackend = {makeDevice, makeTransport};
+/// Processes need nothing but a store to come together.
+static const ProcessSupport processes = {"NCCL", nullptr, nullptr, nullptr};
+const Backend rondo::runtime::cudaBackend = {makeDevice, makeTransport,
+                                             &processes};
