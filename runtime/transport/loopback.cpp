@@ -218,7 +218,7 @@ private:
             const Posting &posting) {
     const bool isSender = &mine == &entry.sender;
     if (mine.isThere)
-      failOnTooMany(isSender, mine.posting.name, c.from, c.to);
+      failOnTooMany(isSender, posting.name, c.from, c.to);
     mine.posting = posting;
     mine.isThere = true;
     mine.ready.record(streamOf(ranks[isSender ? c.from : c.to]));

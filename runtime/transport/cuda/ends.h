@@ -6,13 +6,17 @@
 #include "runtime/device/cuda/device.h"
 #include "runtime/device/cuda/graph.h"
 #include "runtime/transport/cuda/communicator.h"
-#include "runtime/transport/transport.h"
+#include "runtime/transport/match.h"
 
 #include <memory>
 #include <mutex>
 #include <vector>
 
 namespace rondo::runtime::cuda {
+
+/// Elements of a collective that are gathered at once: the memory for it is not
+/// in the arena.
+inline constexpr int64_t elementsAtOnce = 1 << 20;
 
 /// Memory of the current GPU, apart from the arena.
 class DeviceMemory {
@@ -64,6 +68,8 @@ struct ChannelEnd {
   /// By ticket: the message has been handed over or has arrived.
   std::vector<Event> done;
   uint32_t tickets = 0, firstOfIteration = 0;
+  /// Names and sizes of the messages of the first iteration, in order.
+  std::vector<Posting> firstPostings;
   /// All that the stream has got in an iteration.
   Event tail;
   Counter ended;

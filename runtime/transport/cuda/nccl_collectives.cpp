@@ -1,0 +1,117 @@
+//===- nccl_collectives.cpp - Sums in the order of the parts --------------===//
+
+#include "runtime/transport/cuda/nccl_transport.h"
+
+#include "runtime/transport/cuda/sums.h"
+
+#include <algorithm>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+/// Brings elements [first, first + count) of every part here and calls
+/// add(part, its elements) in the order of the parts. All on the compute
+/// stream.
+template <typename T, typename Add>
+void NcclTransport::gather(Member &member, int64_t first, int64_t count,
+                           Add add) {
+  const Stream &stream = ranks[member.rank]->device->compute();
+  auto countOf = [&](const PartParams &part) {
+    return std::max<int64_t>(0, std::min(count, part.count - first));
+  };
+  if (!member.communicator) {
+    for (const PartParams &part : member.parts)
+      add(part, static_cast<const T *>(part.data) + first, countOf(part));
+    return;
+  }
+  // A rank gives its parts one behind the other.
+  std::vector<int64_t> elements(member.ranks.size()), offsets;
+  auto indexOf = [&](int32_t rank) {
+    return std::find(member.ranks.begin(), member.ranks.end(), rank) -
+           member.ranks.begin();
+  };
+  auto *mine = reinterpret_cast<T *>(member.mine->get());
+  for (const PartParams &part : member.parts) {
+    int64_t &end = elements[indexOf(part.rank)];
+    offsets.push_back(end);
+    if (part.rank == member.rank && countOf(part) > 0)
+      RONDO_CUDA(cudaMemcpyAsync(mine + end,
+                                 static_cast<const T *>(part.data) + first,
+                                 sizeof(T) * static_cast<size_t>(countOf(part)),
+                                 cudaMemcpyDeviceToDevice, stream.handle));
+    end += countOf(part);
+  }
+  const int64_t most = *std::max_element(elements.begin(), elements.end());
+  auto *all = reinterpret_cast<const T *>(member.all->get());
+  RONDO_NCCL(ncclAllGather(mine, member.all->get(),
+                           sizeof(T) * static_cast<size_t>(most), ncclInt8,
+                           member.communicator->get(), stream.handle));
+  settle(*member.communicator);
+  for (size_t p = 0; p < member.parts.size(); ++p)
+    add(member.parts[p],
+        all + indexOf(member.parts[p].rank) * most + offsets[p],
+        countOf(member.parts[p]));
+}
+
+/// Which rank is late, nobody here knows: the first other one is named.
+void NcclTransport::beginCollective(Member &member) {
+  GpuRank &rank = *ranks[member.rank];
+  Waiting waiting;
+  waiting.what = Waiting::For::Collective;
+  waiting.collective = member.collective;
+  for (int32_t other : member.ranks)
+    if (other != member.rank && waiting.onRank < 0)
+      waiting.onRank = other;
+  log(rank, {waiting, &rank.met, ++rank.collectives});
+}
+
+void NcclTransport::endCollective(Member &member) {
+  GpuRank &rank = *ranks[member.rank];
+  rank.met.countUp(rank.device->compute().handle);
+}
+
+void NcclTransport::sumParts(int32_t collective, int32_t rank) {
+  Member &member = memberOf(collective, rank);
+  beginCollective(member);
+  const Stream &stream = ranks[rank]->device->compute();
+  // All of a rank's parts have room at once; the same steps on all ranks.
+  const int64_t total = member.parts.front().count;
+  const int64_t step = std::max<int64_t>(1, elementsAtOnce / member.mostParts);
+  for (int64_t first = 0; first < total; first += step) {
+    const int64_t count = std::min(step, total - first);
+    float *sum = nullptr;
+    for (const PartParams &part : member.parts)
+      if (!sum && part.rank == rank)
+        sum = static_cast<float *>(part.data) + first;
+    bool isFirst = true;
+    auto copy = [&](float *to, const float *from) {
+      if (to != from)
+        RONDO_CUDA(cudaMemcpyAsync(to, from, 4 * static_cast<size_t>(count),
+                                   cudaMemcpyDeviceToDevice, stream.handle));
+    };
+    gather<float>(member, first, count,
+                  [&](const PartParams &, const float *values, int64_t) {
+                    if (isFirst)
+                      copy(sum, values);
+                    else
+                      addTo(stream, sum, values, count);
+                    isFirst = false;
+                  });
+    for (const PartParams &part : member.parts)
+      if (part.rank == rank)
+        copy(static_cast<float *>(part.data) + first, sum);
+  }
+  endCollective(member);
+}
+
+void NcclTransport::addAll(int32_t collective, int32_t rank, double *sum) {
+  Member &member = memberOf(collective, rank);
+  beginCollective(member);
+  const Stream &stream = ranks[rank]->device->compute();
+  RONDO_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, stream.handle));
+  gather<double>(member, 0, INT64_MAX,
+                 [&](const PartParams &, const double *values, int64_t count) {
+                   addAllTo(stream, sum, values, count);
+                 });
+  endCollective(member);
+}

@@ -1,0 +1,186 @@
+//===- nccl_connect.cpp - How ranks find each other -----------------------===//
+
+#include "runtime/transport/cuda/nccl_transport.h"
+
+#include "runtime/clock.h"
+#include "runtime/transport/cuda/idle.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+NcclTransport::NcclTransport(const TransportParams &params,
+                             const std::vector<CudaDevice *> &devices,
+                             const TransportOptions &options,
+                             const World &world)
+    : options(options), world(world), ranks(devices.size()),
+      senders(params.channels.size()), receivers(params.channels.size()) {
+  for (size_t r = 0; r < devices.size(); ++r) {
+    if (!devices[r])
+      continue;
+    devices[r]->gpu().select();
+    ranks[r] = std::make_unique<GpuRank>();
+    ranks[r]->device = devices[r];
+  }
+  const int64_t deadlineNs =
+      options.timeoutSeconds > 0
+          ? nowNs() + static_cast<int64_t>(options.timeoutSeconds * 1e9)
+          : INT64_MAX;
+  connect(params);
+  awaitCommunicators(deadlineNs);
+  warmUp();
+  awaitWarmUp(deadlineNs);
+}
+
+static std::vector<int32_t> ranksOf(const CollectiveParams &parts) {
+  std::vector<int32_t> ranks;
+  for (const PartParams &part : parts)
+    ranks.push_back(part.rank);
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+/// Begins all communicators, in the same order in all processes. The lowest
+/// rank of each makes its identifier.
+void NcclTransport::connect(const TransportParams &params) {
+  // Processes make their transports in the same order.
+  static std::atomic<int> numTransports{0};
+  prefix = "nccl/" + std::to_string(numTransports++) + "/";
+  auto idOf = [&](const std::string &key, int32_t lowest) {
+    if (world.isAlone())
+      return makeCommunicatorId();
+    if (!world.holds(lowest))
+      return world.store->get(prefix + key);
+    const std::string id = makeCommunicatorId();
+    world.store->set(prefix + key, id);
+    return id;
+  };
+  for (size_t c = 0; c < params.channels.size(); ++c) {
+    const ChannelParams &channel = params.channels[c];
+    if (!ranks[channel.from] && !ranks[channel.to])
+      continue;
+    const auto number = static_cast<int32_t>(c);
+    const std::string id = idOf("channel/" + std::to_string(c),
+                                std::min(channel.from, channel.to));
+    for (bool isSender : {true, false}) {
+      GpuRank *rank = ranks[isSender ? channel.from : channel.to].get();
+      if (!rank)
+        continue;
+      rank->device->enter();
+      ends.push_back(
+          std::make_unique<ChannelEnd>(channel, number, isSender, id));
+      (isSender ? senders : receivers)[c] = ends.back().get();
+      rank->ends.push_back(ends.back().get());
+    }
+  }
+  for (size_t c = 0; c < params.collectives.size(); ++c) {
+    const std::vector<int32_t> all = ranksOf(params.collectives[c]);
+    std::string id;
+    for (int32_t r : all) {
+      if (!ranks[r])
+        continue;
+      if (id.empty() && all.size() > 1)
+        id = idOf("collective/" + std::to_string(c), all.front());
+      ranks[r]->device->enter();
+      members.push_back(std::make_unique<Member>(
+          params.collectives[c], static_cast<int32_t>(c), r, all, id));
+      Member &member = *members.back();
+      ranks[r]->members.push_back(&member);
+      if (!member.communicator)
+        continue;
+      const auto bytes = static_cast<size_t>(
+          8 *
+          std::min(elementsAtOnce, std::max<int64_t>(1, member.mostElements)));
+      member.mine = std::make_unique<DeviceMemory>(bytes);
+      member.all = std::make_unique<DeviceMemory>(bytes * all.size());
+    }
+  }
+  callingRank = -1;
+}
+
+/// A pair connects with its first message, which takes the hosts of both and
+/// must not fall into a recorded iteration: all do at once, in one group.
+void NcclTransport::warmUp() {
+  RONDO_NCCL(ncclGroupStart());
+  for (const std::unique_ptr<ChannelEnd> &end : ends) {
+    const GpuRank &rank = *ranks[end->isSender ? end->from : end->to];
+    rank.device->gpu().select();
+    // Any memory will do that this end has alone.
+    if (end->isSender)
+      RONDO_NCCL(ncclSend(end->scratch.get(), 1, ncclInt8, 1,
+                          end->communicator.get(), end->stream.get()));
+    else
+      RONDO_NCCL(ncclRecv(end->scratch.get(), 1, ncclInt8, 0,
+                          end->communicator.get(), end->stream.get()));
+  }
+  for (const std::unique_ptr<Member> &member : members) {
+    if (!member->communicator)
+      continue;
+    const GpuRank &rank = *ranks[member->rank];
+    rank.device->gpu().select();
+    RONDO_NCCL(ncclAllGather(member->mine->get(), member->all->get(), 1,
+                             ncclInt8, member->communicator->get(),
+                             rank.device->compute().handle));
+  }
+  RONDO_NCCL(ncclGroupEnd());
+}
+
+std::vector<Communicator *>
+NcclTransport::communicatorsOf(const GpuRank &rank) const {
+  std::vector<Communicator *> all;
+  for (ChannelEnd *end : rank.ends)
+    all.push_back(&end->communicator);
+  for (Member *member : rank.members)
+    if (member->communicator)
+      all.push_back(member->communicator.get());
+  return all;
+}
+
+void NcclTransport::checkDeadline(const Communicator &communicator,
+                                  int64_t deadlineNs) const {
+  if (nowNs() <= deadlineNs)
+    return;
+  char limit[32];
+  std::snprintf(limit, sizeof limit, "%g", options.timeoutSeconds);
+  throw Error(communicator.name() + " has not connected within " + limit + " s",
+              Exit::RunFailure);
+}
+
+void NcclTransport::awaitCommunicators(int64_t deadlineNs) {
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    if (!ranks[r])
+      continue;
+    ranks[r]->device->enter();
+    for (const Communicator *communicator : communicatorsOf(*ranks[r]))
+      while (!communicator->isSettled()) {
+        checkDeadline(*communicator, deadlineNs);
+        std::this_thread::sleep_for(lookInterval);
+      }
+  }
+  callingRank = -1;
+}
+
+void NcclTransport::awaitWarmUp(int64_t deadlineNs) {
+  awaitCommunicators(deadlineNs);
+  for (const std::unique_ptr<ChannelEnd> &end : ends)
+    cuda::awaitIdle(end->stream.get(),
+                    [&] { checkDeadline(end->communicator, deadlineNs); });
+}
+
+NcclTransport::~NcclTransport() {
+  for (const std::unique_ptr<GpuRank> &rank : ranks) {
+    if (!rank)
+      continue;
+    rank->device->enter();
+    rank->graph.cancel();
+    for (Communicator *communicator : communicatorsOf(*rank))
+      communicator->part();
+  }
+  // What NCCL and the streams have must be gone before their memory is.
+  ends.clear();
+  members.clear();
+  callingRank = -1;
+}

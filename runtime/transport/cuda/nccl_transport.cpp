@@ -1,0 +1,174 @@
+//===- nccl_transport.cpp - Messages and iterations of ranks on GPUs of their
+//own ---===//
+
+#include "runtime/transport/cuda/nccl_transport.h"
+
+#include "runtime/transport/cuda/idle.h"
+#include "runtime/transport/match.h"
+
+#include <functional>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+//===----------------------------------------------------------------------===//
+// Messages.
+//===----------------------------------------------------------------------===//
+
+void NcclTransport::settle(const Communicator &communicator) {
+  while (!communicator.isSettled()) {
+    if (isAborted)
+      throw Aborted();
+    std::this_thread::yield();
+  }
+}
+
+template <typename Call>
+Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
+                                       int64_t bytes, const Waiting &waiting,
+                                       Call call) {
+  const uint32_t number = end.tickets - end.firstOfIteration;
+  if (number >= end.messages)
+    failOnTooMany(end.isSender, name, end.from, end.to);
+  GpuRank &rank = *ranks[end.isSender ? end.from : end.to];
+  log(rank, {waiting, &end.ended, number + 1});
+  // Behind the task that made the data or used the buffer before.
+  rank.posted.record(computeOf(end).handle);
+  rank.posted.holdBack(end.stream.get());
+  if (!rank.isWarm)
+    end.firstPostings.push_back({name, nullptr, bytes});
+  if (bytes > 0) {
+    RONDO_NCCL(call());
+    settle(end.communicator);
+  }
+  end.doneOf(end.tickets).record(end.stream.get());
+  end.ended.countUp(end.stream.get());
+  return end.tickets++;
+}
+
+Transport::Ticket NcclTransport::send(int32_t channel, MessageName name,
+                                      const void *data, int64_t bytes) {
+  ChannelEnd &end = *senders[channel];
+  return issue(end, name, bytes, {Waiting::For::Release, end.to, name}, [&] {
+    return ncclSend(data, static_cast<size_t>(bytes), ncclInt8, 1,
+                    end.communicator.get(), end.stream.get());
+  });
+}
+
+Transport::Ticket NcclTransport::receive(int32_t channel, MessageName name,
+                                         void *data, int64_t bytes) {
+  ChannelEnd &end = *receivers[channel];
+  return issue(end, name, bytes, {Waiting::For::Arrival, end.from, name}, [&] {
+    return ncclRecv(data, static_cast<size_t>(bytes), ncclInt8, 0,
+                    end.communicator.get(), end.stream.get());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Iterations.
+//===----------------------------------------------------------------------===//
+
+void NcclTransport::iterate(int32_t rank, bool mayReplay,
+                            const std::function<void()> &actions) {
+  GpuRank &me = *ranks[rank];
+  me.device->enter();
+  try {
+    me.device->beginIteration();
+    me.met.beginIteration();
+    for (ChannelEnd *end : me.ends)
+      end->ended.beginIteration();
+    if (!options.useGraph || !mayReplay || !me.isWarm)
+      enqueueActions(me, actions);
+    else if (!me.graph.isRecorded())
+      record(me, actions);
+    else
+      me.graph.launch(me.device->compute().handle);
+    awaitIdle(me);
+    if (!me.isWarm)
+      compareEnds(me);
+    me.isWarm = true;
+  } catch (...) {
+    // Operations that wait for another rank would never end. No call of NCCL
+    // is made while the rank's streams record.
+    me.graph.cancel();
+    for (Communicator *communicator : communicatorsOf(me))
+      communicator->abort();
+    throw;
+  }
+}
+
+void NcclTransport::enqueueActions(GpuRank &me,
+                                   const std::function<void()> &actions) {
+  {
+    std::lock_guard<std::mutex> lock(me.logMutex);
+    me.log.clear();
+  }
+  me.collectives = 0;
+  for (ChannelEnd *end : me.ends)
+    end->firstOfIteration = end->tickets;
+  actions();
+  // The compute stream ends last.
+  for (ChannelEnd *end : me.ends) {
+    if (end->tickets == end->firstOfIteration)
+      continue;
+    end->tail.record(end->stream.get());
+    end->tail.holdBack(me.device->compute().handle);
+  }
+}
+
+void NcclTransport::record(GpuRank &me, const std::function<void()> &actions) {
+  const cudaStream_t stream = me.device->compute().handle;
+  // Other threads go on with their own GPUs meanwhile.
+  me.graph.begin(stream, cudaStreamCaptureModeThreadLocal);
+  enqueueActions(me, actions);
+  me.graph.end();
+  me.graph.launch(stream);
+}
+
+void NcclTransport::awaitIdle(GpuRank &me) {
+  const std::vector<Communicator *> communicators = communicatorsOf(me);
+  cuda::awaitIdle(me.device->compute().handle, [&] {
+    if (isAborted)
+      throw Aborted();
+    for (const Communicator *communicator : communicators)
+      communicator->isSettled();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reports.
+//===----------------------------------------------------------------------===//
+
+Waiting NcclTransport::waiting(int32_t rank) const {
+  if (!ranks[rank])
+    return {};
+  const GpuRank &me = *ranks[rank];
+  std::lock_guard<std::mutex> lock(me.logMutex);
+  // What comes first in the rank's order and has not been done. A send may well
+  // be under way while later tasks run: it counts where nothing else is.
+  Waiting sent;
+  for (const Issued &issued : me.log) {
+    if (issued.counter->ofIteration() >= issued.number)
+      continue;
+    if (issued.waiting.what != Waiting::For::Release)
+      return issued.waiting;
+    if (sent.what == Waiting::For::Nothing)
+      sent = issued.waiting;
+  }
+  return sent;
+}
+
+uint64_t NcclTransport::progress() const {
+  uint64_t done = 0;
+  for (const std::unique_ptr<ChannelEnd> &end : ends)
+    done += end->ended.value();
+  for (const std::unique_ptr<GpuRank> &rank : ranks)
+    done += rank ? rank->met.value() : 0;
+  return done;
+}
+
+std::unique_ptr<Transport> rondo::runtime::cuda::makeNcclTransport(
+    const TransportParams &params, const std::vector<CudaDevice *> &devices,
+    const TransportOptions &options, const World &world) {
+  return std::make_unique<NcclTransport>(params, devices, options, world);
+}

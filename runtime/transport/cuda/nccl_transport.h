@@ -1,0 +1,108 @@
+//===- nccl_transport.h - Ranks on GPUs of their own ------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_CUDA_NCCL_TRANSPORT_H
+#define RONDO_RUNTIME_TRANSPORT_CUDA_NCCL_TRANSPORT_H
+
+#include "runtime/launch/store.h"
+#include "runtime/transport/cuda/ends.h"
+#include "runtime/transport/cuda/gpu_transports.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+namespace rondo::runtime::cuda {
+
+/// A channel is a communicator of two ranks that carries messages one way, so
+/// that crossing messages of two ranks never share one, and each end has a
+/// stream for it. Messages of a channel are issued in the compiled order on
+/// both sides, which is all that NCCL matches them by; a rank's thread issues
+/// all its operations in the rank's compiled order, which is the one that
+/// NCCL_LAUNCH_ORDER_IMPLICIT keeps on the device.
+///
+/// Collectives gather the parts and add them on each rank in the order of the
+/// parts, as every transport does; a sum by NCCL would depend on the ring.
+class NcclTransport : public Transport {
+public:
+  NcclTransport(const TransportParams &params,
+                const std::vector<CudaDevice *> &devices,
+                const TransportOptions &options, const World &world);
+  ~NcclTransport() override;
+
+  void iterate(int32_t rank, bool mayReplay,
+               const std::function<void()> &actions) override;
+  Ticket send(int32_t channel, MessageName name, const void *data,
+              int64_t bytes) override;
+  Ticket receive(int32_t channel, MessageName name, void *data,
+                 int64_t bytes) override;
+  void waitSent(int32_t channel, Ticket ticket) override {
+    ChannelEnd &end = *senders[channel];
+    end.doneOf(ticket).holdBack(computeOf(end).handle);
+  }
+  void waitReceived(int32_t channel, Ticket ticket) override {
+    ChannelEnd &end = *receivers[channel];
+    end.doneOf(ticket).holdBack(computeOf(end).handle);
+  }
+  void sumParts(int32_t collective, int32_t rank) override;
+  void addAll(int32_t collective, int32_t rank, double *sum) override;
+  void abort() override { isAborted = true; }
+  Waiting waiting(int32_t rank) const override;
+  uint64_t progress() const override;
+
+private:
+  void connect(const TransportParams &params);
+  void warmUp();
+  void awaitCommunicators(int64_t deadlineNs);
+  void awaitWarmUp(int64_t deadlineNs);
+  void checkDeadline(const Communicator &communicator,
+                     int64_t deadlineNs) const;
+  std::vector<Communicator *> communicatorsOf(const GpuRank &rank) const;
+
+  const Stream &computeOf(const ChannelEnd &end) const {
+    return ranks[end.isSender ? end.from : end.to]->device->compute();
+  }
+  Member &memberOf(int32_t collective, int32_t rank) const {
+    for (Member *member : ranks[rank]->members)
+      if (member->collective == collective)
+        return *member;
+    throw Error("rank " + std::to_string(rank) + " has no part in all_reduce " +
+                std::to_string(collective));
+  }
+
+  template <typename Call>
+  Ticket issue(ChannelEnd &end, MessageName name, int64_t bytes,
+               const Waiting &waiting, Call call);
+  /// Returns once NCCL has enqueued what was issued.
+  void settle(const Communicator &communicator);
+  template <typename T, typename Add>
+  void gather(Member &member, int64_t first, int64_t count, Add add);
+  void beginCollective(Member &member);
+  void endCollective(Member &member);
+  void log(GpuRank &rank, const Issued &issued) {
+    std::lock_guard<std::mutex> lock(rank.logMutex);
+    rank.log.push_back(issued);
+  }
+  void record(GpuRank &me, const std::function<void()> &actions);
+  void enqueueActions(GpuRank &me, const std::function<void()> &actions);
+  void awaitIdle(GpuRank &me);
+  void compareEnds(GpuRank &me);
+
+  const TransportOptions options;
+  const World world;
+  /// Of this transport's keys in the store.
+  std::string prefix;
+  /// What the ends of one process have posted.
+  std::mutex postedMutex;
+  std::map<std::string, std::string> posted;
+  /// By rank; null where another process holds it.
+  std::vector<std::unique_ptr<GpuRank>> ranks;
+  std::vector<std::unique_ptr<ChannelEnd>> ends;
+  std::vector<std::unique_ptr<Member>> members;
+  /// By channel.
+  std::vector<ChannelEnd *> senders, receivers;
+  std::atomic<bool> isAborted{false};
+};
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_TRANSPORT_CUDA_NCCL_TRANSPORT_H

@@ -1,0 +1,155 @@
+//===- Conformance.h - Ranks on any device and transport --------*- C++ -*-===//
+//
+// One set of tests for all pairs of a device and a transport. A test says what
+// each rank does, for ranks that are threads of this process; it touches data
+// only as a program does: from the host between iterations, and by the device
+// within one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_TEST_UNIT_CONFORMANCE_CONFORMANCE_H
+#define RONDO_TEST_UNIT_CONFORMANCE_CONFORMANCE_H
+
+#include "runtime/backend.h"
+#include "runtime/error.h"
+
+#include "gtest/gtest.h"
+
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace rondo::runtime::test {
+
+/// A device and a transport.
+struct Pair {
+  const char *name;
+  const Backend *backend;
+  /// Work of the device itself, in the order of the rank's actions.
+  void (*fill)(Device &device, void *to, int byte, int64_t bytes);
+  void (*copy)(Device &device, void *to, const void *from, int64_t bytes);
+  /// The transport sees the sizes at both ends before it moves a message.
+  bool comparesSizes;
+  /// Repeats recorded iterations.
+  bool hasGraphs;
+  /// Before and behind each test: prepares order number `round`.
+  void (*begin)(int round);
+  void (*end)();
+  /// Orders that are worth a try.
+  int rounds;
+};
+
+/// Those of this build, in the order of their names. Defined once for each
+/// executable of the suite.
+const std::vector<Pair> &allPairs();
+
+/// Ranks with an arena each, and a transport between them.
+class Ranks {
+public:
+  Ranks(const Pair &pair, int count, int64_t arenaBytes) : pair(pair) {
+    params.ranks = count;
+    for (int r = 0; r < count; ++r) {
+      devices.push_back(pair.backend->makeDevice(r, count, {}));
+      arenas.push_back(devices.back()->makeArena(arenaBytes));
+    }
+  }
+
+  /// `params` says channels and collectives.
+  void connect(double timeoutSeconds = 20) {
+    TransportOptions options;
+    options.cores = 2;
+    options.timeoutSeconds = timeoutSeconds;
+    std::vector<Device *> all;
+    for (const std::unique_ptr<Device> &device : devices)
+      all.push_back(device.get());
+    transport = pair.backend->makeTransport(params, all, options, {});
+  }
+
+  /// Runs one iteration, a thread a rank. Returns what the first rank that
+  /// failed said; the others are aborted then.
+  std::string iterate(const std::function<void(int)> &actions,
+                      bool mayReplay = false) {
+    std::string failure;
+    std::mutex mutex;
+    std::vector<std::thread> threads;
+    for (int r = 0; r < params.ranks; ++r)
+      threads.emplace_back([&, r] {
+        std::string mine;
+        try {
+          transport->iterate(r, mayReplay, [&] { actions(r); });
+        } catch (const Aborted &) {
+        } catch (const std::exception &error) {
+          mine = error.what();
+        }
+        if (mine.empty())
+          return;
+        {
+          std::lock_guard<std::mutex> lock(mutex);
+          if (failure.empty())
+            failure = mine;
+        }
+        transport->abort();
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    return failure;
+  }
+
+  char *at(int rank, int64_t offset) const {
+    return arenas[rank]->base() + offset;
+  }
+  template <typename T>
+  void write(int rank, int64_t offset, const std::vector<T> &values) {
+    arenas[rank]->write(at(rank, offset), values.data(),
+                        static_cast<int64_t>(sizeof(T) * values.size()));
+  }
+  template <typename T>
+  std::vector<T> read(int rank, int64_t offset, size_t count) const {
+    std::vector<T> values(count);
+    arenas[rank]->read(values.data(), at(rank, offset),
+                       static_cast<int64_t>(sizeof(T) * count));
+    return values;
+  }
+  // By the device, in the rank's order.
+  void fill(int rank, int64_t offset, int byte, int64_t bytes) {
+    pair.fill(*devices[rank], at(rank, offset), byte, bytes);
+  }
+  void copy(int rank, int64_t to, int64_t from, int64_t bytes) {
+    pair.copy(*devices[rank], at(rank, to), at(rank, from), bytes);
+  }
+
+  const Pair &pair;
+  TransportParams params;
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::unique_ptr<Arena>> arenas;
+  std::unique_ptr<Transport> transport;
+};
+
+class Conformance : public testing::TestWithParam<Pair> {
+protected:
+  void SetUp() override { GetParam().begin(0); }
+  void TearDown() override { GetParam().end(); }
+  /// Calls the test once for each order.
+  void inAllOrders(const std::function<void()> &test) {
+    for (int round = 0; round < GetParam().rounds && !HasFailure(); ++round) {
+      GetParam().begin(round);
+      test();
+    }
+  }
+};
+
+inline std::string nameOfPair(const testing::TestParamInfo<Pair> &info) {
+  return info.param.name;
+}
+
+inline MessageName activation(int32_t i) { return {Message::Activation, 0, i}; }
+inline MessageName gradient(int32_t i) { return {Message::Gradient, 1, i}; }
+
+} // namespace rondo::runtime::test
+
+#endif // RONDO_TEST_UNIT_CONFORMANCE_CONFORMANCE_H

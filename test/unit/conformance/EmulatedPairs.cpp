@@ -1,0 +1,57 @@
+//===- EmulatedPairs.cpp - A CPU, and GPUs in emulation -------------------===//
+
+#include "Conformance.h"
+
+#include "test/cuda_emulation/emulation.h"
+
+#include "runtime/device/cuda/stream.h"
+
+#include <optional>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+static cudaStream_t streamOf(Device &device) {
+  return static_cast<cuda::Stream *>(device.stream())->handle;
+}
+
+static void fillCpu(Device &, void *to, int byte, int64_t bytes) {
+  std::memset(to, byte, static_cast<size_t>(bytes));
+}
+static void copyCpu(Device &, void *to, const void *from, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+static void fillGpu(Device &device, void *to, int byte, int64_t bytes) {
+  RONDO_CUDA(
+      cudaMemsetAsync(to, byte, static_cast<size_t>(bytes), streamOf(device)));
+}
+static void copyGpu(Device &device, void *to, const void *from, int64_t bytes) {
+  RONDO_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
+                             cudaMemcpyDeviceToDevice, streamOf(device)));
+}
+
+/// The host may not touch what lies on a GPU.
+static std::optional<emulation::GuardedMemory> guard;
+
+template <int gpus> static void beginEmulated(int round) {
+  emulation::setDevices(gpus);
+  emulation::seed(static_cast<uint64_t>(round));
+  if (!guard)
+    guard.emplace();
+}
+static void endEmulated() {
+  guard.reset();
+  emulation::setDevices(1);
+}
+
+const std::vector<Pair> &rondo::runtime::test::allPairs() {
+  static const std::vector<Pair> pairs = {
+      {"cpu_inproc", &cpuBackend, fillCpu, copyCpu, true, false, [](int) {},
+       [] {}, 1},
+      {"cuda_loopback", &cudaBackend, fillGpu, copyGpu, true, true,
+       beginEmulated<1>, endEmulated, 4},
+      {"cuda_nccl", &cudaBackend, fillGpu, copyGpu, false, true,
+       beginEmulated<4>, endEmulated, 4},
+  };
+  return pairs;
+}
