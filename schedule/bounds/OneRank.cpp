@@ -1,10 +1,12 @@
 //===- OneRank.cpp - L5: one real rank, all others pure delays ------------===//
 //
-// One rank with one stage keeps its cap, its order and its exclusive use; every
-// other rank becomes a pure delay. What is left is solved exactly by a program
-// over (F, I, W) that have run, with labels that no other label of the same
-// counts beats in every component: the clock, the ends of the forwards in
-// flight and the largest tail so far. Ranks with several stages are left out.
+// One rank keeps its cap, its order and its exclusive use; every other rank
+// becomes a pure delay. A micro-batch passes the rank's stages by F, then back
+// by I, with a delay from each of these steps to the next. What is left is
+// solved exactly by a program over how many of each have run, with labels that
+// no other label of the same counts beats in every component: the clock, when
+// each micro-batch in flight can go on, and the largest tail so far. Where the
+// labels are too many, the least of those that are left is still a bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,110 +21,217 @@ using namespace rondo;
 namespace {
 
 struct Label {
-  int64_t clock, cost;
-  /// When I of each micro-batch in flight can start, oldest first.
+  int64_t clock = 0, cost = 0;
+  /// When each micro-batch in flight can take its next step, step after step,
+  /// the oldest first.
   std::vector<int64_t> ready;
 
   bool beats(const Label &other) const {
     if (clock > other.clock || cost > other.cost)
       return false;
     for (size_t i = 0; i < ready.size(); ++i)
-      if (std::max(ready[i], clock) > std::max(other.ready[i], other.clock))
+      if (ready[i] > std::max(other.ready[i], other.clock))
         return false;
     return true;
   }
 };
 
-/// Counts of F, I and W. All labels of one sum are made before the next.
-using Counts = std::array<int32_t, 3>;
+/// How often each step has run, then W: of each stage, or of all in one where
+/// they are alike. All labels of one sum are made before the next.
+using Counts = std::vector<int32_t>;
 using Layer = std::map<Counts, std::vector<Label>>;
 
 class OneRank {
 public:
-  OneRank(const Chain &chain, const Propagation &propagation, int32_t stage,
-          int64_t ceiling, int64_t &effort)
-      : chain(chain), propagation(propagation), stage(stage),
-        rank(chain.rankOf[stage]), ceiling(ceiling), effort(effort) {
-    for (int32_t s = stage; s + 1 < chain.stages; ++s)
-      roundTrip += chain.messages[0][s].transferNs() + chain.ns[0][s + 1] +
-                   chain.ns[1][s + 1] + chain.messages[1][s + 1].transferNs();
-    all = chain.microbatches;
+  OneRank(const Chain &chain, const Propagation &propagation, int32_t rank,
+          int64_t ceiling, int64_t effort)
+      : chain(chain), propagation(propagation), rank(rank), ceiling(ceiling),
+        effort(effort), all(chain.microbatches) {
+    const auto &stages = chain.stagesOf[rank];
+    for (int32_t s : stages)
+      steps.push_back({0, s, 0});
+    for (size_t i = stages.size(); i-- > 0;)
+      steps.push_back({1, stages[i], 0});
+    for (size_t i = 0; i + 1 < steps.size(); ++i)
+      steps[i].delay = delayBetween(steps[i], steps[i + 1]);
+    weightGrads = stages;
+    bool areAlike = true;
+    for (int32_t s : stages)
+      areAlike &= chain.ns[2][s] == chain.ns[2][stages.front()] &&
+                  chain.weightGradFrees[s] ==
+                      chain.weightGradFrees[stages.front()];
+    if (areAlike)
+      weightGrads.resize(1);
   }
 
-  /// 0 where the effort ran out.
   int64_t solve() {
     Layer layer;
-    layer[{0, 0, 0}] = {{0, 0, {}}};
-    for (int32_t step = 0; step < 3 * all; ++step) {
-      Layer next;
+    layer[Counts(steps.size() + weightGrads.size(), 0)] = {Label()};
+    const int64_t depths = 3 * int64_t(chain.stagesOf[rank].size()) * all;
+    for (int64_t depth = 0; depth < depths; ++depth) {
+      next.clear();
       for (auto &[counts, labels] : layer)
-        for (Label &label : labels) {
+        for (const Label &label : labels) {
           if (--effort < 0)
-            return 0;
-          expand(counts, label, next);
+            return leastOf(layer, false);
+          expand(counts, label);
         }
-      layer = std::move(next);
+      std::swap(layer, next);
       // Every way costs the known schedule's objective at least.
       if (layer.empty())
         return ceiling;
     }
-    int64_t best = never;
-    for (const Label &label : layer.begin()->second)
-      best = std::min(best, label.cost);
-    return best;
+    return leastOf(layer, true);
   }
 
 private:
-  int64_t headOf(int letter, int32_t k) const {
-    return propagation.heads(letter)[chain.at(stage, k)];
-  }
-  int64_t tailOf(int letter, int32_t k) const {
-    return propagation.tails(letter)[chain.at(stage, k)];
+  struct Step {
+    int letter;
+    int32_t stage;
+    /// From its end until the next step can start.
+    int64_t delay;
+  };
+
+  int64_t delayBetween(const Step &from, const Step &to) const {
+    int64_t delay = 0;
+    int letter = from.letter;
+    for (int32_t s = from.stage; letter != to.letter || s != to.stage;) {
+      if (letter == 0 && s + 1 == chain.stages)
+        letter = 1;
+      else {
+        delay += chain.messages[letter][s].transferNs();
+        s += letter == 0 ? 1 : -1;
+      }
+      if (letter != to.letter || s != to.stage)
+        delay += chain.ns[letter][s];
+    }
+    return delay;
   }
 
-  void expand(const Counts &counts, const Label &label, Layer &next) {
-    const auto [f, i, w] = counts;
-    // I first, then W: no F may start while an earlier choice would be better
-    // in every component is left to the comparison of labels.
-    if (i < f) {
-      Label made = label;
-      int64_t start =
-          std::max({label.clock, label.ready.front(), headOf(1, i)});
-      made.clock = start + chain.ns[1][stage];
-      made.cost = std::max(label.cost, made.clock + tailOf(1, i));
-      made.ready.erase(made.ready.begin());
-      add({f, i + 1, w}, std::move(made), next);
+  int64_t headOf(const Step &step, int32_t k) const {
+    return propagation.heads(step.letter)[chain.at(step.stage, k)];
+  }
+  int64_t tailOf(const Step &step, int32_t k) const {
+    return propagation.tails(step.letter)[chain.at(step.stage, k)];
+  }
+
+  int64_t leastOf(const Layer &layer, bool isEnd) const {
+    int64_t least = never;
+    for (const auto &[counts, labels] : layer)
+      for (const Label &label : labels)
+        least = std::min(least, isEnd ? label.cost : floorOf(counts, label));
+    return least;
+  }
+
+  /// What every way on from a label costs.
+  int64_t floorOf(const Counts &counts, const Label &label) const {
+    int64_t finish = label.clock + chain.endOffset[rank], result = label.cost;
+    for (int32_t s : chain.stagesOf[rank])
+      finish += all * chain.ns[2][s];
+    for (size_t i = 0; i < weightGrads.size(); ++i)
+      finish -= counts[steps.size() + i] * chain.ns[2][weightGrads[i]];
+    const int64_t *ready = label.ready.data();
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const Step &step = steps[i];
+      const int32_t k = counts[i];
+      if (k == all)
+        break;
+      const int64_t ns = chain.ns[step.letter][step.stage];
+      finish += (all - k) * ns;
+      int64_t start = std::max(label.clock, headOf(step, k));
+      if (i > 0) {
+        if (counts[i - 1] > k)
+          start = std::max(start, *ready);
+        ready += counts[i - 1] - k;
+      }
+      result = std::max(result, start + ns + tailOf(step, k));
     }
-    if (w < i) {
-      Label made = label;
-      made.clock = label.clock + chain.ns[2][stage];
-      made.cost = std::max(label.cost, made.clock + tailOf(2, w));
-      add({f, i, w + 1}, std::move(made), next);
+    return std::max(result, finish);
+  }
+
+  int64_t heldBy(const Counts &counts) const {
+    int64_t held = 0;
+    for (size_t i = 0; i < steps.size(); ++i)
+      held += counts[i] * (steps[i].letter == 0
+                               ? chain.takes[steps[i].stage]
+                               : -chain.inputGradFrees[steps[i].stage]);
+    for (size_t i = 0; i < weightGrads.size(); ++i)
+      held -= counts[steps.size() + i] * chain.weightGradFrees[weightGrads[i]];
+    return held;
+  }
+
+  /// How many W of an entry of `weightGrads` wait.
+  int32_t pending(const Counts &counts, size_t i) const {
+    const size_t stages = steps.size() / 2;
+    int32_t done = 0;
+    for (size_t place = 0; place < stages; ++place)
+      if (weightGrads.size() == 1 || place == i)
+        done += counts[steps.size() - 1 - place];
+    return done - counts[steps.size() + i];
+  }
+
+  void expand(const Counts &counts, const Label &label) {
+    // I and W give memory back and never gain from waiting, nor does F where
+    // there is one stage. What could only start when one of them has ended is
+    // not tried before it.
+    int64_t firstEnd = never;
+    std::array<int64_t, 2 * maxStagesOfRank> starts;
+    size_t ready = 0;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      starts[i] = never;
+      const int32_t k = counts[i];
+      const size_t oldest = ready;
+      if (i > 0)
+        ready += counts[i - 1] - k;
+      if (k == all || (i > 0 && counts[i - 1] == k) ||
+          (steps[i].letter == 0 &&
+           heldBy(counts) + chain.takes[steps[i].stage] > chain.caps[rank]))
+        continue;
+      starts[i] = std::max(label.clock, headOf(steps[i], k));
+      if (i > 0)
+        starts[i] = std::max(starts[i], label.ready[oldest]);
+      if (steps[i].letter == 1 || steps.size() == 2)
+        firstEnd = std::min(
+            firstEnd, starts[i] + chain.ns[steps[i].letter][steps[i].stage]);
     }
-    const int64_t held = f * chain.takes[stage] -
-                         i * chain.inputGradFrees[stage] -
-                         w * chain.weightGradFrees[stage];
-    if (f < all && held + chain.takes[stage] <= chain.caps[rank]) {
+    for (size_t i = 0; i < weightGrads.size(); ++i)
+      if (pending(counts, i) > 0)
+        firstEnd =
+            std::min(firstEnd, label.clock + chain.ns[2][weightGrads[i]]);
+    ready = 0;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const Step &step = steps[i];
+      const size_t oldest = ready;
+      if (i > 0)
+        ready += counts[i - 1] - counts[i];
+      const int64_t end = starts[i] + chain.ns[step.letter][step.stage];
+      if (starts[i] >= never || (starts[i] >= firstEnd && end > firstEnd))
+        continue;
       Label made = label;
-      int64_t end = std::max(label.clock, headOf(0, f)) + chain.ns[0][stage];
       made.clock = end;
-      made.cost = std::max(label.cost, end + tailOf(0, f));
-      made.ready.push_back(end + roundTrip);
-      add({f + 1, i, w}, std::move(made), next);
+      made.cost = std::max(label.cost, end + tailOf(step, counts[i]));
+      // The new one is the last of those that wait for the next step.
+      if (i + 1 < steps.size())
+        made.ready.insert(made.ready.begin() + ready + counts[i] -
+                              counts[i + 1],
+                          end + step.delay);
+      if (i > 0)
+        made.ready.erase(made.ready.begin() + oldest);
+      add(counts, i, std::move(made));
     }
+    for (size_t i = 0; i < weightGrads.size(); ++i)
+      if (pending(counts, i) > 0) {
+        Label made = label;
+        made.clock += chain.ns[2][weightGrads[i]];
+        made.cost =
+            std::max(label.cost, made.clock + chain.endOffset[rank]);
+        add(counts, steps.size() + i, std::move(made));
+      }
   }
 
-  void add(const Counts &counts, Label made, Layer &next) {
-    const auto [f, i, w] = counts;
-    int64_t left = (all - f) * chain.ns[0][stage] +
-                   (all - i) * chain.ns[1][stage] +
-                   (all - w) * chain.ns[2][stage];
-    int64_t finish = made.clock + left + chain.endOffset[rank];
-    if (f < all)
-      finish = std::max(finish, made.clock + chain.ns[0][stage] + tailOf(0, f));
-    if (i < all)
-      finish = std::max(finish, made.clock + chain.ns[1][stage] + tailOf(1, i));
-    if (std::max(made.cost, finish) >= ceiling)
+  void add(Counts counts, size_t counted, Label made) {
+    ++counts[counted];
+    if (floorOf(counts, made) >= ceiling)
       return;
     std::vector<Label> &labels = next[counts];
     effort -= int64_t(labels.size()) / 16;
@@ -136,14 +245,25 @@ private:
     labels.push_back(std::move(made));
   }
 
+public:
+  static constexpr size_t maxStagesOfRank = 4;
+
+private:
   const Chain &chain;
   const Propagation &propagation;
-  const int32_t stage, rank;
+  const int32_t rank;
   const int64_t ceiling;
-  int64_t &effort;
-  int64_t roundTrip = 0;
-  int32_t all = 0;
+  int64_t effort;
+  const int32_t all;
+  std::vector<Step> steps;
+  /// A stage for each counter of W.
+  std::vector<int32_t> weightGrads;
+  Layer next;
 };
+
+/// Beyond this many tasks of a rank with several stages its labels are too
+/// many for any budget.
+constexpr int64_t mostTasks = 160;
 
 int64_t computeOneRank(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
@@ -155,15 +275,14 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
     return 0;
   int64_t best = 0;
   // A rank may not use up what the others need.
-  int64_t share = effort / std::max(1, chain->ranks);
+  const int64_t share = effort / std::max(1, chain->ranks);
   for (int32_t rank = 0; rank < chain->ranks; ++rank) {
-    if (chain->stagesOf[rank].size() != 1)
+    const size_t stages = chain->stagesOf[rank].size();
+    if (stages == 0 || stages > OneRank::maxStagesOfRank ||
+        (stages > 1 && 3 * int64_t(stages) * chain->microbatches > mostTasks))
       continue;
-    int64_t own = share;
-    int64_t bound = OneRank(*chain, propagation, chain->stagesOf[rank].front(),
-                            ceiling, own)
-                        .solve();
-    best = std::max(best, bound);
+    best = std::max(
+        best, OneRank(*chain, propagation, rank, ceiling, share).solve());
     if (best >= ceiling)
       break;
   }
