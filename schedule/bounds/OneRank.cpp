@@ -57,9 +57,9 @@ public:
     weightGrads = stages;
     bool areAlike = true;
     for (int32_t s : stages)
-      areAlike &= chain.ns[2][s] == chain.ns[2][stages.front()] &&
-                  chain.weightGradFrees[s] ==
-                      chain.weightGradFrees[stages.front()];
+      areAlike &=
+          chain.ns[2][s] == chain.ns[2][stages.front()] &&
+          chain.weightGradFrees[s] == chain.weightGradFrees[stages.front()];
     if (areAlike)
       weightGrads.resize(1);
   }
@@ -223,8 +223,7 @@ private:
       if (pending(counts, i) > 0) {
         Label made = label;
         made.clock += chain.ns[2][weightGrads[i]];
-        made.cost =
-            std::max(label.cost, made.clock + chain.endOffset[rank]);
+        made.cost = std::max(label.cost, made.clock + chain.endOffset[rank]);
         add(counts, steps.size() + i, std::move(made));
       }
   }
@@ -281,8 +280,8 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
     if (stages == 0 || stages > OneRank::maxStagesOfRank ||
         (stages > 1 && 3 * int64_t(stages) * chain->microbatches > mostTasks))
       continue;
-    best = std::max(
-        best, OneRank(*chain, propagation, rank, ceiling, share).solve());
+    best = std::max(best,
+                    OneRank(*chain, propagation, rank, ceiling, share).solve());
     if (best >= ceiling)
       break;
   }

@@ -47,7 +47,7 @@ public:
 
 private:
   static int64_t defaultEffort(int64_t tasks) {
-    return tasks <= smallTasks ? 12000000 : 200000000 + 60 * tasks;
+    return tasks <= smallTasks ? 30000000 : 200000000 + 60 * tasks;
   }
 
   /// The rule is the one of every rank: at the end of its last forward of a
@@ -180,13 +180,19 @@ private:
     for (int64_t width : {4, 16, 48, 128, 400, 1200, 4000}) {
       if (best.isOptimal() || budget.isSpent())
         return;
+      const int64_t before = budget.tasksUsed();
       bool isExhausted = beam(chain, width, best, budget);
       if (isExhausted && isExact(chain, costs)) {
         wentThrough = true;
         return;
       }
-      if (width == 16)
-        polish(chain, options.seed, 400 * chain.tasks(), best, budget);
+      // The other ways take as long as the beam has taken.
+      const int64_t turn = budget.tasksUsed() - before;
+      const uint64_t seed = options.seed + uint64_t(width);
+      if (width >= 48)
+        tuneKernel(chain, seed, turn / 2, best, budget);
+      if (width >= 16)
+        polish(chain, seed, turn / 2, best, budget);
     }
   }
 
