@@ -44,9 +44,11 @@ using Layer = std::map<Counts, std::vector<Label>>;
 class OneRank {
 public:
   OneRank(const Chain &chain, const Propagation &propagation, int32_t rank,
-          int64_t ceiling, int64_t effort)
+          int64_t ceiling, int64_t &effort)
       : chain(chain), propagation(propagation), rank(rank), ceiling(ceiling),
-        effort(effort), all(chain.microbatches) {
+        effort(effort), labelCost(int64_t(chain.stagesOf[rank].size() *
+                                          chain.stagesOf[rank].size())),
+        all(chain.microbatches) {
     const auto &stages = chain.stagesOf[rank];
     for (int32_t s : stages)
       steps.push_back({0, s, 0});
@@ -72,7 +74,7 @@ public:
       next.clear();
       for (auto &[counts, labels] : layer)
         for (const Label &label : labels) {
-          if (--effort < 0)
+          if ((effort -= labelCost) < 0)
             return leastOf(layer, false);
           expand(counts, label);
         }
@@ -252,17 +254,15 @@ private:
   const Propagation &propagation;
   const int32_t rank;
   const int64_t ceiling;
-  int64_t effort;
+  int64_t &effort;
+  /// A label of several stages takes longer.
+  const int64_t labelCost;
   const int32_t all;
   std::vector<Step> steps;
   /// A stage for each counter of W.
   std::vector<int32_t> weightGrads;
   Layer next;
 };
-
-/// Beyond this many tasks of a rank with several stages its labels are too
-/// many for any budget.
-constexpr int64_t mostTasks = 160;
 
 int64_t computeOneRank(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
@@ -273,15 +273,16 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
   if (propagation.estimate(PartialState(*chain)).bound >= never)
     return 0;
   int64_t best = 0;
-  // A rank may not use up what the others need.
-  const int64_t share = effort / std::max(1, chain->ranks);
   for (int32_t rank = 0; rank < chain->ranks; ++rank) {
     const size_t stages = chain->stagesOf[rank].size();
-    if (stages == 0 || stages > OneRank::maxStagesOfRank ||
-        (stages > 1 && 3 * int64_t(stages) * chain->microbatches > mostTasks))
+    if (stages == 0 || stages > OneRank::maxStagesOfRank)
       continue;
+    // A rank may not use up what the others need, but many are often alike.
+    const int64_t share = effort / std::min(4, chain->ranks - rank);
+    int64_t left = share;
     best = std::max(best,
-                    OneRank(*chain, propagation, rank, ceiling, share).solve());
+                    OneRank(*chain, propagation, rank, ceiling, left).solve());
+    effort -= share - std::max<int64_t>(0, left);
     if (best >= ceiling)
       break;
   }

@@ -147,7 +147,7 @@ private:
       const auto &genesOf = row[from] == row[to] ? genes.hop : genes.turn;
       return genesOf[2 * row[from] + letter] * unit;
     };
-    pattern.period = period + genes.stretch * unit;
+    pattern.period = std::max<int64_t>(1, period + genes.stretch * unit);
     Occupancy busy(chain.ranks);
     auto place = [&](int32_t s, int letter) {
       if (genes.isApart)

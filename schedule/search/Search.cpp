@@ -172,7 +172,8 @@ private:
   template <typename Keep>
   void searchSmall(const Chain &chain, BackwardCosts costs, Incumbent &best,
                    const Keep &keep) {
-    tuneKernel(chain, options.seed, best, budget)->run(60 * chain.tasks());
+    auto kernel = tuneKernel(chain, options.seed, best, budget);
+    kernel->run(60 * chain.tasks());
     beam(chain, 1, best, budget);
     keep();
     improveBound();
@@ -190,7 +191,7 @@ private:
       const int64_t turn = budget.tasksUsed() - before;
       const uint64_t seed = options.seed + uint64_t(width);
       if (width >= 48)
-        tuneKernel(chain, seed, turn / 2, best, budget);
+        kernel->run(turn / 2);
       if (width >= 16)
         polish(chain, seed, turn / 2, best, budget);
     }
