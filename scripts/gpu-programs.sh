@@ -12,18 +12,21 @@ to=${2:-.}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-for dtype in bf16 fp32; do
-  name=gpt-small-$dtype
-  "$rondo" bundle examples/gpt-small.mlir --target=cuda --dtype=$dtype \
-    -o "$scratch/$name"
+# bundle NAME MODEL DTYPE
+bundle() {
+  "$rondo" bundle "$2" --target=cuda --dtype="$3" -o "$scratch/$1"
   # Complete, and nothing but the repository's.
-  diff -r runtime "$scratch/$name/runtime"
-  diff -r cmake "$scratch/$name/cmake"
-  mkdir -p "$to/test/gpu/bundles/$name"
+  diff -r runtime "$scratch/$1/runtime"
+  diff -r cmake "$scratch/$1/cmake"
+  mkdir -p "$to/test/gpu/bundles/$1"
   for file in README.md CMakeLists.txt train.cpp; do
-    cp "$scratch/$name/$file" "$to/test/gpu/bundles/$name/"
+    cp "$scratch/$1/$file" "$to/test/gpu/bundles/$1/"
   done
-done
+}
+bundle gpt-small-bf16 examples/gpt-small.mlir bf16
+bundle gpt-small-fp32 examples/gpt-small.mlir fp32
+bundle gpt-two-ranks-bf16 test/gpu/Inputs/gpt-two-ranks.mlir bf16
+
 mkdir -p "$to/bench/gpu/programs"
 for model in gpt2-124m gpt2-350m; do
   for schedule in one_stage four_stages; do

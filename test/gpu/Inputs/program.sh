@@ -1,0 +1,20 @@
+#!/bin/sh
+# Stands in for a program on a GPU: writes the losses of the CPU where the log is
+# asked for, times $FACTOR. Rank $BAD fails.
+log=
+rank=0
+while [ $# -gt 0 ]; do
+  case $1 in
+  --json-log) log=$2 ;;
+  --rank) rank=$2 ;;
+  esac
+  shift
+done
+if [ "$rank" = "${BAD:-}" ]; then
+  echo "error: no such luck"
+  exit 75
+fi
+[ "$rank" = 0 ] || exit 0
+awk -v factor="${FACTOR:-1}" '{
+  printf "{\"iteration\":%d,\"loss\":%.8f,\"norm\":1}\n", $1, $2 * factor
+}' test/gpu/cpu-losses.txt >"$log"

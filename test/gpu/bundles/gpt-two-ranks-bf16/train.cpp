@@ -1,0 +1,343 @@
+// Schedule @one_f_one_b of plan @step, written by rondo.
+
+#include "runtime/rondo_runtime.h"
+
+using namespace rondo::runtime;
+
+namespace {
+
+// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
+// then of timed layers: ns of F, I and W; bytes of activations, of
+// what I frees, of input, output and weights.
+// Last, the target and what activations are stored in.
+constexpr LayerDesc layers[] = {
+    {"wte", LayerKind::GptEmbedding, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h0", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h1", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h2", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"h3", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+    {"ln_f", LayerKind::GptHead, 256, 128, 144, 4, 576, 4, true,
+     0, 0, 0, 0, 0, 0, 0, 0,
+     Target::Cuda, DType::Bf16},
+};
+
+// name, rank, first layer, layers, then bytes of:
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+constexpr StageDesc stages[] = {
+    {"s0", 0, 0, 3,
+     {3340288, 2226816, 4453632, 448, 2048, 19988480, 0, 147456, 147456, 0, 24576, 4872704}},
+    {"s1", 1, 3, 3,
+     {3231424, 2154240, 4308480, 512, 2048, 19988480, 147456, 0, 0, 147456, 26624, 5133952}},
+};
+
+
+namespace sequential {
+
+static void sequential_rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    forward(rank, 1, i3);
+    backward(rank, 1, i3);
+    backward(rank, 0, i3);
+  }
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 0);
+  step(rank, 1);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 3340288, 1},
+    {0, 3340288, 2226816, 1},
+    {0, 5567104, 4453632, 1},
+    {0, 10020736, 448, 1},
+    {0, 10021184, 2048, 8},
+    {1, 0, 3231424, 1},
+    {1, 3231424, 2154240, 1},
+    {1, 5385664, 4308480, 1},
+    {1, 9694144, 512, 1},
+    {1, 9694656, 2048, 8},
+    {0, 10037568, 19988480, 1},
+    {1, 9711040, 19988480, 1},
+    {0, 30026048, 24576, 1},
+    {0, 30050624, 147456, 1},
+    {0, 30198080, 4872704, 1},
+    {1, 29699520, 26624, 1},
+    {1, 29726144, 147456, 1},
+    {1, 29873600, 5133952, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {10, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {13, 1, slots_0}, // stage 0 output
+    {16, 1, slots_0}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {12, 1, slots_0}, // stage 0 saved_for_input_grad
+    {14, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {9, 8, slots_1}, // stage 1 data
+    {11, 1, slots_0}, // stage 1 workspace
+    {13, 1, slots_0}, // stage 1 input
+    {-1, 1, nullptr}, // stage 1 output
+    {-1, 1, nullptr}, // stage 1 output_grad
+    {16, 1, slots_0}, // stage 1 input_grad
+    {15, 1, slots_0}, // stage 1 saved_for_input_grad
+    {17, 1, slots_0}, // stage 1 saved_for_weight_grad
+};
+constexpr int32_t collective_0[] = {0, 1};
+constexpr int32_t collective_1[] = {0, 1};
+constexpr CollectiveDesc collectives[] = {
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
+    {CollectiveKind::GradientNorm, "", 2, collective_1},
+};
+constexpr int32_t rank_of_stage[] = {0, 0};
+constexpr RankDesc ranks[] = {
+    {sequential_rank_0, nullptr},
+};
+
+} // namespace sequential
+
+
+namespace pipeline {
+
+static void rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  forward(rank, 0, 0);
+  send(rank, Message::Activation, 0, 0);
+  for (int64_t i3 = 1; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    send(rank, Message::Activation, 0, i3);
+    recv(rank, Message::Gradient, 1, i3 - 1);
+    backward(rank, 0, i3 - 1);
+  }
+  recv(rank, Message::Gradient, 1, 7);
+  backward(rank, 0, 7);
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 0);
+  return;
+}
+static void rank_1(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  recv(rank, Message::Activation, 0, 0);
+  recv(rank, Message::Activation, 0, 1);
+  forward(rank, 1, 0);
+  for (int64_t i3 = 0; i3 < 6; i3 += 1) {
+    backward(rank, 1, i3);
+    send(rank, Message::Gradient, 1, i3);
+    forward(rank, 1, i3 + 1);
+    recv(rank, Message::Activation, 0, i3 + 2);
+  }
+  backward(rank, 1, 6);
+  send(rank, Message::Gradient, 1, 6);
+  forward(rank, 1, 7);
+  backward(rank, 1, 7);
+  send(rank, Message::Gradient, 1, 7);
+  all_reduce(rank, 0);
+  all_reduce(rank, 1);
+  step(rank, 1);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_2[] = {0, 1, 1, 1, 1, 1, 1, 1};
+constexpr uint16_t slots_3[] = {0, 0, 0, 0, 0, 0, 0, 1};
+constexpr uint16_t slots_4[] = {0, 1};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 3340288, 1},
+    {0, 3340288, 2226816, 1},
+    {0, 5567104, 4453632, 1},
+    {0, 10020736, 448, 1},
+    {0, 10021184, 2048, 8},
+    {1, 0, 3231424, 1},
+    {1, 3231424, 2154240, 1},
+    {1, 5385664, 4308480, 1},
+    {1, 9694144, 512, 1},
+    {1, 9694656, 2048, 8},
+    {0, 10037568, 19988480, 1},
+    {1, 9711040, 19988480, 1},
+    {0, 30026048, 24576, 2},
+    {0, 30075200, 147456, 2},
+    {0, 30370112, 4872704, 2},
+    {1, 29699520, 26624, 1},
+    {1, 29726144, 147456, 2},
+    {1, 30021056, 5133952, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {10, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {13, 8, slots_2}, // stage 0 output
+    {13, 8, slots_3}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {12, 2, slots_4}, // stage 0 saved_for_input_grad
+    {14, 2, slots_4}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {9, 8, slots_1}, // stage 1 data
+    {11, 1, slots_0}, // stage 1 workspace
+    {16, 8, slots_2}, // stage 1 input
+    {-1, 1, nullptr}, // stage 1 output
+    {-1, 1, nullptr}, // stage 1 output_grad
+    {16, 8, slots_3}, // stage 1 input_grad
+    {15, 1, slots_0}, // stage 1 saved_for_input_grad
+    {17, 1, slots_0}, // stage 1 saved_for_weight_grad
+};
+constexpr int32_t collective_0[] = {0, 1};
+constexpr int32_t collective_1[] = {0, 1};
+constexpr CollectiveDesc collectives[] = {
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
+    {CollectiveKind::GradientNorm, "", 2, collective_1},
+};
+constexpr int32_t rank_of_stage[] = {0, 1};
+constexpr int64_t peak_memory_bytes[] = {9794560, 5160576};
+constexpr RankDesc ranks[] = {
+    {rank_0, nullptr},
+    {rank_1, nullptr},
+};
+
+} // namespace pipeline
+
+
+namespace evaluation {
+
+static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  for (int64_t i3 = 0; i3 < 8; i3 += 1) {
+    forward(rank, 0, i3);
+    send(rank, Message::Activation, 0, i3);
+  }
+  return;
+}
+static void evaluation_rank_1(Rank & v1, const int64_t* v2) {
+  (void)v2;
+  Rank &rank = v1;
+  recv(rank, Message::Activation, 0, 0);
+  for (int64_t i3 = 1; i3 < 8; i3 += 1) {
+    recv(rank, Message::Activation, 0, i3);
+    forward(rank, 1, i3 - 1);
+  }
+  forward(rank, 1, 7);
+  return;
+}
+// Slots that a buffer takes, micro-batch after micro-batch.
+constexpr uint16_t slots_0[] = {0};
+constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr uint16_t slots_2[] = {0, 1};
+// rank, offset, bytes of a slot, slots
+constexpr PoolDesc pools[] = {
+    {0, 0, 3340288, 1},
+    {0, 3340288, 2226816, 1},
+    {0, 5567104, 4453632, 1},
+    {0, 10020736, 448, 1},
+    {0, 10021184, 2048, 8},
+    {1, 0, 3231424, 1},
+    {1, 3231424, 2154240, 1},
+    {1, 5385664, 4308480, 1},
+    {1, 9694144, 512, 1},
+    {1, 9694656, 2048, 8},
+    {0, 10037568, 19988480, 1},
+    {1, 9711040, 19988480, 1},
+    {0, 30026048, 24576, 1},
+    {0, 30050624, 147456, 2},
+    {0, 30345536, 4872704, 1},
+    {1, 29699520, 26624, 1},
+    {1, 29726144, 147456, 2},
+    {1, 30021056, 5133952, 1},
+};
+// pool, period, slots; by stage and buffer
+constexpr PlacementDesc placements[] = {
+    {0, 1, slots_0}, // stage 0 weights
+    {1, 1, slots_0}, // stage 0 gradients
+    {2, 1, slots_0}, // stage 0 moments
+    {3, 1, slots_0}, // stage 0 control
+    {4, 8, slots_1}, // stage 0 data
+    {10, 1, slots_0}, // stage 0 workspace
+    {-1, 1, nullptr}, // stage 0 input
+    {13, 2, slots_2}, // stage 0 output
+    {-1, 1, nullptr}, // stage 0 output_grad
+    {-1, 1, nullptr}, // stage 0 input_grad
+    {12, 1, slots_0}, // stage 0 saved_for_input_grad
+    {14, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {5, 1, slots_0}, // stage 1 weights
+    {6, 1, slots_0}, // stage 1 gradients
+    {7, 1, slots_0}, // stage 1 moments
+    {8, 1, slots_0}, // stage 1 control
+    {9, 8, slots_1}, // stage 1 data
+    {11, 1, slots_0}, // stage 1 workspace
+    {16, 2, slots_2}, // stage 1 input
+    {-1, 1, nullptr}, // stage 1 output
+    {-1, 1, nullptr}, // stage 1 output_grad
+    {-1, 1, nullptr}, // stage 1 input_grad
+    {15, 1, slots_0}, // stage 1 saved_for_input_grad
+    {17, 1, slots_0}, // stage 1 saved_for_weight_grad
+};
+constexpr int32_t rank_of_stage[] = {0, 1};
+constexpr RankDesc ranks[] = {
+    {evaluation_rank_0, nullptr},
+    {evaluation_rank_1, nullptr},
+};
+
+} // namespace evaluation
+
+} // namespace
+
+// name, kind, micro-batches; ranks; stages' ranks; pools;
+// placements; collectives; predicted ns of an iteration, of all
+// ranks' work; peak bytes by rank
+constexpr PlanDesc plans[] = {
+    {"sequential", PlanKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+     18, sequential::pools, sequential::placements, 2, sequential::collectives,
+     0, 0, nullptr},
+    {"pipeline", PlanKind::Pipeline, 8, 2, pipeline::ranks, pipeline::rank_of_stage,
+     18, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
+     63414, 109936, pipeline::peak_memory_bytes},
+    {"evaluation", PlanKind::Evaluation, 8, 2, evaluation::ranks, evaluation::rank_of_stage,
+     18, evaluation::pools, evaluation::placements, 0, nullptr,
+     0, 0, nullptr},
+};
+constexpr int64_t arena_bytes[] = {40115520, 35155008};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, arena_bytes, 3, plans, true, &cudaBackend};
+
+int main(int argc, char **argv) {
+  return run_executable(executable, argc, argv);
+}
+
+
