@@ -41,7 +41,7 @@ run_cases() {
   name=$1
   shift
   out=$build/$name.log
-  timeout 240 "$@" >"$out" 2>&1
+  timeout 120 "$@" >"$out" 2>&1
   status=$?
   count() {
     sed -n "s/^\[  $1 *\] \([0-9][0-9]*\) test.*/\1/p" "$out" | head -n 1
@@ -158,6 +158,9 @@ gpus=$("$build/probe" | sed 's/ .*//')
 
 # Tests
 run_cases kernels "$build/bin/rondo-cuda-tests"
+# As programs set it themselves.
+run_cases conformance env CUDA_DEVICE_MAX_CONNECTIONS=32 \
+  NCCL_LAUNCH_ORDER_IMPLICIT=1 "$build/bin/rondo-conformance-tests"
 
 awk -f test/gpu/text.awk >"$build/text"
 for graph in on off; do

@@ -1,4 +1,4 @@
-"""Compiles every test of test/unit/cuda against the stand-in for GoogleTest.
+"""Compiles every test of test/gpu against the stand-in for GoogleTest.
 
 compile-tests.py COMPILER ROOT
 """
@@ -9,7 +9,12 @@ import sys
 
 compiler, root = sys.argv[1], pathlib.Path(sys.argv[2])
 status = 0
-for source in sorted((root / "test/unit/cuda").glob("*.cpp")):
+sources = [
+    *sorted((root / "test/unit/cuda").glob("*.cpp")),
+    *sorted((root / "test/unit/conformance").glob("*Test.cpp")),
+    root / "test/gpu/DevicePairs.cpp",
+]
+for source in sources:
     done = subprocess.run(
         [compiler, "-std=c++17", "-fsyntax-only", f"-I{root}/test/gpu",
          f"-I{root}/test/cuda_emulation", f"-I{root}", str(source)],

@@ -1,0 +1,83 @@
+//===- DevicePairs.cpp - A CPU, and the GPUs of this machine --------------===//
+
+#include "test/unit/conformance/Conformance.h"
+
+#include "runtime/transport/cuda/gpu_transports.h"
+
+#include <cstdlib>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+using namespace rondo::runtime::test;
+
+static cudaStream_t streamOf(Device &device) {
+  return static_cast<Stream *>(device.stream())->handle;
+}
+
+static void fillCpu(Device &, void *to, int byte, int64_t bytes) {
+  std::memset(to, byte, static_cast<size_t>(bytes));
+}
+static void copyCpu(Device &, void *to, const void *from, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+static void fillGpu(Device &device, void *to, int byte, int64_t bytes) {
+  RONDO_CUDA(
+      cudaMemsetAsync(to, byte, static_cast<size_t>(bytes), streamOf(device)));
+}
+static void copyGpu(Device &device, void *to, const void *from, int64_t bytes) {
+  RONDO_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
+                             cudaMemcpyDeviceToDevice, streamOf(device)));
+}
+
+/// Looped back on the first GPU, also where there are more.
+static std::unique_ptr<Device> onFirst(int32_t rank, int32_t, const World &) {
+  return std::make_unique<CudaDevice>(Gpu::get(0), rank);
+}
+static std::vector<CudaDevice *> gpusOf(const std::vector<Device *> &devices) {
+  std::vector<CudaDevice *> gpus;
+  for (Device *device : devices)
+    gpus.push_back(static_cast<CudaDevice *>(device));
+  return gpus;
+}
+static std::unique_ptr<Transport> loopback(const TransportParams &params,
+                                           const std::vector<Device *> &devices,
+                                           const TransportOptions &options,
+                                           const World &) {
+  return makeLoopbackTransport(params, gpusOf(devices), options);
+}
+
+/// NCCL, with a GPU for each rank where there are enough.
+static std::unique_ptr<Device> onAny(int32_t rank, int32_t, const World &) {
+  return std::make_unique<CudaDevice>(Gpu::get(rank % countGpus()), rank);
+}
+static std::unique_ptr<Transport> nccl(const TransportParams &params,
+                                       const std::vector<Device *> &devices,
+                                       const TransportOptions &options,
+                                       const World &world) {
+  return makeNcclTransport(params, gpusOf(devices), options, world);
+}
+
+static const Backend loopbackBackend = {onFirst, loopback};
+static const Backend ncclBackend = {onAny, nccl};
+
+const std::vector<Pair> &rondo::runtime::test::allPairs() {
+  static const std::vector<Pair> pairs = [] {
+    auto begin = [](int) {};
+    auto end = [] {};
+    std::vector<Pair> found = {{"cpu_inproc", &cpuBackend, fillCpu, copyCpu,
+                                true, false, begin, end, 1}};
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0)
+      return found;
+    found.push_back({"cuda_loopback", &loopbackBackend, fillGpu, copyGpu, true,
+                     true, begin, end, 4});
+    // The suite has up to four ranks. NCCL shares a GPU among them from 2.30
+    // on, when it is told to.
+    const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+    if (gpus >= 4 || (shares && std::string(shares) == "1"))
+      found.push_back({"cuda_nccl", &ncclBackend, fillGpu, copyGpu, false, true,
+                       begin, end, 4});
+    return found;
+  }();
+  return pairs;
+}
