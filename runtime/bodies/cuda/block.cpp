@@ -12,7 +12,6 @@
 #include "runtime/bodies/cuda/gelu.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/cuda/norm.h"
-#include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
 
@@ -89,12 +88,6 @@ template <typename T> struct Block {
     linear.inputGrad(ffn, hidden, outputGrad, weights[at.fcProj],
                      forW(s.afterGelu));
     geluInputGrad(stream, rows * ffn, forW(s.beforeGelu), forW(s.afterGelu));
-  }
-
-  /// The saved gradients of a norm's gain and bias.
-  void addNormGrads(const float *grads, int64_t gain, int64_t bias) const {
-    addChunks(stream, 1, hidden, grads, true, grad(gain));
-    addChunks(stream, 1, hidden, grads + hidden, true, grad(bias));
   }
 
   int64_t rows, hidden, ffn;
@@ -183,7 +176,8 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
                 scratch);
   b.linear.weightGrad(b.hidden, b.ffn, scratch, b.forW(b.s.afterGelu),
                       b.grad(b.at.fc), b.grad(b.at.fcBias), b.partials());
-  b.addNormGrads(b.normGrads(b.s.norm2Grads), b.at.norm2Gain, b.at.norm2Bias);
+  addNormGrads(b.stream, b.hidden, b.normGrads(b.s.norm2Grads),
+               b.grad(b.at.norm2Gain), b.grad(b.at.norm2Bias));
 
   b.linear.weightGrad(b.hidden, b.hidden, b.forW(b.s.attention),
                       b.forW(b.s.middleGrad), b.grad(b.at.proj),
@@ -193,7 +187,8 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
                 scratch);
   b.linear.weightGrad(b.hidden, 3 * b.hidden, scratch, b.forW(b.s.qkv),
                       b.grad(b.at.qkv), b.grad(b.at.qkvBias), b.partials());
-  b.addNormGrads(b.normGrads(b.s.norm1Grads), b.at.norm1Gain, b.at.norm1Bias);
+  addNormGrads(b.stream, b.hidden, b.normGrads(b.s.norm1Grads),
+               b.grad(b.at.norm1Gain), b.grad(b.at.norm1Bias));
 }
 
 } // namespace

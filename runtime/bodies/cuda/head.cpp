@@ -3,7 +3,6 @@
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/cuda/norm.h"
-#include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
 
@@ -157,11 +156,9 @@ void headWeightGrad(const LayerDesc &layer, const HeadChunks &chunks,
     }
     h.addVocabularyGrad(first, logits);
   });
-  const float *grads = h.template forW<float>(h.s.normGrads);
   auto *gradients = static_cast<float *>(args.gradients);
-  addChunks(h.stream, 1, h.hidden, grads, true, gradients + h.at.normGain);
-  addChunks(h.stream, 1, h.hidden, grads + h.hidden, true,
-            gradients + h.at.normBias);
+  addNormGrads(h.stream, h.hidden, h.template forW<float>(h.s.normGrads),
+               gradients + h.at.normGain, gradients + h.at.normBias);
 }
 
 namespace {

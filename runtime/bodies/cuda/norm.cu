@@ -194,6 +194,15 @@ void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
   addChunks(stream, chunks, 2 * columns, partials, false, grads);
 }
 
+void addNormGrads(const Stream &stream, int64_t columns, const float *grads,
+                  float *gainGrad, float *biasGrad) {
+  // One launch where the two lie together, as they do in usual sizes.
+  if (biasGrad == gainGrad + columns)
+    return addChunks(stream, 1, 2 * columns, grads, true, gainGrad);
+  addChunks(stream, 1, columns, grads, true, gainGrad);
+  addChunks(stream, 1, columns, grads + columns, true, biasGrad);
+}
+
 #define RONDO_INSTANTIATE(T)                                                   \
   template void normForward(const Stream &, int64_t, int64_t, const T *,       \
                             const float *, const float *, T *, float *, T *);  \

@@ -36,6 +36,10 @@ void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                    const float *gain, const T *residual, T *dx, float *grads,
                    float *partials);
 
+/// Adds saved gradients [2 * columns] to those of gain and bias.
+void addNormGrads(const Stream &stream, int64_t columns, const float *grads,
+                  float *gainGrad, float *biasGrad);
+
 } // namespace rondo::runtime::cuda
 
 #endif // RONDO_RUNTIME_BODIES_CUDA_NORM_H

@@ -1,0 +1,131 @@
+// Mistakes in kernels that the emulation must show, and that right kernels
+// pass.
+
+#include "runtime/bodies/cuda/tensor_core.h"
+#include "runtime/device/cuda/stream.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <vector>
+
+namespace rondo::runtime::cuda {
+namespace {
+
+constexpr int threads = 128;
+
+/// Runs a kernel on `blocks` blocks with room for a float a thread, and returns
+/// what it wrote.
+std::vector<float> run(void (*kernel)(float *), int blocks) {
+  std::vector<float> result(blocks * threads);
+  launch(Stream{}, kernel, blocks, threads, threads * sizeof(float),
+         result.data());
+  RONDO_CUDA(cudaDeviceSynchronize());
+  return result;
+}
+
+float *shared() { return reinterpret_cast<float *>(sharedMemory()); }
+int place() { return static_cast<int>(blockIdx.x * threads + threadIdx.x); }
+
+template <bool withBarrier> void rotate(float *result) {
+  shared()[threadIdx.x] = static_cast<float>(threadIdx.x);
+  if (withBarrier)
+    __syncthreads();
+  result[place()] = shared()[(threadIdx.x + 1) % threads];
+}
+
+TEST(KernelEmulation, ShowsAMissingBarrier) {
+  int wrong = 0;
+  for (float value : run(rotate<false>, 4))
+    wrong += std::isnan(value);
+  EXPECT_GT(wrong, 0);
+  std::vector<float> right = run(rotate<true>, 4);
+  for (int i = 0; i < 4 * threads; ++i)
+    EXPECT_EQ(right[i], (i + 1) % threads);
+}
+
+// The second writing overtakes the first reading.
+template <bool withBarrier> void rotateTwice(float *result) {
+  shared()[threadIdx.x] = 1;
+  __syncthreads();
+  float first = shared()[(threadIdx.x + 1) % threads];
+  if (withBarrier)
+    __syncthreads();
+  shared()[threadIdx.x] = 2;
+  result[place()] = first;
+}
+
+TEST(KernelEmulation, ShowsAMissingBarrierBeforeReuse) {
+  int wrong = 0;
+  for (float value : run(rotateTwice<false>, 4))
+    wrong += value != 1;
+  EXPECT_GT(wrong, 0);
+  for (float value : run(rotateTwice<true>, 4))
+    EXPECT_EQ(value, 1);
+}
+
+template <bool waits> void copied(float *result) {
+  alignas(16) static const Bf16 ones[8] = {{0x3f80}, {0x3f80}, {0x3f80},
+                                           {0x3f80}, {0x3f80}, {0x3f80},
+                                           {0x3f80}, {0x3f80}};
+  auto *mine = reinterpret_cast<Bf16 *>(sharedMemory()) + threadIdx.x / 8 * 8;
+  if (threadIdx.x % 8 == 0)
+    copyAsync(mine, ones, true);
+  closeCopies();
+  if (waits)
+    awaitCopies();
+  __syncthreads();
+  result[place()] = toFloat(mine[threadIdx.x % 8]);
+  awaitCopies();
+}
+
+TEST(KernelEmulation, ShowsACopyThatIsNotAwaited) {
+  int wrong = 0;
+  for (float value : run(copied<false>, 1))
+    wrong += std::isnan(value);
+  EXPECT_GT(wrong, 0);
+  for (float value : run(copied<true>, 1))
+    EXPECT_EQ(value, 1);
+}
+
+void divergent(float *result) {
+  float value = 1;
+  if (threadIdx.x % 32 < 16)
+    value = __shfl_sync(0xffffffffu, value, 0);
+  else
+    __syncwarp();
+  result[place()] = value;
+}
+void halfAtBarrier(float *result) {
+  if (threadIdx.x < threads / 2)
+    __syncthreads();
+  else
+    __shfl_sync(0xffffffffu, threadIdx.x % 32 ? 1 : 0, 0);
+  if (threadIdx.x == 0)
+    __syncwarp();
+  result[place()] = 0;
+}
+
+TEST(KernelEmulationDeathTest, ShowsLanesThatDoNotMeet) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(run(divergent, 1), "lanes of a warp meet in different");
+  EXPECT_DEATH(run(halfAtBarrier, 1), "threads of a block wait for others");
+}
+
+TEST(KernelEmulation, RefusesWhatADeviceRefuses) {
+  std::vector<float> result(threads);
+  auto configured = [&](dim3 grid, dim3 block, size_t bytes) {
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = bytes;
+    return cudaLaunchKernelEx(&config, rotate<true>, result.data());
+  };
+  EXPECT_NE(configured(1, 2048, 0), cudaSuccess);
+  EXPECT_NE(configured(dim3(1, 65536), threads, 0), cudaSuccess);
+  EXPECT_NE(configured(1, threads, 49 << 10), cudaSuccess);
+  EXPECT_EQ(configured(1, threads, 48 << 10), cudaSuccess);
+  RONDO_CUDA(cudaDeviceSynchronize());
+}
+
+} // namespace
+} // namespace rondo::runtime::cuda
