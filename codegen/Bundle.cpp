@@ -54,7 +54,9 @@ if(NOT RONDO_OPENBLAS)
   text += "endif()\n";
   if (needsCuda)
     text += "set(RONDO_CUDA ON)\ninclude(cmake/Cuda.cmake)\n";
-  text += R"(
+  // Its messages go between threads or GPUs.
+  text += R"(set(RONDO_MPI OFF)
+
 include_directories(${PROJECT_SOURCE_DIR})
 add_subdirectory(runtime)
 add_executable(train train.cpp)
