@@ -7,13 +7,16 @@ Each row is the median over all measured iterations of its rounds; the rounds of
 all rows alternate, so that a change of clocks meets all of them. MFU counts
 6 * parameters + 12 * layers * hidden * sequence operations a token (PaLM,
 appendix B) over the dense peak of the device in bf16; `-` where the peak is not
-known. PyTorch: see pytorch_gpt.py.
+known. CPU ms: processor time of the process in an iteration, by a long run less a
+short one; it bounds the host's work from above, since it includes the looks
+whether the GPU is done. PyTorch: see pytorch_gpt.py.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -63,21 +66,26 @@ def peak_of(name):
     return PEAKS[max(known, key=len)] if known else None
 
 
-def run_rondo(build, model, schedule, graph, options):
-    """Times of the measured iterations, s."""
+def processor_seconds():
+    """Of all children so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run_rondo(build, model, schedule, graph, iterations):
+    """Times of the iterations and processor time of the run, s."""
     program = build / "bin" / f"gpt2-{model}-{schedule}"
     log = build / "bench.json"
     log.unlink(missing_ok=True)
-    iterations = options.warm_up + options.measure
+    before = processor_seconds()
     subprocess.run(
-        [program, "--data", build / "text", "--held-out", "0", "--quiet",
+        [program, "--data", build / "bench-text", "--held-out", "0", "--quiet",
          "--iterations", str(iterations), "--json-log", log, "--graph", graph],
         check=True, stdout=subprocess.DEVNULL,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": first_device()})
     entries = [json.loads(line) for line in log.read_text().splitlines()]
     times = [e["ns"] / 1e9 for e in entries if "ns" in e]
-    host = [e["host_ns"] / 1e9 for e in entries if "host_ns" in e]
-    return times[options.warm_up:], host[options.warm_up:]
+    return times, processor_seconds() - before
 
 
 def run_pytorch(model, options):
@@ -127,10 +135,13 @@ def main():
                 for graph in ("on", "off"):
                     row = rows.setdefault(
                         (model, f"{schedule}, graph {graph}"), ([], []))
-                    times, host = run_rondo(
-                        options.build, model, schedule, graph, options)
-                    row[0].extend(times)
-                    row[1].extend(host)
+                    _, short = run_rondo(options.build, model, schedule, graph,
+                                         options.warm_up)
+                    times, long = run_rondo(
+                        options.build, model, schedule, graph,
+                        options.warm_up + options.measure)
+                    row[0].extend(times[options.warm_up:])
+                    row[1].append((long - short) / options.measure)
             if with_torch:
                 times, torch_version = run_pytorch(model, options)
                 rows.setdefault((model, "PyTorch, compiled"),
@@ -141,15 +152,15 @@ def main():
           f"of {options.rounds} x {options.measure}; "
           + (f"PyTorch {torch_version}" if with_torch else "no PyTorch here"))
     print(f"{'model':6} {'program':24} {'ms':>9} {'tokens/s':>10} {'MFU':>7} "
-          f"{'host ms':>8}")
+          f"{'CPU ms':>8}")
     tokens = SEQUENCE * BATCH * MICROBATCHES
-    for (model, program), (times, host) in rows.items():
+    for (model, program), (times, processor) in rows.items():
         seconds = statistics.median(times)
         rate = tokens / seconds
         mfu = f"{100 * rate * flops_per_token(model) / peak:.1f} %" if peak else "-"
-        waits = f"{1e3 * statistics.median(host):.3f}" if host else "-"
+        busy = f"{1e3 * statistics.median(processor):.2f}" if processor else "-"
         print(f"{model:6} {program:24} {1e3 * seconds:9.2f} {rate:10.0f} "
-              f"{mfu:>7} {waits:>8}")
+              f"{mfu:>7} {busy:>8}")
 
 
 if __name__ == "__main__":
