@@ -167,6 +167,13 @@ static const std::vector<Flag> &flags() {
        [](Options &o, Set v) {
          o.joinSeconds = number("--join-timeout", v, 0, 1e6);
        }},
+      {"--graph", "on|off",
+       "on GPUs: records an iteration and repeats it as a whole (default on)",
+       [](Options &o, Set v) {
+         if (v != "on" && v != "off")
+           usage("--graph needs on or off, not '" + v + "'");
+         o.useGraph = v == "on";
+       }},
       {"--quiet", nullptr, "prints results only",
        [](Options &o, Set) { o.quiet = true; }},
       {"--help", nullptr, "prints this",
@@ -236,5 +243,6 @@ std::string rondo::runtime::helpText(const std::string &program) {
   }
   return text +
          "\nexit codes: 0 fine, 1 failure, 2 usage, 4 interrupted with a "
-         "checkpoint written,\n75 the run failed and may be retried\n";
+         "checkpoint written,\n75 the run failed and may be retried, 77 no "
+         "device\n";
 }

@@ -33,6 +33,8 @@ struct Options {
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
   bool quiet = false;
+  /// Of devices that can: repeat a recorded iteration.
+  bool useGraph = true;
 };
 
 /// Throws Error with Exit::Usage.

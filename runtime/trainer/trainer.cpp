@@ -93,6 +93,7 @@ std::unique_ptr<PlanRun> Trainer::makeRun(const PlanDesc &plan) {
   planOptions.link = options.link;
   planOptions.transport.cores = numCores;
   planOptions.transport.timeoutSeconds = options.timeoutSeconds;
+  planOptions.transport.useGraph = options.useGraph;
   planOptions.optimizer.adamw.weightDecay =
       static_cast<float>(options.weightDecay);
   planOptions.optimizer.maxNorm = options.clip;

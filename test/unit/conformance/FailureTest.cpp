@@ -1,0 +1,225 @@
+//===- FailureTest.cpp - What fails on a GPU, and what is said ------------===//
+//
+// In emulation alone: calls that fail, ranks that never come, machines without
+// a GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conformance.h"
+
+#include "test/cuda_emulation/emulation.h"
+#include "test/unit/runtime/Support.h"
+
+#include "runtime/plan_run.h"
+#include "runtime/transport/cuda/communicator.h"
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+class Failures : public testing::Test {
+protected:
+  void SetUp() override {
+    emulation::setDevices(2);
+    emulation::seed(1);
+  }
+  void TearDown() override {
+    emulation::failCall(nullptr, 0, 0);
+    emulation::failCommunicator(0, 0);
+    emulation::setDevices(1);
+  }
+};
+
+Spec twoRanks() {
+  Spec spec;
+  spec.layers = syntheticLayers(2, 0);
+  spec.layersOfStage = {1, 1};
+  spec.rankOfStage = {0, 1};
+  spec.pipeline = oneForwardOneBackward(spec, false);
+  return spec;
+}
+
+/// Runs iterations of the pipeline until one fails; the error.
+std::string failureOf(
+    const Spec &spec, double timeoutSeconds = 20,
+    const std::function<void(int)> &before = [](int) {}) {
+  Program program(spec);
+  program.exe.backend = &cudaBackend;
+  try {
+    State state(program.exe);
+    state.initialise(1);
+    PlanOptions options;
+    options.transport.timeoutSeconds = timeoutSeconds;
+    PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
+    Team team(run.plan().numRanks);
+    for (int i = 0; i < 4; ++i) {
+      before(i);
+      run.iterate(team);
+    }
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Exit::RunFailure);
+    return error.what();
+  }
+  return "no error";
+}
+
+/// Whether the parts stand in the text one after another.
+testing::AssertionResult contains(const std::string &text,
+                                  const std::vector<std::string> &parts) {
+  size_t at = 0;
+  for (const std::string &part : parts) {
+    at = text.find(part, at);
+    if (at == std::string::npos)
+      return testing::AssertionFailure()
+             << "'" << part << "' is not in '" << text << "'";
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST_F(Failures, CallIsNamedWithRankFileAndLine) {
+  for (int gpus : {1, 2}) {
+    emulation::setDevices(gpus);
+    std::string message = failureOf(twoRanks(), 20, [](int i) {
+      if (i == 0)
+        emulation::failCall("cudaStreamWaitEvent", 9, cudaErrorIllegalAddress);
+    });
+    EXPECT_TRUE(contains(message, {"rank ", "handles.h:",
+                                   "cudaStreamWaitEvent(stream, handle, 0)",
+                                   "cudaErrorIllegalAddress"}));
+  }
+}
+
+TEST_F(Failures, EveryCallOfAnIterationIsChecked) {
+  const char *const calls[] = {"cudaEventRecord",      "cudaMemcpyAsync",
+                               "cudaMemsetAsync",      "cudaStreamQuery",
+                               "cudaGraphLaunch",      "cudaStreamBeginCapture",
+                               "cudaGraphInstantiate", "cudaSetDevice"};
+  for (const char *call : calls)
+    for (int gpus : {1, 2}) {
+      emulation::setDevices(gpus);
+      // The second iteration is recorded, later ones are repeated.
+      std::string message = failureOf(twoRanks(), 20, [&](int i) {
+        if (i == 1)
+          emulation::failCall(call, 0, cudaErrorIllegalAddress);
+      });
+      EXPECT_TRUE(contains(message, {"cudaErrorIllegalAddress"})) << call;
+      emulation::failCall(nullptr, 0, 0);
+    }
+}
+
+TEST_F(Failures, CallsOfNcclAreChecked) {
+  for (const char *call : {"ncclCommInitRankConfig", "ncclSend", "ncclRecv",
+                           "ncclGroupStart", "ncclGetUniqueId"}) {
+    emulation::failCall(call, 0, ncclInternalError);
+    EXPECT_TRUE(contains(failureOf(twoRanks()),
+                         {".cpp:", call, "failed: internal error"}));
+    emulation::failCall(nullptr, 0, 0);
+  }
+}
+
+TEST_F(Failures, LostPeerEndsAllRanks) {
+  std::string message = failureOf(twoRanks(), 20, [](int i) {
+    if (i == 2)
+      emulation::failCommunicator(3, ncclRemoteError);
+  });
+  EXPECT_TRUE(contains(message, {"rank ", "the channel from rank ",
+                                 "failed: remote process exited"}));
+}
+
+TEST_F(Failures, RankThatNeverSendsIsNamed) {
+  // Rank 1 leaves out its first gradient; rank 0 waits on the device.
+  Spec spec = twoRanks();
+  std::vector<Act> &list = spec.pipeline[1];
+  for (size_t i = 0; i < list.size();)
+    if (list[i].kind == Act::Send || list[i].kind == Act::AllReduce)
+      list.erase(list.begin() + static_cast<long>(i));
+    else
+      ++i;
+  EXPECT_TRUE(
+      contains(failureOf(spec, 0.5),
+               {"no progress for 0.5 s: ", "rank 0 waits for 1I0 of rank 1"}));
+  emulation::setDevices(1);
+  EXPECT_TRUE(contains(failureOf(spec, 0.5),
+                       {"no progress for 0.5 s: rank 0 waits for 1I0 of rank "
+                        "1"}));
+}
+
+TEST_F(Failures, NothingIsLeftBehind) {
+  const int before = emulation::liveHandles();
+  EXPECT_EQ(failureOf(twoRanks()), "no error");
+  EXPECT_EQ(emulation::liveHandles(), before);
+  emulation::failCall("cudaEventRecord", 40, cudaErrorIllegalAddress);
+  EXPECT_NE(failureOf(twoRanks()), "no error");
+  EXPECT_EQ(emulation::liveHandles(), before);
+}
+
+TEST_F(Failures, MachineWithoutAGpuSkips) {
+  Program program(twoRanks());
+  program.exe.backend = &cudaBackend;
+  struct {
+    int count, error;
+    const char *message;
+  } const machines[] = {
+      {0, cudaErrorInsufficientDriver,
+       "error: no NVIDIA GPU can be used here: cudaErrorInsufficientDriver\n"},
+      {0, cudaErrorNoDevice,
+       "error: no NVIDIA GPU can be used here: cudaErrorNoDevice\n"},
+      {0, cudaSuccess, "error: no NVIDIA GPU can be used here\n"},
+  };
+  for (auto &machine : machines) {
+    emulation::setDevices(machine.count, machine.error);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(runProgram(program, {"--quiet"}), 77);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), machine.message);
+  }
+}
+
+TEST_F(Failures, ArenaThatDoesNotFitIsAnError) {
+  emulation::failCall("cudaMalloc", 1, cudaErrorMemoryAllocation);
+  EXPECT_TRUE(contains(failureOf(twoRanks()),
+                       {"GPU 0 refused an arena of ", " bytes"}));
+}
+
+TEST_F(Failures, ImposedLinkIsRefused) {
+  Program program(twoRanks());
+  program.exe.backend = &cudaBackend;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(runProgram(program, {"--quiet", "--link", "5"}), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "error: links between GPUs cannot be slowed down: leave out "
+            "--link\n");
+}
+
+//===----------------------------------------------------------------------===//
+// Programs.
+//===----------------------------------------------------------------------===//
+
+TEST_F(Failures, ProgramVerifiesItselfOnAGpu) {
+  emulation::setDevices(1);
+  Program program(twoRanks());
+  program.exe.backend = &cudaBackend;
+  for (const char *graph : {"on", "off"})
+    EXPECT_EQ(runProgram(program, {"--verify", "--quiet", "--graph", graph}),
+              0);
+}
+
+TEST_F(Failures, TraceAndProfileHaveTimesOfTheDevice) {
+  emulation::setDevices(1);
+  Spec spec = twoRanks();
+  for (LayerDesc &layer : spec.layers)
+    layer.forwardNs = layer.inputGradNs = layer.weightGradNs = 2'000'000;
+  Program program(spec);
+  program.exe.backend = &cudaBackend;
+  TemporaryFile trace, costs;
+  EXPECT_EQ(runProgram(program,
+                       {"--quiet", "--iterations", "2", "--trace", trace.path}),
+            0);
+  EXPECT_TRUE(contains(trace.read(), {"\"name\":\"0F0\"", "\"dur\":2"}));
+  EXPECT_EQ(runProgram(program, {"--quiet", "--iterations", "2", "--profile",
+                                 costs.path}),
+            0);
+  EXPECT_TRUE(contains(costs.read(), {"\"forward_ns\":2"}));
+}
+
+} // namespace

@@ -1,0 +1,212 @@
+//===- IterationTest.cpp - Whole iterations on every pair -----------------===//
+//
+// The same executable on each device and transport, against its sequential run
+// on the CPU: timed layers bit by bit, since their gradients are whole numbers;
+// a GPT within rounding, and bit by bit among the schedules of one device.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conformance.h"
+
+#include "test/unit/runtime/Fixture.h"
+
+#include "runtime/plan_run.h"
+
+#include <cmath>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+using Weights = std::vector<std::vector<float>>;
+
+/// What a run leaves.
+struct Outcome {
+  Weights weights;
+  std::vector<float> losses;
+  double norm = 0;
+};
+
+struct Run {
+  PlanKind kind = PlanKind::Pipeline;
+  int iterations = 4;
+  bool useGraph = true;
+};
+
+Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
+  Executable exe = program.exe;
+  exe.backend = backend;
+  State state(exe);
+  // A buffer that is read too early must show.
+  state.poison();
+  state.initialise(1);
+  PlanOptions options;
+  options.transport.cores = 2;
+  options.transport.useGraph = run.useGraph;
+  options.transport.timeoutSeconds = 20;
+  const PlanDesc &plan = findPlan(exe, run.kind);
+  PlanRun planRun(state, plan, options);
+  Team team(plan.numRanks);
+  Outcome outcome;
+  for (int i = 1; i <= run.iterations; ++i) {
+    ControlHeader header{};
+    header.step = {i, 0.01f, 1};
+    header.isFinite = 1;
+    for (int32_t s = 0; s < exe.numStages; ++s) {
+      state.write(s, state.stages()[s].control.header, &header, sizeof header);
+      const StageBinding &stage = state.stages()[s];
+      for (const LayerBinding &layer : stage.layers)
+        for (int m = 0; layer.sizes.data > 0 && m < plan.microbatches; ++m) {
+          std::vector<int32_t> tokens(layer.desc->batch * layer.desc->sequence);
+          for (size_t t = 0; t < tokens.size(); ++t)
+            tokens[t] = static_cast<int32_t>((7 * t + 31 * m + 5 * i) %
+                                             layer.desc->vocab);
+          state.write(s, planRun.data(s, m) + layer.dataOffset, tokens.data(),
+                      static_cast<int64_t>(4 * tokens.size()));
+        }
+    }
+    planRun.iterate(team);
+  }
+  for (const Tensor &tensor : state.tensors()) {
+    outcome.weights.emplace_back(tensor.layout.count);
+    state.read(tensor.stage, outcome.weights.back().data(), tensor.weights,
+               4 * tensor.layout.count);
+  }
+  ControlHeader header;
+  state.read(0, &header, state.stages()[0].control.header, sizeof header);
+  outcome.norm = header.norm;
+  EXPECT_EQ(header.isFinite, 1);
+  const StageBinding &last = state.stages().back();
+  outcome.losses.resize(plan.microbatches);
+  if (last.layers.back().desc->kind == LayerKind::GptHead)
+    state.read(exe.numStages - 1, outcome.losses.data(), last.control.losses,
+               4 * plan.microbatches);
+  return outcome;
+}
+
+Spec timed(std::vector<int> rankOfStage) {
+  Spec spec;
+  spec.layers = syntheticLayers(static_cast<int>(rankOfStage.size()), 0);
+  spec.layersOfStage.assign(rankOfStage.size(), 1);
+  spec.rankOfStage = std::move(rankOfStage);
+  return spec;
+}
+
+class Iterations : public Conformance {
+protected:
+  /// Every way to run it on the pair gives the CPU's bits.
+  void expectBitsOfCpu(const Spec &spec) {
+    Program program(spec);
+    const Weights reference =
+        runOn(&cpuBackend, program, {PlanKind::Sequential}).weights;
+    inAllOrders([&] {
+      const Backend *backend = GetParam().backend;
+      EXPECT_TRUE(runOn(backend, program, {}).weights == reference);
+      EXPECT_TRUE(
+          runOn(backend, program, {PlanKind::Pipeline, 4, false}).weights ==
+          reference);
+    });
+  }
+};
+
+TEST_P(Iterations, OneForwardOneBackward) {
+  Spec spec = timed({0, 1, 2, 3});
+  spec.pipeline = oneForwardOneBackward(spec, false);
+  expectBitsOfCpu(spec);
+}
+
+TEST_P(Iterations, SplitBackwardWithFewSlots) {
+  Spec spec = timed({0, 1, 2, 3});
+  spec.messageSlots = 1;
+  spec.microbatches = 6;
+  spec.pipeline = oneForwardOneBackward(spec, true);
+  expectBitsOfCpu(spec);
+}
+
+TEST_P(Iterations, StagesThatComeBackToARank) {
+  for (std::vector<int> ranks :
+       {std::vector<int>{0, 1, 0, 1}, {0, 1, 1, 0}, {0, 1, 2, 2, 1, 0}}) {
+    Spec spec = timed(ranks);
+    spec.pipeline = forwardThenBackward(spec);
+    expectBitsOfCpu(spec);
+  }
+}
+
+TEST_P(Iterations, MessagesWithoutBytes) {
+  Spec spec = timed({0, 1});
+  for (LayerDesc &layer : spec.layers)
+    layer.inputBytes = layer.outputBytes = 0;
+  spec.pipeline = oneForwardOneBackward(spec, false);
+  expectBitsOfCpu(spec);
+}
+
+//===----------------------------------------------------------------------===//
+// A GPT.
+//===----------------------------------------------------------------------===//
+
+Spec gpt(const Pair &pair, DType dtype, bool tied) {
+  Spec spec;
+  spec.microbatches = 3;
+  spec.layers = gptLayers(2, tied);
+  for (LayerDesc &layer : spec.layers) {
+    layer.target = pair.backend == &cpuBackend ? Target::Cpu : Target::Cuda;
+    layer.dtype = dtype;
+  }
+  spec.layersOfStage = {2, 2};
+  spec.rankOfStage = {0, 1};
+  return spec;
+}
+
+Outcome gptOnCpu(bool tied) {
+  static const Pair cpu = {"cpu", &cpuBackend, nullptr, nullptr, true,
+                           false, nullptr,     nullptr, 1};
+  Program program(gpt(cpu, DType::Fp32, tied));
+  return runOn(&cpuBackend, program, {PlanKind::Sequential, 3});
+}
+
+void expectNear(const Outcome &outcome, const Outcome &reference,
+                double tolerance) {
+  EXPECT_NEAR(outcome.norm, reference.norm, tolerance * reference.norm);
+  for (size_t m = 0; m < reference.losses.size(); ++m)
+    EXPECT_NEAR(outcome.losses[m], reference.losses[m],
+                tolerance * reference.losses[m]);
+}
+
+TEST_P(Iterations, GptHasTheLossesOfTheCpu) {
+  for (bool tied : {false, true}) {
+    const Outcome reference = gptOnCpu(tied);
+    Program program(gpt(GetParam(), DType::Fp32, tied));
+    expectNear(runOn(GetParam().backend, program, {PlanKind::Pipeline, 3}),
+               reference, 1e-4);
+  }
+}
+
+TEST_P(Iterations, SchedulesOfAGptHaveTheSameBits) {
+  const DType dtypes[] = {DType::Fp32, DType::Bf16};
+  for (DType dtype : dtypes) {
+    if (dtype == DType::Bf16 && GetParam().backend == &cpuBackend)
+      continue;
+    const Spec spec = gpt(GetParam(), dtype, true);
+    Spec split = spec, together = spec;
+    split.pipeline = oneForwardOneBackward(spec, true);
+    together.pipeline = forwardThenBackward(spec);
+    const Backend *backend = GetParam().backend;
+    const Program first(split), second(together);
+    GetParam().begin(1);
+    const Outcome a = runOn(backend, first, {PlanKind::Pipeline, 3});
+    GetParam().begin(2);
+    const Outcome b =
+        runOn(backend, second, {PlanKind::Pipeline, 3, /*useGraph=*/false});
+    EXPECT_TRUE(a.weights == b.weights);
+    EXPECT_EQ(a.losses, b.losses);
+    EXPECT_EQ(a.norm, b.norm);
+    if (dtype == DType::Bf16)
+      expectNear(a, gptOnCpu(true), 0.03);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Iterations, testing::ValuesIn(allPairs()),
+                         nameOfPair);
+
+} // namespace
