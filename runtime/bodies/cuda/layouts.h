@@ -150,7 +150,7 @@ struct BlockWorkspace {
 /// How a head goes over its tokens. The logits' gradients are kept from F to W
 /// where all of them fit into `mostKept`. Else only a chunk of tokens has
 /// logits at any time: F makes the gradient of the norm's output as well, and W
-/// computes the logits again, a quarter more work for the head.
+/// computes the logits again, a third more work for the head.
 struct HeadChunks {
   static constexpr int64_t mostKept = int64_t(1) << 30;
   static constexpr int64_t mostLive = int64_t(256) << 20;
