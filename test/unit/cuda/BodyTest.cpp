@@ -145,9 +145,7 @@ TYPED_TEST(Bodies, HeadInChunks) {
   DeviceArray<char> workspace(HeadWorkspace(layer, chunks).all.bytes());
   std::vector<float> masters(reference.weights[0]->get(),
                              reference.weights[0]->get() + sizes.gradients / 4);
-  RONDO_CUDA(cudaMemcpy(weights.get(), masters.data(), sizes.gradients,
-                        cudaMemcpyHostToDevice));
-  RONDO_CUDA(cudaDeviceSynchronize());
+  writeDevice(weights.get(), masters.data(), sizes.gradients);
   if (sizeof(T) == 2)
     toBf16(this->stream, reinterpret_cast<const float *>(weights.get()),
            reinterpret_cast<Bf16 *>(weights.get() + sizes.gradients),
@@ -162,7 +160,6 @@ TYPED_TEST(Bodies, HeadInChunks) {
   DeviceArray<T> input(values), onInputGrad(count);
   DeviceArray<int32_t> targets(ids);
   DeviceArray<float> onLoss(1);
-  RONDO_CUDA(cudaDeviceSynchronize());
 
   LayerArgs args{};
   args.weights = weights.get();

@@ -44,8 +44,7 @@ public:
 
       const double *values = reference.weights[l]->get();
       std::vector<float> masters(values, values + sizes.gradients / 4);
-      RONDO_CUDA(cudaMemcpy(weights[l]->get(), masters.data(), sizes.gradients,
-                            cudaMemcpyHostToDevice));
+      writeDevice(weights[l]->get(), masters.data(), sizes.gradients);
       if (sizeof(T) == 2)
         toBf16(stream, reinterpret_cast<const float *>(weights[l]->get()),
                reinterpret_cast<Bf16 *>(weights[l]->get() + sizes.gradients),
@@ -157,8 +156,7 @@ private:
     std::vector<T> values(numElements());
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = rounded<T>(value(i));
-    RONDO_CUDA(cudaMemcpy(buffer.get(), values.data(),
-                          values.size() * sizeof(T), cudaMemcpyHostToDevice));
+    writeDevice(buffer.get(), values.data(), values.size() * sizeof(T));
   }
   std::vector<T> elements(const Bytes &buffer) const {
     std::vector<T> values(buffer.bytes() > 0 ? numElements() : 0);

@@ -51,13 +51,20 @@ std::vector<double> doubles(const std::vector<T> &values) {
   return result;
 }
 
+/// Copies, and waits until other streams see it: these calls run in the default
+/// stream, and may return before they are done.
+inline void writeDevice(void *device, const void *host, size_t bytes) {
+  RONDO_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+  RONDO_CUDA(cudaStreamSynchronize(nullptr));
+}
+
 /// Device memory full of NaNs, with a guard behind it that must not change.
 template <typename T> class DeviceArray {
 public:
   explicit DeviceArray(int64_t count) : count(count) {
     RONDO_CUDA(cudaMalloc(reinterpret_cast<void **>(&memory), bytes() + 256));
-    poison();
     RONDO_CUDA(cudaMemset(guardPlace(), 0x5a, 256));
+    poison();
   }
   explicit DeviceArray(const std::vector<T> &values)
       : DeviceArray(static_cast<int64_t>(values.size())) {
@@ -72,11 +79,10 @@ public:
   }
   DeviceArray(const DeviceArray &) = delete;
 
-  void poison() { RONDO_CUDA(cudaMemset(memory, 0xff, bytes())); }
-  void clear() { RONDO_CUDA(cudaMemset(memory, 0, bytes())); }
+  void poison() { fill(0xff); }
+  void clear() { fill(0); }
   void write(const std::vector<T> &values) {
-    RONDO_CUDA(cudaMemcpy(memory, values.data(), values.size() * sizeof(T),
-                          cudaMemcpyHostToDevice));
+    writeDevice(memory, values.data(), values.size() * sizeof(T));
   }
   std::vector<T> read() const {
     std::vector<T> values(count);
@@ -88,6 +94,10 @@ public:
   size_t bytes() const { return count * sizeof(T); }
 
 private:
+  void fill(int byte) {
+    RONDO_CUDA(cudaMemset(memory, byte, bytes()));
+    RONDO_CUDA(cudaStreamSynchronize(nullptr));
+  }
   char *guardPlace() const {
     return reinterpret_cast<char *>(memory) + bytes();
   }
