@@ -94,7 +94,7 @@ static RankStatus decode(int32_t rank, const std::string &report) {
   if (words >> status.progress >> status.waitsFor)
     std::getline(words >> std::ws, status.text);
   else
-    status.text = "rank " + std::to_string(rank) + " has said nothing yet";
+    status.text = "rank " + std::to_string(rank) + " does not say what it does";
   return status;
 }
 

@@ -5,11 +5,13 @@
 #include "runtime/launch/session.h"
 #include "runtime/trainer/trainer.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
+#include <thread>
 
 using namespace rondo::runtime;
 
@@ -87,6 +89,9 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
   std::fflush(stdout);
   if (!message.empty())
     std::fprintf(stderr, "error: %s\n", message.c_str());
+  else if (!session)
+    // Launchers end all processes when the first ends: rank 0 has to say it.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   if (session)
     session->fail(code);
   return static_cast<int>(code);

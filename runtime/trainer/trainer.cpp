@@ -70,14 +70,22 @@ Trainer::Trainer(const Executable &executable, const Options &options,
   if (embeddingStage < 0 || headStage < 0)
     throw Error("'" + std::string(exe.name) +
                 "' has layers of a GPT but no embedding or no head");
-  if (!world.isFirst() && !programState.holds(embeddingStage) &&
-      !programState.holds(headStage))
-    return;
   const LayerDesc &layer =
       exe.layers[exe.stages[embeddingStage].firstLayer + embeddingLayer];
-  tokens = useGeneratedData ? generateData(layer.vocab)
-                            : openData(options.data, options.heldOut,
-                                       layer.vocab, layer.sequence);
+  auto open = [&] {
+    tokens = useGeneratedData ? generateData(layer.vocab)
+                              : openData(options.data, options.heldOut,
+                                         layer.vocab, layer.sequence);
+  };
+  if (world.isFirst())
+    open();
+  if (world.isAlone())
+    return;
+  // What is wrong with the data is said once, by process 0.
+  world.store->barrier("data");
+  if (!world.isFirst() &&
+      (programState.holds(embeddingStage) || programState.holds(headStage)))
+    open();
 }
 
 int64_t Trainer::tokensOf(const PlanDesc &plan) const {
