@@ -22,6 +22,16 @@ config.substitutions.append(("%rondo_src_root", config.rondo_src_root))
 config.substitutions.append(("%rondo_build_root", config.rondo_build_root))
 config.substitutions.append(("%python", config.python))
 
+# What a program for GPUs is linked with to run on the CPU.
+config.substitutions.append(
+    (
+        "%emulated_cuda",
+        f"{config.rondo_library_dir}/libRondoCudaEmulated.a "
+        f"{config.rondo_library_dir}/librondo_runtime.a "
+        f"{config.rondo_openblas} -lpthread",
+    )
+)
+
 # Material beside the repository: large problems and an independent checker of
 # schedules. Tests that read it say `REQUIRES: shared`.
 shared = os.environ.get("RONDO_SHARED") or os.path.join(
