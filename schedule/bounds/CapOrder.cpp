@@ -6,18 +6,21 @@
 
 using namespace rondo;
 
+/// More stages on a rank would cost more time than the bounds gain.
+static constexpr int32_t mostPlaces = 8;
+
 CapOrder::CapOrder(const Chain &chain, int32_t rank)
-    : places(int32_t(chain.stagesOf[rank].size())), all(chain.microbatches),
-      later(size_t(places) * places * all),
-      behind(size_t(3) * places * places * all, all) {
+    : places(int32_t(chain.stagesOf[rank].size())), all(chain.microbatches) {
   const std::vector<int32_t> &stages = chain.stagesOf[rank];
   const int64_t cap = chain.caps[rank];
   auto takes = [&](int32_t place) { return chain.takes[stages[place]]; };
   int64_t sum = 0;
   for (int32_t s = 0; s < places; ++s)
     sum += takes(s) * all;
-  if (sum <= cap)
+  if (sum <= cap || places > mostPlaces)
     return;
+  later.resize(size_t(places) * places * all);
+  behind.resize(size_t(3) * places * places * all, all);
 
   // When F of (other, j) starts, the stages before `other` hold all that they
   // have started from j on, as nothing of these has been through `other`.

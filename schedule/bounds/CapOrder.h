@@ -14,7 +14,8 @@
 
 namespace rondo {
 
-/// One rank. Stages are named by their place among those of the rank.
+/// One rank. Stages are named by their place among those of the rank. Says
+/// nothing where all activations fit.
 class CapOrder {
 public:
   /// O(microbatches * stages of the rank ^ 3).
@@ -23,13 +24,18 @@ public:
   /// How many F of `other` have been started when F of (stage, k) has: k + 1 of
   /// those up to it, and of later ones so many that the next can still fit.
   int32_t started(int32_t stage, int32_t k, int32_t other) const {
-    return other <= stage ? k + 1
-                          : later[(size_t(stage) * places + other) * all + k];
+    return other <= stage  ? k + 1
+           : later.empty() ? 0
+                           : later[(size_t(stage) * places + other) * all + k];
   }
   /// The first k for which F of (stage, k) comes after task j of (letter, of);
   /// the number of micro-batches where none has to.
   int32_t firstBehind(int letter, int32_t of, int32_t j, int32_t stage) const {
-    return behind[((size_t(letter) * places + of) * places + stage) * all + j];
+    return behind.empty()
+               ? all
+               : behind[((size_t(letter) * places + of) * places + stage) *
+                            all +
+                        j];
   }
 
 private:
