@@ -30,8 +30,9 @@ static std::string cores(int count) {
 static std::string prediction(Trainer &trainer, const PlanDesc &plan) {
   std::string text =
       duration(plan.predictedNs) + " with a device for each rank";
-  // Timed layers sleep, so they need no core of their own.
-  if (needsData(trainer.executable()))
+  // Timed layers sleep, so they need no core of their own. A process does not
+  // know which cores the others may use.
+  if (needsData(trainer.executable()) && trainer.world().isAlone())
     text += ", at least " + duration(boundOnCores(plan, trainer.cores())) +
             " on " + cores(trainer.cores());
   return text;
