@@ -233,9 +233,11 @@ void StoreServer::handle(Client &client, Frame frame) {
     takes.emplace(field(0), from);
     return;
   case StoreFrame::Fail:
+    // All others are told before the caller goes on, and perhaps ends.
+    declareFailure(std::atoi(field(0).c_str()), "");
     answer(from, {});
     connectionOf[client.process] = hasLeft;
-    return declareFailure(std::atoi(field(0).c_str()), "");
+    return;
   case StoreFrame::Report:
     lastReports[client.process] = std::move(field(0));
     return;
@@ -323,7 +325,7 @@ void StoreServer::checkDeadlines() {
 }
 
 void StoreServer::declareFailure(int code, const std::string &text) {
-  if (hasFailed || isStopping)
+  if (hasFailed)
     return;
   hasFailed = true;
   failureCode = code;
