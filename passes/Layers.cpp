@@ -159,45 +159,77 @@ static int64_t nsFor(int64_t flops, int64_t flopsPerUs) {
   return flops / flopsPerUs * 1000 + flops % flopsPerUs * 1000 / flopsPerUs;
 }
 
+static int64_t flopsPerUsOf(PlanOp plan, int64_t rank) {
+  SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
+  int64_t speed = 0;
+  if (rank < static_cast<int64_t>(devices.size()))
+    speed = devices[rank].getFlopsPerUs();
+  return speed > 0 ? speed : defaultFlopsPerUs(plan.getTargetKind());
+}
+
+namespace {
+/// What layers need together for one micro-batch.
+struct Figures {
+  int64_t ns[3] = {0, 0, 0};
+  int64_t freedByInputGrad = 0, activation = 0, output = 0;
+
+  void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
+};
+} // namespace
+
+void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
+  if (layer.kind == runtime::LayerKind::Synthetic) {
+    ns[0] += layer.forwardNs;
+    ns[1] += layer.inputGradNs;
+    ns[2] += layer.weightGradNs;
+    activation += layer.activationBytes;
+    freedByInputGrad += layer.inputGradFreesBytes;
+    output = op.getSyntheticAttr().getOutputBytes();
+    return;
+  }
+  if (LayerCostsAttr costs = op.getCostsAttr()) {
+    ns[0] += costs.getForwardNs();
+    ns[1] += costs.getInputGradNs();
+    ns[2] += costs.getWeightGradNs();
+  } else {
+    runtime::LayerFlops flops = runtime::layerFlops(layer);
+    ns[0] += nsFor(flops.forward, speed);
+    ns[1] += nsFor(flops.inputGrad, speed);
+    ns[2] += nsFor(flops.weightGrad, speed);
+  }
+  runtime::LayerSizes sizes = runtime::layerSizes(layer);
+  activation += sizes.savedForInputGrad + sizes.savedForWeightGrad;
+  freedByInputGrad += sizes.savedForInputGrad;
+  output = sizes.output;
+}
+
 StageCostsAttr rondo::pipe::stageCosts(PlanOp plan, StageOp stage) {
   SmallVector<LayerOp> ops;
   std::vector<runtime::LayerDesc> layers = layersOf(stage, plan, ops);
-  SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
-  int64_t speed = 0;
-  if (stage.getRank() < static_cast<int64_t>(devices.size()))
-    speed = devices[stage.getRank()].getFlopsPerUs();
-  if (speed == 0)
-    speed = defaultFlopsPerUs(plan.getTargetKind());
+  const int64_t speed = flopsPerUsOf(plan, stage.getRank());
+  Figures sum;
+  for (auto [layer, op] : llvm::zip_equal(layers, ops))
+    sum.add(layer, op, speed);
+  return StageCostsAttr::get(plan.getContext(), sum.ns[0], sum.ns[1], sum.ns[2],
+                             sum.activation, sum.freedByInputGrad, sum.output);
+}
 
-  int64_t ns[3] = {0, 0, 0};
-  int64_t freedByInputGrad = 0, activation = 0, output = 0;
-  for (auto [layer, op] : llvm::zip_equal(layers, ops)) {
-    if (layer.kind == runtime::LayerKind::Synthetic) {
-      ns[0] += layer.forwardNs;
-      ns[1] += layer.inputGradNs;
-      ns[2] += layer.weightGradNs;
-      activation += layer.activationBytes;
-      freedByInputGrad += layer.inputGradFreesBytes;
-      output = op.getSyntheticAttr().getOutputBytes();
-      continue;
-    }
-    if (LayerCostsAttr costs = op.getCostsAttr()) {
-      ns[0] += costs.getForwardNs();
-      ns[1] += costs.getInputGradNs();
-      ns[2] += costs.getWeightGradNs();
-    } else {
-      runtime::LayerFlops flops = runtime::layerFlops(layer);
-      ns[0] += nsFor(flops.forward, speed);
-      ns[1] += nsFor(flops.inputGrad, speed);
-      ns[2] += nsFor(flops.weightGrad, speed);
-    }
-    runtime::LayerSizes sizes = runtime::layerSizes(layer);
-    activation += sizes.savedForInputGrad + sizes.savedForWeightGrad;
-    freedByInputGrad += sizes.savedForInputGrad;
-    output = sizes.output;
+std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
+  const int64_t speed = flopsPerUsOf(plan, rank);
+  std::vector<LayerLoad> loads;
+  for (auto [layer, op] :
+       llvm::zip_equal(describeLayers(plan), plan.lookupModel().getLayers())) {
+    Figures figures;
+    figures.add(layer, op, speed);
+    int64_t bytes[runtime::numBuffers];
+    runtime::stageBytes(&layer, 1, plan.getMicrobatches(), bytes);
+    loads.push_back({figures.ns[0] + figures.ns[1] + figures.ns[2],
+                     bytes[int(runtime::Buffer::Weights)] +
+                         bytes[int(runtime::Buffer::Gradients)] +
+                         bytes[int(runtime::Buffer::Moments)] +
+                         figures.activation});
   }
-  return StageCostsAttr::get(plan.getContext(), ns[0], ns[1], ns[2], activation,
-                             freedByInputGrad, output);
+  return loads;
 }
 
 BuffersAttr rondo::pipe::stageBuffersAttr(PlanOp plan, StageOp stage) {

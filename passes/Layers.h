@@ -30,6 +30,16 @@ int64_t firstLayerOf(StageOp stage, ModelOp model);
 /// What a stage needs by its layers: sizes from the runtime's own functions,
 /// times from measurements or from its floating-point operations.
 StageCostsAttr stageCosts(PlanOp plan, StageOp stage);
+
+/// What one layer adds to the stage of a rank that holds it.
+struct LayerLoad {
+  /// F, I and W of one micro-batch.
+  int64_t workNs = 0;
+  /// Weights, gradients, moments, and the activations of one micro-batch.
+  int64_t bytes = 0;
+};
+/// In model order. Stage costs are the sums of it.
+std::vector<LayerLoad> layerLoads(PlanOp plan, int64_t rank);
 BuffersAttr stageBuffersAttr(PlanOp plan, StageOp stage);
 
 } // namespace rondo::pipe

@@ -2,8 +2,11 @@
 
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/PlanSearch.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
+
+#include "llvm/Support/FileSystem.h"
 
 #include <atomic>
 #include <thread>
@@ -26,11 +29,34 @@ cl::opt<std::string>
               cl::value_desc("FILE"),
               cl::desc("measured times of the stages of a .mlir file "
                        "(rondo-costs/1)"));
+cl::opt<std::string>
+    placements("placement", cl::sub(searchSubCommand()), cl::cat(category),
+               cl::value_desc("LIST"),
+               cl::desc("lay the layers of a .mlir file anew: auto, or some of "
+                        "linear,interleaved,v,wave"));
+cl::opt<std::string>
+    chunks("chunks", cl::sub(searchSubCommand()), cl::cat(category),
+           cl::value_desc("LIST"),
+           cl::desc("stages of each rank: auto, or numbers such as 1,2,4"));
+cl::opt<std::string>
+    microbatches("microbatches", cl::sub(searchSubCommand()), cl::cat(category),
+                 cl::value_desc("LIST"),
+                 cl::desc("numbers of micro-batches into which the samples of "
+                          "an iteration are cut, such as 8,16"));
+cl::opt<std::string>
+    problemOutput("problem-output", cl::sub(searchSubCommand()),
+                  cl::cat(category), cl::value_desc("FILE"),
+                  cl::desc("also write the problem of the chosen plan "
+                           "(rondo-problem/1)"));
 cl::opt<std::string> outputPath("output", cl::sub(searchSubCommand()),
                                 cl::cat(category), cl::value_desc("FILE"),
                                 cl::init("-"),
                                 cl::desc("one rondo-schedule/1 line a problem, "
-                                         "in their order (default: -)"));
+                                         "in their order (default: -); a "
+                                         ".mlir file takes the chosen plan and "
+                                         "its schedule"));
+cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
+                      cl::value_desc("FILE"), cl::desc("the same as --output"));
 cl::opt<int> threads("threads", cl::sub(searchSubCommand()), cl::cat(category),
                      cl::value_desc("N"), cl::init(1),
                      cl::desc("problems searched at a time (default 1)"));
@@ -73,6 +99,22 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems) {
   return lines;
 }
 
+/// The plan of a .mlir file, perhaps in another shape.
+int searchShapes(const std::string &path) {
+  if (!StringRef(path).ends_with(".mlir"))
+    return reportUsage("--placement, --chunks, --microbatches, "
+                       "--problem-output and an output in the language need a "
+                       ".mlir file; a rondo-problem/1 line says where its "
+                       "stages lie");
+  if (!costsPath.empty())
+    return reportUsage("--costs measures the stages that a plan has; other "
+                       "plans need times of the layers");
+  if (sys::fs::equivalent(path, outputPath))
+    return reportUsage("--output names the input, " + path);
+  return searchPlans(
+      {path, {placements, chunks, microbatches}, outputPath, problemOutput});
+}
+
 int run() {
   if (inputPath.empty() == problemsPath.empty())
     return reportUsage(
@@ -83,6 +125,9 @@ int run() {
     return reportUsage("--threads is " + Twine(threads) +
                        "; it must be 1 or more");
   const std::string &path = inputPath.empty() ? problemsPath : inputPath;
+  if (!placements.empty() || !chunks.empty() || !microbatches.empty() ||
+      !problemOutput.empty() || StringRef(outputPath).ends_with(".mlir"))
+    return searchShapes(path);
   std::vector<Problem> problems;
   if (int code = readProblemsOrPlans(path, costsPath, problems))
     return code;
@@ -111,9 +156,11 @@ int run() {
 const Command &searchCommand() {
   static const Command command = {
       &searchSubCommand(),
-      "FILE\n       rondo search --problems FILE --output FILE "
+      "FILE [--placement LIST] [--chunks LIST] [--microbatches LIST] "
+      "[-o FILE]\n       rondo search --problems FILE --output FILE "
       "[--time-limit-ms N] [--effort N] [--seed N] [--threads N]",
       "  rondo search examples/gpt-small.mlir --effort 1000\n"
+      "  rondo search examples/gpt-small.mlir --placement auto -o best.mlir\n"
       "  rondo search problem.json --objective span\n"
       "  rondo search --problems problems.jsonl --output schedules.jsonl "
       "--time-limit-ms 300\n",

@@ -86,12 +86,17 @@ SearchOptions searchOptions() {
   return options;
 }
 
-SearchResult runSearch(const Problem &problem, Progress &progress) {
-  SearchOptions options = searchOptions();
+SearchResult runSearch(const Problem &problem, SearchOptions options,
+                       Progress &progress, const std::string &name) {
   options.observer = [&](const SearchProgress &now) {
-    progress.show(problem, problem.name, now);
+    progress.show(problem, name, now);
   };
-  SearchResult result = search(problem, options);
+  return search(problem, options);
+}
+
+SearchResult runSearch(const Problem &problem, Progress &progress) {
+  SearchResult result =
+      runSearch(problem, searchOptions(), progress, problem.name);
   progress.step();
   return result;
 }

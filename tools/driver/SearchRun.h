@@ -39,6 +39,9 @@ SearchOptions searchOptions();
 /// Searches one of the problems of `progress`, or the only one.
 SearchResult runSearch(const Problem &problem, Progress &progress);
 SearchResult runSearch(const Problem &problem);
+/// The same with options of its own, under a name for the line of progress.
+SearchResult runSearch(const Problem &problem, SearchOptions options,
+                       Progress &progress, const std::string &name);
 
 /// What a rondo-schedule/1 line says about a search that found a schedule.
 json::SearchRecord recordOf(const SearchResult &result);

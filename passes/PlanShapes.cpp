@@ -1,0 +1,149 @@
+//===- PlanShapes.cpp - Other ways to lay a model on a cluster ------------===//
+
+#include "passes/PlanShapes.h"
+
+#include "passes/Layers.h"
+#include "schedule/Partition.h"
+#include "schedule/families/Placement.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+std::string PlanShape::text() const {
+  constexpr const char *names[] = {"as written", "linear", "interleaved", "v",
+                                   "wave"};
+  std::string text = names[static_cast<int>(placing)];
+  if (placing == Placing::Interleaved || placing == Placing::Wave)
+    text += " v=" + std::to_string(chunks);
+  return text + " m=" + std::to_string(microbatches);
+}
+
+static StringAttr freeName(Operation *module, const Twine &wanted) {
+  std::string name = wanted.str();
+  while (SymbolTable::lookupSymbolIn(module, name))
+    name += "_";
+  return StringAttr::get(module->getContext(), name);
+}
+
+/// `value` for a micro-batch of the size that `after` of them have, where it
+/// is known for one of `before`.
+static int64_t scaled(int64_t value, int64_t before, int64_t after) {
+  return value / after * before + (value % after * before + after - 1) / after;
+}
+
+static void scaleLayer(LayerOp layer, int64_t before, int64_t after) {
+  auto to = [&](int64_t value) { return scaled(value, before, after); };
+  MLIRContext *context = layer.getContext();
+  if (LayerCostsAttr costs = layer.getCostsAttr())
+    layer.setCostsAttr(LayerCostsAttr::get(context, to(costs.getForwardNs()),
+                                           to(costs.getInputGradNs()),
+                                           to(costs.getWeightGradNs())));
+  if (SyntheticAttr figures = layer.getSyntheticAttr())
+    layer.setSyntheticAttr(SyntheticAttr::get(
+        context, to(figures.getForwardNs()), to(figures.getInputGradNs()),
+        to(figures.getWeightGradNs()), to(figures.getActivationBytes()),
+        to(figures.getInputGradFreesBytes()), to(figures.getOutputBytes()),
+        figures.getWeightBytes()));
+}
+
+/// The model that `plan`, a copy, needs to run as many samples in `after`
+/// micro-batches. What is wrong, or an empty string.
+static std::string resizeMicrobatches(PlanOp plan, int64_t after) {
+  const int64_t before = plan.getMicrobatches();
+  if (before == after)
+    return "";
+  ModelOp model = plan.lookupModel();
+  GptAttr gpt = model.getGptAttr();
+  if (gpt && gpt.getBatch() * before % after != 0)
+    return "the " + std::to_string(gpt.getBatch() * before) +
+           " samples of an iteration are no " + std::to_string(after) +
+           " equal micro-batches";
+  OpBuilder builder(model);
+  builder.setInsertionPointAfter(model);
+  auto copy = cast<ModelOp>(builder.clone(*model));
+  copy.setSymNameAttr(freeName(plan->getParentOp(), model.getSymName() + "_m" +
+                                                        std::to_string(after)));
+  if (gpt)
+    copy.setGptAttr(
+        GptAttr::get(gpt.getContext(), gpt.getVocab(), gpt.getSequence(),
+                     gpt.getHidden(), gpt.getHeads(), gpt.getFfn(),
+                     gpt.getBatch() * before / after, gpt.getTied()));
+  for (LayerOp layer : copy.getLayers())
+    scaleLayer(layer, before, after);
+  plan.setModelAttr(FlatSymbolRefAttr::get(copy.getSymNameAttr()));
+  plan.setMicrobatches(after);
+  return "";
+}
+
+/// Puts stages of `begins` in place of the plan's own.
+static void writeStages(PlanOp plan, const std::vector<int32_t> &rankOfStage,
+                        const std::vector<int32_t> &begins) {
+  Block &body = plan.getBody().front();
+  body.clear();
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
+  for (size_t s = 0; s < rankOfStage.size(); ++s) {
+    SmallVector<Attribute> names;
+    for (int32_t layer = begins[s]; layer < begins[s + 1]; ++layer)
+      names.push_back(FlatSymbolRefAttr::get(layers[layer].getSymNameAttr()));
+    StageOp::create(builder, plan.getLoc(), "s" + std::to_string(s),
+                    builder.getArrayAttr(names), rankOfStage[s],
+                    StageCostsAttr(), BuffersAttr());
+  }
+}
+
+/// Cuts the layers; what is wrong, or an empty string.
+static std::string cutLayers(PlanOp plan, const PlanShape &shape) {
+  SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
+  const Chunks chunks{static_cast<int32_t>(devices.size()), shape.chunks,
+                      shape.placing == Placing::V ||
+                          shape.placing == Placing::Wave};
+  PartitionInput input;
+  input.rankOfStage.resize(chunks.ranks * chunks.count);
+  for (int32_t c = 0; c < chunks.count; ++c)
+    for (int32_t r = 0; r < chunks.ranks; ++r)
+      input.rankOfStage[chunks.stage(c, r)] = r;
+  for (auto [rank, device] : llvm::enumerate(devices)) {
+    input.memoryCaps.push_back(device.getMemoryBytes());
+    input.workNs.emplace_back();
+    input.bytes.clear();
+    for (LayerLoad load : layerLoads(plan, rank)) {
+      input.workNs.back().push_back(load.workNs);
+      input.bytes.push_back(load.bytes);
+    }
+  }
+  if (input.rankOfStage.size() > input.bytes.size())
+    return std::to_string(input.rankOfStage.size()) +
+           " stages need as many layers; there are " +
+           std::to_string(input.bytes.size());
+  std::optional<Partition> partition = partitionLayers(input);
+  if (!partition)
+    return "no cut into " + std::to_string(input.rankOfStage.size()) +
+           " stages leaves room for weights and one micro-batch on every rank";
+  writeStages(plan, input.rankOfStage, partition->begins);
+  return "";
+}
+
+std::variant<PlanOp, std::string>
+rondo::pipe::reshapePlan(PlanOp base, const PlanShape &shape) {
+  OpBuilder builder(base);
+  builder.setInsertionPointAfter(base);
+  auto plan = cast<PlanOp>(builder.clone(*base));
+  plan.setSymNameAttr(
+      freeName(base->getParentOp(), base.getSymName() + "_shaped"));
+  std::string why = resizeMicrobatches(plan, shape.microbatches);
+  if (why.empty() && shape.placing != Placing::AsWritten)
+    why = cutLayers(plan, shape);
+  if (!why.empty()) {
+    plan.erase();
+    return why;
+  }
+  for (StageOp stage : plan.getStages()) {
+    stage.setCostsAttr(stageCosts(plan, stage));
+    stage.setBuffersAttr(stageBuffersAttr(plan, stage));
+  }
+  return plan;
+}

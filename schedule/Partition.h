@@ -1,0 +1,49 @@
+//===- Partition.h - Cuts a chain of layers into stages ---------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_PARTITION_H
+#define RONDO_SCHEDULE_PARTITION_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rondo {
+
+/// Layers in model order, and the ranks on which their stages will lie.
+struct PartitionInput {
+  /// By stage; several stages may name one rank.
+  std::vector<int32_t> rankOfStage;
+  /// [rank][layer]: F, I and W of one micro-batch. All rows are equally long.
+  std::vector<std::vector<int64_t>> workNs;
+  /// By layer: what its rank holds of it whatever the order is, that is its
+  /// state and the activations of one micro-batch.
+  std::vector<int64_t> bytes;
+  /// By rank; noMemoryCap where there is none.
+  std::vector<int64_t> memoryCaps;
+};
+
+struct Partition {
+  /// Stage s has the layers begins[s] to begins[s + 1]; one more than stages.
+  std::vector<int32_t> begins;
+  /// Work of one micro-batch on the busiest rank.
+  int64_t busiestNs = 0;
+  /// No other cut has a less busy busiest rank; false where `maxLabels` cut off
+  /// what could have been better.
+  bool isExact = false;
+};
+
+/// Consecutive stages of at least one layer each, so that the busiest rank has
+/// the least work, and among those the most even stages. Nothing where no cut
+/// fits the caps, or there are more stages than layers.
+///
+/// Dynamic programming, stage by stage: two cuts of the first layers are alike
+/// where the ranks that still get stages have equal work and bytes. At most
+/// `maxLabels` different ones are kept for a stage. With one stage a rank there
+/// is one for each layer, and the cut is exact.
+/// O(stages * maxLabels * layers * log).
+std::optional<Partition> partitionLayers(const PartitionInput &input,
+                                         int64_t maxLabels = 2000);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_PARTITION_H

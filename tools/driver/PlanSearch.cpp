@@ -1,0 +1,312 @@
+//===- PlanSearch.cpp - Searches placement and shape of a plan ------------===//
+//
+// Every candidate is bounded before it is searched, and dropped where its bound
+// is not below the best that was found. The others are searched in three rounds
+// that share time and effort: all of them, the better quarter, the best one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/driver/PlanSearch.h"
+
+#include "codegen/json/ProblemWriter.h"
+#include "dialect/Bridge.h"
+#include "passes/Communication.h"
+#include "passes/MemoryPlan.h"
+#include "passes/Passes.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/ModuleFile.h"
+#include "tools/driver/PlanCandidates.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/SearchRun.h"
+#include "tools/driver/Table.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+class PlanSearcher {
+public:
+  explicit PlanSearcher(const PlanSearchRequest &request) : request(request) {}
+
+  int run();
+
+private:
+  int read();
+  void searchRound(const std::vector<Shaped *> &members, double share,
+                   Progress &progress);
+  void searchOne(Shaped &candidate, const SearchOptions &options,
+                 Progress &progress);
+  void searchAll();
+  mlir::OwningOpRef<mlir::ModuleOp> moduleOf(Shaped &candidate);
+  Shaped *chooseBest();
+  void printTable(const Shaped *best, raw_ostream &os);
+  int write(Shaped &best);
+
+  const PlanSearchRequest &request;
+  ModuleFile file;
+  pipe::PlanOp base;
+  std::vector<Shaped> candidates;
+};
+
+} // namespace
+
+int PlanSearcher::read() {
+  if (failed(file.read(request.path)))
+    return Failure;
+  SmallVector<pipe::PlanOp> plans(file.module().getOps<pipe::PlanOp>());
+  if (plans.size() != 1)
+    return reportError(request.path +
+                       ": a search of placements needs one "
+                       "pipe.plan; there are " +
+                       Twine(plans.size()));
+  base = plans.front();
+  for (pipe::StageOp stage : base.getStages())
+    if (stage.getCostsAttr()) {
+      stage.emitError() << "stage @" << stage.getSymName()
+                        << " states its own costs, which say nothing of other "
+                           "stages; state those of the layers";
+      return Failure;
+    }
+  if (failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createResolveStages());
+        passes.addPass(pipe::createVerifyPartitioned());
+      })))
+    return file.exitCode();
+  return Success;
+}
+
+/// Lowers the caps of `problem` by what the arenas of a schedule's program are
+/// larger than the plan's devices. False where they fit.
+static bool tighten(pipe::PlanOp plan, const Schedule &schedule,
+                    Problem &problem) {
+  std::vector<int32_t> homes;
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    homes.push_back(problem.rankOf(s));
+  Simulation timed = simulate(problem, schedule, /*keepTimes=*/true);
+  Program program = insertCommunication(problem, schedule, timed, {});
+  if (planMemory(problem, homes, problem.numRanks(), pipe::stageBuffers(plan),
+                 program))
+    return true;
+  bool isOver = false;
+  for (auto [rank, device] : enumerate(plan.lookupCluster().getDevices())) {
+    if (program.arenaBytes[rank] <= device.getMemoryBytes())
+      continue;
+    isOver = true;
+    int64_t excess = program.arenaBytes[rank] - device.getMemoryBytes();
+    problem.memoryCaps[rank] =
+        std::max<int64_t>(0, problem.memoryCaps[rank] - excess);
+  }
+  return isOver;
+}
+
+/// Searches until a schedule's program fits the devices, and keeps the better
+/// of it and what was found before.
+void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
+                             Progress &progress) {
+  constexpr int mostAttempts = 4;
+  Problem problem = candidate.problem;
+  for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+    SearchResult result =
+        runSearch(problem, options, progress, candidate.shape.text());
+    if (!result.schedule) {
+      candidate.why = result.reason;
+      return;
+    }
+    // A bound under lower caps does not speak of the plan.
+    if (attempt > 0) {
+      result.bound = candidate.bound;
+      result.provenOptimal = false;
+    }
+    if (!tighten(candidate.plan, *result.schedule, problem)) {
+      candidate.keep(std::move(result));
+      candidate.why.clear();
+      return;
+    }
+  }
+  candidate.why = "messages and activations do not fit the memory together";
+}
+
+/// Splits a share of the time and effort among `members`. What one leaves over
+/// is not given to others, so that effort alone decides what is found.
+void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
+                               double share, Progress &progress) {
+  for (Shaped *candidate : members) {
+    int64_t best = noObjective;
+    for (const Shaped &other : candidates)
+      best = std::min(best, other.objective());
+    if (candidate->knownBound() >= best) {
+      if (!candidate->found)
+        candidate->why = "no better: its bound is not below the best";
+      continue;
+    }
+    if (isInterrupted() && best != noObjective)
+      return;
+    SearchOptions options = searchOptions();
+    const double part = share / double(members.size());
+    if (options.effort > 0)
+      options.effort = std::max<int64_t>(1, int64_t(options.effort * part));
+    if (options.timeLimitMs > 0)
+      options.timeLimitMs =
+          std::max<int64_t>(1, int64_t(options.timeLimitMs * part));
+    searchOne(*candidate, options, progress);
+  }
+}
+
+void PlanSearcher::searchAll() {
+  std::vector<Shaped *> open;
+  for (Shaped &candidate : candidates)
+    if (candidate.why.empty())
+      open.push_back(&candidate);
+  // The promising ones first: what they find excludes others.
+  stable_sort(open, [](const Shaped *a, const Shaped *b) {
+    return a->bound.ns < b->bound.ns;
+  });
+  Progress progress(1);
+  const double shares[] = {0.3, 0.3, 0.4};
+  for (int round = 0; round < 3 && !open.empty(); ++round) {
+    searchRound(open, open.size() == 1 ? 1 : shares[round], progress);
+    if (open.size() == 1)
+      return;
+    stable_sort(open, [](const Shaped *a, const Shaped *b) {
+      return a->objective() < b->objective();
+    });
+    open.resize(round == 0 ? (open.size() + 3) / 4 : 1);
+  }
+}
+
+/// A module of the candidate's model, cluster, plan and schedule alone, under
+/// the names of the file.
+mlir::OwningOpRef<mlir::ModuleOp> PlanSearcher::moduleOf(Shaped &candidate) {
+  mlir::OwningOpRef<mlir::ModuleOp> module(
+      cast<mlir::ModuleOp>(file.module()->clone()));
+  const StringRef planName = base.getSymName(), modelName = base.getModel();
+  pipe::PlanOp plan;
+  for (auto other : module->getOps<pipe::PlanOp>())
+    if (other.getSymName() == candidate.plan.getSymName())
+      plan = other;
+  SmallVector<mlir::Operation *> others;
+  for (mlir::Operation &op : *module->getBody()) {
+    bool isKept =
+        &op == plan || &op == plan.lookupModel() || &op == plan.lookupCluster();
+    if (!isKept)
+      others.push_back(&op);
+  }
+  // Users stand behind what they use.
+  for (mlir::Operation *op : reverse(others))
+    op->erase();
+  plan.lookupModel().setSymName(modelName);
+  plan.setModel(modelName);
+  plan.setSymName(planName);
+  // Costs and buffers follow from the layers.
+  for (pipe::StageOp stage : plan.getStages()) {
+    stage.removeCostsAttr();
+    stage.removeBuffersAttr();
+  }
+  mlir::OpBuilder builder(plan);
+  builder.setInsertionPointAfter(plan);
+  auto schedule = pipe::ScheduleOp::create(builder, plan.getLoc(), "searched",
+                                           planName, pipe::FamilyAttr(),
+                                           pipe::Accumulate::IndexOrder);
+  if (failed(pipe::foldSchedule(*candidate.found->schedule, schedule)))
+    return {};
+  return module;
+}
+
+/// The first of the best; nullptr where nothing was found.
+Shaped *PlanSearcher::chooseBest() {
+  auto best = std::min_element(candidates.begin(), candidates.end(),
+                               [](const Shaped &a, const Shaped &b) {
+                                 return a.objective() < b.objective();
+                               });
+  return best->objective() == noObjective ? nullptr : &*best;
+}
+
+void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
+  const bool isSpan = candidates.front().problem.objective == Objective::Span;
+  Table table;
+  table.add({"plan", isSpan ? "span" : "makespan", "at least", ""});
+  for (const Shaped &candidate : candidates) {
+    std::vector<std::string> row = {candidate.shape.text()};
+    if (!candidate.plan) {
+      row.push_back(candidate.why);
+    } else {
+      row.push_back(candidate.objective() == noObjective
+                        ? "-"
+                        : formatNs(candidate.objective()));
+      row.push_back(formatNs(candidate.knownBound()));
+      row.push_back(&candidate == best ? "chosen" : candidate.why);
+    }
+    table.add(std::move(row));
+  }
+  os << base.getSymName() << ": an iteration of "
+     << countOf(base.lookupModel().getLayers().size(), "layer") << " on "
+     << countOf(base.lookupCluster().getDevices().size(), "rank") << "\n";
+  table.print(os);
+}
+
+int PlanSearcher::write(Shaped &best) {
+  const bool isModule = StringRef(request.output).ends_with(".mlir");
+  std::string problemOutput = request.problemOutput;
+  if (problemOutput.empty() && !isModule && request.output != "-" &&
+      !isSpecialFile(request.output)) {
+    SmallString<128> beside(request.output);
+    sys::path::replace_extension(beside, ".problem.jsonl");
+    problemOutput = beside.str().str();
+  }
+  Error error = writeFile(request.output, [&](raw_ostream &os) -> Error {
+    if (isModule) {
+      moduleOf(best)->print(os);
+      return Error::success();
+    }
+    json::SearchRecord record = recordOf(*best.found);
+    json::writeSchedule(os, best.problem, *best.found->schedule,
+                        best.found->simulation, best.found->origin, &record);
+    os << "\n";
+    return Error::success();
+  });
+  if (!error && !problemOutput.empty())
+    error = writeFile(problemOutput, [&](raw_ostream &os) -> Error {
+      json::writeProblem(os, best.problem);
+      os << "\n";
+      return Error::success();
+    });
+  return error ? reportError(toString(std::move(error))) : int(Success);
+}
+
+int PlanSearcher::run() {
+  if (int code = read())
+    return code;
+  std::vector<pipe::PlanShape> shapes;
+  if (int code = chooseShapes(request.shapes, base, shapes))
+    return code;
+  candidates = makeCandidates(base, shapes);
+  catchInterrupts();
+  searchAll();
+  Shaped *best = chooseBest();
+  // The table leaves standard output to a result that goes there.
+  printTable(best, request.output == "-" ? errs() : outs());
+  if (!best) {
+    reportError(base.getSymName() + ": none of these plans has a schedule that "
+                                    "fits");
+    return Infeasible;
+  }
+  if (int code = write(*best))
+    return code;
+  return isInterrupted() ? Interrupted : Success;
+}
+
+int searchPlans(const PlanSearchRequest &request) {
+  return PlanSearcher(request).run();
+}
+
+} // namespace rondo::driver
