@@ -33,14 +33,15 @@ struct Partition {
 };
 
 /// Consecutive stages of at least one layer each, so that the busiest rank has
-/// the least work, and among those the most even stages. Nothing where no cut
-/// fits the caps, or there are more stages than layers.
+/// the least work; of several such cuts one with even stages. Nothing where no
+/// cut fits the caps, or there are more stages than layers; with caps also
+/// where `maxLabels` was too small to see one.
 ///
 /// Dynamic programming, stage by stage: two cuts of the first layers are alike
 /// where the ranks that still get stages have equal work and bytes. At most
-/// `maxLabels` different ones are kept for a stage. With one stage a rank there
-/// is one for each layer, and the cut is exact.
-/// O(stages * maxLabels * layers * log).
+/// `maxLabels` different ones are kept for a stage. With one stage a rank and
+/// no caps there is one for each layer, and the cut is exact. O(stages *
+/// maxLabels * layers * log) for each improvement of a first cut.
 std::optional<Partition> partitionLayers(const PartitionInput &input,
                                          int64_t maxLabels = 2000);
 
