@@ -100,6 +100,10 @@ double Comparison::ratioToBound(const Row &row) const {
   return bound->ns > 0 ? double(reached) / double(bound->ns) : 1;
 }
 
+int64_t Comparison::objectiveOf(const Simulation &run) const {
+  return problem.objective == Objective::Span ? run.spanNs : run.makespanNs;
+}
+
 void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
   allRanks = ofAllRanks;
   bound = result.bound;
@@ -108,6 +112,7 @@ void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
     rows.push_back({"searched", "no schedule: " + result.reason});
     return;
   }
+  searchedNs = objectiveOf(result.simulation);
   json::SearchRecord record = recordOf(result);
   // A search keeps no times.
   Simulation timed = simulate(problem, *result.schedule, /*keepTimes=*/true);
@@ -118,6 +123,7 @@ void Comparison::add(const Candidate &candidate) {
   outcome.hasSchedule |= candidate.schedule.has_value();
   outcome.isOverCap |= candidate.isOverCap();
   if (candidate.schedule) {
+    isSearchBeaten |= searchedNs > objectiveOf(candidate.simulation);
     addSchedule(candidate.name, candidate.family, *candidate.schedule,
                 candidate.simulation, nullptr);
     return;
@@ -245,6 +251,10 @@ void Comparison::writeCsv() const {
 }
 
 Outcome Comparison::finish() {
+  // A search tries every family, if it has the time.
+  if (isSearchBeaten)
+    reportNote(problem.name + ": the search ended before it had tried what is "
+                              "better here; --time-limit-ms gives it more");
   if (style == Style::Csv)
     writeCsv();
   else if (style != Style::Json)

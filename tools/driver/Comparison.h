@@ -67,12 +67,15 @@ private:
   void writeCsv() const;
   std::string peakText(const std::vector<int64_t> &peaks) const;
   double ratioToBound(const Row &row) const;
+  int64_t objectiveOf(const Simulation &run) const;
 
   const Problem &problem;
   Style style;
   bool allRanks = false;
   /// Set by addSearched().
   std::optional<Bound> bound;
+  int64_t searchedNs = 0;
+  bool isSearchBeaten = false;
   std::vector<Row> rows;
   std::string timelines;
   Outcome outcome;

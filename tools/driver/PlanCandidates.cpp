@@ -163,6 +163,7 @@ std::vector<Shaped> makeCandidates(pipe::PlanOp base,
     applyObjective(problems);
     candidate.problem = std::move(problems.front());
     candidate.bound = quickBound(candidate.problem);
+    candidate.tightened = candidate.problem;
     if (auto shortfall = findShortfall(candidate.problem)) {
       candidate.why = shortfall->message;
       continue;

@@ -23,6 +23,8 @@ struct Shaped {
   /// Its caps are what is left of each device beside the state of its stages:
   /// weights, gradients, moments, control, data and workspace.
   Problem problem;
+  /// The same with lower caps, where programs of schedules did not fit.
+  Problem tightened;
   /// Of that problem.
   Bound bound;
   std::optional<SearchResult> found;

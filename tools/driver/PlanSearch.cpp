@@ -110,30 +110,45 @@ static bool tighten(pipe::PlanOp plan, const Schedule &schedule,
 }
 
 /// Searches until a schedule's program fits the devices, and keeps the better
-/// of it and what was found before.
+/// of it and what was found before. Where there are caps an attempt takes half
+/// of what is left of `options`.
 void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
                              Progress &progress) {
   constexpr int mostAttempts = 4;
-  Problem problem = candidate.problem;
+  Problem &problem = candidate.tightened;
+  const bool hasCaps = any_of(problem.memoryCaps,
+                              [](int64_t cap) { return cap != noMemoryCap; });
+  SearchOptions left = options;
   for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+    SearchOptions now = left;
+    if (hasCaps)
+      for (auto limit : {&SearchOptions::effort, &SearchOptions::timeLimitMs}) {
+        now.*limit = (left.*limit + 1) / 2;
+        left.*limit =
+            std::max(left.*limit / 2, now.*limit > 0 ? int64_t(1) : 0);
+      }
+    const std::vector<int64_t> caps = problem.memoryCaps;
     SearchResult result =
-        runSearch(problem, options, progress, candidate.shape.text());
+        runSearch(problem, now, progress, candidate.shape.text());
     if (!result.schedule) {
-      candidate.why = result.reason;
+      if (!candidate.found)
+        candidate.why = result.reason;
       return;
     }
     // A bound under lower caps does not speak of the plan.
-    if (attempt > 0) {
+    if (caps != candidate.problem.memoryCaps) {
       result.bound = candidate.bound;
       result.provenOptimal = false;
     }
     if (!tighten(candidate.plan, *result.schedule, problem)) {
       candidate.keep(std::move(result));
-      candidate.why.clear();
       return;
     }
+    if (isInterrupted())
+      break;
   }
-  candidate.why = "messages and activations do not fit the memory together";
+  if (!candidate.found)
+    candidate.why = "messages and activations do not fit the memory together";
 }
 
 /// Splits a share of the time and effort among `members`. What one leaves over
@@ -149,7 +164,7 @@ void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
         candidate->why = "no better: its bound is not below the best";
       continue;
     }
-    if (isInterrupted() && best != noObjective)
+    if (isInterrupted())
       return;
     SearchOptions options = searchOptions();
     const double part = share / double(members.size());
@@ -295,6 +310,9 @@ int PlanSearcher::run() {
   Shaped *best = chooseBest();
   // The table leaves standard output to a result that goes there.
   printTable(best, request.output == "-" ? errs() : outs());
+  if (!best && isInterrupted())
+    return reportError(base.getSymName() +
+                       ": interrupted before a plan with a schedule was found");
   if (!best) {
     reportError(base.getSymName() + ": none of these plans has a schedule that "
                                     "fits");
