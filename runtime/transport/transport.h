@@ -104,6 +104,8 @@ public:
                       int64_t bytes) = 0;
   /// Posts `data` for the channel's next message. Does not block; `data`
   /// belongs to the transport until waitReceived() returns. Throws as send().
+  /// Between processes a wrong message or size is known, and thrown, by the
+  /// receiver's waitReceived() or iterate().
   virtual Ticket receive(int32_t channel, MessageName name, void *data,
                          int64_t bytes) = 0;
   /// Blocks until the buffer of a send may be written again.

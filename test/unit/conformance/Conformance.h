@@ -44,6 +44,11 @@ struct Pair {
   int rounds;
 };
 
+/// What its devices compute on.
+inline Target targetOf(const Pair &pair) {
+  return std::strncmp(pair.name, "cpu", 3) == 0 ? Target::Cpu : Target::Cuda;
+}
+
 /// Those of this build, in the order of their names. Defined once for each
 /// executable of the suite.
 const std::vector<Pair> &allPairs();

@@ -1,6 +1,7 @@
 //===- EmulatedPairs.cpp - A CPU, and GPUs in emulation -------------------===//
 
 #include "Conformance.h"
+#include "ProcessPair.h"
 
 #include "test/cuda_emulation/emulation.h"
 
@@ -48,6 +49,8 @@ const std::vector<Pair> &rondo::runtime::test::allPairs() {
   static const std::vector<Pair> pairs = {
       {"cpu_inproc", &cpuBackend, fillCpu, copyCpu, true, false, [](int) {},
        [] {}, 1},
+      {"cpu_processes", &processBackend, fillCpu, copyCpu, true, false,
+       [](int) {}, [] {}, 1},
       {"cuda_loopback", &cudaBackend, fillGpu, copyGpu, true, true,
        beginEmulated<1>, endEmulated, 4},
       {"cuda_nccl", &cudaBackend, fillGpu, copyGpu, false, true,

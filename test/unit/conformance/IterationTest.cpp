@@ -150,7 +150,7 @@ Spec gpt(const Pair &pair, DType dtype, bool tied) {
   spec.microbatches = 3;
   spec.layers = gptLayers(2, tied);
   for (LayerDesc &layer : spec.layers) {
-    layer.target = pair.backend == &cpuBackend ? Target::Cpu : Target::Cuda;
+    layer.target = targetOf(pair);
     layer.dtype = dtype;
   }
   spec.layersOfStage = {2, 2};
@@ -185,7 +185,7 @@ TEST_P(Iterations, GptHasTheLossesOfTheCpu) {
 TEST_P(Iterations, SchedulesOfAGptHaveTheSameBits) {
   const DType dtypes[] = {DType::Fp32, DType::Bf16};
   for (DType dtype : dtypes) {
-    if (dtype == DType::Bf16 && GetParam().backend == &cpuBackend)
+    if (dtype == DType::Bf16 && targetOf(GetParam()) == Target::Cpu)
       continue;
     const Spec spec = gpt(GetParam(), dtype, true);
     Spec split = spec, together = spec;

@@ -1,0 +1,143 @@
+//===- ProcessPair.cpp - Ranks that know each other as processes ----------===//
+
+#include "ProcessPair.h"
+
+#include "runtime/transport/endpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+using namespace rondo::runtime;
+
+namespace {
+
+/// One end of a message; ends when both are there.
+struct Post {
+  void *data;
+  int64_t bytes;
+  int32_t tag;
+  bool hasEnded = false;
+  Endpoint::Ended ended;
+};
+
+/// What connects the endpoints of all ranks.
+struct Network {
+  using Posts = std::deque<std::shared_ptr<Post>>;
+  /// From, to, lane.
+  std::map<std::tuple<int, int, int>, std::pair<Posts, Posts>> queues;
+  std::mutex mutex;
+};
+
+class MemoryEndpoint : public Endpoint {
+public:
+  MemoryEndpoint(std::shared_ptr<Network> network, int32_t rank)
+      : network(std::move(network)), me(rank) {}
+
+  int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
+               int64_t bytes) override {
+    std::lock_guard<std::mutex> lock(network->mutex);
+    auto &queue = network->queues[{me, to, lane}];
+    return add(queue, queue.first,
+               {const_cast<void *>(data), bytes, tag, false, {}});
+  }
+  int32_t receive(int32_t from, Lane lane, void *data, int64_t bytes) override {
+    std::lock_guard<std::mutex> lock(network->mutex);
+    auto &queue = network->queues[{from, me, lane}];
+    return add(queue, queue.second, {data, bytes, -1, false, {}});
+  }
+  bool test(int32_t operation, Ended &ended) override {
+    std::lock_guard<std::mutex> lock(network->mutex);
+    ended = posts[operation]->ended;
+    return posts[operation]->hasEnded;
+  }
+
+private:
+  int32_t add(std::pair<Network::Posts, Network::Posts> &queue,
+              Network::Posts &side, Post post) {
+    posts.push_back(std::make_shared<Post>(post));
+    side.push_back(posts.back());
+    while (!queue.first.empty() && !queue.second.empty()) {
+      Post &sent = *queue.first.front(), &received = *queue.second.front();
+      std::memcpy(received.data, sent.data,
+                  static_cast<size_t>(std::min(sent.bytes, received.bytes)));
+      received.ended = {sent.tag, sent.bytes};
+      sent.hasEnded = received.hasEnded = true;
+      queue.first.pop_front();
+      queue.second.pop_front();
+    }
+    return static_cast<int32_t>(posts.size()) - 1;
+  }
+
+  const std::shared_ptr<Network> network;
+  const int32_t me;
+  std::vector<std::shared_ptr<Post>> posts;
+};
+
+/// The transports of all ranks, which the suite drives from one process.
+class AllProcesses : public Transport {
+public:
+  AllProcesses(const TransportParams &params, int cores)
+      : channels(params.channels) {
+    auto network = std::make_shared<Network>();
+    for (int32_t r = 0; r < params.ranks; ++r) {
+      World world;
+      world.process = r;
+      world.processes = world.localProcesses = params.ranks;
+      ranks.push_back(makeProcessTransport(
+          params, world, std::make_unique<MemoryEndpoint>(network, r), cores));
+    }
+  }
+
+  void iterate(int32_t rank, bool mayReplay,
+               const std::function<void()> &actions) override {
+    ranks[rank]->iterate(rank, mayReplay, actions);
+  }
+  Ticket send(int32_t channel, MessageName name, const void *data,
+              int64_t bytes) override {
+    return ranks[channels[channel].from]->send(channel, name, data, bytes);
+  }
+  Ticket receive(int32_t channel, MessageName name, void *data,
+                 int64_t bytes) override {
+    return ranks[channels[channel].to]->receive(channel, name, data, bytes);
+  }
+  void waitSent(int32_t channel, Ticket ticket) override {
+    ranks[channels[channel].from]->waitSent(channel, ticket);
+  }
+  void waitReceived(int32_t channel, Ticket ticket) override {
+    ranks[channels[channel].to]->waitReceived(channel, ticket);
+  }
+  void sumParts(int32_t collective, int32_t rank) override {
+    ranks[rank]->sumParts(collective, rank);
+  }
+  void addAll(int32_t collective, int32_t rank, double *sum) override {
+    ranks[rank]->addAll(collective, rank, sum);
+  }
+  void abort() override {
+    for (const std::unique_ptr<Transport> &rank : ranks)
+      rank->abort();
+  }
+  Waiting waiting(int32_t rank) const override {
+    return ranks[rank]->waiting(rank);
+  }
+
+private:
+  const std::vector<ChannelParams> channels;
+  std::vector<std::unique_ptr<Transport>> ranks;
+};
+
+} // namespace
+
+static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
+                                                const std::vector<Device *> &,
+                                                const TransportOptions &options,
+                                                const World &) {
+  return std::make_unique<AllProcesses>(params, options.cores);
+}
+
+const Backend rondo::runtime::test::processBackend = {
+    [](int32_t, int32_t, const World &) { return makeCpuDevice(); },
+    makeTransport};

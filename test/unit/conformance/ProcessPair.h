@@ -1,0 +1,16 @@
+//===- ProcessPair.h - Ranks that know each other as processes --*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_CONFORMANCE_PROCESSPAIR_H
+#define RONDO_TEST_UNIT_CONFORMANCE_PROCESSPAIR_H
+
+#include "runtime/backend.h"
+
+namespace rondo::runtime::test {
+
+/// The CPU with the transport between processes: each rank has its own, over
+/// memory of this process in place of MPI.
+extern const Backend processBackend;
+
+} // namespace rondo::runtime::test
+
+#endif // RONDO_TEST_UNIT_CONFORMANCE_PROCESSPAIR_H
