@@ -47,6 +47,18 @@ struct Family {
   /// Writes the order of every rank. The problem has passed check(); every
   /// parameter has a value of at least its minimum. Never judges its own work.
   FamilyResult (*generate)(const Problem &, const FamilyArguments &);
+  /// Arguments other than the defaults that are worth a trial on a problem, the
+  /// likeliest first; nullptr where there are none.
+  std::vector<FamilyArguments> (*variants)(const Problem &) = nullptr;
+  /// generate() takes time with the cube of the ranks, not only with the tasks.
+  bool isCubic = false;
+
+  /// About how many steps, each of a task's time, generate() takes beyond a few
+  /// for each task.
+  int64_t stepsBeyondTasks(const Problem &problem) const {
+    const int64_t ranks = problem.numRanks();
+    return isCubic ? ranks * ranks * ranks * 3 / 2 : 0;
+  }
 };
 
 /// The table, in the order in which people should read it.
@@ -72,6 +84,9 @@ std::variant<FamilyChoice, std::string> parseFamily(const std::string &text);
 
 /// Every family with its defaults, in the table's order.
 std::vector<FamilyChoice> allFamilies();
+
+/// The variants of all families, in the table's order.
+std::vector<FamilyChoice> familyVariants(const Problem &problem);
 
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 

@@ -4,6 +4,7 @@
 #define RONDO_SCHEDULE_SEARCH_H
 
 #include "schedule/Bounds.h"
+#include "schedule/Robust.h"
 #include "schedule/Schedule.h"
 #include "schedule/Simulator.h"
 
@@ -37,6 +38,9 @@ struct SearchOptions {
   double (*clock)() = nullptr;
   /// Set by a signal handler to end the search with the best so far.
   const std::atomic<bool> *interrupt = nullptr;
+  /// Where given, the best schedule by this figure of those that the search
+  /// finds. The bound still speaks of the nominal objective.
+  std::optional<Robustness> robustness;
   /// Called on the searching thread whenever the best schedule or the bound has
   /// become better; must return quickly. Has no influence on the search.
   std::function<void(const SearchProgress &)> observer;
@@ -64,6 +68,9 @@ struct SearchResult {
   Bound bound;
   /// The bound is met, or everything better has been gone through.
   bool provenOptimal = false;
+  /// The robust figure of the schedule, where one was asked for and time was
+  /// enough to sample it.
+  std::optional<int64_t> robustNs;
   SearchStop stop = SearchStop::Exhausted;
   int64_t effort = 0;
   double seconds = 0;

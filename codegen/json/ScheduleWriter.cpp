@@ -75,12 +75,23 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
         json.attributeEnd();
         json.attribute("stopped", search->stopped);
       });
-    if (comparison && comparison->exposedNs)
+    const bool isCompared = comparison && comparison->exposedNs;
+    const bool isRobust = search && !search->robust.empty();
+    if (isCompared || isRobust)
       json.attributeObject("provenance", [&] {
-        json.attribute("exposed_ns", *comparison->exposedNs);
-        if (comparison->exposedInOneQueueNs)
-          json.attribute("exposed_in_one_queue_ns",
-                         *comparison->exposedInOneQueueNs);
+        if (isCompared) {
+          json.attribute("exposed_ns", *comparison->exposedNs);
+          if (comparison->exposedInOneQueueNs)
+            json.attribute("exposed_in_one_queue_ns",
+                           *comparison->exposedInOneQueueNs);
+        }
+        if (isRobust) {
+          json.attribute("robust", search->robust);
+          json.attribute("samples", search->samples);
+          json.attribute("jitter_percent", search->jitterPercent);
+          if (search->robustNs)
+            json.attribute("robust_ns", *search->robustNs);
+        }
       });
   });
 }

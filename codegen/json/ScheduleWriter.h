@@ -23,6 +23,11 @@ struct SearchRecord {
   double seconds = 0;
   /// `time`, `optimal`, `exhausted` or `interrupted`.
   llvm::StringRef stopped;
+  /// `mean` or `p95` where a robust schedule was asked for, with the samples
+  /// and the figure, which is left out where time did not let it be sampled.
+  llvm::StringRef robust;
+  int64_t samples = 0, jitterPercent = 0;
+  std::optional<int64_t> robustNs;
 };
 
 /// What a comparison says about a schedule beside its figures.

@@ -114,10 +114,27 @@ static FamilyResult generateBlockwise(const Problem &problem,
   return listSchedule(problem, times, rule);
 }
 
+/// A unit holds U micro-batches: the most that fit, the 2P - 2 that one chunk a
+/// rank needs, and between. P is the default.
+static std::vector<FamilyArguments>
+variantsOfBlockwise(const Problem &problem) {
+  std::vector<FamilyArguments> variants;
+  const int64_t fit = microbatchesThatFit(problem), ranks = problem.numRanks();
+  std::vector<int64_t> tried = {std::min<int64_t>(ranks, problem.microbatches)};
+  for (int64_t unit : {fit, 2 * ranks - 2, ranks * 3 / 2, fit / 2})
+    if (unit > 0 && unit <= fit &&
+        std::find(tried.begin(), tried.end(), unit) == tried.end()) {
+      variants.push_back({{"u", unit}});
+      tried.push_back(unit);
+    }
+  return variants;
+}
+
 Family rondo::blockwise() {
   return {"blockwise",
           "units of micro-batches, chunk by chunk, staggered",
           "Tang et al., arXiv 2402.03791",
           {{"u", 0, 0, "micro-batches of a unit, or 0 for as many as ranks"}},
-          generateBlockwise};
+          generateBlockwise,
+          variantsOfBlockwise};
 }

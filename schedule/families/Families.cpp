@@ -96,6 +96,19 @@ std::vector<FamilyChoice> rondo::allFamilies() {
   return choices;
 }
 
+std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
+  std::vector<FamilyChoice> choices;
+  for (const Family &family : families()) {
+    if (!family.variants)
+      continue;
+    for (const FamilyArguments &arguments : family.variants(problem)) {
+      auto choice = chooseFamily(family.name, arguments);
+      choices.push_back(std::move(std::get<FamilyChoice>(choice)));
+    }
+  }
+  return choices;
+}
+
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
   return choice.family->generate(problem, choice.arguments);

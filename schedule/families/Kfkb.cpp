@@ -43,10 +43,22 @@ static FamilyResult generateKfkb(const Problem &problem,
   return schedule;
 }
 
+/// Larger groups where there is room for them: rank 0 holds k P.
+static std::vector<FamilyArguments> variantsOfKfkb(const Problem &problem) {
+  std::vector<FamilyArguments> variants;
+  const int64_t fit = microbatchesThatFit(problem);
+  for (int64_t k : {3, 4, 6, 8})
+    if (k <= problem.microbatches &&
+        std::min<int64_t>(k * problem.numRanks(), problem.microbatches) <= fit)
+      variants.push_back({{"k", k}});
+  return variants;
+}
+
 Family rondo::kfkb() {
   return {"kfkb",
           "k forwards, k backwards, alternately",
           "Wang et al., arXiv 2303.01675",
           {{"k", 1, 2, "forwards, then backwards, in a row"}},
-          generateKfkb};
+          generateKfkb,
+          variantsOfKfkb};
 }

@@ -2,6 +2,8 @@
 
 #include "schedule/families/Placement.h"
 
+#include <algorithm>
+
 using namespace rondo;
 
 static std::string sizes(const Problem &problem) {
@@ -75,4 +77,16 @@ rondo::needVPlacement(const char *family, const Problem &problem) {
                         std::to_string(problem.numStages() - 1) +
                         " - r on rank r",
                     problem, true);
+}
+
+int64_t rondo::microbatchesThatFit(const Problem &problem) {
+  std::vector<int64_t> bytes(problem.numRanks());
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    bytes[problem.rankOf(s)] +=
+        problem.cost(s, ActionKind::Forward).acquireBytes;
+  int64_t fit = problem.microbatches;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    if (bytes[rank] > 0)
+      fit = std::min(fit, problem.memoryCaps[rank] / bytes[rank]);
+  return fit;
 }

@@ -48,6 +48,10 @@ std::variant<Chunks, NotApplicable> needWavePlacement(const char *family,
 std::variant<Chunks, NotApplicable> needVPlacement(const char *family,
                                                    const Problem &problem);
 
+/// How many micro-batches every rank can hold with all their activations, at
+/// most M.
+int64_t microbatchesThatFit(const Problem &problem);
+
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_FAMILIES_PLACEMENT_H

@@ -40,5 +40,7 @@ Family rondo::vHalf() {
           "two chunks a rank in a V with half of 1f1b's memory",
           "Qi et al., arXiv 2405.15362",
           {},
-          generateVHalf};
+          generateVHalf,
+          nullptr,
+          true};
 }

@@ -40,5 +40,7 @@ Family rondo::vMin() {
           "two chunks a rank in a V with a third of 1f1b's memory",
           "Qi et al., arXiv 2405.15362",
           {},
-          generateVMin};
+          generateVMin,
+          nullptr,
+          true};
 }

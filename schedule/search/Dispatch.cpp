@@ -53,8 +53,8 @@ void Alarms::set(int32_t rank, int64_t time) {
 Dispatcher::Dispatcher(const Chain &given, Direction direction)
     : direction(direction),
       chain(direction == Direction::Backwards ? mirror(given) : given),
-      empty(chain), state(chain), alarms(chain.ranks), work(chain.ranks),
-      roomy(chain.caps), made(chain.ranks), times(chain.ranks) {
+      state(chain), alarms(chain.ranks), work(chain.ranks), roomy(chain.caps),
+      made(chain.ranks), times(chain.ranks) {
   horizon = -*std::min_element(given.endOffset.begin(), given.endOffset.end());
   for (int32_t s = 0; s < chain.stages; ++s)
     work[chain.rankOf[s]] +=
@@ -64,8 +64,6 @@ Dispatcher::Dispatcher(const Chain &given, Direction direction)
   for (int32_t rank = 0; rank < chain.ranks; ++rank) {
     made[rank].reserve(chain.stagesOf[rank].size() * 3 * chain.microbatches);
     times[rank].reserve(made[rank].capacity());
-    if (direction == Direction::Backwards)
-      empty.clock(rank) = -chain.endOffset[rank];
   }
 }
 
@@ -82,7 +80,10 @@ int64_t Dispatcher::target(const Pattern &pattern, int letter,
 }
 
 int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
-  state.data = empty.data;
+  std::fill(state.data.begin(), state.data.end(), 0);
+  if (direction == Direction::Backwards)
+    for (int32_t rank = 0; rank < chain.ranks; ++rank)
+      state.clock(rank) = -chain.endOffset[rank];
   left = work;
   for (std::vector<Code> &order : made)
     order.clear();

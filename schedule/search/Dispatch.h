@@ -104,7 +104,7 @@ private:
 
   const Direction direction;
   const Chain chain;
-  PartialState empty, state;
+  PartialState state;
   Alarms alarms;
   std::vector<int64_t> work, left;
   /// By rank: with no more than this held, any F fits.

@@ -119,6 +119,16 @@ double Budget::seconds() const { return clock() - begin; }
 /// Tasks between two looks at the clock.
 static constexpr int64_t lookEvery = 2000;
 
+bool Budget::hasTimeFor(int64_t next) const {
+  if (options.timeLimitMs <= 0)
+    return true;
+  // The next step takes as long a task as the steps before it did.
+  const double elapsed = seconds() * 1000;
+  const double ahead =
+      used > 0 ? 1.25 * elapsed * double(next) / double(used) : 0;
+  return elapsed + ahead < double(options.timeLimitMs);
+}
+
 bool Budget::isSpent(int64_t next) {
   if (spent)
     return true;
@@ -135,12 +145,7 @@ bool Budget::isSpent(int64_t next) {
     spent = true;
     return true;
   }
-  // The next step takes as long a task as the steps before it did.
-  const double elapsed = seconds() * 1000;
-  const double ahead =
-      used > 0 ? 1.25 * elapsed * double(next) / double(used) : 0;
-  if (options.timeLimitMs > 0 &&
-      elapsed + ahead >= double(options.timeLimitMs)) {
+  if (!hasTimeFor(next)) {
     why = SearchStop::Time;
     spent = true;
   }

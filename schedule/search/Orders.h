@@ -92,6 +92,9 @@ public:
   /// True where the search must end, or the next step, of so many tasks, would
   /// pass the time limit. Looks at the clock rarely.
   bool isSpent(int64_t next = 0);
+  /// Whether a step of so many tasks would end within the time limit. Another,
+  /// smaller step may still be made.
+  bool hasTimeFor(int64_t tasks) const;
   void limitEffort(int64_t tasks) { limit = tasks; }
   int64_t tasksUsed() const { return used; }
   int64_t tasksLeft() const { return limit - used; }
@@ -155,6 +158,9 @@ std::unique_ptr<Step> tuneKernel(const Chain &chain, uint64_t seed,
 /// the priorities.
 std::unique_ptr<Step> replay(const Chain &chain, uint64_t seed, Orders orders,
                              Incumbent &best, Budget &budget);
+
+/// search() with a robustness.
+SearchResult searchRobust(const Problem &problem, const SearchOptions &options);
 
 /// Moves tasks on the critical path of the incumbent.
 void polish(const Chain &chain, uint64_t seed, int64_t tasks, Incumbent &best,

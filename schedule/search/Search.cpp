@@ -33,10 +33,8 @@ public:
       return std::move(result);
     result.bound = quickBound(problem);
     report();
-    const int64_t tasks =
-        int64_t(3) * problem.numStages() * problem.microbatches;
     budget.limitEffort(options.effort > 0 ? options.effort * 1000
-                                          : defaultEffort(tasks));
+                                          : defaultEffort(tasks()));
     tryFamilies();
     searchChain(BackwardCosts::Split);
     if (hasCheaperBackward())
@@ -105,29 +103,39 @@ private:
   int64_t objective() const {
     return result.schedule ? objectiveOf(result.simulation) : never;
   }
+  int64_t tasks() const {
+    return int64_t(3) * problem.numStages() * problem.microbatches;
+  }
   bool isDone() {
-    const int64_t tasks =
-        int64_t(3) * problem.numStages() * problem.microbatches;
-    return objective() <= result.bound.ns || budget.isSpent(3 * tasks);
+    return objective() <= result.bound.ns || budget.isSpent(3 * tasks());
   }
 
+  /// All with their defaults, then with other arguments.
   void tryFamilies() {
-    for (const Family &family : families()) {
-      // Of the families one is tried in any case.
-      if (isDone() && result.schedule)
-        return;
-      auto choice = chooseFamily(family.name, {});
-      FamilyResult made = generate(std::get<FamilyChoice>(choice), problem);
-      if (auto *schedule = std::get_if<Schedule>(&made)) {
-        Seed seed;
-        if (schedule->numActions() <= replayedTasks)
-          seed.schedule = *schedule;
-        seed.objective =
-            offer(std::move(*schedule), std::get<FamilyChoice>(choice).text());
-        if (seed.schedule.numActions() > 0)
-          seeds.push_back(std::move(seed));
-      }
-    }
+    for (const FamilyChoice &choice : allFamilies())
+      tryFamily(choice);
+    for (const FamilyChoice &choice : familyVariants(problem))
+      tryFamily(choice);
+  }
+
+  void tryFamily(const FamilyChoice &choice) {
+    // Of the families one is tried in any case.
+    if (result.schedule &&
+        (isDone() ||
+         !budget.hasTimeFor(3 * tasks() +
+                            choice.family->stepsBeyondTasks(problem))))
+      return;
+    FamilyResult made = generate(choice, problem);
+    auto *schedule = std::get_if<Schedule>(&made);
+    if (!schedule)
+      return;
+    budget.use(choice.family->stepsBeyondTasks(problem));
+    Seed seed;
+    if (schedule->numActions() <= replayedTasks)
+      seed.schedule = *schedule;
+    seed.objective = offer(std::move(*schedule), choice.text());
+    if (seed.schedule.numActions() > 0)
+      seeds.push_back(std::move(seed));
   }
 
   void improveBound() {
@@ -311,5 +319,6 @@ const char *rondo::stopName(SearchStop stop) {
 
 SearchResult rondo::search(const Problem &problem,
                            const SearchOptions &options) {
-  return Searcher(problem, options).run();
+  return options.robustness ? searchRobust(problem, options)
+                            : Searcher(problem, options).run();
 }

@@ -101,6 +101,11 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems) {
 
 /// The plan of a .mlir file, perhaps in another shape.
 int searchShapes(const std::string &path) {
+  if (searchOptions().robustness)
+    return reportUsage("--robust chooses among schedules of a plan as it is "
+                       "written; leave out --placement, --chunks, "
+                       "--microbatches, --problem-output and an output in the "
+                       "language");
   if (!StringRef(path).ends_with(".mlir"))
     return reportUsage("--placement, --chunks, --microbatches, "
                        "--problem-output and an output in the language need a "
@@ -158,7 +163,9 @@ const Command &searchCommand() {
       &searchSubCommand(),
       "FILE [--placement LIST] [--chunks LIST] [--microbatches LIST] "
       "[-o FILE]\n       rondo search --problems FILE --output FILE "
-      "[--time-limit-ms N] [--effort N] [--seed N] [--threads N]",
+      "[--time-limit-ms N] [--effort N] [--seed N] [--threads N]\n"
+      "       rondo search FILE --robust mean|p95 [--samples N] "
+      "[--jitter PERCENT]",
       "  rondo search examples/gpt-small.mlir --effort 1000\n"
       "  rondo search examples/gpt-small.mlir --placement auto -o best.mlir\n"
       "  rondo search problem.json --objective span\n"

@@ -50,7 +50,34 @@ cl::opt<std::string> objective("objective", cl::sub(searchSubCommand()),
                                cl::desc("makespan or span; default: what the "
                                         "problem says"));
 
+cl::opt<std::string> robust("robust", cl::sub(searchSubCommand()),
+                            cl::cat(category), cl::value_desc("NAME"),
+                            cl::desc("choose by the mean or the p95 of the "
+                                     "objective over sampled times"));
+cl::opt<int> samples("samples", cl::sub(searchSubCommand()), cl::cat(category),
+                     cl::value_desc("N"), cl::init(64),
+                     cl::desc("samples of --robust (default 64)"));
+cl::opt<int> jitter("jitter", cl::sub(searchSubCommand()), cl::cat(category),
+                    cl::value_desc("PERCENT"), cl::init(10),
+                    cl::desc("how far a sampled time is from the problem's "
+                             "(default 10)"));
+
 std::atomic<bool> interrupted{false};
+
+int checkRobust() {
+  if (robust.empty() &&
+      (samples.getNumOccurrences() || jitter.getNumOccurrences()))
+    return reportUsage("--samples and --jitter need --robust mean or p95");
+  if (!robust.empty() && robust != "mean" && robust != "p95")
+    return reportUsage("--robust is '" + robust + "'; it must be mean or p95");
+  if (samples < 1 || samples > 1000)
+    return reportUsage("--samples is " + Twine(samples) +
+                       "; it must be 1 to 1000");
+  if (jitter < 0 || jitter > 99)
+    return reportUsage("--jitter is " + Twine(jitter) +
+                       "; it must be 0 to 99 percent");
+  return Success;
+}
 
 } // namespace
 
@@ -60,7 +87,7 @@ int checkSearchOptions() {
                        "'; it must be makespan or span");
   if (timeLimit < 0 || effort < 0)
     return reportUsage("--time-limit-ms and --effort must be 0 or more");
-  return Success;
+  return checkRobust();
 }
 
 void applyObjective(std::vector<Problem> &problems) {
@@ -83,6 +110,11 @@ SearchOptions searchOptions() {
   options.timeLimitMs =
       effort > 0 && !timeLimit.getNumOccurrences() ? 0 : timeLimit;
   options.interrupt = &interrupted;
+  if (!robust.empty())
+    options.robustness = {robust == "mean"
+                              ? Robustness::Statistic::Mean
+                              : Robustness::Statistic::Percentile95,
+                          samples, jitter};
   return options;
 }
 
@@ -115,6 +147,10 @@ json::SearchRecord recordOf(const SearchResult &result) {
   record.effort = result.effort;
   record.seconds = result.seconds;
   record.stopped = stopName(result.stop);
+  record.robust = robust;
+  record.samples = samples;
+  record.jitterPercent = jitter;
+  record.robustNs = result.robustNs;
   return record;
 }
 

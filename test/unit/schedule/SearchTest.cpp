@@ -4,6 +4,9 @@
 
 #include "schedule/Search.h"
 
+#include <algorithm>
+#include <thread>
+
 using namespace rondo;
 using namespace rondo::test;
 
@@ -168,4 +171,49 @@ TEST(Search, TellsAnObserverWhatItKnows) {
             observed.simulation.makespanNs);
 }
 
+bool areEqual(const Schedule &a, const Schedule &b) {
+  if (a.numActions() != b.numActions() || a.numRanks() != b.numRanks())
+    return false;
+  for (int32_t r = 0; r < a.numRanks(); ++r)
+    if (!std::equal(a.rank(r).begin(), a.rank(r).end(), b.rank(r).begin(),
+                    b.rank(r).end()))
+      return false;
+  return true;
+}
+
+TEST(Search, OfALargeProblemIsTheSameOnAnyThread) {
+  std::vector<int32_t> rankOfStage;
+  for (int32_t s = 0; s < 24; ++s)
+    rankOfStage.push_back(s < 12 ? s : 23 - s);
+  Problem problem = problemOn(rankOfStage, 12, 40, {50, 57, 31, 4, 0});
+  problem.memoryCaps.assign(12, 96);
+  problem.link.latencyNs = 3;
+  std::vector<SearchResult> results(3);
+  std::vector<std::thread> threads;
+  for (SearchResult &result : results)
+    threads.emplace_back([&] { result = search(problem, withEffort(800)); });
+  for (std::thread &thread : threads)
+    thread.join();
+  SearchResult alone = searchWith(problem, 800);
+  for (const SearchResult &result : results) {
+    EXPECT_TRUE(areEqual(*result.schedule, *alone.schedule));
+    EXPECT_EQ(result.effort, alone.effort);
+    EXPECT_EQ(result.bound.ns, alone.bound.ns);
+  }
+}
+
+TEST(Search, KeepsATimeLimitOfItsOwnClock) {
+  // A clock on which each look takes a millisecond.
+  static thread_local int64_t looks;
+  looks = 0;
+  SearchOptions options;
+  options.timeLimitMs = 20;
+  options.clock = [] { return double(++looks) / 1000; };
+  Problem problem = linearProblem(8, 40, {5, 4, 3, 1, 0});
+  problem.memoryCaps.assign(8, 6);
+  problem.link.latencyNs = 2;
+  SearchResult result = search(problem, options);
+  EXPECT_EQ(result.stop, SearchStop::Time);
+  EXPECT_LE(looks, 24);
+}
 } // namespace

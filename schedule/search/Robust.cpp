@@ -1,0 +1,163 @@
+//===- Robust.cpp - Ranks schedules by sampled times ----------------------===//
+//
+// Candidates are the best schedule of the problem itself, the families and the
+// best schedules under some sampled times. All are ranked over the same
+// samples, which are others: a schedule made for a sample would look too good
+// on it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/Family.h"
+#include "schedule/Legality.h"
+#include "schedule/search/Orders.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// Samples that are searched.
+constexpr int32_t searchedSamples = 6;
+
+struct Candidate {
+  Schedule schedule;
+  Simulation simulation;
+  std::string origin;
+};
+
+class RobustSearch {
+public:
+  RobustSearch(const Problem &problem, const SearchOptions &options)
+      : problem(problem), options(options), budget(options),
+        scenarios(problem, *options.robustness, options.seed) {}
+
+  SearchResult run() {
+    SearchResult result = search(problem, shareOf(1, 2));
+    if (!result.schedule)
+      return result;
+    candidates.push_back(
+        {*result.schedule, std::move(result.simulation), result.origin});
+    budget.use(result.effort * 1000);
+    tryFamilies();
+    searchSamples(result);
+    std::stable_sort(candidates.begin() + 1, candidates.end(),
+                     [&](const Candidate &a, const Candidate &b) {
+                       return objectiveOf(a) < objectiveOf(b);
+                     });
+    size_t chosen = rank(result);
+    result.simulation = std::move(candidates[chosen].simulation);
+    result.schedule = std::move(candidates[chosen].schedule);
+    result.origin = candidates[chosen].origin;
+    result.provenOptimal =
+        (problem.objective == Objective::Span
+             ? result.simulation.spanNs
+             : result.simulation.makespanNs) <= result.bound.ns;
+    result.effort = budget.tasksUsed() / 1000;
+    result.seconds = budget.seconds();
+    return result;
+  }
+
+private:
+  /// Options of a search that has a share of time and effort.
+  SearchOptions shareOf(int64_t part, int64_t whole) const {
+    SearchOptions share = options;
+    share.robustness.reset();
+    share.observer = nullptr;
+    if (options.timeLimitMs > 0)
+      share.timeLimitMs =
+          std::max<int64_t>(1, options.timeLimitMs * part / whole);
+    if (options.effort > 0)
+      share.effort = std::max<int64_t>(1, options.effort * part / whole);
+    return share;
+  }
+
+  int64_t tasks() const {
+    return int64_t(3) * problem.numStages() * problem.microbatches;
+  }
+  int64_t objectiveOf(const Candidate &candidate) const {
+    return problem.objective == Objective::Span
+               ? candidate.simulation.spanNs
+               : candidate.simulation.makespanNs;
+  }
+
+  void add(Schedule schedule, const std::string &origin) {
+    Candidate candidate{std::move(schedule), {}, origin};
+    budget.use(candidate.schedule.numActions());
+    if (!checkSchedule(problem, candidate.schedule, &candidate.simulation))
+      candidates.push_back(std::move(candidate));
+  }
+
+  void tryFamilies() {
+    for (const FamilyChoice &choice : allFamilies()) {
+      if (!budget.hasTimeFor(3 * tasks() +
+                             choice.family->stepsBeyondTasks(problem)))
+        continue;
+      FamilyResult made = generate(choice, problem);
+      if (auto *schedule = std::get_if<Schedule>(&made))
+        add(std::move(*schedule), choice.text());
+    }
+  }
+
+  /// The last eighth of the time is for ranking.
+  void searchSamples(SearchResult &result) {
+    Robustness robustness = *options.robustness;
+    robustness.samples = searchedSamples;
+    const Scenarios searched(problem, robustness, ~options.seed);
+    for (size_t i = 0; i < searched.size(); ++i) {
+      const bool isLate =
+          options.timeLimitMs > 0 &&
+          budget.seconds() * 1000 > 0.8 * double(options.timeLimitMs);
+      if (isLate || budget.isSpent(3 * tasks()))
+        return;
+      SearchResult found = search(searched[i], shareOf(3, 8 * searchedSamples));
+      budget.use(found.effort * 1000);
+      if (found.stop == SearchStop::Interrupted)
+        result.stop = found.stop;
+      if (found.schedule)
+        add(std::move(*found.schedule), found.origin);
+    }
+  }
+
+  /// The index of the best candidate, whose figure the result then has. All
+  /// candidates see the same samples; one that time does not let finish is not
+  /// ranked.
+  size_t rank(SearchResult &result) {
+    size_t chosen = 0;
+    for (size_t c = 0; c < candidates.size(); ++c) {
+      std::vector<int64_t> objectives;
+      for (size_t i = 0; i < scenarios.size(); ++i) {
+        if (budget.isSpent(tasks())) {
+          if (budget.stop() == SearchStop::Time)
+            result.stop = SearchStop::Time;
+          return chosen;
+        }
+        Simulation simulation = simulate(scenarios[i], candidates[c].schedule);
+        budget.use(tasks());
+        objectives.push_back(problem.objective == Objective::Span
+                                 ? simulation.spanNs
+                                 : simulation.makespanNs);
+      }
+      const int64_t value = scenarios.statisticOf(std::move(objectives));
+      if (!result.robustNs || value < *result.robustNs) {
+        result.robustNs = value;
+        chosen = c;
+      }
+    }
+    return chosen;
+  }
+
+  const Problem &problem;
+  const SearchOptions &options;
+  Budget budget;
+  Scenarios scenarios;
+  /// The first is the one of the problem itself.
+  std::vector<Candidate> candidates;
+};
+
+} // namespace
+
+SearchResult rondo::searchRobust(const Problem &problem,
+                                 const SearchOptions &options) {
+  return RobustSearch(problem, options).run();
+}
