@@ -367,4 +367,21 @@ TEST(Families, TextForms) {
         << text;
 }
 
+TEST(Families, VariantsFitTheCapsAndAreNoDefaults) {
+  Problem problem = linearProblem(4, 40, {1, 1, 1, 2, 0});
+  problem.memoryCaps.assign(4, 2 * 17);
+  std::vector<std::string> texts;
+  for (const FamilyChoice &choice : familyVariants(problem)) {
+    texts.push_back(choice.text());
+    FamilyResult made = generate(choice, problem);
+    auto *schedule = std::get_if<Schedule>(&made);
+    ASSERT_TRUE(schedule) << choice.text();
+    EXPECT_FALSE(checkSchedule(problem, *schedule)) << choice.text();
+  }
+  // 17 micro-batches fit: groups of 4 on 4 ranks, units of 17 and less.
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"kfkb:k=3", "kfkb:k=4", "blockwise:u=17",
+                                      "blockwise:u=6", "blockwise:u=8"}));
+}
+
 } // namespace
