@@ -101,10 +101,32 @@ void NcclTransport::connect(const TransportParams &params) {
   callingRank = -1;
 }
 
+namespace {
+
+/// Calls that NCCL takes as one. The thread's group is closed also where a call
+/// fails, or later ones would fall into it.
+class Group {
+public:
+  Group() { RONDO_NCCL(ncclGroupStart()); }
+  ~Group() {
+    if (isOpen)
+      ncclGroupEnd();
+  }
+  void end() {
+    isOpen = false;
+    RONDO_NCCL(ncclGroupEnd());
+  }
+
+private:
+  bool isOpen = true;
+};
+
+} // namespace
+
 /// A pair connects with its first message, which takes the hosts of both and
 /// must not fall into a recorded iteration: all do at once, in one group.
 void NcclTransport::warmUp() {
-  RONDO_NCCL(ncclGroupStart());
+  Group group;
   for (const std::unique_ptr<ChannelEnd> &end : ends) {
     const GpuRank &rank = *ranks[end->isSender ? end->from : end->to];
     rank.device->gpu().select();
@@ -125,7 +147,7 @@ void NcclTransport::warmUp() {
                              ncclInt8, member->communicator->get(),
                              rank.device->compute().handle));
   }
-  RONDO_NCCL(ncclGroupEnd());
+  group.end();
 }
 
 std::vector<Communicator *>

@@ -1,5 +1,5 @@
 //===- nccl_transport.cpp - Messages and iterations of ranks on GPUs of their
-//own ---===//
+// own ---===//
 
 #include "runtime/transport/cuda/nccl_transport.h"
 
@@ -16,10 +16,13 @@ using namespace rondo::runtime::cuda;
 //===----------------------------------------------------------------------===//
 
 void NcclTransport::settle(const Communicator &communicator) {
-  while (!communicator.isSettled()) {
+  // It takes NCCL's thread some microseconds.
+  constexpr int spins = 200;
+  for (int looks = 0; !communicator.isSettled(); ++looks) {
     if (isAborted)
       throw Aborted();
-    std::this_thread::yield();
+    if (looks > spins)
+      std::this_thread::yield();
   }
 }
 

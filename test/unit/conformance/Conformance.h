@@ -15,6 +15,8 @@
 
 #include "gtest/gtest.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -81,6 +83,8 @@ public:
                       bool mayReplay = false) {
     std::string failure;
     std::mutex mutex;
+    std::condition_variable changed;
+    int running = params.ranks;
     std::vector<std::thread> threads;
     for (int r = 0; r < params.ranks; ++r)
       threads.emplace_back([&, r] {
@@ -91,15 +95,22 @@ public:
         } catch (const std::exception &error) {
           mine = error.what();
         }
-        if (mine.empty())
-          return;
-        {
-          std::lock_guard<std::mutex> lock(mutex);
-          if (failure.empty())
-            failure = mine;
-        }
-        transport->abort();
+        if (!mine.empty())
+          transport->abort();
+        std::lock_guard<std::mutex> lock(mutex);
+        if (failure.empty())
+          failure = mine;
+        --running;
+        changed.notify_all();
       });
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      if (!changed.wait_for(lock, std::chrono::seconds(120),
+                            [&] { return running == 0; })) {
+        failure = "the iteration does not end";
+        transport->abort();
+      }
+    }
     for (std::thread &thread : threads)
       thread.join();
     return failure;
