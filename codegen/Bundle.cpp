@@ -44,7 +44,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 find_package(Threads REQUIRED)
 find_library(RONDO_OPENBLAS openblas)
-if(NOT RONDO_OPENBLAS)
+find_path(RONDO_CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas)
+if(NOT RONDO_OPENBLAS OR NOT RONDO_CBLAS_INCLUDE_DIR)
 )";
   text += needsCuda
               ? "  set(RONDO_PLAIN_BLAS ON) # Nothing on the GPU needs it.\n"
