@@ -43,8 +43,10 @@ public:
       double share = 1.0 - double(budget.tasksUsed() - begin) / double(tasks);
       int64_t allowed = int64_t(share * random.unit() * double(longest) / 4);
       const Move move = choose(current);
-      if (move.from == move.to)
+      if (move.from == move.to) {
+        budget.use(1);
         continue;
+      }
       const bool wasReady = holdMessages(current, move.rank);
       apply(current[move.rank], move.from, move.to);
       int64_t changed = timer.run(current, value + allowed);
@@ -115,6 +117,10 @@ private:
                                          : carried[place.rank - chain.ranks];
     const int64_t size = int64_t(order.size());
     int64_t from = place.position;
+    // A message before which its link was busy mostly goes one place earlier.
+    if (place.rank >= chain.ranks && from > 0 && random.below(4))
+      return order[from - 1] == order[from] ? Move{place.rank, from, from}
+                                            : Move{place.rank, from, from - 1};
     if (random.below(4) == 0)
       from = std::min(size - 1, from + 1 + random.below(6));
     const int64_t reach = random.below(3) ? 4 : 24;
