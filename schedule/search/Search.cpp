@@ -139,7 +139,10 @@ private:
   }
 
   void improveBound() {
-    const int64_t labels = std::min<int64_t>(budget.tasksLeft() / 4, 400000);
+    int64_t labels = std::min<int64_t>(budget.tasksLeft() / 4, 400000);
+    // A label takes the time of a few tasks.
+    while (labels > 0 && !budget.hasTimeFor(4 * labels + 3 * tasks()))
+      labels /= 2;
     if (objective() <= result.bound.ns || budget.isSpent() || labels <= 0)
       return;
     Bound bound = bestBound(problem, objective(), labels);
