@@ -6,9 +6,11 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace rondo;
+using llvm::Error;
 
 namespace {
 
@@ -102,8 +104,35 @@ void Importer::writePlan() {
 
 } // namespace
 
-OwningOpRef<ModuleOp> rondo::codegen::importProblems(llvm::StringRef fileName,
-                                                     llvm::StringRef contents,
+/// Writes a schedule behind the plan that it is for.
+static Error addSchedule(ModuleOp module, const json::ProblemFile &problems,
+                         StringRef text) {
+  llvm::Expected<codegen::ScheduleSource> source =
+      codegen::findSchedule(module, /*fileName=*/"", text);
+  if (!source)
+    return source.takeError();
+  return codegen::importSchedule(*source,
+                                 *problems.find(source->plan.getSymName()))
+      .takeError();
+}
+
+static Error addSchedules(ModuleOp module, const json::ProblemFile &problems,
+                          StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::errorCodeToError(buffer.getError());
+  for (const json::Document &document :
+       json::splitDocuments(path, (*buffer)->getBuffer()))
+    if (Error error = addSchedule(module, problems, document.text))
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     document.where() +
+                                         llvm::toString(std::move(error)));
+  return Error::success();
+}
+
+OwningOpRef<ModuleOp> rondo::codegen::importProblems(StringRef fileName,
+                                                     StringRef contents,
+                                                     StringRef schedulesPath,
                                                      MLIRContext *context) {
   context->loadDialect<pipe::PipeDialect>();
   OpBuilder builder(context);
@@ -123,6 +152,12 @@ OwningOpRef<ModuleOp> rondo::codegen::importProblems(llvm::StringRef fileName,
       return nullptr;
     }
     Importer(builder, problem).write();
+  }
+  if (schedulesPath.empty())
+    return module;
+  if (Error error = addSchedules(*module, *file, schedulesPath)) {
+    emitError(loc) << schedulesPath << ": " << llvm::toString(std::move(error));
+    return nullptr;
   }
   return module;
 }

@@ -8,6 +8,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Target/Cpp/CppEmitter.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -16,6 +17,10 @@ void rondo::codegen::registerTranslations() {
   auto pipe = [](DialectRegistry &registry) {
     registry.insert<pipe::PipeDialect>();
   };
+  static llvm::cl::opt<std::string> schedulesPath(
+      "schedules",
+      llvm::cl::desc("rondo-schedule/1 for the plans of --problem-to-pipe"),
+      llvm::cl::value_desc("FILE"));
   static TranslateFromMLIRRegistration toCpp(
       "pipe-to-cpp", "what pipe-convert-to-emitc leaves, as C++",
       [](Operation *op, raw_ostream &os) {
@@ -25,12 +30,15 @@ void rondo::codegen::registerTranslations() {
         registry.insert<emitc::EmitCDialect>();
       });
   static TranslateToMLIRRegistration fromProblem(
-      "problem-to-pipe", "rondo-problem/1 as cluster, model and plan",
+      "problem-to-pipe",
+      "rondo-problem/1 as cluster, model and plan, with --schedules as "
+      "schedules too",
       [](llvm::SourceMgr &sources, MLIRContext *context) {
         const llvm::MemoryBuffer *file =
             sources.getMemoryBuffer(sources.getMainFileID());
-        return OwningOpRef<Operation *>(importProblems(
-            file->getBufferIdentifier(), file->getBuffer(), context));
+        return OwningOpRef<Operation *>(
+            importProblems(file->getBufferIdentifier(), file->getBuffer(),
+                           schedulesPath, context));
       },
       pipe);
   static TranslateFromMLIRRegistration toSchedule(

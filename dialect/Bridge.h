@@ -49,7 +49,8 @@ mlir::FailureOr<ExpandedSchedule> expandSchedule(ScheduleOp op,
 /// there is no such family or it takes no such arguments. `op` names one.
 mlir::FailureOr<FamilyChoice> chooseFamily(ScheduleOp op);
 
-/// How a schedule was made: `kfkb:k=2`; empty where it was written by hand.
+/// How a schedule was made: `kfkb:k=2`, or the part of a search that found it;
+/// empty where it was written by hand.
 mlir::FailureOr<std::string> familyText(ScheduleOp op);
 
 /// Replaces the body of `op` by the schedule, rolled into loops. Stages are

@@ -55,6 +55,8 @@ FailureOr<FamilyChoice> rondo::pipe::chooseFamily(ScheduleOp op) {
 }
 
 FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
+  if (FoundAttr found = op.getFoundAttr())
+    return found.getOrigin().str();
   if (!op.getFamilyAttr())
     return std::string();
   FailureOr<FamilyChoice> choice = chooseFamily(op);

@@ -14,6 +14,7 @@
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +46,9 @@ std::optional<LinearIndex> linearIndex(mlir::AffineMap map);
 /// products can overflow. Far beyond the most micro-batches there can be.
 inline constexpr int64_t maxLoopBound = int64_t(1) << 30;
 inline constexpr int64_t maxIndexFactor = int64_t(1) << 24;
+
+/// A search that names no time limit.
+inline constexpr int64_t unknownTimeLimit = std::numeric_limits<int64_t>::min();
 
 namespace detail {
 /// The index is one sum of multiples of enclosing loop variables.

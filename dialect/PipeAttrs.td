@@ -25,6 +25,17 @@ def Pipe_BoolParameter : DefaultValuedParameter<"bool", "false"> {
   let printer = "$_printer << ($_self ? \"true\" : \"false\")";
 }
 
+/// A keyword of an enum as a field of a struct.
+class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
+  let parser = "parseWord<" # info.cppNamespace # "::" # info.className #
+               ">($_parser)";
+  let printer = "printWord($_printer, $_self)";
+}
+
+def Pipe_ObjectiveParameter : Pipe_WordParameter<Pipe_Objective> {
+  let defaultValue = "::rondo::pipe::Objective::Makespan";
+}
+
 def Pipe_ChannelsAttr : AttrDef<PipeDialect, "Channels"> {
   let mnemonic = "channels";
   let summary = "how messages are handed over";
@@ -146,6 +157,36 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
     /// The arguments as the core takes them.
     std::map<std::string, int64_t> getArgumentMap() const;
   }];
+}
+
+def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
+  let summary = "how a schedule is searched";
+  let description = [{
+    `objective`: `makespan`, the time of an iteration, or `span`, the longest
+    first start to last end of a single rank. `effort` limits work, in units of
+    1,000 tasks that are placed or timed; absent or 0: chosen by the size of the
+    plan. `time_limit_ms` limits wall time; 0: none; absent: 1000, with an
+    `effort` none. The same `seed` and `effort` give the same schedule where time
+    does not end first.
+  }];
+  let parameters = (ins Pipe_ObjectiveParameter:$objective,
+      Pipe_OrElse<"::rondo::pipe::unknownTimeLimit">:$time_limit_ms,
+      Pipe_OrElse<"0">:$effort, Pipe_OrElse<"0">:$seed);
+}
+
+def Pipe_FoundAttr : Pipe_StructAttr<"Found", "found"> {
+  let summary = "what a search says of the schedule that it found";
+  let description = [{
+    With the costs and caps that the plan had then. `origin` is the part of the
+    search that found it, or the family. No schedule has an objective below
+    `lower_bound_ns`, by the argument `bound`; `proven_optimal` says that this
+    schedule meets it. `stopped` says why the search ended. The names are those of
+    rondo-schedule/1.
+  }];
+  let parameters = (ins StringRefParameter<"">:$origin,
+      "int64_t":$makespan_ns, "int64_t":$span_ns, "int64_t":$lower_bound_ns,
+      StringRefParameter<"">:$bound, Pipe_BoolParameter:$proven_optimal,
+      Pipe_WordParameter<Pipe_SearchStop>:$stopped);
 }
 
 def Pipe_PoolAttr : Pipe_StructAttr<"Pool", "pool_layout"> {

@@ -32,6 +32,14 @@ static ParseResult parseWord(AsmParser &parser, Enum &value) {
   return error;
 }
 
+/// The same as a field of a struct.
+template <typename Enum> static FailureOr<Enum> parseWord(AsmParser &parser) {
+  Enum value{};
+  if (parseWord(parser, value))
+    return failure();
+  return value;
+}
+
 template <typename Enum>
 static void printWord(AsmPrinter &printer, Enum value) {
   printer << stringifyEnum(value);

@@ -43,6 +43,20 @@ def Pipe_Accumulate : Pipe_Enum<"Accumulate",
   I32EnumAttrCase<"ScheduleOrder", 1, "schedule_order">
 ]>;
 
+/// The same order as rondo::Objective.
+def Pipe_Objective : Pipe_Enum<"Objective", "what a search makes small", [
+  I32EnumAttrCase<"Makespan", 0, "makespan">,
+  I32EnumAttrCase<"Span", 1, "span">
+]>;
+
+/// The same order as rondo::SearchStop.
+def Pipe_SearchStop : Pipe_Enum<"SearchStop", "why a search ended", [
+  I32EnumAttrCase<"Exhausted", 0, "exhausted">,
+  I32EnumAttrCase<"Optimal", 1, "optimal">,
+  I32EnumAttrCase<"Time", 2, "time">,
+  I32EnumAttrCase<"Interrupted", 3, "interrupted">
+]>;
+
 /// The same order as rondo::runtime::PlanKind.
 def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "what a program is for", [
   I32EnumAttrCase<"Sequential", 0, "sequential">,

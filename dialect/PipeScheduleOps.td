@@ -13,8 +13,9 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
   let description = [{
     Written by hand, by a family or by a search; all three are the same op. A
     schedule that names a `family` and has no body is written by
-    `pipe-generate-schedules`; the family stays as provenance. Times are not part of
-    a schedule: each rank runs its order as early as possible.
+    `pipe-generate-schedules`; one that has a `search` by `pipe-search-schedules`,
+    which says in `found` what it came to. Both stay as provenance. Times are not
+    part of a schedule: each rank runs its order as early as possible.
 
     `accumulate(schedule_order)` allows micro-batches out of index order, at the
     price of sums that differ in their last bits from the sequential run's.
@@ -24,7 +25,8 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     `pipe-verify-scheduled`.
 
     ```mlir
-    pipe.schedule @auto of @step family<"kfkb", k = 2>
+    pipe.schedule @pairs of @step family<"kfkb", k = 2>
+    pipe.schedule @auto of @step search<objective = makespan, effort = 1000>
     pipe.schedule @mine of @step {
       pipe.rank 0 {
         pipe.for %i = 0 to 2 { pipe.forward @s0[%i] }
@@ -39,11 +41,13 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$plan,
       OptionalAttr<Pipe_FamilyAttr>:$family,
+      OptionalAttr<Pipe_SearchAttr>:$search, OptionalAttr<Pipe_FoundAttr>:$found,
       DefaultValuedProp<EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `of` $plan (`family` `` $family^)?
+    $sym_name `of` $plan (`family` `` $family^)? (`search` `` $search^)?
+    (`found` `` $found^)?
     (`accumulate` `(` custom<Word>($accumulate)^ `)`)? attr-dict-with-keyword ($body^)?
   }];
   let hasRegionVerifier = 1;

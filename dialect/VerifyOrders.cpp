@@ -165,15 +165,42 @@ static LogicalResult verifyRanks(ArrayRef<RankOp> ranks) {
   return success();
 }
 
+/// Who writes a schedule, or wrote it.
+static LogicalResult verifyOrigin(ScheduleOp op) {
+  StringRef name = op.getSymName();
+  auto family = op.getFamily();
+  auto search = op.getSearch();
+  if (family && search)
+    return op.emitError() << "schedule @" << name
+                          << " names a family and a search; one of them writes "
+                             "a schedule";
+  if (op.isBodyEmpty() && !family && !search)
+    return op.emitError() << "schedule @" << name
+                          << " has no family, no search and no body";
+  if (op.getFound() && (op.isBodyEmpty() || !search))
+    return op.emitError() << "schedule @" << name
+                          << " says what a search found, but has no "
+                          << (search ? "body" : "search");
+  if (!search)
+    return success();
+  int64_t timeLimit = search->getTimeLimitMs();
+  for (auto [field, value] : {std::pair("time_limit_ms", timeLimit),
+                              std::pair("effort", search->getEffort()),
+                              std::pair("seed", search->getSeed())})
+    if (value < 0 && value != unknownTimeLimit)
+      return op.emitError()
+             << field << " of the search is " << value << "; the least is 0";
+  return success();
+}
+
 LogicalResult ScheduleOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
     if (!isa<RankOp, LinkOrderOp>(op))
       return op.emitError() << "'" << op.getName().getStringRef()
                             << "' does not belong here; a schedule holds "
                                "pipe.rank and pipe.link_order";
-  if (isBodyEmpty() && !getFamily())
-    return emitError() << "schedule @" << getSymName()
-                       << " has neither a family nor a body";
+  if (failed(verifyOrigin(*this)))
+    return failure();
   llvm::SmallDenseMap<std::pair<int64_t, int64_t>, LinkOrderOp> seen;
   for (LinkOrderOp order : getLinkOrders()) {
     auto [it, isNew] =

@@ -32,3 +32,4 @@ pipe.plan @step of @gpt on @machine microbatches(8) {
 // another.
 pipe.schedule @one_f_one_b of @step family<"1f1b">
 pipe.schedule @zero_bubble of @step family<"zb-h1">
+pipe.schedule @searched of @step search<effort = 1000>

@@ -8,10 +8,18 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
+#include <atomic>
+#include <memory>
+
 namespace rondo::pipe {
 
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
+
+/// `pipe-search-schedules` that ends its searches with the best so far when
+/// `interrupt`, which may be null, becomes true.
+std::unique_ptr<mlir::Pass>
+createSearchSchedules(const std::atomic<bool> *interrupt);
 
 /// Registers all passes and the pipelines of Pipelines.h.
 void registerPasses();

@@ -85,6 +85,41 @@ def GenerateSchedules : Pass<"pipe-generate-schedules", "::mlir::ModuleOp"> {
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
 
+def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
+  let summary = "write the schedules that name a search";
+  let description = [{
+    Gives each `pipe.schedule` that has a `search` and no body the best order that
+    is found under the memory caps and links of its plan, rolled into loops, and
+    writes beside it in `found` what the search says of it. A schedule with a body
+    is left as it is, so a printed result stays what it is. Never worse than the
+    best family that fits. A plan that no order fits is an error with the rank and
+    the bytes.
+
+    Where the effort limits a search, the same seed gives the same schedule. A time
+    limit does not: a faster machine finds more.
+
+    The options go before what the schedules say.
+
+    ```mlir
+    pipe.schedule @auto of @step search<effort = 1000>
+    // becomes
+    pipe.schedule @auto of @step search<effort = 1000> found<origin = "kernel", ...> {
+      pipe.rank 0 { ... }
+      ...
+    }
+    ```
+  }];
+  let options = [
+    Option<"timeLimitMs", "time-limit-ms", "int64_t", /*default=*/"-1",
+           "wall time of each search in ms; 0: none">,
+    Option<"effort", "effort", "int64_t", /*default=*/"-1",
+           "work of each search, in 1,000 tasks placed or timed">,
+    Option<"seed", "seed", "int64_t", /*default=*/"-1",
+           "first number of the random choices">
+  ];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
 def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
   let summary = "check the rules S1 to S7 of schedules";
   let description = [{

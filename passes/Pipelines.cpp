@@ -12,13 +12,17 @@ namespace rondo::pipe {
 
 using namespace rondo::pipe;
 
-void rondo::pipe::buildSchedulePipeline(mlir::OpPassManager &pm) {
+void rondo::pipe::buildSchedulePipeline(mlir::OpPassManager &pm,
+                                        const std::atomic<bool> *interrupt) {
   // Costs and sizes first: all rules and families read them.
   pm.addPass(createResolveStages());
   // Border: from here on every plan states a sound problem.
   pm.addPass(createVerifyPartitioned());
-  // Families write orders and never judge them.
+  // Families and searches write orders and never judge them.
   pm.addPass(createGenerateSchedules());
+  // Takes the longest of all, so whatever else can fail before a schedule is
+  // there has been checked.
+  pm.addPass(createSearchSchedules(interrupt));
   // Border: from here on every order is complete and can run.
   pm.addPass(createVerifyScheduled());
 }
@@ -33,8 +37,9 @@ void rondo::pipe::buildLowerPipeline(mlir::OpPassManager &pm) {
   pm.addPass(createVerifyLowered());
 }
 
-void rondo::pipe::buildVerifyPipeline(mlir::OpPassManager &pm) {
-  buildSchedulePipeline(pm);
+void rondo::pipe::buildVerifyPipeline(mlir::OpPassManager &pm,
+                                      const std::atomic<bool> *interrupt) {
+  buildSchedulePipeline(pm, interrupt);
   // Programs that the file holds.
   pm.addPass(createVerifyLowered());
 }
@@ -42,7 +47,8 @@ void rondo::pipe::buildVerifyPipeline(mlir::OpPassManager &pm) {
 void rondo::pipe::registerPasses() {
   registerPipePasses();
   mlir::PassPipelineRegistration<>(
-      "pipe-schedule", "source to scheduled, proved", buildSchedulePipeline);
+      "pipe-schedule", "source to scheduled, proved",
+      [](mlir::OpPassManager &pm) { buildSchedulePipeline(pm); });
   mlir::PassPipelineRegistration<>("pipe-lower", "scheduled to lowered, proved",
                                    buildLowerPipeline);
 }

@@ -5,16 +5,21 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include <atomic>
+
 namespace rondo::pipe {
 
-/// Source to scheduled: every schedule written and proved.
-void buildSchedulePipeline(mlir::OpPassManager &pm);
+/// Source to scheduled: every schedule written and proved. `interrupt`, which
+/// may be null, ends searches with the best so far.
+void buildSchedulePipeline(mlir::OpPassManager &pm,
+                           const std::atomic<bool> *interrupt = nullptr);
 
 /// Scheduled to lowered: programs with messages and memory, proved.
 void buildLowerPipeline(mlir::OpPassManager &pm);
 
 /// Proves what the module holds, whatever its phase, without lowering it.
-void buildVerifyPipeline(mlir::OpPassManager &pm);
+void buildVerifyPipeline(mlir::OpPassManager &pm,
+                         const std::atomic<bool> *interrupt = nullptr);
 
 } // namespace rondo::pipe
 

@@ -2,6 +2,7 @@
 
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
+#include "schedule/Shortfall.h"
 #include "schedule/search/Orders.h"
 
 #include <algorithm>
@@ -17,24 +18,21 @@ constexpr int64_t guidedTasks = 1600;
 /// Up to this many the families are also priorities for orders within the caps.
 constexpr int64_t replayedTasks = 200000;
 
-std::string describeShortfall(int32_t rank, int64_t cap, int64_t least) {
-  return "no schedule fits: rank " + std::to_string(rank) + " may hold " +
-         std::to_string(cap) + " bytes, but one micro-batch of its stages " +
-         "takes " + std::to_string(least) + " bytes";
-}
-
 class Searcher {
 public:
   Searcher(const Problem &problem, const SearchOptions &options)
       : problem(problem), options(options), budget(options) {}
 
   SearchResult run() {
-    if (isInfeasible())
+    if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
+      result.reason = shortfall->message;
       return std::move(result);
+    }
     result.bound = quickBound(problem);
     report();
-    budget.limitEffort(options.effort > 0 ? options.effort * 1000
-                                          : defaultEffort(tasks()));
+    budget.limitEffort(options.effort > 0
+                           ? std::min(options.effort, never / 1000) * 1000
+                           : defaultEffort(tasks()));
     tryFamilies();
     searchChain(BackwardCosts::Split);
     if (hasCheaperBackward())
@@ -46,22 +44,6 @@ public:
 private:
   static int64_t defaultEffort(int64_t tasks) {
     return tasks <= smallTasks ? 30000000 : 200000000 + 60 * tasks;
-  }
-
-  /// The rule is the one of every rank: at the end of its last forward of a
-  /// micro-batch it holds all its activations of it.
-  bool isInfeasible() {
-    std::vector<int64_t> least(problem.numRanks());
-    for (int32_t s = 0; s < problem.numStages(); ++s)
-      least[problem.rankOf(s)] +=
-          problem.cost(s, ActionKind::Forward).acquireBytes;
-    for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-      if (least[rank] > problem.memoryCaps[rank]) {
-        result.reason =
-            describeShortfall(rank, problem.memoryCaps[rank], least[rank]);
-        return true;
-      }
-    return false;
   }
 
   bool hasCheaperBackward() const {
@@ -283,8 +265,12 @@ private:
       result.bound = {objective(), "L6"};
     result.provenOptimal = result.schedule && objective() <= result.bound.ns;
     if (!result.schedule)
-      result.reason = "no family fits, and the search knows only chains of "
-                      "stages whose F alone takes memory";
+      result.reason =
+          budget.isSpent()
+              ? "no order that fits was found within the effort or the time; "
+                "with more there may be one"
+              : "no family fits, and the search knows only chains of stages "
+                "whose F alone takes memory";
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
     result.effort = budget.tasksUsed() / 1000;
     result.seconds = budget.seconds();

@@ -3,6 +3,7 @@
 #include "codegen/Bundle.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Support/Path.h"
@@ -45,7 +46,7 @@ int run() {
   contents.needsCuda = emission.target() == pipe::Target::Cuda;
   if (Error error = codegen::writeBundle(contents, outputPath))
     return reportError(toString(std::move(error)));
-  return Success;
+  return Interrupt::exitCode(Success);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- Compare.cpp - rondo compare ----------------------------------------===//
 
 #include "tools/driver/Commands.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Simulate.h"
@@ -43,7 +44,7 @@ int run() {
   request.costsPath = costsPath;
   request.withSearch = true;
   request.allRanks = allRanks;
-  catchInterrupts();
+  Interrupt interrupt;
   return simulateFile(request);
 }
 

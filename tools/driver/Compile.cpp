@@ -4,6 +4,7 @@
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -96,7 +97,7 @@ int writeExecutable(Emission &emission, StringRef output) {
   return Success;
 }
 
-int run() {
+int compile() {
   StringRef input = Emission::inputPath();
   if (input.empty())
     return reportUsage("compile needs a file");
@@ -127,6 +128,8 @@ int run() {
     return writeText([&](raw_ostream &os) { return emission.print(os); });
   return writeExecutable(emission, executable);
 }
+
+int run() { return Interrupt::exitCode(compile()); }
 
 } // namespace
 

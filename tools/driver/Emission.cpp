@@ -3,9 +3,12 @@
 #include "tools/driver/Emission.h"
 
 #include "codegen/Passes.h"
+#include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/MeasuredCosts.h"
 #include "tools/driver/Report.h"
 
@@ -37,6 +40,12 @@ cl::opt<std::string>
                    cl::sub(bundleSubCommand()), cl::cat(category),
                    cl::value_desc("NAME"),
                    cl::desc("the schedule to compile; by default the first"));
+cl::opt<std::string>
+    scheduleFile("schedule-file", cl::sub(compileSubCommand()),
+                 cl::sub(bundleSubCommand()), cl::cat(category),
+                 cl::value_desc("FILE"),
+                 cl::desc("an order for a plan of the file (rondo-schedule/1), "
+                          "in place of its schedules"));
 cl::opt<std::string>
     costsPath("costs", cl::sub(compileSubCommand()),
               cl::sub(bundleSubCommand()), cl::cat(category),
@@ -83,16 +92,66 @@ bool Emission::chooseSchedule() {
     reportNote("it has" + names);
     return false;
   }
+  keepOnly(chosen);
+  name = chosen.getSymName().str();
+  chosenTarget = chosen.lookupPlan().getTargetKind();
+  chosenType = chosen.lookupPlan().getDType();
+  return true;
+}
+
+void Emission::keepOnly(pipe::ScheduleOp chosen) {
+  mlir::ModuleOp module = file.module();
   for (pipe::ProgramOp program :
        make_early_inc_range(module.getOps<pipe::ProgramOp>()))
     if (program.lookupSchedule() != chosen)
       program.erase();
-  for (pipe::ScheduleOp schedule : schedules)
+  for (pipe::ScheduleOp schedule :
+       make_early_inc_range(module.getOps<pipe::ScheduleOp>()))
     if (schedule != chosen)
       schedule.erase();
-  name = chosen.getSymName().str();
-  chosenTarget = chosen.lookupPlan().getTargetKind();
-  chosenType = chosen.lookupPlan().getDType();
+}
+
+/// Finds the schedule of --schedule-file and its plan. It is read when the
+/// costs of the plan are known.
+bool Emission::chooseScheduleFile() {
+  if (file.module().getOps<pipe::PlanOp>().empty()) {
+    reportError(input + ": no pipe.plan in it");
+    return false;
+  }
+  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(scheduleFile);
+  if (!contents) {
+    reportError(toString(contents.takeError()));
+    return false;
+  }
+  scheduleText = std::move(*contents);
+  Expected<codegen::ScheduleSource> found = codegen::findSchedule(
+      file.module(), scheduleFile, scheduleText->getBuffer());
+  if (!found) {
+    reportError(scheduleFile + ": " + toString(found.takeError()));
+    return false;
+  }
+  source = *found;
+  keepOnly(nullptr);
+  chosenTarget = source.plan.getTargetKind();
+  chosenType = source.plan.getDType();
+  return true;
+}
+
+bool Emission::importSchedule() {
+  mlir::FailureOr<Problem> problem = pipe::buildProblem(source.plan);
+  if (failed(problem))
+    return false;
+  Expected<pipe::ScheduleOp> op = codegen::importSchedule(source, *problem);
+  if (!op) {
+    reportError(scheduleFile + ": " + toString(op.takeError()));
+    return false;
+  }
+  name = op->getSymName().str();
+  if (!op->accumulatesInIndexOrder())
+    reportNote(scheduleFile +
+               ": a stage takes its micro-batches out of index order, so sums "
+               "of gradients differ from the sequential run in their last "
+               "bits");
   return true;
 }
 
@@ -121,7 +180,10 @@ int Emission::chooseTarget() {
 }
 
 int Emission::read() {
-  if (failed(file.read(input)) || !chooseSchedule())
+  if (!wantedSchedule.empty() && !scheduleFile.empty())
+    return reportUsage("--schedule and --schedule-file exclude each other");
+  if (failed(file.read(input)) ||
+      !(scheduleFile.empty() ? chooseSchedule() : chooseScheduleFile()))
     return Failure;
   return chooseTarget();
 }
@@ -133,8 +195,14 @@ int Emission::schedule() {
     return file.exitCode();
   if (!costsPath.empty() && !applyCosts(file.module(), costsPath))
     return file.exitCode();
-  return failed(file.run(pipe::buildSchedulePipeline)) ? file.exitCode()
-                                                       : Success;
+  if (!scheduleFile.empty() && !importSchedule())
+    return file.exitCode();
+  Interrupt interrupt;
+  if (failed(file.run([&](mlir::OpPassManager &passes) {
+        pipe::buildSchedulePipeline(passes, interrupt.flag());
+      })))
+    return file.exitCode();
+  return Success;
 }
 
 int Emission::lower() {

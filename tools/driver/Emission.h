@@ -9,10 +9,14 @@
 #ifndef RONDO_TOOLS_DRIVER_EMISSION_H
 #define RONDO_TOOLS_DRIVER_EMISSION_H
 
+#include "codegen/Translations.h"
 #include "dialect/Pipe.h"
 #include "tools/driver/ModuleFile.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <memory>
 
 namespace rondo::driver {
 
@@ -46,9 +50,16 @@ public:
 
 private:
   bool chooseSchedule();
+  bool chooseScheduleFile();
+  bool importSchedule();
+  /// Leaves one schedule, or none where `chosen` is null, and its programs.
+  void keepOnly(pipe::ScheduleOp chosen);
   int chooseTarget();
 
   ModuleFile file;
+  /// The schedule of --schedule-file, which lies in the buffer.
+  std::unique_ptr<llvm::MemoryBuffer> scheduleText;
+  codegen::ScheduleSource source;
   std::string name;
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;

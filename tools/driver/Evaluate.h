@@ -35,18 +35,6 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
                    bool keepTimes);
 
-/// A rank whose cap is below what every schedule needs.
-struct Shortfall {
-  int32_t rank = 0;
-  /// One sentence with the rank and bytes.
-  std::string message;
-};
-
-/// The first such rank, if there is one. A rank with several stages holds all
-/// activations of one micro-batch at the end of its last forward, whatever the
-/// order; and running micro-batches one by one needs no more.
-std::optional<Shortfall> findShortfall(const Problem &problem);
-
 } // namespace rondo::driver
 
 #endif // RONDO_TOOLS_DRIVER_EVALUATE_H

@@ -3,6 +3,7 @@
 #include "tools/driver/PlanCandidates.h"
 
 #include "dialect/Bridge.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
 #include "tools/driver/Report.h"

@@ -15,6 +15,7 @@
 #include "passes/Passes.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/ModuleFile.h"
 #include "tools/driver/PlanCandidates.h"
 #include "tools/driver/Report.h"
@@ -144,7 +145,7 @@ void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
       candidate.keep(std::move(result));
       return;
     }
-    if (isInterrupted())
+    if (Interrupt::happened())
       break;
   }
   if (!candidate.found)
@@ -164,7 +165,7 @@ void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
         candidate->why = "no better: its bound is not below the best";
       continue;
     }
-    if (isInterrupted())
+    if (Interrupt::happened())
       return;
     SearchOptions options = searchOptions();
     const double part = share / double(members.size());
@@ -229,9 +230,9 @@ mlir::OwningOpRef<mlir::ModuleOp> PlanSearcher::moduleOf(Shaped &candidate) {
   }
   mlir::OpBuilder builder(plan);
   builder.setInsertionPointAfter(plan);
-  auto schedule = pipe::ScheduleOp::create(builder, plan.getLoc(), "searched",
-                                           planName, pipe::FamilyAttr(),
-                                           pipe::Accumulate::IndexOrder);
+  auto schedule = pipe::ScheduleOp::create(
+      builder, plan.getLoc(), "searched", planName, pipe::FamilyAttr(),
+      pipe::SearchAttr(), pipe::FoundAttr(), pipe::Accumulate::IndexOrder);
   if (failed(pipe::foldSchedule(*candidate.found->schedule, schedule)))
     return {};
   return module;
@@ -305,12 +306,12 @@ int PlanSearcher::run() {
   if (int code = chooseShapes(request.shapes, base, shapes))
     return code;
   candidates = makeCandidates(base, shapes);
-  catchInterrupts();
+  Interrupt interrupt;
   searchAll();
   Shaped *best = chooseBest();
   // The table leaves standard output to a result that goes there.
   printTable(best, request.output == "-" ? errs() : outs());
-  if (!best && isInterrupted())
+  if (!best && Interrupt::happened())
     return reportError(base.getSymName() +
                        ": interrupted before a plan with a schedule was found");
   if (!best) {
@@ -320,7 +321,7 @@ int PlanSearcher::run() {
   }
   if (int code = write(*best))
     return code;
-  return isInterrupted() ? Interrupted : Success;
+  return Interrupt::happened() ? Interrupted : Success;
 }
 
 int searchPlans(const PlanSearchRequest &request) {

@@ -2,6 +2,7 @@
 
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/PlanSearch.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
@@ -137,7 +138,7 @@ int run() {
   if (int code = readProblemsOrPlans(path, costsPath, problems))
     return code;
   applyObjective(problems);
-  catchInterrupts();
+  Interrupt interrupt;
   std::vector<Line> lines = searchAll(problems);
   Error error = writeFile(outputPath, [&](raw_ostream &os) {
     for (const Line &line : lines)
@@ -146,7 +147,7 @@ int run() {
   });
   if (error)
     return reportError(toString(std::move(error)));
-  if (isInterrupted())
+  if (Interrupt::happened())
     return Interrupted;
   // A batch goes on; a single problem is the whole question.
   if (problemsPath.empty() && lines.size() == 1 && !lines[0].reason.empty()) {

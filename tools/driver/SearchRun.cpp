@@ -5,10 +5,9 @@
 #include "codegen/json/ProblemReader.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
-
-#include "llvm/Support/Signals.h"
 
 using namespace llvm;
 
@@ -62,8 +61,6 @@ cl::opt<int> jitter("jitter", cl::sub(searchSubCommand()), cl::cat(category),
                     cl::desc("how far a sampled time is from the problem's "
                              "(default 10)"));
 
-std::atomic<bool> interrupted{false};
-
 int checkRobust() {
   if (robust.empty() &&
       (samples.getNumOccurrences() || jitter.getNumOccurrences()))
@@ -97,19 +94,13 @@ void applyObjective(std::vector<Problem> &problems) {
           objective == "span" ? Objective::Span : Objective::Makespan;
 }
 
-void catchInterrupts() {
-  sys::SetInterruptFunction([] { interrupted = true; });
-}
-
-bool isInterrupted() { return interrupted; }
-
 SearchOptions searchOptions() {
   SearchOptions options;
   options.seed = seed;
   options.effort = effort;
   options.timeLimitMs =
       effort > 0 && !timeLimit.getNumOccurrences() ? 0 : timeLimit;
-  options.interrupt = &interrupted;
+  options.interrupt = Interrupt::flag();
   if (!robust.empty())
     options.robustness = {robust == "mean"
                               ? Robustness::Statistic::Mean

@@ -29,10 +29,6 @@ int checkSearchOptions();
 /// Gives the problems the objective of the command line, where it names one.
 void applyObjective(std::vector<Problem> &problems);
 
-/// From here on the first SIGINT ends searches and not the process.
-void catchInterrupts();
-bool isInterrupted();
-
 /// What the command line says.
 SearchOptions searchOptions();
 

@@ -3,6 +3,7 @@
 #include "tools/driver/Simulate.h"
 
 #include "tools/driver/Commands.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Support/Format.h"
@@ -83,6 +84,7 @@ int run() {
   for (const std::string &text : familyTexts)
     if (std::optional<std::string> fault = choose(text, choices))
       return reportUsage(*fault);
+  Interrupt interrupt;
   return simulateFile({inputPath, choices, style, costsPath, problemOutput});
 }
 

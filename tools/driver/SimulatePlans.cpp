@@ -5,13 +5,17 @@
 #include "codegen/json/ProblemWriter.h"
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -39,7 +43,9 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
   if (failed(expanded) || failed(family))
     return mlir::failure();
   std::string name = "@" + op.getSymName().str();
-  if (!family->empty())
+  if (op.getSearchAttr())
+    name += " search";
+  else if (!family->empty())
     name += " " + *family;
   Candidate candidate = evaluate(name, *family, problem, expanded->schedule,
                                  comparison.needsTimes());
@@ -47,6 +53,33 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
     return pipe::emitViolation(*candidate.violation, *expanded, problem, op);
   comparison.add(candidate);
   return mlir::success();
+}
+
+/// How far from the best possible a search came, for people.
+void printGap(pipe::ScheduleOp op) {
+  pipe::FoundAttr found = op.getFoundAttr();
+  bool isSpan = op.getSearchAttr().getObjective() == pipe::Objective::Span;
+  int64_t reached = isSpan ? found.getSpanNs() : found.getMakespanNs();
+  outs() << "@" << op.getSymName() << ": ";
+  if (found.getProvenOptimal())
+    outs() << "proven optimal";
+  else
+    outs() << "at most "
+           << format("%.2f", 100.0 * (reached - found.getLowerBoundNs()) /
+                                 std::max<int64_t>(found.getLowerBoundNs(), 1))
+           << " % above the optimum";
+  outs() << ", no " << (isSpan ? "span" : "makespan") << " is below "
+         << formatNs(found.getLowerBoundNs()) << " (" << found.getBound()
+         << ")\n";
+}
+
+/// Schedules that are still to be searched.
+SmallVector<pipe::ScheduleOp> unsearched(mlir::ModuleOp module) {
+  auto isUnsearched = [](pipe::ScheduleOp op) {
+    return op.getSearchAttr() && op.isBodyEmpty();
+  };
+  return to_vector(
+      make_filter_range(module.getOps<pipe::ScheduleOp>(), isUnsearched));
 }
 
 mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
@@ -92,11 +125,16 @@ int simulatePlans(const SimulateRequest &request) {
       return reportError(toString(std::move(error)));
   if (request.withSearch)
     applyObjective(problems);
-  if ((request.choices.empty() || request.withSearch) &&
-      failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(pipe::createGenerateSchedules());
-      })))
-    return file.exitCode();
+  // What was searched before this run speaks of the costs of then.
+  SmallVector<pipe::ScheduleOp> searched;
+  if (request.choices.empty() || request.withSearch) {
+    searched = unsearched(module);
+    if (failed(file.run([](mlir::OpPassManager &passes) {
+          passes.addPass(pipe::createGenerateSchedules());
+          passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
+        })))
+      return file.exitCode();
+  }
   if (request.style == Style::Csv)
     outs() << csvHead();
   std::vector<Outcome> outcomes;
@@ -106,8 +144,13 @@ int simulatePlans(const SimulateRequest &request) {
     if (failed(outcome))
       return Failure;
     outcomes.push_back(*outcome);
-    if (isInterrupted())
-      return Interrupted;
+    // A comparison has its own bound.
+    if (!request.withSearch && request.style != Style::Json)
+      for (pipe::ScheduleOp schedule : searched)
+        if (schedule.lookupPlan() == plan)
+          printGap(schedule);
+    if (Interrupt::happened())
+      return Interrupt::exitCode(Success);
   }
   return exitCodeOf(outcomes);
 }

@@ -1,8 +1,10 @@
 //===- SimulateProblems.cpp - Times of schedules of rondo-problem/1 -------===//
 
 #include "codegen/json/ProblemReader.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Simulate.h"
@@ -45,7 +47,7 @@ int simulateProblems(const SimulateRequest &request) {
     for (const FamilyChoice &choice : choices)
       comparison.add(evaluate(choice, problem, comparison.needsTimes()));
     outcomes.push_back(comparison.finish());
-    if (isInterrupted())
+    if (Interrupt::happened())
       return Interrupted;
   }
   return exitCodeOf(outcomes);

@@ -7,6 +7,7 @@
 #include "passes/Pipelines.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
 #include "tools/driver/ModuleFile.h"
 #include "tools/driver/Report.h"
 
@@ -99,7 +100,10 @@ int verifyModule() {
     return Failure;
   if (file.module().getOps<pipe::PlanOp>().empty())
     return reportError(modulePath + ": no pipe.plan in it");
-  if (failed(file.run(pipe::buildVerifyPipeline)))
+  Interrupt interrupt;
+  if (failed(file.run([&](mlir::OpPassManager &passes) {
+        pipe::buildVerifyPipeline(passes, interrupt.flag());
+      })))
     return file.exitCode();
   for (auto plan : file.module().getOps<pipe::PlanOp>())
     outs() << "plan @" << plan.getSymName() << ": sound\n";
@@ -107,7 +111,7 @@ int verifyModule() {
     outs() << "schedule @" << schedule.getSymName() << ": legal\n";
   for (auto program : file.module().getOps<pipe::ProgramOp>())
     outs() << "program @" << program.getSymName() << ": legal\n";
-  return Success;
+  return Interrupt::exitCode(Success);
 }
 
 int run() {

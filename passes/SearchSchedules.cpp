@@ -1,0 +1,95 @@
+//===- SearchSchedules.cpp - Write the schedules that name a search -------===//
+
+#include "passes/Passes.h"
+#include "passes/Phases.h"
+#include "schedule/Search.h"
+#include "schedule/Shortfall.h"
+
+using namespace mlir;
+
+namespace rondo::pipe {
+#define GEN_PASS_DEF_SEARCHSCHEDULES
+#include "passes/Passes.h.inc"
+
+static_assert(int(pipe::Objective::Makespan) ==
+                      int(rondo::Objective::Makespan) &&
+                  int(pipe::Objective::Span) == int(rondo::Objective::Span),
+              "the dialect's objectives are the core's, in the same order");
+static_assert(int(pipe::SearchStop::Exhausted) ==
+                      int(rondo::SearchStop::Exhausted) &&
+                  int(pipe::SearchStop::Optimal) ==
+                      int(rondo::SearchStop::Optimal) &&
+                  int(pipe::SearchStop::Time) == int(rondo::SearchStop::Time) &&
+                  int(pipe::SearchStop::Interrupted) ==
+                      int(rondo::SearchStop::Interrupted),
+              "the dialect knows why a search ends, in the core's order");
+
+namespace {
+
+struct SearchSchedules : impl::SearchSchedulesBase<SearchSchedules> {
+  using SearchSchedulesBase::SearchSchedulesBase;
+
+  void runOnOperation() override {
+    for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
+      if (schedule.getSearchAttr() && schedule.isBodyEmpty() &&
+          failed(write(schedule)))
+        return signalPassFailure();
+  }
+
+  LogicalResult write(ScheduleOp schedule);
+  SearchOptions optionsOf(SearchAttr search) const;
+
+  const std::atomic<bool> *interrupt = nullptr;
+};
+
+/// What the op says, unless the pass was told otherwise.
+SearchOptions SearchSchedules::optionsOf(SearchAttr search) const {
+  SearchOptions options;
+  options.seed = seed >= 0 ? seed : search.getSeed();
+  options.effort = effort >= 0 ? effort : search.getEffort();
+  int64_t limit = timeLimitMs >= 0 ? timeLimitMs : search.getTimeLimitMs();
+  if (limit == unknownTimeLimit)
+    limit = options.effort > 0 ? 0 : SearchOptions().timeLimitMs;
+  options.timeLimitMs = limit;
+  options.interrupt = interrupt;
+  return options;
+}
+
+LogicalResult SearchSchedules::write(ScheduleOp schedule) {
+  SearchAttr search = schedule.getSearchAttr();
+  PlanOp plan = schedule.lookupPlan();
+  FailureOr<Problem> problem = buildProblem(plan);
+  if (failed(problem))
+    return failure();
+  problem->objective = static_cast<rondo::Objective>(search.getObjective());
+  SearchResult result = rondo::search(*problem, optionsOf(search));
+  if (!result.schedule) {
+    getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
+    InFlightDiagnostic error = schedule.emitError() << result.reason;
+    if (std::optional<Shortfall> shortfall = findShortfall(*problem)) {
+      DeviceOp device = plan.lookupCluster().getDevices()[shortfall->rank];
+      error.attachNote(device.getLoc())
+          << "rank " << shortfall->rank << " is device @"
+          << device.getSymName();
+    } else {
+      error.attachNote(plan.getLoc()) << "this is the plan";
+    }
+    return error;
+  }
+  schedule.setFoundAttr(FoundAttr::get(
+      &getContext(), result.origin, result.simulation.makespanNs,
+      result.simulation.spanNs, result.bound.ns, result.bound.name,
+      result.provenOptimal, static_cast<pipe::SearchStop>(result.stop)));
+  return foldSchedule(*result.schedule, schedule);
+}
+
+} // namespace
+
+std::unique_ptr<Pass>
+createSearchSchedules(const std::atomic<bool> *interrupt) {
+  auto pass = std::make_unique<SearchSchedules>();
+  pass->interrupt = interrupt;
+  return pass;
+}
+
+} // namespace rondo::pipe
