@@ -216,6 +216,12 @@ cudaError_t cudaGetDevice(int *device) {
   *device = currentDevice;
   return cudaSuccess;
 }
+cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
+  RONDO_EMULATED(cudaDeviceCanAccessPeer);
+  *can = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
 cudaError_t cudaSetDevice(int device) {
   RONDO_EMULATED(cudaSetDevice);
   if (device < 0 || device >= numDevices)

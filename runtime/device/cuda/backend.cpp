@@ -33,7 +33,13 @@ static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
   int ordinal = world.localProcess % gpus;
   if (world.isAlone())
     ordinal = ranks <= gpus ? rank : 0;
-  return std::make_unique<CudaDevice>(Gpu::get(ordinal), rank);
+  std::shared_ptr<Gpu> gpu = Gpu::get(ordinal);
+  // The sequential plan runs all stages on the first rank's GPU.
+  for (int other = 0;
+       rank == 0 && world.isAlone() && ranks <= gpus && other < ranks; ++other)
+    if (other != ordinal)
+      gpu->reach(other);
+  return std::make_unique<CudaDevice>(gpu, rank);
 }
 
 static std::unique_ptr<Transport>

@@ -76,7 +76,7 @@ void CudaDevice::enter() const {
 
 void CudaDevice::beginIteration() {
   numStamps = 0;
-  myGpu->holdBackUntilWritten(computeStream.handle);
+  Gpu::holdBackUntilWritten(computeStream.handle);
 }
 
 std::unique_ptr<Arena> CudaDevice::makeArena(int64_t bytes) {

@@ -48,14 +48,43 @@ Gpu::~Gpu() {
   cudaFreeHost(pinned);
 }
 
+namespace {
+
+struct KnownGpus {
+  std::mutex mutex;
+  std::map<int, std::weak_ptr<Gpu>> gpus;
+};
+
+} // namespace
+
+static KnownGpus &known() {
+  static KnownGpus gpus;
+  return gpus;
+}
+
 std::shared_ptr<Gpu> Gpu::get(int ordinal) {
-  static std::mutex mutex;
-  static std::map<int, std::weak_ptr<Gpu>> known;
-  std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<Gpu> gpu = known[ordinal].lock();
+  std::lock_guard<std::mutex> lock(known().mutex);
+  std::weak_ptr<Gpu> &entry = known().gpus[ordinal];
+  std::shared_ptr<Gpu> gpu = entry.lock();
   if (!gpu)
-    known[ordinal] = gpu = std::make_shared<Gpu>(ordinal);
+    entry = gpu = std::make_shared<Gpu>(ordinal);
   return gpu;
+}
+
+void Gpu::holdBackUntilWritten(cudaStream_t other) {
+  std::lock_guard<std::mutex> lock(known().mutex);
+  for (auto &[ordinal, entry] : known().gpus)
+    if (std::shared_ptr<Gpu> gpu = entry.lock())
+      gpu->holdBack(other);
+}
+
+void Gpu::reach(int other) const {
+  int isPossible = 0;
+  select();
+  RONDO_CUDA(cudaDeviceCanAccessPeer(&isPossible, ordinal, other));
+  // Once is enough; a second call is an error that means nothing.
+  if (isPossible && cudaDeviceEnablePeerAccess(other, 0) != cudaSuccess)
+    cudaGetLastError();
 }
 
 /// Pinned memory that no transfer uses; `bytes` becomes less where there is not
@@ -115,7 +144,7 @@ void Gpu::read(void *host, const void *device, int64_t bytes) {
   }
 }
 
-void Gpu::holdBackUntilWritten(cudaStream_t other) {
+void Gpu::holdBack(cudaStream_t other) {
   std::lock_guard<std::mutex> lock(mutex);
   written.record(stream.handle);
   written.holdBack(other);

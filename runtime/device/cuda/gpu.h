@@ -35,10 +35,15 @@ public:
   void read(void *host, const void *device, int64_t bytes);
   /// Where writes are enqueued; for what has to come behind them.
   const Stream &transfers() const { return stream; }
-  /// What `other` gets from now on waits for all writes so far.
-  void holdBackUntilWritten(cudaStream_t other);
+  /// What `other` gets from now on waits for all writes so far, to any GPU of
+  /// this process: a plan of one rank works on the memory of all.
+  static void holdBackUntilWritten(cudaStream_t other);
+  /// Lets kernels of this GPU work on the memory of another one, if the machine
+  /// can.
+  void reach(int other) const;
 
 private:
+  void holdBack(cudaStream_t other);
   char *reserve(int64_t &bytes);
 
   std::mutex mutex;

@@ -133,6 +133,18 @@ TEST_P(Iterations, StagesThatComeBackToARank) {
   }
 }
 
+/// One rank works on the memory of all.
+TEST_P(Iterations, SequentialPlan) {
+  Program program(timed({0, 1, 2, 3}));
+  const Weights reference =
+      runOn(&cpuBackend, program, {PlanKind::Sequential}).weights;
+  inAllOrders([&] {
+    EXPECT_TRUE(
+        runOn(GetParam().backend, program, {PlanKind::Sequential}).weights ==
+        reference);
+  });
+}
+
 TEST_P(Iterations, MessagesWithoutBytes) {
   Spec spec = timed({0, 1});
   for (LayerDesc &layer : spec.layers)
