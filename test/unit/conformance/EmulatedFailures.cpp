@@ -1,4 +1,4 @@
-//===- FailureTest.cpp - What fails on a GPU, and what is said ------------===//
+//===- EmulatedFailures.cpp - What fails on a GPU, and what is said -------===//
 //
 // In emulation alone: calls that fail, ranks that never come, machines without
 // a GPU.
