@@ -39,8 +39,7 @@ int64_t PartialState::earliest(const Chain &chain, int letter,
 /// k on), and F of (s, k) must fit beside that. This is all that finishing the
 /// micro-batches one by one needs, so no rank can reach a state from which the
 /// caps allow no way on.
-bool PartialState::fits(const Chain &chain, int32_t stage,
-                        int letter) const {
+bool PartialState::fits(const Chain &chain, int32_t stage, int letter) const {
   const int32_t rank = chain.rankOf[stage];
   const int64_t cap = chain.caps[rank];
   if (held(rank) > cap - chain.takes[stage])

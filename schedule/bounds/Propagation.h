@@ -62,8 +62,8 @@ public:
   /// something that it needs has not been started.
   int64_t earliest(const Chain &chain, int letter, int32_t stage) const;
   /// Whether the next F of the stage keeps the cap, and every micro-batch in
-  /// flight can still be finished behind it: see the source. `letter` is the one
-  /// that takes memory.
+  /// flight can still be finished behind it: see the source. `letter` is the
+  /// one that takes memory.
   bool fits(const Chain &chain, int32_t stage, int letter = 0) const;
   /// Runs the next task of a stage and letter at `start`; its end.
   int64_t run(const Chain &chain, int letter, int32_t stage, int64_t start);
