@@ -1,0 +1,81 @@
+//===- main.cpp - The search against optima, peers and size ---------------===//
+//
+//   search [--oracles=FOLDER] [--limit-ms=N] [--every=N] [--from=N]
+//          [--only=PART,...] [--clock=wall|cpu] [--show=N] [--match=TEXT]
+//
+// PART is small, makespan, span, neighbours or growth. FOLDER holds
+// small.problems.jsonl, small.optima.json, peers.problems.jsonl and
+// peers.best.json, by default ../shared/oracles where that is there. Every N-th
+// problem or case is taken (default 9), from number --from on, whose name holds
+// TEXT. --clock=cpu limits the processor time of the search, so that figures
+// hold on a busy machine. --show prints the N worst cases by name.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bench/search/measure.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+using namespace rondo;
+
+static Settings readArgumentsOrExit(int argc, char **argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    auto [key, value] = llvm::StringRef(argv[i]).split('=');
+    bool isGood = true;
+    auto number = [&](auto &into, int64_t least) {
+      int64_t read = 0;
+      isGood = !value.getAsInteger(10, read) && read >= least;
+      into = read;
+    };
+    if (key == "--oracles") {
+      settings.oracles = value.str();
+      settings.isGiven = true;
+    } else if (key == "--limit-ms") {
+      number(settings.limitMs, 1);
+    } else if (key == "--every") {
+      number(settings.every, 1);
+    } else if (key == "--from") {
+      number(settings.from, 0);
+    } else if (key == "--show") {
+      number(settings.show, 0);
+    } else if (key == "--only") {
+      settings.only = value.str();
+    } else if (key == "--match") {
+      settings.match = value.str();
+    } else if (key == "--clock") {
+      settings.isProcessorClock = value == "cpu";
+      isGood = value == "cpu" || value == "wall";
+    } else {
+      isGood = false;
+    }
+    if (!isGood) {
+      fprintf(stderr,
+              "cannot take '%s': see the head of bench/search/main.cpp\n",
+              argv[i]);
+      exit(2);
+    }
+  }
+  return settings;
+}
+
+int main(int argc, char **argv) {
+  const Settings settings = readArgumentsOrExit(argc, argv);
+  if (settings.isGiven || access(settings.oracles.c_str(), R_OK) == 0) {
+    if (settings.takes("small"))
+      measureSmall(settings);
+    if (settings.takes("makespan"))
+      measurePeers(settings, Objective::Makespan);
+    if (settings.takes("span"))
+      measurePeers(settings, Objective::Span);
+  }
+  if (settings.takes("neighbours"))
+    measureNeighbours(settings);
+  if (settings.takes("growth"))
+    measureGrowth(settings);
+  return 0;
+}

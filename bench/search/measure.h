@@ -1,0 +1,43 @@
+//===- measure.h - What the parts of the benchmark share --------*- C++ -*-===//
+
+#ifndef RONDO_BENCH_SEARCH_MEASURE_H
+#define RONDO_BENCH_SEARCH_MEASURE_H
+
+#include "schedule/Search.h"
+
+#include <string>
+
+/// The command line; main.cpp says what it means.
+struct Settings {
+  std::string oracles = "../shared/oracles";
+  bool isGiven = false;
+  int64_t limitMs = 1000;
+  size_t every = 9, from = 0, show = 0;
+  std::string only, match;
+  bool isProcessorClock = false;
+
+  /// Whether this part is to be measured.
+  bool takes(const char *part) const;
+  /// Whether this problem or case of a part is.
+  bool takes(size_t number, const std::string &name) const;
+};
+
+struct Run {
+  int64_t objective = 0;
+  double seconds = 0;
+  rondo::SearchResult result;
+};
+
+/// Ends the program where the search finds nothing.
+Run searchOne(const rondo::Problem &problem, const Settings &settings,
+              int64_t limitMs);
+int64_t objectiveOf(const rondo::Problem &problem,
+                    const rondo::Simulation &simulation);
+
+/// The parts. Each prints its tables to stdout and the worst cases to stderr.
+void measureSmall(const Settings &settings);
+void measurePeers(const Settings &settings, rondo::Objective objective);
+void measureNeighbours(const Settings &settings);
+void measureGrowth(const Settings &settings);
+
+#endif // RONDO_BENCH_SEARCH_MEASURE_H

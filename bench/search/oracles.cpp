@@ -1,0 +1,56 @@
+//===- oracles.cpp - Files of problems and of what is known ---------------===//
+
+#include "bench/search/oracles.h"
+#include "codegen/json/ProblemReader.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace rondo;
+
+static std::unique_ptr<llvm::MemoryBuffer> readOrExit(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) {
+    fprintf(stderr, "cannot read %s\n", path.c_str());
+    exit(1);
+  }
+  return std::move(*buffer);
+}
+
+std::vector<Problem> readProblemsOrExit(const std::string &path) {
+  auto file = json::readProblems(path, readOrExit(path)->getBuffer());
+  if (!file) {
+    fprintf(stderr, "%s: %s\n", path.c_str(),
+            llvm::toString(file.takeError()).c_str());
+    exit(1);
+  }
+  return std::move(file->problems);
+}
+
+llvm::json::Value readValueOrExit(const std::string &path) {
+  auto value = llvm::json::parse(readOrExit(path)->getBuffer());
+  if (!value) {
+    fprintf(stderr, "%s: %s\n", path.c_str(),
+            llvm::toString(value.takeError()).c_str());
+    exit(1);
+  }
+  return std::move(*value);
+}
+
+int64_t integerOf(const llvm::json::Value &table, const std::string &name,
+                  const char *key) {
+  if (const auto *rows = table.getAsObject())
+    if (const auto *row = rows->getObject(name))
+      if (auto value = row->getInteger(key))
+        return *value;
+  fprintf(stderr, "there is no %s of %s\n", key, name.c_str());
+  exit(1);
+}
+
+bool booleanOf(const llvm::json::Value &table, const std::string &name,
+               const char *key) {
+  const auto *row = table.getAsObject()->getObject(name);
+  return row && row->getBoolean(key).value_or(false);
+}

@@ -1,0 +1,27 @@
+//===- oracles.h - Files of problems and of what is known -------*- C++ -*-===//
+//
+// Each function says on stderr what it cannot read, and ends the program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_BENCH_SEARCH_ORACLES_H
+#define RONDO_BENCH_SEARCH_ORACLES_H
+
+#include "schedule/Problem.h"
+
+#include "llvm/Support/JSON.h"
+
+#include <string>
+#include <vector>
+
+std::vector<rondo::Problem> readProblemsOrExit(const std::string &path);
+llvm::json::Value readValueOrExit(const std::string &path);
+
+/// A field of the row `name`.
+int64_t integerOf(const llvm::json::Value &table, const std::string &name,
+                  const char *key);
+/// False where there is no such row or field.
+bool booleanOf(const llvm::json::Value &table, const std::string &name,
+               const char *key);
+
+#endif // RONDO_BENCH_SEARCH_ORACLES_H

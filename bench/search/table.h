@@ -1,0 +1,51 @@
+//===- table.h - Tables of what was found -----------------------*- C++ -*-===//
+
+#ifndef RONDO_BENCH_SEARCH_TABLE_H
+#define RONDO_BENCH_SEARCH_TABLE_H
+
+#include "bench/search/measure.h"
+
+#include <vector>
+
+/// Ratios to what is to be reached, with the names of the worst.
+class Ratios {
+public:
+  void add(const std::string &name, int64_t found, int64_t reference,
+           std::string note = {});
+  double mean() const { return rows.empty() ? 1 : sum / double(rows.size()); }
+  double worst() const;
+  /// The worst `most` of them, and all that are above 1.
+  void show(size_t most);
+  long long count() const { return (long long)rows.size(); }
+  long long better = 0, worse = 0;
+
+private:
+  struct Row {
+    double ratio;
+    std::string name;
+    int64_t found, reference;
+    std::string note;
+  };
+  std::vector<Row> rows;
+  double sum = 0;
+};
+
+/// One row for cases, each the best of several placements.
+class CaseTable {
+public:
+  /// `reference` names what is compared with.
+  CaseTable(const Settings &settings, const char *reference);
+
+  /// Searches all placements of a case whose reference value is `reference`.
+  void add(const std::string &name, std::vector<rondo::Problem *> placements,
+           int64_t reference);
+  void print(const char *objective);
+
+private:
+  const Settings &settings;
+  Ratios ratios, gaps;
+  double seconds = 0, longest = 0;
+  int64_t searched = 0;
+};
+
+#endif // RONDO_BENCH_SEARCH_TABLE_H
