@@ -119,14 +119,16 @@ double Budget::seconds() const { return clock() - begin; }
 /// Tasks between two looks at the clock.
 static constexpr int64_t lookEvery = 2000;
 
-bool Budget::hasTimeFor(int64_t next) const {
+int64_t Budget::tasksInTime() const {
   if (options.timeLimitMs <= 0)
-    return true;
-  // The next step takes as long a task as the steps before it did.
+    return never;
   const double elapsed = seconds() * 1000;
-  const double ahead =
-      used > 0 ? 1.25 * elapsed * double(next) / double(used) : 0;
-  return elapsed + ahead < double(options.timeLimitMs);
+  const double left = double(options.timeLimitMs) - elapsed;
+  if (left <= 0)
+    return 0;
+  // Further tasks take as long as those before, and a quarter more.
+  const double tasks = left * double(used) / (1.25 * elapsed);
+  return used > 0 && tasks < double(never) ? int64_t(tasks) : never;
 }
 
 bool Budget::isSpent(int64_t next) {

@@ -94,7 +94,10 @@ public:
   bool isSpent(int64_t next = 0);
   /// Whether a step of so many tasks would end within the time limit. Another,
   /// smaller step may still be made.
-  bool hasTimeFor(int64_t tasks) const;
+  bool hasTimeFor(int64_t tasks) const { return tasks < tasksInTime(); }
+  /// How many tasks fit the time that is left, at the pace so far; `never`
+  /// where there is no time limit.
+  int64_t tasksInTime() const;
   void limitEffort(int64_t tasks) { limit = tasks; }
   int64_t tasksUsed() const { return used; }
   int64_t tasksLeft() const { return limit - used; }

@@ -121,11 +121,13 @@ private:
   }
 
   void improveBound() {
-    int64_t labels = std::min<int64_t>(budget.tasksLeft() / 4, 400000);
+    if (objective() <= result.bound.ns || budget.isSpent())
+      return;
     // A label takes the time of a few tasks.
-    while (labels > 0 && !budget.hasTimeFor(4 * labels + 3 * tasks()))
-      labels /= 2;
-    if (objective() <= result.bound.ns || budget.isSpent() || labels <= 0)
+    const int64_t left =
+        std::min(budget.tasksLeft(), budget.tasksInTime() - 3 * tasks());
+    const int64_t labels = std::min<int64_t>(left / 4, 400000);
+    if (labels <= 0)
       return;
     Bound bound = bestBound(problem, objective(), labels);
     if (bound.ns > result.bound.ns) {
