@@ -159,11 +159,12 @@ void expectClose(const std::vector<T> &actual,
       << ", not " << expected[worst] << "; the largest is " << most;
 }
 
-/// The same bits.
+/// The same bits. An empty vector has no address, which memcmp() may not get.
 template <typename T>
 bool same(const std::vector<T> &a, const std::vector<T> &b) {
   return a.size() == b.size() &&
-         std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+         (a.empty() ||
+          std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 } // namespace rondo::runtime::cuda
