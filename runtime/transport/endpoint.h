@@ -1,7 +1,7 @@
 //===- endpoint.h - One process's way to move bytes to others ---*- C++ -*-===//
 //
 // What differs between MPI, TCP and the like. Everything above it, channels,
-// waits and collectives, is processes.cpp.
+// waits and collectives, is process_transport.h.
 //
 //===----------------------------------------------------------------------===//
 

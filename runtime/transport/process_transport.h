@@ -1,0 +1,120 @@
+//===- process_transport.h - Ranks are processes ----------------*- C++ -*-===//
+//
+// The rank's thread starts operations and brings them forward while it waits. A
+// second thread brings them forward now and then while the rank computes, for a
+// large message needs both sides. One lock keeps the two apart.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_PROCESS_TRANSPORT_H
+#define RONDO_RUNTIME_TRANSPORT_PROCESS_TRANSPORT_H
+
+#include "runtime/transport/endpoint.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// Channels, waits and ordered sums over an endpoint.
+class ProcessTransport : public Transport {
+public:
+  ProcessTransport(const TransportParams &params, const World &world,
+                   std::unique_ptr<Endpoint> endpoint, int cores);
+  ~ProcessTransport() override;
+
+  void iterate(int32_t rank, bool mayReplay,
+               const std::function<void()> &actions) override;
+  Ticket send(int32_t channel, MessageName name, const void *data,
+              int64_t bytes) override;
+  Ticket receive(int32_t channel, MessageName name, void *data,
+                 int64_t bytes) override;
+  void waitSent(int32_t channel, Ticket ticket) override;
+  void waitReceived(int32_t channel, Ticket ticket) override;
+  void sumParts(int32_t collective, int32_t rank) override;
+  void addAll(int32_t collective, int32_t rank, double *sum) override;
+  void abort() override;
+  Waiting waiting(int32_t rank) const override;
+
+private:
+  struct Entry {
+    bool isBusy = false, hasEnded = false;
+    /// Of a receive, until it has been waited for.
+    bool isUnchecked = false;
+    int32_t operation = -1;
+    MessageName name;
+    int64_t bytes = 0;
+    Endpoint::Ended ended;
+    /// When an imposed link has carried it, and when it arrives.
+    int64_t carriedNs = 0, arrivalNs = 0;
+  };
+
+  /// One end of a channel.
+  struct Channel {
+    int32_t from = 0, to = 0;
+    std::vector<Entry> entries;
+    uint32_t next = 0;
+    int64_t linkFreeNs = 0;
+
+    Entry &entry(uint32_t ticket) { return entries[ticket % entries.size()]; }
+  };
+
+  /// An operation of a collective.
+  struct Part {
+    int32_t operation = -1;
+    bool hasEnded = false;
+  };
+
+  Entry &start(Channel &c, MessageName name, int64_t bytes, const char *what);
+  void check(const Channel &c, const Entry &entry) const;
+  /// Brings everything forward. `mutex` is held.
+  void progress();
+  void impose(Channel &c, Entry &entry);
+  /// Spins for a moment, then gives the core away between looks, then sleeps
+  /// for longer and longer. `flag` is written under the lock.
+  void waitFor(const bool &flag, Waiting::For what, int32_t place,
+               uint32_t ticket, int32_t onRank = -1);
+  /// Waits for an imposed link.
+  void waitUntil(int64_t deadlineNs, Waiting::For what, int32_t channel,
+                 uint32_t ticket);
+  /// The helping thread.
+  void help();
+  bool isWaiting() const {
+    return record.load(std::memory_order_relaxed) >> 60 != 0;
+  }
+  /// What the rank waits for (4 bits), the channel or collective (28), the
+  /// ticket or the rank that is waited for (32).
+  void note(Waiting::For what, int32_t place, uint32_t ticket,
+            int32_t onRank = -1);
+
+  void sendPart(int32_t to, int32_t collective, const void *data,
+                int64_t bytes);
+  void receivePart(int32_t from, void *data, int64_t bytes);
+  void waitForPart(size_t part, int32_t collective, int32_t onRank);
+  void forgetParts();
+
+  const TransportParams params;
+  const int32_t me;
+  const std::unique_ptr<Endpoint> endpoint;
+  const bool isLinkImposed;
+  const int64_t spinNs;
+  std::vector<Channel> channels;
+
+  /// Guards the endpoint and all that follows.
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::pair<Channel *, Entry *>> pending;
+  /// Of the collective that runs now.
+  std::vector<Part> parts;
+  bool isClosing = false;
+  std::atomic<bool> isAborted{false};
+  std::atomic<uint64_t> record{0};
+  std::thread helper;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_PROCESS_TRANSPORT_H
