@@ -11,6 +11,7 @@
 
 #include "schedule/bounds/CapOrder.h"
 #include "schedule/bounds/Chain.h"
+#include "schedule/bounds/Tails.h"
 
 #include <vector>
 
@@ -85,17 +86,6 @@ private:
   int64_t linkBegin = 0, doneBegin = 0, sentBegin = 0, bannedBegin = 0,
           arrivalBegin = 0;
   bool holdsMessages = false;
-};
-
-/// The least time from the end of every task to the end of the objective.
-/// Static: it does not depend on a state.
-struct Tails {
-  /// [letter][Chain::at()].
-  std::array<std::vector<int64_t>, 3> ns;
-  /// From the end of each message's time on its link, by the producer; only
-  /// where the link is serial.
-  std::array<std::vector<int64_t>, 2> message;
-  Tails(const Chain &chain, const std::vector<CapOrder> &capOrders);
 };
 
 /// A bound with a finer sum to order states that have the same bound.

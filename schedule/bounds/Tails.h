@@ -1,0 +1,29 @@
+//===- Tails.h - What must follow each task ---------------------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_TAILS_H
+#define RONDO_SCHEDULE_BOUNDS_TAILS_H
+
+#include "schedule/bounds/CapOrder.h"
+#include "schedule/bounds/Chain.h"
+
+#include <array>
+#include <vector>
+
+namespace rondo {
+
+/// The least time from the end of every task to the end of the objective.
+/// Static: it does not depend on a state.
+struct Tails {
+  /// [letter][Chain::at()].
+  std::array<std::vector<int64_t>, 3> ns;
+  /// From the end of each message's time on its link, by the producer; only
+  /// where the link is serial.
+  std::array<std::vector<int64_t>, 2> message;
+
+  /// `capOrders` by rank; empty where no cap is to be looked at.
+  Tails(const Chain &chain, const std::vector<CapOrder> &capOrders);
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_TAILS_H
