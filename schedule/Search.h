@@ -63,7 +63,7 @@ struct SearchResult {
   /// Complete, and judged by all rules.
   Simulation simulation;
   /// The part of the search that found the schedule: a family's text, "beam",
-  /// "kernel", "replay" or "polish".
+  /// "kernel", "replay", "polish" or "one-by-one".
   std::string origin;
   Bound bound;
   /// The bound is met, or everything better has been gone through.

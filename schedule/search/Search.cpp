@@ -37,6 +37,9 @@ public:
     searchChain(BackwardCosts::Split);
     if (hasCheaperBackward())
       searchChain(BackwardCosts::Fused);
+    // What fits at all fits so: no limit makes a problem infeasible.
+    if (!result.schedule)
+      offer(oneByOne(), "one-by-one");
     finish();
     return std::move(result);
   }
@@ -46,11 +49,15 @@ private:
     return tasks <= smallTasks ? 30000000 : 200000000 + 60 * tasks;
   }
 
+  bool hasCheaperBackward(int32_t s) const {
+    return problem.cost(s, ActionKind::Backward).ns <
+           problem.cost(s, ActionKind::InputGrad).ns +
+               problem.cost(s, ActionKind::WeightGrad).ns;
+  }
+
   bool hasCheaperBackward() const {
     for (int32_t s = 0; s < problem.numStages(); ++s)
-      if (problem.cost(s, ActionKind::Backward).ns <
-          problem.cost(s, ActionKind::InputGrad).ns +
-              problem.cost(s, ActionKind::WeightGrad).ns)
+      if (hasCheaperBackward(s))
         return true;
     return false;
   }
@@ -118,6 +125,35 @@ private:
     seed.objective = offer(std::move(*schedule), choice.text());
     if (seed.schedule.numActions() > 0)
       seeds.push_back(std::move(seed));
+  }
+
+  /// Every rank ends a micro-batch before it begins the next, which takes the
+  /// least memory of all orders; findShortfall() counts on it.
+  Schedule oneByOne() const {
+    std::vector<std::vector<int32_t>> stagesOf(problem.numRanks());
+    for (int32_t s = 0; s < problem.numStages(); ++s)
+      stagesOf[problem.rankOf(s)].push_back(s);
+    Schedule schedule;
+    schedule.reserve(tasks());
+    for (const std::vector<int32_t> &stages : stagesOf) {
+      for (int32_t i = 0; i < problem.microbatches; ++i) {
+        for (int32_t s : stages)
+          schedule.append(Action(ActionKind::Forward, s, i));
+        for (auto s = stages.rbegin(); s != stages.rend(); ++s)
+          appendBackward(schedule, *s, i);
+      }
+      schedule.endRank();
+    }
+    return schedule;
+  }
+
+  void appendBackward(Schedule &schedule, int32_t s, int32_t i) const {
+    if (hasCheaperBackward(s)) {
+      schedule.append(Action(ActionKind::Backward, s, i));
+      return;
+    }
+    schedule.append(Action(ActionKind::InputGrad, s, i));
+    schedule.append(Action(ActionKind::WeightGrad, s, i));
   }
 
   void improveBound() {
@@ -215,6 +251,8 @@ private:
     }
     if (islands.empty())
       kernel->run(150 * chain.tasks());
+    else if (best.orders.empty())
+      kernel->run(0);
     if (chain.tasks() <= guidedTasks && !isOver())
       beam(chain, 1, best, budget);
     keep();
@@ -268,11 +306,9 @@ private:
     result.provenOptimal = result.schedule && objective() <= result.bound.ns;
     if (!result.schedule)
       result.reason =
-          budget.isSpent()
-              ? "no order that fits was found within the effort or the time; "
-                "with more there may be one"
-              : "no family fits, and the search knows only chains of stages "
-                "whose F alone takes memory";
+          "neither a family nor one micro-batch at a time fits, and "
+          "the search knows only chains of stages whose F alone "
+          "takes memory";
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
     result.effort = budget.tasksUsed() / 1000;
     result.seconds = budget.seconds();

@@ -106,6 +106,33 @@ TEST(Search, FitsTheLeastMemoryOfSeveralStages) {
   }
 }
 
+TEST(Search, DoesNotCallALimitInfeasible) {
+  // No family fits and each look at the clock takes a minute.
+  static thread_local int64_t looks;
+  looks = 0;
+  SearchOptions hurried = withEffort(1);
+  hurried.timeLimitMs = 1;
+  hurried.clock = [] { return 60.0 * double(++looks); };
+  std::atomic<bool> interrupt = true;
+  SearchOptions interrupted = withEffort(1);
+  interrupted.interrupt = &interrupt;
+  for (int32_t chunks : {1, 4})
+    for (bool isFused : {false, true}) {
+      Problem problem = problemOn(waveRanks(6, chunks), 6, 90, {5, 9, 7, 3, 0});
+      problem.memoryCaps.assign(6, 3 * chunks);
+      problem.link.latencyNs = 4;
+      if (isFused)
+        for (int32_t s = 0; s < problem.numStages(); s += 2)
+          problem.cost(s, ActionKind::Backward).ns = 11;
+      for (const SearchOptions &options : {hurried, interrupted}) {
+        SearchResult result = search(problem, options);
+        ASSERT_TRUE(result.schedule) << result.reason;
+        EXPECT_FALSE(checkSchedule(problem, *result.schedule));
+        EXPECT_LE(result.bound.ns, result.simulation.makespanNs);
+      }
+    }
+}
+
 TEST(Search, IsNotWorseThanAFamily) {
   for (Objective objective : {Objective::Makespan, Objective::Span})
     for (int32_t ranks : {2, 5}) {
