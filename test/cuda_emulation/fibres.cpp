@@ -11,6 +11,10 @@
 #include <ucontext.h>
 #endif
 
+/// Of AddressSanitizer; null in a build without it.
+extern "C" __attribute__((weak)) void
+__asan_unpoison_memory_region(const volatile void *memory, size_t bytes);
+
 namespace emulation {
 
 thread_local Thread *current = nullptr;
@@ -94,8 +98,12 @@ struct Warp {
 class Block {
 public:
   ~Block() {
-    for (auto &fibre : fibres)
+    for (auto &fibre : fibres) {
+      // Its frames do not return; the next mapping here is not theirs.
+      if (__asan_unpoison_memory_region)
+        __asan_unpoison_memory_region(fibre->stack, stackBytes);
       munmap(fibre->stack, stackBytes);
+    }
   }
 
   void run(dim3 grid, dim3 extent, uint3 index, unsigned char *shared,

@@ -83,8 +83,10 @@ void matchMessages(Clique &clique, std::pair<int, int> pair) {
     if (send.call.bytes != receive.call.bytes)
       fail("a send of " + std::to_string(send.call.bytes) +
            " bytes meets a receive of " + std::to_string(receive.call.bytes));
-    std::memcpy(receive.call.to, send.kept ? send.kept->data() : send.call.from,
-                send.call.bytes);
+    if (send.call.bytes > 0)
+      std::memcpy(receive.call.to,
+                  send.kept ? send.kept->data() : send.call.from,
+                  send.call.bytes);
     *send.isDone = *receive.isDone = true;
     sends.pop_front();
     receives.pop_front();
