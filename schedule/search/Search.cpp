@@ -159,10 +159,11 @@ private:
   void improveBound() {
     if (objective() <= result.bound.ns || budget.isSpent())
       return;
-    // A label takes the time of a few tasks.
-    const int64_t left =
-        std::min(budget.tasksLeft(), budget.tasksInTime() - 3 * tasks());
-    const int64_t labels = std::min<int64_t>(left / 4, 400000);
+    // A label takes the time of eight tasks; three quarters of the time that is
+    // left are for schedules.
+    const int64_t labels =
+        std::min({budget.tasksLeft() / 4,
+                  (budget.tasksInTime() - 3 * tasks()) / 32, int64_t(400000)});
     if (labels <= 0)
       return;
     Bound bound = bestBound(problem, objective(), labels);
