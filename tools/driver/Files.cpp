@@ -3,6 +3,7 @@
 #include "tools/driver/Files.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -25,6 +26,24 @@ Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
 
 bool isSpecialFile(StringRef path) {
   return sys::fs::exists(path) && !sys::fs::is_regular_file(path);
+}
+
+Error checkWritable(StringRef path) {
+  auto fail = [&](const Twine &why) {
+    return createStringError(inconvertibleErrorCode(),
+                             "cannot write " + path + ": " + why);
+  };
+  if (path == "-")
+    return Error::success();
+  if (sys::fs::is_directory(path))
+    return fail("it is a directory");
+  if (isSpecialFile(path))
+    return Error::success();
+  StringRef folder = sys::path::parent_path(path);
+  if (std::error_code ec = sys::fs::access(folder.empty() ? "." : folder,
+                                           sys::fs::AccessMode::Write))
+    return fail(ec.message());
+  return Error::success();
 }
 
 /// Without a temporary.

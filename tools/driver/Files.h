@@ -23,6 +23,10 @@ llvm::Error
 writeFile(llvm::StringRef path,
           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
+/// Says before long work that writeFile() cannot succeed: a directory stands at
+/// `path`, or its folder is absent or not to be written. Creates nothing.
+llvm::Error checkWritable(llvm::StringRef path);
+
 /// A directory, a device or a pipe stands at `path`; a rename must not replace
 /// it.
 bool isSpecialFile(llvm::StringRef path);

@@ -115,22 +115,27 @@ int searchShapes(const std::string &path) {
   if (!costsPath.empty())
     return reportUsage("--costs measures the stages that a plan has; other "
                        "plans need times of the layers");
-  if (sys::fs::equivalent(path, outputPath))
-    return reportUsage("--output names the input, " + path);
   return searchPlans(
       {path, {placements, chunks, microbatches}, outputPath, problemOutput});
 }
 
 int run() {
-  if (inputPath.empty() == problemsPath.empty())
+  if (inputPath.empty() && problemsPath.empty())
     return reportUsage(
         "search needs a .mlir or problem file, or --problems FILE");
+  if (!inputPath.empty() && !problemsPath.empty())
+    return reportUsage("search got " + inputPath + " and --problems " +
+                       problemsPath + "; it takes one of them");
   if (int code = checkSearchOptions())
     return code;
   if (threads < 1)
     return reportUsage("--threads is " + Twine(threads) +
                        "; it must be 1 or more");
   const std::string &path = inputPath.empty() ? problemsPath : inputPath;
+  if (sys::fs::equivalent(path, outputPath))
+    return reportUsage("--output names the input, " + path);
+  if (Error error = checkWritable(outputPath))
+    return reportError(toString(std::move(error)));
   if (!placements.empty() || !chunks.empty() || !microbatches.empty() ||
       !problemOutput.empty() || StringRef(outputPath).ends_with(".mlir"))
     return searchShapes(path);
