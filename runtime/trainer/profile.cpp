@@ -85,8 +85,9 @@ static std::vector<std::vector<TraceEvent>> collectTraces(PlanRun &run,
   for (int32_t r = 1; r < world.processes; ++r) {
     std::string bytes = world.store->take(key + std::to_string(r));
     traces[r].resize(bytes.size() / sizeof(TraceEvent));
-    std::memcpy(traces[r].data(), bytes.data(),
-                traces[r].size() * sizeof(TraceEvent));
+    if (!traces[r].empty())
+      std::memcpy(traces[r].data(), bytes.data(),
+                  traces[r].size() * sizeof(TraceEvent));
   }
   return traces;
 }
