@@ -77,8 +77,9 @@ llvm::Error HostCompiler::build(StringRef source, StringRef output,
     return failure("no C++ compiler '" + compiler +
                    "' on PATH: install g++ or set CXX");
   auto missing = [](const llvm::Twine &path, StringRef target) {
-    return failure("'" + path + "' is missing: build the target " + target +
-                   ", or set RONDO_RUNTIME_DIR to an installation");
+    return failure(
+        "'" + path + "' is missing: build the target " + target +
+        " (make build does), or set RONDO_RUNTIME_DIR to an installation");
   };
   std::string header = includeDir + "/runtime/rondo_runtime.h";
   std::string runtime = libraryDir + "/librondo_runtime.a";

@@ -314,6 +314,10 @@ int PlanSearcher::run() {
   if (!best && Interrupt::happened())
     return reportError(base.getSymName() +
                        ": interrupted before a plan with a schedule was found");
+  // Then memory has no part in it.
+  if (none_of(candidates, [](const Shaped &c) { return bool(c.plan); }))
+    return reportError(base.getSymName() +
+                       ": no plan has one of these shapes; the table says why");
   if (!best) {
     reportError(base.getSymName() + ": none of these plans has a schedule that "
                                     "fits");
