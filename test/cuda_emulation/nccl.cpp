@@ -3,70 +3,21 @@
 #include "nccl.h"
 
 #include "emulation.h"
-#include "engine.h"
+#include "nccl_clique.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 #include <string>
+#include <unistd.h>
+#include <utility>
 
 using namespace emulation;
 
 namespace {
 
 using Lock = std::unique_lock<std::mutex>;
-
-[[noreturn]] void fail(const std::string &what) {
-  std::fprintf(stderr, "nccl emulation: %s\n", what.c_str());
-  std::abort();
-}
-
-enum class Kind : uint8_t { Send, Receive, Gather };
-
-/// A call on one communicator.
-struct Call {
-  Kind kind;
-  int peer;
-  const char *from;
-  char *to;
-  size_t bytes;
-};
-
-/// A call that the device has come to.
-struct Arrived {
-  Call call;
-  /// What an early send has left behind.
-  std::shared_ptr<std::vector<char>> kept;
-  std::shared_ptr<bool> isDone;
-};
-
-/// The ranks of one communicator.
-struct Clique {
-  int ranks = 0;
-  std::set<int> joined;
-  /// Ranks that have issued something to a peer; -1: to all.
-  std::set<std::pair<int, int>> issued;
-  /// By sender and receiver.
-  std::map<std::pair<int, int>, std::deque<Arrived>> sends, receives;
-  /// By rank: gathers that have not met.
-  std::map<int, std::deque<Arrived>> gathers;
-};
-
-struct CommState {
-  std::shared_ptr<Clique> clique;
-  int rank = 0;
-  bool isAborted = false;
-  ncclResult_t error = ncclSuccess;
-  /// How often to answer that calls are in progress.
-  unsigned asks = 0;
-  struct Pending {
-    cudaStream_t stream;
-    std::vector<Call> calls;
-  };
-  std::vector<Pending> pending;
-};
 
 std::map<std::string, std::weak_ptr<Clique>> cliques;
 int faultSkip = 0, faultError = 0;
@@ -76,112 +27,40 @@ size_t sizeOf(ncclDataType_t type) {
   return type == ncclInt8 ? 1 : type == ncclFloat32 ? 4 : 8;
 }
 
-void matchMessages(Clique &clique, std::pair<int, int> pair) {
-  auto &sends = clique.sends[pair], &receives = clique.receives[pair];
-  while (!sends.empty() && !receives.empty()) {
-    Arrived &send = sends.front(), &receive = receives.front();
-    if (send.call.bytes != receive.call.bytes)
-      fail("a send of " + std::to_string(send.call.bytes) +
-           " bytes meets a receive of " + std::to_string(receive.call.bytes));
-    if (send.call.bytes > 0)
-      std::memcpy(receive.call.to,
-                  send.kept ? send.kept->data() : send.call.from,
-                  send.call.bytes);
-    *send.isDone = *receive.isDone = true;
-    sends.pop_front();
-    receives.pop_front();
-  }
+int version() {
+  static const char *const text = std::getenv("RONDO_EMULATED_NCCL");
+  return text ? std::atoi(text) : 22809;
 }
 
-void matchGathers(Clique &clique) {
-  for (;;) {
-    for (int r = 0; r < clique.ranks; ++r)
-      if (clique.gathers[r].empty())
-        return;
-    for (int to = 0; to < clique.ranks; ++to)
-      for (int from = 0; from < clique.ranks; ++from) {
-        const Call &source = clique.gathers[from].front().call;
-        const Call &target = clique.gathers[to].front().call;
-        if (source.bytes != target.bytes)
-          fail("ranks gather " + std::to_string(source.bytes) + " and " +
-               std::to_string(target.bytes) + " bytes");
-        std::memmove(target.to + static_cast<size_t>(from) * source.bytes,
-                     source.from, source.bytes);
-      }
-    for (int r = 0; r < clique.ranks; ++r) {
-      *clique.gathers[r].front().isDone = true;
-      clique.gathers[r].pop_front();
-    }
-  }
+/// Whether the end of another process is noticed. It is between machines; on
+/// one machine operations may simply never end.
+bool seesLoss() {
+  static const char *const text = std::getenv("RONDO_EMULATED_LOSS");
+  return !text || std::string(text) != "unseen";
 }
 
-/// The calls of a group on one communicator and stream, as the device's work.
-struct GroupRun {
-  std::shared_ptr<CommState> comm;
-  std::vector<Call> calls;
-  bool hasArrived = false;
-  std::vector<std::shared_ptr<bool>> done;
+bool mayShareGpu() {
+  const char *text = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return version() >= 23000 && text && std::string(text) == "1";
+}
 
-  bool isReady() {
-    if (comm->isAborted)
-      return true;
-    if (!hasArrived)
-      arrive();
-    return std::all_of(done.begin(), done.end(),
-                       [](const auto &is) { return *is; });
-  }
-  void arrive() {
-    hasArrived = true;
-    Clique &clique = *comm->clique;
-    for (const Call &call : calls) {
-      Arrived arrived{call, nullptr, std::make_shared<bool>(false)};
-      std::pair<int, int> pair{comm->rank, call.peer};
-      switch (call.kind) {
-      case Kind::Send:
-        // Small messages may leave early.
-        if (Engine::get().draw(2) == 0) {
-          arrived.kept = std::make_shared<std::vector<char>>(
-              call.from, call.from + call.bytes);
-          done.push_back(std::make_shared<bool>(true));
-        } else {
-          done.push_back(arrived.isDone);
-        }
-        clique.sends[pair].push_back(arrived);
-        break;
-      case Kind::Receive:
-        pair = {call.peer, comm->rank};
-        clique.receives[pair].push_back(arrived);
-        done.push_back(arrived.isDone);
-        break;
-      case Kind::Gather:
-        clique.gathers[comm->rank].push_back(arrived);
-        done.push_back(arrived.isDone);
-        break;
-      }
-    }
-    for (const Call &call : calls)
-      if (call.kind == Kind::Gather)
-        matchGathers(clique);
-      else if (call.kind == Kind::Send)
-        matchMessages(clique, {comm->rank, call.peer});
-      else
-        matchMessages(clique, {call.peer, comm->rank});
-  }
-  /// For the next time that a graph runs it.
-  void reset() {
-    hasArrived = false;
-    done.clear();
-  }
-};
+/// Two ranks on one GPU.
+bool hasDuplicate(const Clique &clique) {
+  for (const auto &[rank, device] : clique.devices)
+    for (const auto &[other, otherDevice] : clique.devices)
+      if (rank < other && device == otherDevice)
+        return true;
+  return false;
+}
 
-int peerOf(const Call &call) {
-  return call.kind == Kind::Gather ? -1 : call.peer;
+int peerOf(const NcclCall &call) {
+  return call.kind == NcclCall::Gather ? -1 : call.peer;
 }
 
 /// Whether those that the calls need have issued theirs.
-bool isConnected(const CommState &comm, const Call &call) {
+bool isConnected(const CommState &comm, const NcclCall &call) {
   const Clique &clique = *comm.clique;
-  if (call.kind != Kind::Gather)
+  if (call.kind != NcclCall::Gather)
     return clique.issued.count({call.peer, comm.rank}) > 0;
   for (int r = 0; r < clique.ranks; ++r)
     if (clique.issued.count({r, -1}) == 0)
@@ -192,10 +71,30 @@ bool isConnected(const CommState &comm, const Call &call) {
 struct GroupedCall {
   ncclComm_t comm;
   cudaStream_t stream;
-  Call call;
+  NcclCall call;
 };
 thread_local int groupDepth = 0;
 thread_local std::vector<GroupedCall> grouped;
+thread_local std::vector<std::shared_ptr<CommState>> abortedInGroup;
+
+/// NCCL frees nothing before the graphs that hold its calls are gone, and those
+/// that run have ended.
+void awaitGraphs(Lock &lock,
+                 const std::vector<std::shared_ptr<CommState>> &aborted) {
+  Engine &engine = Engine::get();
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  auto isInGraph = [](const auto &state) { return state->isInGraph(); };
+  while (std::any_of(aborted.begin(), aborted.end(), isInGraph)) {
+    if (std::chrono::steady_clock::now() > deadline)
+      failNccl("ncclCommAbort never returns: a graph holds calls of the "
+               "communicator, or waits for another one");
+    engine.runSome();
+    lock.unlock();
+    usleep(1000);
+    lock.lock();
+  }
+}
 
 } // namespace
 
@@ -222,8 +121,8 @@ const char *ncclGetErrorString(ncclResult_t result) {
   return names[result];
 }
 const char *ncclGetLastError(ncclComm_t) { return ""; }
-ncclResult_t ncclGetVersion(int *version) {
-  *version = 22809;
+ncclResult_t ncclGetVersion(int *number) {
+  *number = version();
   return ncclSuccess;
 }
 
@@ -238,6 +137,11 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   // Has zeros in it, as a real one may.
   ++numIds;
   std::memcpy(id->internal + 5, &numIds, sizeof numIds);
+  const uint64_t process[] = {
+      static_cast<uint64_t>(getpid()),
+      static_cast<uint64_t>(
+          std::chrono::steady_clock::now().time_since_epoch().count())};
+  std::memcpy(id->internal + 20, process, sizeof process);
   return ncclSuccess;
 }
 
@@ -246,17 +150,25 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
                                     ncclConfig_t *config) {
   RONDO_EMULATED_NCCL(ncclCommInitRankConfig);
   if (config->blocking != 0)
-    fail("a communicator is blocking");
+    failNccl("a communicator is blocking");
   Engine &engine = Engine::get();
   Lock lock(engine.mutex);
-  std::string key(id.internal, sizeof id.internal);
+  std::string key;
+  for (int i = 0; i < 36; ++i) {
+    const auto byte = static_cast<unsigned char>(id.internal[i]);
+    key += "0123456789abcdef"[byte >> 4];
+    key += "0123456789abcdef"[byte & 15];
+  }
   std::shared_ptr<Clique> clique = cliques[key].lock();
   if (!clique)
-    cliques[key] = clique = std::make_shared<Clique>();
-  if (rank < 0 || rank >= ranks || (clique->ranks && clique->ranks != ranks) ||
-      !clique->joined.insert(rank).second)
+    cliques[key] = clique = std::make_shared<Clique>(ranks);
+  char device[32] = {};
+  int ordinal = 0;
+  cudaGetDevice(&ordinal);
+  cudaDeviceGetPCIBusId(device, sizeof device, ordinal);
+  if (rank < 0 || rank >= ranks || clique->ranks != ranks ||
+      !clique->join(key, rank, device))
     return ncclInvalidArgument;
-  clique->ranks = ranks;
   auto state = std::make_shared<CommState>();
   state->clique = clique;
   state->rank = rank;
@@ -275,14 +187,24 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
     state.error = static_cast<ncclResult_t>(faultError);
     faultError = 0;
   }
+  Clique &clique = *state.clique;
+  const bool isComplete =
+      static_cast<int>(clique.joined.size()) == clique.ranks;
+  if (!isComplete)
+    clique.look();
+  if (state.error == ncclSuccess && clique.hasLost && seesLoss() &&
+      !state.isFinalizing)
+    state.error = ncclRemoteError;
+  if (state.error == ncclSuccess && hasDuplicate(clique) && !mayShareGpu())
+    state.error = ncclInvalidUsage;
   *result = state.error;
   if (state.error != ncclSuccess)
     return ncclSuccess;
   *result = ncclInProgress;
-  if (static_cast<int>(state.clique->joined.size()) < state.clique->ranks)
+  if (!isComplete || (state.isFinalizing && state.isInGraph()))
     return ncclSuccess;
   for (const auto &pending : state.pending)
-    for (const Call &call : pending.calls)
+    for (const NcclCall &call : pending.calls)
       if (!isConnected(state, call))
         return ncclSuccess;
   if (state.asks > 0) {
@@ -293,6 +215,8 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
     auto run = std::make_shared<GroupRun>();
     run->comm = comm->state;
     run->calls = pending.calls;
+    if (pending.stream->capture)
+      state.inGraphs.push_back(run);
     engine.append(*pending.stream,
                   {[run] { return run->isReady(); }, [run] { run->reset(); }});
   }
@@ -301,13 +225,23 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommFinalize(ncclComm_t) {
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   RONDO_EMULATED_NCCL(ncclCommFinalize);
+  Lock lock(Engine::get().mutex);
+  CommState &state = *comm->state;
+  if (state.error != ncclSuccess)
+    return ncclInvalidArgument;
+  state.isFinalizing = true;
+  state.clique->part(state.rank);
   return ncclInProgress;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   RONDO_EMULATED_NCCL(ncclCommDestroy);
   Lock lock(Engine::get().mutex);
+  if (comm->state->isInGraph())
+    failNccl("ncclCommDestroy never returns: a graph holds calls of the "
+             "communicator");
+  comm->state->clique->leave(comm->state->rank);
   delete comm;
   countHandle(-1);
   return ncclSuccess;
@@ -315,10 +249,16 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   Engine &engine = Engine::get();
   Lock lock(engine.mutex);
-  comm->state->isAborted = true;
+  std::shared_ptr<CommState> state = comm->state;
+  state->isAborted = true;
+  state->clique->leave(state->rank);
   delete comm;
   countHandle(-1);
   engine.wake();
+  if (groupDepth > 0)
+    abortedInGroup.push_back(state);
+  else
+    awaitGraphs(lock, {state});
   return ncclSuccess;
 }
 
@@ -338,10 +278,11 @@ ncclResult_t ncclGroupEnd() {
   Lock lock(engine.mutex);
   for (const GroupedCall &entry : grouped) {
     CommState &state = *entry.comm->state;
-    bool isFirst =
-        state.clique->issued.insert({state.rank, peerOf(entry.call)}).second;
-    if (isFirst && entry.stream->capture)
-      fail("a pair connects in a capture: warm it up before");
+    const int peer = peerOf(entry.call);
+    if (entry.stream->capture &&
+        state.clique->issued.count({state.rank, peer}) == 0)
+      failNccl("a pair connects in a capture: warm it up before");
+    state.clique->issue(state.rank, peer);
     auto same = std::find_if(
         state.pending.begin(), state.pending.end(),
         [&](const auto &pending) { return pending.stream == entry.stream; });
@@ -353,19 +294,22 @@ ncclResult_t ncclGroupEnd() {
     state.asks = engine.draw(4);
   }
   grouped.clear();
+  awaitGraphs(lock, std::exchange(abortedInGroup, {}));
   return ncclInProgress;
 }
 
 static ncclResult_t issue(ncclComm_t comm, cudaStream_t stream,
-                          const Call &call) {
+                          const NcclCall &call) {
   {
     Lock lock(Engine::get().mutex);
     const CommState &state = *comm->state;
-    if (call.kind != Kind::Gather &&
+    if (call.kind != NcclCall::Gather &&
         (call.peer < 0 || call.peer >= state.clique->ranks))
       return ncclInvalidArgument;
+    if (static_cast<int>(state.clique->joined.size()) < state.clique->ranks)
+      failNccl("a call on a communicator that has not connected");
     if (!state.pending.empty() && groupDepth == 0)
-      fail("a call on a communicator whose last call is in progress");
+      failNccl("a call on a communicator whose last call is in progress");
   }
   ncclGroupStart();
   grouped.push_back({comm, stream, call});
@@ -376,14 +320,14 @@ ncclResult_t ncclSend(const void *data, size_t count, ncclDataType_t type,
                       int peer, ncclComm_t comm, cudaStream_t stream) {
   RONDO_EMULATED_NCCL(ncclSend);
   return issue(comm, stream,
-               {Kind::Send, peer, static_cast<const char *>(data), nullptr,
+               {NcclCall::Send, peer, static_cast<const char *>(data), nullptr,
                 count * sizeOf(type)});
 }
 ncclResult_t ncclRecv(void *data, size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
   RONDO_EMULATED_NCCL(ncclRecv);
   return issue(comm, stream,
-               {Kind::Receive, peer, nullptr, static_cast<char *>(data),
+               {NcclCall::Receive, peer, nullptr, static_cast<char *>(data),
                 count * sizeOf(type)});
 }
 ncclResult_t ncclAllGather(const void *data, void *all, size_t count,
@@ -391,6 +335,6 @@ ncclResult_t ncclAllGather(const void *data, void *all, size_t count,
                            cudaStream_t stream) {
   RONDO_EMULATED_NCCL(ncclAllGather);
   return issue(comm, stream,
-               {Kind::Gather, -1, static_cast<const char *>(data),
+               {NcclCall::Gather, -1, static_cast<const char *>(data),
                 static_cast<char *>(all), count * sizeOf(type)});
 }

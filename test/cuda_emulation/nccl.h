@@ -1,11 +1,18 @@
 //===- nccl.h - Communicators between emulated devices ----------*- C++ -*-===//
 //
-// The part of NCCL's interface that Rondo uses. All ranks are in this process.
-// Communicators must be non-blocking, and calls take effect only when the
-// communicator has been asked often enough whether they have. A pair connects
-// with its first messages: the host waits for both, and no capture may hold
-// them. Messages of a pair meet in order; one that meets another size ends the
-// process. A send may end before its receive has begun, or not.
+// The part of NCCL's interface that Rondo uses. The ranks of a communicator are
+// in this process, all of them, or in a process each. Communicators must be
+// non-blocking, and calls take effect only when the communicator has been asked
+// often enough whether they have. A pair connects with its first messages: the
+// host waits for both, and no capture may hold them. Messages of a pair meet in
+// order; one that meets another size ends the process. A send may end before
+// its receive has begun, or not. No communicator is given back before the
+// graphs that hold its calls are.
+//
+// RONDO_EMULATED_NCCL is the version, 22809 at first. Two ranks on one GPU are
+// an error, but from 23000 on where NCCL_MULTI_RANK_GPU_ENABLE is 1. With
+// RONDO_EMULATED_LOSS=unseen no communicator notices that a process has gone,
+// as on one machine.
 //
 //===----------------------------------------------------------------------===//
 

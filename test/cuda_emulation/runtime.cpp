@@ -4,6 +4,7 @@
 #include "engine.h"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -198,7 +199,13 @@ cudaError_t cudaMemset(void *memory, int byte, size_t bytes) {
 // Devices.
 //===----------------------------------------------------------------------===//
 
-static std::atomic<int> numDevices{1}, devicesError{0};
+/// RONDO_EMULATED_GPUS says how many a program has.
+static int firstDevices() {
+  const char *text = std::getenv("RONDO_EMULATED_GPUS");
+  return text ? std::atoi(text) : 1;
+}
+
+static std::atomic<int> numDevices{firstDevices()}, devicesError{0};
 static thread_local int currentDevice = 0;
 
 void emulation::setDevices(int count, int error) {
@@ -219,6 +226,15 @@ cudaError_t cudaGetDevice(int *device) {
 cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
   RONDO_EMULATED(cudaDeviceCanAccessPeer);
   *can = 1;
+  return cudaSuccess;
+}
+/// As RONDO_EMULATED_GPU_BUS names the first one, for processes that see one
+/// GPU each.
+cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device) {
+  RONDO_EMULATED(cudaDeviceGetPCIBusId);
+  const char *text = std::getenv("RONDO_EMULATED_GPU_BUS");
+  std::snprintf(id, static_cast<size_t>(bytes), "0000:%02X:00.0",
+                (text ? std::atoi(text) : 0) + device);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }

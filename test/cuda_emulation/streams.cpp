@@ -252,11 +252,14 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
     return cudaErrorStreamCaptureWrongThread;
   std::vector<int> end = stream->at;
   engine.endCapture(capture);
+  // Events may keep the capture, but not what it holds.
+  Nodes nodes = std::move(capture->nodes);
+  capture->nodes.clear();
   if (!capture->isValid)
     return cudaErrorStreamCaptureInvalidated;
-  if (!isJoined(capture->nodes, end))
+  if (!isJoined(nodes, end))
     return cudaErrorStreamCaptureUnjoined;
-  *graph = new Graph{std::make_shared<const Nodes>(capture->nodes)};
+  *graph = new Graph{std::make_shared<const Nodes>(std::move(nodes))};
   countHandle(1);
   return cudaSuccess;
 }

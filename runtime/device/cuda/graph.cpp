@@ -4,10 +4,13 @@
 
 using namespace rondo::runtime::cuda;
 
-RecordedGraph::~RecordedGraph() {
+RecordedGraph::~RecordedGraph() { drop(); }
+
+void RecordedGraph::drop() {
   cancel();
   if (graph)
     cudaGraphExecDestroy(graph);
+  graph = nullptr;
 }
 
 void RecordedGraph::begin(cudaStream_t stream, cudaStreamCaptureMode mode) {

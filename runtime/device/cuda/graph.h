@@ -23,6 +23,8 @@ public:
   void end();
   /// Drops a recording that has not come to its end.
   void cancel();
+  /// Drops what is recorded, too. One that runs is gone when it has ended.
+  void drop();
   void launch(cudaStream_t stream) {
     RONDO_CUDA(cudaGraphLaunch(graph, stream));
   }

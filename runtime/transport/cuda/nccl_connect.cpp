@@ -28,10 +28,18 @@ NcclTransport::NcclTransport(const TransportParams &params,
       options.timeoutSeconds > 0
           ? nowNs() + static_cast<int64_t>(options.timeoutSeconds * 1e9)
           : INT64_MAX;
-  connect(params);
-  awaitCommunicators(deadlineNs);
-  warmUp();
-  awaitWarmUp(deadlineNs);
+  try {
+    connect(params);
+    awaitCommunicators(deadlineNs);
+    warmUp();
+    awaitWarmUp(deadlineNs);
+  } catch (...) {
+    // Memory is freed when the device has nothing to do.
+    for (const std::unique_ptr<GpuRank> &rank : ranks)
+      if (rank)
+        abandon(*rank);
+    throw;
+  }
 }
 
 static std::vector<int32_t> ranksOf(const CollectiveParams &parts) {
@@ -197,7 +205,8 @@ NcclTransport::~NcclTransport() {
     if (!rank)
       continue;
     rank->device->enter();
-    rank->graph.cancel();
+    // A communicator is there as long as a graph holds its operations.
+    rank->graph.drop();
     for (Communicator *communicator : communicatorsOf(*rank))
       communicator->part();
   }

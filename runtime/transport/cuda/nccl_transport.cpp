@@ -91,13 +91,23 @@ void NcclTransport::iterate(int32_t rank, bool mayReplay,
       compareEnds(me);
     me.isWarm = true;
   } catch (...) {
-    // Operations that wait for another rank would never end. No call of NCCL
-    // is made while the rank's streams record.
-    me.graph.cancel();
-    for (Communicator *communicator : communicatorsOf(me))
-      communicator->abort();
+    abandon(me);
     throw;
   }
+}
+
+/// Ends what the rank has enqueued: operations that wait for another rank would
+/// never end. No call of NCCL is made while the rank's streams record.
+void NcclTransport::abandon(GpuRank &rank) {
+  rank.graph.cancel();
+  // An abort returns when all graphs with operations of the communicator are
+  // gone, and one that runs ends with all its communicators only: so they are
+  // aborted at once, and the graph is dropped in between.
+  ncclGroupStart();
+  for (Communicator *communicator : communicatorsOf(rank))
+    communicator->abort();
+  rank.graph.drop();
+  ncclGroupEnd();
 }
 
 void NcclTransport::enqueueActions(GpuRank &me,

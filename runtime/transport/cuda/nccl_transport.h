@@ -85,6 +85,7 @@ private:
   void record(GpuRank &me, const std::function<void()> &actions);
   void enqueueActions(GpuRank &me, const std::function<void()> &actions);
   void awaitIdle(GpuRank &me);
+  void abandon(GpuRank &rank);
   void compareEnds(GpuRank &me);
 
   const TransportOptions options;

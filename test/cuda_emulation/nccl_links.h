@@ -1,0 +1,90 @@
+//===- nccl_links.h - Ranks of a communicator in other processes *- C++ -*-===//
+//
+// A rank listens on a Unix socket whose name follows from the communicator's
+// identifier and the rank, and connects to the ranks below it. Such a name is
+// gone with its process, so that nothing has to be cleared away. One thread
+// moves the bytes of all; all calls are made with the engine's mutex held.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_TEST_CUDA_EMULATION_NCCL_LINKS_H
+#define RONDO_TEST_CUDA_EMULATION_NCCL_LINKS_H
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace emulation {
+
+/// What one rank tells another.
+struct LinkFrame {
+  enum Kind : uint32_t {
+    /// The first of each side; data: the name of its GPU.
+    Join,
+    /// `from` has issued its first call to `to`, -1: to all.
+    Issued,
+    /// Data of a send.
+    Message,
+    /// `from` has taken the next send of `to`.
+    Taken,
+    /// Data of a gather.
+    Gather,
+    /// The connection ends as it should.
+    Parted,
+  };
+  Kind kind = Join;
+  int32_t from = 0, to = 0;
+  std::vector<char> data;
+};
+
+class Links {
+public:
+  struct Handlers {
+    /// Ranks that this process has itself, and that need no connection.
+    std::function<bool(int rank)> isLocal;
+    std::function<void(const LinkFrame &)> receive;
+    /// A rank has gone without Parted.
+    std::function<void(int rank)> lose;
+  };
+
+  /// `id` is any text; `device` is what the rank tells of its GPU.
+  Links(const std::string &id, int rank, std::string device, Handlers handlers);
+  /// Ends all connections. What the handlers refer to may go then.
+  ~Links();
+  Links(const Links &) = delete;
+  Links &operator=(const Links &) = delete;
+
+  /// Other processes' ranks that have come.
+  std::vector<int> peers() const;
+  void send(int rank, const LinkFrame &frame);
+  void sendAll(const LinkFrame &frame);
+  /// Moves what can be moved now.
+  void pump();
+
+private:
+  friend class LinkThread;
+  struct Connection {
+    int fd = -1, rank = -1;
+    std::string in, out;
+    bool hasParted = false, isGone = false;
+  };
+
+  void connectDown();
+  void accept();
+  void write(Connection &connection);
+  void read(Connection &connection);
+  void put(Connection &connection, const LinkFrame &frame);
+
+  const std::string id, device;
+  const int rank;
+  const Handlers handlers;
+  int listener = -1;
+  /// By descriptor.
+  std::map<int, Connection> connections;
+};
+
+} // namespace emulation
+
+#endif // RONDO_TEST_CUDA_EMULATION_NCCL_LINKS_H
