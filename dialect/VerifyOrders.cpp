@@ -2,8 +2,6 @@
 
 #include "dialect/Pipe.h"
 
-#include "mlir/IR/AffineExpr.h"
-#include "mlir/IR/AffineMap.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -11,122 +9,6 @@ using namespace rondo::pipe;
 
 template <typename Op> static SmallVector<Op, 0> opsOf(Region &region) {
   return llvm::to_vector<0>(region.getOps<Op>());
-}
-
-//===----------------------------------------------------------------------===//
-// Indices and loops
-//===----------------------------------------------------------------------===//
-
-/// Adds `scale` times the expression; false where it is not linear or too
-/// large.
-static bool addLinear(AffineExpr expr, int64_t scale, LinearIndex &sum) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    if (std::abs(constant.getValue()) > rondo::pipe::maxLoopBound)
-      return false;
-    sum.constant += scale * constant.getValue();
-    return std::abs(sum.constant) <= maxLoopBound;
-  }
-  if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-    sum.factors[dim.getPosition()] += scale;
-    return std::abs(sum.factors[dim.getPosition()]) <= maxIndexFactor;
-  }
-  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!binary)
-    return false;
-  if (binary.getKind() == AffineExprKind::Add)
-    return addLinear(binary.getLHS(), scale, sum) &&
-           addLinear(binary.getRHS(), scale, sum);
-  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-  if (binary.getKind() != AffineExprKind::Mul || !factor ||
-      std::abs(factor.getValue()) > maxIndexFactor)
-    return false;
-  int64_t product = scale * factor.getValue();
-  return std::abs(product) <= maxIndexFactor &&
-         addLinear(binary.getLHS(), product, sum);
-}
-
-std::optional<LinearIndex> rondo::pipe::linearIndex(AffineMap map) {
-  if (map.getNumResults() != 1 || map.getNumSymbols() != 0)
-    return std::nullopt;
-  LinearIndex sum;
-  sum.factors.assign(map.getNumDims(), 0);
-  if (!addLinear(map.getResult(0), 1, sum))
-    return std::nullopt;
-  return sum;
-}
-
-LogicalResult rondo::pipe::detail::verifyTask(Operation *op) {
-  auto task = cast<TaskOpInterface>(op);
-  if (task.getMap().getNumResults() != 1)
-    return op->emitError() << "a task has one micro-batch, not "
-                           << task.getMap().getNumResults();
-  if (task.getMap().getNumDims() != task.getIndices().size() ||
-      !linearIndex(task.getMap()))
-    return op->emitError()
-           << "a micro-batch is a number or a sum of multiples of loop "
-              "variables, such as %i * 2 + 3";
-  for (Value index : task.getIndices()) {
-    auto argument = dyn_cast<BlockArgument>(index);
-    if (!argument || !isa<ForOp>(argument.getOwner()->getParentOp()))
-      return op->emitError()
-             << "a micro-batch may only depend on variables of pipe.for";
-  }
-  return success();
-}
-
-LogicalResult ForOp::verify() {
-  if (getStep() < 1)
-    return emitError() << "step is " << getStep() << "; the least is 1";
-  for (int64_t bound : {getLower(), getUpper(), getStep()})
-    if (std::abs(bound) > maxLoopBound)
-      return emitError() << "loop bound " << bound
-                         << " is out of range; the most is " << maxLoopBound;
-  if (getBody().getNumArguments() != 1 ||
-      !getBody().getArgument(0).getType().isIndex())
-    return emitError() << "a loop has one variable of type index";
-  return success();
-}
-
-int64_t ForOp::getTripCount() {
-  if (getUpper() <= getLower())
-    return 0;
-  return (getUpper() - getLower() + getStep() - 1) / getStep();
-}
-
-//===----------------------------------------------------------------------===//
-// Names of stages
-//===----------------------------------------------------------------------===//
-
-/// The plan that a schedule or program, or an op inside one, is of. Null where
-/// a name on the way is wrong; the op that uses that name says so.
-static PlanOp findPlan(Operation *op, SymbolTableCollection &tables) {
-  ScheduleOp schedule;
-  while (op && !isa<ScheduleOp, ProgramOp>(op))
-    op = op->getParentOp();
-  if (!op)
-    return nullptr;
-  if (auto program = dyn_cast<ProgramOp>(op))
-    schedule = tables.lookupNearestSymbolFrom<ScheduleOp>(
-        program->getParentOp(), program.getScheduleAttr());
-  else
-    schedule = cast<ScheduleOp>(op);
-  if (!schedule)
-    return nullptr;
-  return tables.lookupNearestSymbolFrom<PlanOp>(schedule->getParentOp(),
-                                                schedule.getPlanAttr());
-}
-
-LogicalResult
-rondo::pipe::detail::verifyStageUse(Operation *op, FlatSymbolRefAttr stage,
-                                    SymbolTableCollection &tables) {
-  PlanOp plan = findPlan(op, tables);
-  if (!plan || tables.lookupSymbolIn<StageOp>(plan, stage.getAttr()))
-    return success();
-  return op->emitError()
-             .append("stage @", stage.getValue(), " is not in plan @",
-                     plan.getSymName())
-             .attachNote(plan.getLoc())
-         << "plan @" << plan.getSymName() << " is here";
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,10 +66,12 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
   if (!search)
     return success();
   int64_t timeLimit = search->getTimeLimitMs();
+  if (timeLimit == unknownTimeLimit)
+    timeLimit = 0;
   for (auto [field, value] : {std::pair("time_limit_ms", timeLimit),
                               std::pair("effort", search->getEffort()),
                               std::pair("seed", search->getSeed())})
-    if (value < 0 && value != unknownTimeLimit)
+    if (value < 0)
       return op.emitError()
              << field << " of the search is " << value << "; the least is 0";
   return success();

@@ -179,6 +179,46 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.rank 0 {
+    // expected-error @+1 {{loop bound -9223372036854775808 is out of range; the most is 1073741824}}
+    pipe.for %i = -9223372036854775808 to 8 { pipe.forward @s0[%i] }
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+
+pipe.schedule @mine of @step {
+  pipe.rank 0 {
+    pipe.for %i = 0 to 8 {
+      // expected-error @+1 {{a micro-batch is a number or a sum of multiples of loop variables, such as %i * 2 + 3}}
+      pipe.forward @s0[%i - 9223372036854775807 - 1]
+    }
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+
+pipe.schedule @mine of @step {
+  pipe.rank 0 {
     pipe.for %i = 0 to 8 {
       // expected-error @+1 {{a micro-batch is a number or a sum of multiples of loop variables, such as %i * 2 + 3}}
       pipe.forward @s0[%i mod 4]
@@ -373,6 +413,21 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 // expected-error @+1 {{effort of the search is -1; the least is 0}}
 pipe.schedule @mine of @step search<effort = -1>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+
+// expected-error @+1 {{effort of the search is -9223372036854775808; the least is 0}}
+pipe.schedule @mine of @step search<effort = -9223372036854775808>
 
 // -----
 
