@@ -107,12 +107,12 @@ llvm::Error HostCompiler::build(StringRef source, StringRef output,
     return failure("cannot write beside '" + output + "': " + ec.message());
   if (std::error_code ec =
           llvm::sys::fs::createTemporaryFile("rondo", "log", log)) {
-    llvm::sys::fs::remove(program);
+    (void)llvm::sys::fs::remove(program);
     return failure("cannot write a temporary file: " + ec.message());
   }
   llvm::scope_exit cleanUp([&] {
-    llvm::sys::fs::remove(program);
-    llvm::sys::fs::remove(log);
+    (void)llvm::sys::fs::remove(program);
+    (void)llvm::sys::fs::remove(log);
   });
 
   std::vector<std::string> command = {*found, "-std=c++17", "-O2",

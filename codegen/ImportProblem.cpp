@@ -62,7 +62,7 @@ void Importer::writeCluster() {
         builder, loc, name("d" + Twine(rank)),
         cap == noMemoryCap
             ? pipe::DeviceAttr()
-            : pipe::DeviceAttr::get(context, cap, /*flopsPerUs=*/0));
+            : pipe::DeviceAttr::get(context, cap, /*flops_per_us=*/0));
   for (const auto &[pair, link] : problem.links)
     pipe::LinkOp::create(builder, loc, reference("d" + Twine(pair.first)),
                          reference("d" + Twine(pair.second)), figures(link));
@@ -84,7 +84,7 @@ void Importer::writeModel() {
                                  problem.cost(s, ActionKind::WeightGrad).ns,
                                  forward.acquireBytes, inputGrad.releaseBytes,
                                  isLast ? 0 : problem.edges[s].bytes,
-                                 /*weightBytes=*/0),
+                                 /*weight_bytes=*/0),
         pipe::LayerCostsAttr());
   }
 }
@@ -120,7 +120,9 @@ static Error addSchedules(ModuleOp module, const json::ProblemFile &problems,
                           StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
   if (!buffer)
-    return llvm::errorCodeToError(buffer.getError());
+    return llvm::createStringError(
+        buffer.getError(),
+        "cannot be read: " + StringRef(buffer.getError().message()).lower());
   for (const json::Document &document :
        json::splitDocuments(path, (*buffer)->getBuffer()))
     if (Error error = addSchedule(module, problems, document.text))

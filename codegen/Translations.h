@@ -15,10 +15,9 @@ namespace rondo::codegen {
 /// Writes the problems of a rondo-problem/1 file as clusters, synthetic models
 /// with a layer a stage, and plans. The plan has the problem's name; cluster
 /// and model have it with `_cluster` and `_model` behind. The objective is not
-/// part of a plan and is left out. `fileName` tells .jsonl from .json. Null
-/// where an error has been said.
+/// part of a plan and is left out. `fileName` tells .jsonl from .json.
 /// `schedulesPath` names a rondo-schedule/1 file whose schedules follow the
-/// plans; empty for none.
+/// plans; empty for none. Null where an error has been said.
 mlir::OwningOpRef<mlir::ModuleOp> importProblems(llvm::StringRef fileName,
                                                  llvm::StringRef contents,
                                                  llvm::StringRef schedulesPath,
@@ -52,9 +51,8 @@ mlir::LogicalResult exportSchedules(mlir::ModuleOp module,
                                     llvm::raw_ostream &os);
 
 /// Registers with rondo-translate: `--pipe-to-cpp`, the EmitC of
-/// `pipe-convert-to-emitc` as C++; `--problem-to-pipe`, with `--schedules
-/// FILE`;
-/// `--pipe-to-schedule`.
+/// `pipe-convert-to-emitc` as C++; `--problem-to-pipe`, which `--schedules`
+/// gives schedules too; `--pipe-to-schedule`.
 void registerTranslations();
 
 } // namespace rondo::codegen

@@ -79,8 +79,8 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
 /// Buffers of one layer stay below 2^46 bytes and its work below 2^60
 /// operations, so that sums over 2^15 stages or layers fit 64 bits.
 static constexpr double maxElements = 0x1p40, maxFlops = 0x1p58;
-static constexpr int64_t maxSyntheticBytes = int64_t(1) << 46,
-                         maxSyntheticNs = int64_t(1) << 46;
+static constexpr int64_t maxLayerBytes = int64_t(1) << 46,
+                         maxLayerNs = int64_t(1) << 46;
 
 LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
   if (GptAttr gpt = model.getGptAttr()) {
@@ -96,21 +96,27 @@ LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
                                << llvm::formatv("{0:e1}", elements).str()
                                << " numbers in one buffer";
   }
-  for (LayerOp layer : model.getLayers())
+  for (LayerOp layer : model.getLayers()) {
+    SmallVector<int64_t> times, sizes;
+    if (LayerCostsAttr costs = layer.getCostsAttr())
+      times = {costs.getForwardNs(), costs.getInputGradNs(),
+               costs.getWeightGradNs()};
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
-      for (int64_t bytes : {figures.getActivationBytes(),
-                            figures.getOutputBytes(), figures.getWeightBytes()})
-        if (bytes > maxSyntheticBytes)
-          return layer.emitError()
-                 << "layer states " << bytes << " bytes, more than the most of "
-                 << maxSyntheticBytes;
-      for (int64_t ns : {figures.getForwardNs(), figures.getInputGradNs(),
-                         figures.getWeightGradNs()})
-        if (ns > maxSyntheticNs)
-          return layer.emitError()
-                 << "layer states " << ns << " ns, more than the most of "
-                 << maxSyntheticNs;
+      times = {figures.getForwardNs(), figures.getInputGradNs(),
+               figures.getWeightGradNs()};
+      sizes = {figures.getActivationBytes(), figures.getOutputBytes(),
+               figures.getWeightBytes()};
     }
+    for (int64_t bytes : sizes)
+      if (bytes > maxLayerBytes)
+        return layer.emitError()
+               << "layer states " << bytes << " bytes, more than the most of "
+               << maxLayerBytes;
+    for (int64_t ns : times)
+      if (ns > maxLayerNs)
+        return layer.emitError() << "layer states " << ns
+                                 << " ns, more than the most of " << maxLayerNs;
+  }
   return success();
 }
 

@@ -2,11 +2,17 @@
 
 #include "passes/PlanShapes.h"
 
+#include "dialect/Bridge.h"
 #include "passes/Layers.h"
 #include "schedule/Partition.h"
 #include "schedule/families/Placement.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace rondo;
@@ -29,9 +35,13 @@ static StringAttr freeName(Operation *module, const Twine &wanted) {
 }
 
 /// `value` for a micro-batch of the size that `after` of them have, where it
-/// is known for one of `before`.
+/// is known for one of `before`. What 64 bits do not hold becomes more than
+/// checkLayerSizes() takes.
 static int64_t scaled(int64_t value, int64_t before, int64_t after) {
-  return value / after * before + (value % after * before + after - 1) / after;
+  constexpr uint64_t most = std::numeric_limits<int64_t>::max() / 2;
+  const uint64_t whole =
+      llvm::SaturatingMultiply<uint64_t>(value / after, before);
+  return std::min(whole, most) + (value % after * before + after - 1) / after;
 }
 
 static void scaleLayer(LayerOp layer, int64_t before, int64_t after) {
@@ -127,6 +137,31 @@ static std::string cutLayers(PlanOp plan, const PlanShape &shape) {
   return "";
 }
 
+/// Gives `plan`, a copy, the shape. What is wrong, or an empty string.
+static std::string reshape(PlanOp plan, const PlanShape &shape) {
+  std::string why = resizeMicrobatches(plan, shape.microbatches);
+  if (!why.empty())
+    return why;
+  // What these say to people is of a plan that nobody wrote.
+  ScopedDiagnosticHandler handler(plan.getContext(), [&](Diagnostic &fault) {
+    if (why.empty())
+      why = fault.str();
+    return success();
+  });
+  if (failed(checkLayerSizes(plan.lookupModel())))
+    return why;
+  if (shape.placing != Placing::AsWritten)
+    if (std::string fault = cutLayers(plan, shape); !fault.empty())
+      return fault;
+  for (StageOp stage : plan.getStages()) {
+    stage.setCostsAttr(stageCosts(plan, stage));
+    stage.setBuffersAttr(stageBuffersAttr(plan, stage));
+  }
+  if (failed(buildProblem(plan)))
+    return why;
+  return "";
+}
+
 std::variant<PlanOp, std::string>
 rondo::pipe::reshapePlan(PlanOp base, const PlanShape &shape) {
   OpBuilder builder(base);
@@ -134,16 +169,10 @@ rondo::pipe::reshapePlan(PlanOp base, const PlanShape &shape) {
   auto plan = cast<PlanOp>(builder.clone(*base));
   plan.setSymNameAttr(
       freeName(base->getParentOp(), base.getSymName() + "_shaped"));
-  std::string why = resizeMicrobatches(plan, shape.microbatches);
-  if (why.empty() && shape.placing != Placing::AsWritten)
-    why = cutLayers(plan, shape);
+  std::string why = reshape(plan, shape);
   if (!why.empty()) {
     plan.erase();
     return why;
-  }
-  for (StageOp stage : plan.getStages()) {
-    stage.setCostsAttr(stageCosts(plan, stage));
-    stage.setBuffersAttr(stageBuffersAttr(plan, stage));
   }
   return plan;
 }

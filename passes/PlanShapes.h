@@ -28,8 +28,8 @@ struct PlanShape {
 
 /// Makes a plan of `base`'s model on its cluster, behind `base` in the module,
 /// with a name of its own and its stages' costs and buffers; or says why there
-/// is none. `base` is resolved and keeps rule P1; the costs of its stages come
-/// from its layers.
+/// is none; no error is emitted. The plan states a sound problem. `base` is
+/// resolved and keeps rule P1; the costs of its stages come from its layers.
 ///
 /// The layers are cut by partitionLayers(). An iteration keeps its samples:
 /// with another number of micro-batches a copy of the model, behind it, says

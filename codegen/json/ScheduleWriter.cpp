@@ -75,12 +75,14 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
         json.attributeEnd();
         json.attribute("stopped", search->stopped);
       });
-    const bool isCompared = comparison && comparison->exposedNs;
+    const bool isCompared = comparison && (comparison->exposedNs ||
+                                           comparison->exposedInOneQueueNs);
     const bool isRobust = search && !search->robust.empty();
     if (isCompared || isRobust)
       json.attributeObject("provenance", [&] {
         if (isCompared) {
-          json.attribute("exposed_ns", *comparison->exposedNs);
+          if (comparison->exposedNs)
+            json.attribute("exposed_ns", *comparison->exposedNs);
           if (comparison->exposedInOneQueueNs)
             json.attribute("exposed_in_one_queue_ns",
                            *comparison->exposedInOneQueueNs);

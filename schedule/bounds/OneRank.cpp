@@ -74,7 +74,8 @@ public:
       next.clear();
       for (auto &[counts, labels] : layer)
         for (const Label &label : labels) {
-          if ((effort -= labelCost) < 0)
+          effort -= labelCost;
+          if (effort < 0)
             return leastOf(layer, false);
           expand(counts, label);
         }

@@ -262,7 +262,6 @@ private:
     // Turns grow, so that a long search has long ones; of the islands the worse
     // half leaves after each round.
     int64_t turn = 60 * chain.tasks();
-    std::string last;
     for (uint64_t round = 1; !isOver(); ++round) {
       const uint64_t seed = options.seed + round * 1000003;
       std::stable_sort(

@@ -37,3 +37,13 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 1040, heads = 2, ffn = 16
 }
 // expected-error @+1 {{target cuda takes heads of at most 256 numbers; these have 520: a model of more heads, or target cpu}}
 pipe.plan @step of @gpt on @lab microbatches(1) target<cuda, bf16> { pipe.stage @s0 [@wte, @lm_head] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 1> {
+  pipe.layer @wte embedding costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  // expected-error @below {{layer states 9223372036854775807 ns, more than the most of 70368744177664}}
+  pipe.layer @lm_head head costs<forward_ns = 1, input_grad_ns = 9223372036854775807, weight_grad_ns = 1>
+}
+pipe.plan @step of @gpt on @lab microbatches(1) { pipe.stage @s0 [@wte, @lm_head] on 0 }

@@ -147,12 +147,8 @@ std::vector<Shaped> makeCandidates(pipe::PlanOp base,
       continue;
     }
     candidate.plan = std::get<pipe::PlanOp>(made);
-    mlir::FailureOr<Problem> problem = pipe::buildProblem(candidate.plan);
-    if (failed(problem)) {
-      candidate.why = "no plan: its times or sizes are out of range";
-      continue;
-    }
-    candidate.problem = std::move(*problem);
+    // A reshaped plan states a sound problem.
+    candidate.problem = *pipe::buildProblem(candidate.plan);
     candidate.problem.name = base.getSymName().str();
     candidate.why = takeState(candidate.plan, candidate.problem);
   }

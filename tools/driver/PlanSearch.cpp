@@ -248,7 +248,10 @@ Shaped *PlanSearcher::chooseBest() {
 }
 
 void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
-  const bool isSpan = candidates.front().problem.objective == Objective::Span;
+  // Of those that have a plan.
+  const bool isSpan = any_of(candidates, [](const Shaped &candidate) {
+    return candidate.problem.objective == Objective::Span;
+  });
   Table table;
   table.add({"plan", isSpan ? "span" : "makespan", "at least", ""});
   for (const Shaped &candidate : candidates) {
