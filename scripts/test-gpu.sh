@@ -158,9 +158,7 @@ gpus=$("$build/probe" | sed 's/ .*//')
 
 # Tests
 run_cases kernels "$build/bin/rondo-cuda-tests"
-# As programs set it themselves.
-run_cases conformance env CUDA_DEVICE_MAX_CONNECTIONS=32 \
-  NCCL_LAUNCH_ORDER_IMPLICIT=1 "$build/bin/rondo-conformance-tests"
+run_cases conformance "$build/bin/rondo-conformance-tests"
 
 awk -f test/gpu/text.awk >"$build/text"
 for graph in on off; do

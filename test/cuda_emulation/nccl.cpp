@@ -77,18 +77,30 @@ thread_local int groupDepth = 0;
 thread_local std::vector<GroupedCall> grouped;
 thread_local std::vector<std::shared_ptr<CommState>> abortedInGroup;
 
-/// NCCL frees nothing before the graphs that hold its calls are gone, and those
-/// that run have ended.
-void awaitGraphs(Lock &lock,
-                 const std::vector<std::shared_ptr<CommState>> &aborted) {
+/// What a communicator says last of its failure, for people.
+std::string lastError;
+
+/// With NCCL_LAUNCH_ORDER_IMPLICIT nothing begins on a GPU before all that the
+/// process has issued for it has begun, on any communicator.
+bool keepsLaunchOrder() {
+  const char *text = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
+  return text && std::string(text) == "1";
+}
+/// By GPU, and by capture, null: none.
+std::map<std::pair<int, void *>, std::weak_ptr<GroupRun>> issuedLast;
+
+/// NCCL frees nothing before its work has ended and the graphs that hold its
+/// calls are gone.
+void awaitWork(Lock &lock,
+               const std::vector<std::shared_ptr<CommState>> &aborted) {
   Engine &engine = Engine::get();
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::seconds(3);
-  auto isInGraph = [](const auto &state) { return state->isInGraph(); };
-  while (std::any_of(aborted.begin(), aborted.end(), isInGraph)) {
+  auto hasWork = [](const auto &state) { return state->held > 0; };
+  while (std::any_of(aborted.begin(), aborted.end(), hasWork)) {
     if (std::chrono::steady_clock::now() > deadline)
       failNccl("ncclCommAbort never returns: a graph holds calls of the "
-               "communicator, or waits for another one");
+               "communicator, or its work waits for another one");
     engine.runSome();
     lock.unlock();
     usleep(1000);
@@ -120,7 +132,7 @@ const char *ncclGetErrorString(ncclResult_t result) {
       "NCCL operation in progress"};
   return names[result];
 }
-const char *ncclGetLastError(ncclComm_t) { return ""; }
+const char *ncclGetLastError(ncclComm_t) { return lastError.c_str(); }
 ncclResult_t ncclGetVersion(int *number) {
   *number = version();
   return ncclSuccess;
@@ -172,6 +184,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
   auto state = std::make_shared<CommState>();
   state->clique = clique;
   state->rank = rank;
+  state->device = ordinal;
   state->asks = engine.draw(3);
   *comm = new ncclComm{state};
   countHandle(1);
@@ -195,13 +208,15 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
   if (state.error == ncclSuccess && clique.hasLost && seesLoss() &&
       !state.isFinalizing)
     state.error = ncclRemoteError;
-  if (state.error == ncclSuccess && hasDuplicate(clique) && !mayShareGpu())
+  if (state.error == ncclSuccess && hasDuplicate(clique) && !mayShareGpu()) {
     state.error = ncclInvalidUsage;
+    lastError = "Duplicate GPU detected";
+  }
   *result = state.error;
   if (state.error != ncclSuccess)
     return ncclSuccess;
   *result = ncclInProgress;
-  if (!isComplete || (state.isFinalizing && state.isInGraph()))
+  if (!isComplete || (state.isFinalizing && state.held > 0))
     return ncclSuccess;
   for (const auto &pending : state.pending)
     for (const NcclCall &call : pending.calls)
@@ -212,11 +227,12 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
     return ncclSuccess;
   }
   for (auto &pending : state.pending) {
-    auto run = std::make_shared<GroupRun>();
-    run->comm = comm->state;
-    run->calls = pending.calls;
-    if (pending.stream->capture)
-      state.inGraphs.push_back(run);
+    auto run = std::make_shared<GroupRun>(comm->state, pending.calls);
+    if (keepsLaunchOrder()) {
+      std::weak_ptr<GroupRun> &last =
+          issuedLast[{state.device, pending.stream->capture.get()}];
+      run->before = std::exchange(last, run);
+    }
     engine.append(*pending.stream,
                   {[run] { return run->isReady(); }, [run] { run->reset(); }});
   }
@@ -238,9 +254,9 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   RONDO_EMULATED_NCCL(ncclCommDestroy);
   Lock lock(Engine::get().mutex);
-  if (comm->state->isInGraph())
-    failNccl("ncclCommDestroy never returns: a graph holds calls of the "
-             "communicator");
+  if (comm->state->held > 0)
+    failNccl("ncclCommDestroy never returns: a graph or a stream holds calls "
+             "of the communicator");
   comm->state->clique->leave(comm->state->rank);
   delete comm;
   countHandle(-1);
@@ -258,7 +274,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (groupDepth > 0)
     abortedInGroup.push_back(state);
   else
-    awaitGraphs(lock, {state});
+    awaitWork(lock, {state});
   return ncclSuccess;
 }
 
@@ -294,7 +310,7 @@ ncclResult_t ncclGroupEnd() {
     state.asks = engine.draw(4);
   }
   grouped.clear();
-  awaitGraphs(lock, std::exchange(abortedInGroup, {}));
+  awaitWork(lock, std::exchange(abortedInGroup, {}));
   return ncclInProgress;
 }
 

@@ -6,8 +6,8 @@
 // often enough whether they have. A pair connects with its first messages: the
 // host waits for both, and no capture may hold them. Messages of a pair meet in
 // order; one that meets another size ends the process. A send may end before
-// its receive has begun, or not. No communicator is given back before the
-// graphs that hold its calls are.
+// its receive has begun, or not. No communicator is given back before its
+// work has ended and the graphs that hold its calls are gone.
 //
 // RONDO_EMULATED_NCCL is the version, 22809 at first. Two ranks on one GPU are
 // an error, but from 23000 on where NCCL_MULTI_RANK_GPU_ENABLE is 1. With
@@ -45,8 +45,9 @@ enum ncclDataType_t { ncclInt8 = 0, ncclFloat32 = 7, ncclFloat64 = 8 };
 
 struct ncclConfig_t {
   int blocking;
+  int maxCTAs;
 };
-#define NCCL_CONFIG_INITIALIZER {INT_MIN}
+#define NCCL_CONFIG_INITIALIZER {INT_MIN, INT_MIN}
 
 const char *ncclGetErrorString(ncclResult_t result);
 const char *ncclGetLastError(ncclComm_t comm);

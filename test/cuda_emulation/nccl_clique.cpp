@@ -179,8 +179,13 @@ void Clique::matchGathers() {
 bool GroupRun::isReady() {
   if (comm->isAborted)
     return true;
+  std::shared_ptr<GroupRun> previous = before.lock();
+  if (!hasArrived && previous && previous->begun <= begun &&
+      !previous->comm->isAborted)
+    return false;
   if (!hasArrived) {
     hasArrived = true;
+    ++begun;
     for (const NcclCall &call : calls)
       // Small messages may leave early.
       done.push_back(

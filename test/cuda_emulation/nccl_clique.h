@@ -13,6 +13,7 @@
 #include "nccl.h"
 #include "nccl_links.h"
 
+#include <atomic>
 #include <set>
 
 namespace emulation {
@@ -87,7 +88,7 @@ private:
 /// A rank's end of a communicator.
 struct CommState {
   std::shared_ptr<Clique> clique;
-  int rank = 0;
+  int rank = 0, device = 0;
   bool isAborted = false, isFinalizing = false;
   ncclResult_t error = ncclSuccess;
   /// How often to answer that calls are in progress.
@@ -97,21 +98,24 @@ struct CommState {
     std::vector<NcclCall> calls;
   };
   std::vector<Pending> pending;
-  /// Calls that a graph holds live as long as it does.
-  std::vector<std::weak_ptr<void>> inGraphs;
-
-  bool isInGraph() const {
-    for (const std::weak_ptr<void> &calls : inGraphs)
-      if (!calls.expired())
-        return true;
-    return false;
-  }
+  /// Groups of calls that a stream or a graph holds.
+  std::atomic<int> held{0};
 };
 
 /// The calls of a group on one communicator and stream, as the device's work.
 struct GroupRun {
-  std::shared_ptr<CommState> comm;
-  std::vector<NcclCall> calls;
+  GroupRun(std::shared_ptr<CommState> state, std::vector<NcclCall> group)
+      : comm(std::move(state)), calls(std::move(group)) {
+    ++comm->held;
+  }
+  ~GroupRun() { --comm->held; }
+
+  const std::shared_ptr<CommState> comm;
+  const std::vector<NcclCall> calls;
+  /// What has to begin before this one.
+  std::weak_ptr<GroupRun> before;
+  /// How often it has begun: a graph runs it again and again.
+  uint64_t begun = 0;
   bool hasArrived = false;
   std::vector<std::shared_ptr<bool>> done;
 

@@ -54,7 +54,10 @@ static std::unique_ptr<Transport> nccl(const TransportParams &params,
                                        const std::vector<Device *> &devices,
                                        const TransportOptions &options,
                                        const World &world) {
-  return makeNcclTransport(params, gpusOf(devices), options, world);
+  // All in one process, where NCCL's manual advises against graphs.
+  TransportOptions own = options;
+  own.useGraph = false;
+  return makeNcclTransport(params, gpusOf(devices), own, world);
 }
 
 static const Backend loopbackBackend = {onFirst, loopback};
@@ -62,6 +65,7 @@ static const Backend ncclBackend = {onAny, nccl};
 
 const std::vector<Pair> &rondo::runtime::test::allPairs() {
   static const std::vector<Pair> pairs = [] {
+    setDefaults();
     auto begin = [](int) {};
     auto end = [] {};
     std::vector<Pair> found = {{"cpu_inproc", &cpuBackend, fillCpu, copyCpu,
@@ -75,8 +79,8 @@ const std::vector<Pair> &rondo::runtime::test::allPairs() {
     // on, when it is told to.
     const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
     if (gpus >= 4 || (shares && std::string(shares) == "1"))
-      found.push_back({"cuda_nccl", &ncclBackend, fillGpu, copyGpu, false, true,
-                       begin, end, 4});
+      found.push_back({"cuda_nccl", &ncclBackend, fillGpu, copyGpu, false,
+                       false, begin, end, 4});
     return found;
   }();
   return pairs;

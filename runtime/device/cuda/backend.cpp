@@ -10,21 +10,8 @@
 
 #include "runtime/transport/cuda/gpu_transports.h"
 
-#include <cstdlib>
-
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
-
-/// Read by the driver and by NCCL when they start; what the user set holds.
-static void setDefaults() {
-  // Communication streams must not share a queue of the hardware with each
-  // other or with the compute stream: a message that waits would hold back
-  // the one that it waits for.
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  // Operations of several communicators are launched in the order in which the
-  // rank's thread issues them, which is the compiled order.
-  setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
-}
 
 static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
                                           const World &world) {
@@ -58,7 +45,10 @@ makeTransport(const TransportParams &params,
   }
   if (isOneGpu)
     return makeLoopbackTransport(params, gpus, options);
-  return makeNcclTransport(params, gpus, options, world);
+  // NCCL's manual: with several GPUs in a process, graphs may deadlock.
+  TransportOptions own = options;
+  own.useGraph = options.useGraph && !world.isAlone();
+  return makeNcclTransport(params, gpus, own, world);
 }
 
 /// Processes need nothing but a store to come together.

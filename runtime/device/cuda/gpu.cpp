@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/gpu.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -12,6 +13,20 @@ using namespace rondo::runtime::cuda;
 /// Pinned memory of one GPU: the data of an iteration and its control headers
 /// fit; larger transfers go through it piece by piece.
 static constexpr int64_t pinnedBytes = 8 << 20;
+
+void rondo::runtime::cuda::setDefaults() {
+  // Streams must not share a queue of the hardware: a message that waits would
+  // hold back the one that it waits for.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  // A kernel that is loaded with its first launch may wait for all others, also
+  // for one that waits for a message which this one has to come before.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  // Recorded iterations never run beside other ones. NCCL's manual tells of
+  // hangs where it provides for that.
+  setenv("NCCL_GRAPH_MIXING_SUPPORT", "0", 0);
+  // No handshake between processes while an iteration is recorded.
+  setenv("NCCL_GRAPH_REGISTER", "0", 0);
+}
 
 int rondo::runtime::cuda::countGpus() {
   int count = 0;

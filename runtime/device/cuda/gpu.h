@@ -11,6 +11,10 @@
 
 namespace rondo::runtime::cuda {
 
+/// Sets environment variables that the driver and NCCL read when they start.
+/// What the user has set holds. Before all other calls.
+void setDefaults();
+
 /// How many GPUs this process can use. Throws Error with Exit::NoDevice where
 /// there is none or no driver.
 int countGpus();

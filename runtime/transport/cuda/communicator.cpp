@@ -15,8 +15,14 @@ std::string rondo::runtime::cuda::makeCommunicatorId() {
   return std::string(id.internal, sizeof id.internal);
 }
 
+std::string rondo::runtime::cuda::reasonOf(ncclResult_t result) {
+  std::string text = ncclGetErrorString(result);
+  const char *cause = ncclGetLastError(nullptr);
+  return cause && *cause ? text + ": " + cause : text;
+}
+
 Communicator::Communicator(const std::string &id, int ranks, int rank,
-                           const std::string &name)
+                           int mostBlocks, const std::string &name)
     : myName(name) {
   ncclUniqueId unique;
   if (id.size() != sizeof unique.internal)
@@ -27,6 +33,7 @@ Communicator::Communicator(const std::string &id, int ranks, int rank,
   std::memcpy(unique.internal, id.data(), sizeof unique.internal);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
+  config.maxCTAs = mostBlocks;
   RONDO_NCCL(ncclCommInitRankConfig(&handle, ranks, unique, rank, &config));
 }
 
@@ -67,7 +74,7 @@ bool Communicator::isSettled() const {
     throw Error((callingRank < 0
                      ? std::string()
                      : "rank " + std::to_string(callingRank) + ": ") +
-                    myName + " failed: " + ncclGetErrorString(result),
+                    myName + " failed: " + reasonOf(result),
                 Exit::RunFailure);
   return true;
 }

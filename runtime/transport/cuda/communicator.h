@@ -10,11 +10,14 @@
 
 namespace rondo::runtime::cuda {
 
+/// What NCCL says of an error, and of its cause if it knows that.
+std::string reasonOf(ncclResult_t result);
+
 /// Throws Error where a call failed; one that is in progress has not.
 inline void check(ncclResult_t result, const char *call, const char *file,
                   int line) {
   if (result != ncclSuccess && result != ncclInProgress)
-    fail(call, ncclGetErrorString(result), file, line);
+    fail(call, reasonOf(result), file, line);
 }
 #define RONDO_NCCL(call)                                                       \
   ::rondo::runtime::cuda::check((call), #call, __FILE__, __LINE__)
@@ -28,8 +31,9 @@ std::string makeCommunicatorId();
 class Communicator {
 public:
   /// Begins to connect `rank` of `ranks`; isSettled() says when that is done.
-  /// `name` is for messages: "the channel from rank 0 to rank 1".
-  Communicator(const std::string &id, int ranks, int rank,
+  /// `name` is for messages: "the channel from rank 0 to rank 1". A call takes
+  /// at most `mostBlocks` thread blocks, the same on all ranks.
+  Communicator(const std::string &id, int ranks, int rank, int mostBlocks,
                const std::string &name);
   ~Communicator();
   Communicator(const Communicator &) = delete;

@@ -29,10 +29,10 @@ static std::string describe(const ChannelParams &params) {
 }
 
 ChannelEnd::ChannelEnd(const ChannelParams &params, int32_t channel,
-                       bool isSender, const std::string &id)
+                       bool isSender, int mostBlocks, const std::string &id)
     : channel(channel), from(params.from), to(params.to), isSender(isSender),
       messages(params.messages), stream(OwnedStream::Priority::Urgent),
-      communicator(id, 2, isSender ? 0 : 1, describe(params)) {
+      communicator(id, 2, isSender ? 0 : 1, mostBlocks, describe(params)) {
   // A power of two divides 2^32, so that tickets may wrap.
   size_t capacity = 1;
   while (static_cast<int64_t>(capacity) < params.messages)
@@ -50,7 +50,7 @@ Member::Member(const CollectiveParams &parts, int32_t collective, int32_t rank,
   const auto me = std::find(ranks.begin(), ranks.end(), rank) - ranks.begin();
   communicator = std::make_unique<Communicator>(
       id, static_cast<int>(ranks.size()), static_cast<int>(me),
-      "all_reduce " + std::to_string(collective));
+      mostBlocksOfRank, "all_reduce " + std::to_string(collective));
   for (int32_t other : ranks) {
     int64_t elements = 0, numParts = 0;
     for (const PartParams &part : parts)

@@ -18,6 +18,12 @@ namespace rondo::runtime::cuda {
 /// in the arena.
 inline constexpr int64_t elementsAtOnce = 1 << 20;
 
+/// Thread blocks that all ends of one rank may take together, and a collective.
+/// NCCL's kernels keep their multiprocessors while they wait for the peer, and
+/// any of them may be the one that another one waits for: all must find room at
+/// once. A small part of the smallest GPU, also because computing goes on.
+inline constexpr int mostBlocksOfRank = 16;
+
 /// Memory of the current GPU, apart from the arena.
 class DeviceMemory {
 public:
@@ -58,7 +64,7 @@ private:
 /// One end of a channel: a communicator of two ranks and a stream of its own.
 struct ChannelEnd {
   ChannelEnd(const ChannelParams &params, int32_t channel, bool isSender,
-             const std::string &id);
+             int mostBlocks, const std::string &id);
 
   const int32_t channel, from, to;
   const bool isSender;

@@ -51,6 +51,20 @@ static std::vector<int32_t> ranksOf(const CollectiveParams &parts) {
   return ranks;
 }
 
+/// What an end may take of mostBlocksOfRank: the same for all ranks, and a
+/// power of two, since NCCL takes the next one.
+static int blocksOfEnd(const TransportParams &params) {
+  std::vector<int> ends(static_cast<size_t>(params.ranks));
+  int most = 1;
+  for (const ChannelParams &channel : params.channels)
+    for (int32_t rank : {channel.from, channel.to})
+      most = std::max(most, ++ends[static_cast<size_t>(rank)]);
+  int blocks = 1;
+  while (2 * blocks * most <= mostBlocksOfRank)
+    blocks *= 2;
+  return blocks;
+}
+
 /// Begins all communicators, in the same order in all processes. The lowest
 /// rank of each makes its identifier.
 void NcclTransport::connect(const TransportParams &params) {
@@ -66,6 +80,7 @@ void NcclTransport::connect(const TransportParams &params) {
     world.store->set(prefix + key, id);
     return id;
   };
+  const int blocks = blocksOfEnd(params);
   for (size_t c = 0; c < params.channels.size(); ++c) {
     const ChannelParams &channel = params.channels[c];
     if (!ranks[channel.from] && !ranks[channel.to])
@@ -79,7 +94,7 @@ void NcclTransport::connect(const TransportParams &params) {
         continue;
       rank->device->enter();
       ends.push_back(
-          std::make_unique<ChannelEnd>(channel, number, isSender, id));
+          std::make_unique<ChannelEnd>(channel, number, isSender, blocks, id));
       (isSender ? senders : receivers)[c] = ends.back().get();
       rank->ends.push_back(ends.back().get());
     }

@@ -100,9 +100,9 @@ void NcclTransport::iterate(int32_t rank, bool mayReplay,
 /// never end. No call of NCCL is made while the rank's streams record.
 void NcclTransport::abandon(GpuRank &rank) {
   rank.graph.cancel();
-  // An abort returns when all graphs with operations of the communicator are
-  // gone, and one that runs ends with all its communicators only: so they are
-  // aborted at once, and the graph is dropped in between.
+  // An abort returns when the communicator's work has ended and all graphs with
+  // its operations are gone. Both may wait for work of another communicator: so
+  // all are aborted at once, and the graph is dropped in between.
   ncclGroupStart();
   for (Communicator *communicator : communicatorsOf(rank))
     communicator->abort();

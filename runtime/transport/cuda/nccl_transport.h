@@ -16,9 +16,12 @@ namespace rondo::runtime::cuda {
 /// A channel is a communicator of two ranks that carries messages one way, so
 /// that crossing messages of two ranks never share one, and each end has a
 /// stream for it. Messages of a channel are issued in the compiled order on
-/// both sides, which is all that NCCL matches them by; a rank's thread issues
-/// all its operations in the rank's compiled order, which is the one that
-/// NCCL_LAUNCH_ORDER_IMPLICIT keeps on the device.
+/// both sides, which is all that NCCL matches them by.
+///
+/// Between channels there is no order: a receive is posted early, and what its
+/// message waits for may be issued behind it. So NCCL must not order them
+/// either (NCCL_LAUNCH_ORDER_IMPLICIT), and all ends find room on the GPU at
+/// once (mostBlocksOfRank).
 ///
 /// Collectives gather the parts and add them on each rank in the order of the
 /// parts, as every transport does; a sum by NCCL would depend on the ring.

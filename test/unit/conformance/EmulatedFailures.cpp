@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Conformance.h"
+#include "EmulatedBackend.h"
 
 #include "test/cuda_emulation/emulation.h"
 #include "test/unit/runtime/Support.h"
@@ -40,12 +41,18 @@ Spec twoRanks() {
   return spec;
 }
 
+int numGpus() {
+  int count = 0;
+  cudaGetDeviceCount(&count);
+  return count;
+}
+
 /// Runs iterations of the pipeline until one fails; the error.
 std::string failureOf(
     const Spec &spec, double timeoutSeconds = 20,
     const std::function<void(int)> &before = [](int) {}) {
   Program program(spec);
-  program.exe.backend = &cudaBackend;
+  program.exe.backend = numGpus() > 1 ? &emulatedNccl : &cudaBackend;
   try {
     State state(program.exe);
     state.initialise(1);
@@ -143,6 +150,34 @@ TEST_F(Failures, RankThatNeverSendsIsNamed) {
   EXPECT_TRUE(contains(failureOf(spec, 0.5),
                        {"no progress for 0.5 s: rank 0 waits for 1I0 of rank "
                         "1"}));
+}
+
+/// With every order of the streams: nothing but the abort of one channel ends
+/// what waits for another one.
+TEST_F(Failures, RanksThatWaitForEachOtherEnd) {
+  Spec spec = twoRanks();
+  // Each waits for the other's message before it sends its own.
+  for (std::vector<Act> &list : spec.pipeline)
+    std::stable_partition(list.begin(), list.end(),
+                          [](const Act &act) { return act.kind != Act::Send; });
+  for (int seed = 0; seed < 4; ++seed) {
+    emulation::seed(static_cast<uint64_t>(seed));
+    EXPECT_TRUE(contains(failureOf(spec, 0.3), {"no progress for 0.3 s: "}));
+  }
+}
+
+TEST_F(Failures, RanksOnOneGpuAreNamedByNccl) {
+  emulation::setDevices(1);
+  Program program(twoRanks());
+  program.exe.backend = &emulatedNccl;
+  State state(program.exe);
+  try {
+    PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), {});
+    ADD_FAILURE() << "they share a GPU";
+  } catch (const Error &error) {
+    EXPECT_TRUE(contains(error.what(), {"the channel from rank ",
+                                        "failed: invalid usage: Duplicate"}));
+  }
 }
 
 TEST_F(Failures, NothingIsLeftBehind) {

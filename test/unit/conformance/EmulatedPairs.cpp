@@ -1,11 +1,12 @@
 //===- EmulatedPairs.cpp - A CPU, and GPUs in emulation -------------------===//
 
 #include "Conformance.h"
+#include "EmulatedBackend.h"
 #include "ProcessPair.h"
 
 #include "test/cuda_emulation/emulation.h"
 
-#include "runtime/device/cuda/stream.h"
+#include "runtime/transport/cuda/gpu_transports.h"
 
 #include <optional>
 
@@ -31,6 +32,18 @@ static void copyGpu(Device &device, void *to, const void *from, int64_t bytes) {
                              cudaMemcpyDeviceToDevice, streamOf(device)));
 }
 
+static std::unique_ptr<Transport> makeNccl(const TransportParams &params,
+                                           const std::vector<Device *> &devices,
+                                           const TransportOptions &options,
+                                           const World &world) {
+  std::vector<cuda::CudaDevice *> gpus;
+  for (Device *device : devices)
+    gpus.push_back(static_cast<cuda::CudaDevice *>(device));
+  return cuda::makeNcclTransport(params, gpus, options, world);
+}
+const Backend rondo::runtime::test::emulatedNccl = {cudaBackend.makeDevice,
+                                                    makeNccl};
+
 /// The host may not touch what lies on a GPU.
 static std::optional<emulation::GuardedMemory> guard;
 
@@ -53,7 +66,7 @@ const std::vector<Pair> &rondo::runtime::test::allPairs() {
        [](int) {}, [] {}, 1},
       {"cuda_loopback", &cudaBackend, fillGpu, copyGpu, true, true,
        beginEmulated<1>, endEmulated, 4},
-      {"cuda_nccl", &cudaBackend, fillGpu, copyGpu, false, true,
+      {"cuda_nccl", &emulatedNccl, fillGpu, copyGpu, false, true,
        beginEmulated<4>, endEmulated, 4},
   };
   return pairs;

@@ -75,6 +75,46 @@ TEST_P(Conformance, MessagesArriveInOrder) {
   });
 }
 
+/// Neither waits for its receives to begin before its sends have.
+TEST_P(Conformance, MessagesCrossInAnyNumber) {
+  constexpr int messages = 4;
+  inAllOrders([&] {
+    Ranks ranks(GetParam(), 2, 16 * messages);
+    ranks.params.channels = bothWays(messages);
+    ranks.connect();
+    for (int i = 0; i < messages; ++i)
+      for (int rank : {0, 1})
+        ranks.write<int64_t>(rank, 8 * i, {10 * rank + i});
+    for (bool mayReplay : {false, true, true})
+      EXPECT_EQ(ranks.iterate(
+                    [&](int rank) {
+                      Transport &t = *ranks.transport;
+                      const int out = rank == 0 ? forth : back;
+                      auto name = [](int channel, int i) {
+                        return channel == forth ? activation(i) : gradient(i);
+                      };
+                      std::vector<Transport::Ticket> sent, received;
+                      for (int i = 0; i < messages; ++i)
+                        sent.push_back(t.send(out, name(out, i),
+                                              ranks.at(rank, 8 * i), 8));
+                      for (int i = 0; i < messages; ++i)
+                        received.push_back(
+                            t.receive(1 - out, name(1 - out, i),
+                                      ranks.at(rank, 8 * (messages + i)), 8));
+                      for (int i = 0; i < messages; ++i) {
+                        t.waitReceived(1 - out, received[i]);
+                        t.waitSent(out, sent[i]);
+                      }
+                    },
+                    mayReplay),
+                "");
+    for (int i = 0; i < messages; ++i)
+      for (int rank : {0, 1})
+        EXPECT_EQ(ranks.read<int64_t>(rank, 8 * (messages + i), 1)[0],
+                  10 * (1 - rank) + i);
+  });
+}
+
 TEST_P(Conformance, EarlyReceiveTakesALateSend) {
   Ranks ranks(GetParam(), 2, 64);
   ranks.params.channels = bothWays(1);

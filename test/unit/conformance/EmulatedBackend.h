@@ -1,0 +1,16 @@
+//===- EmulatedBackend.h - GPUs of one process, with graphs -----*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_CONFORMANCE_EMULATEDBACKEND_H
+#define RONDO_TEST_UNIT_CONFORMANCE_EMULATEDBACKEND_H
+
+#include "runtime/backend.h"
+
+namespace rondo::runtime::test {
+
+/// cudaBackend with a GPU for each rank, and with graphs as where each rank has
+/// a process.
+extern const Backend emulatedNccl;
+
+} // namespace rondo::runtime::test
+
+#endif // RONDO_TEST_UNIT_CONFORMANCE_EMULATEDBACKEND_H
