@@ -88,23 +88,40 @@ static std::string encode(const RankStatus &status) {
          std::to_string(status.waitsFor) + " " + status.text;
 }
 
-static RankStatus decode(int32_t rank, const std::string &report) {
+static RankStatus decode(int32_t rank, const Store::Report &report,
+                         double silence) {
   RankStatus status;
-  std::istringstream words(report);
+  std::istringstream words(report.text);
   if (words >> status.progress >> status.waitsFor)
     std::getline(words >> std::ws, status.text);
   else
     status.text = "rank " + std::to_string(rank) + " does not say what it does";
+  if (report.ageSeconds > silence) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.1f", report.ageSeconds);
+    status.waitsFor = -1;
+    status.text += ", and its process does not answer since " +
+                   std::string(seconds) + " s";
+  }
   return status;
+}
+
+/// How often a process says what its rank does, so that a time-out means the
+/// same however many processes there are.
+static double reportSeconds(double timeoutSeconds) {
+  return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 10, 0.1, 2.0) : 2.0;
 }
 
 std::vector<RankStatus> PlanRun::allStatuses() const {
   const World &world = state.world();
   std::vector<RankStatus> all(desc.numRanks);
   if (!world.isAlone()) {
-    std::vector<std::string> reports = world.store->reports();
+    // A process that does nothing, whatever its rank did last, says nothing.
+    const double silence =
+        std::max(1.5, 5 * reportSeconds(options.transport.timeoutSeconds));
+    std::vector<Store::Report> reports = world.store->reports();
     for (int32_t r = 0; r < desc.numRanks; ++r)
-      all[r] = decode(r, reports[r]);
+      all[r] = decode(r, reports[r], silence);
   }
   for (int32_t r : held)
     all[r] = statusOf(r);
@@ -129,11 +146,8 @@ class PlanRun::Watchdog {
 public:
   explicit Watchdog(PlanRun &run)
       : run(run), world(run.state.world()),
-        limit(run.options.transport.timeoutSeconds) {
-    // So that a time-out means the same however many processes there are.
-    reportNs = static_cast<int64_t>(
-        1e9 * (limit > 0 ? std::clamp(limit / 10, 0.1, 2.0) : 2.0));
-  }
+        limit(run.options.transport.timeoutSeconds),
+        reportNs(static_cast<int64_t>(1e9 * reportSeconds(limit))) {}
 
   void look() {
     const int64_t now = nowNs();
@@ -172,7 +186,8 @@ private:
   PlanRun &run;
   const World &world;
   const double limit;
-  int64_t reportNs = 0, lastReportNs = 0;
+  const int64_t reportNs;
+  int64_t lastReportNs = 0;
   uint64_t lastProgress = 0;
   int64_t lastChangeNs = nowNs();
 };
@@ -182,6 +197,11 @@ void PlanRun::iterate(Team &team) {
   Team::Watch watch;
   watch.stopAll = [&] { transport->abort(); };
   watch.look = [&] { watchdog.look(); };
+  watch.say = [&](const std::string &why) {
+    const World &world = state.world();
+    if (world.isAlone() || !world.store->fail(Exit::RunFailure, why))
+      std::fprintf(stderr, "error: %s\n", why.c_str());
+  };
   try {
     team.run(
         static_cast<int32_t>(held.size()),

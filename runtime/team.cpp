@@ -112,7 +112,7 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
                         [&] { return running == 0; })) {
     std::string message = messageOf(failure);
     if (!message.empty())
-      std::fprintf(stderr, "error: %s\n", message.c_str());
+      watch.say(message);
     std::fflush(nullptr);
     std::_Exit(static_cast<int>(Exit::RunFailure));
   }

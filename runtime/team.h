@@ -26,11 +26,13 @@ public:
     std::function<void()> stopAll;
     /// About every 100 ms. An exception counts as that of a rank.
     std::function<void()> look;
+    /// The process ends: says why.
+    std::function<void(const std::string &)> say;
   };
 
   /// Runs task(r) for r in [0, count) and returns when all have ended. Throws
   /// the first exception of a rank, apart from Aborted. Where ranks do not end
-  /// within 5 s after stopAll, prints that exception and ends the process with
+  /// within 5 s after stopAll, says that exception and ends the process with
   /// Exit::RunFailure.
   void run(int32_t count, const std::function<void(int32_t)> &task,
            const Watch &watch);

@@ -142,8 +142,10 @@ private:
     launch.size = required("WORLD_SIZE", "torchrun");
     launch.localRank = number("LOCAL_RANK");
     launch.localSize = number("LOCAL_WORLD_SIZE");
-    launch.job =
-        text("TORCHELASTIC_RUN_ID") + "." + text("TORCHELASTIC_RESTART_COUNT");
+    // Runs without a name are all called the same, but no two of a machine have
+    // one MASTER_PORT.
+    launch.job = text("TORCHELASTIC_RUN_ID") + "." +
+                 text("TORCHELASTIC_RESTART_COUNT") + "." + text("MASTER_PORT");
     if (!flags.rendezvous.empty() || launch.size == 1)
       return true;
     Rendezvous where;

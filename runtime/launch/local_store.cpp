@@ -38,10 +38,10 @@ public:
   }
   std::string take(const std::string &key) override { return get(key); }
   void check() override {}
-  void fail(Exit) override {}
+  bool fail(Exit, const std::string &) override { return false; }
   void leave() override {}
   void report(const std::string &) override {}
-  std::vector<std::string> reports() override { return {}; }
+  std::vector<Report> reports() override { return {}; }
   int64_t clockOffsetNs() override { return 0; }
 
 private:

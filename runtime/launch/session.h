@@ -26,8 +26,11 @@ public:
   /// The run has ended as it should: waits for all processes. Returns process
   /// 0's status.
   int leave(int status);
-  /// This process has said an error and ends: the others end too.
-  void fail(Exit code) { store->fail(code); }
+  /// This process has failed and ends: the others end too. The reason is said
+  /// by process 0, once for all; false: the caller has to.
+  bool fail(Exit code, const std::string &why) {
+    return store->fail(code, why);
+  }
 
 private:
   const Launch launch;

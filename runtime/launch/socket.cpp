@@ -78,6 +78,15 @@ void rondo::runtime::keepAlive(const Socket &socket) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
 }
 
+void rondo::runtime::limitSends(const Socket &socket, double seconds) {
+  timeval limit{};
+  limit.tv_sec = static_cast<time_t>(seconds);
+  limit.tv_usec = static_cast<suseconds_t>(
+      1e6 * (seconds - static_cast<double>(limit.tv_sec)));
+  setsockopt(socket.descriptor(), SOL_SOCKET, SO_SNDTIMEO, &limit,
+             sizeof limit);
+}
+
 Socket rondo::runtime::listenOn(int port, bool onLoopbackOnly) {
   Socket result(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!result)

@@ -68,6 +68,9 @@ private:
   std::string buffer;
 };
 
+/// A send that gets rid of nothing for so long fails; 0: never.
+void limitSends(const Socket &socket, double seconds);
+
 /// Both return false where the connection has ended.
 bool sendAll(const Socket &socket, const std::string &bytes);
 /// Waits for some bytes, for `timeoutSeconds` at most; < 0: without end.

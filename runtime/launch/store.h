@@ -39,15 +39,21 @@ public:
 
   /// Throws PeerFailed where another process has failed.
   virtual void check() = 0;
-  /// Ends all other processes with that code. The caller has said why, and ends
-  /// as well.
-  virtual void fail(Exit code) = 0;
+  /// Ends all other processes with that code; the caller ends as well. Process
+  /// 0 says `why`, if it is not empty, unless the run has failed before: then
+  /// this is a consequence. Returns false where nobody has taken the message.
+  virtual bool fail(Exit code, const std::string &why) = 0;
   /// Returns once all processes have called it: the run has ended as it should.
   /// A process whose store goes without this counts as lost.
   virtual void leave() = 0;
   /// Says what this process does now; reports() gives the last word of each.
   virtual void report(const std::string &text) = 0;
-  virtual std::vector<std::string> reports() = 0;
+  struct Report {
+    /// Empty: it has said nothing yet.
+    std::string text;
+    double ageSeconds = 0;
+  };
+  virtual std::vector<Report> reports() = 0;
   /// What to add to nowNs() here to have process 0's: 0 on one machine.
   virtual int64_t clockOffsetNs() = 0;
 };
@@ -66,7 +72,8 @@ struct StoreParams {
   double joinSeconds = 60, timeoutSeconds = 600;
   /// Ends the process where it goes on for 5 s after the run has failed.
   bool endsStuckProcess = true;
-  /// What process 0 does with a failure that no process has said.
+  /// What process 0 does with the message of a failure; null: an error on
+  /// standard error.
   std::function<void(const std::string &)> say;
 };
 

@@ -68,6 +68,7 @@ void StoreServer::serve() {
     for (auto it = clients.begin(); it != clients.end();)
       it = it->second.isGone ? clients.erase(it) : std::next(it);
     checkDeadlines();
+    sayAlive();
   }
 }
 
@@ -79,6 +80,7 @@ void StoreServer::accept() {
   keepAlive(socket);
   int fd = socket.descriptor();
   clients[fd].socket = std::move(socket);
+  put(clients[fd], StoreFrame::Welcome, 0, {});
 }
 
 void StoreServer::write(Client &client) {
@@ -190,7 +192,7 @@ void StoreServer::handle(Client &client, Frame frame) {
   static const std::map<StoreFrame, size_t> numFields = {
       {StoreFrame::Set, 2},      {StoreFrame::Get, 1},
       {StoreFrame::Exchange, 3}, {StoreFrame::Give, 2},
-      {StoreFrame::Take, 1},     {StoreFrame::Fail, 1},
+      {StoreFrame::Take, 1},     {StoreFrame::Fail, 2},
       {StoreFrame::Report, 1},   {StoreFrame::Reports, 0},
       {StoreFrame::Clock, 0},    {StoreFrame::Leave, 0}};
   auto known = numFields.find(kind);
@@ -234,15 +236,21 @@ void StoreServer::handle(Client &client, Frame frame) {
     return;
   case StoreFrame::Fail:
     // All others are told before the caller goes on, and perhaps ends.
-    declareFailure(std::atoi(field(0).c_str()), "");
+    declareFailure(std::atoi(field(0).c_str()), field(1));
     answer(from, {});
     connectionOf[client.process] = hasLeft;
     return;
   case StoreFrame::Report:
-    lastReports[client.process] = std::move(field(0));
+    lastReports[client.process] = {std::move(field(0)), nowNs()};
     return;
-  case StoreFrame::Reports:
-    return answer(from, lastReports);
+  case StoreFrame::Reports: {
+    std::vector<std::string> fields;
+    for (const LastReport &last : lastReports) {
+      fields.push_back(last.text);
+      fields.push_back(std::to_string(last.atNs ? nowNs() - last.atNs : 0));
+    }
+    return answer(from, std::move(fields));
+  }
   case StoreFrame::Clock:
     return answer(from, {clockName(), std::to_string(nowNs())});
   default: // Leave
@@ -322,6 +330,16 @@ void StoreServer::checkDeadlines() {
     check(key, from, "the gift");
   for (const auto &[key, gift] : gifts)
     check(key, gift.giver, "the taker of");
+}
+
+void StoreServer::sayAlive() {
+  const int64_t now = nowNs();
+  if (now - lastAliveNs < aliveNs)
+    return;
+  lastAliveNs = now;
+  for (int fd : connectionOf)
+    if (fd >= 0 && !clients[fd].isGone)
+      put(clients[fd], StoreFrame::Alive, 0, {});
 }
 
 void StoreServer::declareFailure(int code, const std::string &text) {

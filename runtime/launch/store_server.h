@@ -28,15 +28,20 @@ enum class StoreFrame : uint32_t {
   Give,
   /// key.
   Take,
-  /// exit code.
+  /// exit code, and what to say, or "".
   Fail,
   /// text. No answer.
   Report,
+  /// Answered with text and age in nanoseconds of each process's last report.
   Reports,
   /// Answered with the machine's name for its clock, and nowNs().
   Clock,
   /// The process ends as it should. No answer.
   Leave,
+  /// Sent to whoever connects, before its Hello.
+  Welcome,
+  /// Sent to all from time to time: process 0 is alive.
+  Alive,
   /// Answers.
   Answer,
   /// why: the process is turned away.
@@ -44,6 +49,9 @@ enum class StoreFrame : uint32_t {
   /// Sent to all without a request: exit code. The run has failed.
   Failed,
 };
+
+/// How often process 0 says that it is alive.
+inline constexpr int64_t aliveNs = 1'000'000'000;
 
 /// Serves connections in a thread of its own.
 class StoreServer {
@@ -89,6 +97,7 @@ private:
            std::vector<std::string> fields);
   void declareFailure(int code, const std::string &text);
   void checkDeadlines();
+  void sayAlive();
   Request request(int32_t process, uint64_t id) const;
 
   const StoreParams params;
@@ -97,12 +106,17 @@ private:
   /// By process: the descriptor of its connection, -1 before it has come, -2
   /// when it has left.
   std::vector<int> connectionOf;
-  std::vector<std::string> lastReports;
+  struct LastReport {
+    std::string text;
+    int64_t atNs = 0;
+  };
+  std::vector<LastReport> lastReports;
   std::map<std::string, std::string> values;
   std::multimap<std::string, Request> gets, takes;
   std::map<std::string, Gift> gifts;
   std::map<std::string, Meeting> meetings;
   const int64_t joinDeadlineNs;
+  int64_t lastAliveNs = 0;
   int32_t joined = 0;
   bool hasFailed = false;
   int failureCode = 0;

@@ -23,9 +23,13 @@ class TcpStore : public Store {
 public:
   TcpStore(const StoreParams &params, std::unique_ptr<StoreServer> server,
            Socket connection, FrameReader reader)
-      : params(params), server(std::move(server)),
-        connection(std::move(connection)), reader(std::move(reader)),
-        thread([this] { listen(); }) {}
+      : params(params),
+        patience(params.timeoutSeconds > 0 ? 1.5 * params.timeoutSeconds + 5
+                                           : 0),
+        server(std::move(server)), connection(std::move(connection)),
+        reader(std::move(reader)), thread([this] { listen(); }) {
+    limitSends(this->connection, patience);
+  }
 
   ~TcpStore() override {
     {
@@ -59,12 +63,15 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     throwFailure();
   }
-  void fail(Exit code) override {
+  bool fail(Exit code, const std::string &why) override {
     try {
-      ask(StoreFrame::Fail, {std::to_string(static_cast<int>(code))});
+      ask(StoreFrame::Fail, {std::to_string(static_cast<int>(code)), why},
+          answerSeconds);
+      return true;
     } catch (const Error &) {
+      return false;
     } catch (const PeerFailed &) {
-      // It has failed already.
+      return true;
     }
   }
   void leave() override {
@@ -74,8 +81,17 @@ public:
   void report(const std::string &text) override {
     send(StoreFrame::Report, 0, {text});
   }
-  std::vector<std::string> reports() override {
-    return ask(StoreFrame::Reports, {});
+  std::vector<Report> reports() override {
+    std::vector<Report> all(params.processes);
+    std::vector<std::string> fields;
+    try {
+      fields = ask(StoreFrame::Reports, {}, answerSeconds);
+    } catch (const Error &) {
+      // Then nobody has said anything.
+    }
+    for (size_t p = 0; 2 * p + 1 < fields.size() && p < all.size(); ++p)
+      all[p] = {fields[2 * p], 1e-9 * std::atof(fields[2 * p + 1].c_str())};
+    return all;
   }
   int64_t clockOffsetNs() override {
     int64_t offset = 0, shortest = INT64_MAX;
@@ -107,8 +123,12 @@ private:
     return sendAll(connection, bytes);
   }
 
-  std::vector<std::string> ask(StoreFrame kind,
-                               std::vector<std::string> fields) {
+  /// What process 0's thread can answer at once, it does within this time.
+  static constexpr double answerSeconds = 5;
+
+  /// Waits for the answer; for `limitSeconds` at most, where that is not 0.
+  std::vector<std::string> ask(StoreFrame kind, std::vector<std::string> fields,
+                               double limitSeconds = 0) {
     Call call;
     uint64_t id;
     {
@@ -120,12 +140,35 @@ private:
     // Where the connection has ended, the reader fails the call.
     send(kind, id, std::move(fields));
     std::unique_lock<std::mutex> lock(mutex);
-    changed.wait(lock,
-                 [&] { return call.isAnswered || failureCode || isLost; });
+    const double silent = awaitEnd(lock, call, limitSeconds);
     calls.erase(id);
-    if (!call.isAnswered)
-      throwFailure();
-    return std::move(call.fields);
+    if (call.isAnswered)
+      return std::move(call.fields);
+    throwFailure();
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", silent);
+    throw Error("rank 0 has not been heard of for " + std::string(text) + " s",
+                Exit::RunFailure);
+  }
+
+  /// Returns for how long process 0 has said nothing. Counts seconds of waiting
+  /// instead of reading the clock: a job that is stopped as a whole, and goes
+  /// on, has not failed.
+  double awaitEnd(std::unique_lock<std::mutex> &lock, const Call &call,
+                  double limitSeconds) {
+    constexpr std::chrono::milliseconds slice(500);
+    double waited = 0, silent = 0;
+    uint64_t seen = heard;
+    auto hasEnded = [&] { return call.isAnswered || failureCode || isLost; };
+    while (!changed.wait_for(lock, slice, hasEnded)) {
+      waited += 0.5;
+      silent = heard == seen ? silent + 0.5 : 0;
+      seen = heard;
+      if ((limitSeconds > 0 && waited >= limitSeconds) ||
+          (patience > 0 && silent >= patience))
+        break;
+    }
+    return silent;
   }
 
   static std::string one(std::vector<std::string> fields) {
@@ -164,6 +207,7 @@ private:
 
   void take(Frame frame) {
     std::unique_lock<std::mutex> lock(mutex);
+    ++heard;
     if (static_cast<StoreFrame>(frame.kind) == StoreFrame::Failed) {
       failureCode =
           frame.fields.empty() ? 75 : std::atoi(frame.fields[0].c_str());
@@ -193,6 +237,9 @@ private:
   }
 
   const StoreParams params;
+  /// For how many seconds process 0 may say nothing: longer than it takes to
+  /// find out who keeps it waiting. 0: without end.
+  const double patience;
   /// Outlives the connection.
   std::unique_ptr<StoreServer> server;
   Socket connection;
@@ -200,6 +247,8 @@ private:
   std::mutex mutex, sending;
   std::condition_variable changed;
   std::map<uint64_t, Call *> calls;
+  /// Frames that have come.
+  uint64_t heard = 0;
   uint64_t lastId = 1;
   std::optional<int> failureCode;
   bool isLost = false, isClosing = false;
@@ -266,6 +315,15 @@ static void writeAddress(const Rendezvous &where, int port) {
               Exit::Usage);
 }
 
+/// One frame, if it comes in time. Throws Error where it is none of ours.
+static std::optional<Frame> receiveFrame(const Socket &connection,
+                                         FrameReader &reader, double seconds) {
+  std::optional<Frame> frame = reader.next(1 << 16);
+  while (!frame && receiveSome(connection, reader, seconds))
+    frame = reader.next(1 << 16);
+  return frame;
+}
+
 std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
                                                  const Rendezvous &where) {
   StoreParams params = given;
@@ -313,20 +371,26 @@ std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
       address = *written;
     }
     Socket connection = connectTo(address, 1, why);
-    if (!connection || !sendAll(connection, encode(hello)))
+    if (!connection)
       continue;
     FrameReader reader;
     std::optional<Frame> answer;
     try {
-      // Another program may listen there and say nothing.
-      while (!answer && receiveSome(connection, reader, 3))
-        answer = reader.next(1 << 16);
+      // Another program may listen there and say nothing. Whoever has not said
+      // who he is may leave without harm.
+      const int round = attempt / std::max(1, where.numPorts);
+      if (!receiveFrame(connection, reader, std::min(3.0, 0.2 * (round + 1)))) {
+        why = "what listens there does not answer as rank 0 does";
+        continue;
+      }
+      if (sendAll(connection, encode(hello)))
+        answer = receiveFrame(connection, reader, 10);
     } catch (const Error &error) {
       why = error.what();
       continue;
     }
     if (!answer) {
-      why = "what listens there does not answer as rank 0 does";
+      why = "rank 0 does not answer";
       continue;
     }
     if (static_cast<StoreFrame>(answer->kind) == StoreFrame::Refused &&

@@ -87,12 +87,11 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
     message = error.what();
   }
   std::fflush(stdout);
-  if (!message.empty())
+  const bool isSaid = session && session->fail(code, message);
+  if (!isSaid && !message.empty())
     std::fprintf(stderr, "error: %s\n", message.c_str());
   else if (!session)
     // Launchers end all processes when the first ends: rank 0 has to say it.
     std::this_thread::sleep_for(std::chrono::seconds(1));
-  if (session)
-    session->fail(code);
   return static_cast<int>(code);
 }

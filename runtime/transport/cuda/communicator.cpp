@@ -71,11 +71,11 @@ bool Communicator::isSettled() const {
   if (result == ncclInProgress)
     return false;
   if (result != ncclSuccess)
-    throw Error((callingRank < 0
-                     ? std::string()
-                     : "rank " + std::to_string(callingRank) + ": ") +
-                    myName + " failed: " + reasonOf(result),
-                Exit::RunFailure);
+    throw CommunicatorFailed(
+        (callingRank < 0 ? std::string()
+                         : "rank " + std::to_string(callingRank) + ": ") +
+            myName + " failed: " + reasonOf(result),
+        Exit::RunFailure);
   return true;
 }
 

@@ -22,6 +22,11 @@ inline void check(ncclResult_t result, const char *call, const char *file,
 #define RONDO_NCCL(call)                                                       \
   ::rondo::runtime::cuda::check((call), #call, __FILE__, __LINE__)
 
+/// A communicator has failed: often because another rank has.
+struct CommunicatorFailed : Error {
+  using Error::Error;
+};
+
 /// An identifier that the ranks of one communicator must share.
 std::string makeCommunicatorId();
 
@@ -41,8 +46,7 @@ public:
 
   ncclComm_t get() const { return handle; }
   const std::string &name() const { return myName; }
-  /// Whether all calls so far have taken effect. Throws Error where the
-  /// communicator has failed.
+  /// Whether all calls so far have taken effect. Throws CommunicatorFailed.
   bool isSettled() const;
   /// Begins to part; all its ranks do, before any of them is destroyed, so that
   /// nobody frees memory that another one still reads.

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <map>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
@@ -24,6 +26,7 @@ NcclTransport::NcclTransport(const TransportParams &params,
     ranks[r] = std::make_unique<GpuRank>();
     ranks[r]->device = devices[r];
   }
+  meet();
   const int64_t deadlineNs =
       options.timeoutSeconds > 0
           ? nowNs() + static_cast<int64_t>(options.timeoutSeconds * 1e9)
@@ -38,7 +41,54 @@ NcclTransport::NcclTransport(const TransportParams &params,
     for (const std::unique_ptr<GpuRank> &rank : ranks)
       if (rank)
         abandon(*rank);
-    throw;
+    try {
+      throw;
+    } catch (const CommunicatorFailed &) {
+      awaitFailureOfOthers();
+      throw;
+    }
+  }
+}
+
+/// Whether NCCL takes several ranks of a communicator on one GPU: from 2.30 on,
+/// where it is told to.
+static bool mayShareGpus(std::string &version) {
+  int number = 0;
+  RONDO_NCCL(ncclGetVersion(&number));
+  version = std::to_string(number / 10000) + "." +
+            std::to_string(number / 100 % 100) + "." +
+            std::to_string(number % 100);
+  const char *text = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return number >= 23000 && text && std::string(text) == "1";
+}
+
+/// All processes are there before any waits for another in NCCL, whose time-out
+/// could not say who is missing; and each has a GPU.
+void NcclTransport::meet() const {
+  if (world.isAlone())
+    return;
+  char bus[32] = {};
+  const int ordinal = ranks[world.process]->device->gpu().ordinal;
+  RONDO_CUDA(cudaDeviceGetPCIBusId(bus, sizeof bus, ordinal));
+  const std::vector<std::string> all =
+      world.store->exchange("the connection of GPUs", clockName() + " " + bus);
+  std::string version;
+  if (mayShareGpus(version))
+    return;
+  std::map<std::string, size_t> known;
+  for (size_t r = 0; r < all.size(); ++r) {
+    auto [first, isNew] = known.insert({all[r], r});
+    if (isNew)
+      continue;
+    throwInAll(world,
+               Error("ranks " + std::to_string(first->second) + " and " +
+                         std::to_string(r) + " are on one GPU, " +
+                         all[r].substr(all[r].find(' ') + 1) + ", and NCCL " +
+                         version +
+                         " takes one rank on each: give every process a GPU "
+                         "of its own, start the program once, or use NCCL "
+                         "2.30 with NCCL_MULTI_RANK_GPU_ENABLE=1",
+                     Exit::Usage));
   }
 }
 
@@ -186,6 +236,8 @@ NcclTransport::communicatorsOf(const GpuRank &rank) const {
 
 void NcclTransport::checkDeadline(const Communicator &communicator,
                                   int64_t deadlineNs) const {
+  if (!world.isAlone())
+    world.store->check();
   if (nowNs() <= deadlineNs)
     return;
   char limit[32];

@@ -3,6 +3,7 @@
 
 #include "runtime/transport/cuda/nccl_transport.h"
 
+#include "runtime/clock.h"
 #include "runtime/transport/cuda/idle.h"
 #include "runtime/transport/match.h"
 
@@ -90,10 +91,25 @@ void NcclTransport::iterate(int32_t rank, bool mayReplay,
     if (!me.isWarm)
       compareEnds(me);
     me.isWarm = true;
+  } catch (const CommunicatorFailed &) {
+    abandon(me);
+    awaitFailureOfOthers();
+    throw;
   } catch (...) {
     abandon(me);
     throw;
   }
+}
+
+/// The process that failed first has the reason; what NCCL notices of its end
+/// here is a consequence. Throws PeerFailed where such a process is heard of.
+void NcclTransport::awaitFailureOfOthers() const {
+  if (world.isAlone())
+    return;
+  const int64_t deadlineNs = nowNs() + 2'000'000'000;
+  for (; nowNs() < deadlineNs;
+       std::this_thread::sleep_for(std::chrono::milliseconds(5)))
+    world.store->check();
 }
 
 /// Ends what the rank has enqueued: operations that wait for another rank would

@@ -54,6 +54,7 @@ public:
 
 private:
   void connect(const TransportParams &params);
+  void meet() const;
   void warmUp();
   void awaitCommunicators(int64_t deadlineNs);
   void awaitWarmUp(int64_t deadlineNs);
@@ -89,6 +90,7 @@ private:
   void enqueueActions(GpuRank &me, const std::function<void()> &actions);
   void awaitIdle(GpuRank &me);
   void abandon(GpuRank &rank);
+  void awaitFailureOfOthers() const;
   void compareEnds(GpuRank &me);
 
   const TransportOptions options;

@@ -110,7 +110,7 @@ TEST(Discovery, TorchrunLeavesItsPortToItsAgent) {
   EXPECT_EQ(launch.size, 8);
   EXPECT_EQ(launch.localRank, 1);
   EXPECT_EQ(launch.localSize, 2);
-  EXPECT_EQ(launch.job, "run.2");
+  EXPECT_EQ(launch.job, "run.2.29500");
   EXPECT_EQ(launch.rendezvous->host, "127.0.0.1");
   EXPECT_EQ(launch.rendezvous->port, 29501);
   EXPECT_GT(launch.rendezvous->numPorts, 1);

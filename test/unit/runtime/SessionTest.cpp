@@ -54,7 +54,7 @@ int join(const Executable &exe, const std::function<void(Session &)> &body) {
       body(session);
       return session.leave(session.world().isFirst() ? 3 : 0);
     } catch (const Error &error) {
-      session.fail(error.code);
+      session.fail(error.code, error.what());
       return static_cast<int>(error.code);
     }
   } catch (const PeerFailed &failure) {

@@ -95,7 +95,10 @@ TEST_F(StoreTest, ValuesExchangesAndGifts) {
             store.report("at " + std::to_string(p));
             store.barrier("reported");
             if (p == 0) {
-              EXPECT_EQ(store.reports(), (Endings{"at 0", "at 1", "at 2"}));
+              Endings texts;
+              for (const Store::Report &report : store.reports())
+                texts.push_back(report.text);
+              EXPECT_EQ(texts, (Endings{"at 0", "at 1", "at 2"}));
             }
             store.leave();
           }),
@@ -152,24 +155,34 @@ TEST_F(StoreTest, TheEndOfProcessZeroEndsTheRun) {
 TEST_F(StoreTest, AFailureReachesAllWithItsCode) {
   Endings endings = run(3, [&](Store &store, int p) {
     if (p == 1) {
-      store.fail(Exit::Usage);
-      throw Error("said here");
+      EXPECT_TRUE(store.fail(Exit::Usage, "why"));
+      throw Error("ends");
     }
     store.get("what nobody sets");
   });
-  EXPECT_EQ(endings, (Endings{"peer 2", "said here", "peer 2"}));
-  EXPECT_EQ(said, "");
+  EXPECT_EQ(endings, (Endings{"peer 2", "ends", "peer 2"}));
+  EXPECT_EQ(said, "why\n");
+}
+
+TEST_F(StoreTest, OnlyTheFirstFailureIsSaid) {
+  run(3, [&](Store &store, int p) {
+    store.barrier("all are there");
+    EXPECT_TRUE(store.fail(Exit::RunFailure, "why"));
+    throw Error("process " + std::to_string(p) + " ends");
+  });
+  EXPECT_EQ(said, "why\n");
 }
 
 TEST_F(StoreTest, FailureOfProcessZeroReachesAll) {
   Endings endings = run(3, [&](Store &store, int p) {
     if (p == 0) {
-      store.fail(Exit::Failure);
-      throw Error("said here");
+      EXPECT_TRUE(store.fail(Exit::Failure, ""));
+      throw Error("ends");
     }
     store.barrier("never");
   });
-  EXPECT_EQ(endings, (Endings{"said here", "peer 1", "peer 1"}));
+  EXPECT_EQ(endings, (Endings{"ends", "peer 1", "peer 1"}));
+  EXPECT_EQ(said, "");
 }
 
 TEST_F(StoreTest, AnotherProgramIsTurnedAway) {
