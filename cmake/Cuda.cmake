@@ -35,8 +35,27 @@ else()
   if(NOT CUDAToolkit_FOUND)
     list(APPEND missing "a CUDA toolkit of 12.8 or later beside ${CMAKE_CUDA_COMPILER}")
   else()
-    find_path(RONDO_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-    find_library(RONDO_NCCL nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+    # Where Python's wheels brought NCCL or cuBLAS: folders with include/ and lib/.
+    find_program(RONDO_PYTHON python3)
+    set(wheels)
+    if(RONDO_PYTHON)
+      execute_process(
+        COMMAND ${RONDO_PYTHON} -c
+          "import nvidia, os; print(*(e.path for p in nvidia.__path__ for e in os.scandir(p)), sep=';', end='')"
+        OUTPUT_VARIABLE wheels ERROR_QUIET)
+    endif()
+    find_path(RONDO_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${wheels} PATH_SUFFIXES include)
+    # A wheel has no libnccl.so.
+    find_library(RONDO_NCCL NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR} PATHS ${wheels} PATH_SUFFIXES lib)
+    if(NOT TARGET CUDA::cublasLt)
+      find_path(RONDO_CUBLASLT_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${wheels} PATH_SUFFIXES include)
+      find_library(RONDO_CUBLASLT NAMES cublasLt libcublasLt.so.${CUDAToolkit_VERSION_MAJOR} PATHS ${wheels} PATH_SUFFIXES lib)
+      if(RONDO_CUBLASLT_INCLUDE_DIR AND RONDO_CUBLASLT)
+        add_library(CUDA::cublasLt SHARED IMPORTED GLOBAL)
+        set_target_properties(CUDA::cublasLt PROPERTIES IMPORTED_LOCATION ${RONDO_CUBLASLT}
+          INTERFACE_INCLUDE_DIRECTORIES ${RONDO_CUBLASLT_INCLUDE_DIR})
+      endif()
+    endif()
     if(NOT RONDO_NCCL OR NOT RONDO_NCCL_INCLUDE_DIR)
       list(APPEND missing "NCCL: set RONDO_NCCL (libnccl.so) and RONDO_NCCL_INCLUDE_DIR (nccl.h)")
     endif()

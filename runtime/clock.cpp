@@ -3,6 +3,7 @@
 #include "runtime/clock.h"
 
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <thread>
 
@@ -12,6 +13,12 @@ int64_t rondo::runtime::nowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+int64_t rondo::runtime::threadNs() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
 void rondo::runtime::sleepUntil(int64_t deadlineNs) {

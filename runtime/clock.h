@@ -11,6 +11,9 @@ namespace rondo::runtime {
 /// ns since some fixed time; never goes back.
 int64_t nowNs();
 
+/// Processor time of the calling thread, ns.
+int64_t threadNs();
+
 /// Names the clock: the same on all processes whose nowNs() count from the same
 /// time. Empty where that is not known.
 std::string clockName();

@@ -2,12 +2,14 @@
 # gpu-build.sh BUILD TARGET...
 #
 # Builds targets of test/gpu into BUILD for the GPUs of this machine. Needs the
-# CUDA toolkit with NCCL, cmake and g++; no network, no MLIR, no GoogleTest, no
-# BLAS. Status 77, with one line, where there is no device or a tool is missing;
-# 1 where the build fails.
+# CUDA toolkit, NCCL (of the toolkit, of the system or of Python's wheel), cmake
+# and g++; no network, no MLIR, no GoogleTest, no BLAS. Status 77, with one line,
+# where there is no device or a tool is missing; 1 where the build fails.
 #
-#   JOBS=N             parallel compilations
-#   ARCHITECTURES=90   builds for these without asking for a device
+#   JOBS=N                    parallel compilations
+#   ARCHITECTURES=90          builds for these without asking for a device
+#   RONDO_NCCL_WHEELS=FOLDER  a folder with a wheel of nvidia-nccl-cu13 or -cu12,
+#                             to be used in place of the installed NCCL
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$1
@@ -25,7 +27,8 @@ nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 mkdir -p "$build" || exit 1
 g++ -I"$toolkit/include" test/gpu/probe.cpp -o "$build/probe" \
-  -L"$toolkit/lib64" -lcudart_static -ldl -lrt -lpthread || exit 1
+  -L"$toolkit/lib64" -L"$toolkit/lib" -lcudart_static -ldl -lrt -lpthread ||
+  exit 1
 if [ -n "${ARCHITECTURES:-}" ]; then
   architectures=$ARCHITECTURES
 else
@@ -34,15 +37,37 @@ else
   echo "gpu: devices: ${found%% *}, architectures: $architectures"
 fi
 
+set -- --target "$@"
+wheel=
+if [ -n "${RONDO_NCCL_WHEELS:-}" ]; then
+  for wheel in "$RONDO_NCCL_WHEELS"/nvidia_nccl_cu*.whl; do :; done
+  if [ ! -e "$wheel" ]; then
+    echo "gpu: no wheel of nvidia-nccl-cu13 in $RONDO_NCCL_WHEELS"
+    exit 1
+  fi
+  wheel=$(readlink -f "$wheel")
+fi
+
 log=$build/build.log
 start=$(date +%s)
-if ! {
+configure() {
+  if [ -n "$wheel" ]; then
+    mkdir -p "$build/nccl" &&
+      (cd "$build/nccl" && cmake -E tar xf "$wheel") || return 1
+    nccl=$(readlink -f "$build/nccl/nvidia/nccl")
+    set -- "-DRONDO_NCCL=$nccl/lib/libnccl.so.2" \
+      "-DRONDO_NCCL_INCLUDE_DIR=$nccl/include"
+  fi
   CUDACXX=$nvcc cmake -S test/gpu -B "$build" \
-    -DCMAKE_CUDA_ARCHITECTURES="$architectures" &&
-    cmake --build "$build" -j "${JOBS:-$(nproc)}" --target "$@"
+    -DCMAKE_CUDA_ARCHITECTURES="$architectures" "$@"
+}
+if ! {
+  configure && cmake --build "$build" -j "${JOBS:-$(nproc)}" "$@"
 } >"$log" 2>&1; then
+  grep -n -i -m 3 'error' "$log"
   tail -n 40 "$log"
   echo "gpu: the build failed; log in $log"
   exit 1
 fi
 echo "gpu: built into $build in $(($(date +%s) - start)) s"
+sed -n 's/^-- CUDA \(.*\)$/gpu: CUDA \1/p' "$log"

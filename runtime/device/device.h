@@ -84,6 +84,10 @@ public:
   /// called once the iteration has ended, until the next one begins.
   virtual int64_t stamp() = 0;
   virtual int64_t timeOf(int64_t stamp) { return stamp; }
+
+  /// Processor time that threads have taken so far to enqueue the device's
+  /// iterations, or to launch recorded ones, ns. -1 where nothing is enqueued.
+  virtual int64_t enqueueNs() const { return -1; }
 };
 
 /// Memory of this process, and its threads. All ranks may share one object.

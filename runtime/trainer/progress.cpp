@@ -108,6 +108,8 @@ void Progress::begin(Trainer &trainer, const PlanDesc &plan) {
 void Progress::iteration(int64_t number, int64_t last,
                          const IterationResult &result) {
   times.push_back(result.ns);
+  if (result.enqueueNs >= 0)
+    enqueueTimes.push_back(result.enqueueNs);
   double tokensPerSecond =
       static_cast<double>(tokens) * 1e9 / static_cast<double>(result.ns);
   if (log) {
@@ -116,6 +118,9 @@ void Progress::iteration(int64_t number, int64_t last,
       std::fprintf(log, "\"loss\":%.9g,", result.loss);
     if (std::isfinite(result.norm))
       std::fprintf(log, "\"norm\":%.9g,", result.norm);
+    if (result.enqueueNs >= 0)
+      std::fprintf(log, "\"enqueue_ns\":%lld,",
+                   static_cast<long long>(result.enqueueNs));
     std::fprintf(log,
                  "\"learning_rate\":%.9g,\"skipped\":%s,\"ns\":%lld,"
                  "\"tokens_per_s\":%.1f}\n",
@@ -161,4 +166,13 @@ void Progress::end(Trainer &trainer, const PlanDesc &plan) {
   if (plan.predictedNs > 0)
     line += " (predicted " + prediction(trainer, plan) + ")";
   note(line);
+  if (enqueueTimes.empty())
+    return;
+  const int64_t enqueue = median(enqueueTimes);
+  char share[32];
+  std::snprintf(share, sizeof share, "%.2f",
+                100.0 * static_cast<double>(enqueue) /
+                    static_cast<double>(median(times)));
+  note("host: median " + duration(enqueue) +
+       " of processor time to enqueue an iteration, " + share + " % of it");
 }

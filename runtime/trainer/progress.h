@@ -41,7 +41,7 @@ private:
   const int64_t tokens;
   std::FILE *log = nullptr;
   bool isLineOpen = false;
-  std::vector<int64_t> times;
+  std::vector<int64_t> times, enqueueTimes;
 };
 
 } // namespace rondo::runtime

@@ -157,6 +157,17 @@ double Trainer::meanLoss(const PlanDesc &plan) {
   return sum / plan.microbatches;
 }
 
+int64_t Trainer::enqueueNs(const PlanRun &run) {
+  int64_t sum = 0;
+  for (int32_t r : run.heldRanks()) {
+    const int64_t ns = programState.device(r).enqueueNs();
+    if (ns < 0)
+      return ns;
+    sum += ns;
+  }
+  return sum;
+}
+
 /// Brings together what single processes know.
 void Trainer::share(const std::string &name, IterationResult &result) {
   if (world().isAlone())
@@ -204,8 +215,11 @@ IterationResult Trainer::train(PlanRun &run, uint64_t seed, int64_t iteration,
       heldStage = s;
     }
 
+  const int64_t enqueuedNs = enqueueNs(run);
   int64_t startNs = nowNs();
   run.iterate(threads);
+  if (enqueuedNs >= 0)
+    result.enqueueNs = enqueueNs(run) - enqueuedNs;
   result.loss = meanLoss(run.plan());
   result.stopSignal = stopSignal;
   share("iteration " + std::to_string(iteration), result);

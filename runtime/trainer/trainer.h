@@ -23,6 +23,9 @@ struct IterationResult {
   /// From the first rank's start to the last one's end, on the host's clock of
   /// process 0.
   int64_t ns = 0;
+  /// Processor time in which the ranks of this process enqueued it, or launched
+  /// it where it is recorded, ns; -1 on devices that enqueue nothing.
+  int64_t enqueueNs = -1;
   /// The signal that asks a process of the run to stop; 0: none.
   int stopSignal = 0;
 };
@@ -67,6 +70,8 @@ private:
   static const std::atomic<int> noSignal;
   template <typename Sample> void stageData(PlanRun &run, Sample sample);
   double meanLoss(const PlanDesc &plan);
+  /// Device::enqueueNs() of all ranks of the plan in this process.
+  int64_t enqueueNs(const PlanRun &run);
   void share(const std::string &name, IterationResult &result);
 
   const Executable &exe;

@@ -296,7 +296,8 @@ private:
   void replay(LocalRank &me, std::unique_lock<std::mutex> &lock);
   void finishTogether(LocalRank &me, bool hasLaunched,
                       std::unique_lock<std::mutex> &lock);
-  void awaitIdle(LocalRank &me, std::unique_lock<std::mutex> &lock);
+  void awaitIdle(LocalRank &me, const LocalRank &other,
+                 std::unique_lock<std::mutex> &lock);
 
   Gpu &gpu;
   const bool useGraph;
@@ -339,7 +340,7 @@ void Loopback::runActions(LocalRank &me, std::unique_lock<std::mutex> &lock,
                           const std::function<void()> &actions) {
   me.device->beginIteration();
   actions();
-  awaitIdle(me, lock);
+  awaitIdle(me, me, lock);
   me.isWarm = true;
 }
 
@@ -382,7 +383,7 @@ void Loopback::replay(LocalRank &me, std::unique_lock<std::mutex> &lock) {
 void Loopback::finishTogether(LocalRank &me, bool hasLaunched,
                               std::unique_lock<std::mutex> &lock) {
   if (hasLaunched) {
-    awaitIdle(ranks.front(), lock);
+    awaitIdle(me, ranks.front(), lock);
     isOver = true;
     changed.notify_all();
   }
@@ -393,9 +394,12 @@ void Loopback::finishTogether(LocalRank &me, bool hasLaunched,
   isOver = false;
 }
 
-void Loopback::awaitIdle(LocalRank &me, std::unique_lock<std::mutex> &lock) {
+/// Waits in the thread of `me` for the stream of `other`.
+void Loopback::awaitIdle(LocalRank &me, const LocalRank &other,
+                         std::unique_lock<std::mutex> &lock) {
+  me.device->hasEnqueued();
   lock.unlock();
-  cuda::awaitIdle(streamOf(me), [&] {
+  cuda::awaitIdle(streamOf(other), [&] {
     ++looks;
     if (isAborted)
       throw Aborted();

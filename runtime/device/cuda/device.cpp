@@ -69,9 +69,10 @@ CudaDevice::~CudaDevice() {
   cudaFree(scratch);
 }
 
-void CudaDevice::enter() const {
+void CudaDevice::enter() {
   callingRank = me;
   myGpu->select();
+  enteredNs = threadNs();
 }
 
 void CudaDevice::beginIteration() {

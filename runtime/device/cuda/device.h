@@ -3,6 +3,7 @@
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
 #define RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
 
+#include "runtime/clock.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/device.h"
 
@@ -27,13 +28,16 @@ public:
   void weightsWritten(const StageTensors &stage) override;
   int64_t stamp() override;
   int64_t timeOf(int64_t stamp) override;
+  int64_t enqueueNs() const override { return enqueuedNs; }
 
   // For transports.
   Gpu &gpu() const { return *myGpu; }
   int32_t rank() const { return me; }
   const Stream &compute() const { return computeStream; }
   /// The calling thread works for this rank from now on.
-  void enter() const;
+  void enter();
+  /// The thread has enqueued an iteration, and only waits from now on.
+  void hasEnqueued() { enqueuedNs += threadNs() - enteredNs; }
   /// The compute stream waits for what the host has written. Stamps begin
   /// anew.
   void beginIteration();
@@ -50,6 +54,8 @@ private:
   std::vector<Event> stamps;
   size_t numStamps = 0;
   int64_t firstNs = 0;
+  /// Of the thread that entered last; in all iterations.
+  int64_t enteredNs = 0, enqueuedNs = 0;
 };
 
 } // namespace rondo::runtime::cuda

@@ -156,6 +156,7 @@ void NcclTransport::record(GpuRank &me, const std::function<void()> &actions) {
 
 void NcclTransport::awaitIdle(GpuRank &me) {
   const std::vector<Communicator *> communicators = communicatorsOf(me);
+  me.device->hasEnqueued();
   cuda::awaitIdle(me.device->compute().handle, [&] {
     if (isAborted)
       throw Aborted();
