@@ -5,8 +5,8 @@
 # references, the conformance suite, and the committed programs, whose losses are
 # compared with those of the CPU. What it needs is in gpu-build.sh.
 #
-#   RONDO_NCCL_WHEELS=FOLDER  a folder with a wheel of nvidia-nccl-cu13 (2.30 or
-#                             later), with which several ranks share one GPU
+# NCCL 2.30 or later shares one GPU among several ranks. Where the installed one
+# is older, RONDO_NCCL_WHEELS brings another.
 #
 # The last line is `N passed, N failed, N skipped`. Status 0; 1 after a failure;
 # 77 where there is no device.
@@ -36,29 +36,58 @@ elif [ $status -ne 0 ]; then
   finish 1
 fi
 
-# Adds up a run of GoogleTest: run_cases NAME COMMAND...
+# What a run of GoogleTest has done with its cases: cases WORD LOG
+cases() {
+  sed -n "s/^\[ *$1 *\] \(.*\) ([0-9]* ms)\$/\1/p" "$2" |
+    sed 's/, where .*//'
+}
+
+# Runs the cases of an executable: run_cases NAME SECONDS PROGRAM. A case that
+# ends the program, or takes all its seconds, is a failure, and those behind it
+# run all the same. Other failures run again alone: after an error on a GPU
+# nothing works in the process.
 run_cases() {
   name=$1
-  shift
+  seconds=$2
+  program=$3
   out=$build/$name.log
-  timeout 120 "$@" >"$out" 2>&1
-  status=$?
-  count() {
-    sed -n "s/^\[  $1 *\] \([0-9][0-9]*\) test.*/\1/p" "$out" | head -n 1
-  }
-  good=$(count PASSED)
-  bad=$(count FAILED)
-  left=$(count SKIPPED)
-  passed=$((passed + ${good:-0}))
-  failed=$((failed + ${bad:-0}))
-  skipped=$((skipped + ${left:-0}))
-  echo "$name: ${good:-0} passed, ${bad:-0} failed, ${left:-0} skipped"
-  sed -n 's/^\[  FAILED  \] \([^,]*\)$/FAILED \1/p' "$out" | sort -u
-  # Killed, or ended before it could count.
-  if [ $status -ne 0 ] && [ -z "${bad:-}" ]; then
-    tail -n 20 "$out"
-    broken "$name ended with status $status; log in $out"
-  fi
+  : >"$out"
+  begin=$(date +%s)
+  culprits=0
+  ran=
+  while :; do
+    timeout "$seconds" "$program" --gtest_filter="*-$ran" >"$out.part" 2>&1
+    status=$?
+    cat "$out.part" >>"$out"
+    grep -q '^\[  PASSED  \]' "$out.part" && break
+    # It ended before it could count.
+    tail -n 8 "$out.part"
+    culprit=$(sed -n 's/^\[ RUN      \] //p' "$out.part" | tail -n 1)
+    broken "${culprit:-$name}: it ended with status $status; log in $out"
+    culprits=$((culprits + 1))
+    [ -n "$culprit" ] || break
+    ran=$(sed -n 's/^\[ RUN      \] //p' "$out" | tr '\n' ':')
+    if [ $(($(date +%s) - begin)) -ge "$seconds" ]; then
+      broken "$name: no time is left for its other cases"
+      culprits=$((culprits + 1))
+      break
+    fi
+  done
+  good=$(cases OK "$out" | wc -l)
+  bad=$(cases FAILED "$out" | wc -l)
+  left=$(cases SKIPPED "$out" | wc -l)
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  skipped=$((skipped + left))
+  echo "$name: $((good)) passed, $((bad + culprits)) failed, $((left)) skipped"
+  for case in $(cases FAILED "$out"); do
+    if timeout 20 "$program" --gtest_filter="$case" >"$out.alone" 2>&1; then
+      echo "FAILED $case, but not alone"
+    else
+      echo "FAILED $case"
+      grep -m 3 -A 3 ': Failure\|threw' "$out.alone"
+    fi
+  done
 }
 
 # Compares the losses of NAME's log, in the mean over iterations 10 to 50, with
@@ -91,7 +120,7 @@ train() {
   percent=$3
   shift 3
   rm -f "$build/$name.json"
-  if timeout 120 "$build/bin/$program" --data "$build/text" --iterations 50 \
+  if timeout 60 "$build/bin/$program" --data "$build/text" --iterations 50 \
     --quiet --json-log "$build/$name.json" "$@" >"$build/$name.log" 2>&1; then
     compare "$name" "$percent"
   else
@@ -112,7 +141,7 @@ train_processes() {
   rm -rf "$build/$name.json" "$meeting"
   pids=
   for rank in $(seq 0 $((count - 1))); do
-    timeout 120 "$build/bin/$program" --data "$build/text" --iterations 50 \
+    timeout 60 "$build/bin/$program" --data "$build/text" --iterations 50 \
       --quiet --json-log "$build/$name.json" --rank "$rank" \
       --world-size "$count" --local-rank "$rank" \
       --rdzv "file://$(readlink -f "$build")/$name.meeting" "$@" \
@@ -137,28 +166,26 @@ train_processes() {
 }
 
 # NCCL takes several ranks on one GPU from 2.30 on, when it is told to.
-nccl=
-if [ -n "${RONDO_NCCL_WHEELS:-}" ]; then
-  for wheel in "$RONDO_NCCL_WHEELS"/nvidia_nccl_cu*.whl; do
-    mkdir -p "$build/nccl" &&
-      (cd "$build/nccl" && cmake -E tar xf "$(readlink -f "$wheel")") &&
-      nccl=$(readlink -f "$build/nccl/nvidia/nccl/lib")
-  done
-  if [ ! -e "$nccl/libnccl.so.2" ]; then
-    broken "no wheel of nvidia-nccl-cu13 in $RONDO_NCCL_WHEELS"
-    nccl=
-  fi
-fi
-if [ -n "$nccl" ]; then
-  LD_LIBRARY_PATH=$nccl${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+shares=0
+header=$(sed -n 's/^RONDO_NCCL_INCLUDE_DIR:[^=]*=//p' "$build/CMakeCache.txt")
+version=$(awk '$2 == "NCCL_VERSION_CODE" && $3 + 0 > 0 { print $3; exit }' \
+  "$header/nccl.h")
+if [ "${version:-0}" -ge 23000 ]; then
+  shares=1
   NCCL_MULTI_RANK_GPU_ENABLE=1
-  export LD_LIBRARY_PATH NCCL_MULTI_RANK_GPU_ENABLE
+  export NCCL_MULTI_RANK_GPU_ENABLE
+fi
+if [ -n "${RONDO_NCCL_WHEELS:-}" ]; then
+  # Before any other that the environment names.
+  library=$(sed -n 's/^RONDO_NCCL:[^=]*=//p' "$build/CMakeCache.txt")
+  LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export LD_LIBRARY_PATH
 fi
 gpus=$("$build/probe" | sed 's/ .*//')
 
 # Tests
-run_cases kernels "$build/bin/rondo-cuda-tests"
-run_cases conformance "$build/bin/rondo-conformance-tests"
+run_cases kernels 60 "$build/bin/rondo-cuda-tests"
+run_cases conformance 120 "$build/bin/rondo-conformance-tests"
 
 awk -f test/gpu/text.awk >"$build/text"
 for graph in on off; do
@@ -166,12 +193,12 @@ for graph in on off; do
   train "fp32-graph-$graph" gpt-small-fp32 0.1 --graph $graph
 done
 for graph in on off; do
-  if [ -n "$nccl" ] || [ "$gpus" -ge 4 ]; then
+  if [ $shares -eq 1 ] || [ "$gpus" -ge 4 ]; then
     train_processes "nccl-graph-$graph" gpt-small-bf16 1 4 --graph $graph
   elif [ "$gpus" -ge 2 ]; then
     train_processes "nccl-graph-$graph" gpt-two-ranks-bf16 1 2 --graph $graph
   else
-    echo "nccl-graph-$graph: skipped: it takes two GPUs or RONDO_NCCL_WHEELS"
+    echo "nccl-graph-$graph: skipped: it takes two GPUs or NCCL 2.30"
     skipped=$((skipped + 1))
   fi
 done

@@ -1,0 +1,5 @@
+// A test that passes.
+
+#include "gtest/gtest.h"
+
+TEST(Outcome, Passes) { EXPECT_EQ(1 + 1, 2); }
