@@ -5,6 +5,7 @@
 
 #include "runtime/device/cuda/stream.h"
 
+#include <cstdint>
 #include <utility>
 
 namespace rondo::runtime::cuda {
