@@ -1,200 +1,128 @@
 //===- Partition.cpp - Cuts a chain of layers into stages -----------------===//
+//
+// A limit for the busiest rank leaves few cuts where it is near the lower bound
+// of all cuts, so limits are tried from there on upwards.
+//
+//===----------------------------------------------------------------------===//
 
 #include "schedule/Partition.h"
 
-#include "schedule/Problem.h"
+#include "schedule/partition/Labels.h"
+#include "schedule/partition/TwoChunks.h"
 
 #include <algorithm>
-#include <limits>
-#include <map>
 
 using namespace rondo;
+using namespace rondo::partition;
 
 namespace {
 
-constexpr int64_t none = std::numeric_limits<int64_t>::max();
-
-/// A cut of the layers before `end` into the stages so far.
-struct Label {
-  int32_t end = 0;
-  int32_t parent = -1;
-  /// Work, and bytes where there are caps, of the ranks that get more stages,
-  /// by rank. Cuts with equal ends and open ranks are alike.
-  std::vector<int64_t> open;
-  int64_t busiest = 0;
-  /// What no completion's busiest rank is below.
-  int64_t bound = 0;
-  /// Of the stages' work: less is more even.
-  double squares = 0;
-
-  bool isLike(const Label &other) const {
-    return end == other.end && open == other.open;
-  }
-  /// Like ones side by side, the best of them first.
-  bool operator<(const Label &other) const {
-    if (end != other.end)
-      return end < other.end;
-    if (open != other.open)
-      return open < other.open;
-    return isBetterThan(other);
-  }
-  bool isBetterThan(const Label &other) const {
-    return busiest != other.busiest ? busiest < other.busiest
-                                    : squares < other.squares;
-  }
-};
+/// Labels of the first cut, which is what others must be better than.
+constexpr int64_t quickLabels = 64;
+/// Limits are tried until they are as close as this part of the lower bound.
+constexpr int64_t precision = 500;
+/// Ways to give one rank its layers, for each label of the caller.
+constexpr int64_t stepsPerLabel = 10000;
 
 class Cutter {
 public:
-  explicit Cutter(const PartitionInput &input)
-      : input(input), stages(input.rankOfStage.size()),
-        layers(input.bytes.size()) {
-    for (const std::vector<int64_t> &row : input.workNs) {
-      workBefore.emplace_back(1, 0);
-      for (int64_t ns : row)
-        workBefore.back().push_back(workBefore.back().back() + ns);
-    }
-    bytesBefore.push_back(0);
-    for (int64_t bytes : input.bytes)
-      bytesBefore.push_back(bytesBefore.back() + bytes);
-    leastAfter.assign(layers + 1, 0);
-    for (int32_t layer = layers; layer-- > 0;) {
-      int64_t least = none;
-      for (const std::vector<int64_t> &row : input.workNs)
-        least = std::min(least, row[layer]);
-      leastAfter[layer] = leastAfter[layer + 1] + least;
-    }
-    hasCaps = std::any_of(input.memoryCaps.begin(), input.memoryCaps.end(),
-                          [](int64_t cap) { return cap != noMemoryCap; });
-    for (int32_t s = 0; s < stages; ++s)
-      lastStageOf[input.rankOfStage[s]] = s;
-  }
+  Cutter(const PartitionInput &input, int64_t maxLabels)
+      : layers(input), labels(input, layers),
+        twoChunks(TwoChunks::of(input, layers)), maxLabels(maxLabels),
+        least(layers.leastBusiest()) {}
 
-  /// Whether the last run() left nothing out.
-  bool lookedAtAll() const { return isExact; }
-
-  /// The best cut whose busiest rank is not above `limit`.
-  std::optional<Partition> run(int64_t limit, int64_t maxLabels) {
-    std::vector<std::vector<Label>> all(stages + 1);
-    all[0].resize(1);
-    std::vector<int32_t> openRanks;
-    for (const auto &entry : lastStageOf)
-      openRanks.push_back(entry.first);
-    all[0][0].open.assign(openRanks.size() * (hasCaps ? 2 : 1), 0);
-    isExact = true;
-    for (int32_t stage = 0; stage < stages; ++stage) {
-      std::vector<Label> &next = all[stage + 1];
-      for (size_t i = 0; i < all[stage].size(); ++i)
-        extend(all[stage][i], static_cast<int32_t>(i), stage, openRanks, limit,
-               next);
-      // Of what is done only the way back is needed.
-      for (Label &label : all[stage])
-        label.open = std::vector<int64_t>();
-      const int32_t rank = input.rankOfStage[stage];
-      if (lastStageOf[rank] == stage)
-        openRanks.erase(std::find(openRanks.begin(), openRanks.end(), rank));
-      std::sort(next.begin(), next.end());
-      next.erase(std::unique(next.begin(), next.end(),
-                             [](const Label &x, const Label &y) {
-                               return x.isLike(y);
-                             }),
-                 next.end());
-      isExact &= keepBest(next, maxLabels);
+  std::optional<Partition> run() {
+    // What is promising depends on the limit; without one it is hard to say.
+    for (int64_t part : {64, 8, 1, 0}) {
+      const int64_t limit = part > 0 ? least + least / part : noLimit;
+      keep(labels.run(limit, std::min(maxLabels, quickLabels)));
+      if (best && isProved())
+        return finish();
+      if (best)
+        break;
     }
-    if (all[stages].empty())
-      return std::nullopt;
-    const Label *best = &all[stages].front();
-    for (const Label &label : all[stages])
-      if (label.isBetterThan(*best))
-        best = &label;
-    Partition result;
-    result.busiestNs = best->busiest;
-    result.isExact = isExact;
-    result.begins.assign(stages + 1, 0);
-    for (int32_t stage = stages; stage > 0; --stage) {
-      result.begins[stage] = best->end;
-      best = &all[stage - 1][best->parent];
-    }
-    return result;
+    if (twoChunks && tryTwoChunks())
+      return finish();
+    narrow();
+    return finish();
   }
 
 private:
-  /// False where labels were cut off.
-  static bool keepBest(std::vector<Label> &labels, int64_t maxLabels) {
-    if (static_cast<int64_t>(labels.size()) <= maxLabels)
-      return true;
-    std::stable_sort(
-        labels.begin(), labels.end(), [](const Label &a, const Label &b) {
-          return a.bound != b.bound ? a.bound < b.bound : a.squares < b.squares;
-        });
-    labels.resize(maxLabels);
-    return false;
+  bool isProved() const { return best->isExact || best->busiestNs <= least; }
+
+  std::optional<Partition> finish() {
+    if (best)
+      best->isExact = isProved();
+    return best;
   }
 
-  /// `openRanks` are those of `label`; the stage's own is among them.
-  void extend(const Label &label, int32_t parent, int32_t stage,
-              const std::vector<int32_t> &openRanks, int64_t limit,
-              std::vector<Label> &next) const {
-    const int32_t rank = input.rankOfStage[stage];
-    const bool isLast = stage + 1 == stages;
-    const bool closes = lastStageOf.at(rank) == stage;
-    const size_t width = hasCaps ? 2 : 1;
-    const size_t place =
-        width * (std::find(openRanks.begin(), openRanks.end(), rank) -
-                 openRanks.begin());
-    const int64_t before = label.open[place];
-    int64_t others = -before;
-    for (size_t k = 0; k < label.open.size(); k += width)
-      others += label.open[k];
-    const int64_t numOpen = int64_t(openRanks.size()) - closes;
-    const int32_t last = layers - (stages - stage - 1);
-    for (int32_t end = isLast ? layers : label.end + 1; end <= last; ++end) {
-      const int64_t own = workBefore[rank][end] - workBefore[rank][label.end];
-      const int64_t busiest = std::max(label.busiest, before + own);
-      int64_t bytes = 0;
-      if (hasCaps) {
-        bytes =
-            label.open[place + 1] + bytesBefore[end] - bytesBefore[label.end];
-        if (bytes > input.memoryCaps[rank])
-          return;
+  /// A run that has left out nothing and was not limited from above is exact.
+  template <typename Answer> void keep(Answer answer) {
+    if (!answer.best || (best && answer.best->busiestNs > best->busiestNs))
+      return;
+    best = std::move(answer.best);
+    best->isExact = answer.isExact;
+  }
+
+  /// Whether that is the answer.
+  bool tryTwoChunks() {
+    int64_t steps = maxLabels * stepsPerLabel;
+    // Close to the bound there is little to look at; a cut that is found under
+    // any limit is the best of all.
+    const int64_t most = best ? best->busiestNs : noLimit;
+    for (int64_t over = least / 256 + 1;; over *= 8) {
+      const int64_t limit = over < (most - least) / 8 ? least + over : most;
+      TwoChunks::Answer answer = twoChunks->run(limit, steps);
+      if (!answer.isExact) {
+        keep(answer);
+        return false;
       }
-      if (busiest > limit)
-        return;
-      int64_t bound = busiest;
-      if (numOpen > 0) {
-        int64_t sum = others + leastAfter[end] + (closes ? 0 : before + own);
-        bound = std::max(bound, (sum + numOpen - 1) / numOpen);
+      if (answer.best) {
+        best = std::move(answer.best);
+        return true;
       }
-      if (bound > limit)
-        continue;
-      Label longer;
-      longer.end = end;
-      longer.parent = parent;
-      longer.open = label.open;
-      auto at = longer.open.begin() + place;
-      if (closes) {
-        longer.open.erase(at, at + width);
-      } else {
-        at[0] = before + own;
-        if (hasCaps)
-          at[1] = bytes;
-      }
-      longer.busiest = busiest;
-      longer.bound = bound;
-      longer.squares = label.squares + double(own) * double(own);
-      next.push_back(std::move(longer));
+      if (limit == most)
+        return true;
     }
   }
 
-  const PartitionInput &input;
-  const int32_t stages, layers;
-  bool hasCaps = false, isExact = true;
-  /// [rank][layer]: of the layers before it.
-  std::vector<std::vector<int64_t>> workBefore;
-  std::vector<int64_t> bytesBefore;
-  /// By layer: the least work of it and all behind it.
-  std::vector<int64_t> leastAfter;
-  std::map<int32_t, int32_t> lastStageOf;
+  /// Bisects the limit. What a cut off run does not find may still be there.
+  void narrow() {
+    int64_t below = least;
+    bool isCertain = true;
+    if (!best) {
+      Labels::Answer answer = labels.run(noLimit, maxLabels);
+      isCertain = answer.isExact;
+      keep(std::move(answer));
+    }
+    while (best && below < best->busiestNs) {
+      const int64_t most = best->busiestNs - 1;
+      // The bound itself is met more often than not.
+      const int64_t limit = below == least ? least : below + (most - below) / 2;
+      Labels::Answer answer = labels.run(limit, maxLabels);
+      if (answer.best) {
+        const bool isExact = answer.isExact;
+        keep(std::move(answer));
+        if (isExact)
+          return;
+        continue;
+      }
+      isCertain &= answer.isExact;
+      below = limit + 1;
+      if (!isCertain && best->busiestNs - below < least / precision)
+        return;
+    }
+    if (best && isCertain)
+      best->isExact = true;
+  }
+
+  Layers layers;
+  Labels labels;
+  std::optional<TwoChunks> twoChunks;
+  const int64_t maxLabels;
+  /// No cut's busiest rank is below it.
+  const int64_t least;
+  std::optional<Partition> best;
 };
 
 } // namespace
@@ -203,20 +131,5 @@ std::optional<Partition> rondo::partitionLayers(const PartitionInput &input,
                                                 int64_t maxLabels) {
   if (input.rankOfStage.size() > input.bytes.size())
     return std::nullopt;
-  Cutter cutter(input);
-  // A quick cut is as even as can be seen; then only a better one is looked
-  // for.
-  const int64_t quickLabels = std::min<int64_t>(maxLabels, 64);
-  std::optional<Partition> best = cutter.run(none, quickLabels);
-  while (!best || !best->isExact) {
-    std::optional<Partition> better =
-        cutter.run(best ? best->busiestNs - 1 : none, maxLabels);
-    if (better)
-      best = better;
-    else if (best)
-      best->isExact = cutter.lookedAtAll();
-    if (!better)
-      return best;
-  }
-  return best;
+  return Cutter(input, maxLabels).run();
 }

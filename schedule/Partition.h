@@ -37,11 +37,13 @@ struct Partition {
 /// cut fits the caps, or there are more stages than layers; with caps also
 /// where `maxLabels` was too small to see one.
 ///
-/// Dynamic programming, stage by stage: two cuts of the first layers are alike
-/// where the ranks that still get stages have equal work and bytes. At most
-/// `maxLabels` different ones are kept for a stage. With one stage a rank and
-/// no caps there is one for each layer, and the cut is exact. O(stages *
-/// maxLabels * layers * log) for each improvement of a first cut.
+/// Exact with one stage a rank and no caps, and with two stages a rank in a
+/// loop or in a V (partition/TwoChunks.h) for models of hundreds of layers.
+/// Else the `maxLabels` most promising cuts of the layers before each stage are
+/// gone on with (partition/Labels.h), under limits between a lower bound of all
+/// cuts and the best so far; the answer is exact where it meets the bound, as
+/// it mostly does where layers are alike. O(stages * maxLabels * layers) for
+/// each of a few limits.
 std::optional<Partition> partitionLayers(const PartitionInput &input,
                                          int64_t maxLabels = 2000);
 

@@ -88,21 +88,111 @@ TEST(Partition, TakesTheMostEvenOfTheBest) {
             (std::vector<int32_t>{0, 2, 4, 6, 8}));
 }
 
-TEST(Partition, SaysWhereLabelsWereCutOff) {
+/// `layers` on `ranks` equal ranks.
+PartitionInput inputOf(std::vector<int32_t> rankOfStage, int32_t ranks,
+                       const std::vector<int64_t> &work) {
   PartitionInput input;
-  input.rankOfStage = waveRanks(4, 4);
-  std::mt19937 random(1);
+  input.rankOfStage = std::move(rankOfStage);
+  input.workNs.assign(ranks, work);
+  input.bytes.assign(work.size(), 0);
+  input.memoryCaps.assign(ranks, noMemoryCap);
+  return input;
+}
+
+/// Work that differs from layer to layer.
+std::vector<int64_t> unevenWork(int layers, unsigned seed) {
+  std::mt19937 random(seed);
   std::vector<int64_t> work;
-  for (int l = 0; l < 40; ++l)
+  for (int l = 0; l < layers; ++l)
     work.push_back(1000 + static_cast<int64_t>(random() % 1000));
-  input.workNs.assign(4, work);
-  input.bytes.assign(40, 0);
-  input.memoryCaps.assign(4, noMemoryCap);
+  return work;
+}
+
+TEST(Partition, TwoChunksAreExactAmongAllCuts) {
+  std::mt19937 random(11);
+  for (int k = 0; k < 60; ++k) {
+    const int32_t ranks = 2 + k % 3;
+    PartitionInput input =
+        inputOf(k % 2 ? waveRanks(ranks, 2) : loopedRanks(ranks, 2), ranks,
+                unevenWork(2 * ranks + 5, random()));
+    for (int64_t &bytes : input.bytes)
+      bytes = 1 + static_cast<int64_t>(random() % 5);
+    // Ranks that are not proportional to each other, and tight caps.
+    for (int32_t r = 0; r < ranks && k % 3 == 0; ++r)
+      for (int64_t &ns : input.workNs[r])
+        ns += static_cast<int64_t>(random() % 700);
+    for (int64_t &cap : input.memoryCaps)
+      cap = k % 4 < 2 ? noMemoryCap : 11 + static_cast<int64_t>(random() % 5);
+    std::optional<Partition> found = partitionLayers(input);
+    const int64_t best = bestOfAll(input, {0});
+    ASSERT_EQ(found.has_value(), best >= 0) << k;
+    if (found) {
+      EXPECT_TRUE(found->isExact) << k;
+      EXPECT_EQ(found->busiestNs, best) << k;
+    }
+  }
+}
+
+TEST(Partition, TwoChunksOfLargeModelsAreExact) {
+  for (bool isV : {false, true}) {
+    PartitionInput input = inputOf(isV ? waveRanks(16, 2) : loopedRanks(16, 2),
+                                   16, unevenWork(96, 5));
+    std::optional<Partition> found = partitionLayers(input);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->isExact);
+    auto busiest = [&](const std::vector<int32_t> &begins) {
+      std::vector<int64_t> work(16);
+      for (size_t s = 0; s < input.rankOfStage.size(); ++s)
+        for (int32_t l = begins[s]; l < begins[s + 1]; ++l)
+          work[input.rankOfStage[s]] += input.workNs[0][l];
+      return *std::max_element(work.begin(), work.end());
+    };
+    EXPECT_EQ(busiest(found->begins), found->busiestNs);
+    // Moving a border does not help.
+    for (size_t border = 1; border < input.rankOfStage.size(); ++border)
+      for (int step : {-1, 1}) {
+        std::vector<int32_t> moved = found->begins;
+        moved[border] += step;
+        if (moved[border] > moved[border - 1] &&
+            moved[border] < moved[border + 1]) {
+          EXPECT_GE(busiest(moved), found->busiestNs) << border;
+        }
+      }
+  }
+}
+
+/// Blocks are equal, and the head is less than one of them. The ranks cannot
+/// all have six blocks and the head as well.
+TEST(Partition, ProvesTheCutOfAGpt) {
+  std::vector<int64_t> work(98, 75000);
+  work.front() = 1000;
+  work.back() = 52000;
+  for (int32_t chunks : {2, 3, 4})
+    for (bool isWave : {false, true}) {
+      if (isWave && chunks == 3)
+        continue;
+      PartitionInput input = inputOf(
+          isWave ? waveRanks(16, chunks) : loopedRanks(16, chunks), 16, work);
+      std::optional<Partition> found = partitionLayers(input);
+      ASSERT_TRUE(found);
+      EXPECT_TRUE(found->isExact) << chunks << isWave;
+      // In a wave the embedding lies beside the head.
+      EXPECT_EQ(found->busiestNs, 6 * 75000 + 52000 + (isWave ? 1000 : 0));
+    }
+}
+
+TEST(Partition, SaysWhereLabelsWereCutOff) {
+  PartitionInput input = inputOf(waveRanks(4, 4), 4, unevenWork(40, 1));
   std::optional<Partition> few = partitionLayers(input, 50);
   ASSERT_TRUE(few);
   EXPECT_FALSE(few->isExact);
   std::optional<Partition> many = partitionLayers(input);
   EXPECT_LE(many->busiestNs, few->busiestNs);
+  // No rank can have less than its part.
+  int64_t all = 0;
+  for (int64_t ns : input.workNs[0])
+    all += ns;
+  EXPECT_LE(many->busiestNs, all / 4 * 103 / 100);
 }
 
 TEST(Partition, NeedsALayerForEachStage) {

@@ -1,0 +1,70 @@
+//===- Labels.h - Cuts of a chain, stage by stage -----------------*- C++
+//-*-===//
+//
+// Dynamic programming, stage by stage: two cuts of the first layers are alike
+// where the ranks that still get stages have equal work and bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_PARTITION_LABELS_H
+#define RONDO_SCHEDULE_PARTITION_LABELS_H
+
+#include "schedule/partition/Layers.h"
+
+namespace rondo::partition {
+
+class Labels {
+public:
+  Labels(const PartitionInput &input, const Layers &layers);
+
+  struct Answer {
+    std::optional<Partition> best;
+    /// Nothing was left out.
+    bool isExact = true;
+  };
+  /// The best cut whose busiest rank is not above `limit`, among the
+  /// `maxLabels` most promising cuts of each stage.
+  Answer run(int64_t limit, int64_t maxLabels);
+
+private:
+  /// A cut of the layers before `end` into the stages so far.
+  struct Label {
+    int32_t end = 0;
+    int32_t parent = -1;
+    int64_t busiest = 0;
+    /// Of the stages' work: less is more even.
+    double squares = 0;
+    /// The share of the ranks' room that is used if nothing else is lost: the
+    /// less, the more promising.
+    double fill = 0;
+    uint64_t hash = 0;
+  };
+  /// The labels of a stage. `open` has, for each, the work and then the bytes
+  /// of the ranks that get more stages, by rank.
+  struct Row {
+    std::vector<Label> labels;
+    std::vector<int64_t> open;
+  };
+
+  void extend(const Row &row, int32_t parent, int32_t stage, int64_t limit,
+              Row &next);
+  void keep(const Label &label, const std::vector<int64_t> &open, Row &next);
+  /// False where labels were cut off.
+  bool cutOff(Row &row, size_t width, int64_t maxLabels) const;
+
+  const PartitionInput &input;
+  const Layers &layers;
+  const int32_t stages;
+  /// Figures of an open rank: work, and bytes where there are caps.
+  const size_t figures;
+  std::vector<int32_t> lastStageOf;
+  /// The ranks that get a stage from the present one on, by number.
+  std::vector<int32_t> openRanks;
+  /// Places of labels by their hash.
+  std::vector<int32_t> table;
+  std::vector<int64_t> scratch;
+};
+
+} // namespace rondo::partition
+
+#endif // RONDO_SCHEDULE_PARTITION_LABELS_H

@@ -1,0 +1,65 @@
+//===- Layers.h - What cuts of a chain of layers ask --------------*- C++
+//-*-===//
+
+#ifndef RONDO_SCHEDULE_PARTITION_LAYERS_H
+#define RONDO_SCHEDULE_PARTITION_LAYERS_H
+
+#include "schedule/Partition.h"
+
+#include <limits>
+
+namespace rondo::partition {
+
+/// More than the work of any rank.
+inline constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
+
+/// Sums over consecutive layers, and what bounds every cut.
+class Layers {
+public:
+  explicit Layers(const PartitionInput &input);
+
+  int32_t count() const { return static_cast<int32_t>(bytesBefore.size()) - 1; }
+  /// Of the layers from `begin` to before `end`.
+  int64_t work(int32_t rank, int32_t begin, int32_t end) const {
+    return workBefore[rank][end] - workBefore[rank][begin];
+  }
+  int64_t bytes(int32_t begin, int32_t end) const {
+    return bytesBefore[end] - bytesBefore[begin];
+  }
+  bool hasCaps() const { return isCapped; }
+
+  /// The part of all work that the layers from `begin` to before `end` are, on
+  /// the scale of capacity().
+  double share(int32_t begin, int32_t end) const {
+    return shareBefore[end] - shareBefore[begin];
+  }
+  /// The most share() that a rank holds whose work is not above `limit`.
+  double capacity(int32_t rank, int64_t limit) const {
+    return double(limit) * capacityOfOne[rank];
+  }
+
+  /// No cut has a less busy busiest rank.
+  int64_t leastBusiest() const;
+
+private:
+  /// Whether the layers of the commonest kind, which stay whole, have room on
+  /// the ranks beside the first and the last layer.
+  bool kindFits(int64_t limit) const;
+  void findKind();
+
+  const PartitionInput &input;
+  bool isCapped = false;
+  /// [rank][layer], and by layer: of the layers before it.
+  std::vector<std::vector<int64_t>> workBefore;
+  std::vector<int64_t> bytesBefore;
+  std::vector<double> shareBefore;
+  /// By rank: share for a nanosecond.
+  std::vector<double> capacityOfOne;
+  /// A layer of the commonest kind, and how many there are of it.
+  int32_t kind = 0;
+  int64_t ofKind = 0;
+};
+
+} // namespace rondo::partition
+
+#endif // RONDO_SCHEDULE_PARTITION_LAYERS_H
