@@ -2,12 +2,16 @@
 //
 // Before the k-th F of a stage starts, enough must have been given back that it
 // fits the cap. The earliest time at which that many bytes can be free delays
-// the heads of L3. What the cap puts behind a task lengthens its tail.
+// the heads of L3. What the cap puts behind a task lengthens its tail. With
+// these heads and tails, what a rank can run under its cap before a time or
+// behind one says how long it is idle there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
-#include "schedule/bounds/Propagation.h"
+#include "schedule/bounds/Idle.h"
+
+#include <algorithm>
 
 using namespace rondo;
 
@@ -15,10 +19,12 @@ static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
   std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
   if (!chain || !chain->offsetsAreExact || !chain->hasTightMemory)
     return 0;
-  int64_t bound =
-      Propagation(*chain, true).estimate(PartialState(*chain)).bound;
+  Propagation propagation(*chain, true);
+  const int64_t bound = propagation.estimate(PartialState(*chain)).bound;
   // A problem without a schedule has no objective to speak of.
-  return bound >= never ? 0 : bound;
+  if (bound >= never)
+    return 0;
+  return std::max(bound, idleBound(*chain, propagation));
 }
 
 BoundArgument rondo::memoryPrecedence() {

@@ -171,4 +171,35 @@ TEST(ExactSearch, OfCheaperBackwards) {
     checkKind({"cheaper", placements, 1, 5, true, 2, true}, 60, true);
 }
 
+/// Bounds of a rank's ends need more micro-batches than Exhaustive has time
+/// for; the beam goes through them.
+TEST(ExactSearch, OfTightCaps) {
+  Generator random(5);
+  int64_t proven = 0;
+  for (int n = 0; n < 40; ++n) {
+    const int32_t ranks = int32_t(pick(random, 2, 3));
+    const Unit unit = {pick(random, 1, 4), pick(random, 1, 4),
+                       pick(random, 0, 4), 1, pick(random, 0, 3) ? 0 : 1};
+    Problem problem =
+        problemOn(random() % 2 ? waveRanks(ranks, 2) : loopedRanks(ranks, 2),
+                  ranks, int32_t(pick(random, 3, 7 - ranks)), unit);
+    problem.memoryCaps.assign(ranks, pick(random, 2, 5));
+    problem.link.latencyNs = pick(random, 0, 2);
+    if (random() % 2)
+      problem.objective = Objective::Span;
+    SearchOptions options;
+    options.effort = 2000;
+    options.timeLimitMs = 0;
+    SearchResult result = search(problem, options);
+    ASSERT_TRUE(result.schedule);
+    proven += result.provenOptimal;
+    for (const BoundArgument &argument : boundArguments())
+      EXPECT_LE(
+          argument.compute(problem, std::numeric_limits<int64_t>::max(), 20000),
+          objectiveOf(problem, result.simulation))
+          << argument.name << " of " << n;
+  }
+  EXPECT_GT(proven, 30);
+}
+
 } // namespace

@@ -1,0 +1,43 @@
+//===- Idle.h - How long a rank must wait at its ends -----------*- C++ -*-===//
+//
+// Before a time t a rank can only have run what was released by then, and of
+// all F no more than the cap and the bytes that can be back by then let start.
+// What is missing to t is idle time. So it is at the end, where the units of
+// memory whose W is left are those that the cap held and those whose F is left.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_IDLE_H
+#define RONDO_SCHEDULE_BOUNDS_IDLE_H
+
+#include "schedule/bounds/Propagation.h"
+
+#include <vector>
+
+namespace rondo {
+
+enum class Side : uint8_t { Begin, End };
+
+/// Up to some time from one side at most `work` runs, and `idle` at least is
+/// lost. At the end time counts back from the objective.
+struct IdlePoint {
+  int64_t work, idle;
+};
+
+/// Both numbers rise, `idle` from one point to the next; the first has no work.
+/// The propagation has estimated the empty state. O(n log n) of the rank's
+/// tasks.
+std::vector<IdlePoint> idleOf(const Chain &chain,
+                              const Propagation &propagation, int32_t rank,
+                              Side side);
+
+/// The most that can be idle at a side beside which so much work is left that
+/// not all of it runs there.
+int64_t idleBeside(const std::vector<IdlePoint> &points, int64_t work);
+
+/// No objective is below a rank's work with the idle time of both sides.
+int64_t idleBound(const Chain &chain, const Propagation &propagation);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_IDLE_H
