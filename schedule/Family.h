@@ -50,14 +50,12 @@ struct Family {
   /// Arguments other than the defaults that are worth a trial on a problem, the
   /// likeliest first; nullptr where there are none.
   std::vector<FamilyArguments> (*variants)(const Problem &) = nullptr;
-  /// generate() takes time with the cube of the ranks, not only with the tasks.
-  bool isCubic = false;
-
   /// About how many steps, each of a task's time, generate() takes beyond a few
-  /// for each task.
+  /// for each task; nullptr where it takes no more.
+  int64_t (*extraSteps)(const Problem &) = nullptr;
+
   int64_t stepsBeyondTasks(const Problem &problem) const {
-    const int64_t ranks = problem.numRanks();
-    return isCubic ? ranks * ranks * ranks * 3 / 2 : 0;
+    return extraSteps ? extraSteps(problem) : 0;
   }
 };
 

@@ -320,3 +320,8 @@ Schedule rondo::repeatBlock(const Chunks &chunks, int64_t microbatches,
   }
   return schedule;
 }
+
+int64_t rondo::stepsOfRepeatedBlocks(const Problem &problem) {
+  const int64_t ranks = problem.numRanks();
+  return ranks * ranks * ranks * 3 / 2;
+}

@@ -27,6 +27,9 @@ using Block = std::vector<std::array<int64_t, 4>>;
 Schedule repeatBlock(const Chunks &chunks, int64_t microbatches,
                      const Block &block);
 
+/// What the ramps take, for the table.
+int64_t stepsOfRepeatedBlocks(const Problem &problem);
+
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_FAMILIES_CONTROLLABLEMEMORY_H

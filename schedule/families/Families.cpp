@@ -10,7 +10,8 @@ const std::vector<Family> &rondo::families() {
   static const std::vector<Family> table = {
       gpipe(), oneFOneB(),        eager1F1B(),     kfkb(),      zbH1(),
       zbH2(),  interleaved1F1B(), interleavedZb(), loopedBfs(), blockwise(),
-      zbv(),   vHalf(),           vMin(),          dualPipeV(), wave()};
+      zbv(),   zbvAuto(),         vHalf(),         vMin(),      dualPipeV(),
+      wave()};
   return table;
 }
 

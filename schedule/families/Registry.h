@@ -18,6 +18,7 @@ Family interleavedZb();
 Family zbH1();
 Family zbH2();
 Family zbv();
+Family zbvAuto();
 Family vHalf();
 Family vMin();
 Family dualPipeV();

@@ -42,5 +42,5 @@ Family rondo::vHalf() {
           {},
           generateVHalf,
           nullptr,
-          true};
+          stepsOfRepeatedBlocks};
 }

@@ -42,5 +42,5 @@ Family rondo::vMin() {
           {},
           generateVMin,
           nullptr,
-          true};
+          stepsOfRepeatedBlocks};
 }

@@ -106,6 +106,9 @@ INSTANTIATE_TEST_SUITE_P(
         ClosedForm{"zbv", Shape::Wave, 2, 2,
                    [](double p, double m) { return 3 * m + (p - 1) / 2; },
                    threeM, oneP},
+        ClosedForm{"zbv-auto", Shape::Wave, 2, 2,
+                   [](double p, double m) { return 3 * m + (p - 1) / 2; },
+                   threeM, oneP},
         ClosedForm{"dualpipe-v", Shape::Wave, 2, 2,
                    [](double p, double m) { return 3 * m + (p - 1) / 2; },
                    [](double p, double m) { return 3 * m + (p - 1) / 2; },
@@ -309,5 +312,37 @@ INSTANTIATE_TEST_SUITE_P(Families, PeerTable,
                            return "f" + name + "_" +
                                   std::to_string(info.param.chunks);
                          });
+
+//===----------------------------------------------------------------------===//
+// Schedules that follow from times: no worse than published
+//===----------------------------------------------------------------------===//
+
+class PeerGenerators : public testing::TestWithParam<PeerRow> {};
+
+TEST_P(PeerGenerators, AreReached) {
+  const PeerRow &row = GetParam();
+  for (int i = 0; i < 4; ++i)
+    for (Objective objective : {Objective::Makespan, Objective::Span}) {
+      Problem problem = problemAt(points[i], row.shape, 8, row.chunks, 16);
+      problem.objective = objective;
+      problem.memoryCaps.assign(8, int64_t(row.peak) * row.chunks);
+      Schedule schedule = generateFamily(row.family, problem);
+      ASSERT_EQ(verdict(problem, schedule), "");
+      Simulation simulation = simulate(problem, schedule);
+      const bool isSpan = objective == Objective::Span;
+      const double published = (isSpan ? row.span : row.makespan)[i];
+      const int64_t found = isSpan ? simulation.spanNs : simulation.makespanNs;
+      EXPECT_LE(found, (published + tolerance[i]) * unitNs)
+          << "cost point " << i << ": " << 1.0 * found / unitNs;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, PeerGenerators,
+                         testing::Values(PeerRow{"zbv-auto",
+                                                 Shape::Wave,
+                                                 2,
+                                                 {51.5, 52.20, 46.12, 66.14},
+                                                 {48, 50.20, 44.97, 64.66},
+                                                 8}));
 
 } // namespace

@@ -1,0 +1,198 @@
+//===- ZbvAuto.cpp - Zero bubble in a V by measured times -------*- C++ -*-===//
+//
+// Qi et al., "Pipeline Parallelism with Controllable Memory", arXiv 2405.15362,
+// and the automatic schedule that was released with it. Rank r holds the stages
+// r and 2P - 1 - r. A micro-batch goes over the ranks on four legs: down with F
+// of the first chunk, up with F of the second, down with its I, up with I of
+// the first.
+//
+//   warm-up   one F and one f (of the second chunk) on every rank. Before f,
+//             rank r runs further F while they end before f's input comes and
+//             leave room for 2 r + 1 more; ranks above run them as well. Then
+//             F and f in turn on the ranks r and below, until each has as many
+//             as the rank above and an f more.
+//   steady    2 M rounds: an I on every rank, then an F where one is there. The
+//             second of two legs goes first where its input has been made.
+//   W         the oldest one runs where it ends before an input comes, or where
+//             the cap needs it. Where a wait would make the rank idle for
+//             longer than every rank has been so far, one W runs in it
+//             although it ends too late.
+//
+// Whether the last rule holds for F, and for I of the second chunk, are two
+// switches. A run is repeated with the idle times of the last as allowances
+// while that lowers the longest. All is done for the caps and for P activations
+// a rank, and planned with the median stage's times and with shorter and longer
+// messages as well; the best is taken. With equal times and no latency: span
+// 3M, makespan 3M + (P - 1) / 2, P activations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/Simulator.h"
+#include "schedule/families/RankOrder.h"
+#include "schedule/families/Registry.h"
+#include "schedule/families/ZbvRounds.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::zbvRounds;
+
+namespace {
+
+/// All runs for one set of costs.
+class Sweep {
+public:
+  explicit Sweep(Objective objective) : objective(objective) {}
+
+  /// Repeats a run while that lowers the longest idle time; keeps the best.
+  void run(const Costs &costs, const std::vector<int64_t> &limits) {
+    for (bool fillsInputGrad : {true, false})
+      for (bool fillsForward : {true, false}) {
+        std::vector<int64_t> allowed(costs.ranks, 0);
+        for (int64_t longest = -1;;) {
+          std::optional<Outcome> made =
+              layOut(costs, limits, {fillsForward, fillsInputGrad}, allowed);
+          if (!made || (longest >= 0 && made->longestIdle >= longest))
+            break;
+          longest = made->longestIdle;
+          allowed = made->idle;
+          if (!best || valueOf(*made) < valueOf(*best))
+            best = std::move(made);
+        }
+      }
+  }
+
+  std::optional<Outcome> best;
+
+private:
+  int64_t valueOf(const Outcome &outcome) const {
+    return objective == Objective::Span ? outcome.spanNs : outcome.makespanNs;
+  }
+
+  const Objective objective;
+};
+
+Schedule toSchedule(const Outcome &outcome, const Chunks &chunks,
+                    int32_t microbatches) {
+  Schedule schedule;
+  schedule.reserve(int64_t(6) * chunks.ranks * microbatches);
+  for (int32_t r = 0; r < chunks.ranks; ++r) {
+    RankOrder order(schedule, chunks, r, microbatches);
+    for (Step step : outcome.orders[r]) {
+      if (step.isWeightGrad)
+        order.weightGrad(step.value);
+      else if (isForward(step.value))
+        order.forward(chunkOf[step.value]);
+      else
+        order.inputGrad(chunkOf[step.value]);
+    }
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+/// By which times the greedy choices are made.
+struct Plan {
+  /// The median stage's for all stages, as published.
+  bool isEven;
+  /// Of a message's time. The choices are blind to what follows from a wait,
+  /// so that another time may guide them better.
+  int64_t messagePercent;
+};
+
+std::vector<Plan> plansFor(const Problem &problem, const Chain &chain) {
+  std::vector<Plan> plans = {{false, 100}};
+  // With less memory the rules serve badly.
+  if (microbatchesThatFit(problem) < std::min(chain.microbatches, chain.ranks))
+    return plans;
+  for (const std::vector<int64_t> &ns : chain.ns)
+    if (plans.size() == 1 &&
+        std::any_of(ns.begin(), ns.end(),
+                    [&](int64_t other) { return other != ns[0]; }))
+      plans.push_back({true, 100});
+  if (std::any_of(chain.messages[0].begin(), chain.messages[0].end(),
+                  [](const auto &message) { return message.transferNs() > 0; }))
+    plans.insert(plans.end(), {{false, 50}, {false, 150}});
+  return plans;
+}
+
+std::optional<Schedule> follow(Plan plan, Chain chain, const Chunks &chunks,
+                               Objective objective) {
+  for (auto &messages : chain.messages)
+    for (Chain::Message &message : messages)
+      message.latencyNs = message.transferNs() * plan.messagePercent / 100;
+  const Costs costs(chain, chunks, plan.isEven);
+  Sweep sweep(objective);
+  sweep.run(costs, chain.caps);
+  std::vector<int64_t> limits = chain.caps;
+  for (int32_t r = 0; r < chunks.ranks; ++r)
+    limits[r] = std::min(
+        limits[r], chunks.ranks * (costs.takes[0][r] + costs.takes[1][r]));
+  if (limits != chain.caps)
+    sweep.run(costs, limits);
+  if (!sweep.best)
+    return std::nullopt;
+  return toSchedule(*sweep.best, chunks, chain.microbatches);
+}
+
+} // namespace
+
+static FamilyResult generateZbvAuto(const Problem &problem,
+                                    const FamilyArguments &) {
+  auto placement = needVPlacement("zbv-auto", problem);
+  if (auto *reason = std::get_if<NotApplicable>(&placement))
+    return *reason;
+  const Chunks &chunks = std::get<Chunks>(placement);
+  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
+  if (!chain)
+    return NotApplicable{"zbv-auto needs a chain of stages whose F alone takes "
+                         "memory"};
+  for (int32_t r = 0; r < chunks.ranks; ++r) {
+    const int64_t needed =
+        chain->takes[chunks.stage(0, r)] + chain->takes[chunks.stage(1, r)];
+    if (needed > chain->caps[r])
+      return NotApplicable{"zbv-auto needs room for a micro-batch, " +
+                           std::to_string(needed) + " bytes, on rank " +
+                           std::to_string(r) + "; its cap is " +
+                           std::to_string(chain->caps[r])};
+  }
+  std::optional<Schedule> best;
+  int64_t least = 0;
+  const std::vector<Plan> plans = plansFor(problem, *chain);
+  for (const Plan &plan : plans) {
+    std::optional<Schedule> made =
+        follow(plan, *chain, chunks, problem.objective);
+    if (!made)
+      continue;
+    int64_t value = 0;
+    if (plans.size() > 1) {
+      const Simulation simulation = simulate(problem, *made);
+      value = problem.objective == Objective::Span ? simulation.spanNs
+                                                   : simulation.makespanNs;
+    }
+    if (!best || value < least) {
+      best = std::move(made);
+      least = value;
+    }
+  }
+  if (best)
+    return std::move(*best);
+  return NotApplicable{"zbv-auto comes to a halt under these caps"};
+}
+
+/// Four switches and two limits for up to four plans, most of them twice.
+static int64_t stepsOfZbvAuto(const Problem &problem) {
+  return problem.numStages() == 2 * problem.numRanks()
+             ? int64_t(60) * problem.numStages() * problem.microbatches
+             : 0;
+}
+
+Family rondo::zbvAuto() {
+  return {"zbv-auto",
+          "zero bubble in a V, laid out by the times and caps of the plan",
+          "Qi et al., arXiv 2405.15362",
+          {},
+          generateZbvAuto,
+          nullptr,
+          stepsOfZbvAuto};
+}

@@ -1,0 +1,65 @@
+//===- ZbvRounds.h - A V laid out in rounds by a clock ----------*- C++ -*-===//
+//
+// What zbv-auto tries: see there for the rules.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_FAMILIES_ZBVROUNDS_H
+#define RONDO_SCHEDULE_FAMILIES_ZBVROUNDS_H
+
+#include "schedule/bounds/Chain.h"
+#include "schedule/families/Placement.h"
+
+namespace rondo::zbvRounds {
+
+/// Legs in the order of a micro-batch.
+enum Leg : uint8_t { F0, F1, I1, I0, numLegs };
+constexpr int32_t chunkOf[numLegs] = {0, 1, 1, 0};
+constexpr Leg weightGradOf[2] = {I0, I1};
+constexpr bool isForward(int leg) { return leg < 2; }
+/// From rank to rank + 1.
+constexpr bool isDown(int leg) { return leg % 2 == 0; }
+
+/// One step of a rank's order: a leg, or W of a chunk.
+struct Step {
+  uint8_t isWeightGrad : 1, value : 7;
+};
+
+/// What does not change between runs.
+struct Costs {
+  /// With the median stage's times for all stages where `isEven`.
+  Costs(const Chain &chain, const Chunks &chunks, bool isEven);
+
+  int32_t ranks, microbatches;
+  /// By rank.
+  std::vector<int64_t> caps;
+  /// By leg or chunk, then rank. The message is the leg's input.
+  std::array<std::vector<int64_t>, numLegs> legNs, messageNs;
+  std::array<std::vector<int64_t>, 2> weightGradNs, takes, inputGradFrees,
+      weightGradFrees;
+};
+
+/// Whether one W may end too late to fill a wait of F, or of I of the second
+/// chunk.
+struct Switches {
+  bool fillsForward, fillsInputGrad;
+};
+
+/// What a run came to.
+struct Outcome {
+  std::vector<std::vector<Step>> orders;
+  std::vector<int64_t> idle;
+  int64_t longestIdle = 0, spanNs = 0, makespanNs = 0;
+};
+
+/// Keeps `limits`, bytes by rank that hold a micro-batch each. `allowed` is the
+/// idle time by rank that counts as had. Nothing where a rank comes to a halt.
+/// O(tasks + P^2).
+std::optional<Outcome> layOut(const Costs &costs,
+                              const std::vector<int64_t> &limits,
+                              Switches switches,
+                              const std::vector<int64_t> &allowed);
+
+} // namespace rondo::zbvRounds
+
+#endif // RONDO_SCHEDULE_FAMILIES_ZBVROUNDS_H
