@@ -123,13 +123,13 @@ std::optional<Schedule> follow(Plan plan, Chain chain, const Chunks &chunks,
       message.latencyNs = message.transferNs() * plan.messagePercent / 100;
   const Costs costs(chain, chunks, plan.isEven);
   Sweep sweep(objective);
-  sweep.run(costs, chain.caps);
   std::vector<int64_t> limits = chain.caps;
   for (int32_t r = 0; r < chunks.ranks; ++r)
     limits[r] = std::min(
         limits[r], chunks.ranks * (costs.takes[0][r] + costs.takes[1][r]));
+  sweep.run(costs, limits);
   if (limits != chain.caps)
-    sweep.run(costs, limits);
+    sweep.run(costs, chain.caps);
   if (!sweep.best)
     return std::nullopt;
   return toSchedule(*sweep.best, chunks, chain.microbatches);

@@ -46,7 +46,11 @@ void Alarms::set(int32_t rank, int64_t time) {
   times[rank] = time;
   for (int32_t i = (leaves + rank) / 2; i > 0; i /= 2) {
     const int32_t left = winner[2 * i], right = winner[2 * i + 1];
+    const int32_t before = winner[i];
     winner[i] = times[right] < times[left] ? right : left;
+    // Another rank is first here, as it was.
+    if (before != rank && winner[i] == before)
+      return;
   }
 }
 
@@ -65,6 +69,19 @@ Dispatcher::Dispatcher(const Chain &given, Direction direction)
     made[rank].reserve(chain.stagesOf[rank].size() * 3 * chain.microbatches);
     times[rank].reserve(made[rank].capacity());
   }
+  slots.resize(chain.stages);
+  for (const std::vector<int32_t> &stages : chain.stagesOf) {
+    begins.push_back(int32_t(candidates.size()));
+    for (int32_t s : stages) {
+      slots[s] = int32_t(candidates.size());
+      for (int letter : {1, 0}) {
+        candidates.emplace_back();
+        candidates.back().stage = s;
+        candidates.back().letter = letter;
+      }
+    }
+  }
+  begins.push_back(int32_t(candidates.size()));
 }
 
 int64_t Dispatcher::target(const Pattern &pattern, int letter,
@@ -79,8 +96,27 @@ int64_t Dispatcher::target(const Pattern &pattern, int letter,
          k % pattern.group * pattern.step;
 }
 
+/// Takes the next task of a stage and letter into view.
+void Dispatcher::look(const Pattern &pattern, int letter, int32_t stage) {
+  Candidate &next = candidate(letter, stage);
+  const int64_t k = state.done(letter, stage);
+  next.target = next.arrival = never;
+  if (k == chain.microbatches)
+    return;
+  next.target = target(pattern, letter, stage);
+  const int32_t from = letter == 0 ? stage - 1 : stage + 1;
+  if (from < 0 || (from == chain.stages && k < state.done(0, stage)))
+    next.arrival = -never;
+  else if (from < chain.stages && k < state.sent(letter, from))
+    next.arrival = state.arrival(letter, stage, k);
+}
+
 int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
   std::fill(state.data.begin(), state.data.end(), 0);
+  pending.assign(chain.ranks, 0);
+  for (int32_t s = 0; s < chain.stages; ++s)
+    for (int letter : {0, 1})
+      look(pattern, letter, s);
   if (direction == Direction::Backwards)
     for (int32_t rank = 0; rank < chain.ranks; ++rank)
       state.clock(rank) = -chain.endOffset[rank];
@@ -133,17 +169,16 @@ const Orders &Dispatcher::orders() {
 /// Forwards, of what is pending: the stage whose W has the earliest target,
 /// else the one that gives back most, the oldest of equals. Backwards, of what
 /// fits: the stage whose W or I has the earliest target.
-int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank,
-                                   int64_t &pending) const {
+int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
   using WeightGrad = Pattern::WeightGrad;
   int32_t chosen = -1;
-  pending = 0;
   int64_t earliest = never;
   const bool isOrdered = pattern.weightGrad != WeightGrad::Fills;
+  if (direction == Direction::Forwards && pending[rank] == 0)
+    return chosen;
   for (int32_t s : chain.stagesOf[rank]) {
     const int64_t k = state.done(2, s);
     if (direction == Direction::Backwards) {
-      pending += k - state.done(0, s);
       if (k == chain.microbatches || !state.fits(chain, s, 2))
         continue;
       int64_t at;
@@ -159,7 +194,6 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank,
     }
     if (k >= state.done(1, s))
       continue;
-    pending += state.done(1, s) - k;
     if (isOrdered) {
       const int64_t at = target(pattern, 2, s);
       if (at < earliest) {
@@ -192,102 +226,112 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
   using Discipline = Pattern::Discipline;
   using WeightGrad = Pattern::WeightGrad;
   // The next F and I that may run, whether they are there or not.
-  struct Next {
-    int letter = 0;
-    int32_t stage = -1;
-    int64_t target = never, start = never;
-  } bestReady, nextForward, nextAny;
+  static const Candidate none;
+  const Candidate *bestReady = &none, *nextForward = &none, *nextAny = &none;
   int64_t known = never, wake = never;
-  for (int32_t s : chain.stagesOf[rank])
-    for (int letter : {1, 0}) {
-      if (state.done(letter, s) == chain.microbatches || !fits(letter, s))
+  const bool isRoomy = state.held(rank) <= roomy[rank];
+  const Candidate *end = candidates.data() + begins[rank + 1];
+  for (const Candidate *next = candidates.data() + begins[rank]; next != end;
+       ++next) {
+    if (next->target == never ||
+        (next->letter == 0 && !isRoomy && !fits(0, next->stage)))
+      continue;
+    if (next->target < nextAny->target)
+      nextAny = next;
+    if (next->arrival > now)
+      wake = std::min(wake, next->arrival);
+    if (next->letter == 0) {
+      if (next->target < nextForward->target)
+        nextForward = next;
+      if (pattern.discipline == Discipline::ForwardInOrder)
         continue;
-      Next next;
-      next.letter = letter;
-      next.stage = s;
-      next.target = target(pattern, letter, s);
-      next.start = state.earliest(chain, letter, s);
-      if (next.target < nextAny.target)
-        nextAny = next;
-      if (next.start > now)
-        wake = std::min(wake, next.start);
-      if (letter == 0) {
-        if (next.target < nextForward.target)
-          nextForward = next;
-        if (pattern.discipline == Discipline::ForwardInOrder)
-          continue;
-      }
-      if (next.start > now)
-        known = std::min(known, next.start);
-      else if (next.target < bestReady.target)
-        bestReady = next;
     }
+    if (next->arrival > now)
+      known = std::min(known, next->arrival);
+    else if (next->target < bestReady->target)
+      bestReady = next;
+  }
   if (pattern.discipline == Discipline::ForwardInOrder) {
-    if (nextForward.start > now)
-      known = std::min(known, nextForward.start);
-    else if (nextForward.target < bestReady.target)
+    if (nextForward->arrival > now)
+      known = std::min(known, nextForward->arrival);
+    else if (nextForward->target < bestReady->target)
       bestReady = nextForward;
   } else if (pattern.discipline == Discipline::InOrder) {
-    if (bestReady.stage >= 0 &&
-        bestReady.target > nextAny.target + pattern.reach)
-      bestReady = Next();
-    known = nextAny.start > now ? nextAny.start : never;
+    if (bestReady != &none &&
+        bestReady->target > nextAny->target + pattern.reach)
+      bestReady = &none;
+    known = nextAny->arrival > now ? nextAny->arrival : never;
   }
-  // Where nothing is placed.
-  alarms.set(rank, wake);
-  int64_t pending;
-  const int32_t s = nextWeightGrad(pattern, rank, pending);
-  const int64_t weightTarget = s >= 0 && pattern.weightGrad != WeightGrad::Fills
-                                   ? target(pattern, 2, s)
-                                   : never;
   const bool isForwards = direction == Direction::Forwards;
-  if (bestReady.stage >= 0) {
-    if (s >= 0 && ((isForwards && pending >= int64_t(pattern.backlog) *
-                                                 (1 + bestReady.letter)) ||
-                   weightTarget < bestReady.target))
-      place(2, s, now);
-    else if (!isForwards && bestReady.letter == 0 &&
-             state.done(2, bestReady.stage) == state.done(0, bestReady.stage))
-      place(2, bestReady.stage, now);
+  const bool isOrdered = pattern.weightGrad != WeightGrad::Fills;
+  if (bestReady != &none) {
+    const int letter = bestReady->letter;
+    const int32_t stage = bestReady->stage;
+    const bool isDue =
+        isForwards && pending[rank] >= int64_t(pattern.backlog) * (1 + letter);
+    const int32_t s = isDue || isOrdered ? nextWeightGrad(pattern, rank) : -1;
+    if (s >= 0 && (isDue || target(pattern, 2, s) < bestReady->target))
+      place(pattern, 2, s, now);
+    else if (!isForwards && letter == 0 &&
+             state.done(2, stage) == state.done(0, stage))
+      place(pattern, 2, stage, now);
     else
-      place(bestReady.letter, bestReady.stage, now);
+      place(pattern, letter, stage, now);
     return;
   }
-  if (s < 0 || (!isForwards && pending >= pattern.backlog))
-    return;
-  if (pattern.weightGrad == WeightGrad::Exact && nextAny.stage >= 0) {
-    if (weightTarget < nextAny.target)
-      place(2, s, now);
-    return;
+  const int32_t s = nextWeightGrad(pattern, rank);
+  bool runs = s >= 0 && (isForwards || pending[rank] < pattern.backlog);
+  if (runs && pattern.weightGrad == WeightGrad::Exact && nextAny != &none) {
+    runs = target(pattern, 2, s) < nextAny->target;
+  } else if (runs) {
+    const int64_t cost = chain.ns[2][s];
+    bool delaysMessage = known < never && now + cost > known;
+    if (delaysMessage && pattern.goal < never)
+      delaysMessage =
+          known + left[rank] + chain.endOffset[rank] <= pattern.goal;
+    else if (delaysMessage)
+      delaysMessage = now + cost > known + cost * pattern.patience / 8;
+    runs = !delaysMessage;
   }
-  const int64_t cost = chain.ns[2][s];
-  bool delaysMessage = known < never && now + cost > known;
-  if (delaysMessage && pattern.goal < never)
-    delaysMessage = known + left[rank] + chain.endOffset[rank] <= pattern.goal;
-  else if (delaysMessage)
-    delaysMessage = now + cost > known + cost * pattern.patience / 8;
-  if (!delaysMessage)
-    place(2, s, now);
+  if (runs)
+    place(pattern, 2, s, now);
+  else
+    alarms.set(rank, wake);
 }
 
-void Dispatcher::place(int letter, int32_t stage, int64_t start) {
+void Dispatcher::place(const Pattern &pattern, int letter, int32_t stage,
+                       int64_t start) {
   const int32_t rank = chain.rankOf[stage];
   const int64_t k = state.done(letter, stage);
   const int64_t end = state.run(chain, letter, stage, start);
-  if (direction == Direction::Backwards && letter != 1)
+  const bool isForwards = direction == Direction::Forwards;
+  if (!isForwards && letter != 1)
     state.held(rank) += letter == 2 ? chain.takes[stage] : -chain.takes[stage];
+  if (letter == 2)
+    pending[rank] += isForwards ? -1 : 1;
+  else if (letter == (isForwards ? 1 : 0))
+    pending[rank] += isForwards ? 1 : -1;
   made[rank].push_back(codeOf(letter, stage));
   times[rank].push_back(start);
   ++count;
   left[rank] -= chain.ns[letter][stage];
   latest = std::max(latest, end + left[rank] + chain.endOffset[rank]);
   alarms.set(rank, end);
-  const int32_t to = letter == 0 ? stage + 1 : stage - 1;
-  if (letter == 2 || to < 0 || to == chain.stages || chain.rankOf[to] == rank)
+  if (letter == 2)
     return;
+  look(pattern, letter, stage);
+  if (letter == 0 && stage + 1 == chain.stages && state.done(1, stage) == k)
+    candidate(1, stage).arrival = -never;
+  const int32_t to = letter == 0 ? stage + 1 : stage - 1;
+  if (to < 0 || to == chain.stages)
+    return;
+  const int64_t arrival = state.arrival(letter, to, k);
+  if (state.done(letter, to) == k)
+    candidate(letter, to).arrival = arrival;
   const int32_t receiver = chain.rankOf[to];
-  const int64_t time =
-      std::max(state.clock(receiver), state.arrival(letter, to, k));
+  if (receiver == rank)
+    return;
+  const int64_t time = std::max(state.clock(receiver), arrival);
   if (time < alarms.time(receiver))
     alarms.set(receiver, time);
 }

@@ -95,18 +95,36 @@ public:
   int64_t placed() const { return count; }
 
 private:
+  /// The next F or I of a stage; both times are `never` where all have run.
+  struct Candidate {
+    int64_t target = never;
+    /// When its input is there; `never` where that has not been made.
+    int64_t arrival = never;
+    int32_t stage = 0, letter = 0;
+  };
+
   int64_t target(const Pattern &pattern, int letter, int32_t stage) const;
   bool fits(int letter, int32_t stage) const;
+  void look(const Pattern &pattern, int letter, int32_t stage);
+  Candidate &candidate(int letter, int32_t stage) {
+    return candidates[slots[stage] + 1 - letter];
+  }
   void decide(const Pattern &pattern, int32_t rank, int64_t now);
-  void place(int letter, int32_t stage, int64_t start);
-  int32_t nextWeightGrad(const Pattern &pattern, int32_t rank,
-                         int64_t &pending) const;
+  void place(const Pattern &pattern, int letter, int32_t stage, int64_t start);
+  int32_t nextWeightGrad(const Pattern &pattern, int32_t rank) const;
 
   const Direction direction;
   const Chain chain;
   PartialState state;
   Alarms alarms;
   std::vector<int64_t> work, left;
+  /// Those of a rank stand together from begins[rank] on, stage by stage, I
+  /// before F; slots[stage] is the place of I.
+  std::vector<Candidate> candidates;
+  std::vector<int32_t> begins, slots;
+  /// By rank, W that may run: forwards those whose I has run, backwards those
+  /// that have run before their I.
+  std::vector<int64_t> pending;
   /// By rank: with no more than this held, any F fits.
   std::vector<int64_t> roomy;
   Orders made;
