@@ -320,7 +320,8 @@ TEST(Families, SayWhyTheyDoNotApply) {
               name + " needs as many stages on every rank; there are 3 stages "
                      "and 2 ranks");
   }
-  for (const char *inAV : {"zbv", "v-half", "v-min", "dualpipe-v"}) {
+  for (const char *inAV :
+       {"zbv", "zbv-auto", "v-half", "v-min", "dualpipe-v"}) {
     std::string name(inAV);
     EXPECT_EQ(reasonOf(inAV, looped),
               name + " needs the stages r and 3 - r on rank r; stage 2 is on "
