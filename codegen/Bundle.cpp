@@ -101,11 +101,8 @@ static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
     // As runtime/CMakeLists.txt tells them apart. Headers of CUDA's folders
     // come along: sizes on all targets are in layer.h.
     StringRef parent = path::filename(path::parent_path(file));
-    bool isCuda = kind == ".cu" || kind == ".cuh" ||
-                  (kind == ".cpp" &&
-                   (parent == "cuda" ||
-                    (parent == "transport" && (name.starts_with("nccl") ||
-                                               name.starts_with("loopback")))));
+    bool isCuda =
+        kind == ".cu" || kind == ".cuh" || (kind == ".cpp" && parent == "cuda");
     if (!isSource || (isCuda && !needsCuda))
       continue;
     files.push_back(file.drop_front(root.size() + 1).str());

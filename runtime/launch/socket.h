@@ -44,7 +44,8 @@ int portOf(const Socket &socket);
 Socket connectTo(const HostPort &to, double timeoutSeconds, std::string &why);
 /// Small frames at once, and a dead machine noticed after about 25 s.
 void keepAlive(const Socket &socket);
-/// Whether a host is this machine's loopback interface.
+/// Whether a host is the loopback interface on every machine: a machine's own
+/// name may be that on this one and another interface on others.
 bool isLoopback(const std::string &host);
 
 /// What goes over a connection: a kind, the number of the request, and texts

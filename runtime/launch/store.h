@@ -87,7 +87,8 @@ struct Rendezvous {
   int port = 0;
   /// Process 0 takes the first free one of so many ports from `port` on.
   int numPorts = 1;
-  /// Listen on the loopback interface alone.
+  /// All are on one machine: they use its loopback interface alone, whatever
+  /// `host` says.
   bool isLocal = false;
 };
 

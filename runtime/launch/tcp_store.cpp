@@ -358,7 +358,8 @@ std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
     if (attempt > 0)
       std::this_thread::sleep_for(
           std::chrono::milliseconds(std::min(5 * attempt, 100)));
-    address = {where.host, where.port + attempt % std::max(1, where.numPorts)};
+    address = {where.isLocal ? "127.0.0.1" : where.host,
+               where.port + attempt % std::max(1, where.numPorts)};
     if (server) {
       address = {"127.0.0.1", ownPort};
     } else if (told) {

@@ -115,6 +115,11 @@ TEST(Discovery, TorchrunLeavesItsPortToItsAgent) {
   EXPECT_EQ(launch.rendezvous->port, 29501);
   EXPECT_GT(launch.rendezvous->numPorts, 1);
   EXPECT_TRUE(launch.rendezvous->isLocal);
+  // The name of this machine may be its loopback interface, here alone.
+  EXPECT_FALSE(
+      discover(with(torchrun, "MASTER_ADDR", "gpu07")).rendezvous->isLocal);
+  EXPECT_TRUE(
+      discover(with(torchrun, "MASTER_ADDR", "localhost")).rendezvous->isLocal);
   LaunchFlags flags;
   flags.rendezvous = "127.0.0.1:4000";
   EXPECT_EQ(discover(torchrun, flags).rank, 3);

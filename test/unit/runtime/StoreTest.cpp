@@ -75,6 +75,16 @@ protected:
 
 using Endings = std::vector<std::string>;
 
+TEST_F(StoreTest, ProcessesOfOneMachineNeedNoNameOfIt) {
+  // A free port, and the next ones.
+  where.port = portOf(listenOn(0, true));
+  where.numPorts = 8;
+  where.file.clear();
+  where.host = "no-such-host.invalid";
+  EXPECT_EQ(run(3, [](Store &store, int) { store.barrier("b"); }),
+            (std::vector<std::string>{"fine", "fine", "fine"}));
+}
+
 TEST_F(StoreTest, ValuesExchangesAndGifts) {
   std::string large(3'000'000, 'x');
   EXPECT_EQ(

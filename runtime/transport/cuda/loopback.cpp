@@ -1,0 +1,217 @@
+//===- loopback.cpp - Messages of ranks on one GPU ------------------------===//
+
+#include "runtime/transport/cuda/loopback.h"
+
+#include "runtime/error.h"
+#include "runtime/transport/cuda/gpu_transports.h"
+#include "runtime/transport/cuda/sums.h"
+
+#include <algorithm>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+Loopback::Loopback(const TransportParams &params,
+                   const std::vector<CudaDevice *> &devices, bool useGraph)
+    : gpu(devices.front()->gpu()), useGraph(useGraph) {
+  gpu.select();
+  ranks.resize(devices.size());
+  for (size_t r = 0; r < devices.size(); ++r)
+    ranks[r].device = devices[r];
+  for (const ChannelParams &channel : params.channels)
+    channels.emplace_back(channel);
+  meetings.resize(params.collectives.size());
+  for (size_t i = 0; i < meetings.size(); ++i) {
+    Meeting &meeting = meetings[i];
+    meeting.parts = params.collectives[i];
+    meeting.sums.resize(devices.size());
+    for (const PartParams &part : meeting.parts)
+      meeting.ranks.push_back(part.rank);
+    std::sort(meeting.ranks.begin(), meeting.ranks.end());
+    meeting.ranks.erase(std::unique(meeting.ranks.begin(), meeting.ranks.end()),
+                        meeting.ranks.end());
+  }
+  start = std::make_unique<Event>();
+}
+
+Loopback::~Loopback() {
+  gpu.select();
+  graph.drop();
+  for (LocalRank &rank : ranks)
+    cudaStreamSynchronize(streamOf(rank));
+}
+
+static void copy(void *to, const void *from, int64_t bytes,
+                 cudaStream_t stream) {
+  RONDO_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
+                             cudaMemcpyDeviceToDevice, stream));
+}
+
+//===----------------------------------------------------------------------===//
+// Messages.
+//===----------------------------------------------------------------------===//
+
+void Loopback::post(Channel &c, Entry &entry, Half &mine, Half &other,
+                    const Posting &posting) {
+  const bool isSender = &mine == &entry.sender;
+  if (mine.isThere)
+    failOnTooMany(isSender, posting.name, c.from, c.to);
+  mine.posting = posting;
+  mine.isThere = true;
+  mine.ready.record(streamOf(ranks[isSender ? c.from : c.to]));
+  if (!other.isThere)
+    return;
+  const Posting &sent = entry.sender.posting, &posted = entry.receiver.posting;
+  checkMatch(sent, posted, c.from, c.to);
+  entry.sender.ready.holdBack(c.stream.get());
+  entry.receiver.ready.holdBack(c.stream.get());
+  if (sent.bytes > 0)
+    copy(posted.data, sent.data, sent.bytes, c.stream.get());
+  entry.done.record(c.stream.get());
+  mine.isThere = other.isThere = false;
+  ++c.copied;
+  changed.notify_all();
+}
+
+void Loopback::waitCopied(Channel &c, Ticket ticket, int32_t rank,
+                          const Waiting &waiting) {
+  // The distance is right across the wrap of the counters.
+  waitFor(rank, waiting,
+          [&] { return static_cast<int32_t>(c.copied - ticket) > 0; });
+}
+
+Transport::Ticket Loopback::send(int32_t channel, MessageName name,
+                                 const void *data, int64_t bytes) {
+  Channel &c = channels[channel];
+  Entry &entry = c.entry(c.sent);
+  // The data are only read.
+  post(c, entry, entry.sender, entry.receiver,
+       {name, static_cast<char *>(const_cast<void *>(data)), bytes});
+  return c.sent++;
+}
+
+Transport::Ticket Loopback::receive(int32_t channel, MessageName name,
+                                    void *data, int64_t bytes) {
+  Channel &c = channels[channel];
+  Entry &entry = c.entry(c.posted);
+  post(c, entry, entry.receiver, entry.sender,
+       {name, static_cast<char *>(data), bytes});
+  return c.posted++;
+}
+
+void Loopback::waitSent(int32_t channel, Ticket ticket) {
+  Channel &c = channels[channel];
+  Entry &entry = c.entry(ticket);
+  waitCopied(c, ticket, c.from,
+             {Waiting::For::Release, c.to, entry.sender.posting.name});
+  entry.done.holdBack(streamOf(ranks[c.from]));
+}
+
+void Loopback::waitReceived(int32_t channel, Ticket ticket) {
+  Channel &c = channels[channel];
+  Entry &entry = c.entry(ticket);
+  waitCopied(c, ticket, c.to,
+             {Waiting::For::Arrival, c.from, entry.receiver.posting.name});
+  entry.done.holdBack(streamOf(ranks[c.to]));
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives.
+//===----------------------------------------------------------------------===//
+
+void Loopback::meet(Meeting &meeting, int32_t collective, int32_t rank,
+                    const std::function<void(const Stream &)> &work) {
+  LocalRank &me = ranks[rank];
+  me.reached.record(streamOf(me));
+  const uint64_t round = meeting.round;
+  if (++meeting.arrived < meeting.ranks.size()) {
+    Waiting waiting;
+    waiting.what = Waiting::For::Collective;
+    waiting.collective = collective;
+    waitFor(rank, waiting, [&] { return meeting.round != round; });
+    meeting.done.holdBack(streamOf(me));
+    return;
+  }
+  for (int32_t other : meeting.ranks)
+    ranks[other].reached.holdBack(streamOf(me));
+  work(me.device->compute());
+  meeting.done.record(streamOf(me));
+  meeting.arrived = 0;
+  ++meeting.round;
+  changed.notify_all();
+}
+
+void Loopback::sumParts(int32_t collective, int32_t rank) {
+  Meeting &meeting = meetings[collective];
+  meet(meeting, collective, rank, [&](const Stream &stream) {
+    const PartParams &first = meeting.parts.front();
+    auto *sum = static_cast<float *>(first.data);
+    for (size_t p = 1; p < meeting.parts.size(); ++p)
+      addTo(stream, sum, static_cast<const float *>(meeting.parts[p].data),
+            first.count);
+    for (size_t p = 1; p < meeting.parts.size(); ++p)
+      copy(meeting.parts[p].data, sum, 4 * first.count, stream.handle);
+  });
+}
+
+void Loopback::addAll(int32_t collective, int32_t rank, double *sum) {
+  Meeting &meeting = meetings[collective];
+  meeting.sums[rank] = sum;
+  meet(meeting, collective, rank, [&](const Stream &stream) {
+    RONDO_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, stream.handle));
+    for (const PartParams &part : meeting.parts)
+      addAllTo(stream, sum, static_cast<const double *>(part.data), part.count);
+    for (int32_t other : meeting.ranks)
+      if (other != rank)
+        copy(meeting.sums[other], sum, sizeof *sum, stream.handle);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting for other threads.
+//===----------------------------------------------------------------------===//
+
+void Loopback::waitFor(int32_t rank, const Waiting &waiting,
+                       const std::function<bool()> &isReady) {
+  if (isReady())
+    return;
+  note(rank, waiting);
+  Lock lock(turn, std::adopt_lock);
+  while (!isReady() && !isAborted)
+    changed.wait_for(lock, std::chrono::milliseconds(50));
+  lock.release();
+  if (!isReady())
+    throw Aborted();
+  note(rank, {});
+}
+
+void Loopback::note(int32_t rank, const Waiting &waiting) {
+  std::lock_guard<std::mutex> lock(waitingMutex);
+  ranks[rank].waiting = waiting;
+}
+
+void Loopback::abort() {
+  isAborted = true;
+  changed.notify_all();
+}
+
+Waiting Loopback::waiting(int32_t rank) const {
+  std::lock_guard<std::mutex> lock(waitingMutex);
+  Waiting waiting = ranks[rank].waiting;
+  if (waiting.what != Waiting::For::Collective)
+    return waiting;
+  for (int32_t other : meetings[waiting.collective].ranks) {
+    const Waiting &theirs = ranks[other].waiting;
+    if (theirs.what == waiting.what && theirs.collective == waiting.collective)
+      continue;
+    waiting.onRank = other;
+    break;
+  }
+  return waiting;
+}
+
+std::unique_ptr<Transport> rondo::runtime::cuda::makeLoopbackTransport(
+    const TransportParams &params, const std::vector<CudaDevice *> &devices,
+    const TransportOptions &options) {
+  return std::make_unique<Loopback>(params, devices, options.useGraph);
+}

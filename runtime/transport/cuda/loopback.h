@@ -1,0 +1,149 @@
+//===- loopback.h - Ranks share one GPU -------------------------*- C++ -*-===//
+//
+// Each rank's thread enqueues its work and the messages' copies; the GPU itself
+// keeps the order by events. A copy waits for the sender's stream at the send
+// and for the receiver's stream at the receive. So it can be enqueued once both
+// ends have come, and who comes second does that. A thread waits for another
+// thread only until that one has enqueued, never for the GPU.
+//
+// One thread enqueues at a time, and hands over where it waits. That is what a
+// recorded iteration needs: a graph may not be touched by two threads at once,
+// and one graph holds the iterations of all ranks, since the events between
+// them would not order two graphs that are launched again and again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_CUDA_LOOPBACK_H
+#define RONDO_RUNTIME_TRANSPORT_CUDA_LOOPBACK_H
+
+#include "runtime/device/cuda/device.h"
+#include "runtime/device/cuda/graph.h"
+#include "runtime/transport/match.h"
+#include "runtime/transport/transport.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+namespace rondo::runtime::cuda {
+
+class Loopback : public Transport {
+public:
+  Loopback(const TransportParams &params,
+           const std::vector<CudaDevice *> &devices, bool useGraph);
+  ~Loopback() override;
+
+  void iterate(int32_t rank, bool mayReplay,
+               const std::function<void()> &actions) override;
+  Ticket send(int32_t channel, MessageName name, const void *data,
+              int64_t bytes) override;
+  Ticket receive(int32_t channel, MessageName name, void *data,
+                 int64_t bytes) override;
+  void waitSent(int32_t channel, Ticket ticket) override;
+  void waitReceived(int32_t channel, Ticket ticket) override;
+  void sumParts(int32_t collective, int32_t rank) override;
+  void addAll(int32_t collective, int32_t rank, double *sum) override;
+  void abort() override;
+  Waiting waiting(int32_t rank) const override;
+
+private:
+  /// One end of a message; `ready` is the point in its rank's work behind which
+  /// the copy may run.
+  struct Half {
+    Posting posting;
+    bool isThere = false;
+    Event ready;
+  };
+
+  struct Entry {
+    Half sender, receiver;
+    Event done;
+  };
+
+  struct Channel {
+    explicit Channel(const ChannelParams &params)
+        : from(params.from), to(params.to),
+          stream(OwnedStream::Priority::Urgent) {
+      // A power of two divides 2^32, so that tickets may wrap.
+      size_t capacity = 1;
+      while (static_cast<int64_t>(capacity) < params.messages)
+        capacity *= 2;
+      entries.resize(capacity);
+    }
+    Entry &entry(uint32_t ticket) { return entries[ticket % entries.size()]; }
+
+    const int32_t from, to;
+    OwnedStream stream;
+    std::vector<Entry> entries;
+    /// Messages so far: of either end, and whose copy has been enqueued.
+    uint32_t sent = 0, posted = 0, copied = 0;
+  };
+
+  struct Meeting {
+    CollectiveParams parts;
+    std::vector<int32_t> ranks;
+    size_t arrived = 0;
+    uint64_t round = 0;
+    Event done;
+    /// By rank, of addAll().
+    std::vector<double *> sums;
+  };
+
+  struct LocalRank {
+    CudaDevice *device = nullptr;
+    /// The end of its actions, or its part of a meeting.
+    Event reached;
+    bool isWarm = false, hasRecorded = false;
+    Waiting waiting;
+  };
+
+  static cudaStream_t streamOf(const LocalRank &rank) {
+    return rank.device->compute().handle;
+  }
+  void post(Channel &c, Entry &entry, Half &mine, Half &other,
+            const Posting &posting);
+  void waitCopied(Channel &c, Ticket ticket, int32_t rank,
+                  const Waiting &waiting);
+  /// `work` is enqueued by the last rank to come, behind what all have enqueued
+  /// before; all go on behind it.
+  void meet(Meeting &meeting, int32_t collective, int32_t rank,
+            const std::function<void(const Stream &)> &work);
+  /// Lets other threads enqueue until the condition holds. The calling thread
+  /// has the mutex, from iterate() on.
+  void waitFor(int32_t rank, const Waiting &waiting,
+               const std::function<bool()> &isReady);
+  void note(int32_t rank, const Waiting &waiting);
+
+  using Lock = std::unique_lock<std::mutex>;
+  void runActions(LocalRank &me, Lock &lock,
+                  const std::function<void()> &actions);
+  void record(LocalRank &me, Lock &lock, const std::function<void()> &actions);
+  void replay(LocalRank &me, Lock &lock);
+  void finishTogether(LocalRank &me, bool hasLaunched, Lock &lock);
+  void awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock);
+
+  Gpu &gpu;
+  const bool useGraph;
+  std::vector<LocalRank> ranks;
+  std::deque<Channel> channels;
+  std::vector<Meeting> meetings;
+
+  /// Of the thread that enqueues; guards all but `waiting` of the ranks.
+  std::mutex turn;
+  std::condition_variable changed;
+  mutable std::mutex waitingMutex;
+  std::atomic<bool> isAborted{false};
+
+  /// The iterations of all ranks, recorded in the first one's stream.
+  RecordedGraph graph;
+  std::unique_ptr<Event> start;
+  /// Of a recorded iteration: ranks that have begun it, that have enqueued
+  /// their part, and that have left it again; whether the GPU has ended it.
+  size_t begun = 0, enqueued = 0, left = 0;
+  bool isOver = false;
+};
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_TRANSPORT_CUDA_LOOPBACK_H
