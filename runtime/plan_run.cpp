@@ -129,7 +129,12 @@ std::vector<RankStatus> PlanRun::allStatuses() const {
 }
 
 std::string PlanRun::describeWaits() const {
-  return describeChain(allStatuses());
+  try {
+    return describeChain(allStatuses());
+  } catch (const Error &error) {
+    // Process 0, which knows what the others do, is not there.
+    return statusOf(state.world().process).text + "; " + error.what();
+  }
 }
 
 uint64_t PlanRun::heldProgress() const {

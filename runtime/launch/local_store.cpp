@@ -29,8 +29,8 @@ public:
     return it->second;
   }
   void barrier(const std::string &) override {}
-  std::vector<std::string> exchange(const std::string &,
-                                    const std::string &value, bool) override {
+  std::vector<std::string>
+  exchange(const std::string &, const std::string &value, Patience) override {
     return {value};
   }
   void give(const std::string &key, const std::string &value) override {

@@ -97,10 +97,12 @@ Session::Session(const Executable &executable, const LaunchFlags &flags,
 }
 
 int Session::leave(int status) {
-  status = std::atoi(
-      store->exchange("the end of the run", std::to_string(status), true)
-          .front()
-          .c_str());
+  status =
+      std::atoi(store
+                    ->exchange("the end of the run", std::to_string(status),
+                               Store::Patience::Endless)
+                    .front()
+                    .c_str());
   if (!place.isAlone() && support->stop)
     support->stop();
   store->leave();

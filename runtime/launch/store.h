@@ -26,12 +26,19 @@ public:
   virtual std::string get(const std::string &key) = 0;
   /// Returns once all processes of the run have called it with that name.
   virtual void barrier(const std::string &name) = 0;
+  /// For how long processes may be missing at an exchange.
+  enum class Patience {
+    /// The time-out.
+    Usual,
+    /// As long as they report() what they do.
+    WhileReported,
+    Endless,
+  };
   /// Gives every process the values of all, in the order of processes. A name
-  /// may be used again once all have returned. Who is `isPatient` waits without
-  /// end.
-  virtual std::vector<std::string> exchange(const std::string &name,
-                                            const std::string &value,
-                                            bool isPatient = false) = 0;
+  /// may be used again once all have returned.
+  virtual std::vector<std::string>
+  exchange(const std::string &name, const std::string &value,
+           Patience patience = Patience::Usual) = 0;
   /// Hands a value to the one process that takes it; both block until then, so
   /// that a large value lies in one place only.
   virtual void give(const std::string &key, const std::string &value) = 0;
@@ -53,6 +60,7 @@ public:
     std::string text;
     double ageSeconds = 0;
   };
+  /// Throws Error where process 0 does not answer within some seconds.
   virtual std::vector<Report> reports() = 0;
   /// What to add to nowNs() here to have process 0's: 0 on one machine.
   virtual int64_t clockOffsetNs() = 0;

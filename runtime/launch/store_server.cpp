@@ -29,6 +29,7 @@ static std::string seconds(double value) {
 StoreServer::StoreServer(const StoreParams &params, Socket listener)
     : params(params), listener(std::move(listener)),
       connectionOf(params.processes, notYet), lastReports(params.processes),
+      lastHeardNs(params.processes),
       joinDeadlineNs(nowNs() + static_cast<int64_t>(params.joinSeconds * 1e9)) {
   thread = std::thread([this] { serve(); });
 }
@@ -199,6 +200,7 @@ void StoreServer::handle(Client &client, Frame frame) {
   if (client.process < 0 || known == numFields.end() ||
       frame.fields.size() != known->second)
     throw Error("it asks for what there is not");
+  lastHeardNs[client.process] = nowNs();
   Request from = request(client.process, frame.id);
   auto field = [&](size_t i) -> std::string & { return frame.fields[i]; };
   switch (kind) {
@@ -266,7 +268,9 @@ void StoreServer::meet(int32_t process, Frame frame) {
   }
   meeting.values[process] = std::move(frame.fields[1]);
   meeting.requests[process] = request(process, frame.id);
-  if (frame.fields[2] == "patient")
+  meeting.patience =
+      static_cast<Store::Patience>(std::atoi(frame.fields[2].c_str()));
+  if (meeting.patience != Store::Patience::Usual)
     meeting.requests[process].deadlineNs = INT64_MAX;
   for (const Request &from : meeting.requests)
     if (from.process < 0)
@@ -305,15 +309,23 @@ void StoreServer::checkDeadlines() {
     return fail(listOf(missing) + " did not arrive within " +
                 seconds(params.joinSeconds));
   }
+  const int64_t timeoutNs =
+      params.timeoutSeconds > 0
+          ? static_cast<int64_t>(params.timeoutSeconds * 1e9)
+          : INT64_MAX;
   const std::string within = " within " + seconds(params.timeoutSeconds);
   for (const auto &[name, meeting] : meetings) {
     bool isLate = false;
     std::vector<int32_t> missing;
     for (int32_t p = 0; p < params.processes; ++p) {
-      if (meeting.requests[p].process < 0)
-        missing.push_back(p);
-      else
+      if (meeting.requests[p].process >= 0) {
         isLate |= now > meeting.requests[p].deadlineNs;
+        continue;
+      }
+      const bool isWatched = meeting.patience == Store::Patience::WhileReported;
+      if (!isWatched || now - lastHeardNs[p] > timeoutNs)
+        missing.push_back(p);
+      isLate |= isWatched && now - lastHeardNs[p] > timeoutNs;
     }
     if (isLate)
       return fail(listOf(missing) + " did not come to '" + name + "'" + within);

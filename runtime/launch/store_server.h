@@ -22,7 +22,7 @@ enum class StoreFrame : uint32_t {
   Set,
   /// key.
   Get,
-  /// name, value, and "" or "patient"; answered with all values.
+  /// name, value, and the number of a Patience; answered with all values.
   Exchange,
   /// key, value; answered when it is taken.
   Give,
@@ -78,6 +78,7 @@ private:
   struct Meeting {
     std::vector<std::string> values;
     std::vector<Request> requests;
+    Store::Patience patience = Store::Patience::Usual;
   };
   struct Gift {
     Request giver;
@@ -111,6 +112,8 @@ private:
     int64_t atNs = 0;
   };
   std::vector<LastReport> lastReports;
+  /// When a process has sent anything.
+  std::vector<int64_t> lastHeardNs;
   std::map<std::string, std::string> values;
   std::multimap<std::string, Request> gets, takes;
   std::map<std::string, Gift> gifts;

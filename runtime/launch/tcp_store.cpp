@@ -47,11 +47,14 @@ public:
   std::string get(const std::string &key) override {
     return one(ask(StoreFrame::Get, {key}));
   }
-  void barrier(const std::string &name) override { exchange(name, "", false); }
+  void barrier(const std::string &name) override {
+    exchange(name, "", Patience::Usual);
+  }
   std::vector<std::string> exchange(const std::string &name,
                                     const std::string &value,
-                                    bool isPatient) override {
-    return ask(StoreFrame::Exchange, {name, value, isPatient ? "patient" : ""});
+                                    Patience patience) override {
+    return ask(StoreFrame::Exchange,
+               {name, value, std::to_string(static_cast<int>(patience))});
   }
   void give(const std::string &key, const std::string &value) override {
     ask(StoreFrame::Give, {key, value});
@@ -65,6 +68,10 @@ public:
   }
   bool fail(Exit code, const std::string &why) override {
     try {
+      // Whoever only follows lets the one speak that knows why.
+      if (std::unique_lock<std::mutex> lock(mutex); why.empty())
+        changed.wait_for(lock, std::chrono::seconds(2),
+                         [&] { return failureCode || isLost; });
       ask(StoreFrame::Fail, {std::to_string(static_cast<int>(code)), why},
           answerSeconds);
       return true;
@@ -75,7 +82,7 @@ public:
     }
   }
   void leave() override {
-    exchange("the end", "", true);
+    exchange("the end", "", Patience::Endless);
     send(StoreFrame::Leave, 0, {});
   }
   void report(const std::string &text) override {
@@ -83,12 +90,8 @@ public:
   }
   std::vector<Report> reports() override {
     std::vector<Report> all(params.processes);
-    std::vector<std::string> fields;
-    try {
-      fields = ask(StoreFrame::Reports, {}, answerSeconds);
-    } catch (const Error &) {
-      // Then nobody has said anything.
-    }
+    const std::vector<std::string> fields =
+        ask(StoreFrame::Reports, {}, answerSeconds);
     for (size_t p = 0; 2 * p + 1 < fields.size() && p < all.size(); ++p)
       all[p] = {fields[2 * p], 1e-9 * std::atof(fields[2 * p + 1].c_str())};
     return all;
@@ -124,7 +127,7 @@ private:
   }
 
   /// What process 0's thread can answer at once, it does within this time.
-  static constexpr double answerSeconds = 5;
+  static constexpr double answerSeconds = 3;
 
   /// Waits for the answer; for `limitSeconds` at most, where that is not 0.
   std::vector<std::string> ask(StoreFrame kind, std::vector<std::string> fields,

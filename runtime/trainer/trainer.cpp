@@ -176,7 +176,7 @@ void Trainer::share(const std::string &name, IterationResult &result) {
   // Hexadecimal: no bit is lost.
   std::snprintf(own, sizeof own, "%a %d", result.loss, result.stopSignal);
   std::vector<std::string> all =
-      world().store->exchange(name, own, /*isPatient=*/true);
+      world().store->exchange(name, own, Store::Patience::WhileReported);
   for (size_t p = 0; p < all.size(); ++p) {
     char *rest = nullptr;
     double loss = std::strtod(all[p].c_str(), &rest);

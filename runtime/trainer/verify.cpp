@@ -140,7 +140,7 @@ int rondo::runtime::verifyModel(Trainer &trainer, const Options &options) {
       Trainer alone(exe, options, true);
       reference = run(alone, PlanKind::Sequential);
     }
-    world.store->exchange("the reference", "", /*isPatient=*/true);
+    world.store->exchange("the reference", "", Store::Patience::Endless);
   }
   Snapshot pipeline = run(trainer, PlanKind::Pipeline);
   if (!world.isFirst())

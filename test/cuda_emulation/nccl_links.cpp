@@ -191,6 +191,7 @@ void Links::connectDown() {
     Connection &connection = connections[fd];
     connection.fd = fd;
     connection.rank = below;
+    LinkThread::get().wake();
     put(connection,
         {LinkFrame::Join, rank, below, {device.begin(), device.end()}});
   }
@@ -203,6 +204,8 @@ void Links::accept() {
     if (fd < 0)
       return;
     connections[fd].fd = fd;
+    // It waits for the connections that it knows of.
+    LinkThread::get().wake();
   }
 }
 

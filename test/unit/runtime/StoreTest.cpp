@@ -87,32 +87,32 @@ TEST_F(StoreTest, ProcessesOfOneMachineNeedNoNameOfIt) {
 
 TEST_F(StoreTest, ValuesExchangesAndGifts) {
   std::string large(3'000'000, 'x');
-  EXPECT_EQ(
-      run(3,
-          [&](Store &store, int p) {
-            if (p == 1)
-              store.set("key", large);
-            EXPECT_EQ(store.get("key"), large);
-            EXPECT_EQ(store.exchange("all", std::string(p, 'a')),
-                      (Endings{"", "a", "aa"}));
-            // The same name again.
-            EXPECT_EQ(store.exchange("all", "b"), (Endings{"b", "b", "b"}));
-            if (p == 2)
-              store.give("gift", large + "!");
-            if (p == 0) {
-              EXPECT_EQ(store.take("gift"), large + "!");
-            }
-            store.report("at " + std::to_string(p));
-            store.barrier("reported");
-            if (p == 0) {
-              Endings texts;
-              for (const Store::Report &report : store.reports())
-                texts.push_back(report.text);
-              EXPECT_EQ(texts, (Endings{"at 0", "at 1", "at 2"}));
-            }
-            store.leave();
-          }),
-      (Endings{"fine", "fine", "fine"}));
+  EXPECT_EQ(run(3,
+                [&](Store &store, int p) {
+                  if (p == 1)
+                    store.set("key", large);
+                  EXPECT_EQ(store.get("key"), large);
+                  EXPECT_EQ(store.exchange("all", std::string(p, 'a')),
+                            (Endings{"", "a", "aa"}));
+                  // The same name again.
+                  EXPECT_EQ(store.exchange("all", "b"),
+                            (Endings{"b", "b", "b"}));
+                  if (p == 2)
+                    store.give("gift", large + "!");
+                  if (p == 0) {
+                    EXPECT_EQ(store.take("gift"), large + "!");
+                  }
+                  store.report("at " + std::to_string(p));
+                  store.barrier("reported");
+                  if (p == 0) {
+                    Endings texts;
+                    for (const Store::Report &report : store.reports())
+                      texts.push_back(report.text);
+                    EXPECT_EQ(texts, (Endings{"at 0", "at 1", "at 2"}));
+                  }
+                  store.leave();
+                }),
+            (Endings{"fine", "fine", "fine"}));
   EXPECT_EQ(said, "");
 }
 
@@ -137,6 +137,27 @@ TEST_F(StoreTest, WhoKeepsTheOthersWaitingIsNamed) {
       },
       [](StoreParams &params) { params.timeoutSeconds = 0.2; });
   EXPECT_EQ(endings, (Endings{"peer 75", "peer 75", "peer 75"}));
+  EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 0.2 s\n");
+}
+
+TEST_F(StoreTest, WhoSaysWhatItDoesMayTakeItsTime) {
+  auto late = [&](bool reports) {
+    return run(
+        3,
+        [&](Store &store, int p) {
+          for (int i = 0; p == 1 && i < 25; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            if (reports)
+              store.report("runs");
+            store.check();
+          }
+          store.exchange("iteration 7", "", Store::Patience::WhileReported);
+        },
+        [](StoreParams &params) { params.timeoutSeconds = 0.2; });
+  };
+  EXPECT_EQ(late(true), (Endings{"fine", "fine", "fine"}));
+  said.clear();
+  EXPECT_EQ(late(false), (Endings{"peer 75", "peer 75", "peer 75"}));
   EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 0.2 s\n");
 }
 
@@ -186,13 +207,13 @@ TEST_F(StoreTest, OnlyTheFirstFailureIsSaid) {
 TEST_F(StoreTest, FailureOfProcessZeroReachesAll) {
   Endings endings = run(3, [&](Store &store, int p) {
     if (p == 0) {
-      EXPECT_TRUE(store.fail(Exit::Failure, ""));
+      EXPECT_TRUE(store.fail(Exit::Failure, "why"));
       throw Error("ends");
     }
     store.barrier("never");
   });
   EXPECT_EQ(endings, (Endings{"ends", "peer 1", "peer 1"}));
-  EXPECT_EQ(said, "");
+  EXPECT_EQ(said, "why\n");
 }
 
 TEST_F(StoreTest, AnotherProgramIsTurnedAway) {
