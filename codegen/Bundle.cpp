@@ -171,13 +171,15 @@ llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
 
   llvm::SmallString<128> temporary;
   fs::createUniquePath(place + ".%%%%%%.tmp", temporary, /*MakeAbsolute=*/true);
-  llvm::scope_exit cleanUp([&] { fs::remove_directories(temporary); });
-  if ((ec = fs::create_directory(temporary)))
+  llvm::scope_exit cleanUp([&] { (void)fs::remove_directories(temporary); });
+  ec = fs::create_directory(temporary);
+  if (ec)
     return failure("cannot write beside '" + place + "': " + ec.message());
   if (llvm::Error error = writeContents(contents, temporary))
     return error;
   // A rename replaces an empty folder.
-  if ((ec = fs::rename(temporary, place)))
+  ec = fs::rename(temporary, place);
+  if (ec)
     return failure("cannot write '" + place + "': " + ec.message());
   return llvm::Error::success();
 }

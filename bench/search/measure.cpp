@@ -31,11 +31,6 @@ static double processorSeconds() {
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
-int64_t objectiveOf(const Problem &problem, const Simulation &simulation) {
-  return problem.objective == Objective::Span ? simulation.spanNs
-                                              : simulation.makespanNs;
-}
-
 Run searchOne(const Problem &problem, const Settings &settings,
               int64_t limitMs) {
   SearchOptions options;

@@ -3,6 +3,7 @@
 #ifndef RONDO_BENCH_SEARCH_MEASURE_H
 #define RONDO_BENCH_SEARCH_MEASURE_H
 
+#include "schedule/Objective.h"
 #include "schedule/Search.h"
 
 #include <string>
@@ -31,8 +32,6 @@ struct Run {
 /// Ends the program where the search finds nothing.
 Run searchOne(const rondo::Problem &problem, const Settings &settings,
               int64_t limitMs);
-int64_t objectiveOf(const rondo::Problem &problem,
-                    const rondo::Simulation &simulation);
 
 /// The parts. Each prints its tables to stdout and the worst cases to stderr.
 void measureSmall(const Settings &settings);

@@ -2,6 +2,8 @@
 
 #include "codegen/json/ProblemWriter.h"
 
+#include "schedule/Objective.h"
+
 #include "llvm/Support/JSON.h"
 
 namespace rondo::json {
@@ -61,8 +63,7 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
           writeSpeed(json, speed);
         });
     });
-    json.attribute("objective",
-                   problem.objective == Objective::Span ? "span" : "makespan");
+    json.attribute("objective", objectiveName(problem));
   });
 }
 

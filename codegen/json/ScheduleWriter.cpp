@@ -2,6 +2,8 @@
 
 #include "codegen/json/ScheduleWriter.h"
 
+#include "schedule/Objective.h"
+
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -48,8 +50,7 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
       });
     if (!family.empty())
       json.attribute("family", family);
-    json.attribute("objective",
-                   problem.objective == Objective::Span ? "span" : "makespan");
+    json.attribute("objective", objectiveName(problem));
     json.attribute("makespan_ns", simulation.makespanNs);
     json.attribute("span_ns", simulation.spanNs);
     if (search) {

@@ -4,6 +4,7 @@
 
 #include "codegen/json/ScheduleReader.h"
 #include "schedule/Legality.h"
+#include "schedule/Objective.h"
 
 using llvm::StringRef;
 
@@ -90,8 +91,7 @@ MaybeFault judgeFigures(const ScheduleText &text,
 
 MaybeFault judgeBound(const ScheduleText &text, const Problem &problem,
                       const Simulation &simulation) {
-  std::string objective =
-      problem.objective == Objective::Span ? "span" : "makespan";
+  std::string objective = objectiveName(problem);
   if (const Value *claimed = text.find("objective")) {
     std::optional<std::string> name = claimed->string();
     if (name != "makespan" && name != "span")

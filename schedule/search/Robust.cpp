@@ -9,6 +9,7 @@
 
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
+#include "schedule/Objective.h"
 #include "schedule/search/Orders.h"
 
 #include <algorithm>
@@ -43,16 +44,15 @@ public:
     searchSamples(result);
     std::stable_sort(candidates.begin() + 1, candidates.end(),
                      [&](const Candidate &a, const Candidate &b) {
-                       return objectiveOf(a) < objectiveOf(b);
+                       return objectiveOf(problem, a.simulation) <
+                              objectiveOf(problem, b.simulation);
                      });
     size_t chosen = rank(result);
     result.simulation = std::move(candidates[chosen].simulation);
     result.schedule = std::move(candidates[chosen].schedule);
     result.origin = candidates[chosen].origin;
     result.provenOptimal =
-        (problem.objective == Objective::Span
-             ? result.simulation.spanNs
-             : result.simulation.makespanNs) <= result.bound.ns;
+        objectiveOf(problem, result.simulation) <= result.bound.ns;
     result.effort = budget.tasksUsed() / 1000;
     result.seconds = budget.seconds();
     return result;
@@ -74,11 +74,6 @@ private:
 
   int64_t tasks() const {
     return int64_t(3) * problem.numStages() * problem.microbatches;
-  }
-  int64_t objectiveOf(const Candidate &candidate) const {
-    return problem.objective == Objective::Span
-               ? candidate.simulation.spanNs
-               : candidate.simulation.makespanNs;
   }
 
   void add(Schedule schedule, const std::string &origin) {
@@ -132,11 +127,9 @@ private:
             result.stop = SearchStop::Time;
           return chosen;
         }
-        Simulation simulation = simulate(scenarios[i], candidates[c].schedule);
+        objectives.push_back(objectiveOf(
+            problem, simulate(scenarios[i], candidates[c].schedule)));
         budget.use(tasks());
-        objectives.push_back(problem.objective == Objective::Span
-                                 ? simulation.spanNs
-                                 : simulation.makespanNs);
       }
       const int64_t value = scenarios.statisticOf(std::move(objectives));
       if (!result.robustNs || value < *result.robustNs) {

@@ -1,7 +1,7 @@
 //===- Scenarios.cpp - Problems with sampled times ------------------------===//
 
+#include "schedule/Objective.h"
 #include "schedule/Robust.h"
-#include "schedule/Simulator.h"
 #include "schedule/search/Orders.h"
 
 #include <algorithm>
@@ -56,11 +56,7 @@ int64_t Scenarios::statisticOf(std::vector<int64_t> objectives) const {
 
 int64_t Scenarios::value(const Schedule &schedule) const {
   std::vector<int64_t> objectives;
-  for (const Problem &sample : problems) {
-    Simulation simulation = simulate(sample, schedule);
-    objectives.push_back(sample.objective == Objective::Span
-                             ? simulation.spanNs
-                             : simulation.makespanNs);
-  }
+  for (const Problem &sample : problems)
+    objectives.push_back(objectiveOf(sample, simulate(sample, schedule)));
   return statisticOf(std::move(objectives));
 }

@@ -2,6 +2,7 @@
 
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
+#include "schedule/Objective.h"
 #include "schedule/Shortfall.h"
 #include "schedule/search/Orders.h"
 
@@ -63,8 +64,7 @@ private:
   }
 
   int64_t objectiveOf(const Simulation &simulation) const {
-    return problem.objective == Objective::Span ? simulation.spanNs
-                                                : simulation.makespanNs;
+    return rondo::objectiveOf(problem, simulation);
   }
 
   /// Its objective; `never` where it breaks a rule.

@@ -14,18 +14,21 @@ namespace rondo::driver {
 
 namespace {
 
-cl::opt<std::string> outputPath("o", cl::sub(bundleSubCommand()),
+cl::opt<std::string> outputPath("output", cl::sub(bundleSubCommand()),
                                 cl::cat(category), cl::value_desc("FOLDER"),
                                 cl::init("train-src"),
-                                cl::desc("the folder to write; by default "
-                                         "'train-src'"));
+                                cl::desc("the folder to write (default "
+                                         "train-src)"));
+cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
+                      cl::value_desc("FOLDER"),
+                      cl::desc("the same as --output"));
 
 int run() {
   StringRef input = Emission::inputPath();
   if (input.empty())
     return reportUsage("bundle needs a file");
   if (outputPath.empty())
-    return reportUsage("-o needs the name of a folder");
+    return reportUsage("--output needs the name of a folder");
   Emission emission;
   if (int code = emission.read())
     return code;

@@ -52,9 +52,7 @@ int run() {
 
 const Command &compareCommand() {
   static const Command command = {
-      &compareSubCommand(),
-      "FILE [--objective NAME] [--time-limit-ms N] [--effort N] [--seed N]\n"
-      "                     [--all-ranks] [--json | --csv]",
+      &compareSubCommand(), "FILE [--json | --csv] [OPTIONS]",
       "  rondo compare examples/gpt-small.mlir --effort 1000\n"
       "  rondo compare problems.jsonl --csv > figures.csv\n",
       nullptr, run};

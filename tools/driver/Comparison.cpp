@@ -2,6 +2,7 @@
 
 #include "tools/driver/Comparison.h"
 
+#include "schedule/Objective.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
@@ -100,10 +101,6 @@ double Comparison::ratioToBound(const Row &row) const {
   return bound->ns > 0 ? double(reached) / double(bound->ns) : 1;
 }
 
-int64_t Comparison::objectiveOf(const Simulation &run) const {
-  return problem.objective == Objective::Span ? run.spanNs : run.makespanNs;
-}
-
 void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
   allRanks = ofAllRanks;
   bound = result.bound;
@@ -112,7 +109,7 @@ void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
     rows.push_back({"searched", "no schedule: " + result.reason});
     return;
   }
-  searchedNs = objectiveOf(result.simulation);
+  searchedNs = objectiveOf(problem, result.simulation);
   json::SearchRecord record = recordOf(result);
   // A search keeps no times.
   Simulation timed = simulate(problem, *result.schedule, /*keepTimes=*/true);
@@ -123,7 +120,7 @@ void Comparison::add(const Candidate &candidate) {
   outcome.hasSchedule |= candidate.schedule.has_value();
   outcome.isOverCap |= candidate.isOverCap();
   if (candidate.schedule) {
-    isSearchBeaten |= searchedNs > objectiveOf(candidate.simulation);
+    isSearchBeaten |= searchedNs > objectiveOf(problem, candidate.simulation);
     addSchedule(candidate.name, candidate.family, *candidate.schedule,
                 candidate.simulation, nullptr);
     return;
@@ -175,9 +172,8 @@ void Comparison::writeTable() const {
          << " on " << countOf(problem.numRanks(), "rank") << ", "
          << problem.microbatches << " micro-batches\n";
   if (bound)
-    outs() << "lower bound of the "
-           << (problem.objective == Objective::Span ? "span" : "makespan")
-           << ": " << formatNs(bound->ns) << " (" << bound->name << ", "
+    outs() << "lower bound of the " << objectiveName(problem) << ": "
+           << formatNs(bound->ns) << " (" << bound->name << ", "
            << summaryOf(*bound) << ")\n";
   Table table;
   if (bound)

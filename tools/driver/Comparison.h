@@ -67,7 +67,6 @@ private:
   void writeCsv() const;
   std::string peakText(const std::vector<int64_t> &peaks) const;
   double ratioToBound(const Row &row) const;
-  int64_t objectiveOf(const Simulation &run) const;
 
   const Problem &problem;
   Style style;

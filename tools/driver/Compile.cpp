@@ -20,14 +20,16 @@ namespace {
 enum class Emit { Schedule, Lowered, Cpp, Exe };
 
 cl::opt<std::string>
-    outputPath("o", cl::sub(compileSubCommand()), cl::cat(category),
+    outputPath("output", cl::sub(compileSubCommand()), cl::cat(category),
                cl::value_desc("FILE"),
-               cl::desc("where to write; by default 'train' for an executable, "
-                        "else standard output"));
+               cl::desc("where to write (default: 'train' for an executable, "
+                        "else standard output)"));
+cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
+                      cl::value_desc("FILE"), cl::desc("the same as --output"));
 cl::opt<Emit> emitWhat(
     "emit", cl::sub(compileSubCommand()), cl::cat(category),
     cl::init(Emit::Exe), cl::value_desc("WHAT"),
-    cl::desc("schedule, lowered, cpp or exe (default): how far to go"),
+    cl::desc("how far to go: schedule, lowered, cpp or exe (default exe)"),
     cl::values(clEnumValN(Emit::Schedule, "schedule", "the order of each rank"),
                clEnumValN(Emit::Lowered, "lowered", "with messages and memory"),
                clEnumValN(Emit::Cpp, "cpp", "the C++ of the executable"),
@@ -37,7 +39,7 @@ cl::opt<Transport> wantedTransport(
     "transport", cl::sub(compileSubCommand()), cl::cat(category),
     cl::init(Transport::Threads), cl::value_desc("HOW"),
     cl::desc("what carries messages between the ranks of target cpu: threads "
-             "(default) or mpi"),
+             "or mpi (default threads)"),
     cl::values(clEnumValN(Transport::Threads, "threads", "one process"),
                clEnumValN(Transport::Mpi, "mpi",
                           "a process for each rank, started with mpirun; "
@@ -102,7 +104,7 @@ int compile() {
   if (input.empty())
     return reportUsage("compile needs a file");
   if (sys::fs::equivalent(input, outputPath))
-    return reportUsage("-o names the input, " + input);
+    return reportUsage("--output names the input, " + input);
   std::string executable = outputPath.empty() ? "train" : outputPath.getValue();
   if (emitWhat == Emit::Exe && isSpecialFile(executable))
     return reportError("cannot write " + executable +
@@ -135,7 +137,7 @@ int run() { return Interrupt::exitCode(compile()); }
 
 const Command &compileCommand() {
   static const Command command{
-      &compileSubCommand(), "FILE [-o OUTPUT] [OPTIONS]",
+      &compileSubCommand(), "FILE [-o FILE] [OPTIONS]",
       "  rondo compile examples/gpt-small.mlir -o train\n"
       "  rondo compile examples/gpt-small.mlir --emit=cpp\n"
       "  rondo compile examples/gpt-small.mlir --transport=mpi -o train\n"

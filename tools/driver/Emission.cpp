@@ -39,7 +39,7 @@ cl::opt<std::string>
     wantedSchedule("schedule", cl::sub(compileSubCommand()),
                    cl::sub(bundleSubCommand()), cl::cat(category),
                    cl::value_desc("NAME"),
-                   cl::desc("the schedule to compile; by default the first"));
+                   cl::desc("the schedule to compile (default: the first)"));
 cl::opt<std::string>
     scheduleFile("schedule-file", cl::sub(compileSubCommand()),
                  cl::sub(bundleSubCommand()), cl::cat(category),
@@ -55,14 +55,14 @@ cl::opt<std::string>
 cl::opt<pipe::Target> wantedTarget(
     "target", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
     cl::cat(category), cl::value_desc("TARGET"),
-    cl::desc("cpu or cuda; by default what the plan says, else cpu"),
+    cl::desc("cpu or cuda (default: what the plan says, else cpu)"),
     cl::values(clEnumValN(pipe::Target::Cpu, "cpu", "threads or processes"),
                clEnumValN(pipe::Target::Cuda, "cuda", "NVIDIA GPUs")));
 cl::opt<pipe::DType> wantedType(
     "dtype", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
     cl::cat(category), cl::value_desc("TYPE"),
-    cl::desc("fp32 or bf16, of activations; by default fp32 on cpu, which "
-             "takes no other, and bf16 on cuda"),
+    cl::desc("what activations are stored in: fp32 or bf16 (default: fp32 on "
+             "cpu, which takes no other; bf16 on cuda)"),
     cl::values(clEnumValN(pipe::DType::Fp32, "fp32", "single precision"),
                clEnumValN(pipe::DType::Bf16, "bf16", "bfloat16")));
 

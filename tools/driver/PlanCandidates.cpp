@@ -54,11 +54,8 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
                          "and wave");
   const bool isAsWritten = request.placements.empty() && request.chunks.empty();
   for (const auto &[name, placing] : names)
-    if (!isAsWritten && isAnyPlacing) {
+    if ((!isAsWritten && isAnyPlacing) || is_contained(wanted, name))
       placings.push_back(placing);
-    } else if (is_contained(wanted, name)) {
-      placings.push_back(placing);
-    }
 
   const bool isAnyCount = request.chunks.empty() || request.chunks == "auto";
   std::vector<int64_t> counts, sizes;
@@ -152,13 +149,10 @@ std::vector<Shaped> makeCandidates(pipe::PlanOp base,
     candidate.problem.name = base.getSymName().str();
     candidate.why = takeState(candidate.plan, candidate.problem);
   }
-  std::vector<Problem> problems;
   for (Shaped &candidate : candidates) {
     if (!candidate.why.empty())
       continue;
-    problems.assign(1, std::move(candidate.problem));
-    applyObjective(problems);
-    candidate.problem = std::move(problems.front());
+    applyObjective(candidate.problem);
     candidate.bound = quickBound(candidate.problem);
     candidate.tightened = candidate.problem;
     if (auto shortfall = findShortfall(candidate.problem)) {

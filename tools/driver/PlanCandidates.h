@@ -4,6 +4,7 @@
 #define RONDO_TOOLS_DRIVER_PLANCANDIDATES_H
 
 #include "passes/PlanShapes.h"
+#include "schedule/Objective.h"
 #include "schedule/Search.h"
 
 #include <limits>
@@ -33,10 +34,8 @@ struct Shaped {
 
   /// noObjective where no schedule was found.
   int64_t objective() const {
-    if (!found || !found->schedule)
-      return noObjective;
-    return problem.objective == Objective::Span ? found->simulation.spanNs
-                                                : found->simulation.makespanNs;
+    return found && found->schedule ? objectiveOf(problem, found->simulation)
+                                    : noObjective;
   }
   /// Keeps the better of two searches, and the better of their bounds.
   void keep(SearchResult result) {

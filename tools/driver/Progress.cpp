@@ -2,6 +2,7 @@
 
 #include "tools/driver/Progress.h"
 
+#include "schedule/Objective.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Support/Format.h"
@@ -37,7 +38,7 @@ void Progress::show(const Problem &problem, const std::string &of,
     return;
   std::lock_guard<std::mutex> lock(mutex);
   name = of;
-  objective = problem.objective == Objective::Span ? "span" : "makespan";
+  objective = objectiveName(problem);
   latest = now;
 }
 

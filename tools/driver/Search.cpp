@@ -53,9 +53,9 @@ cl::opt<std::string> outputPath("output", cl::sub(searchSubCommand()),
                                 cl::cat(category), cl::value_desc("FILE"),
                                 cl::init("-"),
                                 cl::desc("one rondo-schedule/1 line a problem, "
-                                         "in their order (default: -); a "
-                                         ".mlir file takes the chosen plan and "
-                                         "its schedule"));
+                                         "in their order; a .mlir file takes "
+                                         "the chosen plan and its schedule "
+                                         "(default: standard output)"));
 cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
                       cl::value_desc("FILE"), cl::desc("the same as --output"));
 cl::opt<int> threads("threads", cl::sub(searchSubCommand()), cl::cat(category),
@@ -167,11 +167,12 @@ int run() {
 const Command &searchCommand() {
   static const Command command = {
       &searchSubCommand(),
-      "FILE [--placement LIST] [--chunks LIST] [--microbatches LIST] "
-      "[-o FILE]\n       rondo search --problems FILE --output FILE "
-      "[--time-limit-ms N] [--effort N] [--seed N] [--threads N]\n"
-      "       rondo search FILE --robust mean|p95 [--samples N] "
-      "[--jitter PERCENT]",
+      "FILE [-o FILE] [OPTIONS]\n"
+      "       rondo search --problems FILE [-o FILE] [OPTIONS]\n"
+      "       rondo search FILE [--placement LIST] [--chunks LIST] "
+      "[--microbatches LIST] [-o FILE] [OPTIONS]\n"
+      "       rondo search FILE --robust NAME [--samples N] "
+      "[--jitter PERCENT] [-o FILE] [OPTIONS]",
       "  rondo search examples/gpt-small.mlir --effort 1000\n"
       "  rondo search examples/gpt-small.mlir --placement auto -o best.mlir\n"
       "  rondo search problem.json --objective span\n"

@@ -38,16 +38,16 @@ cl::opt<int64_t> effort("effort", cl::sub(searchSubCommand()),
                         cl::sub(compareSubCommand()), cl::cat(category),
                         cl::value_desc("N"), cl::init(0),
                         cl::desc("work for a problem, in 1,000 tasks placed "
-                                 "or timed"));
-cl::opt<uint64_t> seed("seed", cl::sub(searchSubCommand()),
-                       cl::sub(compareSubCommand()), cl::cat(category),
-                       cl::value_desc("N"), cl::init(0),
-                       cl::desc("first number of the random choices"));
+                                 "or timed (default: by its size)"));
+cl::opt<uint64_t>
+    seed("seed", cl::sub(searchSubCommand()), cl::sub(compareSubCommand()),
+         cl::cat(category), cl::value_desc("N"), cl::init(0),
+         cl::desc("first number of the random choices (default 0)"));
 cl::opt<std::string> objective("objective", cl::sub(searchSubCommand()),
                                cl::sub(compareSubCommand()), cl::cat(category),
                                cl::value_desc("NAME"),
-                               cl::desc("makespan or span; default: what the "
-                                        "problem says"));
+                               cl::desc("makespan or span (default: what the "
+                                        "problem says)"));
 
 cl::opt<std::string> robust("robust", cl::sub(searchSubCommand()),
                             cl::cat(category), cl::value_desc("NAME"),
@@ -87,7 +87,7 @@ int checkSearchOptions() {
   return checkRobust();
 }
 
-void applyObjective(std::vector<Problem> &problems) {
+void applyObjective(MutableArrayRef<Problem> problems) {
   if (!objective.empty())
     for (Problem &problem : problems)
       problem.objective =

@@ -12,6 +12,7 @@
 #include "schedule/Search.h"
 #include "tools/driver/Progress.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/CommandLine.h"
 
 #include <vector>
@@ -27,7 +28,7 @@ llvm::cl::SubCommand &compareSubCommand();
 int checkSearchOptions();
 
 /// Gives the problems the objective of the command line, where it names one.
-void applyObjective(std::vector<Problem> &problems);
+void applyObjective(llvm::MutableArrayRef<Problem> problems);
 
 /// What the command line says.
 SearchOptions searchOptions();

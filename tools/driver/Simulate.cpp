@@ -92,7 +92,7 @@ int run() {
 
 const Command &simulateCommand() {
   static const Command command = {
-      &simulate, "FILE [--family NAME]... [--timeline | --json]",
+      &simulate, "FILE [--family NAME]... [--timeline | --json] [OPTIONS]",
       "  rondo simulate problem.json --family kfkb:k=2 --timeline\n"
       "  rondo simulate examples/gpt-small.mlir --timeline\n"
       "  rondo simulate problems.jsonl --family all --json > schedules.jsonl\n",

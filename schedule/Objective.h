@@ -1,0 +1,25 @@
+//===- Objective.h - What a search makes small ------------------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_OBJECTIVE_H
+#define RONDO_SCHEDULE_OBJECTIVE_H
+
+#include "schedule/Problem.h"
+#include "schedule/Simulator.h"
+
+namespace rondo {
+
+/// `makespan` or `span`, as formats and people call it.
+inline const char *objectiveName(const Problem &problem) {
+  return problem.objective == Objective::Span ? "span" : "makespan";
+}
+
+/// The figure of a complete simulation that the problem's objective means.
+inline int64_t objectiveOf(const Problem &problem,
+                           const Simulation &simulation) {
+  return problem.objective == Objective::Span ? simulation.spanNs
+                                              : simulation.makespanNs;
+}
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_OBJECTIVE_H
