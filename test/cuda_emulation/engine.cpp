@@ -186,10 +186,11 @@ void Engine::runUntil(std::unique_lock<std::mutex> &lock,
   }
 }
 
-void Engine::runAll(std::unique_lock<std::mutex> &lock) {
+void Engine::runAll(std::unique_lock<std::mutex> &lock, int device) {
   runUntil(lock, [&] {
-    return std::all_of(queues.begin(), queues.end(),
-                       [](const auto &queue) { return queue->items.empty(); });
+    return std::all_of(queues.begin(), queues.end(), [&](const auto &queue) {
+      return queue->items.empty() || (device >= 0 && queue->device != device);
+    });
   });
 }
 

@@ -81,6 +81,7 @@ struct Queue {
   std::deque<Item> items;
   /// Drawn anew from time to time: streams run at very different speeds.
   unsigned speed = 0;
+  int device = 0;
 };
 
 struct Stream {
@@ -115,7 +116,8 @@ public:
   /// there are none; ends the process where that takes too long.
   void runUntil(std::unique_lock<std::mutex> &lock,
                 const std::function<bool()> &isDone);
-  void runAll(std::unique_lock<std::mutex> &lock);
+  /// Of one device, or of all.
+  void runAll(std::unique_lock<std::mutex> &lock, int device = -1);
   /// Runs some, or none.
   void runSome();
   void wake() { changed.notify_all(); }

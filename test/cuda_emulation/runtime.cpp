@@ -9,7 +9,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <sys/mman.h>
+#include <utility>
 
 using emulation::Engine;
 
@@ -29,8 +31,24 @@ void emulation::allowShared(const void *kernel, int bytes) {
   limits[kernel] = static_cast<size_t>(bytes);
 }
 
+/// Unless all kernels are loaded at the start, the first launch of each may
+/// wait for all that its GPU has to do.
+static void load(const void *kernel) {
+  static std::set<std::pair<int, const void *>> loaded;
+  const char *mode = std::getenv("CUDA_MODULE_LOADING");
+  if (mode && std::strcmp(mode, "EAGER") == 0)
+    return;
+  int device = 0;
+  cudaGetDevice(&device);
+  Engine &engine = Engine::get();
+  std::unique_lock<std::mutex> lock(engine.mutex);
+  if (loaded.insert({device, kernel}).second)
+    engine.runAll(lock, device);
+}
+
 cudaError_t emulation::checkLaunch(const void *kernel, dim3 grid, dim3 block,
                                    size_t sharedBytes) {
+  load(kernel);
   size_t limit = usualShared;
   {
     std::lock_guard<std::mutex> lock(limitsMutex);

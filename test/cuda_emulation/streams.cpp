@@ -37,11 +37,14 @@ void emulation::enqueue(cudaStream_t stream, std::function<void()> work) {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) {
   RONDO_EMULATED(cudaStreamCreateWithPriority);
+  int device = 0;
+  cudaGetDevice(&device);
   Engine &engine = Engine::get();
   Lock lock(engine.mutex);
   if (auto capture = engine.captureOfThread())
     return breakCapture(capture);
   *stream = new Stream;
+  (*stream)->queue->device = device;
   engine.add(*stream);
   countHandle(1);
   return cudaSuccess;

@@ -160,9 +160,9 @@ TEST_F(Failures, RanksThatWaitForEachOtherEnd) {
   for (std::vector<Act> &list : spec.pipeline)
     std::stable_partition(list.begin(), list.end(),
                           [](const Act &act) { return act.kind != Act::Send; });
-  for (int seed = 0; seed < 4; ++seed) {
+  for (int seed = 0; seed < 2; ++seed) {
     emulation::seed(static_cast<uint64_t>(seed));
-    EXPECT_TRUE(contains(failureOf(spec, 0.3), {"no progress for 0.3 s: "}));
+    EXPECT_TRUE(contains(failureOf(spec, 1), {"no progress for 1 s: "}));
   }
 }
 
