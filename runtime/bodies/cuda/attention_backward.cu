@@ -10,24 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/bodies/cuda/attention_plain.h"
 #include "runtime/bodies/cuda/attention_tiles.h"
 
 namespace rondo::runtime::cuda {
-
-void plainAttentionInputGrad(const Stream &stream, const AttentionShape &shape,
-                             float *qkv, const float *output,
-                             const float *outputGrad, const float *logSumExp,
-                             float *queryGrad, float *rowDots);
-void plainAttentionInputGrad(const Stream &stream, const AttentionShape &shape,
-                             Bf16 *qkv, const Bf16 *output,
-                             const Bf16 *outputGrad, const float *logSumExp,
-                             Bf16 *queryGrad, float *rowDots);
-template <typename T>
-void attentionRowDots(const Stream &stream, const AttentionShape &shape,
-                      const T *output, const T *outputGrad, float *rowDots);
-template <typename T>
-void copyQueryGrad(const Stream &stream, const AttentionShape &shape,
-                   const T *queryGrad, T *qkv);
 
 namespace {
 
@@ -115,6 +101,7 @@ __global__ void __launch_bounds__(attentionThreads)
   const int first = (gridDim.x - 1 - blockIdx.x) * blockRows;
   const int end = first + blockRows < sequence ? first + blockRows : sequence;
   const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * 16;
+  const float exponent = scale * log2e;
 
   loadTile<D, blockRows>(tileQ, qkv + at.q, at.stride, first, sequence,
                          shape.width);
@@ -150,16 +137,20 @@ __global__ void __launch_bounds__(attentionThreads)
     float scores[keys / 8][4] = {}, grads[keys / 8][4] = {};
     multiplyRows<D, keys>(scores, tileQ, warpRow, tileK);
     multiplyRows<D, keys>(grads, tileGrad, warpRow, tileV);
-    const bool masked = key + keys - 1 > first + warpRow;
+    if (key + keys - 1 > first + warpRow)
+#pragma unroll
+      for (int n = 0; n < keys / 8; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          if (key + 8 * n + lane % 4 * 2 + i % 2 >
+              first + warpRow + lane / 4 + i / 2 * 8)
+            scores[n][i] = -INFINITY;
 #pragma unroll
     for (int n = 0; n < keys / 8; ++n)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int half = i / 2;
-        float p = fastExp2(scores[n][i] * scale * log2e - shift[half]);
-        if (masked && key + 8 * n + lane % 4 * 2 + i % 2 >
-                          first + warpRow + lane / 4 + 8 * half)
-          p = 0;
+        const float p = fastExp2(scores[n][i] * exponent - shift[half]);
         grads[n][i] = p * (grads[n][i] - dots[half]);
       }
     addProduct<D, keys>(grad, grads, tileK);
@@ -172,7 +163,7 @@ __global__ void __launch_bounds__(attentionThreads)
 /// A block makes the gradients of 64 keys and values, query tile after query
 /// tile, and writes them in place: no other block reads these rows.
 template <int D>
-__global__ void __launch_bounds__(attentionThreads)
+__global__ void __launch_bounds__(attentionThreads, D == 128 ? 2 : 3)
     keyGradKernel(AttentionShape shape, float scale, Bf16 *qkv,
                   const Bf16 *outputGrad, const float *logSumExp,
                   const float *rowDots) {
@@ -189,6 +180,7 @@ __global__ void __launch_bounds__(attentionThreads)
   // The first keys are seen by the most queries and begin first.
   const int first = blockIdx.x * blockRows;
   const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * 16;
+  const float exponent = scale * log2e;
 
   loadTile<D, blockRows>(tileK, k, at.stride, first, sequence, shape.width);
   loadTile<D, blockRows>(tileV, v, at.stride, first, sequence, shape.width);
@@ -227,17 +219,20 @@ __global__ void __launch_bounds__(attentionThreads)
     const float *dots = shift + queries;
     float scores[queries / 8][4] = {};
     multiplyRows<D, queries>(scores, tileK, warpRow, tileQ);
-    const bool masked = query < first + warpRow + 15;
+    if (query < first + warpRow + 15)
+#pragma unroll
+      for (int n = 0; n < queries / 8; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          if (first + warpRow + lane / 4 + i / 2 * 8 >
+              query + 8 * n + lane % 4 * 2 + i % 2)
+            scores[n][i] = -INFINITY;
 #pragma unroll
     for (int n = 0; n < queries / 8; ++n)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int column = 8 * n + lane % 4 * 2 + i % 2;
-        float p = fastExp2(scores[n][i] * scale * log2e - shift[column]);
-        if (masked && first + warpRow + lane / 4 + i / 2 * 8 > query + column)
-          p = 0;
-        scores[n][i] = p;
-      }
+      for (int i = 0; i < 4; ++i)
+        scores[n][i] = fastExp2(scores[n][i] * exponent -
+                                shift[8 * n + lane % 4 * 2 + i % 2]);
     addProduct<D, queries>(valueGrad, scores, tileGrad);
     float grads[queries / 8][4] = {};
     multiplyRows<D, queries>(grads, tileV, warpRow, tileGrad);

@@ -1,13 +1,9 @@
 //===- attention_forward.cu - Attention on tensor cores, forward ----------===//
 
+#include "runtime/bodies/cuda/attention_plain.h"
 #include "runtime/bodies/cuda/attention_tiles.h"
 
 namespace rondo::runtime::cuda {
-
-void plainAttentionForward(const Stream &stream, const AttentionShape &shape,
-                           const float *qkv, float *output, float *logSumExp);
-void plainAttentionForward(const Stream &stream, const AttentionShape &shape,
-                           const Bf16 *qkv, Bf16 *output, float *logSumExp);
 
 namespace {
 

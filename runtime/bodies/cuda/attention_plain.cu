@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/attention_plain.h"
+
 #include "runtime/bodies/cuda/thread.h"
 #include "runtime/layer.h"
 
@@ -37,6 +38,19 @@ __device__ float dot(const float *a, const float *b, int width) {
   return sum;
 }
 
+/// The two tiles that pass by, one behind the other. The block's threads have
+/// done with those before when it begins, and have all of these when it ends.
+template <typename T>
+__device__ void loadTiles(float *to, const T *one, int64_t strideOne,
+                          const T *other, int64_t strideOther, int first,
+                          int end, int width) {
+  __syncthreads();
+  loadRows(to, one, strideOne, first, tile, end, width);
+  loadRows(to + tile * (width + 1), other, strideOther, first, tile, end,
+           width);
+  __syncthreads();
+}
+
 /// sum[c] += factor of row i, held by lane i, * rows[i][32 c + lane].
 __device__ void addRows(float (&sum)[laneColumns], float factor,
                         const float *rows, int width) {
@@ -60,7 +74,8 @@ __device__ void storeRow(T *row, const float (&values)[laneColumns],
       row[32 * c + lane] = fromFloat<T>(values[c] * factor);
 }
 
-/// First elements of a head of a sample.
+/// First elements of a head of a sample, the block's first row, and the warp's
+/// first row in the block.
 struct Place {
   __device__ Place(const AttentionShape &shape)
       : hidden(shape.hidden()), stride(3 * hidden),
@@ -68,9 +83,10 @@ struct Place {
           int64_t(blockIdx.y) * shape.width),
         output(int64_t(blockIdx.z) * shape.sequence * hidden +
                int64_t(blockIdx.y) * shape.width),
-        row((int64_t(blockIdx.z) * shape.heads + blockIdx.y) * shape.sequence) {
-  }
+        row((int64_t(blockIdx.z) * shape.heads + blockIdx.y) * shape.sequence),
+        first(blockIdx.x * rows), warpRow(threadIdx.x / 32 * warpRows) {}
   int64_t hidden, stride, q, output, row;
+  int first, warpRow;
 };
 
 template <typename T>
@@ -83,18 +99,14 @@ __global__ void __launch_bounds__(threads)
   float *values = keys + tile * (width + 1);
   const Place at(shape);
   const T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
-  const int first = blockIdx.x * rows;
+  const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   const int end = first + rows < sequence ? first + rows : sequence;
-  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
   loadRows(queries, qkv + at.q, at.stride, first, rows, sequence, width);
   float most[warpRows], sum[warpRows] = {}, out[warpRows][laneColumns] = {};
   for (int r = 0; r < warpRows; ++r)
     most[r] = -1e30f;
   for (int key = 0; key < end; key += tile) {
-    __syncthreads();
-    loadRows(keys, k, at.stride, key, tile, sequence, width);
-    loadRows(values, v, at.stride, key, tile, sequence, width);
-    __syncthreads();
+    loadTiles(keys, k, at.stride, v, at.stride, key, sequence, width);
 #pragma unroll
     for (int r = 0; r < warpRows; ++r) {
       const int query = first + warpRow + r;
@@ -135,18 +147,14 @@ __global__ void __launch_bounds__(threads)
   float *values = keys + tile * (width + 1);
   const Place at(shape);
   const T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
-  const int first = blockIdx.x * rows;
+  const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   const int end = first + rows < sequence ? first + rows : sequence;
-  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
   loadRows(queries, qkv + at.q, at.stride, first, rows, sequence, width);
   loadRows(outGrads, outputGrad + at.output, at.hidden, first, rows, sequence,
            width);
   float grad[warpRows][laneColumns] = {};
   for (int key = 0; key < end; key += tile) {
-    __syncthreads();
-    loadRows(keys, k, at.stride, key, tile, sequence, width);
-    loadRows(values, v, at.stride, key, tile, sequence, width);
-    __syncthreads();
+    loadTiles(keys, k, at.stride, v, at.stride, key, sequence, width);
 #pragma unroll
     for (int r = 0; r < warpRows; ++r) {
       const int query = first + warpRow + r;
@@ -181,18 +189,14 @@ __global__ void __launch_bounds__(threads)
   float *outGrads = queries + tile * (width + 1);
   const Place at(shape);
   T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
-  const int first = blockIdx.x * rows;
-  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
+  const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   loadRows(keys, k, at.stride, first, rows, sequence, width);
   loadRows(values, v, at.stride, first, rows, sequence, width);
   float keyGrad[warpRows][laneColumns] = {};
   float valueGrad[warpRows][laneColumns] = {};
   for (int query = first / tile * tile; query < sequence; query += tile) {
-    __syncthreads();
-    loadRows(queries, qkv + at.q, at.stride, query, tile, sequence, width);
-    loadRows(outGrads, outputGrad + at.output, at.hidden, query, tile, sequence,
-             width);
-    __syncthreads();
+    loadTiles<T>(queries, qkv + at.q, at.stride, outputGrad + at.output,
+                 at.hidden, query, sequence, width);
 #pragma unroll
     for (int r = 0; r < warpRows; ++r) {
       float p = 0, scoreGrad = 0;
@@ -264,6 +268,9 @@ dim3 gridOf(const AttentionShape &shape) {
 size_t bytesOf(const AttentionShape &shape, int count) {
   return sizeof(float) * count * (shape.width + 1);
 }
+float scaleOf(const AttentionShape &shape) {
+  return 1 / std::sqrt(static_cast<float>(shape.width));
+}
 
 } // namespace
 
@@ -292,50 +299,39 @@ void copyQueryGrad(const Stream &stream, const AttentionShape &shape,
            hidden, queryGrad, qkv);
 }
 
-namespace {
-
 template <typename T>
-void forward(const Stream &stream, const AttentionShape &shape, const T *qkv,
-             T *output, float *logSumExp) {
-  const float scale = 1 / std::sqrt(static_cast<float>(shape.width));
+void plainAttentionForward(const Stream &stream, const AttentionShape &shape,
+                           const T *qkv, T *output, float *logSumExp) {
   launch(stream, plainForwardKernel<T>, gridOf(shape), threads,
-         bytesOf(shape, rows + 2 * tile), shape, scale, qkv, output, logSumExp);
+         bytesOf(shape, rows + 2 * tile), shape, scaleOf(shape), qkv, output,
+         logSumExp);
 }
 
 template <typename T>
-void inputGrad(const Stream &stream, const AttentionShape &shape, T *qkv,
-               const T *output, const T *outputGrad, const float *logSumExp,
-               T *queryGrad, float *rowDots) {
-  const float scale = 1 / std::sqrt(static_cast<float>(shape.width));
+void plainAttentionInputGrad(const Stream &stream, const AttentionShape &shape,
+                             T *qkv, const T *output, const T *outputGrad,
+                             const float *logSumExp, T *queryGrad,
+                             float *rowDots) {
   const size_t bytes = bytesOf(shape, 2 * rows + 2 * tile);
   attentionRowDots(stream, shape, output, outputGrad, rowDots);
   launch(stream, plainQueryGradKernel<T>, gridOf(shape), threads, bytes, shape,
-         scale, qkv, outputGrad, logSumExp, rowDots, queryGrad);
+         scaleOf(shape), qkv, outputGrad, logSumExp, rowDots, queryGrad);
   launch(stream, plainKeyGradKernel<T>, gridOf(shape), threads, bytes, shape,
-         scale, qkv, outputGrad, logSumExp, rowDots);
+         scaleOf(shape), qkv, outputGrad, logSumExp, rowDots);
   copyQueryGrad(stream, shape, queryGrad, qkv);
 }
 
-} // namespace
-
-#define RONDO_PLAIN(T)                                                         \
+#define RONDO_INSTANTIATE(T)                                                   \
   template void attentionRowDots(const Stream &, const AttentionShape &,       \
                                  const T *, const T *, float *);               \
   template void copyQueryGrad(const Stream &, const AttentionShape &,          \
                               const T *, T *);                                 \
-  void plainAttentionForward(const Stream &stream,                             \
-                             const AttentionShape &shape, const T *qkv,        \
-                             T *output, float *logSumExp) {                    \
-    forward(stream, shape, qkv, output, logSumExp);                            \
-  }                                                                            \
-  void plainAttentionInputGrad(                                                \
-      const Stream &stream, const AttentionShape &shape, T *qkv,               \
-      const T *output, const T *outputGrad, const float *logSumExp,            \
-      T *queryGrad, float *rowDots) {                                          \
-    inputGrad(stream, shape, qkv, output, outputGrad, logSumExp, queryGrad,    \
-              rowDots);                                                        \
-  }
-RONDO_PLAIN(float)
-RONDO_PLAIN(Bf16)
+  template void plainAttentionForward(const Stream &, const AttentionShape &,  \
+                                      const T *, T *, float *);                \
+  template void plainAttentionInputGrad(                                       \
+      const Stream &, const AttentionShape &, T *, const T *, const T *,       \
+      const float *, T *, float *);
+RONDO_INSTANTIATE(float)
+RONDO_INSTANTIATE(Bf16)
 
 } // namespace rondo::runtime::cuda
