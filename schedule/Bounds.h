@@ -37,6 +37,8 @@ struct BoundArgument {
 /// The table, from the quickest to the slowest.
 const std::vector<BoundArgument> &boundArguments();
 
+/// The best of L1 and L2 and its name. O(stages).
+Bound roughBound(const Problem &problem);
 /// The best of L1 to L4 and its name; the first of equals. O(tasks); beyond
 /// `maxDetailedTasks` only of L1 and L2, which are O(stages).
 Bound quickBound(const Problem &problem);

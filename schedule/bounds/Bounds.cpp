@@ -11,6 +11,23 @@ const std::vector<BoundArgument> &rondo::boundArguments() {
   return table;
 }
 
+/// L1 and L2.
+static bool isRough(const BoundArgument &argument) {
+  return argument.name[1] <= '2';
+}
+
+Bound rondo::roughBound(const Problem &problem) {
+  Bound best;
+  for (const BoundArgument &argument : boundArguments())
+    if (isRough(argument)) {
+      const int64_t ns =
+          argument.compute(problem, std::numeric_limits<int64_t>::max(), 0);
+      if (ns > best.ns)
+        best = {ns, argument.name};
+    }
+  return best;
+}
+
 Bound rondo::bestBound(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
   const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
@@ -18,8 +35,7 @@ Bound rondo::bestBound(const Problem &problem, int64_t ceiling,
   for (const BoundArgument &argument : boundArguments()) {
     if (argument.isSlow && effort <= 0)
       continue;
-    // L1 and L2 look at stages alone.
-    if (tasks > maxDetailedTasks && argument.name[1] > '2')
+    if (tasks > maxDetailedTasks && !isRough(argument))
       continue;
     int64_t ns = argument.compute(problem, ceiling, effort);
     if (ns > best.ns)

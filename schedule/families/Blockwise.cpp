@@ -136,5 +136,6 @@ Family rondo::blockwise() {
           "Tang et al., arXiv 2402.03791",
           {{"u", 0, 0, "micro-batches of a unit, or 0 for as many as ranks"}},
           generateBlockwise,
-          variantsOfBlockwise};
+          variantsOfBlockwise,
+          stepsOfListSchedule};
 }

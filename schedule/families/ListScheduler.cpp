@@ -119,3 +119,7 @@ Schedule rondo::listSchedule(const Problem &problem, const ListTimes &times,
                              const ListRule &rule) {
   return Clock(problem, times, rule).run();
 }
+
+int64_t rondo::stepsOfListSchedule(const Problem &problem) {
+  return int64_t(24) * problem.numStages() * problem.microbatches;
+}

@@ -35,6 +35,9 @@ using ListRule =
 Schedule listSchedule(const Problem &problem, const ListTimes &times,
                       const ListRule &rule);
 
+/// What that takes, for the table.
+int64_t stepsOfListSchedule(const Problem &problem);
+
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_FAMILIES_LISTSCHEDULER_H

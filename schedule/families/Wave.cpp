@@ -130,5 +130,7 @@ Family rondo::wave() {
           "chunks that run down and up the ranks",
           "Liu et al., arXiv 2308.15762",
           {},
-          generateWave};
+          generateWave,
+          nullptr,
+          stepsOfListSchedule};
 }

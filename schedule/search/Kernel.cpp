@@ -127,7 +127,7 @@ public:
 private:
   bool stop(int64_t end) {
     return best.isOptimal() || budget.tasksUsed() >= end ||
-           budget.isSpent(4 * chain.tasks());
+           budget.isSpent(5 * chain.tasks() / 2);
   }
 
   int64_t evaluate(const Genes &genes, int64_t ceiling) {

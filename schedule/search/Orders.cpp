@@ -126,9 +126,13 @@ int64_t Budget::tasksInTime() const {
   const double left = double(options.timeLimitMs) - elapsed;
   if (left <= 0)
     return 0;
-  // Further tasks take as long as those before, and a quarter more.
-  const double tasks = left * double(used) / (1.25 * elapsed);
-  return used > 0 && tasks < double(never) ? int64_t(tasks) : never;
+  // Further tasks take as long as those before, and a tenth more. The first are
+  // reckoned with 40 ns.
+  constexpr double firstTasks = 100000, firstMs = 4;
+  const double tasks =
+      left * (double(used) + firstTasks) / (1.1 * (elapsed + firstMs)) -
+      double(kept);
+  return tasks < double(never) ? std::max<int64_t>(0, int64_t(tasks)) : never;
 }
 
 bool Budget::isSpent(int64_t next) {

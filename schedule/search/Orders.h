@@ -99,6 +99,8 @@ public:
   /// where there is no time limit.
   int64_t tasksInTime() const;
   void limitEffort(int64_t tasks) { limit = tasks; }
+  /// So many are left over for what follows on the last step.
+  void keepBack(int64_t tasks) { kept = tasks; }
   int64_t tasksUsed() const { return used; }
   int64_t tasksLeft() const { return limit - used; }
   double seconds() const;
@@ -108,7 +110,7 @@ private:
   const SearchOptions &options;
   double (*clock)();
   double begin;
-  int64_t used = 0, limit = never, nextLook = 0;
+  int64_t used = 0, limit = never, nextLook = 0, kept = 0;
   bool spent = false;
   SearchStop why = SearchStop::Exhausted;
 };

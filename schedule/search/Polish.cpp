@@ -23,7 +23,7 @@ public:
   void run(int64_t tasks) {
     const int64_t begin = budget.tasksUsed();
     const int64_t end = begin + tasks;
-    if (budget.isSpent(4 * chain.tasks()))
+    if (budget.isSpent(3 * chain.tasks()))
       return;
     Orders current = best.orders;
     int64_t value = timer.run(current);
@@ -38,7 +38,7 @@ public:
     int64_t stale = 0;
     const int64_t patience = 400;
     while (!best.isOptimal() && budget.tasksUsed() < end &&
-           !budget.isSpent(2 * chain.tasks())) {
+           !budget.isSpent(3 * chain.tasks() / 2)) {
       // What a move may lose falls to nothing over the run.
       double share = 1.0 - double(budget.tasksUsed() - begin) / double(tasks);
       int64_t allowed = int64_t(share * random.unit() * double(longest) / 4);

@@ -87,7 +87,7 @@ private:
 
   bool stop(int64_t end) {
     return isLost || best.isOptimal() || budget.tasksUsed() >= end ||
-           budget.isSpent(5 * chain.tasks());
+           budget.isSpent(7 * chain.tasks() / 2);
   }
 
   /// Takes what is no worse than the last, and tells the other side.

@@ -16,6 +16,10 @@ namespace {
 constexpr int64_t smallTasks = 200;
 /// Up to this many a beam of one state is worth its quadratic time.
 constexpr int64_t guidedTasks = 1600;
+/// What bounds of a task take at most, in steps that place or time one.
+constexpr int64_t stepsOfBound = 12;
+/// What it takes to make a schedule of orders and to judge it, by task.
+constexpr int64_t stepsOfOffer = 3;
 /// Up to this many the families are also priorities for orders within the caps.
 constexpr int64_t replayedTasks = 200000;
 
@@ -29,7 +33,11 @@ public:
       result.reason = shortfall->message;
       return std::move(result);
     }
-    result.bound = quickBound(problem);
+    result.bound = roughBound(problem);
+    if (budget.hasTimeFor(stepsOfBound * tasks())) {
+      result.bound = quickBound(problem);
+      budget.use(stepsOfBound / 2 * tasks());
+    }
     report();
     budget.limitEffort(options.effort > 0
                            ? std::min(options.effort, never / 1000) * 1000
@@ -67,10 +75,30 @@ private:
     return rondo::objectiveOf(problem, simulation);
   }
 
+  /// Whether it is worth a look by all rules: whether each rank keeps its cap
+  /// does not depend on times.
+  bool keepsCaps(const Schedule &schedule) const {
+    for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
+      int64_t held = 0;
+      for (Action action : schedule.rank(rank)) {
+        const Cost &cost = problem.cost(int32_t(action.stage), action.kind());
+        held += cost.acquireBytes;
+        if (held > problem.memoryCaps[rank])
+          return false;
+        held -= cost.releaseBytes;
+      }
+    }
+    return true;
+  }
+
   /// Its objective; `never` where it breaks a rule.
   int64_t offer(Schedule schedule, const std::string &origin) {
     Simulation simulation;
-    budget.use(schedule.numActions());
+    if (!keepsCaps(schedule)) {
+      budget.use(schedule.numActions() / 8);
+      return never;
+    }
+    budget.use(stepsOfOffer * schedule.numActions());
     if (checkSchedule(problem, schedule, &simulation))
       return never;
     const int64_t value = objectiveOf(simulation);
@@ -99,20 +127,24 @@ private:
     return objective() <= result.bound.ns || budget.isSpent(3 * tasks());
   }
 
-  /// All with their defaults, then with other arguments.
+  /// All with their defaults, the quick ones first, then with other arguments.
   void tryFamilies() {
-    for (const FamilyChoice &choice : allFamilies())
+    std::vector<FamilyChoice> choices = allFamilies();
+    std::stable_sort(choices.begin(), choices.end(),
+                     [&](const FamilyChoice &a, const FamilyChoice &b) {
+                       return a.family->stepsBeyondTasks(problem) <
+                              b.family->stepsBeyondTasks(problem);
+                     });
+    for (const FamilyChoice &choice : choices)
       tryFamily(choice);
     for (const FamilyChoice &choice : familyVariants(problem))
       tryFamily(choice);
   }
 
   void tryFamily(const FamilyChoice &choice) {
-    // Of the families one is tried in any case.
-    if (result.schedule &&
-        (isDone() ||
-         !budget.hasTimeFor(3 * tasks() +
-                            choice.family->stepsBeyondTasks(problem))))
+    if (isDone() ||
+        !budget.hasTimeFor((stepsOfOffer + 1) * tasks() +
+                           choice.family->stepsBeyondTasks(problem)))
       return;
     FamilyResult made = generate(choice, problem);
     auto *schedule = std::get_if<Schedule>(&made);
@@ -194,10 +226,12 @@ private:
         offer(toSchedule(*chain, best.orders, costs == BackwardCosts::Fused),
               best.origin);
     };
+    budget.keepBack(stepsOfOffer * tasks());
     if (chain->tasks() <= smallTasks)
       searchSmall(*chain, costs, best, keep);
     else
       searchLarge(*chain, best, keep);
+    budget.keepBack(0);
     keep();
   }
 
@@ -242,7 +276,7 @@ private:
         tuneKernel(chain, options.seed, best, budget);
     std::vector<std::unique_ptr<Step>> islands = islandsOf(chain, best);
     auto isOver = [&] {
-      return best.isOptimal() || budget.isSpent(5 * chain.tasks());
+      return best.isOptimal() || budget.isSpent(4 * chain.tasks());
     };
     // All begin; the best seed before the kernel, which makes many trials.
     for (size_t i = 0; i < islands.size() && !isOver(); ++i) {
