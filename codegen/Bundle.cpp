@@ -30,7 +30,7 @@ static std::string in(StringRef folder, StringRef name) {
 }
 
 /// The runtime's own build file serves here as in the repository.
-static std::string buildFile(bool needsCuda) {
+static std::string buildFile(const BundleContents &contents) {
   std::string text =
       R"(# Builds the program: cmake -B build && cmake --build build
 cmake_minimum_required(VERSION 3.20)
@@ -47,23 +47,29 @@ find_library(RONDO_OPENBLAS openblas)
 find_path(RONDO_CBLAS_INCLUDE_DIR cblas.h PATH_SUFFIXES openblas)
 if(NOT RONDO_OPENBLAS OR NOT RONDO_CBLAS_INCLUDE_DIR)
 )";
-  text += needsCuda
+  text += contents.needsCuda
               ? "  set(RONDO_PLAIN_BLAS ON) # Nothing on the GPU needs it.\n"
               : "  message(WARNING \"without OpenBLAS (libopenblas-dev) "
                 "training is many times slower\")\n"
                 "  set(RONDO_PLAIN_BLAS ON)\n";
   text += "endif()\n";
-  if (needsCuda)
+  if (contents.needsCuda)
     text += "set(RONDO_CUDA ON)\ninclude(cmake/Cuda.cmake)\n";
-  // Its messages go between threads or GPUs.
-  text += R"(set(RONDO_MPI OFF)
-
+  text += contents.needsMpi ? "set(RONDO_MPI ON)\n" : "set(RONDO_MPI OFF)\n";
+  text += R"(
 include_directories(${PROJECT_SOURCE_DIR})
 add_subdirectory(runtime)
-add_executable(train train.cpp)
 )";
-  text += needsCuda ? "target_link_libraries(train PRIVATE RondoCuda)\n"
-                    : "target_link_libraries(train PRIVATE RondoRuntime)\n";
+  if (contents.needsMpi)
+    text += R"(if(NOT RONDO_HAS_MPI)
+  message(FATAL_ERROR "there is no MPI: install one, such as libopenmpi-dev")
+endif()
+)";
+  text += "add_executable(train train.cpp)\n"
+          "target_link_libraries(train PRIVATE ";
+  text += contents.needsCuda  ? "RondoCuda)\n"
+          : contents.needsMpi ? "RondoMpi)\n"
+                              : "RondoRuntime)\n";
   text += "set_target_properties(train PROPERTIES RUNTIME_OUTPUT_DIRECTORY "
           "${PROJECT_BINARY_DIR})\n";
   return text;
@@ -75,15 +81,18 @@ static std::string readme(const BundleContents &contents) {
           ? "cmake, g++, the CUDA toolkit 13 and NCCL; a GPU of another "
             "generation than sm_80, sm_90 or sm_100\n"
             "needs -DCMAKE_CUDA_ARCHITECTURES=NN"
-          : "cmake, g++ and OpenBLAS (without it training is many times "
-            "slower)";
+          : std::string(contents.needsMpi ? "cmake, g++, an MPI"
+                                          : "cmake, g++") +
+                " and OpenBLAS (without it training is many times slower)";
   return "# " + contents.input + ", schedule " + contents.schedule +
          "\n\nA program that trains, written by rondo for the target " +
          contents.target + " in " + contents.dtype + ". It needs " + needs +
          ".\n\n"
          "    cmake -B build\n"
          "    cmake --build build -j\n"
-         "    build/train --data FILE            # --help lists the flags\n";
+         "    build/train --data FILE            # --help lists the flags\n" +
+         (contents.needsMpi ? "    mpirun -np RANKS build/train --data FILE\n"
+                            : "");
 }
 
 /// Files of the runtime that a bundle needs, relative to `root`, sorted.
@@ -152,8 +161,7 @@ static llvm::Error writeContents(const BundleContents &contents,
   }
   if (llvm::Error error = write(folder, "train.cpp", contents.program))
     return error;
-  if (llvm::Error error =
-          write(folder, "CMakeLists.txt", buildFile(contents.needsCuda)))
+  if (llvm::Error error = write(folder, "CMakeLists.txt", buildFile(contents)))
     return error;
   return write(folder, "README.md", readme(contents));
 }

@@ -17,7 +17,8 @@ struct BundleContents {
   std::string program;
   /// Words of the README: the input's name, the schedule, target and type.
   std::string input, schedule, target, dtype;
-  bool needsCuda = false;
+  /// Which libraries beside the runtime the program links.
+  bool needsCuda = false, needsMpi = false;
 };
 
 /// Writes a folder that builds with cmake and a C++ compiler, and nvcc where it

@@ -2,24 +2,25 @@
 """Runs the programs of bench/gpu and PyTorch's model, and prints one table.
 
     bench.py BUILD [--models 124m,350m] [--warm-up N] [--measure N] [--rounds N]
+                   [--seconds N]
 
 Each row is the median over all measured iterations of its rounds; the rounds of
-all rows alternate, so that a change of clocks meets all of them. MFU counts
-6 * parameters + 12 * layers * hidden * sequence operations a token (PaLM,
+all rows alternate, so that a change of clocks meets all of them. Each run is said
+when it has ended; no round begins that would not end within --seconds. MFU
+counts 6 * parameters + 12 * layers * hidden * sequence operations a token (PaLM,
 appendix B) over the dense peak of the device in bf16; `-` where the peak is not
-known. CPU ms: processor time of the process in an iteration, by a long run less a
-short one; it bounds the host's work from above, since it includes the looks
-whether the GPU is done. PyTorch: see pytorch_gpt.py.
+known. Host: processor time to enqueue an iteration or to launch it, as a part of
+the iteration. PyTorch: see pytorch_gpt.py. Status 1 where a run failed.
 """
 
 import argparse
 import json
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -66,29 +67,24 @@ def peak_of(name):
     return PEAKS[max(known, key=len)] if known else None
 
 
-def processor_seconds():
-    """Of all children so far."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def run_rondo(build, model, schedule, graph, iterations):
-    """Times of the iterations and processor time of the run, s."""
+def run_rondo(build, model, schedule, graph, options):
+    """Times of the measured iterations, and of the host in them, s."""
     program = build / "bin" / f"gpt2-{model}-{schedule}"
     log = build / "bench.json"
     log.unlink(missing_ok=True)
-    before = processor_seconds()
     subprocess.run(
         [program, "--data", build / "bench-text", "--held-out", "0", "--quiet",
-         "--iterations", str(iterations), "--json-log", log, "--graph", graph],
-        check=True, stdout=subprocess.DEVNULL,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": first_device()})
+         "--iterations", str(options.warm_up + options.measure),
+         "--json-log", log, "--graph", graph],
+        check=True, stdout=subprocess.DEVNULL, env=environment())
     entries = [json.loads(line) for line in log.read_text().splitlines()]
-    times = [e["ns"] / 1e9 for e in entries if "ns" in e]
-    return times, processor_seconds() - before
+    entries = [e for e in entries if "ns" in e][options.warm_up:]
+    return ([e["ns"] / 1e9 for e in entries],
+            [e["enqueue_ns"] / 1e9 for e in entries])
 
 
 def run_pytorch(model, options):
+    """Times of the measured iterations, s, and PyTorch's version."""
     layers, hidden, heads = MODELS[model]
     done = subprocess.run(
         [sys.executable, HERE / "pytorch_gpt.py", "--layers", str(layers),
@@ -96,10 +92,14 @@ def run_pytorch(model, options):
          "--sequence", str(SEQUENCE), "--batch", str(BATCH),
          "--microbatches", str(MICROBATCHES), "--warm-up", str(options.warm_up),
          "--measure", str(options.measure)],
-        check=True, stdout=subprocess.PIPE,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": first_device()})
+        check=True, stdout=subprocess.PIPE, env=environment())
     answer = json.loads(done.stdout.decode().splitlines()[-1])
     return answer["seconds"], answer["version"]
+
+
+def environment():
+    """One GPU."""
+    return {**os.environ, "CUDA_VISIBLE_DEVICES": first_device()}
 
 
 def first_device():
@@ -119,49 +119,81 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--models", default="124m,350m")
-    parser.add_argument("--warm-up", type=int, default=10)
-    parser.add_argument("--measure", type=int, default=20)
+    parser.add_argument("--warm-up", type=int, default=5)
+    parser.add_argument("--measure", type=int, default=15)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=420)
     options = parser.parse_args()
 
     name = device_name()
     peak = peak_of(name)
-    torch_version = None
-    with_torch = has_pytorch()
-    rows = {}
+    runs = []
     for model in options.models.split(","):
-        for _ in range(options.rounds):
-            for schedule in ("one_stage", "four_stages"):
-                for graph in ("on", "off"):
-                    row = rows.setdefault(
-                        (model, f"{schedule}, graph {graph}"), ([], []))
-                    _, short = run_rondo(options.build, model, schedule, graph,
-                                         options.warm_up)
-                    times, long = run_rondo(
-                        options.build, model, schedule, graph,
-                        options.warm_up + options.measure)
-                    row[0].extend(times[options.warm_up:])
-                    row[1].append((long - short) / options.measure)
-            if with_torch:
-                times, torch_version = run_pytorch(model, options)
-                rows.setdefault((model, "PyTorch, compiled"),
-                                ([], []))[0].extend(times)
+        for schedule in ("one_stage", "four_stages"):
+            for graph in ("on", "off"):
+                runs.append((model, f"{schedule}, graph {graph}",
+                             lambda model=model, schedule=schedule, graph=graph:
+                             run_rondo(options.build, model, schedule, graph,
+                                       options)))
+    versions = set()
+    if has_pytorch():
+        def pytorch(model):
+            times, version = run_pytorch(model, options)
+            versions.add(version)
+            return times, []
+        for model in options.models.split(","):
+            runs.append((model, "PyTorch, compiled",
+                         lambda model=model: pytorch(model)))
+
+    rows = {(model, program): ([], []) for model, program, _ in runs}
+    failed = set()
+    start = time.monotonic()
+    rounds = 0
+    for r in range(options.rounds):
+        begin = time.monotonic()
+        # The first round also compiles.
+        if r > 0 and begin - start + (begin - start) / r > options.seconds:
+            print(f"{r} rounds of {options.rounds}: the next one would not end "
+                  f"within {options.seconds:.0f} s", flush=True)
+            break
+        for model, program, run in runs:
+            if (model, program) in failed:
+                continue
+            try:
+                times, hosts = run()
+                if not times:
+                    raise ValueError("it logged no iteration")
+            except (OSError, ValueError, KeyError, IndexError,
+                    subprocess.CalledProcessError) as error:
+                failed.add((model, program))
+                print(f"FAILED {model} {program}: {error}", flush=True)
+                continue
+            rows[model, program][0].extend(times)
+            rows[model, program][1].extend(hosts)
+            print(f"round {r + 1}: {model} {program}: "
+                  f"{1e3 * statistics.median(times):.2f} ms", flush=True)
+        rounds = r + 1
 
     print(f"{name}; bf16, sequence {SEQUENCE}, {MICROBATCHES} micro-batches of "
           f"{BATCH} samples; {options.warm_up} iterations of warm-up, median "
-          f"of {options.rounds} x {options.measure}; "
-          + (f"PyTorch {torch_version}" if with_torch else "no PyTorch here"))
+          f"of {rounds} x {options.measure}; "
+          + (f"PyTorch {', '.join(sorted(versions))}" if versions
+             else "no PyTorch here"))
     print(f"{'model':6} {'program':24} {'ms':>9} {'tokens/s':>10} {'MFU':>7} "
-          f"{'CPU ms':>8}")
+          f"{'host':>8}")
     tokens = SEQUENCE * BATCH * MICROBATCHES
-    for (model, program), (times, processor) in rows.items():
+    for (model, program), (times, hosts) in rows.items():
+        if not times:
+            continue
         seconds = statistics.median(times)
         rate = tokens / seconds
         mfu = f"{100 * rate * flops_per_token(model) / peak:.1f} %" if peak else "-"
-        busy = f"{1e3 * statistics.median(processor):.2f}" if processor else "-"
+        host = (f"{100 * statistics.median(hosts) / seconds:.2f} %" if hosts
+                else "-")
         print(f"{model:6} {program:24} {1e3 * seconds:9.2f} {rate:10.0f} "
-              f"{mfu:>7} {busy:>8}")
+              f"{mfu:>7} {host:>8}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,7 +5,8 @@ The same model (pre-norm, biases, GELU by tanh, learned positions, tied head),
 the same micro-batches, fp32 weights and gradients with bf16 compute, the
 gradients' norm clipped at 1, fused AdamW. The vocabulary is padded to a multiple
 of 64, which PyTorch needs for its fast products. The last line is JSON: seconds
-of each measured iteration, and PyTorch's version.
+of each measured iteration, the mean loss of the last one, and PyTorch's version.
+--device cpu is for trying the script.
 """
 
 import argparse
@@ -65,32 +66,44 @@ def main():
                           ("hidden", 768), ("heads", 12), ("batch", 8),
                           ("microbatches", 8), ("warm-up", 10), ("measure", 20)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     options = parser.parse_args()
+    device = options.device
+    synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
     model = Gpt(options.vocab, options.sequence, options.layers, options.hidden,
-                options.heads).cuda()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+                options.heads).to(device)
+    # As Rondo's: matrices decay, biases and norms do not.
+    optimizer = torch.optim.AdamW(
+        [{"params": [p for p in model.parameters() if p.dim() > 1],
+          "weight_decay": 0.1},
+         {"params": [p for p in model.parameters() if p.dim() <= 1],
+          "weight_decay": 0.0}], lr=1e-4, fused=True)
     step = torch.compile(model)
     shape = (options.microbatches, options.batch, options.sequence)
     # Below GPT-2's own vocabulary.
-    tokens = torch.randint(0, 50257, shape, device="cuda")
-    targets = torch.randint(0, 50257, shape, device="cuda")
+    words = min(options.vocab, 50257)
+    tokens = torch.randint(0, words, shape, device=device)
+    targets = torch.randint(0, words, shape, device=device)
 
     seconds = []
     for _ in range(options.warm_up + options.measure):
-        torch.cuda.synchronize()
+        synchronize()
         start = time.perf_counter()
+        total = 0
         for m in range(options.microbatches):
-            with torch.autocast("cuda", dtype=torch.bfloat16):
+            with torch.autocast(device, dtype=torch.bfloat16):
                 loss = step(tokens[m], targets[m]) / options.microbatches
             loss.backward()
+            total = total + loss.detach()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        torch.cuda.synchronize()
+        synchronize()
         seconds.append(time.perf_counter() - start)
     print(json.dumps({"seconds": seconds[options.warm_up:],
+                      "loss": float(total),
                       "version": torch.__version__}))
 
 

@@ -73,14 +73,15 @@ const std::vector<Pair> &rondo::runtime::test::allPairs() {
     int gpus = 0;
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0)
       return found;
+    // A device has orders of its own: tests with several run twice.
     found.push_back({"cuda_loopback", &loopbackBackend, fillGpu, copyGpu, true,
-                     true, begin, end, 4});
+                     true, begin, end, 2});
     // The suite has up to four ranks. NCCL shares a GPU among them from 2.30
-    // on, when it is told to.
+    // on, when it is told to. Its communicators take long to make.
     const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
     if (gpus >= 4 || (shares && std::string(shares) == "1"))
       found.push_back({"cuda_nccl", &ncclBackend, fillGpu, copyGpu, false,
-                       false, begin, end, 4});
+                       false, begin, end, 1});
     return found;
   }();
   return pairs;

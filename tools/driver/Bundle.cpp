@@ -47,6 +47,7 @@ int run() {
   contents.target = stringifyTarget(emission.target()).str();
   contents.dtype = stringifyDType(emission.dtype()).str();
   contents.needsCuda = emission.target() == pipe::Target::Cuda;
+  contents.needsMpi = emission.needsMpi();
   if (Error error = codegen::writeBundle(contents, outputPath))
     return reportError(toString(std::move(error)));
   return Interrupt::exitCode(Success);
@@ -57,7 +58,8 @@ int run() {
 const Command &bundleCommand() {
   static const Command command{
       &bundleSubCommand(), "FILE [-o FOLDER] [OPTIONS]",
-      "  rondo bundle examples/gpt-small.mlir --target=cuda -o train-src\n",
+      "  rondo bundle examples/gpt-small.mlir --target=cuda -o train-src\n"
+      "  rondo bundle examples/gpt-small.mlir --transport=mpi -o train-src\n",
       nullptr, run};
   return command;
 }

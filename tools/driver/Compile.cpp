@@ -34,16 +34,6 @@ cl::opt<Emit> emitWhat(
                clEnumValN(Emit::Lowered, "lowered", "with messages and memory"),
                clEnumValN(Emit::Cpp, "cpp", "the C++ of the executable"),
                clEnumValN(Emit::Exe, "exe", "the executable")));
-enum class Transport { Threads, Mpi };
-cl::opt<Transport> wantedTransport(
-    "transport", cl::sub(compileSubCommand()), cl::cat(category),
-    cl::init(Transport::Threads), cl::value_desc("HOW"),
-    cl::desc("what carries messages between the ranks of target cpu: threads "
-             "or mpi (default threads)"),
-    cl::values(clEnumValN(Transport::Threads, "threads", "one process"),
-               clEnumValN(Transport::Mpi, "mpi",
-                          "a process for each rank, started with mpirun; "
-                          "started alone, threads")));
 
 int writeText(function_ref<mlir::LogicalResult(raw_ostream &)> print) {
   bool printed = true;
@@ -92,7 +82,7 @@ int writeExecutable(Emission &emission, StringRef output) {
   std::vector<std::string> libraries;
   if (emission.target() == pipe::Target::Cuda)
     libraries.push_back("cuda");
-  if (wantedTransport == Transport::Mpi)
+  if (emission.needsMpi())
     libraries.push_back("mpi");
   if (Error error = host.build(source, output, libraries))
     return reportError(toString(std::move(error)));
@@ -112,10 +102,6 @@ int compile() {
   Emission emission;
   if (int code = emission.read())
     return code;
-  const bool isMpi = wantedTransport == Transport::Mpi;
-  if (isMpi && emission.target() != pipe::Target::Cpu)
-    return reportUsage("--transport=mpi is for the target cpu: GPUs talk by "
-                       "NCCL");
   if (int code = emission.schedule())
     return code;
   if (emitWhat == Emit::Schedule)
@@ -124,7 +110,7 @@ int compile() {
     return code;
   if (emitWhat == Emit::Lowered)
     return writeModule(emission.module());
-  if (int code = emission.emit(isMpi ? "mpiBackend" : ""))
+  if (int code = emission.emit())
     return code;
   if (emitWhat == Emit::Cpp)
     return writeText([&](raw_ostream &os) { return emission.print(os); });

@@ -65,6 +65,16 @@ cl::opt<pipe::DType> wantedType(
              "cpu, which takes no other; bf16 on cuda)"),
     cl::values(clEnumValN(pipe::DType::Fp32, "fp32", "single precision"),
                clEnumValN(pipe::DType::Bf16, "bf16", "bfloat16")));
+enum class Transport { Threads, Mpi };
+cl::opt<Transport> wantedTransport(
+    "transport", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
+    cl::cat(category), cl::init(Transport::Threads), cl::value_desc("HOW"),
+    cl::desc("what carries messages between the ranks of target cpu: threads "
+             "or mpi (default threads)"),
+    cl::values(clEnumValN(Transport::Threads, "threads", "one process"),
+               clEnumValN(Transport::Mpi, "mpi",
+                          "a process for each rank, started with mpirun; "
+                          "started alone, threads")));
 
 } // namespace
 
@@ -185,8 +195,15 @@ int Emission::read() {
   if (failed(file.read(input)) ||
       !(scheduleFile.empty() ? chooseSchedule() : chooseScheduleFile()))
     return Failure;
-  return chooseTarget();
+  if (int code = chooseTarget())
+    return code;
+  if (needsMpi() && chosenTarget != pipe::Target::Cpu)
+    return reportUsage("--transport=mpi is for the target cpu: GPUs talk by "
+                       "NCCL");
+  return Success;
 }
+
+bool Emission::needsMpi() const { return wantedTransport == Transport::Mpi; }
 
 int Emission::schedule() {
   if (failed(file.run([](mlir::OpPassManager &passes) {
@@ -217,9 +234,10 @@ int Emission::lower() {
   return Success;
 }
 
-int Emission::emit(StringRef backend) {
+int Emission::emit() {
   codegen::ConvertToEmitCOptions options;
-  options.backend = backend.str();
+  if (needsMpi())
+    options.backend = "mpiBackend";
   return failed(file.run([&](mlir::OpPassManager &passes) {
     passes.addPass(codegen::createConvertToEmitC(options));
   }))

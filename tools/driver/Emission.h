@@ -33,9 +33,8 @@ public:
   int schedule();
   /// To proved programs with messages and memory.
   int lower();
-  /// To EmitC. The module then is the text of emitted(). `backend` is the
-  /// runtime's object for devices and transports; empty: by the target.
-  int emit(llvm::StringRef backend = "");
+  /// To EmitC. The module then is the text of emitted().
+  int emit();
 
   mlir::ModuleOp module() { return file.module(); }
   /// The C++ of an emitted module; failure where the disk is full.
@@ -47,6 +46,8 @@ public:
   const std::string &scheduleName() const { return name; }
   pipe::Target target() const { return chosenTarget; }
   pipe::DType dtype() const { return chosenType; }
+  /// Whether the program names the backend of librondo_mpi.a.
+  bool needsMpi() const;
 
 private:
   bool chooseSchedule();

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Stands in for the tool of the driver.
+echo "NVIDIA H200"
