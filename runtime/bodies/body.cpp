@@ -6,13 +6,7 @@
 
 namespace rondo::runtime {
 
-namespace {
-
-template <typename Real> const LayerBody &bodyOf(LayerKind kind) {
-  static const LayerBody embedding = embeddingBody<Real>();
-  static const LayerBody block = blockBody<Real>();
-  static const LayerBody head = headBody<Real>();
-  static const LayerBody synthetic = syntheticBody();
+const LayerBody &LayerBodies::of(LayerKind kind) const {
   switch (kind) {
   case LayerKind::GptEmbedding:
     return embedding;
@@ -26,7 +20,11 @@ template <typename Real> const LayerBody &bodyOf(LayerKind kind) {
   return synthetic;
 }
 
-} // namespace
+template <typename Real> static const LayerBody &bodyOf(LayerKind kind) {
+  static const LayerBodies bodies = {embeddingBody<Real>(), blockBody<Real>(),
+                                     headBody<Real>(), syntheticBody()};
+  return bodies.of(kind);
+}
 
 const LayerBody &cpuBody(LayerKind kind) { return bodyOf<float>(kind); }
 

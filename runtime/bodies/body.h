@@ -99,6 +99,13 @@ struct LayerBody {
 
 } // extern "C"
 
+/// A body of each kind.
+struct LayerBodies {
+  LayerBody embedding, block, head, synthetic;
+
+  const LayerBody &of(LayerKind kind) const;
+};
+
 /// No layer has more tensors.
 inline constexpr int32_t maxLayerTensors = 16;
 

@@ -19,6 +19,12 @@ static double nowMs() {
       .count();
 }
 
+/// The device, for as long as a call lasts.
+struct Access {
+  Engine &engine = Engine::get();
+  Lock lock{engine.mutex};
+};
+
 /// A call that a capture cannot hold ends the capture.
 static cudaError_t breakCapture(const std::shared_ptr<Capture> &capture) {
   capture->isValid = false;
@@ -26,8 +32,7 @@ static cudaError_t breakCapture(const std::shared_ptr<Capture> &capture) {
 }
 
 void emulation::enqueue(cudaStream_t stream, std::function<void()> work) {
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   engine.append(streamOf(stream), {nullptr, std::move(work)});
 }
 
@@ -39,8 +44,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) {
   RONDO_EMULATED(cudaStreamCreateWithPriority);
   int device = 0;
   cudaGetDevice(&device);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   if (auto capture = engine.captureOfThread())
     return breakCapture(capture);
   *stream = new Stream;
@@ -60,8 +64,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   engine.remove(stream);
   delete stream;
   countHandle(-1);
@@ -69,8 +72,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   RONDO_EMULATED(cudaStreamSynchronize);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   Stream &stream = streamOf(handle);
   if (stream.capture)
     return breakCapture(stream.capture);
@@ -79,8 +81,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 }
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   RONDO_EMULATED(cudaStreamQuery);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   Stream &stream = streamOf(handle);
   if (stream.capture)
     return breakCapture(stream.capture);
@@ -89,8 +90,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 }
 cudaError_t cudaDeviceSynchronize() {
   RONDO_EMULATED(cudaDeviceSynchronize);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   if (auto capture = engine.captureOfThread())
     return breakCapture(capture);
   engine.runAll(lock);
@@ -116,8 +116,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   RONDO_EMULATED(cudaEventRecord);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   Stream &stream = streamOf(handle);
   event->capture = stream.capture;
   event->at = stream.at;
@@ -134,8 +133,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event,
                                 unsigned) {
   RONDO_EMULATED(cudaStreamWaitEvent);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   Stream &stream = streamOf(handle);
   if (event->capture) {
     if (stream.capture && stream.capture != event->capture)
@@ -167,8 +165,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event,
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   RONDO_EMULATED(cudaEventQuery);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   if (event->capture)
     return cudaErrorCapturedEvent;
   engine.runSome();
@@ -177,8 +174,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   RONDO_EMULATED(cudaEventSynchronize);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   if (event->capture)
     return cudaErrorCapturedEvent;
   std::shared_ptr<EventState> state = event->state;
@@ -207,8 +203,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start,
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
                                    cudaStreamCaptureMode mode) {
   RONDO_EMULATED(cudaStreamBeginCapture);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   if (!stream)
     return cudaErrorStreamCaptureUnsupported;
   if (stream->capture)
@@ -242,8 +237,7 @@ static bool isJoined(const Nodes &nodes, const std::vector<int> &end) {
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
   RONDO_EMULATED(cudaStreamEndCapture);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   *graph = nullptr;
   std::shared_ptr<Capture> capture = stream->capture;
   if (!capture)
@@ -283,8 +277,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
   RONDO_EMULATED(cudaGraphLaunch);
-  Engine &engine = Engine::get();
-  Lock lock(engine.mutex);
+  auto [engine, lock] = Access();
   Stream &stream = streamOf(handle);
   if (stream.capture)
     return breakCapture(stream.capture);
