@@ -139,6 +139,12 @@ struct BlockWorkspace {
         attention(all.place(AttentionWorkspace(layer).all.size())) {}
 };
 
+/// Rows of a head's vocabulary in memory: those behind the last are 0 and stay
+/// so. Libraries for GPUs are fast where rows of logits are whole packs.
+constexpr int64_t paddedVocab(const LayerDesc &layer) {
+  return (int64_t(layer.vocab) + 7) / 8 * 8;
+}
+
 /// The vocabulary's matrix is stored [vocab][hidden], as the embedding's.
 struct HeadWeights {
   Layout all;
@@ -147,7 +153,7 @@ struct HeadWeights {
   constexpr explicit HeadWeights(const LayerDesc &layer)
       : all(), normGain(all.place(layer.hidden)),
         normBias(all.place(layer.hidden)),
-        vocabulary(all.place(int64_t(layer.vocab) * layer.hidden)) {}
+        vocabulary(all.place(paddedVocab(layer) * layer.hidden)) {}
 };
 
 struct HeadSavedForI {

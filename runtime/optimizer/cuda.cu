@@ -164,10 +164,11 @@ update(const AdamWConfig &config, const Factors &f,
 __global__ void __launch_bounds__(threads)
     adamwKernel(AdamWConfig config, const ControlHeader *header,
                 Table<OptimizedTensor> table) {
-  if (!header->isFinite)
-    return;
   const OptimizedTensor &tensor = table.entries[blockIdx.y];
+  // Most blocks of a small tensor: they leave before they read anything.
   if (int64_t(blockIdx.x) * blockDim.x * 4 >= tensor.count)
+    return;
+  if (!header->isFinite)
     return;
   auto &f = *reinterpret_cast<Factors *>(sharedMemory());
   // Powers in fp64 are slow: one thread for all.

@@ -2,6 +2,7 @@
 
 #include "cublasLt.h"
 #include "cuda_bf16.h"
+#include "engine.h"
 
 #include <cmath>
 #include <cstdio>
@@ -63,6 +64,22 @@ double geluSlope(double x) {
 
 bool aligned(const void *pointer, size_t bytes) {
   return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
+}
+
+/// Of both addresses of an epilogue; those that are null have any.
+size_t epilogueAlignment(const Desc &desc) {
+  size_t bytes = 256;
+  while (!aligned(desc.bias, bytes) || !aligned(desc.aux, bytes))
+    bytes /= 2;
+  return bytes;
+}
+
+template <typename Member>
+cublasStatus_t setMember(Member &member, const void *value, size_t bytes) {
+  if (bytes != sizeof(member))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&member, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 [[noreturn]] void fail(const char *what) {
@@ -136,16 +153,16 @@ struct Task {
 } // namespace
 
 const char *cublasLtGetStatusName(cublasStatus_t status) {
+#define RONDO_NAME(name)                                                       \
+  case name:                                                                   \
+    return #name
   switch (status) {
-  case CUBLAS_STATUS_SUCCESS:
-    return "CUBLAS_STATUS_SUCCESS";
-  case CUBLAS_STATUS_NOT_INITIALIZED:
-    return "CUBLAS_STATUS_NOT_INITIALIZED";
-  case CUBLAS_STATUS_INVALID_VALUE:
-    return "CUBLAS_STATUS_INVALID_VALUE";
-  case CUBLAS_STATUS_NOT_SUPPORTED:
-    return "CUBLAS_STATUS_NOT_SUPPORTED";
+    RONDO_NAME(CUBLAS_STATUS_SUCCESS);
+    RONDO_NAME(CUBLAS_STATUS_NOT_INITIALIZED);
+    RONDO_NAME(CUBLAS_STATUS_INVALID_VALUE);
+    RONDO_NAME(CUBLAS_STATUS_NOT_SUPPORTED);
   }
+#undef RONDO_NAME
   return "unknown status";
 }
 
@@ -170,12 +187,7 @@ cublasStatus_t
 cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
                                cublasLtMatmulDescAttributes_t attribute,
                                const void *value, size_t bytes) {
-  auto set = [&](auto &member) {
-    if (bytes != sizeof(member))
-      return CUBLAS_STATUS_INVALID_VALUE;
-    std::memcpy(&member, value, bytes);
-    return CUBLAS_STATUS_SUCCESS;
-  };
+  auto set = [&](auto &member) { return setMember(member, value, bytes); };
   switch (attribute) {
   case CUBLASLT_MATMUL_DESC_TRANSA:
     return set(desc->transA);
@@ -220,12 +232,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     cublasLtMatmulPreference_t preference,
     cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
     size_t bytes) {
-  auto set = [&](auto &member) {
-    if (bytes != sizeof(member))
-      return CUBLAS_STATUS_INVALID_VALUE;
-    std::memcpy(&member, value, bytes);
-    return CUBLAS_STATUS_SUCCESS;
-  };
+  auto set = [&](auto &member) { return setMember(member, value, bytes); };
   switch (attribute) {
   case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
     return set(preference->workspaceBytes);
@@ -246,6 +253,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference,
     int requested, cublasLtMatmulHeuristicResult_t *results, int *found) {
   *found = 0;
+  if (int error = emulation::injected("cublasLtMatmulAlgoGetHeuristic"))
+    return static_cast<cublasStatus_t>(error);
   auto rows = [](const MatrixLayout &l, cublasOperation_t op) {
     return op == CUBLAS_OP_N ? l.rows : l.columns;
   };
@@ -271,7 +280,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     types = false;
   if (!types)
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  results[0] = {{preference->workspaceBytes, preference->alignment},
+  results[0] = {{preference->workspaceBytes, preference->alignment,
+                 epilogueAlignment(*desc)},
                 preference->workspaceBytes,
                 CUBLAS_STATUS_SUCCESS,
                 1};
@@ -299,6 +309,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
   for (const void *pointer : {a, b, c, static_cast<const void *>(d)})
     if (!aligned(pointer, algo->alignment))
       fail("a matrix is not aligned as the preference says");
+  if (epilogueAlignment(*desc) < algo->epilogueAlignment)
+    fail("a bias or an auxiliary matrix is less aligned than the one that the "
+         "algorithm was chosen for");
   emulation::enqueue(stream, [task] { task.run(); });
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -59,7 +59,7 @@ constexpr LayerDesc layers[] = {
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
 constexpr StageDesc stages[] = {
     {"s0", 0, 0, 14,
-     {978223104, 652148736, 1304297472, 1920, 65536, 125173760, 0, 0, 0, 0, 5537792, 3265452032}},
+     {978255360, 652170240, 1304340480, 1920, 65536, 128319488, 0, 0, 0, 0, 5537792, 3265525760}},
 };
 
 
@@ -82,14 +82,14 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 978223104, 1},
-    {0, 978223104, 652148736, 1},
-    {0, 1630371840, 1304297472, 1},
-    {0, 2934669312, 1920, 1},
-    {0, 2934671232, 65536, 8},
-    {0, 2935195520, 125173760, 1},
-    {0, 3060369280, 5537792, 1},
-    {0, 3065907072, 3265452032, 1},
+    {0, 0, 978255360, 1},
+    {0, 978255360, 652170240, 1},
+    {0, 1630425600, 1304340480, 1},
+    {0, 2934766080, 1920, 1},
+    {0, 2934768000, 65536, 8},
+    {0, 2935292288, 128319488, 1},
+    {0, 3063611776, 5537792, 1},
+    {0, 3069149568, 3265525760, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -139,14 +139,14 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 978223104, 1},
-    {0, 978223104, 652148736, 1},
-    {0, 1630371840, 1304297472, 1},
-    {0, 2934669312, 1920, 1},
-    {0, 2934671232, 65536, 8},
-    {0, 2935195520, 125173760, 1},
-    {0, 3060369280, 5537792, 1},
-    {0, 3065907072, 3265452032, 1},
+    {0, 0, 978255360, 1},
+    {0, 978255360, 652170240, 1},
+    {0, 1630425600, 1304340480, 1},
+    {0, 2934766080, 1920, 1},
+    {0, 2934768000, 65536, 8},
+    {0, 2935292288, 128319488, 1},
+    {0, 3063611776, 5537792, 1},
+    {0, 3069149568, 3265525760, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -170,7 +170,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::GradientNorm, "", 1, collective_1},
 };
 constexpr int32_t rank_of_stage[] = {0};
-constexpr int64_t peak_memory_bytes[] = {3270989824};
+constexpr int64_t peak_memory_bytes[] = {3271063552};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
 };
@@ -193,14 +193,14 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 978223104, 1},
-    {0, 978223104, 652148736, 1},
-    {0, 1630371840, 1304297472, 1},
-    {0, 2934669312, 1920, 1},
-    {0, 2934671232, 65536, 8},
-    {0, 2935195520, 125173760, 1},
-    {0, 3060369280, 5537792, 1},
-    {0, 3065907072, 3265452032, 1},
+    {0, 0, 978255360, 1},
+    {0, 978255360, 652170240, 1},
+    {0, 1630425600, 1304340480, 1},
+    {0, 2934766080, 1920, 1},
+    {0, 2934768000, 65536, 8},
+    {0, 2935292288, 128319488, 1},
+    {0, 3063611776, 5537792, 1},
+    {0, 3069149568, 3265525760, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -240,7 +240,7 @@ constexpr PlanDesc plans[] = {
      8, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
-constexpr int64_t arena_bytes[] = {6331359104};
+constexpr int64_t arena_bytes[] = {6334675328};
 constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, arena_bytes, 3, plans, true, &cudaBackend};
 
 int main(int argc, char **argv) {

@@ -95,7 +95,7 @@ constexpr LayerDesc layers[] = {
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
 constexpr StageDesc stages[] = {
     {"s0", 0, 0, 26,
-     {2437718016, 1625145344, 3250290688, 3456, 65536, 155713536, 0, 0, 0, 0, 14188544, 7300620288}},
+     {2437761024, 1625174016, 3250348032, 3456, 65536, 159907840, 0, 0, 0, 0, 14188544, 7300816896}},
 };
 
 
@@ -118,14 +118,14 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 2437718016, 1},
-    {0, 2437718016, 1625145344, 1},
-    {0, 4062863360, 3250290688, 1},
-    {0, 7313154048, 3456, 1},
-    {0, 7313157504, 65536, 8},
-    {0, 7313681792, 155713536, 1},
-    {0, 7469395328, 14188544, 1},
-    {0, 7483583872, 7300620288, 1},
+    {0, 0, 2437761024, 1},
+    {0, 2437761024, 1625174016, 1},
+    {0, 4062935040, 3250348032, 1},
+    {0, 7313283072, 3456, 1},
+    {0, 7313286528, 65536, 8},
+    {0, 7313810816, 159907840, 1},
+    {0, 7473718656, 14188544, 1},
+    {0, 7487907200, 7300816896, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -175,14 +175,14 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 2437718016, 1},
-    {0, 2437718016, 1625145344, 1},
-    {0, 4062863360, 3250290688, 1},
-    {0, 7313154048, 3456, 1},
-    {0, 7313157504, 65536, 8},
-    {0, 7313681792, 155713536, 1},
-    {0, 7469395328, 14188544, 1},
-    {0, 7483583872, 7300620288, 1},
+    {0, 0, 2437761024, 1},
+    {0, 2437761024, 1625174016, 1},
+    {0, 4062935040, 3250348032, 1},
+    {0, 7313283072, 3456, 1},
+    {0, 7313286528, 65536, 8},
+    {0, 7313810816, 159907840, 1},
+    {0, 7473718656, 14188544, 1},
+    {0, 7487907200, 7300816896, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -206,7 +206,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::GradientNorm, "", 1, collective_1},
 };
 constexpr int32_t rank_of_stage[] = {0};
-constexpr int64_t peak_memory_bytes[] = {7314808832};
+constexpr int64_t peak_memory_bytes[] = {7315005440};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
 };
@@ -229,14 +229,14 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
-    {0, 0, 2437718016, 1},
-    {0, 2437718016, 1625145344, 1},
-    {0, 4062863360, 3250290688, 1},
-    {0, 7313154048, 3456, 1},
-    {0, 7313157504, 65536, 8},
-    {0, 7313681792, 155713536, 1},
-    {0, 7469395328, 14188544, 1},
-    {0, 7483583872, 7300620288, 1},
+    {0, 0, 2437761024, 1},
+    {0, 2437761024, 1625174016, 1},
+    {0, 4062935040, 3250348032, 1},
+    {0, 7313283072, 3456, 1},
+    {0, 7313286528, 65536, 8},
+    {0, 7313810816, 159907840, 1},
+    {0, 7473718656, 14188544, 1},
+    {0, 7487907200, 7300816896, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -276,7 +276,7 @@ constexpr PlanDesc plans[] = {
      8, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
-constexpr int64_t arena_bytes[] = {14784204160};
+constexpr int64_t arena_bytes[] = {14788724096};
 constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, arena_bytes, 3, plans, true, &cudaBackend};
 
 int main(int argc, char **argv) {

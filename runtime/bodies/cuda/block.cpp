@@ -4,7 +4,7 @@
 //   output = middle + fcProj(gelu(fc(norm2(middle))))
 //
 // Products add the residual and the bias; norms backward add the residual's
-// gradient.
+// gradient, and the second one the gradients of the biases of proj and fcProj.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +12,7 @@
 #include "runtime/bodies/cuda/gelu.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/cuda/norm.h"
+#include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
 
@@ -39,8 +40,9 @@ template <typename T> struct Block {
   T *forW(int64_t offset) const {
     return region<T>(args.savedForWeightGrad, offset);
   }
-  float *normGrads(int64_t offset) const {
-    return region<float>(args.savedForWeightGrad, offset);
+  float *vectorGrads(int64_t vector) const {
+    return region<float>(args.savedForWeightGrad, s.vectorGrads) +
+           vector * hidden;
   }
   T *activations() const {
     return region<T>(args.workspace, scratch.activations);
@@ -136,17 +138,15 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   const Block<T> b(*layer, *args);
   const auto *outputGrad = static_cast<const T *>(args->outputGrad);
   T *scratch = b.activations();
-  RONDO_CUDA(cudaMemcpyAsync(b.forW(b.s.outputGrad), outputGrad,
-                             b.rows * b.hidden * sizeof(T),
-                             cudaMemcpyDeviceToDevice, b.stream.handle));
 
   b.feedForwardGrad(outputGrad);
   b.linear.inputGrad(b.hidden, b.ffn, b.forW(b.s.afterGelu), b.weights[b.at.fc],
                      scratch);
-  normInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal2),
-                   b.forI(b.i.norm2Scale), b.weights.fp32(b.at.norm2Gain),
-                   outputGrad, b.forW(b.s.middleGrad),
-                   b.normGrads(b.s.norm2Grads), b.partials());
+  normInputGradKeeping<T>(b.stream, b.rows, b.hidden, scratch,
+                          b.forW(b.s.normal2), b.forI(b.i.norm2Scale),
+                          b.weights.fp32(b.at.norm2Gain), outputGrad,
+                          b.forW(b.s.outputGrad), b.forW(b.s.middleGrad),
+                          b.vectorGrads(2), b.partials());
 
   b.linear.inputGrad(b.hidden, b.hidden, b.forW(b.s.middleGrad),
                      b.weights[b.at.proj], scratch);
@@ -159,7 +159,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   normInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal1),
                    b.forI(b.i.norm1Scale), b.weights.fp32(b.at.norm1Gain),
                    b.forW(b.s.middleGrad), static_cast<T *>(args->inputGrad),
-                   b.normGrads(b.s.norm1Grads), b.partials());
+                   b.vectorGrads(0), b.partials());
 }
 
 template <typename T>
@@ -169,26 +169,28 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
 
   geluForward(b.stream, b.rows * b.ffn, b.forW(b.s.beforeGelu), scratch);
   b.linear.weightGrad(b.ffn, b.hidden, scratch, b.forW(b.s.outputGrad),
-                      b.grad(b.at.fcProj), b.grad(b.at.fcProjBias),
-                      b.partials());
+                      b.grad(b.at.fcProj));
   normOutput<T>(b.stream, b.rows, b.hidden, b.forW(b.s.normal2),
                 b.weights.fp32(b.at.norm2Gain), b.weights.fp32(b.at.norm2Bias),
                 scratch);
   b.linear.weightGrad(b.hidden, b.ffn, scratch, b.forW(b.s.afterGelu),
-                      b.grad(b.at.fc), b.grad(b.at.fcBias), b.partials());
-  addNormGrads(b.stream, b.hidden, b.normGrads(b.s.norm2Grads),
-               b.grad(b.at.norm2Gain), b.grad(b.at.norm2Bias));
+                      b.grad(b.at.fc));
+  addColumnSums(b.stream, b.rows, b.ffn, b.forW(b.s.afterGelu), b.partials(),
+                b.grad(b.at.fcBias));
 
   b.linear.weightGrad(b.hidden, b.hidden, b.forW(b.s.attention),
-                      b.forW(b.s.middleGrad), b.grad(b.at.proj),
-                      b.grad(b.at.projBias), b.partials());
+                      b.forW(b.s.middleGrad), b.grad(b.at.proj));
   normOutput<T>(b.stream, b.rows, b.hidden, b.forW(b.s.normal1),
                 b.weights.fp32(b.at.norm1Gain), b.weights.fp32(b.at.norm1Bias),
                 scratch);
   b.linear.weightGrad(b.hidden, 3 * b.hidden, scratch, b.forW(b.s.qkv),
-                      b.grad(b.at.qkv), b.grad(b.at.qkvBias), b.partials());
-  addNormGrads(b.stream, b.hidden, b.normGrads(b.s.norm1Grads),
-               b.grad(b.at.norm1Gain), b.grad(b.at.norm1Bias));
+                      b.grad(b.at.qkv));
+  addColumnSums(b.stream, b.rows, 3 * b.hidden, b.forW(b.s.qkv), b.partials(),
+                b.grad(b.at.qkvBias));
+  addVectors(b.stream, b.hidden, b.vectorGrads(0),
+             {b.grad(b.at.norm1Gain), b.grad(b.at.norm1Bias),
+              b.grad(b.at.norm2Gain), b.grad(b.at.norm2Bias),
+              b.grad(b.at.fcProjBias), b.grad(b.at.projBias)});
 }
 
 } // namespace

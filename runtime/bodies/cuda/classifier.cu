@@ -8,8 +8,15 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-constexpr int threads = 512, warps = threads / 32;
+/// Two blocks fill a multiprocessor: with more rows at work the second look at
+/// a row would not find it in the cache.
+constexpr int threads = 1024, warps = threads / 32;
 constexpr int width = 8;
+
+/// How many of a pack's elements are logits.
+__device__ __forceinline__ int inPack(int64_t vocab, int64_t first) {
+  return vocab - first < width ? static_cast<int>(vocab - first) : width;
+}
 
 /// Adds exponentials relative to a maximum that rises on the way.
 struct RunningSum {
@@ -29,18 +36,19 @@ __device__ __forceinline__ float logSumOf(const T *row, int64_t vocab,
   RunningSum mine;
   for (int64_t c = int64_t(threadIdx.x) * width; c < vocab;
        c += threads * width) {
+    const int count = inPack(vocab, c);
     float value[width];
     load(value, row + c);
     float top = mine.most;
 #pragma unroll
     for (int i = 0; i < width; ++i)
-      if (c + i < vocab)
+      if (i < count)
         top = fmaxf(top, value[i]);
     mine.sum *= __expf(mine.most - top);
     mine.most = top;
 #pragma unroll
     for (int i = 0; i < width; ++i)
-      if (c + i < vocab)
+      if (i < count)
         mine.sum += __expf(value[i] - top);
   }
 #pragma unroll
@@ -82,16 +90,20 @@ __global__ void __launch_bounds__(threads)
         *savedShare = share;
     }
   }
-  for (int64_t c = int64_t(threadIdx.x) * width; c < logits.vocab;
-       c += threads * width) {
+  // What was read last is in the nearest cache: backward.
+  constexpr int64_t step = int64_t(threads) * width;
+  int64_t c = (logits.vocab - 1) / step * step + int64_t(threadIdx.x) * width;
+  for (c = c < logits.vocab ? c : c - step; c >= 0; c -= step) {
+    const int count = inPack(logits.vocab, c);
+    // Outside of the pack in most.
+    const int one = static_cast<int>(target - c);
     float value[width];
     load(value, values + c);
 #pragma unroll
     for (int i = 0; i < width; ++i) {
       const float p = __expf(value[i] - shift);
-      // Behind the last logit lies nothing that anybody reads.
-      value[i] =
-          c + i < logits.vocab ? (c + i == target ? p - 1 : p) * share : 0;
+      // Behind the last logit lie zeros, up to a whole pack.
+      value[i] = i < count ? (i == one ? p - 1 : p) * share : 0;
     }
     store(values + c, value);
   }

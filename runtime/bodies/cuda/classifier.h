@@ -10,8 +10,9 @@
 namespace rondo::runtime::cuda {
 
 /// Rows of `vocab` logits that lie `stride` elements apart, a multiple of 8.
-/// Limit: the memory's bandwidth, one read and one write; a row is read twice
-/// and lies in a cache the second time.
+/// Gradients become 0 behind the last logit, up to a multiple of 8. Limit: the
+/// memory's bandwidth, one read and one write; a row is read twice and lies in
+/// a cache the second time.
 template <typename T> struct Logits {
   int64_t rows, vocab, stride;
   T *values;

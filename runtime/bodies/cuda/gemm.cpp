@@ -8,6 +8,10 @@
 
 #include "runtime/bodies/cuda/gemm.h"
 
+#include "runtime/bodies/cuda/reduce.h"
+
+#include <cuda_bf16.h>
+
 namespace rondo::runtime::cuda {
 
 namespace {
@@ -33,9 +37,13 @@ cublasLtMatrixLayout_t layoutOf(DType type, int64_t rows, int64_t columns,
   return layout;
 }
 
-/// Alignment of every matrix: that of a pack of elements. Buffers have more,
-/// the regions of weights not.
+/// Alignment of every matrix and vector: that of a pack of elements. Buffers
+/// have more, the regions of weights not.
 constexpr uint32_t alignment = 16;
+/// Stands for any address: the library takes the alignment that it may count on
+/// from the value, and a plan serves all layers and micro-batches.
+const void *const anyAddress =
+    reinterpret_cast<const void *>(uintptr_t(alignment));
 
 std::string sizeOf(const Product &product) {
   return std::to_string(product.rows) + " x " +
@@ -57,11 +65,11 @@ struct Gemms::Plan {
         cublasLtMatmulDescSetAttribute(desc, attribute, &value, sizeof(value)));
   }
   /// Addresses differ from call to call.
-  void setPointers(const Product &product) {
-    if (product.bias)
-      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
-    if (product.aux)
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.aux);
+  void setPointers(const void *bias, const void *aux) {
+    if (bias)
+      set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (aux)
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
   }
   ~Plan() {
     if (desc)
@@ -130,7 +138,8 @@ Gemms::Plan *Gemms::plan(const Product &product,
               dataType(product.resultType));
   if (product.aux)
     made->set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.columns);
-  made->setPointers(product);
+  made->setPointers(product.bias ? anyAddress : nullptr,
+                    product.aux ? anyAddress : nullptr);
   made->a = layoutOf(product.type, product.inner, product.columns, product.b);
   made->b = layoutOf(product.type, product.rows, product.inner, product.a);
   made->d = layoutOf(product.resultType, product.rows, product.columns,
@@ -168,7 +177,7 @@ Gemms::Plan *Gemms::plan(const Product &product,
 void Gemms::run(const Stream &stream, Plan &plan, const Product &product,
                 const GemmWorkspace &workspace) {
   const float one = 1, add = product.c ? 1 : 0;
-  plan.setPointers(product);
+  plan.setPointers(product.bias, product.aux);
   RONDO_CUBLAS(cublasLtMatmul(
       handle, plan.desc, &one, product.b.data, plan.a, product.a.data, plan.b,
       &add, product.c ? product.c : product.d, plan.d, product.d, plan.d,
@@ -179,6 +188,20 @@ void Gemms::run(const Stream &stream, Plan &plan, const Product &product,
 void Gemms::multiply(const Stream &stream, const Product &product,
                      const GemmWorkspace &workspace) {
   Plan *found = plan(product, workspace);
+  if (!found && product.epilogue == Epilogue::Bias) {
+    // The library takes fewer shapes with an epilogue than without.
+    Product plain = product;
+    plain.epilogue = Epilogue::None;
+    plain.bias = nullptr;
+    multiply(stream, plain, workspace);
+    if (product.resultType == DType::Bf16)
+      return addToRows(stream, product.rows, product.columns, product.stride,
+                       static_cast<const __nv_bfloat16 *>(product.bias),
+                       static_cast<__nv_bfloat16 *>(product.d));
+    return addToRows(stream, product.rows, product.columns, product.stride,
+                     static_cast<const float *>(product.bias),
+                     static_cast<float *>(product.d));
+  }
   if (!found)
     throw Error("cuBLASLt has no algorithm for a product of " +
                     sizeOf(product) + " in a workspace of " +

@@ -76,7 +76,8 @@ public:
   Gemms(const Gemms &) = delete;
   Gemms &operator=(const Gemms &) = delete;
 
-  /// Throws Error where the library has no algorithm for it.
+  /// Adds the bias in a pass of its own where the library cannot. Throws Error
+  /// where it has no algorithm at all.
   void multiply(const Stream &stream, const Product &product,
                 const GemmWorkspace &workspace);
   /// The same where the library has GELU in its product and that is the faster

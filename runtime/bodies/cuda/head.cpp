@@ -3,6 +3,7 @@
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/cuda/norm.h"
+#include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
 
@@ -13,9 +14,9 @@ namespace {
 template <typename T> struct Head {
   Head(const LayerDesc &layer, const HeadChunks &chunks, const LayerArgs &args)
       : rows(numTokens(layer)), hidden(layer.hidden), vocab(layer.vocab),
-        chunks(chunks), at(layer), i(layer, chunks), s(layer, chunks),
-        scratch(layer, chunks), weights(args, at.all.size()), args(args),
-        stream(streamOf(args)),
+        padded(paddedVocab(layer)), chunks(chunks), at(layer), i(layer, chunks),
+        s(layer, chunks), scratch(layer, chunks), weights(args, at.all.size()),
+        args(args), stream(streamOf(args)),
         workspace{region<char>(args.workspace, scratch.gemm),
                   scratch.gemmBytes} {}
 
@@ -40,7 +41,7 @@ template <typename T> struct Head {
   }
 
   void makeLogits(int64_t first, const Logits<T> &logits) const {
-    Product product = productOf(logits.rows, vocab, hidden);
+    Product product = productOf(logits.rows, padded, hidden);
     product.a = {normed() + first * hidden, hidden};
     product.b = {weights[at.vocabulary], hidden, true};
     product.d = logits.values;
@@ -50,7 +51,7 @@ template <typename T> struct Head {
 
   /// The gradient of the norm's output from that of the logits.
   void makeNormedGrad(const Logits<T> &logits, T *normedGrad) const {
-    Product product = productOf(logits.rows, hidden, vocab);
+    Product product = productOf(logits.rows, hidden, padded);
     product.a = {logits.values, logits.stride};
     product.b = {weights[at.vocabulary], hidden};
     product.d = normedGrad;
@@ -59,7 +60,7 @@ template <typename T> struct Head {
   }
 
   void addVocabularyGrad(int64_t first, const Logits<T> &logits) const {
-    Product product = productOf(vocab, hidden, logits.rows);
+    Product product = productOf(padded, hidden, logits.rows);
     product.a = {logits.values, logits.stride, true};
     product.b = {normed() + first * hidden, hidden};
     product.resultType = DType::Fp32;
@@ -79,6 +80,8 @@ template <typename T> struct Head {
   }
 
   int64_t rows, hidden, vocab;
+  /// With the rows of zeros, whose logits get gradients of 0.
+  int64_t padded;
   HeadChunks chunks;
   runtime::HeadWeights at;
   HeadSavedForI i;
@@ -157,8 +160,8 @@ void headWeightGrad(const LayerDesc &layer, const HeadChunks &chunks,
     h.addVocabularyGrad(first, logits);
   });
   auto *gradients = static_cast<float *>(args.gradients);
-  addNormGrads(h.stream, h.hidden, h.template forW<float>(h.s.normGrads),
-               gradients + h.at.normGain, gradients + h.at.normBias);
+  addVectors(h.stream, h.hidden, h.template forW<float>(h.s.normGrads),
+             {gradients + h.at.normGain, gradients + h.at.normBias});
 }
 
 namespace {

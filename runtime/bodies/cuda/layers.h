@@ -78,10 +78,9 @@ template <typename T> struct Linear {
                const T *residual, T *y) const;
   /// dx = dy w^T.
   void inputGrad(int64_t in, int64_t out, const T *dy, const T *w, T *dx) const;
-  /// dw += x^T dy and dbias += column sums of dy. `partials` as
-  /// addColumnSums() wants them.
-  void weightGrad(int64_t in, int64_t out, const T *x, const T *dy, float *dw,
-                  float *dbias, float *partials) const;
+  /// dw += x^T dy.
+  void weightGrad(int64_t in, int64_t out, const T *x, const T *dy,
+                  float *dw) const;
 };
 
 } // namespace rondo::runtime::cuda

@@ -94,20 +94,23 @@ struct BlockSavedForI {
 
 /// In place, I turns q, k and v into their gradients, and the output of GELU
 /// into the gradient of its input: W computes that output anew from the input,
-/// which costs one pass instead of another buffer. I fills the last four
+/// which costs one pass instead of another buffer. I fills the last three
 /// regions.
 struct BlockSavedForW {
   ByteLayout all;
   int64_t normal1, qkv, attention, normal2, beforeGelu, afterGelu;
-  int64_t middleGrad, outputGrad, norm1Grads, norm2Grads;
+  int64_t middleGrad, outputGrad;
+  /// [6][hidden] of fp32: gradients of gain and bias of the first norm, then
+  /// the four sums of the second (normInputGradKeeping() in
+  /// bodies/cuda/norm.h).
+  int64_t vectorGrads;
 
   constexpr explicit BlockSavedForW(const LayerDesc &layer)
       : all(), normal1(all.place(wide(layer))), qkv(all.place(3 * wide(layer))),
         attention(all.place(wide(layer))), normal2(all.place(wide(layer))),
         beforeGelu(all.place(ffn(layer))), afterGelu(all.place(ffn(layer))),
         middleGrad(all.place(wide(layer))), outputGrad(all.place(wide(layer))),
-        norm1Grads(all.place(floatBytes(2 * layer.hidden))),
-        norm2Grads(all.place(floatBytes(2 * layer.hidden))) {}
+        vectorGrads(all.place(floatBytes(6 * layer.hidden))) {}
 
 private:
   static constexpr int64_t wide(const LayerDesc &layer) {
@@ -142,7 +145,7 @@ struct BlockWorkspace {
     queryGrad = all.place(activationBytes(layer, tokens * hidden));
     rowDots = all.place(floatBytes(tokens * layer.heads));
     partials = all.place(floatBytes(
-        larger(normChunks(tokens) * 2 * hidden,
+        larger(normChunks(tokens) * 4 * hidden,
                columnSumChunks(tokens) * larger(3 * hidden, layer.ffn))));
   }
 };

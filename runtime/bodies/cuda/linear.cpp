@@ -1,7 +1,6 @@
 //===- linear.cpp - The products of a linear layer on CUDA ----------------===//
 
 #include "runtime/bodies/cuda/layers.h"
-#include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
 
@@ -40,7 +39,7 @@ void Linear<T>::inputGrad(int64_t in, int64_t out, const T *dy, const T *w,
 
 template <typename T>
 void Linear<T>::weightGrad(int64_t in, int64_t out, const T *x, const T *dy,
-                           float *dw, float *dbias, float *partials) const {
+                           float *dw) const {
   Product product{};
   product.rows = in;
   product.columns = out;
@@ -52,7 +51,6 @@ void Linear<T>::weightGrad(int64_t in, int64_t out, const T *x, const T *dy,
   product.c = product.d = dw;
   product.stride = out;
   stream.gemms->multiply(stream, product, workspace);
-  addColumnSums(stream, rows, out, dy, partials, dbias);
 }
 
 template struct Linear<float>;

@@ -84,12 +84,13 @@ __global__ void __launch_bounds__(32 * warpsPerBlock)
 
 /// A block does a chunk of rows. First a warp finds a row's two sums; then each
 /// thread goes down the chunk in its own columns, where it writes dx and adds
-/// the gradients of gain and bias in registers.
-template <typename T, int width>
+/// the gradients of gain and bias in registers. `keeps`: also what
+/// normInputGradKeeping() makes.
+template <typename T, int width, bool keeps>
 __global__ void __launch_bounds__(512)
     normInputGradKernel(int64_t rows, int64_t columns, int chunkRows,
                         const T *dy, const T *normal, const float *scale,
-                        const float *gain, const T *residual, T *dx,
+                        const float *gain, const T *residual, T *kept, T *dx,
                         float *partials) {
   auto *means = reinterpret_cast<float *>(sharedMemory());
   float *slopes = means + chunkRows, *scales = slopes + chunkRows;
@@ -123,6 +124,7 @@ __global__ void __launch_bounds__(512)
   for (int64_t c = int64_t(threadIdx.x) * width; c < columns;
        c += int64_t(blockDim.x) * width) {
     float g[width], gainGrad[width] = {}, biasGrad[width] = {};
+    float residualSum[width] = {}, sum[width] = {};
     load(g, gain + c);
 #pragma unroll 4
     for (int r = 0; r < count; ++r) {
@@ -132,18 +134,30 @@ __global__ void __launch_bounds__(512)
       load(value, normal + at);
       if (residual)
         load(out, residual + at);
+      if constexpr (keeps) {
+        store(kept + at, out);
+#pragma unroll
+        for (int i = 0; i < width; ++i)
+          residualSum[i] += out[i];
+      }
 #pragma unroll
       for (int i = 0; i < width; ++i) {
         out[i] +=
             scales[r] * (grad[i] * g[i] - means[r] - value[i] * slopes[r]);
         gainGrad[i] += grad[i] * value[i];
         biasGrad[i] += grad[i];
+        if constexpr (keeps)
+          sum[i] += out[i];
       }
       store(dx + at, out);
     }
-    float *partial = partials + blockIdx.x * 2 * columns;
+    float *partial = partials + blockIdx.x * (keeps ? 4 : 2) * columns;
     store(partial + c, gainGrad);
     store(partial + columns + c, biasGrad);
+    if constexpr (keeps) {
+      store(partial + 2 * columns + c, residualSum);
+      store(partial + 3 * columns + c, sum);
+    }
   }
 }
 
@@ -178,29 +192,42 @@ void normOutput(const Stream &stream, int64_t rows, int64_t columns,
   });
 }
 
+namespace {
+
+template <bool keeps, typename T>
+void inputGrad(const Stream &stream, int64_t rows, int64_t columns, const T *dy,
+               const T *normal, const float *scale, const float *gain,
+               const T *residual, T *kept, T *dx, float *sums,
+               float *partials) {
+  const int64_t chunks = normChunks(rows), chunkRows = normChunkRows(rows);
+  withWidth(columns, [&](auto width) {
+    const int64_t threads =
+        std::clamp<int64_t>((columns / width.value + 31) / 32 * 32, 64, 512);
+    launch(stream, normInputGradKernel<T, width.value, keeps>, chunks, threads,
+           3 * chunkRows * sizeof(float), rows, columns, chunkRows, dy, normal,
+           scale, gain, residual, kept, dx, partials);
+  });
+  addChunks(stream, chunks, (keeps ? 4 : 2) * columns, partials, sums);
+}
+
+} // namespace
+
 template <typename T>
 void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                    const T *dy, const T *normal, const float *scale,
                    const float *gain, const T *residual, T *dx, float *grads,
                    float *partials) {
-  const int64_t chunks = normChunks(rows), chunkRows = normChunkRows(rows);
-  withWidth(columns, [&](auto width) {
-    const int64_t threads =
-        std::clamp<int64_t>((columns / width.value + 31) / 32 * 32, 64, 512);
-    launch(stream, normInputGradKernel<T, width.value>, chunks, threads,
-           3 * chunkRows * sizeof(float), rows, columns, chunkRows, dy, normal,
-           scale, gain, residual, dx, partials);
-  });
-  addChunks(stream, chunks, 2 * columns, partials, false, grads);
+  inputGrad<false, T>(stream, rows, columns, dy, normal, scale, gain, residual,
+                      nullptr, dx, grads, partials);
 }
 
-void addNormGrads(const Stream &stream, int64_t columns, const float *grads,
-                  float *gainGrad, float *biasGrad) {
-  // One launch where the two lie together, as they do in usual sizes.
-  if (biasGrad == gainGrad + columns)
-    return addChunks(stream, 1, 2 * columns, grads, true, gainGrad);
-  addChunks(stream, 1, columns, grads, true, gainGrad);
-  addChunks(stream, 1, columns, grads + columns, true, biasGrad);
+template <typename T>
+void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
+                          const T *dy, const T *normal, const float *scale,
+                          const float *gain, const T *residual, T *kept, T *dx,
+                          float *sums, float *partials) {
+  inputGrad<true, T>(stream, rows, columns, dy, normal, scale, gain, residual,
+                     kept, dx, sums, partials);
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \
@@ -210,7 +237,10 @@ void addNormGrads(const Stream &stream, int64_t columns, const float *grads,
                            const float *, const float *, T *);                 \
   template void normInputGrad(const Stream &, int64_t, int64_t, const T *,     \
                               const T *, const float *, const float *,         \
-                              const T *, T *, float *, float *);
+                              const T *, T *, float *, float *);               \
+  template void normInputGradKeeping(                                          \
+      const Stream &, int64_t, int64_t, const T *, const T *, const float *,   \
+      const float *, const T *, T *, T *, float *, float *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(Bf16)
 

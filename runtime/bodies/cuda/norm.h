@@ -36,9 +36,16 @@ void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                    const float *gain, const T *residual, T *dx, float *grads,
                    float *partials);
 
-/// Adds saved gradients [2 * columns] to those of gain and bias.
-void addNormGrads(const Stream &stream, int64_t columns, const float *grads,
-                  float *gainGrad, float *biasGrad);
+/// Also copies the residual, the gradient of the norm's layer, to `kept`, and
+/// adds up the columns of both: sums [4][columns] are the gradients of gain and
+/// bias, the residual's sums and those of dx. They are gradients of biases in
+/// front of either, which take no pass of their own then. `partials` has
+/// normChunks(rows) * 4 * columns elements.
+template <typename T>
+void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
+                          const T *dy, const T *normal, const float *scale,
+                          const float *gain, const T *residual, T *kept, T *dx,
+                          float *sums, float *partials);
 
 } // namespace rondo::runtime::cuda
 

@@ -5,6 +5,8 @@
 #include "runtime/bodies/cuda/layouts.h"
 #include "runtime/bodies/cuda/thread.h"
 
+#include <algorithm>
+
 namespace rondo::runtime::cuda {
 
 namespace {
@@ -34,6 +36,17 @@ __global__ void __launch_bounds__(32 * groups)
   }
 }
 
+struct Vectors {
+  float *sums[mostVectors];
+};
+
+__global__ void __launch_bounds__(256)
+    addVectorsKernel(int64_t count, const float *values, Vectors vectors) {
+  const int64_t i = int64_t(blockIdx.x) * 256 + threadIdx.x;
+  if (i < count)
+    vectors.sums[blockIdx.y][i] += values[blockIdx.y * count + i];
+}
+
 /// A thread adds `width` columns of a chunk of rows.
 template <typename T, int width>
 __global__ void __launch_bounds__(128)
@@ -57,13 +70,36 @@ __global__ void __launch_bounds__(128)
   store(partials + blockIdx.y * columns + column, sums);
 }
 
+template <typename T>
+__global__ void __launch_bounds__(256)
+    addToRowsKernel(int64_t columns, int64_t stride, const T *vector,
+                    T *values) {
+  T *row = values + blockIdx.x * stride;
+  for (int64_t c = threadIdx.x; c < columns; c += 256)
+    row[c] = fromFloat<T>(toFloat(row[c]) + toFloat(vector[c]));
+}
+
 } // namespace
 
-void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
-               const float *partials, bool accumulate, float *result) {
+/// result[c] (+)= sum of partials[chunk][c].
+static void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
+                      const float *partials, bool accumulate, float *result) {
   launch(stream, addChunksKernel, blocksFor(columns, 32), 32 * groups,
          32 * groups * sizeof(float), chunks, columns, partials, accumulate,
          result);
+}
+
+void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
+               const float *partials, float *sums) {
+  addChunks(stream, chunks, columns, partials, false, sums);
+}
+
+void addVectors(const Stream &stream, int64_t count, const float *values,
+                std::initializer_list<float *> sums) {
+  Vectors vectors{};
+  std::copy(sums.begin(), sums.end(), vectors.sums);
+  launch(stream, addVectorsKernel, dim3(blocksFor(count, 256), sums.size()),
+         256, 0, count, values, vectors);
 }
 
 template <typename T>
@@ -81,9 +117,19 @@ void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
   addChunks(stream, chunks, columns, partials, true, sums);
 }
 
-template void addColumnSums(const Stream &, int64_t, int64_t, const float *,
-                            float *, float *);
-template void addColumnSums(const Stream &, int64_t, int64_t, const Bf16 *,
-                            float *, float *);
+template <typename T>
+void addToRows(const Stream &stream, int64_t rows, int64_t columns,
+               int64_t stride, const T *vector, T *values) {
+  launch(stream, addToRowsKernel<T>, rows, 256, 0, columns, stride, vector,
+         values);
+}
+
+#define RONDO_INSTANTIATE(T)                                                   \
+  template void addColumnSums(const Stream &, int64_t, int64_t, const T *,     \
+                              float *, float *);                               \
+  template void addToRows(const Stream &, int64_t, int64_t, int64_t,           \
+                          const T *, T *);
+RONDO_INSTANTIATE(float)
+RONDO_INSTANTIATE(Bf16)
 
 } // namespace rondo::runtime::cuda

@@ -12,13 +12,19 @@
 #include "runtime/device/cuda/stream.h"
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace rondo::runtime::cuda {
 
-/// result[c] (+)= sum of partials[chunk][c], for each of `columns`. Adds to the
-/// result where `accumulate`.
+/// sums[c] = sum of partials[chunk][c], for each of `columns`.
 void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
-               const float *partials, bool accumulate, float *result);
+               const float *partials, float *sums);
+
+/// What one call of addVectors() takes.
+inline constexpr int mostVectors = 6;
+/// sums[v][i] += values[v][i], for each i below `count`.
+void addVectors(const Stream &stream, int64_t count, const float *values,
+                std::initializer_list<float *> sums);
 
 /// sums[c] += sum of values[row][c]; the bias gradient of a linear layer.
 /// `partials` has columnSumChunks(rows) * columns elements
@@ -27,6 +33,12 @@ void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
 template <typename T>
 void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
                    const T *values, float *partials, float *sums);
+
+/// values[row][c] += vector[c]; rows lie `stride` elements apart. Where a
+/// product cannot add its bias.
+template <typename T>
+void addToRows(const Stream &stream, int64_t rows, int64_t columns,
+               int64_t stride, const T *vector, T *values);
 
 } // namespace rondo::runtime::cuda
 

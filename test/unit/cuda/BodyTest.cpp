@@ -188,6 +188,15 @@ TYPED_TEST(Bodies, HeadInChunks) {
   headWeightGrad<T>(layer, chunks, args);
   this->wait();
   std::vector<char> bytes = gradients.read();
+  // Rows behind the vocabulary take part in the products.
+  const runtime::HeadWeights at(layer);
+  ASSERT_GT(paddedVocab(layer), layer.vocab);
+  EXPECT_EQ(
+      std::count(bytes.begin() +
+                     4 * (at.vocabulary + int64_t(layer.vocab) * layer.hidden),
+                 bytes.end(), 0),
+      sizes.gradients -
+          4 * (at.vocabulary + int64_t(layer.vocab) * layer.hidden));
   for (const LayerTensor &tensor : layerTensors(layer)) {
     std::vector<float> part(tensor.count);
     std::memcpy(part.data(), bytes.data() + 4 * tensor.offset,

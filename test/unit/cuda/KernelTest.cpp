@@ -5,6 +5,7 @@
 
 #include "runtime/bodies/attention.h"
 #include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/gelu.h"
 #include "runtime/bodies/cuda/layouts.h"
 #include "runtime/bodies/cuda/norm.h"
@@ -77,6 +78,27 @@ TYPED_TEST(Kernels, Norm) {
         rows, columns, doubles(dy).data(), normal.data(), scale.data(),
         doubles(gain).data(), nullptr, dx.data(), grads.data());
     expectClose(onDx.read(), dx, part, "dx without residual" + size);
+
+    // With the sums of the residual and of dx.
+    std::vector<double> sums(4 * columns);
+    runtime::normInputGrad<double>(
+        rows, columns, doubles(dy).data(), normal.data(), scale.data(),
+        doubles(gain).data(), doubles(residual).data(), dx.data(), sums.data());
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      sums[2 * columns + i % columns] += number(residual[i]);
+      sums[3 * columns + i % columns] += dx[i];
+    }
+    DeviceArray<float> onSums(4 * columns);
+    DeviceArray<float> more(normChunks(rows) * 4 * columns);
+    DeviceArray<T> kept(rows * columns);
+    normInputGradKeeping(this->stream, rows, columns, onDy.get(),
+                         onNormal.get(), onScale.get(), onGain.get(),
+                         onResidual.get(), kept.get(), onDx.get(), onSums.get(),
+                         more.get());
+    this->wait();
+    expectClose(onDx.read(), dx, part, "dx with sums" + size);
+    expectClose(onSums.read(), sums, part, "sums" + size);
+    EXPECT_TRUE(same(residual, kept.read())) << "residual" << size;
   }
 }
 
@@ -123,6 +145,60 @@ TYPED_TEST(Kernels, Gelu) {
     this->wait();
     expectClose(onY.read(), y, tolerance<T>(), "gelu");
     expectClose(onGrad.read(), dx, tolerance<T>(), "gradient of gelu");
+  }
+}
+
+// Rows that end within a pack, of one pass of a block, and of several. The last
+// row's target is the last logit, and one logit is far above the others.
+TYPED_TEST(Kernels, CrossEntropy) {
+  using T = TypeParam;
+  const int64_t rows = 3;
+  const float share = 0.25;
+  for (int64_t vocab : {3, 7, 200, 8192, 8201, 20011}) {
+    const int64_t stride = (vocab + 63) / 64 * 64, packs = (vocab + 7) / 8 * 8;
+    auto values = randoms<T>(vocab, rows * stride);
+    values[stride + vocab / 2] = rounded<T>(30);
+    const std::vector<int32_t> ids = {0, int32_t(vocab / 3),
+                                      int32_t(vocab - 1)};
+    std::vector<double> losses(rows), sums(rows), grads(rows * packs);
+    for (int64_t r = 0; r < rows; ++r) {
+      double sum = 0;
+      for (int64_t c = 0; c < vocab; ++c)
+        sum += std::exp(number(values[r * stride + c]));
+      sums[r] = std::log(sum);
+      losses[r] = sums[r] - number(values[r * stride + ids[r]]);
+      for (int64_t c = 0; c < vocab; ++c)
+        grads[r * packs + c] =
+            (std::exp(number(values[r * stride + c]) - sums[r]) -
+             (c == ids[r])) *
+            share;
+    }
+    DeviceArray<T> logits(values);
+    DeviceArray<int32_t> targets(ids);
+    DeviceArray<float> onLosses(rows), onSums(rows), onShare(1), mean(1);
+    const Logits<T> on{rows, vocab, stride, logits.get()};
+    auto gradients = [&] {
+      this->wait();
+      std::vector<T> all = logits.read(), read;
+      for (int64_t r = 0; r < rows; ++r)
+        read.insert(read.end(), all.begin() + r * stride,
+                    all.begin() + r * stride + packs);
+      return read;
+    };
+    crossEntropy(this->stream, on, targets.get(), share, onLosses.get(),
+                 onSums.get(), onShare.get());
+    meanLoss(this->stream, rows, onLosses.get(), mean.get());
+    const std::vector<T> first = gradients();
+    const std::string size = " of " + std::to_string(vocab);
+    expectClose(first, grads, tolerance<T>(), "gradients" + size);
+    expectClose(onLosses.read(), losses, 1e-5, "losses" + size);
+    expectClose(onSums.read(), sums, 1e-5, "log-sum-exp" + size);
+    EXPECT_NEAR(mean.read()[0], (losses[0] + losses[1] + losses[2]) / 3, 1e-4);
+
+    logits.write(values);
+    crossEntropyAgain(this->stream, on, targets.get(), onSums.get(),
+                      onShare.get());
+    EXPECT_TRUE(same(first, gradients())) << "again" << size;
   }
 }
 
@@ -190,6 +266,38 @@ TYPED_TEST(Kernels, Products) {
         sum[i] = start[i] + 2 * d[i];
       expectClose(onSum.read(), sum, 1e-5, "accumulated");
     }
+}
+
+// A plan serves all layers, and the library looks at the addresses when it
+// chooses an algorithm: the first may be better aligned than those behind.
+TYPED_TEST(Kernels, ProductsTakeEveryAlignment) {
+  using T = TypeParam;
+  const int64_t rows = 3, columns = 8, inner = 8, each = 16 / sizeof(T);
+  DeviceArray<char> scratch(1 << 16);
+  auto a = randoms<T>(1, rows * inner), b = randoms<T>(2, inner * columns);
+  auto bias = randoms<T>(3, columns + each);
+  DeviceArray<T> onA(a), onB(b), onBias(bias), onD(rows * columns);
+  Product product{};
+  product.rows = rows;
+  product.columns = columns;
+  product.inner = inner;
+  product.type = product.resultType = dtypeOf<T>();
+  product.a = {onA.get(), inner};
+  product.b = {onB.get(), columns};
+  product.d = onD.get();
+  product.stride = columns;
+  product.epilogue = Epilogue::Bias;
+  const std::vector<double> d =
+      multiplied(rows, columns, inner, doubles(a), false, doubles(b), false);
+  for (int64_t first : {int64_t(0), each}) {
+    product.bias = onBias.get() + first;
+    this->gemms->multiply(this->stream, product, {scratch.get(), 1 << 16});
+    this->wait();
+    std::vector<double> sum = d;
+    for (int64_t i = 0; i < rows * columns; ++i)
+      sum[i] += number(bias[first + i % columns]);
+    expectClose(onD.read(), sum, tolerance<T>(), "with a bias");
+  }
 }
 
 TEST_F(DeviceTest, ProductsWithGelu) {
