@@ -8,21 +8,63 @@ using namespace rondo;
 
 namespace {
 
-/// From `time` on, more work can have run: of a letter that only gives memory
-/// back, or of the one that takes it, or as much as these bytes let start.
+/// What an activation of a stage holds while the letter of a side is still to
+/// come; 0 where the letter is not limited by memory. At the beginning that is
+/// F. Seen from the end, an activation whose I or W is left was there before,
+/// unless its F is left as well.
+int64_t bytesOf(const Chain &chain, Side side, int letter, int32_t s) {
+  if (side == Side::Begin)
+    return letter == 0 ? chain.takes[s] : 0;
+  return letter == 0   ? 0
+         : letter == 1 ? chain.takes[s]
+                       : std::min(chain.weightGradFrees[s],
+                                  chain.takes[s] - chain.inputGradFrees[s]);
+}
+
+/// From `time` on, more of a letter can have run, or as much of it as these
+/// bytes let.
 struct Event {
   int64_t time;
-  int64_t other, taking, bytes;
+  std::array<int64_t, 3> work, bytes;
 };
 
-/// How long the letter that takes memory can run on so many bytes. Seen from
-/// the end that is W: a unit whose W is left still has what W gives back.
+std::vector<Event> eventsOf(const Chain &chain, const Propagation &propagation,
+                            int32_t rank, Side side) {
+  std::vector<Event> events;
+  for (int32_t s : chain.stagesOf[rank])
+    for (int letter : {0, 1, 2}) {
+      const int64_t ns = chain.ns[letter][s];
+      Event run = {}, back = {};
+      run.work[letter] = ns;
+      if (side == Side::Begin && letter > 0)
+        back.bytes[0] =
+            letter == 1 ? chain.inputGradFrees[s] : chain.weightGradFrees[s];
+      if (side == Side::End && letter == 0)
+        for (int other : {1, 2})
+          back.bytes[other] = bytesOf(chain, side, other, s);
+      const bool givesBack = back.bytes != Event().bytes;
+      const auto &times = side == Side::Begin ? propagation.heads(letter)
+                                              : propagation.tails(letter);
+      for (int32_t k = 0; k < chain.microbatches; ++k) {
+        run.time = times[chain.at(s, k)];
+        events.push_back(run);
+        back.time = run.time + ns;
+        if (givesBack)
+          events.push_back(back);
+      }
+    }
+  std::sort(events.begin(), events.end(),
+            [](const Event &a, const Event &b) { return a.time < b.time; });
+  return events;
+}
+
+/// How long a letter can run on so many bytes.
 class Allowance {
 public:
-  Allowance(const Chain &chain, int32_t rank, Side side) {
+  Allowance(const Chain &chain, int32_t rank, Side side, int letter) {
     for (int32_t s : chain.stagesOf[rank]) {
-      const int64_t bytes = bytesOf(chain, s, side);
-      const int64_t ns = chain.ns[side == Side::Begin ? 0 : 2][s];
+      const int64_t bytes = bytesOf(chain, side, letter, s);
+      const int64_t ns = chain.ns[letter][s];
       leastBytes = std::min(leastBytes, bytes);
       mostNs = std::max(mostNs, ns);
       if (bytes > 0)
@@ -30,21 +72,12 @@ public:
     }
   }
 
-  static int64_t bytesOf(const Chain &chain, int32_t s, Side side) {
-    return side == Side::Begin
-               ? chain.takes[s]
-               : std::min(chain.weightGradFrees[s],
-                          chain.takes[s] - chain.inputGradFrees[s]);
-  }
-
-  bool isLimited() const { return leastBytes > 0; }
-
-  /// Rounded up. The second way is the shorter one for unlike stages.
+  /// Rounded up. The second way is the better one for unlike stages.
   int64_t limit(int64_t work, int64_t bytes) const {
-    if (!isLimited() || work == 0)
+    if (leastBytes == 0 || work == 0)
       return work;
     const int64_t count = bytes / leastBytes;
-    if (count < (work + mostNs - 1) / mostNs)
+    if (count < work / mostNs)
       work = count * mostNs;
     const double most = mostNsOfByte * double(bytes) * (1 + 1e-9) + 1;
     return most < double(work) ? int64_t(most) : work;
@@ -55,55 +88,31 @@ private:
   double mostNsOfByte = 0;
 };
 
-std::vector<Event> eventsOf(const Chain &chain, const Propagation &propagation,
-                            int32_t rank, Side side) {
-  std::vector<Event> events;
-  for (int32_t s : chain.stagesOf[rank]) {
-    const int64_t bytes = Allowance::bytesOf(chain, s, side);
-    for (int letter : {0, 1, 2}) {
-      const int64_t ns = chain.ns[letter][s];
-      const bool takes = letter == (side == Side::Begin ? 0 : 2);
-      const int64_t back = side == Side::End
-                               ? (letter == 0 ? bytes : 0)
-                               : (letter == 1   ? chain.inputGradFrees[s]
-                                  : letter == 2 ? chain.weightGradFrees[s]
-                                                : 0);
-      const auto &times = side == Side::Begin ? propagation.heads(letter)
-                                              : propagation.tails(letter);
-      for (int32_t k = 0; k < chain.microbatches; ++k) {
-        const int64_t time = times[chain.at(s, k)];
-        events.push_back({time, takes ? 0 : ns, takes ? ns : 0, 0});
-        if (back > 0)
-          events.push_back({time + ns, 0, 0, back});
-      }
-    }
-  }
-  std::sort(events.begin(), events.end(),
-            [](const Event &a, const Event &b) { return a.time < b.time; });
-  return events;
-}
-
 } // namespace
 
 std::vector<IdlePoint> rondo::idleOf(const Chain &chain,
                                      const Propagation &propagation,
                                      int32_t rank, Side side) {
-  const Allowance allowance(chain, rank, side);
-  int64_t bytes = std::min(chain.caps[rank], never / 2), other = 0, taking = 0;
+  const Allowance allowances[] = {
+      {chain, rank, side, 0}, {chain, rank, side, 1}, {chain, rank, side, 2}};
+  const int64_t cap = std::min(chain.caps[rank], never / 2);
+  std::array<int64_t, 3> work = {}, bytes = {cap, cap, cap};
   std::vector<IdlePoint> points = {
       {0, side == Side::Begin ? 0 : chain.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(chain, propagation, rank, side);
   for (size_t i = 0; i < events.size();) {
     // What begins exactly then has not run before, nor what it would let start.
     const int64_t time = events[i].time;
-    const int64_t work = other + allowance.limit(taking, bytes);
-    if (time - work > points.back().idle)
-      points.push_back({work, time - work});
-    for (; i < events.size() && events[i].time == time; ++i) {
-      other += events[i].other;
-      taking += events[i].taking;
-      bytes += events[i].bytes;
-    }
+    int64_t most = 0;
+    for (int letter : {0, 1, 2})
+      most += allowances[letter].limit(work[letter], bytes[letter]);
+    if (time - most > points.back().idle)
+      points.push_back({most, time - most});
+    for (; i < events.size() && events[i].time == time; ++i)
+      for (int letter : {0, 1, 2}) {
+        work[letter] += events[i].work[letter];
+        bytes[letter] += events[i].bytes[letter];
+      }
   }
   return points;
 }

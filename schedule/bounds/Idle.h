@@ -2,8 +2,8 @@
 //
 // Before a time t a rank can only have run what was released by then, and of
 // all F no more than the cap and the bytes that can be back by then let start.
-// What is missing to t is idle time. So it is at the end, where the units of
-// memory whose W is left are those that the cap held and those whose F is left.
+// What is missing to t is idle time. So it is at the end, where the activations
+// whose I or W is left are those that the cap held and those whose F is left.
 //
 //===----------------------------------------------------------------------===//
 
