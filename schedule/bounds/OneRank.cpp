@@ -5,13 +5,15 @@
 // by I, with a delay from each of these steps to the next. What is left is
 // solved exactly by a program over how many of each have run, with labels that
 // no other label of the same counts beats in every component: the clock, when
-// each micro-batch in flight can go on, and the largest tail so far. Where the
-// labels are too many, the least of those that are left is still a bound.
+// each micro-batch in flight can go on, and the largest tail so far. What the
+// cap leaves idle at the end of the rank (Idle.h) counts with the work left.
+// Where the labels are too many, the least of those that are left is still a
+// bound.
 //
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
-#include "schedule/bounds/Propagation.h"
+#include "schedule/bounds/Idle.h"
 
 #include <algorithm>
 #include <map>
@@ -46,8 +48,9 @@ public:
   OneRank(const Chain &chain, const Propagation &propagation, int32_t rank,
           int64_t ceiling, int64_t &effort)
       : chain(chain), propagation(propagation), rank(rank), ceiling(ceiling),
-        effort(effort), labelCost(int64_t(chain.stagesOf[rank].size() *
-                                          chain.stagesOf[rank].size())),
+        effort(effort), idle(idleOf(chain, propagation, rank, Side::End)),
+        labelCost(
+            int64_t(chain.stagesOf[rank].size() * chain.stagesOf[rank].size())),
         all(chain.microbatches) {
     const auto &stages = chain.stagesOf[rank];
     for (int32_t s : stages)
@@ -64,6 +67,9 @@ public:
           chain.weightGradFrees[s] == chain.weightGradFrees[stages.front()];
     if (areAlike)
       weightGrads.resize(1);
+    for (int32_t s : stages)
+      for (int letter : {0, 1, 2})
+        work += chain.ns[letter][s] * all;
   }
 
   int64_t solve() {
@@ -128,19 +134,17 @@ private:
 
   /// What every way on from a label costs.
   int64_t floorOf(const Counts &counts, const Label &label) const {
-    int64_t finish = label.clock + chain.endOffset[rank], result = label.cost;
-    for (int32_t s : chain.stagesOf[rank])
-      finish += all * chain.ns[2][s];
+    int64_t left = work, result = label.cost;
     for (size_t i = 0; i < weightGrads.size(); ++i)
-      finish -= counts[steps.size() + i] * chain.ns[2][weightGrads[i]];
+      left -= counts[steps.size() + i] * chain.ns[2][weightGrads[i]];
     const int64_t *ready = label.ready.data();
     for (size_t i = 0; i < steps.size(); ++i) {
       const Step &step = steps[i];
       const int32_t k = counts[i];
-      if (k == all)
-        break;
       const int64_t ns = chain.ns[step.letter][step.stage];
-      finish += (all - k) * ns;
+      left -= k * ns;
+      if (k == all)
+        continue;
       int64_t start = std::max(label.clock, headOf(step, k));
       if (i > 0) {
         if (counts[i - 1] > k)
@@ -149,7 +153,7 @@ private:
       }
       result = std::max(result, start + ns + tailOf(step, k));
     }
-    return std::max(result, finish);
+    return std::max(result, label.clock + left + idleBeside(idle, left));
   }
 
   int64_t heldBy(const Counts &counts) const {
@@ -233,7 +237,8 @@ private:
 
   void add(Counts counts, size_t counted, Label made) {
     ++counts[counted];
-    if (floorOf(counts, made) >= ceiling)
+    made.cost = floorOf(counts, made);
+    if (made.cost >= ceiling)
       return;
     std::vector<Label> &labels = next[counts];
     effort -= int64_t(labels.size()) / 16;
@@ -256,9 +261,12 @@ private:
   const int32_t rank;
   const int64_t ceiling;
   int64_t &effort;
+  /// What the cap takes away at the end of the rank.
+  const std::vector<IdlePoint> idle;
   /// A label of several stages takes longer.
   const int64_t labelCost;
   const int32_t all;
+  int64_t work = 0;
   std::vector<Step> steps;
   /// A stage for each counter of W.
   std::vector<int32_t> weightGrads;

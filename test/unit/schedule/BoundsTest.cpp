@@ -167,12 +167,12 @@ TEST(Bounds, AreNotAboveRandomSchedules) {
 
 TEST(Bounds, AddWhatACapLeavesIdleAtBothEnds) {
   // The last rank's first I begins at 22. Before it the cap lets 5 F of 2 ns
-  // run, so 12 ns are lost; in the last 23 ns no more than 17 of its tasks fit.
-  // Its work is 40 ns.
+  // run, so 12 ns are lost; in the last 23 ns only I and W of 5 activations, 15
+  // ns. Its work is 40 ns.
   Problem problem = problemOn(waveRanks(4, 2), 4, 4, {2, 2, 1, 1, 0});
   problem.memoryCaps.assign(4, 5);
   EXPECT_EQ(boundOf("L3", problem), 46);
-  EXPECT_EQ(boundOf("L4", problem), 40 + 12 + 6);
+  EXPECT_EQ(boundOf("L4", problem), 40 + 12 + 8);
 }
 
 TEST(Bounds, NameTheCapThatBinds) {
