@@ -23,6 +23,7 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
   cudaErrorStreamCaptureUnsupported = 900,
@@ -127,9 +128,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
 namespace emulation {
 /// Appends work to a stream; null is the default stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
-/// Whether a kernel may be launched so.
+/// Whether a kernel may be launched so; the stream has to belong to the current
+/// device.
 cudaError_t checkLaunch(const void *kernel, dim3 grid, dim3 block,
-                        size_t sharedBytes);
+                        size_t sharedBytes, cudaStream_t stream);
 void allowShared(const void *kernel, int bytes);
 } // namespace emulation
 
@@ -157,7 +159,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
                                Arguments &&...arguments) {
   cudaError_t error = emulation::checkLaunch(
       reinterpret_cast<const void *>(kernel), config->gridDim, config->blockDim,
-      config->dynamicSmemBytes);
+      config->dynamicSmemBytes, config->stream);
   if (error != cudaSuccess)
     return error;
   std::tuple<std::decay_t<Parameters>...> copied(

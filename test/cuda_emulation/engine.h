@@ -70,6 +70,7 @@ struct Event {
   /// Where it was recorded last, if that was in a capture.
   std::shared_ptr<Capture> capture;
   std::vector<int> at;
+  int device = 0;
 };
 
 struct Item {

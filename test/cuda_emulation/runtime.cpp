@@ -47,7 +47,11 @@ static void load(const void *kernel) {
 }
 
 cudaError_t emulation::checkLaunch(const void *kernel, dim3 grid, dim3 block,
-                                   size_t sharedBytes) {
+                                   size_t sharedBytes, cudaStream_t stream) {
+  int device = 0;
+  cudaGetDevice(&device);
+  if (stream && stream->queue->device != device)
+    return cudaErrorInvalidResourceHandle;
   load(kernel);
   size_t limit = usualShared;
   {
@@ -75,6 +79,7 @@ const char *cudaGetErrorName(cudaError_t error) {
     RONDO_NAME(cudaErrorInsufficientDriver);
     RONDO_NAME(cudaErrorNoDevice);
     RONDO_NAME(cudaErrorInvalidDevice);
+    RONDO_NAME(cudaErrorInvalidResourceHandle);
     RONDO_NAME(cudaErrorNotReady);
     RONDO_NAME(cudaErrorIllegalAddress);
     RONDO_NAME(cudaErrorStreamCaptureUnsupported);

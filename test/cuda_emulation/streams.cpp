@@ -104,6 +104,7 @@ cudaError_t cudaDeviceSynchronize() {
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
   RONDO_EMULATED(cudaEventCreateWithFlags);
   *event = new Event;
+  cudaGetDevice(&(*event)->device);
   (*event)->state->keepsTime = (flags & cudaEventDisableTiming) == 0;
   countHandle(1);
   return cudaSuccess;
@@ -118,6 +119,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   RONDO_EMULATED(cudaEventRecord);
   auto [engine, lock] = Access();
   Stream &stream = streamOf(handle);
+  if (handle && event->device != stream.queue->device)
+    return cudaErrorInvalidResourceHandle;
   event->capture = stream.capture;
   event->at = stream.at;
   if (stream.capture)
