@@ -239,6 +239,13 @@ TEST_F(Failures, ProgramVerifiesItselfOnAGpu) {
               0);
 }
 
+/// The number behind the first `key` in the text; -1: it is not there.
+double numberBehind(const std::string &text, const std::string &key) {
+  size_t at = text.find(key);
+  return at == std::string::npos ? -1
+                                 : std::atof(text.c_str() + at + key.size());
+}
+
 TEST_F(Failures, TraceAndProfileHaveTimesOfTheDevice) {
   emulation::setDevices(1);
   Spec spec = twoRanks();
@@ -250,11 +257,15 @@ TEST_F(Failures, TraceAndProfileHaveTimesOfTheDevice) {
   EXPECT_EQ(runProgram(program,
                        {"--quiet", "--iterations", "2", "--trace", trace.path}),
             0);
-  EXPECT_TRUE(contains(trace.read(), {"\"name\":\"0F0\"", "\"dur\":2"}));
+  // No task is shorter; other programs may make it longer.
+  const std::string text = trace.read();
+  EXPECT_GE(
+      numberBehind(text.substr(text.find("\"name\":\"0F0\"")), "\"dur\":"),
+      2000);
   EXPECT_EQ(runProgram(program, {"--quiet", "--iterations", "2", "--profile",
                                  costs.path}),
             0);
-  EXPECT_TRUE(contains(costs.read(), {"\"forward_ns\":2"}));
+  EXPECT_GE(numberBehind(costs.read(), "\"forward_ns\":"), 2e6);
 }
 
 } // namespace
