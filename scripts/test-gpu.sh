@@ -184,8 +184,8 @@ fi
 gpus=$("$build/probe" | sed 's/ .*//')
 
 # Tests
-run_cases kernels 60 "$build/bin/rondo-cuda-tests"
-run_cases conformance 120 "$build/bin/rondo-conformance-tests"
+run_cases kernels 90 "$build/bin/rondo-cuda-tests"
+run_cases conformance 150 "$build/bin/rondo-conformance-tests"
 
 awk -f test/gpu/text.awk >"$build/text"
 for graph in on off; do

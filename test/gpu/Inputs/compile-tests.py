@@ -13,6 +13,7 @@ sources = [
     *sorted((root / "test/unit/cuda").glob("*.cpp")),
     *sorted((root / "test/unit/conformance").glob("*Test.cpp")),
     root / "test/gpu/DevicePairs.cpp",
+    root / "test/gpu/WideTest.cpp",
 ]
 for source in sources:
     # As in test/gpu/CMakeLists.txt.

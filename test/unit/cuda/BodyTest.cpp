@@ -1,7 +1,7 @@
 // F, I and W of each layer kind on CUDA against the bodies of the CPU in double
 // precision. DeviceModel.h poisons every buffer outside its lifetime.
 
-#include "DeviceModel.h"
+#include "Checks.h"
 
 #include "runtime/bodies/cuda/layers.h"
 
@@ -18,70 +18,6 @@ const Sizes someSizes[] = {
     {1, 1, 4, 1, 8, 3},     {2, 5, 12, 3, 20, 7},     {1, 7, 10, 2, 9, 13},
     {2, 67, 32, 4, 96, 50}, {1, 33, 72, 2, 144, 130}, {2, 16, 64, 1, 256, 37},
 };
-
-/// Weights that T has exactly, so that only the computation differs. Matrices
-/// are small enough for a softmax that does not magnify its input's roundings.
-template <typename T> void setWeights(Model<double> &model) {
-  model.setRandomWeights();
-  for (size_t l = 0; l < model.layers.size(); ++l) {
-    double *weights = model.weights[l]->get();
-    for (const LayerTensor &tensor : layerTensors(model.layers[l]))
-      for (int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i)
-        weights[i] = number(rounded<T>(weights[i] * (tensor.decay ? 0.25 : 1)));
-  }
-}
-
-std::vector<double> first(const double *values, size_t count) {
-  return {values, values + count};
-}
-
-/// Two micro-batches, whose W come late and add up.
-template <typename T>
-void checkModel(const Stream &stream, const std::vector<LayerDesc> &layers,
-                const std::string &what) {
-  Model<double> reference(layers, 2, 0.5);
-  setWeights<T>(reference);
-  DeviceModel<T> model(stream, reference, 2);
-  // Roundings add up over the layers.
-  const double part = tolerance<T>() * (layers.size() > 1 ? 3 : 1.5);
-  for (int i = 0; i < 2; ++i) {
-    double expected = reference.forward(i), loss = model.forward(i);
-    if (layers.back().kind == LayerKind::GptHead) {
-      EXPECT_NEAR(loss, expected, part * std::abs(expected)) << what;
-    } else {
-      auto output = model.output();
-      expectClose(output, first(reference.output(), output.size()), part,
-                  what + ": output");
-    }
-    std::vector<double> grad = reference.inputGrad(i);
-    expectClose(model.inputGrad(i), grad, part, what + ": input gradient");
-  }
-  for (int i = 0; i < 2; ++i) {
-    reference.weightGrad(i);
-    model.weightGrad(i);
-  }
-  for (size_t l = 0; l < layers.size(); ++l) {
-    std::vector<float> gradients = model.gradientsOf(l);
-    const double *expected = reference.gradients[l]->get();
-    for (const LayerTensor &tensor : layerTensors(layers[l])) {
-      auto begin = gradients.begin() + tensor.offset;
-      expectClose(std::vector<float>(begin, begin + tensor.count),
-                  first(expected + tensor.offset, tensor.count), part,
-                  what + ": gradient of " + tensorName(tensor));
-    }
-  }
-
-  // The same bits again, in another order of tasks.
-  DeviceModel<T> again(stream, reference, 2);
-  for (int i = 0; i < 2; ++i) {
-    again.forward(i);
-    again.inputGrad(i);
-    again.weightGrad(i);
-  }
-  for (size_t l = 0; l < layers.size(); ++l)
-    EXPECT_TRUE(same(model.gradientsOf(l), again.gradientsOf(l)))
-        << what << ": layer " << l;
-}
 
 template <typename T>
 void checkKind(const Stream &stream, LayerKind kind, const char *name) {

@@ -1,7 +1,7 @@
 // Single kernels against double precision on random input. Buffers begin full
 // of NaNs and end with a guard.
 
-#include "DeviceTest.h"
+#include "Checks.h"
 
 #include "runtime/bodies/attention.h"
 #include "runtime/bodies/cuda/attention.h"
@@ -344,55 +344,6 @@ TEST_F(DeviceTest, ProductsWithGelu) {
   expectClose(onD.read(), dx, 1e-2, "gradient of gelu");
   product.columns = product.stride = 12;
   EXPECT_FALSE(fusing.tryGelu(stream, product, workspace));
-}
-
-template <typename T>
-void checkAttention(const Stream &stream, const AttentionShape &shape) {
-  const int64_t tokens = shape.tokens(), hidden = shape.hidden();
-  const int64_t statistics = tokens * shape.heads;
-  LayerDesc layer{};
-  layer.batch = shape.batch;
-  layer.sequence = shape.sequence;
-  layer.heads = shape.heads;
-  layer.hidden = static_cast<int32_t>(hidden);
-  std::vector<T> qkv(3 * tokens * hidden);
-  for (size_t i = 0; i < qkv.size(); ++i)
-    qkv[i] = rounded<T>(2 * uniform(1, i));
-  auto outputGrad = randoms<T>(2, tokens * hidden);
-  std::vector<double> output(tokens * hidden), sums(statistics);
-  std::vector<double> grad = doubles(qkv);
-  std::vector<double> scratch(AttentionWorkspace(layer).all.size());
-  runtime::attentionForward<double>(layer, grad.data(), output.data(),
-                                    sums.data(), scratch.data());
-  runtime::attentionInputGrad<double>(layer, grad.data(), output.data(),
-                                      doubles(outputGrad).data(), sums.data(),
-                                      scratch.data());
-
-  DeviceArray<T> onQkv(qkv), onOutput(tokens * hidden), onGrad(outputGrad);
-  DeviceArray<T> queryGrad(tokens * hidden);
-  DeviceArray<float> onSums(statistics), rowDots(statistics);
-  attentionForward<T>(stream, shape, onQkv.get(), onOutput.get(), onSums.get());
-  RONDO_CUDA(cudaStreamSynchronize(stream.handle));
-  const std::string size = " of " + std::to_string(shape.batch) + " x " +
-                           std::to_string(shape.sequence) + ", " +
-                           std::to_string(shape.heads) + " heads of " +
-                           std::to_string(shape.width);
-  expectClose(onOutput.read(), output, tolerance<T>(), "output" + size);
-  expectClose(onSums.read(), sums, 1e-5, "log-sum-exp" + size);
-  std::vector<T> first;
-  for (int i = 0; i < 2; ++i) {
-    onQkv.write(qkv);
-    queryGrad.poison();
-    rowDots.poison();
-    attentionInputGrad<T>(stream, shape, onQkv.get(), onOutput.get(),
-                          onGrad.get(), onSums.get(), queryGrad.get(),
-                          rowDots.get());
-    RONDO_CUDA(cudaStreamSynchronize(stream.handle));
-    if (i == 0)
-      first = onQkv.read();
-  }
-  EXPECT_TRUE(same(first, onQkv.read())) << "other bits the second time";
-  expectClose(first, grad, tolerance<T>(), "gradients" + size);
 }
 
 // Every padded width, widths that packs do not divide, sequences that end

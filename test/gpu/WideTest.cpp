@@ -1,0 +1,44 @@
+// Shapes of GPT-2 on a device: too large for the emulation. The references in
+// double precision take some seconds each on one core.
+
+#include "test/unit/cuda/Checks.h"
+
+namespace rondo::runtime::cuda {
+namespace {
+
+template <typename T> class Wide : public DeviceTest {};
+using Types = testing::Types<float, Bf16>;
+TYPED_TEST_SUITE(Wide, Types);
+
+/// Of elements of matrices, for sums over 768 and 3,072 of them.
+constexpr double scale = 0.05;
+
+TYPED_TEST(Wide, Block) {
+  checkModel<TypeParam>(
+      this->stream,
+      {gptLayer(LayerKind::GptBlock, "h0", {1, 150, 768, 12, 3072, 50257})},
+      "block of GPT-2", scale);
+}
+
+TYPED_TEST(Wide, Head) {
+  checkModel<TypeParam>(
+      this->stream,
+      {gptLayer(LayerKind::GptHead, "lm_head", {1, 24, 768, 12, 3072, 50257})},
+      "head of GPT-2", scale);
+}
+
+TYPED_TEST(Wide, Embedding) {
+  checkModel<TypeParam>(this->stream,
+                        {gptLayer(LayerKind::GptEmbedding, "wte",
+                                  {2, 1024, 768, 12, 3072, 50257})},
+                        "embedding of GPT-2", scale);
+}
+
+TYPED_TEST(Wide, Attention) {
+  for (const AttentionShape &shape :
+       {AttentionShape{2, 1024, 2, 64}, {1, 1000, 1, 128}})
+    checkAttention<TypeParam>(this->stream, shape);
+}
+
+} // namespace
+} // namespace rondo::runtime::cuda

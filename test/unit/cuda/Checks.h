@@ -1,0 +1,132 @@
+//===- Checks.h - What tests of several sizes share -------------*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_CUDA_CHECKS_H
+#define RONDO_TEST_UNIT_CUDA_CHECKS_H
+
+#include "DeviceModel.h"
+
+#include "runtime/bodies/attention.h"
+#include "runtime/bodies/cuda/attention.h"
+
+namespace rondo::runtime::cuda {
+
+/// Weights that T has exactly, so that only the computation differs. Matrices
+/// are small enough for a softmax that does not magnify its input's roundings.
+template <typename T>
+void setWeights(Model<double> &model, double scale = 0.25) {
+  model.setRandomWeights();
+  for (size_t l = 0; l < model.layers.size(); ++l) {
+    double *weights = model.weights[l]->get();
+    for (const LayerTensor &tensor : layerTensors(model.layers[l]))
+      for (int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i)
+        weights[i] =
+            number(rounded<T>(weights[i] * (tensor.decay ? scale : 1)));
+  }
+}
+
+inline std::vector<double> first(const double *values, size_t count) {
+  return {values, values + count};
+}
+
+/// F, I and W against double precision, of two micro-batches whose W come late
+/// and add up. Matrices have elements below `scale`.
+template <typename T>
+void checkModel(const Stream &stream, const std::vector<LayerDesc> &layers,
+                const std::string &what, double scale = 0.25) {
+  Model<double> reference(layers, 2, 0.5);
+  setWeights<T>(reference, scale);
+  DeviceModel<T> model(stream, reference, 2);
+  // Roundings add up over the layers.
+  const double part = tolerance<T>() * (layers.size() > 1 ? 3 : 1.5);
+  for (int i = 0; i < 2; ++i) {
+    double expected = reference.forward(i), loss = model.forward(i);
+    if (layers.back().kind == LayerKind::GptHead) {
+      EXPECT_NEAR(loss, expected, part * std::abs(expected)) << what;
+    } else {
+      auto output = model.output();
+      expectClose(output, first(reference.output(), output.size()), part,
+                  what + ": output");
+    }
+    std::vector<double> grad = reference.inputGrad(i);
+    expectClose(model.inputGrad(i), grad, part, what + ": input gradient");
+  }
+  for (int i = 0; i < 2; ++i) {
+    reference.weightGrad(i);
+    model.weightGrad(i);
+  }
+  for (size_t l = 0; l < layers.size(); ++l) {
+    std::vector<float> gradients = model.gradientsOf(l);
+    const double *expected = reference.gradients[l]->get();
+    for (const LayerTensor &tensor : layerTensors(layers[l])) {
+      auto begin = gradients.begin() + tensor.offset;
+      expectClose(std::vector<float>(begin, begin + tensor.count),
+                  first(expected + tensor.offset, tensor.count), part,
+                  what + ": gradient of " + tensorName(tensor));
+    }
+  }
+
+  // The same bits again, in another order of tasks.
+  DeviceModel<T> again(stream, reference, 2);
+  for (int i = 0; i < 2; ++i) {
+    again.forward(i);
+    again.inputGrad(i);
+    again.weightGrad(i);
+  }
+  for (size_t l = 0; l < layers.size(); ++l)
+    EXPECT_TRUE(same(model.gradientsOf(l), again.gradientsOf(l)))
+        << what << ": layer " << l;
+}
+
+/// Forward and backward against double precision.
+template <typename T>
+void checkAttention(const Stream &stream, const AttentionShape &shape) {
+  const int64_t tokens = shape.tokens(), hidden = shape.hidden();
+  const int64_t statistics = tokens * shape.heads;
+  LayerDesc layer{};
+  layer.batch = shape.batch;
+  layer.sequence = shape.sequence;
+  layer.heads = shape.heads;
+  layer.hidden = static_cast<int32_t>(hidden);
+  std::vector<T> qkv(3 * tokens * hidden);
+  for (size_t i = 0; i < qkv.size(); ++i)
+    qkv[i] = rounded<T>(2 * uniform(1, i));
+  auto outputGrad = randoms<T>(2, tokens * hidden);
+  std::vector<double> output(tokens * hidden), sums(statistics);
+  std::vector<double> grad = doubles(qkv);
+  std::vector<double> scratch(AttentionWorkspace(layer).all.size());
+  runtime::attentionForward<double>(layer, grad.data(), output.data(),
+                                    sums.data(), scratch.data());
+  runtime::attentionInputGrad<double>(layer, grad.data(), output.data(),
+                                      doubles(outputGrad).data(), sums.data(),
+                                      scratch.data());
+
+  DeviceArray<T> onQkv(qkv), onOutput(tokens * hidden), onGrad(outputGrad);
+  DeviceArray<T> queryGrad(tokens * hidden);
+  DeviceArray<float> onSums(statistics), rowDots(statistics);
+  attentionForward<T>(stream, shape, onQkv.get(), onOutput.get(), onSums.get());
+  RONDO_CUDA(cudaStreamSynchronize(stream.handle));
+  const std::string size = " of " + std::to_string(shape.batch) + " x " +
+                           std::to_string(shape.sequence) + ", " +
+                           std::to_string(shape.heads) + " heads of " +
+                           std::to_string(shape.width);
+  expectClose(onOutput.read(), output, tolerance<T>(), "output" + size);
+  expectClose(onSums.read(), sums, 1e-5, "log-sum-exp" + size);
+  std::vector<T> first;
+  for (int i = 0; i < 2; ++i) {
+    onQkv.write(qkv);
+    queryGrad.poison();
+    rowDots.poison();
+    attentionInputGrad<T>(stream, shape, onQkv.get(), onOutput.get(),
+                          onGrad.get(), onSums.get(), queryGrad.get(),
+                          rowDots.get());
+    RONDO_CUDA(cudaStreamSynchronize(stream.handle));
+    if (i == 0)
+      first = onQkv.read();
+  }
+  EXPECT_TRUE(same(first, onQkv.read())) << "other bits the second time";
+  expectClose(first, grad, tolerance<T>(), "gradients" + size);
+}
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_TEST_UNIT_CUDA_CHECKS_H
