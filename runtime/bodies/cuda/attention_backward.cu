@@ -5,7 +5,7 @@
 //   dV = P^T dO      dS = P * (dO V^T - d) * scale      dQ = dS K      dK =
 //   dS^T Q
 //
-// A warp makes 16 rows of S (or S^T) and of dO V^T (or its transpose) in
+// A warp makes 16 or 32 rows of S (or S^T) and of dO V^T (or its transpose) in
 // registers; as fragments they are the left operands of the products behind.
 //
 //===----------------------------------------------------------------------===//
@@ -17,15 +17,18 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// Rows of a block: 16 for each warp.
-constexpr int blockRows = 64;
+/// Matrices of 16 rows that a warp has: with two, what it loads of a tile that
+/// passes is used twice. Wide heads take too many registers for that.
+template <int D> constexpr int parts = D == 128 ? 1 : 2;
+/// Rows of a block.
+template <int D> constexpr int blockRows = 4 * 16 * parts<D>;
 /// Rows of the tiles that pass by.
-template <int D> constexpr int passingRows = D == 128 ? 32 : 64;
+constexpr int passingRows = 32;
 
 /// Two tiles that stay, and two that pass, twice.
 template <int D> constexpr int backwardSharedBytes() {
-  return 2 * (2 * tileSize<D, blockRows> + 4 * tileSize<D, passingRows<D>>)+4 *
-         4 * passingRows<D>;
+  return 2 * (2 * tileSize<D, blockRows<D>> + 4 * tileSize<D, passingRows>)+4 *
+         4 * passingRows;
 }
 
 /// Where a head of a sample lies.
@@ -42,71 +45,95 @@ struct HeadPlace {
   int64_t q, output, row;
 };
 
-/// product [16, columns] = rows [16, D] of `left`, starting at `row`, times the
+/// 16 rows for each part, as C fragments.
+template <int D, int columns> using Rows = float (&)[parts<D>][columns / 8][4];
+
+/// product [rows, columns] = rows of `left` [.., D], from `row` on, times the
 /// transpose of `right` [columns, D].
 template <int D, int columns>
-__device__ __forceinline__ void multiplyRows(float (&product)[columns / 8][4],
+__device__ __forceinline__ void multiplyRows(Rows<D, columns> product,
                                              const Bf16 *left, int row,
                                              const Bf16 *right) {
 #pragma unroll
   for (int c = 0; c < D / 16; ++c) {
-    uint32_t a[4];
-    loadA(a, left, tileStride<D>, row, 16 * c);
+    uint32_t a[parts<D>][4];
+#pragma unroll
+    for (int m = 0; m < parts<D>; ++m)
+      loadA(a[m], left, tileStride<D>, row + 16 * m, 16 * c);
 #pragma unroll
     for (int n = 0; n < columns / 16; ++n) {
       uint32_t b[4];
       loadB(b, right, tileStride<D>, 16 * n, 16 * c);
-      multiplyAdd(product[2 * n], a, b[0], b[1]);
-      multiplyAdd(product[2 * n + 1], a, b[2], b[3]);
+#pragma unroll
+      for (int m = 0; m < parts<D>; ++m) {
+        multiplyAdd(product[m][2 * n], a[m], b[0], b[1]);
+        multiplyAdd(product[m][2 * n + 1], a[m], b[2], b[3]);
+      }
     }
   }
 }
 
-/// sum [16, D] += factor [16, inner] times `right` [inner, D].
+/// sum [rows, D] += factor [rows, inner] times `right` [inner, D].
 template <int D, int inner>
-__device__ __forceinline__ void addProduct(float (&sum)[D / 8][4],
-                                           const float (&factor)[inner / 8][4],
-                                           const Bf16 *right) {
+__device__ __forceinline__ void
+addProduct(Rows<D, D> sum, Rows<D, inner> factor, const Bf16 *right) {
 #pragma unroll
   for (int c = 0; c < inner / 16; ++c) {
-    const uint32_t a[4] = {
-        packBf16(factor[2 * c][0], factor[2 * c][1]),
-        packBf16(factor[2 * c][2], factor[2 * c][3]),
-        packBf16(factor[2 * c + 1][0], factor[2 * c + 1][1]),
-        packBf16(factor[2 * c + 1][2], factor[2 * c + 1][3])};
+    uint32_t a[parts<D>][4];
+#pragma unroll
+    for (int m = 0; m < parts<D>; ++m)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        a[m][i] = packBf16(factor[m][2 * c + i / 2][i % 2 * 2],
+                           factor[m][2 * c + i / 2][i % 2 * 2 + 1]);
 #pragma unroll
     for (int n = 0; n < D / 16; ++n) {
       uint32_t b[4];
       loadBTransposed(b, right, tileStride<D>, 16 * n, 16 * c);
-      multiplyAdd(sum[2 * n], a, b[0], b[1]);
-      multiplyAdd(sum[2 * n + 1], a, b[2], b[3]);
+#pragma unroll
+      for (int m = 0; m < parts<D>; ++m) {
+        multiplyAdd(sum[m][2 * n], a[m], b[0], b[1]);
+        multiplyAdd(sum[m][2 * n + 1], a[m], b[2], b[3]);
+      }
     }
   }
 }
 
-/// A block makes the gradients of 64 queries, key tile after key tile.
+/// Calls run(part, matrix, i) for the elements of a lane.
+template <int D, int columns, typename Run>
+__device__ __forceinline__ void forElements(Run run) {
+#pragma unroll
+  for (int m = 0; m < parts<D>; ++m)
+#pragma unroll
+    for (int n = 0; n < columns / 8; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        run(m, n, i);
+}
+
+/// A block makes the gradients of its queries, key tile after key tile.
 template <int D>
 __global__ void __launch_bounds__(attentionThreads)
     queryGradKernel(AttentionShape shape, float scale, const Bf16 *qkv,
                     const Bf16 *outputGrad, const float *logSumExp,
                     const float *rowDots, Bf16 *queryGrad) {
-  constexpr int keys = passingRows<D>;
+  constexpr int keys = passingRows, rows = blockRows<D>,
+                warpRows = 16 * parts<D>;
   auto *tileQ = reinterpret_cast<Bf16 *>(sharedMemory());
-  Bf16 *tileGrad = tileQ + tileSize<D, blockRows>;
-  Bf16 *passing = tileGrad + tileSize<D, blockRows>;
+  Bf16 *tileGrad = tileQ + tileSize<D, rows>;
+  Bf16 *passing = tileGrad + tileSize<D, rows>;
   const HeadPlace at(shape, blockIdx.y, blockIdx.z);
   const Bf16 *k = qkv + at.q + at.hidden, *v = k + at.hidden;
   const int sequence = shape.sequence;
   // The last queries see the most keys: they begin first.
-  const int first = (gridDim.x - 1 - blockIdx.x) * blockRows;
-  const int end = first + blockRows < sequence ? first + blockRows : sequence;
-  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * 16;
+  const int first = (gridDim.x - 1 - blockIdx.x) * rows;
+  const int end = first + rows < sequence ? first + rows : sequence;
+  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
   const float exponent = scale * log2e;
 
-  loadTile<D, blockRows>(tileQ, qkv + at.q, at.stride, first, sequence,
-                         shape.width);
-  loadTile<D, blockRows>(tileGrad, outputGrad + at.output, at.hidden, first,
-                         sequence, shape.width);
+  loadTile<D, rows>(tileQ, qkv + at.q, at.stride, first, sequence, shape.width);
+  loadTile<D, rows>(tileGrad, outputGrad + at.output, at.hidden, first,
+                    sequence, shape.width);
   auto loadKeys = [&](int key, int turn) {
     Bf16 *tileK = passing + turn * 2 * tileSize<D, keys>;
     loadTile<D, keys>(tileK, k, at.stride, key, sequence, shape.width);
@@ -116,61 +143,60 @@ __global__ void __launch_bounds__(attentionThreads)
   };
   loadKeys(0, 0);
 
-  float shift[2], dots[2];
+  float shift[parts<D>][2], dots[parts<D>][2];
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int query = first + warpRow + lane / 4 + 8 * half;
-    shift[half] = query < sequence ? logSumExp[at.row + query] * log2e : 0;
-    dots[half] = query < sequence ? rowDots[at.row + query] : 0;
-  }
-  float grad[D / 8][4] = {};
+  for (int m = 0; m < parts<D>; ++m)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int query = first + warpRow + 16 * m + lane / 4 + 8 * half;
+      shift[m][half] = query < sequence ? logSumExp[at.row + query] * log2e : 0;
+      dots[m][half] = query < sequence ? rowDots[at.row + query] : 0;
+    }
+  float grad[parts<D>][D / 8][4] = {};
   int turn = 0;
   for (int key = 0; key < end; key += keys, turn ^= 1) {
     awaitCopies();
     __syncthreads();
     if (key + keys < end)
       loadKeys(key + keys, turn ^ 1);
-    if (key > first + warpRow + 15)
+    if (key > first + warpRow + warpRows - 1)
       continue;
     const Bf16 *tileK = passing + turn * 2 * tileSize<D, keys>;
     const Bf16 *tileV = tileK + tileSize<D, keys>;
-    float scores[keys / 8][4] = {}, grads[keys / 8][4] = {};
+    float scores[parts<D>][keys / 8][4] = {}, grads[parts<D>][keys / 8][4] = {};
     multiplyRows<D, keys>(scores, tileQ, warpRow, tileK);
     multiplyRows<D, keys>(grads, tileGrad, warpRow, tileV);
     if (key + keys - 1 > first + warpRow)
-#pragma unroll
-      for (int n = 0; n < keys / 8; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          if (key + 8 * n + lane % 4 * 2 + i % 2 >
-              first + warpRow + lane / 4 + i / 2 * 8)
-            scores[n][i] = -INFINITY;
-#pragma unroll
-    for (int n = 0; n < keys / 8; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int half = i / 2;
-        const float p = fastExp2(scores[n][i] * exponent - shift[half]);
-        grads[n][i] = p * (grads[n][i] - dots[half]);
-      }
+      forElements<D, keys>([&](int m, int n, int i) {
+        if (key + 8 * n + lane % 4 * 2 + i % 2 >
+            first + warpRow + 16 * m + lane / 4 + i / 2 * 8)
+          scores[m][n][i] = -INFINITY;
+      });
+    forElements<D, keys>([&](int m, int n, int i) {
+      const float p = fastExp2(scores[m][n][i] * exponent - shift[m][i / 2]);
+      grads[m][n][i] = p * (grads[m][n][i] - dots[m][i / 2]);
+    });
     addProduct<D, keys>(grad, grads, tileK);
   }
-  storeRows<D>(tileQ + warpRow * tileStride<D>, grad, scale, scale,
-               queryGrad + at.output, at.hidden, first + warpRow, sequence,
-               shape.width);
+#pragma unroll
+  for (int m = 0; m < parts<D>; ++m)
+    storeRows<D>(tileQ + (warpRow + 16 * m) * tileStride<D>, grad[m], scale,
+                 scale, queryGrad + at.output, at.hidden,
+                 first + warpRow + 16 * m, sequence, shape.width);
 }
 
-/// A block makes the gradients of 64 keys and values, query tile after query
+/// A block makes the gradients of its keys and values, query tile after query
 /// tile, and writes them in place: no other block reads these rows.
 template <int D>
-__global__ void __launch_bounds__(attentionThreads, D == 128 ? 2 : 3)
+__global__ void __launch_bounds__(attentionThreads, 2)
     keyGradKernel(AttentionShape shape, float scale, Bf16 *qkv,
                   const Bf16 *outputGrad, const float *logSumExp,
                   const float *rowDots) {
-  constexpr int queries = passingRows<D>;
+  constexpr int queries = passingRows, rows = blockRows<D>,
+                warpRows = 16 * parts<D>;
   auto *tileK = reinterpret_cast<Bf16 *>(sharedMemory());
-  Bf16 *tileV = tileK + tileSize<D, blockRows>;
-  Bf16 *passing = tileV + tileSize<D, blockRows>;
+  Bf16 *tileV = tileK + tileSize<D, rows>;
+  Bf16 *passing = tileV + tileSize<D, rows>;
   // [turn][shift or dot][query].
   auto *statistics =
       reinterpret_cast<float *>(passing + 4 * tileSize<D, queries>);
@@ -178,12 +204,12 @@ __global__ void __launch_bounds__(attentionThreads, D == 128 ? 2 : 3)
   Bf16 *k = qkv + at.q + at.hidden, *v = k + at.hidden;
   const int sequence = shape.sequence;
   // The first keys are seen by the most queries and begin first.
-  const int first = blockIdx.x * blockRows;
-  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * 16;
+  const int first = blockIdx.x * rows;
+  const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
   const float exponent = scale * log2e;
 
-  loadTile<D, blockRows>(tileK, k, at.stride, first, sequence, shape.width);
-  loadTile<D, blockRows>(tileV, v, at.stride, first, sequence, shape.width);
+  loadTile<D, rows>(tileK, k, at.stride, first, sequence, shape.width);
+  loadTile<D, rows>(tileV, v, at.stride, first, sequence, shape.width);
   auto loadQueries = [&](int query, int turn) {
     Bf16 *tileQ = passing + turn * 2 * tileSize<D, queries>;
     loadTile<D, queries>(tileQ, qkv + at.q, at.stride, query, sequence,
@@ -204,7 +230,7 @@ __global__ void __launch_bounds__(attentionThreads, D == 128 ? 2 : 3)
   const int start = first / queries * queries;
   loadQueries(start, 0);
 
-  float keyGrad[D / 8][4] = {}, valueGrad[D / 8][4] = {};
+  float keyGrad[parts<D>][D / 8][4] = {}, valueGrad[parts<D>][D / 8][4] = {};
   int turn = 0;
   for (int query = start; query < sequence; query += queries, turn ^= 1) {
     awaitCopies();
@@ -217,37 +243,35 @@ __global__ void __launch_bounds__(attentionThreads, D == 128 ? 2 : 3)
     const Bf16 *tileGrad = tileQ + tileSize<D, queries>;
     const float *shift = statistics + turn * 2 * queries;
     const float *dots = shift + queries;
-    float scores[queries / 8][4] = {};
+    float scores[parts<D>][queries / 8][4] = {};
     multiplyRows<D, queries>(scores, tileK, warpRow, tileQ);
-    if (query < first + warpRow + 15)
-#pragma unroll
-      for (int n = 0; n < queries / 8; ++n)
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          if (first + warpRow + lane / 4 + i / 2 * 8 >
-              query + 8 * n + lane % 4 * 2 + i % 2)
-            scores[n][i] = -INFINITY;
-#pragma unroll
-    for (int n = 0; n < queries / 8; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        scores[n][i] = fastExp2(scores[n][i] * exponent -
-                                shift[8 * n + lane % 4 * 2 + i % 2]);
+    if (query < first + warpRow + warpRows - 1)
+      forElements<D, queries>([&](int m, int n, int i) {
+        if (first + warpRow + 16 * m + lane / 4 + i / 2 * 8 >
+            query + 8 * n + lane % 4 * 2 + i % 2)
+          scores[m][n][i] = -INFINITY;
+      });
+    forElements<D, queries>([&](int m, int n, int i) {
+      scores[m][n][i] = fastExp2(scores[m][n][i] * exponent -
+                                 shift[8 * n + lane % 4 * 2 + i % 2]);
+    });
     addProduct<D, queries>(valueGrad, scores, tileGrad);
-    float grads[queries / 8][4] = {};
+    float grads[parts<D>][queries / 8][4] = {};
     multiplyRows<D, queries>(grads, tileV, warpRow, tileGrad);
-#pragma unroll
-    for (int n = 0; n < queries / 8; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        grads[n][i] =
-            scores[n][i] * (grads[n][i] - dots[8 * n + lane % 4 * 2 + i % 2]);
+    forElements<D, queries>([&](int m, int n, int i) {
+      grads[m][n][i] = scores[m][n][i] *
+                       (grads[m][n][i] - dots[8 * n + lane % 4 * 2 + i % 2]);
+    });
     addProduct<D, queries>(keyGrad, grads, tileQ);
   }
-  storeRows<D>(tileK + warpRow * tileStride<D>, keyGrad, scale, scale, k,
-               at.stride, first + warpRow, sequence, shape.width);
-  storeRows<D>(tileV + warpRow * tileStride<D>, valueGrad, 1, 1, v, at.stride,
-               first + warpRow, sequence, shape.width);
+#pragma unroll
+  for (int m = 0; m < parts<D>; ++m) {
+    const int row = warpRow + 16 * m;
+    storeRows<D>(tileK + row * tileStride<D>, keyGrad[m], scale, scale, k,
+                 at.stride, first + row, sequence, shape.width);
+    storeRows<D>(tileV + row * tileStride<D>, valueGrad[m], 1, 1, v, at.stride,
+                 first + row, sequence, shape.width);
+  }
 }
 
 } // namespace
@@ -271,10 +295,10 @@ void attentionInputGrad(const Stream &stream, const AttentionShape &shape,
                                    logSumExp, queryGrad, rowDots);
   const float scale = 1 / std::sqrt(static_cast<float>(shape.width));
   attentionRowDots(stream, shape, output, outputGrad, rowDots);
-  const dim3 grid(blocksFor(shape.sequence, blockRows), shape.heads,
-                  shape.batch);
   withPaddedWidth(shape.width, [&](auto width) {
     constexpr int bytes = backwardSharedBytes<width.value>();
+    const dim3 grid(blocksFor(shape.sequence, blockRows<width.value>),
+                    shape.heads, shape.batch);
     launch(stream, queryGradKernel<width.value>, grid, attentionThreads, bytes,
            shape, scale, qkv, outputGrad, logSumExp, rowDots, queryGrad);
     launch(stream, keyGradKernel<width.value>, grid, attentionThreads, bytes,

@@ -126,7 +126,9 @@ __global__ void __launch_bounds__(512)
     float g[width], gainGrad[width] = {}, biasGrad[width] = {};
     float residualSum[width] = {}, sum[width] = {};
     load(g, gain + c);
-#pragma unroll 4
+    // Two rows at once: with more the registers would not let a large device
+    // have all blocks at the same time.
+#pragma unroll 2
     for (int r = 0; r < count; ++r) {
       const int64_t at = (first + r) * columns + c;
       float grad[width], value[width], out[width] = {};
