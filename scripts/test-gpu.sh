@@ -172,8 +172,10 @@ version=$(awk '$2 == "NCCL_VERSION_CODE" && $3 + 0 > 0 { print $3; exit }' \
   "$header/nccl.h")
 if [ "${version:-0}" -ge 23000 ]; then
   shares=1
+  # NVLink SHARP takes a GPU for each rank.
   NCCL_MULTI_RANK_GPU_ENABLE=1
-  export NCCL_MULTI_RANK_GPU_ENABLE
+  NCCL_NVLS_ENABLE=0
+  export NCCL_MULTI_RANK_GPU_ENABLE NCCL_NVLS_ENABLE
 fi
 if [ -n "${RONDO_NCCL_WHEELS:-}" ]; then
   # Before any other that the environment names.
