@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-/// Tokens that a lane looks at before the warp votes.
-constexpr int64_t looks = 4, warpTokens = 32 * looks;
+/// Tokens that a lane looks at before the warp votes, and warps of a block.
+constexpr int64_t looks = 4, warpTokens = 32 * looks, mostWarps = 8;
 
 /// Bit i of votes[l]: token first + 32 l + i is `id`, and below `end`.
 __device__ __forceinline__ bool findTokens(const int32_t *ids, int64_t first,
@@ -55,36 +55,57 @@ __device__ __forceinline__ bool findTokens(const int32_t *ids, int64_t first,
 }
 
 /// The block of a token's first place adds all rows of that token; the others
-/// leave. Each warp looks for them itself and has columns of its own.
+/// leave. Its warps look for them together, a group of tokens each, and each
+/// thread has columns of its own.
 template <typename T, int width>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(32 * mostWarps)
     tokenGradKernel(int64_t tokens, int64_t hidden, const int32_t *ids,
                     const T *outputGrad, float *tokenGrad) {
+  static_assert(looks == 4, "a warp's votes are a uint4");
+  auto *votes = reinterpret_cast<uint4 *>(sharedMemory());
   const int64_t token = blockIdx.x;
   const int32_t id = ids[token];
-  unsigned votes[looks];
-  for (int64_t first = 0; first < token; first += warpTokens)
-    if (findTokens(ids, first, token, id, votes))
+  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  const bool isFirstLane = threadIdx.x % 32 == 0;
+  const int64_t step = warps * warpTokens;
+  unsigned mine[looks];
+  bool any = false;
+  for (int64_t first = warp * warpTokens; first < token && !any; first += step)
+    any = findTokens(ids, first, token, id, mine);
+  if (isFirstLane)
+    votes[warp].x = any;
+  __syncthreads();
+  for (int w = 0; w < warps; ++w)
+    if (votes[w].x)
       return;
-  for (int64_t group = int64_t(threadIdx.x) / 32 * 32 * width; group < hidden;
-       group += int64_t(blockDim.x) * width) {
-    const int64_t column = group + int64_t(threadIdx.x) % 32 * width;
+  for (int64_t begin = 0; begin < hidden;
+       begin += int64_t(blockDim.x) * width) {
+    const int64_t column = begin + int64_t(threadIdx.x) * width;
     float sum[width] = {};
-    for (int64_t first = token; first < tokens; first += warpTokens) {
-      if (!findTokens(ids, first, tokens, id, votes))
-        continue;
+    for (int64_t first = token; first < tokens; first += step) {
+      findTokens(ids, first + warp * warpTokens, tokens, id, mine);
+      // All have read the votes before.
+      __syncthreads();
+      if (isFirstLane)
+        votes[warp] = make_uint4(mine[0], mine[1], mine[2], mine[3]);
+      __syncthreads();
+      for (int w = 0; w < warps && column < hidden; ++w) {
+        const uint4 all = votes[w];
+        if ((all.x | all.y | all.z | all.w) == 0)
+          continue;
+        const unsigned each[looks] = {all.x, all.y, all.z, all.w};
 #pragma unroll
-      for (int l = 0; l < looks; ++l)
-        for (unsigned left = votes[l]; left != 0; left &= left - 1) {
-          const int64_t place = first + 32 * l + __ffs(left) - 1;
-          if (column >= hidden)
-            continue;
-          float value[width];
-          load(value, outputGrad + place * hidden + column);
+        for (int l = 0; l < looks; ++l)
+          for (unsigned left = each[l]; left != 0; left &= left - 1) {
+            const int64_t place =
+                first + w * warpTokens + 32 * l + __ffs(left) - 1;
+            float value[width];
+            load(value, outputGrad + place * hidden + column);
 #pragma unroll
-          for (int i = 0; i < width; ++i)
-            sum[i] += value[i];
-        }
+            for (int i = 0; i < width; ++i)
+              sum[i] += value[i];
+          }
+      }
     }
     if (column >= hidden)
       continue;
@@ -121,7 +142,8 @@ __global__ void __launch_bounds__(256)
 
 /// Whole warps for a row.
 unsigned threadsFor(int64_t hidden, int width) {
-  return std::clamp<int64_t>((hidden / width + 31) / 32 * 32, 32, 256);
+  return std::clamp<int64_t>((hidden / width + 31) / 32 * 32, 32,
+                             32 * mostWarps);
 }
 
 template <typename Run> void withWidth(int64_t hidden, Run run) {
@@ -151,8 +173,9 @@ void embeddingWeightGrad(const Stream &stream, int64_t tokens, int64_t sequence,
                          float *positionGrad) {
   withWidth(hidden, [&](auto width) {
     const unsigned threads = threadsFor(hidden, width.value);
-    launch(stream, tokenGradKernel<T, width.value>, tokens, threads, 0, tokens,
-           hidden, ids, outputGrad, tokenGrad);
+    launch(stream, tokenGradKernel<T, width.value>, tokens, threads,
+           threads / 32 * sizeof(uint4), tokens, hidden, ids, outputGrad,
+           tokenGrad);
     launch(stream, positionGradKernel<T, width.value>, sequence, threads, 0,
            tokens / sequence, sequence, hidden, outputGrad, positionGrad);
   });

@@ -35,6 +35,11 @@ TYPED_TEST(Bodies, Embedding) {
       this->stream,
       {gptLayer(LayerKind::GptEmbedding, "wte", {2, 70, 2100, 1, 1, 2})},
       "wide embedding");
+  // More tokens than the warps of a block look at together.
+  checkModel<TypeParam>(
+      this->stream,
+      {gptLayer(LayerKind::GptEmbedding, "wte", {2, 210, 260, 1, 1, 60})},
+      "embedding of many tokens");
 }
 
 TYPED_TEST(Bodies, Block) {
