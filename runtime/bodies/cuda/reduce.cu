@@ -11,9 +11,10 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-constexpr int groups = 8;
+constexpr int groups = 16;
 
-/// 32 columns a block; each of 8 warps adds every eighth chunk.
+/// 32 columns a block; each of 16 warps adds every sixteenth chunk. There are
+/// few blocks, so that a thread has many loads at once.
 __global__ void __launch_bounds__(32 * groups)
     addChunksKernel(int chunks, int64_t columns, const float *partials,
                     bool accumulate, float *result) {
@@ -22,7 +23,7 @@ __global__ void __launch_bounds__(32 * groups)
   const int64_t column = int64_t(blockIdx.x) * 32 + lane;
   float sum = 0;
   if (column < columns) {
-#pragma unroll 4
+#pragma unroll 8
     for (int chunk = group; chunk < chunks; chunk += groups)
       sum += partials[chunk * columns + column];
   }

@@ -105,7 +105,7 @@ TYPED_TEST(Kernels, Norm) {
 TYPED_TEST(Kernels, ColumnSumsAdd) {
   using T = TypeParam;
   for (auto [rows, columns] :
-       {Extent{1, 1}, {5, 3}, {64, 36}, {65, 520}, {700, 132}}) {
+       {Extent{1, 1}, {5, 3}, {64, 36}, {65, 520}, {700, 132}, {9000, 4}}) {
     auto values = randoms<T>(1, rows * columns);
     auto start = randoms<float>(2, columns);
     std::vector<double> sums = doubles(start);
