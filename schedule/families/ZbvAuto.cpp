@@ -21,9 +21,9 @@
 // Whether the last rule holds for F, and for I of the second chunk, are two
 // switches. A run is repeated with the idle times of the last as allowances
 // while that lowers the longest. All is done for the caps and for P activations
-// a rank, and planned with the median stage's times and with shorter and longer
-// messages as well; the best is taken. With equal times and no latency: span
-// 3M, makespan 3M + (P - 1) / 2, P activations.
+// a rank, and planned with the median stage's times, other times of messages
+// and longer W as well; the best is taken. With equal times and no latency:
+// span 3M, makespan 3M + (P - 1) / 2, P activations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,28 +91,32 @@ Schedule toSchedule(const Outcome &outcome, const Chunks &chunks,
   return schedule;
 }
 
-/// By which times the greedy choices are made.
+/// By which times the greedy choices are made. They are blind to what follows
+/// from a wait, so that other times than the true ones may guide them better.
 struct Plan {
-  /// The median stage's for all stages, as published.
-  bool isEven;
-  /// Of a message's time. The choices are blind to what follows from a wait,
-  /// so that another time may guide them better.
-  int64_t messagePercent;
+  /// Of a message's and of W's time.
+  int64_t messagePercent = 100, weightGradPercent = 100;
+  /// The median stage's times for all stages, as published.
+  bool isEven = false;
 };
 
+/// Up to this many tasks there is time for more than one.
+constexpr int64_t plannedTasks = 200000;
+constexpr Plan guides[] = {
+    {75, 100}, {150, 100}, {200, 100}, {100, 110}, {100, 120}};
+
 std::vector<Plan> plansFor(const Problem &problem, const Chain &chain) {
-  std::vector<Plan> plans = {{false, 100}};
+  std::vector<Plan> plans = {{}};
   // With less memory the rules serve badly.
-  if (microbatchesThatFit(problem) < std::min(chain.microbatches, chain.ranks))
+  if (chain.tasks() > plannedTasks ||
+      microbatchesThatFit(problem) < std::min(chain.microbatches, chain.ranks))
     return plans;
   for (const std::vector<int64_t> &ns : chain.ns)
     if (plans.size() == 1 &&
         std::any_of(ns.begin(), ns.end(),
                     [&](int64_t other) { return other != ns[0]; }))
-      plans.push_back({true, 100});
-  if (std::any_of(chain.messages[0].begin(), chain.messages[0].end(),
-                  [](const auto &message) { return message.transferNs() > 0; }))
-    plans.insert(plans.end(), {{false, 50}, {false, 150}});
+      plans.push_back({100, 100, true});
+  plans.insert(plans.end(), std::begin(guides), std::end(guides));
   return plans;
 }
 
@@ -121,6 +125,8 @@ std::optional<Schedule> follow(Plan plan, Chain chain, const Chunks &chunks,
   for (auto &messages : chain.messages)
     for (Chain::Message &message : messages)
       message.latencyNs = message.transferNs() * plan.messagePercent / 100;
+  for (int64_t &ns : chain.ns[2])
+    ns = ns * plan.weightGradPercent / 100;
   const Costs costs(chain, chunks, plan.isEven);
   Sweep sweep(objective);
   std::vector<int64_t> limits = chain.caps;
@@ -180,11 +186,14 @@ static FamilyResult generateZbvAuto(const Problem &problem,
   return NotApplicable{"zbv-auto comes to a halt under these caps"};
 }
 
-/// Four switches and two limits for up to four plans, most of them twice.
+/// Four switches and two limits for each plan, most of them twice.
 static int64_t stepsOfZbvAuto(const Problem &problem) {
-  return problem.numStages() == 2 * problem.numRanks()
-             ? int64_t(60) * problem.numStages() * problem.microbatches
-             : 0;
+  const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
+  if (problem.numStages() != 2 * problem.numRanks())
+    return 0;
+  const int64_t plans =
+      tasks > plannedTasks ? 1 : 2 + int64_t(std::size(guides));
+  return 5 * plans * tasks;
 }
 
 Family rondo::zbvAuto() {
