@@ -1,6 +1,8 @@
-//===- backend.cpp - Ranks as threads on a CPU ----------------------------===//
+//===- backend.cpp - Ranks as threads or processes on a CPU ---------------===//
 
 #include "runtime/backend.h"
+
+#include "runtime/transport/tcp.h"
 
 using namespace rondo::runtime;
 
@@ -11,8 +13,14 @@ static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
 static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
                                                 const std::vector<Device *> &,
                                                 const TransportOptions &options,
-                                                const World &) {
-  return makeInprocTransport(params, options.cores);
+                                                const World &world) {
+  if (world.isAlone())
+    return makeInprocTransport(params, options.cores);
+  return makeProcessTransport(params, world, makeTcpEndpoint(world),
+                              options.cores);
 }
 
-const Backend rondo::runtime::cpuBackend = {makeDevice, makeTransport};
+/// Processes need nothing but a store to come together.
+static const ProcessSupport processes = {"TCP", nullptr, nullptr, nullptr};
+const Backend rondo::runtime::cpuBackend = {makeDevice, makeTransport,
+                                            &processes};

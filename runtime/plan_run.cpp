@@ -79,6 +79,12 @@ rondo::runtime::describeChain(const std::vector<RankStatus> &ranks) {
     text += (text.empty() ? "" : " -> ") + ranks[r].text;
     r = ranks[r].waitsFor;
   }
+  // A circle of ranks that meet in a collective: who is missing there does
+  // something else.
+  for (int32_t other = 0; r >= 0 && other < count; ++other)
+    if (!isNamed[other] && ranks[other].waitsFor < 0 &&
+        !ranks[other].text.empty())
+      text += "; " + ranks[other].text;
   return text;
 }
 
@@ -96,9 +102,9 @@ static RankStatus decode(int32_t rank, const Store::Report &report,
     std::getline(words >> std::ws, status.text);
   else
     status.text = "rank " + std::to_string(rank) + " does not say what it does";
-  if (report.ageSeconds > silence) {
+  if (report.silentSeconds > silence) {
     char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.1f", report.ageSeconds);
+    std::snprintf(seconds, sizeof seconds, "%.1f", report.silentSeconds);
     status.waitsFor = -1;
     status.text += ", and its process does not answer since " +
                    std::string(seconds) + " s";
@@ -118,7 +124,7 @@ std::vector<RankStatus> PlanRun::allStatuses() const {
   if (!world.isAlone()) {
     // A process that does nothing, whatever its rank did last, says nothing.
     const double silence =
-        std::max(1.5, 5 * reportSeconds(options.transport.timeoutSeconds));
+        std::max(0.8, 5 * reportSeconds(options.transport.timeoutSeconds));
     std::vector<Store::Report> reports = world.store->reports();
     for (int32_t r = 0; r < desc.numRanks; ++r)
       all[r] = decode(r, reports[r], silence);

@@ -40,10 +40,9 @@ static void checkSize(const Executable &exe, const Launch &launch,
         " started " + std::to_string(launch.size) + " processes: start " +
         std::to_string(exe.numRanks) + ", or 1 that runs all ranks as threads";
   else if (!support)
-    what = "'" + std::string(exe.name) +
-           "' was compiled for ranks that are threads, but " + launch.source +
-           " started " + std::to_string(launch.size) +
-           " processes: compile it with --transport=mpi, or start it once";
+    what = "the ranks of '" + std::string(exe.name) + "' are threads, but " +
+           launch.source + " started " + std::to_string(launch.size) +
+           " processes: start it once";
   if (what.empty())
     return;
   if (launch.rank != 0)

@@ -58,7 +58,8 @@ public:
   struct Report {
     /// Empty: it has said nothing yet.
     std::string text;
-    double ageSeconds = 0;
+    /// Since the process has been heard of.
+    double silentSeconds = 0;
   };
   /// Throws Error where process 0 does not answer within some seconds.
   virtual std::vector<Report> reports() = 0;

@@ -243,13 +243,13 @@ void StoreServer::handle(Client &client, Frame frame) {
     connectionOf[client.process] = hasLeft;
     return;
   case StoreFrame::Report:
-    lastReports[client.process] = {std::move(field(0)), nowNs()};
+    lastReports[client.process] = std::move(field(0));
     return;
   case StoreFrame::Reports: {
     std::vector<std::string> fields;
-    for (const LastReport &last : lastReports) {
-      fields.push_back(last.text);
-      fields.push_back(std::to_string(last.atNs ? nowNs() - last.atNs : 0));
+    for (int32_t p = 0; p < params.processes; ++p) {
+      fields.push_back(lastReports[p]);
+      fields.push_back(std::to_string(nowNs() - lastHeardNs[p]));
     }
     return answer(from, std::move(fields));
   }

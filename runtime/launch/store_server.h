@@ -32,7 +32,9 @@ enum class StoreFrame : uint32_t {
   Fail,
   /// text. No answer.
   Report,
-  /// Answered with text and age in nanoseconds of each process's last report.
+  /// Answered with the last report of each process, and the nanoseconds since
+  /// it
+  /// has sent anything.
   Reports,
   /// Answered with the machine's name for its clock, and nowNs().
   Clock,
@@ -107,11 +109,7 @@ private:
   /// By process: the descriptor of its connection, -1 before it has come, -2
   /// when it has left.
   std::vector<int> connectionOf;
-  struct LastReport {
-    std::string text;
-    int64_t atNs = 0;
-  };
-  std::vector<LastReport> lastReports;
+  std::vector<std::string> lastReports;
   /// When a process has sent anything.
   std::vector<int64_t> lastHeardNs;
   std::map<std::string, std::string> values;

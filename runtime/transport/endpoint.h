@@ -18,7 +18,8 @@ namespace rondo::runtime {
 
 /// Messages from one process to another on one lane arrive in the order in
 /// which they were sent: the n-th send meets the n-th receive. Called by one
-/// thread at a time. Failures are Errors with Exit::RunFailure.
+/// thread at a time. Failures are Errors with Exit::RunFailure, or PeerFailed
+/// where another process has said the reason.
 class Endpoint {
 public:
   virtual ~Endpoint();

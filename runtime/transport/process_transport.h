@@ -55,8 +55,10 @@ private:
   /// One end of a channel.
   struct Channel {
     int32_t from = 0, to = 0;
+    /// Of one iteration.
+    int64_t messages = 0;
     std::vector<Entry> entries;
-    uint32_t next = 0;
+    uint32_t next = 0, firstOfIteration = 0;
     int64_t linkFreeNs = 0;
 
     Entry &entry(uint32_t ticket) { return entries[ticket % entries.size()]; }
@@ -68,7 +70,7 @@ private:
     bool hasEnded = false;
   };
 
-  Entry &start(Channel &c, MessageName name, int64_t bytes, const char *what);
+  Entry &start(Channel &c, MessageName name, int64_t bytes);
   void check(const Channel &c, const Entry &entry) const;
   /// Brings everything forward. `mutex` is held.
   void progress();

@@ -7,6 +7,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/error.h"
+#include "runtime/transport/match.h"
 #include "runtime/transport/process_transport.h"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
   for (size_t i = 0; i < channels.size(); ++i) {
     channels[i].from = params.channels[i].from;
     channels[i].to = params.channels[i].to;
+    channels[i].messages = params.channels[i].messages;
     if (channels[i].from != me && channels[i].to != me)
       continue;
     // A power of two divides 2^32, so that tickets may wrap.
@@ -75,6 +77,8 @@ ProcessTransport::~ProcessTransport() {
 /// A message that nobody has waited for has to be the right one too.
 void ProcessTransport::iterate(int32_t, bool,
                                const std::function<void()> &actions) {
+  for (Channel &c : channels)
+    c.firstOfIteration = c.next;
   actions();
   for (size_t c = 0; c < channels.size(); ++c)
     for (size_t ticket = 0; ticket < channels[c].entries.size(); ++ticket) {
@@ -88,7 +92,7 @@ Transport::Ticket ProcessTransport::send(int32_t channel, MessageName name,
                                          const void *data, int64_t bytes) {
   Channel &c = channels[channel];
   std::lock_guard<std::mutex> lock(mutex);
-  Entry &entry = start(c, name, bytes, " sends ");
+  Entry &entry = start(c, name, bytes);
   entry.operation =
       endpoint->send(c.to, Endpoint::Messages, tagOf(name), data, bytes);
   return c.next++;
@@ -98,7 +102,7 @@ Transport::Ticket ProcessTransport::receive(int32_t channel, MessageName name,
                                             void *data, int64_t bytes) {
   Channel &c = channels[channel];
   std::lock_guard<std::mutex> lock(mutex);
-  Entry &entry = start(c, name, bytes, " receives ");
+  Entry &entry = start(c, name, bytes);
   entry.isUnchecked = true;
   entry.operation = endpoint->receive(c.from, Endpoint::Messages, data, bytes);
   return c.next++;
@@ -128,16 +132,12 @@ void ProcessTransport::abort() {
 }
 
 ProcessTransport::Entry &ProcessTransport::start(Channel &c, MessageName name,
-                                                 int64_t bytes,
-                                                 const char *what) {
+                                                 int64_t bytes) {
   Entry &entry = c.entry(c.next);
   if (entry.isBusy)
     progress();
-  if (entry.isBusy)
-    throw Error("rank " + std::to_string(me) + what + nameOf(name) +
-                " although the channel from rank " + std::to_string(c.from) +
-                " to rank " + std::to_string(c.to) +
-                " has had all messages of the iteration");
+  if (entry.isBusy || c.next - c.firstOfIteration >= c.messages)
+    failOnTooMany(c.from == me, name, c.from, c.to);
   entry = Entry();
   entry.isBusy = true;
   entry.name = name;
@@ -256,6 +256,7 @@ void ProcessTransport::help() {
         progress();
     } catch (const Error &) {
       // The rank's thread meets it too, and says it.
+    } catch (const PeerFailed &) {
     }
   }
 }

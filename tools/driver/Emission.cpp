@@ -71,10 +71,12 @@ cl::opt<Transport> wantedTransport(
     cl::cat(category), cl::init(Transport::Threads), cl::value_desc("HOW"),
     cl::desc("what carries messages between the ranks of target cpu: threads "
              "or mpi (default threads)"),
-    cl::values(clEnumValN(Transport::Threads, "threads", "one process"),
+    cl::values(clEnumValN(Transport::Threads, "threads",
+                          "memory of one process; TCP where several are "
+                          "started"),
                clEnumValN(Transport::Mpi, "mpi",
-                          "a process for each rank, started with mpirun; "
-                          "started alone, threads")));
+                          "memory of one process; MPI where mpirun starts "
+                          "several")));
 
 } // namespace
 

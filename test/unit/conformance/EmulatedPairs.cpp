@@ -64,6 +64,8 @@ const std::vector<Pair> &rondo::runtime::test::allPairs() {
        [] {}, 1},
       {"cpu_processes", &processBackend, fillCpu, copyCpu, true, false,
        [](int) {}, [] {}, 1},
+      {"cpu_tcp", &tcpBackend, fillCpu, copyCpu, true, false, [](int) {}, [] {},
+       1},
       {"cuda_loopback", &cudaBackend, fillGpu, copyGpu, true, true,
        beginEmulated<1>, endEmulated, 4},
       {"cuda_nccl", &emulatedNccl, fillGpu, copyGpu, false, true,

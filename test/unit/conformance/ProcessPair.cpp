@@ -2,13 +2,17 @@
 
 #include "ProcessPair.h"
 
-#include "runtime/transport/endpoint.h"
+#include "runtime/launch/store.h"
+#include "runtime/transport/tcp.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <tuple>
 
 using namespace rondo::runtime;
@@ -78,19 +82,75 @@ private:
   std::vector<std::shared_ptr<Post>> posts;
 };
 
+/// What all ranks tell each other once, each in its thread.
+class Exchange {
+public:
+  explicit Exchange(int32_t count) : values(count) {}
+  std::vector<std::string> run(int32_t rank, const std::string &value) {
+    std::unique_lock<std::mutex> lock(mutex);
+    values[rank] = value;
+    ++told;
+    changed.notify_all();
+    changed.wait(lock, [&] { return told == values.size(); });
+    return values;
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> values;
+  size_t told = 0;
+};
+
+/// As much of a store as an endpoint needs.
+class ExchangeStore : public Store {
+public:
+  ExchangeStore(std::shared_ptr<Exchange> all, int32_t rank)
+      : all(std::move(all)), rank(rank) {}
+  std::vector<std::string>
+  exchange(const std::string &, const std::string &value, Patience) override {
+    return all->run(rank, value);
+  }
+  void set(const std::string &, const std::string &) override {}
+  std::string get(const std::string &) override { return {}; }
+  void barrier(const std::string &) override {}
+  void give(const std::string &, const std::string &) override {}
+  std::string take(const std::string &) override { return {}; }
+  void check() override {}
+  bool fail(Exit, const std::string &) override { return false; }
+  void leave() override {}
+  void report(const std::string &) override {}
+  std::vector<Report> reports() override { return {}; }
+  int64_t clockOffsetNs() override { return 0; }
+
+private:
+  const std::shared_ptr<Exchange> all;
+  const int32_t rank;
+};
+
 /// The transports of all ranks, which the suite drives from one process.
 class AllProcesses : public Transport {
 public:
-  AllProcesses(const TransportParams &params, int cores)
-      : channels(params.channels) {
-    auto network = std::make_shared<Network>();
-    for (int32_t r = 0; r < params.ranks; ++r) {
-      World world;
-      world.process = r;
-      world.processes = world.localProcesses = params.ranks;
-      ranks.push_back(makeProcessTransport(
-          params, world, std::make_unique<MemoryEndpoint>(network, r), cores));
-    }
+  using MakeEndpoint =
+      std::function<std::unique_ptr<Endpoint>(const World &world)>;
+
+  AllProcesses(const TransportParams &params, int cores,
+               const MakeEndpoint &make)
+      : channels(params.channels), ranks(params.ranks) {
+    auto all = std::make_shared<Exchange>(params.ranks);
+    for (int32_t r = 0; r < params.ranks; ++r)
+      stores.push_back(std::make_unique<ExchangeStore>(all, r));
+    std::vector<std::thread> threads;
+    for (int32_t r = 0; r < params.ranks; ++r)
+      threads.emplace_back([&, r] {
+        World world;
+        world.process = r;
+        world.processes = world.localProcesses = params.ranks;
+        world.store = stores[r].get();
+        ranks[r] = makeProcessTransport(params, world, make(world), cores);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
   }
 
   void iterate(int32_t rank, bool mayReplay,
@@ -127,18 +187,33 @@ public:
 
 private:
   const std::vector<ChannelParams> channels;
+  std::vector<std::unique_ptr<Store>> stores;
   std::vector<std::unique_ptr<Transport>> ranks;
 };
 
 } // namespace
 
-static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
-                                                const std::vector<Device *> &,
-                                                const TransportOptions &options,
-                                                const World &) {
-  return std::make_unique<AllProcesses>(params, options.cores);
+static std::unique_ptr<Transport> overMemory(const TransportParams &params,
+                                             const std::vector<Device *> &,
+                                             const TransportOptions &options,
+                                             const World &) {
+  auto network = std::make_shared<Network>();
+  return std::make_unique<AllProcesses>(
+      params, options.cores, [&](const World &world) {
+        return std::make_unique<MemoryEndpoint>(network, world.process);
+      });
 }
 
-const Backend rondo::runtime::test::processBackend = {
-    [](int32_t, int32_t, const World &) { return makeCpuDevice(); },
-    makeTransport};
+static std::unique_ptr<Transport> overTcp(const TransportParams &params,
+                                          const std::vector<Device *> &,
+                                          const TransportOptions &options,
+                                          const World &) {
+  return std::make_unique<AllProcesses>(params, options.cores, makeTcpEndpoint);
+}
+
+static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
+  return makeCpuDevice();
+}
+
+const Backend rondo::runtime::test::processBackend = {makeDevice, overMemory};
+const Backend rondo::runtime::test::tcpBackend = {makeDevice, overTcp};

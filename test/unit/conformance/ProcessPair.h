@@ -8,8 +8,8 @@
 namespace rondo::runtime::test {
 
 /// The CPU with the transport between processes: each rank has its own, over
-/// memory of this process in place of MPI.
-extern const Backend processBackend;
+/// memory of this process in place of MPI, and over TCP.
+extern const Backend processBackend, tcpBackend;
 
 } // namespace rondo::runtime::test
 

@@ -198,4 +198,16 @@ TEST(Run, TimedTasksAndLinkAddUp) {
   EXPECT_GE(with, free + 6'000'000);
 }
 
+TEST(DescribeChain, WhoIsMissingInACircleIsNamed) {
+  EXPECT_EQ(describeChain({{1, 1, "rank 0 waits for rank 1 in all_reduce 0"},
+                           {1, 0, "rank 1 waits for rank 0 in all_reduce 0"},
+                           {1, -1, "rank 2 runs 0F1"}}),
+            "rank 0 waits for rank 1 in all_reduce 0 -> rank 1 waits for rank "
+            "0 in all_reduce 0; rank 2 runs 0F1");
+  EXPECT_EQ(describeChain({{1, 1, "rank 0 waits for 1I0 of rank 1"},
+                           {1, -1, "rank 1 runs 1F0"},
+                           {1, -1, "rank 2 runs 2F0"}}),
+            "rank 0 waits for 1I0 of rank 1 -> rank 1 runs 1F0");
+}
+
 } // namespace

@@ -1,0 +1,17 @@
+//===- tcp.h - Ranks are processes that TCP connects ------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_TCP_H
+#define RONDO_RUNTIME_TRANSPORT_TCP_H
+
+#include "runtime/transport/endpoint.h"
+
+namespace rondo::runtime {
+
+/// Connects all processes of a run, which call it at the same time. Throws
+/// Error with Exit::RunFailure where they do not find each other. The world's
+/// store outlives it.
+std::unique_ptr<Endpoint> makeTcpEndpoint(const World &world);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_TCP_H
