@@ -1,8 +1,11 @@
 # Finds what the CUDA runtime library is built with. Sets RONDO_HAS_CUDA, and
 # with it RONDO_NCCL and RONDO_NCCL_INCLUDE_DIR, and enables the language CUDA.
 
-set(RONDO_CUDA AUTO CACHE STRING "Build the CUDA runtime: AUTO (where nvcc and NCCL are), ON or OFF")
-set_property(CACHE RONDO_CUDA PROPERTY STRINGS AUTO ON OFF)
+# A project that needs it has set it.
+if(NOT DEFINED RONDO_CUDA)
+  set(RONDO_CUDA AUTO CACHE STRING "Build the CUDA runtime: AUTO (where nvcc and NCCL are), ON or OFF")
+  set_property(CACHE RONDO_CUDA PROPERTY STRINGS AUTO ON OFF)
+endif()
 # PTX of the last one only, for what comes later.
 set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING "GPUs that the CUDA runtime has code for")
 
@@ -44,9 +47,10 @@ else()
           "import nvidia, os; print(*(e.path for p in nvidia.__path__ for e in os.scandir(p)), sep=';', end='')"
         OUTPUT_VARIABLE wheels ERROR_QUIET)
     endif()
-    find_path(RONDO_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${wheels} PATH_SUFFIXES include)
+    set(toolkit ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_BIN_DIR}/..)
+    find_path(RONDO_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${toolkit} PATHS ${wheels} PATH_SUFFIXES include)
     # A wheel has no libnccl.so.
-    find_library(RONDO_NCCL NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR} PATHS ${wheels} PATH_SUFFIXES lib)
+    find_library(RONDO_NCCL NAMES nccl libnccl.so.2 HINTS ${toolkit} PATHS ${wheels} PATH_SUFFIXES lib64 lib)
     if(NOT TARGET CUDA::cublasLt)
       find_path(RONDO_CUBLASLT_INCLUDE_DIR cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${wheels} PATH_SUFFIXES include)
       find_library(RONDO_CUBLASLT NAMES cublasLt libcublasLt.so.${CUDAToolkit_VERSION_MAJOR} PATHS ${wheels} PATH_SUFFIXES lib)

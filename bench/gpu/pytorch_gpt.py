@@ -79,7 +79,7 @@ def main():
         [{"params": [p for p in model.parameters() if p.dim() > 1],
           "weight_decay": 0.1},
          {"params": [p for p in model.parameters() if p.dim() <= 1],
-          "weight_decay": 0.0}], lr=1e-4, fused=True)
+          "weight_decay": 0.0}], lr=1e-4, betas=(0.9, 0.95), fused=True)
     step = torch.compile(model)
     shape = (options.microbatches, options.batch, options.sequence)
     # Below GPT-2's own vocabulary.
