@@ -32,6 +32,8 @@ struct BoundArgument {
   int64_t (*compute)(const Problem &, int64_t ceiling, int64_t effort);
   /// Its time grows faster than the number of tasks.
   bool isSlow;
+  /// It is left out where there are more than `maxDetailedTasks`.
+  bool seesAllTasks = false;
 };
 
 /// The table, from the quickest to the slowest.
@@ -40,7 +42,7 @@ const std::vector<BoundArgument> &boundArguments();
 /// The best of L1 and L2 and its name. O(stages).
 Bound roughBound(const Problem &problem);
 /// The best of L1 to L4 and its name; the first of equals. O(tasks); beyond
-/// `maxDetailedTasks` only of L1 and L2, which are O(stages).
+/// `maxDetailedTasks` L3 says nothing, and L4 looks at both ends alone.
 Bound quickBound(const Problem &problem);
 /// The best of all. With effort 0 the same as quickBound().
 Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort);

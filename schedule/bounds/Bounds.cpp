@@ -35,7 +35,7 @@ Bound rondo::bestBound(const Problem &problem, int64_t ceiling,
   for (const BoundArgument &argument : boundArguments()) {
     if (argument.isSlow && effort <= 0)
       continue;
-    if (tasks > maxDetailedTasks && !isRough(argument))
+    if (tasks > maxDetailedTasks && argument.seesAllTasks)
       continue;
     int64_t ns = argument.compute(problem, ceiling, effort);
     if (ns > best.ns)

@@ -92,7 +92,7 @@ private:
 
 std::vector<IdlePoint> rondo::idleOf(const Chain &chain,
                                      const Propagation &propagation,
-                                     int32_t rank, Side side) {
+                                     int32_t rank, Side side, int64_t latest) {
   const Allowance allowances[] = {
       {chain, rank, side, 0}, {chain, rank, side, 1}, {chain, rank, side, 2}};
   const int64_t cap = std::min(chain.caps[rank], never / 2);
@@ -100,7 +100,7 @@ std::vector<IdlePoint> rondo::idleOf(const Chain &chain,
   std::vector<IdlePoint> points = {
       {0, side == Side::Begin ? 0 : chain.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(chain, propagation, rank, side);
-  for (size_t i = 0; i < events.size();) {
+  for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
     // What begins exactly then has not run before, nor what it would let start.
     const int64_t time = events[i].time;
     int64_t most = 0;
@@ -124,7 +124,22 @@ int64_t rondo::idleBeside(const std::vector<IdlePoint> &points, int64_t work) {
   return std::prev(next)->idle;
 }
 
-int64_t rondo::idleBound(const Chain &chain, const Propagation &propagation) {
+/// Up to then none of the micro-batches that the chain leaves out runs.
+static int64_t latestOf(const Chain &chain, const Propagation &propagation,
+                        int32_t rank, Side side) {
+  int64_t latest = never;
+  for (int32_t s : chain.stagesOf[rank])
+    for (int letter : {0, 1, 2})
+      latest = std::min(
+          latest,
+          side == Side::Begin
+              ? propagation.heads(letter)[chain.at(s, chain.microbatches - 1)]
+              : propagation.tails(letter)[chain.at(s, 0)]);
+  return latest;
+}
+
+int64_t rondo::idleBound(const Chain &chain, const Propagation &propagation,
+                         int64_t microbatches) {
   int64_t best = 0;
   for (int32_t rank = 0; rank < chain.ranks; ++rank) {
     if (chain.stagesOf[rank].empty())
@@ -132,11 +147,16 @@ int64_t rondo::idleBound(const Chain &chain, const Propagation &propagation) {
     int64_t all = 0;
     for (int32_t s : chain.stagesOf[rank])
       for (int letter : {0, 1, 2})
-        all += chain.ns[letter][s] * chain.microbatches;
-    const std::vector<IdlePoint> end =
-        idleOf(chain, propagation, rank, Side::End);
+        all += chain.ns[letter][s] * microbatches;
+    auto pointsOf = [&](Side side) {
+      return idleOf(chain, propagation, rank, side,
+                    microbatches == chain.microbatches
+                        ? never
+                        : latestOf(chain, propagation, rank, side));
+    };
+    const std::vector<IdlePoint> end = pointsOf(Side::End);
     // Where some work is in neither, the two stretches of time are apart.
-    for (const IdlePoint &point : idleOf(chain, propagation, rank, Side::Begin))
+    for (const IdlePoint &point : pointsOf(Side::Begin))
       if (point.work < all)
         best = std::max(best,
                         all + point.idle + idleBeside(end, all - point.work));

@@ -21,5 +21,5 @@ static int64_t computeJackson(const Problem &problem, int64_t, int64_t) {
 
 BoundArgument rondo::jacksonBound() {
   return {"L3", "Jackson's preemptive schedule of each rank and serial link",
-          computeJackson, false};
+          computeJackson, false, true};
 }

@@ -4,7 +4,8 @@
 // fits the cap. The earliest time at which that many bytes can be free delays
 // the heads of L3. What the cap puts behind a task lengthens its tail. With
 // these heads and tails, what a rank can run under its cap before a time or
-// behind one says how long it is idle there.
+// behind one says how long it is idle there. Where there are too many tasks,
+// only these ends are looked at.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,16 +16,27 @@
 
 using namespace rondo;
 
+/// All, or where these have too many tasks, what a ramp of all ranks has.
+static int32_t microbatchesOfEnd(const Problem &problem) {
+  const int64_t most = std::max(
+      maxDetailedTasks / (int64_t(3) * problem.numStages()),
+      std::min<int64_t>(2 * problem.numRanks(), problem.microbatches / 4));
+  return int32_t(std::min<int64_t>(problem.microbatches, most));
+}
+
 static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
   std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
   if (!chain || !chain->offsetsAreExact || !chain->hasTightMemory)
+    return 0;
+  chain->microbatches = microbatchesOfEnd(problem);
+  if (chain->microbatches == 0)
     return 0;
   Propagation propagation(*chain, true);
   const int64_t bound = propagation.estimate(PartialState(*chain)).bound;
   // A problem without a schedule has no objective to speak of.
   if (bound >= never)
     return 0;
-  return std::max(bound, idleBound(*chain, propagation));
+  return std::max(bound, idleBound(*chain, propagation, problem.microbatches));
 }
 
 BoundArgument rondo::memoryPrecedence() {

@@ -3,7 +3,7 @@
 #include "Examples.h"
 
 #include "schedule/Bounds.h"
-#include "schedule/bounds/Propagation.h"
+#include "schedule/bounds/Idle.h"
 
 #include <algorithm>
 #include <limits>
@@ -140,6 +140,21 @@ Schedule randomSchedule(const Problem &problem, Generator &random) {
   return schedule;
 }
 
+/// The best that the ends of a problem say, seen by fewer micro-batches.
+int64_t boundOfEnds(const Problem &problem) {
+  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
+  int64_t best = 0;
+  if (!chain || !chain->offsetsAreExact)
+    return best;
+  for (int32_t m = 1; m < problem.microbatches; ++m) {
+    chain->microbatches = m;
+    Propagation propagation(*chain, true);
+    propagation.estimate(PartialState(*chain));
+    best = std::max(best, idleBound(*chain, propagation, problem.microbatches));
+  }
+  return best;
+}
+
 TEST(Bounds, AreNotAboveRandomSchedules) {
   Generator random(7);
   for (int n = 0; n < 600; ++n) {
@@ -161,6 +176,9 @@ TEST(Bounds, AreNotAboveRandomSchedules) {
                   objective == Objective::Span ? span : makespan)
             << argument.name << " of problem " << n
             << (objective == Objective::Span ? ", span" : ", makespan");
+      EXPECT_LE(boundOfEnds(problem),
+                objective == Objective::Span ? span : makespan)
+          << "ends of problem " << n;
     }
   }
 }
@@ -173,6 +191,15 @@ TEST(Bounds, AddWhatACapLeavesIdleAtBothEnds) {
   problem.memoryCaps.assign(4, 5);
   EXPECT_EQ(boundOf("L3", problem), 46);
   EXPECT_EQ(boundOf("L4", problem), 40 + 12 + 8);
+}
+
+TEST(Bounds, OfManyTasksLookAtBothEnds) {
+  // In between all ranks work, so each micro-batch adds the work of one.
+  Problem problem = zeroBubbleProblem(16, 64);
+  const int64_t least = boundOf("L4", problem);
+  problem.microbatches = 40000;
+  ASSERT_GT(3 * 16 * problem.microbatches, maxDetailedTasks);
+  EXPECT_EQ(quickBound(problem).ns, least + (40000 - 64) * (3 + 4 + 2));
 }
 
 TEST(Bounds, NameTheCapThatBinds) {
