@@ -67,7 +67,8 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
   if (!request.microbatches.empty() &&
       !readNumbers(request.microbatches, 1, sizes))
     return reportUsage("--microbatches is '" + request.microbatches +
-                       "'; it takes numbers such as 8,16,32");
+                       "'; it takes numbers from 1 to " +
+                       Twine(maxMicrobatches - 1) + " such as 8,16,32");
   if (sizes.empty())
     sizes = {base.getMicrobatches()};
 

@@ -1,10 +1,12 @@
-//===- Plans.cpp - The plans of a .mlir file as problems ------------------===//
+//===- Plans.cpp - What a file holds, as problems -------------------------===//
 
 #include "tools/driver/Plans.h"
 
+#include "codegen/json/ProblemReader.h"
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
 #include "tools/driver/MeasuredCosts.h"
 #include "tools/driver/Report.h"
 
@@ -32,6 +34,24 @@ int readPlans(ModuleFile &file, const std::string &path,
       return Failure;
     problems.push_back(std::move(*problem));
   }
+  return Success;
+}
+
+int readProblems(const std::string &path, std::vector<Problem> &problems) {
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> contents = readFile(path);
+  if (!contents)
+    return reportError(llvm::toString(contents.takeError()));
+  llvm::Expected<json::ProblemFile> file =
+      json::readProblems(path, (*contents)->getBuffer());
+  if (!file) {
+    int code = reportError(path + ": " + llvm::toString(file.takeError()));
+    llvm::StringRef name = path;
+    if (!name.ends_with(".json") && !name.ends_with(".jsonl"))
+      reportNote("a file is either plans (.mlir) or rondo-problem/1 (.json, or "
+                 ".jsonl with one a line)");
+    return code;
+  }
+  problems = std::move(file->problems);
   return Success;
 }
 

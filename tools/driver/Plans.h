@@ -1,4 +1,4 @@
-//===- Plans.h - The plans of a .mlir file as problems ----------*- C++ -*-===//
+//===- Plans.h - What a file holds, as problems -----------------*- C++ -*-===//
 
 #ifndef RONDO_TOOLS_DRIVER_PLANS_H
 #define RONDO_TOOLS_DRIVER_PLANS_H
@@ -17,6 +17,9 @@ namespace rondo::driver {
 /// been printed; returns the exit code.
 int readPlans(ModuleFile &file, const std::string &path,
               const std::string &costsPath, std::vector<Problem> &problems);
+
+/// The problems of a rondo-problem/1 file, in their order. As readPlans().
+int readProblems(const std::string &path, std::vector<Problem> &problems);
 
 } // namespace rondo::driver
 

@@ -2,9 +2,7 @@
 
 #include "tools/driver/SearchRun.h"
 
-#include "codegen/json/ProblemReader.h"
 #include "tools/driver/Commands.h"
-#include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
@@ -82,8 +80,12 @@ int checkSearchOptions() {
   if (!objective.empty() && objective != "makespan" && objective != "span")
     return reportUsage("--objective is '" + objective +
                        "'; it must be makespan or span");
-  if (timeLimit < 0 || effort < 0)
-    return reportUsage("--time-limit-ms and --effort must be 0 or more");
+  if (timeLimit < 0)
+    return reportUsage("--time-limit-ms is " + Twine(timeLimit) +
+                       "; it must be 0 or more");
+  if (effort < 0)
+    return reportUsage("--effort is " + Twine(effort) +
+                       "; it must be 0 or more");
   return checkRobust();
 }
 
@@ -153,15 +155,7 @@ int readProblemsOrPlans(const std::string &path, const std::string &costsPath,
   }
   if (!costsPath.empty())
     return reportUsage("--costs needs a .mlir file");
-  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(path);
-  if (!contents)
-    return reportError(toString(contents.takeError()));
-  Expected<json::ProblemFile> file =
-      json::readProblems(path, (*contents)->getBuffer());
-  if (!file)
-    return reportError(path + ": " + toString(file.takeError()));
-  problems = std::move(file->problems);
-  return Success;
+  return readProblems(path, problems);
 }
 
 } // namespace rondo::driver

@@ -122,4 +122,16 @@ TEST(ExposedCommunication, OneQueueCostsWhatIsKnownOfPyTorch) {
     }
 }
 
+TEST(ExposedCommunication, OfLinksWithFiguresOfTheirOwn) {
+  Problem problem = linearProblem(2, 4, 0, 128, 0);
+  Schedule schedule = familySchedule("1f1b", problem);
+  const int64_t freeNs = simulate(problem, schedule).makespanNs;
+  problem.links[{0, 1}] = {500, 0};
+  ExposedCommunication found = measureCommunication(
+      problem, schedule, simulate(problem, schedule, /*keepTimes=*/true));
+  EXPECT_EQ(found.freeNs, freeNs);
+  ASSERT_TRUE(found.perPairNs);
+  EXPECT_GT(*found.perPairNs, freeNs);
+}
+
 } // namespace
