@@ -219,8 +219,8 @@ private:
       made.cost = std::max(label.cost, end + tailOf(step, counts[i]));
       // The new one is the last of those that wait for the next step.
       if (i + 1 < steps.size())
-        made.ready.insert(made.ready.begin() + ready + counts[i] -
-                              counts[i + 1],
+        made.ready.insert(made.ready.begin() +
+                              (ready + counts[i] - counts[i + 1]),
                           end + step.delay);
       if (i > 0)
         made.ready.erase(made.ready.begin() + oldest);
