@@ -49,6 +49,8 @@ public:
     // What fits at all fits so: no limit makes a problem infeasible.
     if (!result.schedule)
       offer(oneByOne(), "one-by-one");
+    if (!result.schedule)
+      tryFamilies(/*inAnyCase=*/true);
     finish();
     return std::move(result);
   }
@@ -128,7 +130,7 @@ private:
   }
 
   /// All with their defaults, the quick ones first, then with other arguments.
-  void tryFamilies() {
+  void tryFamilies(bool inAnyCase = false) {
     std::vector<FamilyChoice> choices = allFamilies();
     std::stable_sort(choices.begin(), choices.end(),
                      [&](const FamilyChoice &a, const FamilyChoice &b) {
@@ -136,15 +138,18 @@ private:
                               b.family->stepsBeyondTasks(problem);
                      });
     for (const FamilyChoice &choice : choices)
-      tryFamily(choice);
+      tryFamily(choice, inAnyCase);
     for (const FamilyChoice &choice : familyVariants(problem))
-      tryFamily(choice);
+      tryFamily(choice, inAnyCase);
   }
 
-  void tryFamily(const FamilyChoice &choice) {
-    if (isDone() ||
-        !budget.hasTimeFor((stepsOfOffer + 1) * tasks() +
-                           choice.family->stepsBeyondTasks(problem)))
+  /// In any case only until there is a schedule.
+  void tryFamily(const FamilyChoice &choice, bool inAnyCase) {
+    auto hasTime = [&] {
+      return budget.hasTimeFor((stepsOfOffer + 1) * tasks() +
+                               choice.family->stepsBeyondTasks(problem));
+    };
+    if (inAnyCase ? result.schedule.has_value() : isDone() || !hasTime())
       return;
     FamilyResult made = generate(choice, problem);
     auto *schedule = std::get_if<Schedule>(&made);
