@@ -73,7 +73,7 @@ private:
   Entry &start(Channel &c, MessageName name, int64_t bytes);
   void check(const Channel &c, const Entry &entry) const;
   /// Brings everything forward. `mutex` is held.
-  void progress();
+  void bringForward();
   void impose(Channel &c, Entry &entry);
   /// Spins for a moment, then gives the core away between looks, then sleeps
   /// for longer and longer. `flag` is written under the lock.

@@ -135,7 +135,7 @@ ProcessTransport::Entry &ProcessTransport::start(Channel &c, MessageName name,
                                                  int64_t bytes) {
   Entry &entry = c.entry(c.next);
   if (entry.isBusy)
-    progress();
+    bringForward();
   if (entry.isBusy || c.next - c.firstOfIteration >= c.messages)
     failOnTooMany(c.from == me, name, c.from, c.to);
   entry = Entry();
@@ -162,7 +162,7 @@ void ProcessTransport::check(const Channel &c, const Entry &entry) const {
                 std::to_string(entry.bytes));
 }
 
-void ProcessTransport::progress() {
+void ProcessTransport::bringForward() {
   for (size_t i = 0; i < pending.size();) {
     auto [channel, entry] = pending[i];
     if (!endpoint->test(entry->operation, entry->ended)) {
@@ -195,7 +195,7 @@ void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!flag)
-      progress();
+      bringForward();
     if (flag)
       return;
   }
@@ -204,7 +204,7 @@ void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(mutex);
-      progress();
+      bringForward();
       if (flag)
         break;
     }
@@ -253,7 +253,7 @@ void ProcessTransport::help() {
     lock.lock();
     try {
       if (!isWaiting())
-        progress();
+        bringForward();
     } catch (const Error &) {
       // The rank's thread meets it too, and says it.
     } catch (const PeerFailed &) {
