@@ -11,6 +11,7 @@ Exit code 1 where a process takes too long.
 
 import argparse
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -128,6 +129,7 @@ class Job:
                 codes[rank] = "late"
         for thread in self.threads:
             thread.join()
+        shutil.rmtree(self.folder)
         return [codes[rank] for rank in sorted(codes)]
 
 
