@@ -142,11 +142,11 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   b.feedForwardGrad(outputGrad);
   b.linear.inputGrad(b.hidden, b.ffn, b.forW(b.s.afterGelu), b.weights[b.at.fc],
                      scratch);
-  normInputGradKeeping<T>(b.stream, b.rows, b.hidden, scratch,
-                          b.forW(b.s.normal2), b.forI(b.i.norm2Scale),
-                          b.weights.fp32(b.at.norm2Gain), outputGrad,
-                          b.forW(b.s.outputGrad), b.forW(b.s.middleGrad),
-                          b.vectorGrads(2), b.partials());
+  normInputGradKeeping<T>(
+      b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal2),
+      b.forI(b.i.norm2Scale), b.weights.fp32(b.at.norm2Gain),
+      b.weights.fp32(b.at.norm2Bias), outputGrad, b.forW(b.s.outputGrad),
+      b.forW(b.s.middleGrad), b.vectorGrads(2), b.partials());
 
   b.linear.inputGrad(b.hidden, b.hidden, b.forW(b.s.middleGrad),
                      b.weights[b.at.proj], scratch);
@@ -158,8 +158,9 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
                      b.weights[b.at.qkv], scratch);
   normInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal1),
                    b.forI(b.i.norm1Scale), b.weights.fp32(b.at.norm1Gain),
-                   b.forW(b.s.middleGrad), static_cast<T *>(args->inputGrad),
-                   b.vectorGrads(0), b.partials());
+                   b.weights.fp32(b.at.norm1Bias), b.forW(b.s.middleGrad),
+                   static_cast<T *>(args->inputGrad), b.vectorGrads(0),
+                   b.partials());
 }
 
 template <typename T>
@@ -170,21 +171,15 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   geluForward(b.stream, b.rows * b.ffn, b.forW(b.s.beforeGelu), scratch);
   b.linear.weightGrad(b.ffn, b.hidden, scratch, b.forW(b.s.outputGrad),
                       b.grad(b.at.fcProj));
-  normOutput<T>(b.stream, b.rows, b.hidden, b.forW(b.s.normal2),
-                b.weights.fp32(b.at.norm2Gain), b.weights.fp32(b.at.norm2Bias),
-                scratch);
-  b.linear.weightGrad(b.hidden, b.ffn, scratch, b.forW(b.s.afterGelu),
-                      b.grad(b.at.fc));
+  b.linear.weightGrad(b.hidden, b.ffn, b.forW(b.s.normal2),
+                      b.forW(b.s.afterGelu), b.grad(b.at.fc));
   addColumnSums(b.stream, b.rows, b.ffn, b.forW(b.s.afterGelu), b.partials(),
                 b.grad(b.at.fcBias));
 
   b.linear.weightGrad(b.hidden, b.hidden, b.forW(b.s.attention),
                       b.forW(b.s.middleGrad), b.grad(b.at.proj));
-  normOutput<T>(b.stream, b.rows, b.hidden, b.forW(b.s.normal1),
-                b.weights.fp32(b.at.norm1Gain), b.weights.fp32(b.at.norm1Bias),
-                scratch);
-  b.linear.weightGrad(b.hidden, 3 * b.hidden, scratch, b.forW(b.s.qkv),
-                      b.grad(b.at.qkv));
+  b.linear.weightGrad(b.hidden, 3 * b.hidden, b.forW(b.s.normal1),
+                      b.forW(b.s.qkv), b.grad(b.at.qkv));
   addColumnSums(b.stream, b.rows, 3 * b.hidden, b.forW(b.s.qkv), b.partials(),
                 b.grad(b.at.qkvBias));
   addVectors(b.stream, b.hidden, b.vectorGrads(0),

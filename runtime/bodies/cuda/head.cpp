@@ -40,9 +40,10 @@ template <typename T> struct Head {
     }
   }
 
-  void makeLogits(int64_t first, const Logits<T> &logits) const {
+  /// From the norm's output.
+  void makeLogits(const T *normed, const Logits<T> &logits) const {
     Product product = productOf(logits.rows, padded, hidden);
-    product.a = {normed() + first * hidden, hidden};
+    product.a = {normed, hidden};
     product.b = {weights[at.vocabulary], hidden, true};
     product.d = logits.values;
     product.stride = logits.stride;
@@ -59,10 +60,10 @@ template <typename T> struct Head {
     stream.gemms->multiply(stream, product, workspace);
   }
 
-  void addVocabularyGrad(int64_t first, const Logits<T> &logits) const {
+  void addVocabularyGrad(const T *normed, const Logits<T> &logits) const {
     Product product = productOf(padded, hidden, logits.rows);
     product.a = {logits.values, logits.stride, true};
-    product.b = {normed() + first * hidden, hidden};
+    product.b = {normed, hidden};
     product.resultType = DType::Fp32;
     product.c = product.d =
         static_cast<float *>(args.gradients) + at.vocabulary;
@@ -107,7 +108,7 @@ void headForward(const LayerDesc &layer, const HeadChunks &chunks,
       static_cast<float>(args.lossScale / static_cast<double>(h.rows));
   float *losses = h.template scratchAt<float>(h.scratch.losses);
   h.forChunks([&](int64_t first, const Logits<T> &logits) {
-    h.makeLogits(first, logits);
+    h.makeLogits(h.normed() + first * h.hidden, logits);
     if (chunks.kept)
       return crossEntropy(h.stream, logits, args.data + first, share,
                           losses + first, nullptr, nullptr);
@@ -136,8 +137,8 @@ void headInputGrad(const LayerDesc &layer, const HeadChunks &chunks,
     normedGrad = h.forI(h.i.normedGrad);
   normInputGrad<T>(h.stream, h.rows, h.hidden, normedGrad, h.forW(h.s.normal),
                    h.template forI<float>(h.i.normScale),
-                   h.weights.fp32(h.at.normGain), nullptr,
-                   static_cast<T *>(args.inputGrad),
+                   h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
+                   nullptr, static_cast<T *>(args.inputGrad),
                    h.template forW<float>(h.s.normGrads),
                    h.template scratchAt<float>(h.scratch.partials));
 }
@@ -146,18 +147,17 @@ template <typename T>
 void headWeightGrad(const LayerDesc &layer, const HeadChunks &chunks,
                     const LayerArgs &args) {
   const Head<T> h(layer, chunks, args);
-  normOutput<T>(h.stream, h.rows, h.hidden, h.forW(h.s.normal),
-                h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
-                h.normed());
   h.forChunks([&](int64_t first, const Logits<T> &logits) {
+    // I left it in the place of the normal.
+    const T *normed = h.forW(h.s.normal) + first * h.hidden;
     if (!chunks.kept) {
-      h.makeLogits(first, logits);
+      h.makeLogits(normed, logits);
       crossEntropyAgain(h.stream, logits,
                         h.template forW<int32_t>(h.s.targets) + first,
                         h.template forW<float>(h.s.logSumExp) + first,
                         h.template forW<float>(h.s.share));
     }
-    h.addVocabularyGrad(first, logits);
+    h.addVocabularyGrad(normed, logits);
   });
   auto *gradients = static_cast<float *>(args.gradients);
   addVectors(h.stream, h.hidden, h.template forW<float>(h.s.normGrads),

@@ -92,9 +92,10 @@ struct BlockSavedForI {
         logSumExp(all.place(floatBytes(numTokens(layer) * layer.heads))) {}
 };
 
-/// In place, I turns q, k and v into their gradients, and the output of GELU
-/// into the gradient of its input: W computes that output anew from the input,
-/// which costs one pass instead of another buffer. I fills the last three
+/// In place, I turns q, k and v into their gradients, what the norms have made
+/// normal into their outputs, and the output of GELU into the gradient of its
+/// input: W computes that output anew from the input, which costs one pass
+/// instead of another buffer. I fills the last three
 /// regions.
 struct BlockSavedForW {
   ByteLayout all;
@@ -194,7 +195,8 @@ struct HeadSavedForI {
                 : activationBytes(layer, numTokens(layer) * layer.hidden))) {}
 };
 
-/// F leaves what W needs of the logits, I the norm's gradients.
+/// F leaves what W needs of the logits, I the norm's gradients, and its output
+/// in the place of the normal.
 struct HeadSavedForW {
   ByteLayout all;
   int64_t normal, normGrads;

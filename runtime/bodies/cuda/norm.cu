@@ -63,35 +63,16 @@ __global__ void __launch_bounds__(32 * warpsPerBlock)
   }
 }
 
-template <typename T, int width>
-__global__ void __launch_bounds__(32 * warpsPerBlock)
-    normOutputKernel(int64_t rows, int64_t columns, const T *normal,
-                     const float *gain, const float *bias, T *y) {
-  const int64_t row = int64_t(blockIdx.x) * warpsPerBlock + threadIdx.x / 32;
-  if (row >= rows)
-    return;
-  for (int64_t c = threadIdx.x % 32 * width; c < columns; c += 32 * width) {
-    float value[width], g[width], b[width];
-    load(value, normal + row * columns + c);
-    load(g, gain + c);
-    load(b, bias + c);
-#pragma unroll
-    for (int i = 0; i < width; ++i)
-      value[i] = g[i] * value[i] + b[i];
-    store(y + row * columns + c, value);
-  }
-}
-
 /// A block does a chunk of rows. First a warp finds a row's two sums; then each
-/// thread goes down the chunk in its own columns, where it writes dx and adds
-/// the gradients of gain and bias in registers. `keeps`: also what
+/// thread goes down the chunk in its own columns, where it writes dx and y and
+/// adds the gradients of gain and bias in registers. `keeps`: also what
 /// normInputGradKeeping() makes.
 template <typename T, int width, bool keeps>
 __global__ void __launch_bounds__(512)
     normInputGradKernel(int64_t rows, int64_t columns, int chunkRows,
-                        const T *dy, const T *normal, const float *scale,
-                        const float *gain, const T *residual, T *kept, T *dx,
-                        float *partials) {
+                        const T *dy, T *normal, const float *scale,
+                        const float *gain, const float *bias, const T *residual,
+                        T *kept, T *dx, float *partials) {
   auto *means = reinterpret_cast<float *>(sharedMemory());
   float *slopes = means + chunkRows, *scales = slopes + chunkRows;
   const int64_t first = int64_t(blockIdx.x) * chunkRows;
@@ -123,9 +104,10 @@ __global__ void __launch_bounds__(512)
   __syncthreads();
   for (int64_t c = int64_t(threadIdx.x) * width; c < columns;
        c += int64_t(blockDim.x) * width) {
-    float g[width], gainGrad[width] = {}, biasGrad[width] = {};
+    float g[width], b[width], gainGrad[width] = {}, biasGrad[width] = {};
     float residualSum[width] = {}, sum[width] = {};
     load(g, gain + c);
+    load(b, bias + c);
     // Two rows at once: with more the registers would not let a large device
     // have all blocks at the same time.
 #pragma unroll 2
@@ -150,8 +132,10 @@ __global__ void __launch_bounds__(512)
         biasGrad[i] += grad[i];
         if constexpr (keeps)
           sum[i] += out[i];
+        value[i] = g[i] * value[i] + b[i];
       }
       store(dx + at, out);
+      store(normal + at, value);
     }
     float *partial = partials + blockIdx.x * (keeps ? 4 : 2) * columns;
     store(partial + c, gainGrad);
@@ -184,30 +168,20 @@ void normForward(const Stream &stream, int64_t rows, int64_t columns,
   });
 }
 
-template <typename T>
-void normOutput(const Stream &stream, int64_t rows, int64_t columns,
-                const T *normal, const float *gain, const float *bias, T *y) {
-  withWidth(columns, [&](auto width) {
-    launch(stream, normOutputKernel<T, width.value>,
-           blocksFor(rows, warpsPerBlock), 32 * warpsPerBlock, 0, rows, columns,
-           normal, gain, bias, y);
-  });
-}
-
 namespace {
 
 template <bool keeps, typename T>
 void inputGrad(const Stream &stream, int64_t rows, int64_t columns, const T *dy,
-               const T *normal, const float *scale, const float *gain,
-               const T *residual, T *kept, T *dx, float *sums,
-               float *partials) {
+               T *normal, const float *scale, const float *gain,
+               const float *bias, const T *residual, T *kept, T *dx,
+               float *sums, float *partials) {
   const int64_t chunks = normChunks(rows), chunkRows = normChunkRows(rows);
   withWidth(columns, [&](auto width) {
     const int64_t threads =
         std::clamp<int64_t>((columns / width.value + 31) / 32 * 32, 64, 512);
     launch(stream, normInputGradKernel<T, width.value, keeps>, chunks, threads,
            3 * chunkRows * sizeof(float), rows, columns, chunkRows, dy, normal,
-           scale, gain, residual, kept, dx, partials);
+           scale, gain, bias, residual, kept, dx, partials);
   });
   addChunks(stream, chunks, (keeps ? 4 : 2) * columns, partials, sums);
 }
@@ -216,33 +190,32 @@ void inputGrad(const Stream &stream, int64_t rows, int64_t columns, const T *dy,
 
 template <typename T>
 void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
-                   const T *dy, const T *normal, const float *scale,
-                   const float *gain, const T *residual, T *dx, float *grads,
-                   float *partials) {
-  inputGrad<false, T>(stream, rows, columns, dy, normal, scale, gain, residual,
-                      nullptr, dx, grads, partials);
+                   const T *dy, T *normal, const float *scale,
+                   const float *gain, const float *bias, const T *residual,
+                   T *dx, float *grads, float *partials) {
+  inputGrad<false, T>(stream, rows, columns, dy, normal, scale, gain, bias,
+                      residual, nullptr, dx, grads, partials);
 }
 
 template <typename T>
 void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
-                          const T *dy, const T *normal, const float *scale,
-                          const float *gain, const T *residual, T *kept, T *dx,
-                          float *sums, float *partials) {
-  inputGrad<true, T>(stream, rows, columns, dy, normal, scale, gain, residual,
-                     kept, dx, sums, partials);
+                          const T *dy, T *normal, const float *scale,
+                          const float *gain, const float *bias,
+                          const T *residual, T *kept, T *dx, float *sums,
+                          float *partials) {
+  inputGrad<true, T>(stream, rows, columns, dy, normal, scale, gain, bias,
+                     residual, kept, dx, sums, partials);
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \
   template void normForward(const Stream &, int64_t, int64_t, const T *,       \
                             const float *, const float *, T *, float *, T *);  \
-  template void normOutput(const Stream &, int64_t, int64_t, const T *,        \
-                           const float *, const float *, T *);                 \
-  template void normInputGrad(const Stream &, int64_t, int64_t, const T *,     \
-                              const T *, const float *, const float *,         \
-                              const T *, T *, float *, float *);               \
+  template void normInputGrad(                                                 \
+      const Stream &, int64_t, int64_t, const T *, T *, const float *,         \
+      const float *, const float *, const T *, T *, float *, float *);         \
   template void normInputGradKeeping(                                          \
-      const Stream &, int64_t, int64_t, const T *, const T *, const float *,   \
-      const float *, const T *, T *, T *, float *, float *);
+      const Stream &, int64_t, int64_t, const T *, T *, const float *,         \
+      const float *, const float *, const T *, T *, T *, float *, float *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(Bf16)
 

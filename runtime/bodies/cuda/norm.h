@@ -22,19 +22,15 @@ void normForward(const Stream &stream, int64_t rows, int64_t columns,
                  const T *x, const float *gain, const float *bias, T *normal,
                  float *scale, T *y);
 
-/// y from the saved normal.
-template <typename T>
-void normOutput(const Stream &stream, int64_t rows, int64_t columns,
-                const T *normal, const float *gain, const float *bias, T *y);
-
 /// dx = residual + gradient through the norm; the residual may be null. Also
-/// writes the gradients of gain and bias to grads [2 * columns]. `partials` has
+/// writes the gradients of gain and bias to grads [2 * columns], and y in the
+/// place of normal, which nobody needs after that. `partials` has
 /// normChunks(rows) * 2 * columns elements (bodies/cuda/layouts.h).
 template <typename T>
 void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
-                   const T *dy, const T *normal, const float *scale,
-                   const float *gain, const T *residual, T *dx, float *grads,
-                   float *partials);
+                   const T *dy, T *normal, const float *scale,
+                   const float *gain, const float *bias, const T *residual,
+                   T *dx, float *grads, float *partials);
 
 /// Also copies the residual, the gradient of the norm's layer, to `kept`, and
 /// adds up the columns of both: sums [4][columns] are the gradients of gain and
@@ -43,9 +39,10 @@ void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
 /// normChunks(rows) * 4 * columns elements.
 template <typename T>
 void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
-                          const T *dy, const T *normal, const float *scale,
-                          const float *gain, const T *residual, T *kept, T *dx,
-                          float *sums, float *partials);
+                          const T *dy, T *normal, const float *scale,
+                          const float *gain, const float *bias,
+                          const T *residual, T *kept, T *dx, float *sums,
+                          float *partials);
 
 } // namespace rondo::runtime::cuda
 
