@@ -49,6 +49,8 @@ inline constexpr int64_t maxIndexFactor = int64_t(1) << 24;
 
 /// A search that names no time limit.
 inline constexpr int64_t unknownTimeLimit = std::numeric_limits<int64_t>::min();
+/// A search that names no effort.
+inline constexpr int64_t unknownEffort = std::numeric_limits<int64_t>::max();
 
 namespace detail {
 /// The index is one sum of multiples of enclosing loop variables.

@@ -164,14 +164,14 @@ def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
   let description = [{
     `objective`: `makespan`, the time of an iteration, or `span`, the longest
     first start to last end of a single rank. `effort` limits work, in units of
-    1,000 tasks that are placed or timed; absent or 0: chosen by the size of the
-    plan. `time_limit_ms` limits wall time; 0: none; absent: 1000, with an
+    1,000 tasks that are placed or timed, 1 or more; absent: chosen by the size of
+    the plan. `time_limit_ms` limits wall time; 0: none; absent: 1000, with an
     `effort` none. The same `seed` and `effort` give the same schedule where time
     does not end first.
   }];
   let parameters = (ins Pipe_ObjectiveParameter:$objective,
       Pipe_OrElse<"::rondo::pipe::unknownTimeLimit">:$time_limit_ms,
-      Pipe_OrElse<"0">:$effort, Pipe_OrElse<"0">:$seed);
+      Pipe_OrElse<"::rondo::pipe::unknownEffort">:$effort, Pipe_OrElse<"0">:$seed);
 }
 
 def Pipe_FoundAttr : Pipe_StructAttr<"Found", "found"> {

@@ -68,8 +68,11 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
   int64_t timeLimit = search->getTimeLimitMs();
   if (timeLimit == unknownTimeLimit)
     timeLimit = 0;
+  if (int64_t effort = search->getEffort(); effort < 1)
+    return op.emitError() << "effort of the search is " << effort
+                          << "; it must be 1 or more, in 1,000 tasks placed or "
+                             "timed; without it the plan's size decides";
   for (auto [field, value] : {std::pair("time_limit_ms", timeLimit),
-                              std::pair("effort", search->getEffort()),
                               std::pair("seed", search->getSeed())})
     if (value < 0)
       return op.emitError()

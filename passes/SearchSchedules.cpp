@@ -47,6 +47,8 @@ SearchOptions SearchSchedules::optionsOf(SearchAttr search) const {
   SearchOptions options;
   options.seed = seed >= 0 ? seed : search.getSeed();
   options.effort = effort >= 0 ? effort : search.getEffort();
+  if (options.effort == unknownEffort)
+    options.effort = 0;
   int64_t limit = timeLimitMs >= 0 ? timeLimitMs : search.getTimeLimitMs();
   if (limit == unknownTimeLimit)
     limit = options.effort > 0 ? 0 : SearchOptions().timeLimitMs;

@@ -68,9 +68,10 @@ struct SearchResult {
   Bound bound;
   /// The bound is met, or everything better has been gone through.
   bool provenOptimal = false;
-  /// The robust figure of the schedule, where one was asked for and time was
-  /// enough to sample it.
+  /// The robust figure of the schedule, where one was asked for, and over how
+  /// many samples: fewer than asked for where time ended.
   std::optional<int64_t> robustNs;
+  int32_t robustSamples = 0;
   SearchStop stop = SearchStop::Exhausted;
   int64_t effort = 0;
   double seconds = 0;

@@ -11,6 +11,8 @@ std::string Document::where() const {
 }
 
 std::vector<Document> splitDocuments(StringRef fileName, StringRef contents) {
+  // Some editors put a byte order mark in front.
+  contents.consume_front("\xEF\xBB\xBF");
   if (!fileName.ends_with(".jsonl"))
     return {{0, contents}};
   std::vector<Document> documents;

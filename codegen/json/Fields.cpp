@@ -52,8 +52,9 @@ Fault readInteger(Value value, StringRef where, int64_t least, int64_t most,
   std::string fault = where.str() + " is " + value.excerpt();
   if (!found)
     return fault + ", not a whole number";
-  return fault + ", not in " + std::to_string(least) + " to " +
-         std::to_string(most);
+  if (*found < least)
+    return fault + "; it must be " + std::to_string(least) + " or more";
+  return fault + "; it must be at most " + std::to_string(most);
 }
 
 } // namespace rondo::json

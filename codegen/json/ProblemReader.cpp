@@ -24,6 +24,18 @@ std::string element(StringRef list, size_t index) {
   return (list + "[" + llvm::Twine(index) + "]").str();
 }
 
+/// The number of a rank, all of which have been read.
+Fault readRank(const Value &value, const std::string &where,
+               const Problem &problem, int64_t &rank) {
+  Fault fault = readInteger(value, where, 0, noMemoryCap, rank);
+  if (!fault.empty() || rank < problem.numRanks())
+    return fault;
+  const std::string last = std::to_string(problem.numRanks() - 1);
+  return where + " is " + std::to_string(rank) + "; " +
+         (problem.numRanks() == 1 ? "there is only rank 0"
+                                  : "there are the ranks 0 to " + last);
+}
+
 Fault readRanks(const Value &ranks, Problem &problem) {
   if (!ranks.isArray())
     return "ranks is not a list";
@@ -58,13 +70,15 @@ Fault readStages(const Value &stages, Problem &problem) {
     if (Fault fault = fields.read(*stage, where, stageKeys); !fault.empty())
       return fault;
     int64_t figures[std::size(stageKeys)];
-    for (size_t i = 0; i < std::size(stageKeys); ++i)
+    for (size_t i = 0; i < std::size(stageKeys); ++i) {
+      const Value &value = fields.get(stageKeys[i]);
+      const std::string key = (llvm::Twine(where) + "." + stageKeys[i]).str();
       if (Fault fault =
-              readInteger(fields.get(stageKeys[i]),
-                          (llvm::Twine(where) + "." + stageKeys[i]).str(), 0,
-                          i ? mostFigure : problem.numRanks() - 1, figures[i]);
+              i == 0 ? readRank(value, key, problem, figures[i])
+                     : readInteger(value, key, 0, mostFigure, figures[i]);
           !fault.empty())
         return fault;
+    }
     auto [rank, forward, inputGrad, weightGrad, activation, frees, output] =
         figures;
     if (frees > activation)
@@ -109,8 +123,8 @@ Fault readLinks(const Value &links, Problem &problem) {
     int64_t from, to;
     Link link;
     for (auto [key, rank] : {std::pair("from", &from), std::pair("to", &to)})
-      if (Fault fault = readInteger(fields.get(key), where + "." + key, 0,
-                                    problem.numRanks() - 1, *rank);
+      if (Fault fault =
+              readRank(fields.get(key), where + "." + key, problem, *rank);
           !fault.empty())
         return fault;
     if (Fault fault = readSpeed(fields, where, link); !fault.empty())

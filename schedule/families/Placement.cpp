@@ -7,8 +7,12 @@
 using namespace rondo;
 
 static std::string sizes(const Problem &problem) {
-  return "there are " + std::to_string(problem.numStages()) + " stages and " +
-         std::to_string(problem.numRanks()) + " ranks";
+  auto count = [](int32_t number, const char *noun) {
+    return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
+  };
+  return (problem.numStages() == 1 ? "there is " : "there are ") +
+         count(problem.numStages(), "stage") + " and " +
+         count(problem.numRanks(), "rank");
 }
 
 /// The first stage that does not lie where `chunks` has it, with `need`.

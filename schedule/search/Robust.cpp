@@ -94,15 +94,16 @@ private:
     }
   }
 
-  /// The last eighth of the time is for ranking.
+  /// The last eighth of the time is for ranking, and what two candidates take.
   void searchSamples(SearchResult &result) {
     Robustness robustness = *options.robustness;
     robustness.samples = searchedSamples;
     const Scenarios searched(problem, robustness, ~options.seed);
     for (size_t i = 0; i < searched.size(); ++i) {
       const bool isLate =
-          options.timeLimitMs > 0 &&
-          budget.seconds() * 1000 > 0.8 * double(options.timeLimitMs);
+          (options.timeLimitMs > 0 &&
+           budget.seconds() * 1000 > 0.8 * double(options.timeLimitMs)) ||
+          !budget.hasTimeFor(2 * int64_t(scenarios.size()) * tasks());
       if (isLate || budget.isSpent(3 * tasks()))
         return;
       SearchResult found = search(searched[i], shareOf(3, 8 * searchedSamples));
@@ -114,24 +115,44 @@ private:
     }
   }
 
-  /// The index of the best candidate, whose figure the result then has. All
-  /// candidates see the same samples; one that time does not let finish is not
-  /// ranked.
+  /// How many candidates time lets run over all samples; two at least, which
+  /// may then see fewer of them.
+  size_t numRanked() const {
+    const int64_t fit =
+        budget.tasksInTime() / tasks() / int64_t(scenarios.size());
+    return size_t(
+        std::min(int64_t(candidates.size()), std::max<int64_t>(fit, 2)));
+  }
+
+  /// The index of the best candidate, whose figure the result then has. All see
+  /// the same samples, as many as time allows; one sample in any case.
   size_t rank(SearchResult &result) {
-    size_t chosen = 0;
-    for (size_t c = 0; c < candidates.size(); ++c) {
-      std::vector<int64_t> objectives;
-      for (size_t i = 0; i < scenarios.size(); ++i) {
-        if (budget.isSpent(tasks())) {
-          if (budget.stop() == SearchStop::Time)
-            result.stop = SearchStop::Time;
-          return chosen;
+    std::vector<std::vector<int64_t>> objectives(numRanked());
+    for (size_t i = 0; i < scenarios.size(); ++i)
+      for (size_t c = 0; c < objectives.size(); ++c) {
+        if (budget.isSpent(tasks()) && (i > 0 || c > 0)) {
+          if (budget.stop() != SearchStop::Exhausted)
+            result.stop = budget.stop();
+          return choose(objectives, result);
         }
-        objectives.push_back(objectiveOf(
+        objectives[c].push_back(objectiveOf(
             problem, simulate(scenarios[i], candidates[c].schedule)));
         budget.use(tasks());
       }
-      const int64_t value = scenarios.statisticOf(std::move(objectives));
+    return choose(objectives, result);
+  }
+
+  /// Over the samples that all have seen; where that is none, the first alone
+  /// has seen one.
+  size_t choose(std::vector<std::vector<int64_t>> &objectives,
+                SearchResult &result) const {
+    if (objectives.back().empty())
+      objectives.resize(1);
+    size_t chosen = 0;
+    result.robustSamples = static_cast<int32_t>(objectives.back().size());
+    for (size_t c = 0; c < objectives.size(); ++c) {
+      objectives[c].resize(objectives.back().size());
+      const int64_t value = scenarios.statisticOf(std::move(objectives[c]));
       if (!result.robustNs || value < *result.robustNs) {
         result.robustNs = value;
         chosen = c;

@@ -411,7 +411,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{effort of the search is -1; the least is 0}}
+// expected-error @+1 {{effort of the search is -1; it must be 1 or more}}
 pipe.schedule @mine of @step search<effort = -1>
 
 // -----
@@ -426,7 +426,22 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{effort of the search is -9223372036854775808; the least is 0}}
+// expected-error @+1 {{effort of the search is 0; it must be 1 or more, in 1,000 tasks placed or timed; without it the plan's size decides}}
+pipe.schedule @mine of @step search<effort = 0>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+
+// expected-error @+1 {{effort of the search is -9223372036854775808; it must be 1 or more}}
 pipe.schedule @mine of @step search<effort = -9223372036854775808>
 
 // -----

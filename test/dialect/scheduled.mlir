@@ -20,7 +20,7 @@ pipe.schedule @with_argument of @step family<"kfkb", k = 2>
 // CHECK: pipe.schedule @searched of @step search<>{{$}}
 pipe.schedule @searched of @step search<>
 // CHECK: pipe.schedule @defaults of @step search<>{{$}}
-pipe.schedule @defaults of @step search<objective = makespan, effort = 0, seed = 0>
+pipe.schedule @defaults of @step search<objective = makespan, seed = 0>
 // CHECK: pipe.schedule @no_limit of @step search<objective = span, time_limit_ms = 0, effort = 50, seed = 7>{{$}}
 pipe.schedule @no_limit of @step search<seed = 7, effort = 50, time_limit_ms = 0, objective = span>
 

@@ -125,8 +125,10 @@ void Comparison::add(const Candidate &candidate) {
                 candidate.simulation, nullptr);
     return;
   }
-  if (style == Style::Json)
+  if (style == Style::Json && candidate.violation)
     reportNote(problem.name + ": " + candidate.name + ": " + candidate.reason);
+  else if (style == Style::Json)
+    others.push_back({candidate.name, candidate.reason});
   else
     rows.push_back({candidate.name, (candidate.isOverCap() ? "does not fit: "
                                                            : "no schedule: ") +
@@ -170,7 +172,7 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
 void Comparison::writeTable() const {
   outs() << problem.name << ": " << countOf(problem.numStages(), "stage")
          << " on " << countOf(problem.numRanks(), "rank") << ", "
-         << problem.microbatches << " micro-batches\n";
+         << countOf(problem.microbatches, "micro-batch") << "\n";
   if (bound)
     outs() << "lower bound of the " << objectiveName(problem) << ": "
            << formatNs(bound->ns) << " (" << bound->name << ", "
@@ -246,11 +248,28 @@ void Comparison::writeCsv() const {
   }
 }
 
+/// Beside JSON lines one note tells what does not apply.
+void Comparison::noteOthers() const {
+  if (others.size() == 1) {
+    reportNote(problem.name + ": " + others[0].name + ": " + others[0].reason);
+    return;
+  }
+  if (others.empty())
+    return;
+  auto names = map_range(others, [](const Other &other) { return other.name; });
+  reportNote(problem.name + ": " + std::to_string(others.size()) + " families" +
+             " do not apply: " + join(names, ", ") +
+             "; without --json the table says why");
+}
+
 Outcome Comparison::finish() {
   // A search tries every family, if it has the time.
   if (isSearchBeaten)
-    reportNote(problem.name + ": the search ended before it had tried what is "
-                              "better here; --time-limit-ms gives it more");
+    reportNote(problem.name +
+               ": the search ended before it had tried what is "
+               "better here; a larger " +
+               limitOption() + " lets it");
+  noteOthers();
   if (style == Style::Csv)
     writeCsv();
   else if (style != Style::Json)

@@ -63,6 +63,7 @@ private:
   void addSchedule(const std::string &name, const std::string &family,
                    const Schedule &schedule, const Simulation &simulation,
                    const json::SearchRecord *record);
+  void noteOthers() const;
   void writeTable() const;
   void writeCsv() const;
   std::string peakText(const std::vector<int64_t> &peaks) const;
@@ -76,6 +77,11 @@ private:
   int64_t searchedNs = 0;
   bool isSearchBeaten = false;
   std::vector<Row> rows;
+  /// Families that do not apply, where there are no rows for them.
+  struct Other {
+    std::string name, reason;
+  };
+  std::vector<Other> others;
   std::string timelines;
   Outcome outcome;
 };

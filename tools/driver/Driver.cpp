@@ -2,6 +2,7 @@
 
 #include "tools/driver/Commands.h"
 
+#include "tools/driver/OptionFault.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -75,6 +76,13 @@ bool asksForHelp(StringRef argument) {
   return argument == "--help" || argument == "-help" || argument == "-h";
 }
 
+/// With what there is.
+int reportNoCommand(StringRef name) {
+  int code = reportUsage("there is no command '" + name + "'");
+  printOverview(errs());
+  return code;
+}
+
 /// Standard output can be a full disk.
 int finish(int code) {
   outs().flush();
@@ -89,6 +97,13 @@ int finish(int code) {
 
 int runDriver(int argc, char **argv) {
   StringRef first = argc > 1 ? argv[1] : "";
+  if (first == "help" && argc > 2 && !asksForHelp(argv[2])) {
+    const Command *command = findCommand(argv[2]);
+    if (!command)
+      return reportNoCommand(argv[2]);
+    printHelp(outs(), *command);
+    return finish(Success);
+  }
   if (asksForHelp(first) || first == "help") {
     printOverview(outs());
     return finish(Success);
@@ -102,7 +117,7 @@ int runDriver(int argc, char **argv) {
   bool isOption = first.starts_with("--help-");
   if (!command && !isOption) {
     if (!first.empty())
-      reportError("there is no command '" + first + "'");
+      return reportNoCommand(first);
     printOverview(errs());
     return Usage;
   }
@@ -114,6 +129,8 @@ int runDriver(int argc, char **argv) {
   std::string faults;
   raw_string_ostream faultStream(faults);
   if (!cl::ParseCommandLineOptions(argc, argv, "rondo\n", &faultStream)) {
+    if (command)
+      return reportUsage(describeOptionFault(*command, faults));
     errs() << faults;
     return Usage;
   }

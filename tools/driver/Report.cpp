@@ -50,7 +50,8 @@ void reportNote(const Twine &message) {
 }
 
 std::string countOf(int64_t count, const char *noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+  const char *ending = StringRef(noun).ends_with("ch") ? "es" : "s";
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : ending);
 }
 
 std::string formatNs(int64_t ns) {

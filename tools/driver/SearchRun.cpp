@@ -82,11 +82,16 @@ int checkSearchOptions() {
                        "'; it must be makespan or span");
   if (timeLimit < 0)
     return reportUsage("--time-limit-ms is " + Twine(timeLimit) +
-                       "; it must be 0 or more");
-  if (effort < 0)
+                       "; it must be 0 or more, and 0 is no limit");
+  if (effort.getNumOccurrences() && effort < 1)
     return reportUsage("--effort is " + Twine(effort) +
-                       "; it must be 0 or more");
+                       "; it must be 1 or more; without it a time limit alone "
+                       "ends a search");
   return checkRobust();
+}
+
+std::string limitOption() {
+  return searchOptions().timeLimitMs > 0 ? "--time-limit-ms" : "--effort";
 }
 
 void applyObjective(MutableArrayRef<Problem> problems) {
@@ -141,7 +146,7 @@ json::SearchRecord recordOf(const SearchResult &result) {
   record.seconds = result.seconds;
   record.stopped = stopName(result.stop);
   record.robust = robust;
-  record.samples = samples;
+  record.samples = result.robustSamples;
   record.jitterPercent = jitter;
   record.robustNs = result.robustNs;
   return record;

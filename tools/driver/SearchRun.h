@@ -27,6 +27,9 @@ llvm::cl::SubCommand &compareSubCommand();
 /// been printed.
 int checkSearchOptions();
 
+/// The option that limits the search: `--effort` or `--time-limit-ms`.
+std::string limitOption();
+
 /// Gives the problems the objective of the command line, where it names one.
 void applyObjective(llvm::MutableArrayRef<Problem> problems);
 

@@ -69,6 +69,20 @@ TEST(Robust, WithoutJitterIsTheNominalFigure) {
   EXPECT_LE(result.bound.ns, result.simulation.makespanNs);
 }
 
+TEST(Robust, HasAFigureInAShortTimeAsWell) {
+  Problem problem = linearProblem(16, 400, {100, 110, 80, 1, 0}, 3);
+  problem.memoryCaps.assign(16, 12);
+  SearchOptions options;
+  options.timeLimitMs = 30;
+  options.robustness = {Statistic::Percentile95, 1000, 10};
+  SearchResult result = search(problem, options);
+  ASSERT_TRUE(result.schedule && result.robustNs);
+  EXPECT_GE(result.robustSamples, 1);
+  EXPECT_LT(result.robustSamples, 1000);
+  EXPECT_EQ(result.stop, SearchStop::Time);
+  EXPECT_GT(*result.robustNs, result.bound.ns * 9 / 10);
+}
+
 TEST(Robust, WinsOnFreshSamples) {
   // Without jitter many orders are optimal; they differ in their slack.
   Problem problem = linearProblem(6, 18, {100, 100, 100, 1, 0});
