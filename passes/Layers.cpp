@@ -232,8 +232,8 @@ std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
     loads.push_back({figures.ns[0] + figures.ns[1] + figures.ns[2],
                      bytes[int(runtime::Buffer::Weights)] +
                          bytes[int(runtime::Buffer::Gradients)] +
-                         bytes[int(runtime::Buffer::Moments)] +
-                         figures.activation});
+                         bytes[int(runtime::Buffer::Moments)],
+                     figures.activation});
   }
   return loads;
 }

@@ -35,8 +35,10 @@ StageCostsAttr stageCosts(PlanOp plan, StageOp stage);
 struct LayerLoad {
   /// F, I and W of one micro-batch.
   int64_t workNs = 0;
-  /// Weights, gradients, moments, and the activations of one micro-batch.
-  int64_t bytes = 0;
+  /// Weights, gradients and moments.
+  int64_t stateBytes = 0;
+  /// Of one micro-batch.
+  int64_t activationBytes = 0;
 };
 /// In model order. Stage costs are the sums of it.
 std::vector<LayerLoad> layerLoads(PlanOp plan, int64_t rank);

@@ -122,7 +122,9 @@ static std::string cutLayers(PlanOp plan, const PlanShape &shape) {
     input.bytes.clear();
     for (LayerLoad load : layerLoads(plan, rank)) {
       input.workNs.back().push_back(load.workNs);
-      input.bytes.push_back(load.bytes);
+      // Sizes are checked to have room for all micro-batches.
+      input.bytes.push_back(load.stateBytes +
+                            shape.held * load.activationBytes);
     }
   }
   if (input.rankOfStage.size() > input.bytes.size())

@@ -21,6 +21,9 @@ struct PlanShape {
   /// Stages of each rank.
   int32_t chunks = 1;
   int64_t microbatches = 1;
+  /// As many must find room on every rank, with their activations; it does not
+  /// belong to the name.
+  int64_t held = 1;
 
   /// `interleaved v=2 m=16`.
   std::string text() const;

@@ -2,6 +2,7 @@
 
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/driver/PlanCandidates.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Simulate.h"
@@ -45,7 +46,16 @@ int run() {
   request.withSearch = true;
   request.allRanks = allRanks;
   Interrupt interrupt;
-  return simulateFile(request);
+  if (shapeRequest().isEmpty())
+    return simulateFile(request);
+  if (!StringRef(inputPath).ends_with(".mlir"))
+    return reportUsage(
+        "--placement, --chunks and --microbatches need a .mlir "
+        "file; a rondo-problem/1 line says where its stages lie");
+  if (!costsPath.empty())
+    return reportUsage("--costs measures the stages that a plan has; other "
+                       "plans need times of the layers");
+  return comparePlans(request);
 }
 
 } // namespace
@@ -54,6 +64,7 @@ const Command &compareCommand() {
   static const Command command = {
       &compareSubCommand(), "FILE [--json | --csv] [OPTIONS]",
       "  rondo compare examples/gpt-small.mlir --effort 1000\n"
+      "  rondo compare examples/gpt-small.mlir --placement linear,interleaved\n"
       "  rondo compare problems.jsonl --csv > figures.csv\n",
       nullptr, run};
   return command;

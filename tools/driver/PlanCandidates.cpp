@@ -3,12 +3,14 @@
 #include "tools/driver/PlanCandidates.h"
 
 #include "dialect/Bridge.h"
+#include "passes/Passes.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -16,6 +18,54 @@
 using namespace llvm;
 
 namespace rondo::driver {
+
+namespace {
+
+cl::opt<std::string>
+    placements("placement", cl::sub(searchSubCommand()),
+               cl::sub(compareSubCommand()), cl::cat(category),
+               cl::value_desc("LIST"),
+               cl::desc("lay the layers of a .mlir file anew: auto, or some of "
+                        "linear,interleaved,v,wave"));
+cl::opt<std::string>
+    chunks("chunks", cl::sub(searchSubCommand()), cl::sub(compareSubCommand()),
+           cl::cat(category), cl::value_desc("LIST"),
+           cl::desc("stages of each rank: auto, or numbers such as 1,2,4"));
+cl::opt<std::string>
+    microbatches("microbatches", cl::sub(searchSubCommand()),
+                 cl::sub(compareSubCommand()), cl::cat(category),
+                 cl::value_desc("LIST"),
+                 cl::desc("numbers of micro-batches into which the samples of "
+                          "an iteration are cut, such as 8,16"));
+} // namespace
+
+ShapeRequest shapeRequest() { return {placements, chunks, microbatches}; }
+
+int readBasePlan(ModuleFile &file, const std::string &path,
+                 pipe::PlanOp &base) {
+  if (failed(file.read(path)))
+    return Failure;
+  SmallVector<pipe::PlanOp> plans(file.module().getOps<pipe::PlanOp>());
+  if (plans.size() != 1)
+    return reportError(path +
+                       ": a search of placements needs one pipe.plan; "
+                       "there are " +
+                       Twine(plans.size()));
+  base = plans.front();
+  for (pipe::StageOp stage : base.getStages())
+    if (stage.getCostsAttr()) {
+      stage.emitError() << "stage @" << stage.getSymName()
+                        << " states its own costs, which say nothing of other "
+                           "stages; state those of the layers";
+      return Failure;
+    }
+  if (failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createResolveStages());
+        passes.addPass(pipe::createVerifyPartitioned());
+      })))
+    return file.exitCode();
+  return Success;
+}
 
 /// Whole numbers with commas. False where `text` is no such list.
 static bool readNumbers(StringRef text, int64_t least,
@@ -133,28 +183,69 @@ static std::string takeState(pipe::PlanOp plan, Problem &problem) {
   return "";
 }
 
+/// The plan of a shape with its problem and bound, or why it is none.
+static Shaped makeCandidate(pipe::PlanOp base, const pipe::PlanShape &shape) {
+  Shaped candidate;
+  candidate.shape = shape;
+  auto made = pipe::reshapePlan(base, shape);
+  if (auto *why = std::get_if<std::string>(&made)) {
+    candidate.why = "no plan: " + *why;
+    return candidate;
+  }
+  candidate.plan = std::get<pipe::PlanOp>(made);
+  // A reshaped plan states a sound problem.
+  candidate.problem = *pipe::buildProblem(candidate.plan);
+  candidate.problem.name = base.getSymName().str();
+  candidate.why = takeState(candidate.plan, candidate.problem);
+  applyObjective(candidate.problem);
+  if (candidate.why.empty())
+    candidate.bound = quickBound(candidate.problem);
+  return candidate;
+}
+
+/// Stages times micro-batches up to which several cuts of a shape are bounded.
+static constexpr int64_t mostTasksOfCuts = 30000;
+
+/// The least busy busiest rank is not all: where memory is scarce a cut with
+/// room for more micro-batches can be faster. The cut with the least bound.
+static Shaped bestCut(pipe::PlanOp base, pipe::PlanShape shape) {
+  Shaped best = makeCandidate(base, shape);
+  if (shape.placing == pipe::Placing::AsWritten || !best.why.empty())
+    return best;
+  const Problem &problem = best.problem;
+  const bool hasCaps = any_of(problem.memoryCaps,
+                              [](int64_t cap) { return cap != noMemoryCap; });
+  const int64_t ranks = problem.numRanks();
+  if (!hasCaps ||
+      int64_t(problem.numStages()) * problem.microbatches > mostTasksOfCuts)
+    return best;
+  for (int64_t held : {ranks / 2, ranks, 2 * ranks}) {
+    held = std::min(held, shape.microbatches);
+    if (held <= shape.held)
+      continue;
+    shape.held = held;
+    Shaped other = makeCandidate(base, shape);
+    const bool isBetter =
+        other.plan && other.why.empty() && other.bound.ns < best.bound.ns;
+    if (isBetter)
+      std::swap(best, other);
+    if (other.plan)
+      other.plan.erase();
+    // With more there is no room either.
+    if (!isBetter && !other.plan)
+      break;
+  }
+  return best;
+}
+
 std::vector<Shaped> makeCandidates(pipe::PlanOp base,
                                    const std::vector<pipe::PlanShape> &shapes) {
   std::vector<Shaped> candidates;
-  for (const pipe::PlanShape &shape : shapes) {
-    Shaped &candidate = candidates.emplace_back();
-    candidate.shape = shape;
-    auto made = pipe::reshapePlan(base, shape);
-    if (auto *why = std::get_if<std::string>(&made)) {
-      candidate.why = "no plan: " + *why;
-      continue;
-    }
-    candidate.plan = std::get<pipe::PlanOp>(made);
-    // A reshaped plan states a sound problem.
-    candidate.problem = *pipe::buildProblem(candidate.plan);
-    candidate.problem.name = base.getSymName().str();
-    candidate.why = takeState(candidate.plan, candidate.problem);
-  }
+  for (const pipe::PlanShape &shape : shapes)
+    candidates.push_back(bestCut(base, shape));
   for (Shaped &candidate : candidates) {
     if (!candidate.why.empty())
       continue;
-    applyObjective(candidate.problem);
-    candidate.bound = quickBound(candidate.problem);
     candidate.tightened = candidate.problem;
     if (auto shortfall = findShortfall(candidate.problem)) {
       candidate.why = shortfall->message;

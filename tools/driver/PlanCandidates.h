@@ -6,6 +6,7 @@
 #include "passes/PlanShapes.h"
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
+#include "tools/driver/ModuleFile.h"
 
 #include <limits>
 #include <optional>
@@ -67,6 +68,13 @@ struct ShapeRequest {
     return placements.empty() && chunks.empty() && microbatches.empty();
   }
 };
+
+/// What the command line says.
+ShapeRequest shapeRequest();
+
+/// Reads a file with one plan whose costs come from its layers, and resolves
+/// its stages. Returns the exit code; every failure has been printed.
+int readBasePlan(ModuleFile &file, const std::string &path, pipe::PlanOp &base);
 
 /// The shapes for a plan. Returns the exit code; what makes no sense has been
 /// printed.

@@ -42,7 +42,6 @@ public:
   int run();
 
 private:
-  int read();
   void searchRound(const std::vector<Shaped *> &members, double share,
                    Progress &progress);
   void searchOne(Shaped &candidate, const SearchOptions &options,
@@ -60,31 +59,6 @@ private:
 };
 
 } // namespace
-
-int PlanSearcher::read() {
-  if (failed(file.read(request.path)))
-    return Failure;
-  SmallVector<pipe::PlanOp> plans(file.module().getOps<pipe::PlanOp>());
-  if (plans.size() != 1)
-    return reportError(request.path +
-                       ": a search of placements needs one "
-                       "pipe.plan; there are " +
-                       Twine(plans.size()));
-  base = plans.front();
-  for (pipe::StageOp stage : base.getStages())
-    if (stage.getCostsAttr()) {
-      stage.emitError() << "stage @" << stage.getSymName()
-                        << " states its own costs, which say nothing of other "
-                           "stages; state those of the layers";
-      return Failure;
-    }
-  if (failed(file.run([](mlir::OpPassManager &passes) {
-        passes.addPass(pipe::createResolveStages());
-        passes.addPass(pipe::createVerifyPartitioned());
-      })))
-    return file.exitCode();
-  return Success;
-}
 
 /// Lowers the caps of `problem` by what the arenas of a schedule's program are
 /// larger than the plan's devices. False where they fit.
@@ -303,7 +277,7 @@ int PlanSearcher::write(Shaped &best) {
 }
 
 int PlanSearcher::run() {
-  if (int code = read())
+  if (int code = readBasePlan(file, request.path, base))
     return code;
   std::vector<pipe::PlanShape> shapes;
   if (int code = chooseShapes(request.shapes, base, shapes))

@@ -31,20 +31,6 @@ cl::opt<std::string>
               cl::desc("measured times of the stages of a .mlir file "
                        "(rondo-costs/1)"));
 cl::opt<std::string>
-    placements("placement", cl::sub(searchSubCommand()), cl::cat(category),
-               cl::value_desc("LIST"),
-               cl::desc("lay the layers of a .mlir file anew: auto, or some of "
-                        "linear,interleaved,v,wave"));
-cl::opt<std::string>
-    chunks("chunks", cl::sub(searchSubCommand()), cl::cat(category),
-           cl::value_desc("LIST"),
-           cl::desc("stages of each rank: auto, or numbers such as 1,2,4"));
-cl::opt<std::string>
-    microbatches("microbatches", cl::sub(searchSubCommand()), cl::cat(category),
-                 cl::value_desc("LIST"),
-                 cl::desc("numbers of micro-batches into which the samples of "
-                          "an iteration are cut, such as 8,16"));
-cl::opt<std::string>
     problemOutput("problem-output", cl::sub(searchSubCommand()),
                   cl::cat(category), cl::value_desc("FILE"),
                   cl::desc("also write the problem of the chosen plan "
@@ -115,8 +101,7 @@ int searchShapes(const std::string &path) {
   if (!costsPath.empty())
     return reportUsage("--costs measures the stages that a plan has; other "
                        "plans need times of the layers");
-  return searchPlans(
-      {path, {placements, chunks, microbatches}, outputPath, problemOutput});
+  return searchPlans({path, shapeRequest(), outputPath, problemOutput});
 }
 
 int run() {
@@ -136,8 +121,8 @@ int run() {
     return reportUsage("--output names the input, " + path);
   if (Error error = checkWritable(outputPath))
     return reportError(toString(std::move(error)));
-  if (!placements.empty() || !chunks.empty() || !microbatches.empty() ||
-      !problemOutput.empty() || StringRef(outputPath).ends_with(".mlir"))
+  if (!shapeRequest().isEmpty() || !problemOutput.empty() ||
+      StringRef(outputPath).ends_with(".mlir"))
     return searchShapes(path);
   std::vector<Problem> problems;
   if (int code = readProblemsOrPlans(path, costsPath, problems))

@@ -32,6 +32,10 @@ struct SimulateRequest {
 /// returns the exit code.
 int simulateFile(const SimulateRequest &request);
 
+/// The searched schedule and `choices` on plans of other shapes, as the command
+/// line asks for them.
+int comparePlans(const SimulateRequest &request);
+
 /// The two kinds of files.
 int simulatePlans(const SimulateRequest &request);
 int simulateProblems(const SimulateRequest &request);
