@@ -126,6 +126,10 @@ int runDriver(int argc, char **argv) {
       printHelp(outs(), *command);
       return finish(Success);
     }
+  if (command)
+    if (std::string fault = findValueFault(*command, {argv + 2, argv + argc});
+        !fault.empty())
+      return reportUsage(fault);
   std::string faults;
   raw_string_ostream faultStream(faults);
   if (!cl::ParseCommandLineOptions(argc, argv, "rondo\n", &faultStream)) {

@@ -28,39 +28,47 @@ static std::string unknownOption(const Command &command, StringRef said) {
   return text + "; `rondo " + name.str() + " --help` lists them";
 }
 
-static std::string faultOfValue(const Command &command, StringRef said) {
-  StringRef option = takeBetween(said, "for the ", " option: ");
-  auto known = command.options->OptionsMap.find(option.ltrim('-'));
-  StringRef valueName = known == command.options->OptionsMap.end()
-                            ? StringRef()
-                            : known->second->ValueStr;
-  if (said.starts_with("requires a value"))
-    return (option + " needs a value: " + option + " " +
-            (valueName.empty() ? "VALUE" : valueName))
+std::string findValueFault(const Command &command, ArrayRef<char *> arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    StringRef argument = arguments[i];
+    if (argument == "--")
+      break;
+    auto [name, value] = argument.split('=');
+    auto known = command.options->OptionsMap.find(name.ltrim('-'));
+    if (!name.starts_with("-") || known == command.options->OptionsMap.end() ||
+        !is_contained(known->second->Categories, &category))
+      continue;
+    const cl::Option &option = *known->second;
+    const bool hasValue = argument.contains('=');
+    if (option.getValueExpectedFlag() != cl::ValueRequired) {
+      if (hasValue)
+        return (name + " takes no value, but got '" + value + "'").str();
+      continue;
+    }
+    if (!hasValue && i + 1 == arguments.size())
+      return (name + " needs a value: " + name + " " + option.ValueStr).str();
+    if (!hasValue)
+      value = arguments[++i];
+    const bool isNumber =
+        option.ValueStr == "N" || option.ValueStr == "PERCENT";
+    int64_t number = 0;
+    if (!isNumber || (!value.getAsInteger(10, number) && number >= 0))
+      continue;
+    StringRef digits = value;
+    digits.consume_front("-");
+    const bool isLarge =
+        !value.starts_with("-") && !digits.empty() &&
+        all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
+    return (name + " is '" + value + "'; it must be " +
+            (isLarge ? "a smaller number" : "a whole number of 0 or more"))
         .str();
-  StringRef value = takeBetween(said, "'", "'");
-  if (said.contains("boolean"))
-    return (option + " takes no value, but got '" + value + "'").str();
-  std::string text = (option + " is '" + value + "'; it must be ").str();
-  const bool isNumber =
-      !value.empty() &&
-      all_of(value.drop_while([](char c) { return c == '-'; }),
-             [](char c) { return c >= '0' && c <= '9'; });
-  if (said.contains("ulong") || said.contains("uint"))
-    return text + "a whole number of 0 or more";
-  if (isNumber)
-    return text + "a smaller number";
-  if (said.contains("long argument") || said.contains("integer argument"))
-    return text + "a whole number";
-  return text + "something else; `rondo " + command.options->getName().str() +
-         " --help` says what";
+  }
+  return "";
 }
 
 std::string describeOptionFault(const Command &command, StringRef said) {
   if (said.contains("Unknown command line argument"))
     return unknownOption(command, said);
-  if (said.contains("for the "))
-    return faultOfValue(command, said);
   if (said.contains("Too many positional arguments"))
     return command.options->getName().str() +
            " takes one file; there are several";

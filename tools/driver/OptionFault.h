@@ -10,6 +10,11 @@
 
 namespace rondo::driver {
 
+/// What is wrong with the values of options, in one sentence about the first;
+/// an empty string where nothing is. LLVM's parser would print its own words.
+std::string findValueFault(const Command &command,
+                           llvm::ArrayRef<char *> arguments);
+
 /// What LLVM's parser of command lines says of one for `command`, in our words:
 /// one sentence about the first fault, which others may follow from.
 std::string describeOptionFault(const Command &command, llvm::StringRef said);

@@ -44,9 +44,9 @@ cl::opt<std::string> outputPath("output", cl::sub(searchSubCommand()),
                                          "(default: standard output)"));
 cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
                       cl::value_desc("FILE"), cl::desc("the same as --output"));
-cl::opt<int> threads("threads", cl::sub(searchSubCommand()), cl::cat(category),
-                     cl::value_desc("N"), cl::init(1),
-                     cl::desc("problems searched at a time (default 1)"));
+cl::opt<int64_t> threads("threads", cl::sub(searchSubCommand()),
+                         cl::cat(category), cl::value_desc("N"), cl::init(1),
+                         cl::desc("problems searched at a time (default 1)"));
 
 struct Line {
   std::string text;

@@ -51,13 +51,14 @@ cl::opt<std::string> robust("robust", cl::sub(searchSubCommand()),
                             cl::cat(category), cl::value_desc("NAME"),
                             cl::desc("choose by the mean or the p95 of the "
                                      "objective over sampled times"));
-cl::opt<int> samples("samples", cl::sub(searchSubCommand()), cl::cat(category),
-                     cl::value_desc("N"), cl::init(64),
-                     cl::desc("samples of --robust (default 64)"));
-cl::opt<int> jitter("jitter", cl::sub(searchSubCommand()), cl::cat(category),
-                    cl::value_desc("PERCENT"), cl::init(10),
-                    cl::desc("how far a sampled time is from the problem's "
-                             "(default 10)"));
+cl::opt<int64_t> samples("samples", cl::sub(searchSubCommand()),
+                         cl::cat(category), cl::value_desc("N"), cl::init(64),
+                         cl::desc("samples of --robust (default 64)"));
+cl::opt<int64_t> jitter("jitter", cl::sub(searchSubCommand()),
+                        cl::cat(category), cl::value_desc("PERCENT"),
+                        cl::init(10),
+                        cl::desc("how far a sampled time is from the problem's "
+                                 "(default 10)"));
 
 int checkRobust() {
   if (robust.empty() &&
