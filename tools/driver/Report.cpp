@@ -46,6 +46,7 @@ int reportUsage(const Twine &message) {
 }
 
 void reportNote(const Twine &message) {
+  outs().flush();
   WithColor::note(errs(), "rondo") << message << "\n";
 }
 
