@@ -1,5 +1,6 @@
 //===- train.cpp - The training loop --------------------------------------===//
 
+#include "runtime/clock.h"
 #include "runtime/error.h"
 #include "runtime/trainer/checkpoint.h"
 #include "runtime/trainer/new_file.h"
@@ -16,19 +17,35 @@ static std::atomic<int> stopSignal{0};
 static_assert(std::atomic<int>::is_always_lock_free,
               "a signal handler may not lock");
 
-static void requestStop(int signal) { stopSignal = signal; }
+static std::atomic<int64_t> stopNs{0};
+static_assert(std::atomic<int64_t>::is_always_lock_free,
+              "a signal handler may not lock");
+
+/// Launchers and `timeout` signal a process and its group as well, so that one
+/// wish to stop may come twice at once.
+static void requestStop(int signal) {
+  constexpr int64_t sameWishNs = 1000000000;
+  const int64_t now = nowNs();
+  if (stopSignal == 0) {
+    stopNs = now;
+    stopSignal = signal;
+  } else if (now - stopNs > sameWishNs) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
 
 namespace {
 
-/// SIGINT and SIGTERM end the run behind the iteration; a second one ends the
-/// process.
+/// SIGINT and SIGTERM end the run behind the iteration; another one, more than
+/// a second later, ends the process.
 class StopOnSignal {
 public:
   StopOnSignal() {
     stopSignal = 0;
     struct sigaction action{};
     action.sa_handler = requestStop;
-    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+    action.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, &oldInterrupt);
     sigaction(SIGTERM, &action, &oldTerminate);
   }
