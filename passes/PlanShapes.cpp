@@ -105,17 +105,35 @@ static void writeStages(PlanOp plan, const std::vector<int32_t> &rankOfStage,
   }
 }
 
+/// By stage, for `ranks` ranks.
+static std::vector<int32_t> ranksOfStages(const PlanShape &shape,
+                                          size_t ranks) {
+  const Chunks chunks{static_cast<int32_t>(ranks), shape.chunks,
+                      shape.placing == Placing::V ||
+                          shape.placing == Placing::Wave};
+  std::vector<int32_t> rankOfStage(chunks.ranks * chunks.count);
+  for (int32_t c = 0; c < chunks.count; ++c)
+    for (int32_t r = 0; r < chunks.ranks; ++r)
+      rankOfStage[chunks.stage(c, r)] = r;
+  return rankOfStage;
+}
+
+bool rondo::pipe::hasPlacing(PlanOp plan, const PlanShape &shape) {
+  if (shape.placing == Placing::AsWritten)
+    return true;
+  return llvm::equal(
+      plan.getStages(),
+      ranksOfStages(shape, plan.lookupCluster().getDevices().size()),
+      [](StageOp stage, int32_t rank) {
+        return static_cast<int64_t>(stage.getRank()) == rank;
+      });
+}
+
 /// Cuts the layers; what is wrong, or an empty string.
 static std::string cutLayers(PlanOp plan, const PlanShape &shape) {
   SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
-  const Chunks chunks{static_cast<int32_t>(devices.size()), shape.chunks,
-                      shape.placing == Placing::V ||
-                          shape.placing == Placing::Wave};
   PartitionInput input;
-  input.rankOfStage.resize(chunks.ranks * chunks.count);
-  for (int32_t c = 0; c < chunks.count; ++c)
-    for (int32_t r = 0; r < chunks.ranks; ++r)
-      input.rankOfStage[chunks.stage(c, r)] = r;
+  input.rankOfStage = ranksOfStages(shape, devices.size());
   for (auto [rank, device] : llvm::enumerate(devices)) {
     input.memoryCaps.push_back(device.getMemoryBytes());
     input.workNs.emplace_back();
@@ -131,7 +149,7 @@ static std::string cutLayers(PlanOp plan, const PlanShape &shape) {
     return std::to_string(input.rankOfStage.size()) +
            " stages need as many layers; there are " +
            std::to_string(input.bytes.size());
-  std::optional<Partition> partition = partitionLayers(input);
+  std::optional<Partition> partition = partitionLayers(input, shape.maxLabels);
   if (!partition)
     return "no cut into " + std::to_string(input.rankOfStage.size()) +
            " stages leaves room for weights and one micro-batch on every rank";

@@ -24,6 +24,8 @@ struct PlanShape {
   /// As many must find room on every rank, with their activations; it does not
   /// belong to the name.
   int64_t held = 1;
+  /// Of partitionLayers(): how many cuts of the first layers are gone on with.
+  int64_t maxLabels = 2000;
 
   /// `interleaved v=2 m=16`.
   std::string text() const;
@@ -40,6 +42,10 @@ struct PlanShape {
 /// are taken to be proportional to it, rounded up.
 std::variant<PlanOp, std::string> reshapePlan(PlanOp base,
                                               const PlanShape &shape);
+
+/// Whether the stages of `plan` lie on the ranks as `shape` says, however its
+/// layers are cut.
+bool hasPlacing(PlanOp plan, const PlanShape &shape);
 
 } // namespace rondo::pipe
 

@@ -17,7 +17,7 @@ int comparePlans(const SimulateRequest &request) {
   std::vector<pipe::PlanShape> shapes;
   if (int code = chooseShapes(shapeRequest(), base, shapes))
     return code;
-  std::vector<Shaped> candidates = makeCandidates(base, shapes);
+  std::vector<Shaped> candidates = makeCandidates(base, shapes, WallLimit(0));
   if (request.style == Style::Csv)
     llvm::outs() << csvHead();
   std::vector<Outcome> outcomes;

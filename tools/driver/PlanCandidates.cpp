@@ -183,9 +183,35 @@ static std::string takeState(pipe::PlanOp plan, Problem &problem) {
   return "";
 }
 
-/// The plan of a shape with its problem and bound, or why it is none.
-static Shaped makeCandidate(pipe::PlanOp base, const pipe::PlanShape &shape) {
+/// L3 and L4 take about so long for a task.
+static constexpr int64_t nsOfQuickBound = 1000;
+
+/// A quick bound where it takes little of the time that is left.
+static Bound boundWithin(const Problem &problem, const WallLimit &limit) {
+  const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
+  return tasks / 1000000 * nsOfQuickBound > limit.leftMs() / 8
+             ? roughBound(problem)
+             : quickBound(problem);
+}
+
+/// As many labels of a cut as about so many milliseconds are for.
+static int64_t labelsWithin(int64_t ms, int64_t stages, int64_t layers) {
+  const int64_t most = pipe::PlanShape().maxLabels;
+  const int64_t nsOfLabel = std::max<int64_t>(300000, 10 * stages * layers);
+  if (ms >= most * nsOfLabel / 1000000)
+    return most;
+  return std::max<int64_t>(16, ms * 1000000 / nsOfLabel);
+}
+
+/// The plan of a shape with its problem and bound, or why it is none. A cut of
+/// layers takes a part of what is left of the first `part` of the limit.
+static Shaped makeCandidate(pipe::PlanOp base, pipe::PlanShape shape,
+                            const WallLimit &limit, double part) {
   Shaped candidate;
+  shape.maxLabels = labelsWithin(limit.leftMs(part) / 2,
+                                 int64_t(shape.chunks) *
+                                     base.lookupCluster().getDevices().size(),
+                                 base.lookupModel().getLayers().size());
   candidate.shape = shape;
   auto made = pipe::reshapePlan(base, shape);
   if (auto *why = std::get_if<std::string>(&made)) {
@@ -198,59 +224,97 @@ static Shaped makeCandidate(pipe::PlanOp base, const pipe::PlanShape &shape) {
   candidate.problem.name = base.getSymName().str();
   candidate.why = takeState(candidate.plan, candidate.problem);
   applyObjective(candidate.problem);
-  if (candidate.why.empty())
-    candidate.bound = quickBound(candidate.problem);
+  if (!candidate.why.empty())
+    return candidate;
+  candidate.bound = boundWithin(candidate.problem, limit);
+  if (auto shortfall = findShortfall(candidate.problem))
+    candidate.why = shortfall->message;
   return candidate;
 }
 
 /// Stages times micro-batches up to which several cuts of a shape are bounded.
 static constexpr int64_t mostTasksOfCuts = 30000;
 
+/// Takes `other` in place of `best` where its bound is less; the plan of the
+/// other one leaves the module.
+static bool takeBetter(Shaped &best, Shaped other) {
+  const bool isBetter = other.plan && other.why.empty() &&
+                        (!best.why.empty() || other.bound.ns < best.bound.ns);
+  if (isBetter)
+    std::swap(best, other);
+  if (other.plan)
+    other.plan.erase();
+  return isBetter;
+}
+
+/// The file's own cut is one of those for its placement: people know of memory
+/// what equal room on every rank does not say.
+static void tryOwnCut(pipe::PlanOp base, Shaped &best, const WallLimit &limit) {
+  if (best.shape.placing == pipe::Placing::AsWritten ||
+      !pipe::hasPlacing(base, best.shape))
+    return;
+  const pipe::PlanShape shape = best.shape;
+  Shaped own = makeCandidate(
+      base, {pipe::Placing::AsWritten, 0, shape.microbatches}, limit, 1);
+  own.shape = shape;
+  takeBetter(best, std::move(own));
+}
+
 /// The least busy busiest rank is not all: where memory is scarce a cut with
-/// room for more micro-batches can be faster. The cut with the least bound.
-static Shaped bestCut(pipe::PlanOp base, pipe::PlanShape shape) {
-  Shaped best = makeCandidate(base, shape);
-  if (shape.placing == pipe::Placing::AsWritten || !best.why.empty())
-    return best;
+/// room for more micro-batches can be faster. Takes the cut with the least
+/// bound, within the first `part` of the limit.
+static void tryRoomierCuts(pipe::PlanOp base, Shaped &best,
+                           const WallLimit &limit, double part) {
+  pipe::PlanShape shape = best.shape;
+  if (shape.placing == pipe::Placing::AsWritten || !best.plan)
+    return;
   const Problem &problem = best.problem;
   const bool hasCaps = any_of(problem.memoryCaps,
                               [](int64_t cap) { return cap != noMemoryCap; });
   const int64_t ranks = problem.numRanks();
   if (!hasCaps ||
       int64_t(problem.numStages()) * problem.microbatches > mostTasksOfCuts)
-    return best;
+    return;
   for (int64_t held : {ranks / 2, ranks, 2 * ranks}) {
     held = std::min(held, shape.microbatches);
     if (held <= shape.held)
       continue;
+    if (limit.isOver(part))
+      return;
     shape.held = held;
-    Shaped other = makeCandidate(base, shape);
-    const bool isBetter =
-        other.plan && other.why.empty() && other.bound.ns < best.bound.ns;
-    if (isBetter)
-      std::swap(best, other);
-    if (other.plan)
-      other.plan.erase();
+    Shaped other = makeCandidate(base, shape, limit, part);
     // With more there is no room either.
-    if (!isBetter && !other.plan)
-      break;
+    if (!other.plan)
+      return;
+    takeBetter(best, std::move(other));
   }
-  return best;
 }
 
 std::vector<Shaped> makeCandidates(pipe::PlanOp base,
-                                   const std::vector<pipe::PlanShape> &shapes) {
+                                   const std::vector<pipe::PlanShape> &shapes,
+                                   const WallLimit &limit) {
+  // Of the limit, for a candidate of each shape and for better cuts of them.
+  constexpr double partOfAll = 0.5, partOfCuts = 0.3;
   std::vector<Shaped> candidates;
-  for (const pipe::PlanShape &shape : shapes)
-    candidates.push_back(bestCut(base, shape));
+  bool isAny = false;
+  for (const pipe::PlanShape &shape : shapes) {
+    if (!candidates.empty() && limit.isOver(isAny ? partOfAll : 1)) {
+      Shaped left;
+      left.shape = shape;
+      left.why = noTime;
+      candidates.push_back(std::move(left));
+      continue;
+    }
+    candidates.push_back(makeCandidate(base, shape, limit, partOfAll));
+    tryOwnCut(base, candidates.back(), limit);
+    isAny |= candidates.back().why.empty();
+  }
+  for (Shaped &candidate : candidates)
+    tryRoomierCuts(base, candidate, limit, partOfCuts);
   for (Shaped &candidate : candidates) {
     if (!candidate.why.empty())
       continue;
     candidate.tightened = candidate.problem;
-    if (auto shortfall = findShortfall(candidate.problem)) {
-      candidate.why = shortfall->message;
-      continue;
-    }
     for (Shaped &other : candidates) {
       if (&other == &candidate)
         break;

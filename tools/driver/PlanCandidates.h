@@ -7,6 +7,7 @@
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
 #include "tools/driver/ModuleFile.h"
+#include "tools/driver/WallLimit.h"
 
 #include <limits>
 #include <optional>
@@ -81,11 +82,16 @@ int readBasePlan(ModuleFile &file, const std::string &path, pipe::PlanOp &base);
 int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
                  std::vector<pipe::PlanShape> &shapes);
 
-/// A candidate of each shape, with the objective of the command line and its
-/// quick bound. One that cannot be searched, or is the same as one before it,
-/// says why.
+/// A candidate of each shape, with the objective of the command line and a
+/// bound. One that cannot be searched, or is the same as one before it, says
+/// why. Where one can be searched this takes up to about a half of `limit`, and
+/// shapes beyond have no plan but `noTime` as their reason.
 std::vector<Shaped> makeCandidates(pipe::PlanOp base,
-                                   const std::vector<pipe::PlanShape> &shapes);
+                                   const std::vector<pipe::PlanShape> &shapes,
+                                   const WallLimit &limit);
+
+/// Why a candidate is not made or not searched.
+inline constexpr const char *noTime = "no time";
 
 } // namespace rondo::driver
 

@@ -37,22 +37,28 @@ namespace {
 
 class PlanSearcher {
 public:
-  explicit PlanSearcher(const PlanSearchRequest &request) : request(request) {}
+  explicit PlanSearcher(const PlanSearchRequest &request)
+      : request(request), limit(searchOptions().timeLimitMs) {}
 
   int run();
 
 private:
   void searchRound(const std::vector<Shaped *> &members, double share,
-                   Progress &progress);
+                   double shareOfLeft, Progress &progress);
   void searchOne(Shaped &candidate, const SearchOptions &options,
                  Progress &progress);
   void searchAll();
+  bool isAnyFound() const {
+    return any_of(candidates,
+                  [](const Shaped &c) { return c.found.has_value(); });
+  }
   mlir::OwningOpRef<mlir::ModuleOp> moduleOf(Shaped &candidate);
   Shaped *chooseBest();
   void printTable(const Shaped *best, raw_ostream &os);
   int write(Shaped &best);
 
   const PlanSearchRequest &request;
+  const WallLimit limit;
   ModuleFile file;
   pipe::PlanOp base;
   std::vector<Shaped> candidates;
@@ -84,53 +90,76 @@ static bool tighten(pipe::PlanOp plan, const Schedule &schedule,
   return isOver;
 }
 
-/// Searches until a schedule's program fits the devices, and keeps the better
-/// of it and what was found before. Where there are caps an attempt takes half
-/// of what is left of `options`.
+/// Keeps the better of what was found before and of schedules whose programs
+/// fit the devices. Where there are caps a quarter of `options` tries the
+/// present ones. Where that fits the rest goes on under them, else the caps are
+/// lowered: each attempt is as long as the first, as a short one finds little.
 void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
                              Progress &progress) {
   constexpr int mostAttempts = 4;
   Problem &problem = candidate.tightened;
   const bool hasCaps = any_of(problem.memoryCaps,
                               [](int64_t cap) { return cap != noMemoryCap; });
-  SearchOptions left = options;
+  const WallLimit ownLimit(options.timeLimitMs);
+  // The last under which something fitted, if anything has.
+  std::vector<int64_t> fitting = problem.memoryCaps;
+  int64_t effortLeft = options.effort;
+  bool fits = !hasCaps;
   for (int attempt = 0; attempt < mostAttempts; ++attempt) {
-    SearchOptions now = left;
-    if (hasCaps)
-      for (auto limit : {&SearchOptions::effort, &SearchOptions::timeLimitMs}) {
-        now.*limit = (left.*limit + 1) / 2;
-        left.*limit =
-            std::max(left.*limit / 2, now.*limit > 0 ? int64_t(1) : 0);
-      }
+    // Whether a program fits takes time too.
+    if (attempt > 0 && ownLimit.isOver() && (isAnyFound() || limit.isOver()))
+      break;
+    const int64_t parts = fits ? 1 : mostAttempts - attempt;
+    SearchOptions now = options;
+    if (options.effort > 0) {
+      now.effort = std::max<int64_t>(1, effortLeft / parts);
+      effortLeft -= now.effort;
+    }
+    if (options.timeLimitMs > 0)
+      now.timeLimitMs = std::max<int64_t>(1, ownLimit.leftMs() / parts);
     const std::vector<int64_t> caps = problem.memoryCaps;
     SearchResult result =
         runSearch(problem, now, progress, candidate.shape.text());
     if (!result.schedule) {
       if (!candidate.found)
         candidate.why = result.reason;
-      return;
+      break;
     }
+    const bool isOptimal = result.provenOptimal;
     // A bound under lower caps does not speak of the plan.
     if (caps != candidate.problem.memoryCaps) {
       result.bound = candidate.bound;
       result.provenOptimal = false;
     }
     if (!tighten(candidate.plan, *result.schedule, problem)) {
+      fitting = caps;
       candidate.keep(std::move(result));
-      return;
+      if (fits || isOptimal)
+        return;
+      fits = true;
+    } else if (fits) {
+      break;
     }
     if (Interrupt::happened())
       break;
   }
-  if (!candidate.found)
+  if (candidate.found)
+    problem.memoryCaps = fitting;
+  else if (candidate.why.empty())
     candidate.why = "messages and activations do not fit the memory together";
 }
 
-/// Splits a share of the time and effort among `members`. What one leaves over
-/// is not given to others, so that effort alone decides what is found.
+/// Splits `share` of the effort, and `shareOfLeft` of the time that is left,
+/// among `members`. Of effort, what one leaves over is not given to others, so
+/// that it alone decides what is found; time that is left over is.
 void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
-                               double share, Progress &progress) {
-  for (Shaped *candidate : members) {
+                               double share, double shareOfLeft,
+                               Progress &progress) {
+  const WallLimit round(
+      limit.exists()
+          ? std::max<int64_t>(1, int64_t(double(limit.leftMs()) * shareOfLeft))
+          : 0);
+  for (auto [place, candidate] : enumerate(members)) {
     int64_t best = noObjective;
     for (const Shaped &other : candidates)
       best = std::min(best, other.objective());
@@ -141,13 +170,18 @@ void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
     }
     if (Interrupt::happened())
       return;
+    if (limit.isOver() && isAnyFound()) {
+      if (!candidate->found)
+        candidate->why = noTime;
+      continue;
+    }
     SearchOptions options = searchOptions();
     const double part = share / double(members.size());
     if (options.effort > 0)
       options.effort = std::max<int64_t>(1, int64_t(options.effort * part));
     if (options.timeLimitMs > 0)
       options.timeLimitMs =
-          std::max<int64_t>(1, int64_t(options.timeLimitMs * part));
+          std::max<int64_t>(1, round.leftMs() / (members.size() - place));
     searchOne(*candidate, options, progress);
   }
 }
@@ -163,8 +197,11 @@ void PlanSearcher::searchAll() {
   });
   Progress progress(1);
   const double shares[] = {0.3, 0.3, 0.4};
+  double sharesLeft = 1;
   for (int round = 0; round < 3 && !open.empty(); ++round) {
-    searchRound(open, open.size() == 1 ? 1 : shares[round], progress);
+    const double share = open.size() == 1 ? 1 : shares[round];
+    searchRound(open, share, std::min(1.0, share / sharesLeft), progress);
+    sharesLeft -= share;
     if (open.size() == 1)
       return;
     stable_sort(open, [](const Shaped *a, const Shaped *b) {
@@ -282,7 +319,7 @@ int PlanSearcher::run() {
   std::vector<pipe::PlanShape> shapes;
   if (int code = chooseShapes(request.shapes, base, shapes))
     return code;
-  candidates = makeCandidates(base, shapes);
+  candidates = makeCandidates(base, shapes, limit);
   Interrupt interrupt;
   searchAll();
   Shaped *best = chooseBest();
@@ -291,6 +328,12 @@ int PlanSearcher::run() {
   if (!best && Interrupt::happened())
     return reportError(base.getSymName() +
                        ": interrupted before a plan with a schedule was found");
+  const bool isCut = any_of(
+      candidates, [](const Shaped &c) { return StringRef(c.why) == noTime; });
+  if (!best && isCut)
+    return reportError(base.getSymName() +
+                       ": time ended before a plan with a schedule was found; "
+                       "raise --time-limit-ms");
   // Then memory has no part in it.
   if (none_of(candidates, [](const Shaped &c) { return bool(c.plan); }))
     return reportError(base.getSymName() +
