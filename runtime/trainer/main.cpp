@@ -3,6 +3,7 @@
 #include "runtime/bodies/linear.h"
 #include "runtime/error.h"
 #include "runtime/launch/session.h"
+#include "runtime/launch/store.h"
 #include "runtime/trainer/trainer.h"
 
 #include <chrono>
@@ -11,7 +12,10 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 using namespace rondo::runtime;
 
@@ -26,10 +30,62 @@ static bool isFirstProcess() {
   }
 }
 
+/// The flags that all processes need alike, a line each: its name, a space, its
+/// value. Paths may differ between machines.
+static std::string commonFlags(const Options &options) {
+  std::ostringstream out;
+  out.precision(17);
+  auto given = [](bool is) { return is ? "given" : "absent"; };
+  using Mode = Options::Mode;
+  out << "--verify " << given(options.mode == Mode::Verify) << '\n'
+      << "--profile " << given(options.mode == Mode::Profile) << '\n'
+      << "--data " << given(!options.data.empty()) << '\n'
+      << "--save " << given(!options.save.empty()) << '\n'
+      << "--resume " << given(!options.resume.empty()) << '\n'
+      << "--trace " << given(!options.trace.empty()) << '\n'
+      << "--iterations " << options.iterations << '\n'
+      << "--held-out " << options.heldOut << '\n'
+      << "--eval-every " << options.evalEvery << '\n'
+      << "--save-every " << options.saveEvery << '\n'
+      << "--lr " << options.learningRate << '\n'
+      << "--min-lr " << options.minLearningRate << '\n'
+      << "--warmup " << options.warmup << '\n'
+      << "--decay " << options.decay << '\n'
+      << "--weight-decay " << options.weightDecay << '\n'
+      << "--clip " << options.clip << '\n'
+      << "--seed " << (options.seed ? std::to_string(*options.seed) : "absent")
+      << '\n'
+      << "--graph " << (options.useGraph ? "on" : "off") << '\n';
+  return out.str();
+}
+
+/// Processes with other flags would wait for messages that nobody sends, or
+/// train something else.
+static void checkFlags(const Options &options, const World &world) {
+  if (world.isAlone())
+    return;
+  std::vector<std::string> all =
+      world.store->exchange("the flags", commonFlags(options));
+  for (size_t process = 1; process < all.size(); ++process) {
+    std::istringstream first(all.front()), other(all[process]);
+    std::string name, wanted, found;
+    while (first >> name >> wanted && other >> name >> found)
+      if (found != wanted)
+        throwInAll(world,
+                   Error("rank " + std::to_string(process) +
+                             " was started with other flags than rank "
+                             "0: " +
+                             name + " is " + found + " there, " + wanted +
+                             " here; start all with the same flags",
+                         Exit::Usage));
+  }
+}
+
 static int run(const Executable &executable, const Options &options,
                const World &world) {
   // Each rank is one thread already.
   useOneThreadToMultiply();
+  checkFlags(options, world);
   bool isTraining = options.mode == Options::Mode::Train;
   bool needs = needsData(executable);
   if (isTraining && needs && options.data.empty())

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
@@ -38,10 +39,16 @@ static std::string prediction(Trainer &trainer, const PlanDesc &plan) {
   return text;
 }
 
+/// Whether a line can be written over. Open MPI gives its first process a
+/// terminal wherever its own output goes.
+static bool isOnTerminal() {
+  return isatty(1) != 0 && !std::getenv("OMPI_COMM_WORLD_RANK");
+}
+
 Progress::Progress(const Options &options, bool hasLoss,
                    int64_t tokensPerIteration, bool isFirst)
     : options(options), hasLoss(hasLoss), isFirst(isFirst),
-      isTerminal(isatty(1) != 0), tokens(tokensPerIteration) {
+      isTerminal(isOnTerminal()), tokens(tokensPerIteration) {
   if (options.jsonLog.empty() || !isFirst)
     return;
   log = std::fopen(options.jsonLog.c_str(), "w");
