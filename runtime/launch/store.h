@@ -77,7 +77,7 @@ struct StoreParams {
   /// program. Others are turned away.
   std::string job, program;
   /// How long processes may take to come, and how long any may keep the others
-  /// waiting later; the second may be 0: without end.
+  /// waiting once all have; the second may be 0: without end.
   double joinSeconds = 60, timeoutSeconds = 600;
   /// Ends the process where it goes on for 5 s after the run has failed.
   bool endsStuckProcess = true;

@@ -26,6 +26,12 @@ static std::string seconds(double value) {
   return text;
 }
 
+Exit rondo::runtime::codeOfFailure(const Frame &frame) {
+  return frame.fields.empty()
+             ? Exit::RunFailure
+             : static_cast<Exit>(std::atoi(frame.fields[0].c_str()));
+}
+
 StoreServer::StoreServer(const StoreParams &params, Socket listener)
     : params(params), listener(std::move(listener)),
       connectionOf(params.processes, notYet), lastReports(params.processes),
@@ -180,10 +186,20 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   }
   client.process = process;
   connectionOf[process] = client.socket.descriptor();
-  ++joined;
+  if (++joined == params.processes)
+    startClock();
   if (hasFailed)
-    put(client, StoreFrame::Failed, 0, {std::to_string(failureCode)});
+    return put(client, StoreFrame::Failed, 0, {std::to_string(failureCode)});
   put(client, StoreFrame::Answer, frame.id, {});
+}
+
+/// All have come. Until here they had the time to join; whoever waits has not
+/// been kept waiting yet.
+void StoreServer::startClock() {
+  for (auto &[name, meeting] : meetings)
+    for (Request &from : meeting.requests)
+      if (from.process >= 0)
+        from.deadlineNs = request(from.process, from.id).deadlineNs;
 }
 
 void StoreServer::handle(Client &client, Frame frame) {
@@ -200,6 +216,10 @@ void StoreServer::handle(Client &client, Frame frame) {
   if (client.process < 0 || known == numFields.end() ||
       frame.fields.size() != known->second)
     throw Error("it asks for what there is not");
+  // All have been told. A meeting that came about now would let some go on
+  // that had not heard yet.
+  if (hasFailed && kind != StoreFrame::Fail && kind != StoreFrame::Leave)
+    return;
   lastHeardNs[client.process] = nowNs();
   Request from = request(client.process, frame.id);
   auto field = [&](size_t i) -> std::string & { return frame.fields[i]; };

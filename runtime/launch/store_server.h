@@ -33,8 +33,7 @@ enum class StoreFrame : uint32_t {
   /// text. No answer.
   Report,
   /// Answered with the last report of each process, and the nanoseconds since
-  /// it
-  /// has sent anything.
+  /// it has sent anything.
   Reports,
   /// Answered with the machine's name for its clock, and nowNs().
   Clock,
@@ -48,9 +47,13 @@ enum class StoreFrame : uint32_t {
   Answer,
   /// why: the process is turned away.
   Refused,
-  /// Sent to all without a request: exit code. The run has failed.
+  /// Sent to all without a request: exit code. The run has failed; only Fail is
+  /// answered from here on.
   Failed,
 };
+
+/// The exit code that a Failed frame carries.
+Exit codeOfFailure(const Frame &frame);
 
 /// How often process 0 says that it is alive.
 inline constexpr int64_t aliveNs = 1'000'000'000;
@@ -94,6 +97,7 @@ private:
   void lose(Client &client);
   void handle(Client &client, Frame frame);
   void greet(Client &client, const Frame &frame);
+  void startClock();
   void meet(int32_t process, Frame frame);
   void answer(const Request &request, std::vector<std::string> fields);
   void put(Client &client, StoreFrame kind, uint64_t id,

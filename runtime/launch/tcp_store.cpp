@@ -1,19 +1,15 @@
 //===- tcp_store.cpp - A store on connections to process 0 ----------------===//
 
+#include "runtime/launch/tcp_store.h"
+
 #include "runtime/clock.h"
 #include "runtime/launch/store_server.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <mutex>
-#include <sstream>
 #include <thread>
-#include <unistd.h>
 
 using namespace rondo::runtime;
 
@@ -181,7 +177,7 @@ private:
   /// `mutex` is held.
   void throwFailure() const {
     if (failureCode)
-      throw PeerFailed{static_cast<Exit>(*failureCode)};
+      throw PeerFailed{*failureCode};
     if (isLost)
       throw Error("lost rank 0: its process has ended, or its machine does not "
                   "answer",
@@ -212,8 +208,7 @@ private:
     std::unique_lock<std::mutex> lock(mutex);
     ++heard;
     if (static_cast<StoreFrame>(frame.kind) == StoreFrame::Failed) {
-      failureCode =
-          frame.fields.empty() ? 75 : std::atoi(frame.fields[0].c_str());
+      failureCode = codeOfFailure(frame);
       changed.notify_all();
       endIfStuck(lock);
       return;
@@ -236,7 +231,7 @@ private:
     if (isLost && !failureCode)
       std::fprintf(stderr, "error: lost rank 0\n");
     std::fflush(nullptr);
-    std::_Exit(failureCode ? *failureCode : static_cast<int>(Exit::RunFailure));
+    std::_Exit(static_cast<int>(failureCode.value_or(Exit::RunFailure)));
   }
 
   const StoreParams params;
@@ -253,175 +248,17 @@ private:
   /// Frames that have come.
   uint64_t heard = 0;
   uint64_t lastId = 1;
-  std::optional<int> failureCode;
+  std::optional<Exit> failureCode;
   bool isLost = false, isClosing = false;
   std::thread thread;
 };
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Joining.
-//===----------------------------------------------------------------------===//
-
-static std::unique_ptr<StoreServer>
-startServer(const StoreParams &params, const Rendezvous &where, int &port) {
-  Socket listener;
-  bool isGiven = where.file.empty() && !where.broadcast;
-  int first = isGiven ? where.port : 0, ports = isGiven ? where.numPorts : 1;
-  for (int p = 0; p < ports && !listener; ++p)
-    listener = listenOn(first + p, where.isLocal);
-  if (!listener) {
-    std::string why = std::strerror(errno);
-    throw Error("rank 0 cannot listen on port " + std::to_string(first) +
-                    (ports > 1 ? " to " + std::to_string(first + ports - 1)
-                               : std::string()) +
-                    ": " + why + "; --rdzv HOST:PORT names another",
-                Exit::RunFailure);
-  }
-  port = portOf(listener);
-  return std::make_unique<StoreServer>(params, std::move(listener));
-}
-
-static std::string thisHost() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-/// What process 0 tells the others: its host and port.
-static std::string addressText(int port) {
-  return thisHost() + " " + std::to_string(port) + "\n";
-}
-
-/// The host is the loopback interface where both are on one machine.
-static std::optional<HostPort> readAddress(std::istream &text, bool isLocal) {
-  HostPort address;
-  if (!(text >> address.host >> address.port))
-    return std::nullopt;
-  if (isLocal || address.host == thisHost())
-    address.host = "127.0.0.1";
-  return address;
-}
-
-static void writeAddress(const Rendezvous &where, int port) {
-  const std::string temporary =
-      where.file + "." + std::to_string(getpid()) + ".tmp";
-  std::ofstream file(temporary);
-  file << addressText(port);
-  file.close();
-  if (file && std::rename(temporary.c_str(), where.file.c_str()) == 0)
-    return;
-  std::string why = std::strerror(errno);
-  std::remove(temporary.c_str());
-  throw Error("rank 0 cannot write its address in '" + where.file + "': " + why,
-              Exit::Usage);
-}
-
-/// One frame, if it comes in time. Throws Error where it is none of ours.
-static std::optional<Frame> receiveFrame(const Socket &connection,
-                                         FrameReader &reader, double seconds) {
-  std::optional<Frame> frame = reader.next(1 << 16);
-  while (!frame && receiveSome(connection, reader, seconds))
-    frame = reader.next(1 << 16);
-  return frame;
-}
-
-std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
-                                                 const Rendezvous &where) {
-  StoreParams params = given;
-  if (!params.say)
-    params.say = [](const std::string &text) {
-      std::fprintf(stderr, "error: %s\n", text.c_str());
-    };
-  std::unique_ptr<StoreServer> server;
-  int ownPort = 0;
-  if (params.process == 0) {
-    server = startServer(params, where, ownPort);
-    if (!where.file.empty())
-      writeAddress(where, ownPort);
-  }
-  std::optional<HostPort> told;
-  if (where.broadcast) {
-    std::istringstream text(where.broadcast(addressText(ownPort)));
-    told = readAddress(text, where.isLocal);
-  }
-
-  const Frame hello = {static_cast<uint32_t>(StoreFrame::Hello),
-                       1,
-                       {std::to_string(params.process),
-                        std::to_string(params.processes), params.job,
-                        params.program}};
-  // Process 0 gives up first, and says who is missing.
-  const int64_t deadlineNs =
-      nowNs() + static_cast<int64_t>((params.joinSeconds + 5) * 1e9);
-  std::string why = "rank 0 has not written its address";
-  HostPort address;
-  for (int attempt = 0; nowNs() < deadlineNs; ++attempt) {
-    if (attempt > 0)
-      std::this_thread::sleep_for(
-          std::chrono::milliseconds(std::min(5 * attempt, 100)));
-    address = {where.isLocal ? "127.0.0.1" : where.host,
-               where.port + attempt % std::max(1, where.numPorts)};
-    if (server) {
-      address = {"127.0.0.1", ownPort};
-    } else if (told) {
-      address = *told;
-    } else if (!where.file.empty()) {
-      std::ifstream file(where.file);
-      std::optional<HostPort> written = readAddress(file, where.isLocal);
-      if (!written)
-        continue;
-      address = *written;
-    }
-    Socket connection = connectTo(address, 1, why);
-    if (!connection)
-      continue;
-    FrameReader reader;
-    std::optional<Frame> answer;
-    try {
-      // Another program may listen there and say nothing. Whoever has not said
-      // who he is may leave without harm.
-      const int round = attempt / std::max(1, where.numPorts);
-      if (!receiveFrame(connection, reader, std::min(3.0, 0.2 * (round + 1)))) {
-        why = "what listens there does not answer as rank 0 does";
-        continue;
-      }
-      if (sendAll(connection, encode(hello)))
-        answer = receiveFrame(connection, reader, 10);
-    } catch (const Error &error) {
-      why = error.what();
-      continue;
-    }
-    if (!answer) {
-      why = "rank 0 does not answer";
-      continue;
-    }
-    if (static_cast<StoreFrame>(answer->kind) == StoreFrame::Refused &&
-        answer->fields.size() == 2) {
-      why = answer->fields[1];
-      if (answer->fields[0] == "job")
-        continue;
-      throw Error(why, Exit::Usage);
-    }
-    if (static_cast<StoreFrame>(answer->kind) == StoreFrame::Failed)
-      throw PeerFailed{Exit::RunFailure};
-    auto store = std::make_unique<TcpStore>(
-        params, std::move(server), std::move(connection), std::move(reader));
-    store->barrier("start");
-    // Another run may not find it.
-    if (params.process == 0 && !where.file.empty())
-      std::remove(where.file.c_str());
-    return store;
-  }
-  char limit[32];
-  std::snprintf(limit, sizeof limit, "%g", params.joinSeconds);
-  std::string at = told ? told->host + ":" + std::to_string(told->port)
-                   : where.file.empty()
-                       ? where.host + ":" + std::to_string(where.port)
-                       : "'" + where.file + "'";
-  throw Error("rank " + std::to_string(params.process) +
-                  " has not found rank 0 at " + at + " within " + limit +
-                  " s: " + why,
-              Exit::RunFailure);
+std::unique_ptr<Store>
+rondo::runtime::makeTcpStore(const StoreParams &params,
+                             std::unique_ptr<StoreServer> server,
+                             Socket connection, FrameReader reader) {
+  return std::make_unique<TcpStore>(params, std::move(server),
+                                    std::move(connection), std::move(reader));
 }

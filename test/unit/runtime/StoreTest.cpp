@@ -2,13 +2,13 @@
 
 #include "Support.h"
 
-#include "runtime/launch/socket.h"
-#include "runtime/launch/store.h"
+#include "runtime/launch/store_server.h"
 
 #include "gtest/gtest.h"
 
 #include <chrono>
 #include <mutex>
+#include <sys/socket.h>
 #include <thread>
 
 using namespace rondo::runtime;
@@ -140,25 +140,106 @@ TEST_F(StoreTest, WhoKeepsTheOthersWaitingIsNamed) {
   EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 0.2 s\n");
 }
 
+TEST_F(StoreTest, WhoComesLaterThanTheTimeOutHasKeptNobodyWaiting) {
+  EXPECT_EQ(run(
+                3, [](Store &store, int) { store.leave(); },
+                [](StoreParams &params) {
+                  params.timeoutSeconds = 1;
+                  if (params.process == 1)
+                    std::this_thread::sleep_for(
+                        std::chrono::milliseconds(1200));
+                }),
+            (Endings{"fine", "fine", "fine"}));
+  EXPECT_EQ(said, "");
+}
+
 TEST_F(StoreTest, WhoSaysWhatItDoesMayTakeItsTime) {
-  auto late = [&](bool reports) {
-    return run(
-        3,
-        [&](Store &store, int p) {
-          for (int i = 0; p == 1 && i < 25; ++i) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            if (reports)
-              store.report("runs");
-            store.check();
-          }
-          store.exchange("iteration 7", "", Store::Patience::WhileReported);
-        },
-        [](StoreParams &params) { params.timeoutSeconds = 0.2; });
-  };
-  EXPECT_EQ(late(true), (Endings{"fine", "fine", "fine"}));
-  said.clear();
-  EXPECT_EQ(late(false), (Endings{"peer 75", "peer 75", "peer 75"}));
+  EXPECT_EQ(run(
+                3,
+                [&](Store &store, int p) {
+                  for (int i = 0; p == 1 && i < 65; ++i) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                    store.report("runs");
+                    store.check();
+                  }
+                  store.exchange("iteration 7", "",
+                                 Store::Patience::WhileReported);
+                  store.leave();
+                },
+                [](StoreParams &params) { params.timeoutSeconds = 1; }),
+            (Endings{"fine", "fine", "fine"}));
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(StoreTest, WhoDoesNotSayWhatItDoesIsNamed) {
+  Endings endings = run(
+      3,
+      [&](Store &store, int p) {
+        // Until another has waited too long.
+        for (int i = 0; p == 1 && i < 1000; ++i) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+          store.check();
+        }
+        store.exchange("iteration 7", "", Store::Patience::WhileReported);
+      },
+      [](StoreParams &params) { params.timeoutSeconds = 0.2; });
+  EXPECT_EQ(endings, (Endings{"peer 75", "peer 75", "peer 75"}));
   EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 0.2 s\n");
+}
+
+/// A process that says to the server of process 0 what it is told to.
+class Speaker {
+public:
+  Speaker(int port, int process) {
+    std::string why;
+    socket = connectTo({"127.0.0.1", port}, 10, why);
+    EXPECT_EQ(hear(), StoreFrame::Welcome) << why;
+    say({{StoreFrame::Hello,
+          {std::to_string(process), "2", "test", "program"}}});
+    EXPECT_EQ(hear(), StoreFrame::Answer);
+  }
+  using Words = std::pair<StoreFrame, std::vector<std::string>>;
+  /// All arrive at once.
+  void say(const std::vector<Words> &all) {
+    std::string bytes;
+    for (const Words &words : all)
+      bytes +=
+          encode({static_cast<uint32_t>(words.first), ++lastId, words.second});
+    EXPECT_TRUE(sendAll(socket, bytes));
+  }
+  /// The next frame but Alive; nothing at the end of the connection.
+  std::optional<StoreFrame> hear() {
+    for (;;) {
+      while (std::optional<Frame> frame = reader.next(1 << 16))
+        if (auto kind = static_cast<StoreFrame>(frame->kind);
+            kind != StoreFrame::Alive)
+          return kind;
+      if (!receiveSome(socket, reader, 10))
+        return std::nullopt;
+    }
+  }
+  void endSpeaking() { shutdown(socket.descriptor(), SHUT_WR); }
+
+private:
+  Socket socket;
+  FrameReader reader;
+  uint64_t lastId = 0;
+};
+
+TEST_F(StoreTest, NoMeetingComesAboutAfterAFailure) {
+  Socket listener = listenOn(0, true);
+  const int port = portOf(listener);
+  StoreServer server(paramsOf(0, 2), std::move(listener));
+  Speaker waits(port, 0), fails(port, 1);
+  const Speaker::Words meet = {StoreFrame::Exchange, {"iteration 7", "", "0"}};
+  waits.say({meet, {StoreFrame::Set, {"I wait", ""}}});
+  EXPECT_EQ(waits.hear(), StoreFrame::Answer);
+  // Has failed, and comes to the meeting before it hears of it.
+  fails.say({{StoreFrame::Fail, {"75", "why"}}, meet});
+  EXPECT_EQ(waits.hear(), StoreFrame::Failed);
+  waits.endSpeaking();
+  EXPECT_EQ(waits.hear(), std::nullopt);
+  fails.endSpeaking();
 }
 
 TEST_F(StoreTest, AProcessThatEndsWithoutAWordEndsTheRun) {
@@ -226,6 +307,32 @@ TEST_F(StoreTest, AnotherProgramIsTurnedAway) {
   EXPECT_EQ(endings[0], "peer 2");
   EXPECT_EQ(endings[1], "this process runs another program than rank 0, or the "
                         "same one compiled otherwise");
+}
+
+TEST_F(StoreTest, WhoJoinsAFailedRunEndsWithItsCode) {
+  // Process 1 is turned away before process 0 joins its own server.
+  where.broadcast = [](const std::string &address) {
+    std::string why;
+    Socket socket = connectTo(
+        {"127.0.0.1", std::stoi(address.substr(address.find(' ')))}, 10, why);
+    EXPECT_TRUE(
+        sendAll(socket, encode({static_cast<uint32_t>(StoreFrame::Hello),
+                                1,
+                                {"1", "2", "test", "another"}})));
+    FrameReader reader;
+    while (receiveSome(socket, reader, 10))
+      while (std::optional<Frame> frame = reader.next(1 << 16))
+        if (static_cast<StoreFrame>(frame->kind) == StoreFrame::Refused)
+          return address;
+    ADD_FAILURE() << why;
+    return address;
+  };
+  try {
+    joinStore(paramsOf(0, 2), where);
+    FAIL();
+  } catch (const PeerFailed &failure) {
+    EXPECT_EQ(failure.code, Exit::Usage);
+  }
 }
 
 TEST_F(StoreTest, TwoProcessesWithOneRankAreAnError) {

@@ -1,0 +1,18 @@
+//===- tcp_store.h - A store on connections to process 0 --------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_LAUNCH_TCP_STORE_H
+#define RONDO_RUNTIME_LAUNCH_TCP_STORE_H
+
+#include "runtime/launch/store_server.h"
+
+namespace rondo::runtime {
+
+/// The store on a connection whose Hello has been answered; `reader` has what
+/// came after that. `server` is null but in process 0.
+std::unique_ptr<Store> makeTcpStore(const StoreParams &params,
+                                    std::unique_ptr<StoreServer> server,
+                                    Socket connection, FrameReader reader);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_LAUNCH_TCP_STORE_H
