@@ -90,13 +90,37 @@ static bool tighten(pipe::PlanOp plan, const Schedule &schedule,
   return isOver;
 }
 
+static int64_t tasksOf(const Problem &problem) {
+  return int64_t(3) * problem.numStages() * problem.microbatches;
+}
+
+/// A search makes a first schedule in any case, and then its program.
+static int64_t leastMsOf(const Problem &problem) {
+  constexpr int64_t nsOfTask = 600;
+  return tasksOf(problem) * nsOfTask / 1000000;
+}
+
+/// Among how many attempts a share is split: less than about this much of each
+/// task finds little, and caps that follow from a poor schedule are too low.
+static int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
+  constexpr int64_t stepsOfTask = 300, nsOfTask = 5000;
+  const int64_t tasks = tasksOf(problem);
+  int64_t attempts = 4;
+  if (share.effort > 0)
+    attempts =
+        std::min(attempts, share.effort / (1 + tasks * stepsOfTask / 1000));
+  if (share.timeLimitMs > 0)
+    attempts = std::min(attempts,
+                        share.timeLimitMs / (1 + tasks * nsOfTask / 1000000));
+  return std::max<int64_t>(2, attempts);
+}
+
 /// Keeps the better of what was found before and of schedules whose programs
-/// fit the devices. Where there are caps a quarter of `options` tries the
-/// present ones. Where that fits the rest goes on under them, else the caps are
-/// lowered: each attempt is as long as the first, as a short one finds little.
+/// fit the devices. Where there are caps a part of `options` tries the present
+/// ones. Where that fits the rest goes on under them, else the caps are lowered
+/// for an attempt as long as the first.
 void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
                              Progress &progress) {
-  constexpr int mostAttempts = 4;
   Problem &problem = candidate.tightened;
   const bool hasCaps = any_of(problem.memoryCaps,
                               [](int64_t cap) { return cap != noMemoryCap; });
@@ -105,11 +129,12 @@ void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
   std::vector<int64_t> fitting = problem.memoryCaps;
   int64_t effortLeft = options.effort;
   bool fits = !hasCaps;
-  for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+  const int64_t attempts = attemptsOf(options, problem);
+  for (int64_t attempt = 0; attempt < attempts; ++attempt) {
     // Whether a program fits takes time too.
     if (attempt > 0 && ownLimit.isOver() && (isAnyFound() || limit.isOver()))
       break;
-    const int64_t parts = fits ? 1 : mostAttempts - attempt;
+    const int64_t parts = fits ? 1 : attempts - attempt;
     SearchOptions now = options;
     if (options.effort > 0) {
       now.effort = std::max<int64_t>(1, effortLeft / parts);
@@ -146,7 +171,9 @@ void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
   if (candidate.found)
     problem.memoryCaps = fitting;
   else if (candidate.why.empty())
-    candidate.why = "messages and activations do not fit the memory together";
+    candidate.why =
+        "no schedule was found whose messages and activations fit the "
+        "memory together";
 }
 
 /// Splits `share` of the effort, and `shareOfLeft` of the time that is left,
@@ -170,7 +197,7 @@ void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
     }
     if (Interrupt::happened())
       return;
-    if (limit.isOver() && isAnyFound()) {
+    if (limit.leftMs() <= leastMsOf(candidate->problem) && isAnyFound()) {
       if (!candidate->found)
         candidate->why = noTime;
       continue;
@@ -191,12 +218,20 @@ void PlanSearcher::searchAll() {
   for (Shaped &candidate : candidates)
     if (candidate.why.empty())
       open.push_back(&candidate);
-  // The promising ones first: what they find excludes others.
-  stable_sort(open, [](const Shaped *a, const Shaped *b) {
-    return a->bound.ns < b->bound.ns;
-  });
-  Progress progress(1);
   const double shares[] = {0.3, 0.3, 0.4};
+  int64_t leastMs = 0;
+  for (const Shaped *candidate : open)
+    leastMs += leastMsOf(candidate->problem);
+  // The promising ones first: what they find excludes others. Where time is
+  // short the first that was made, which is the plan as written if that can be
+  // searched, stays the first: there must be an answer.
+  const bool isShort = !open.empty() && limit.exists() &&
+                       double(leastMs) >= shares[0] * double(limit.leftMs());
+  stable_sort(open.begin() + isShort, open.end(),
+              [](const Shaped *a, const Shaped *b) {
+                return a->bound.ns < b->bound.ns;
+              });
+  Progress progress(1);
   double sharesLeft = 1;
   for (int round = 0; round < 3 && !open.empty(); ++round) {
     const double share = open.size() == 1 ? 1 : shares[round];
