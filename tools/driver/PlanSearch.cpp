@@ -159,6 +159,8 @@ void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
     if (!tighten(candidate.plan, *result.schedule, problem)) {
       fitting = caps;
       candidate.keep(std::move(result));
+      // What an earlier round did not find.
+      candidate.why.clear();
       if (fits || isOptimal)
         return;
       fits = true;
