@@ -178,7 +178,8 @@ llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
                    "' is not empty: remove it, or name another");
 
   llvm::SmallString<128> temporary;
-  fs::createUniquePath(place + ".%%%%%%.tmp", temporary, /*MakeAbsolute=*/true);
+  fs::createUniquePath(place + ".%%%%%%.tmp", temporary,
+                       /*MakeAbsolute=*/false);
   llvm::scope_exit cleanUp([&] { (void)fs::remove_directories(temporary); });
   ec = fs::create_directory(temporary);
   if (ec)

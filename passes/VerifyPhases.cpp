@@ -148,6 +148,9 @@ void explainArena(InFlightDiagnostic &error, ProgramOp op,
       << " bytes hold weights, gradients, moments, control, data and "
          "workspace, the other "
       << program.arenaBytes[rank] - state << " activations and messages";
+  error.attachNote(op.lookupPlan().getLoc())
+      << "`rondo search FILE --placement auto --microbatches LIST` looks for a "
+         "plan that fits";
 }
 
 struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {

@@ -22,13 +22,17 @@ std::vector<const Command *> commands() {
           &compareCommand(), &simulateCommand(), &verifyCommand()};
 }
 
-void printOverview(raw_ostream &os) {
-  os << "rondo: schedules for pipeline-parallel training\n\n"
-        "usage: rondo COMMAND [OPTIONS] ...\n\n"
+void printCommands(raw_ostream &os) {
+  os << "usage: rondo COMMAND [OPTIONS] ...\n\n"
         "commands:\n";
   for (const Command *command : commands())
     os << "  " << left_justify(command->options->getName(), 10)
        << command->options->getDescription() << "\n";
+}
+
+void printOverview(raw_ostream &os) {
+  os << "rondo: schedules for pipeline-parallel training\n\n";
+  printCommands(os);
   os << "\nexamples:\n";
   for (const Command *command : commands())
     os << command->examples;
@@ -79,7 +83,8 @@ bool asksForHelp(StringRef argument) {
 /// With what there is.
 int reportNoCommand(StringRef name) {
   int code = reportUsage("there is no command '" + name + "'");
-  printOverview(errs());
+  printCommands(errs());
+  errs() << "\n`rondo --help` shows examples.\n";
   return code;
 }
 
