@@ -132,7 +132,8 @@ int runDriver(int argc, char **argv) {
       return finish(Success);
     }
   if (command)
-    if (std::string fault = findValueFault(*command, {argv + 2, argv + argc});
+    if (std::string fault =
+            findArgumentFault(*command, {argv + 2, argv + argc});
         !fault.empty())
       return reportUsage(fault);
   std::string faults;

@@ -17,24 +17,40 @@ static StringRef takeBetween(StringRef &text, StringRef before,
   return taken;
 }
 
-static std::string unknownOption(const Command &command, StringRef said) {
+static std::string unknownOption(const Command &command, StringRef option) {
   StringRef name = command.options->getName();
-  StringRef option = takeBetween(said, "argument '", "'");
-  // `-x` is close to every option of one letter.
-  StringRef near = takeBetween(said, "Did you mean '", "'");
   std::string text = (name + " has no option " + option).str();
-  if (near.starts_with("--") && near != "--help")
-    return text + "; did you mean " + near.str() + "?";
+  StringRef written = option.ltrim('-'), nearest;
+  // `-x` is close to every option of one letter.
+  unsigned least = unsigned(written.size() + 2) / 3;
+  for (const auto &known : command.options->OptionsMap)
+    if (known.first.size() > 1 &&
+        is_contained(known.second->Categories, &category))
+      if (unsigned distance = written.edit_distance(known.first);
+          distance < least ||
+          (distance == least && (nearest.empty() || known.first < nearest))) {
+        least = distance;
+        nearest = known.first;
+      }
+  if (!nearest.empty())
+    return text + "; did you mean --" + nearest.str() + "?";
   return text + "; `rondo " + name.str() + " --help` lists them";
 }
 
-std::string findValueFault(const Command &command, ArrayRef<char *> arguments) {
+std::string findArgumentFault(const Command &command,
+                              ArrayRef<char *> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     StringRef argument = arguments[i];
     if (argument == "--")
       break;
     auto [name, value] = argument.split('=');
     auto known = command.options->OptionsMap.find(name.ltrim('-'));
+    // LLVM would take the letters of `--opt` for options of one letter; its own
+    // options are not in the map yet.
+    if (name.starts_with("--") && !name.starts_with("--help-") &&
+        !name.starts_with("--print-") && name != "--version" &&
+        known == command.options->OptionsMap.end())
+      return unknownOption(command, name);
     if (!name.starts_with("-") || known == command.options->OptionsMap.end() ||
         !is_contained(known->second->Categories, &category))
       continue;
@@ -68,7 +84,7 @@ std::string findValueFault(const Command &command, ArrayRef<char *> arguments) {
 
 std::string describeOptionFault(const Command &command, StringRef said) {
   if (said.contains("Unknown command line argument"))
-    return unknownOption(command, said);
+    return unknownOption(command, takeBetween(said, "argument '", "'"));
   if (said.contains("Too many positional arguments"))
     return command.options->getName().str() +
            " takes one file; there are several";

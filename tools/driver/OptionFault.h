@@ -1,5 +1,4 @@
-//===- OptionFault.h - Faults of a command line for people --------*- C++
-//-*-===//
+//===- OptionFault.h - Faults of a command line for people ------*- C++ -*-===//
 
 #ifndef RONDO_TOOLS_DRIVER_OPTIONFAULT_H
 #define RONDO_TOOLS_DRIVER_OPTIONFAULT_H
@@ -10,10 +9,11 @@
 
 namespace rondo::driver {
 
-/// What is wrong with the values of options, in one sentence about the first;
-/// an empty string where nothing is. LLVM's parser would print its own words.
-std::string findValueFault(const Command &command,
-                           llvm::ArrayRef<char *> arguments);
+/// What is wrong with options and their values, in one sentence about the first
+/// fault; an empty string where nothing is. LLVM's parser would print its own
+/// words.
+std::string findArgumentFault(const Command &command,
+                              llvm::ArrayRef<char *> arguments);
 
 /// What LLVM's parser of command lines says of one for `command`, in our words:
 /// one sentence about the first fault, which others may follow from.
