@@ -89,6 +89,10 @@ std::string describeOptionFault(const Command &command, StringRef said) {
     return command.options->getName().str() +
            " takes one file; there are several";
   said = said.trim();
+  // Of a value that is none of an option's, LLVM has told the user itself.
+  if (said.empty())
+    return "`rondo " + command.options->getName().str() +
+           " --help` lists the values of each option";
   said.consume_front("rondo: ");
   return said.str();
 }
