@@ -6,6 +6,8 @@ JOBS ?= $(shell nproc)
 DATA ?=
 # What `make build` builds; everything where empty.
 TARGETS ?=
+# Where `make install` installs.
+PREFIX ?= /usr/local
 LLVM = /usr/lib/llvm-22/bin
 MAKEFLAGS += --no-print-directory
 
@@ -14,6 +16,7 @@ help:
 	@echo 'make test     set up, build, run all tests'
 	@echo 'make setup    install the missing packages of packages.txt'
 	@echo 'make build    configure and build into build/'
+	@echo 'make install  build, and install the tools and the runtime (PREFIX=/usr/local)'
 	@echo 'make check    all tests, without set-up'
 	@echo 'make doc      write docs/reference/ again'
 	@echo 'make format   clang-format all sources'
@@ -44,6 +47,9 @@ build-asan/build.ninja:
 
 build: build/build.ninja
 	cmake --build build -j $(JOBS) $(if $(TARGETS),--target $(TARGETS))
+
+install: build
+	cmake --install build --prefix '$(PREFIX)'
 
 check: build
 	@python3 scripts/run-tests.py build
@@ -76,4 +82,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-gpu
 
-.PHONY: help setup demo test build check asan test-gpu bench-gpu doc format tidy bench clean
+.PHONY: help setup demo test build install check asan test-gpu bench-gpu doc format tidy bench clean

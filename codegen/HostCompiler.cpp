@@ -50,13 +50,27 @@ static void appendArguments(StringRef text, std::vector<std::string> &list) {
     list.push_back(argument.str());
 }
 
+/// Beside the running tool where that was installed, else empty. So an
+/// installation can be moved.
+static std::string installedRuntime() {
+  // An address in this executable, for systems that need one to find its path.
+  static int here;
+  SmallString<256> dir(
+      llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(
+          /*argv0=*/nullptr, &here)));
+  llvm::sys::path::append(dir, RONDO_INSTALLED_RUNTIME);
+  llvm::sys::path::remove_dots(dir, /*remove_dot_dot=*/true);
+  return llvm::sys::fs::is_directory(dir) ? dir.str().str() : std::string();
+}
+
 HostCompiler HostCompiler::forThisTool() {
   HostCompiler host;
   const char *cxx = std::getenv("CXX");
   host.compiler = cxx && *cxx ? cxx : "c++";
-  const char *dir = std::getenv("RONDO_RUNTIME_DIR");
-  host.includeDir = dir ? std::string(dir) + "/include" : RONDO_INCLUDE_DIR;
-  host.libraryDir = dir ? std::string(dir) + "/lib" : RONDO_LIBRARY_DIR;
+  const char *wanted = std::getenv("RONDO_RUNTIME_DIR");
+  std::string dir = wanted && *wanted ? wanted : installedRuntime();
+  host.includeDir = dir.empty() ? RONDO_INCLUDE_DIR : dir + "/include";
+  host.libraryDir = dir.empty() ? RONDO_LIBRARY_DIR : dir + "/lib";
   appendArguments(RONDO_LINK_ARGUMENTS, host.linkArguments);
   return host;
 }

@@ -24,7 +24,8 @@ struct HostCompiler {
   std::vector<std::string> linkArguments;
 
   /// The tree or installation that the running tool belongs to:
-  /// $RONDO_RUNTIME_DIR, else what the build recorded.
+  /// $RONDO_RUNTIME_DIR, else the runtime that was installed with the tool,
+  /// else what the build recorded.
   static HostCompiler forThisTool();
 
   /// Compiles `source` and links it into `output`, with the runtime and the
