@@ -12,16 +12,20 @@
 
 using namespace rondo::runtime;
 
-/// Such as /dev/null, which no file may replace.
+/// Such as /dev/null, or /dev/stdout, behind which a regular file may be open:
+/// no file may replace it.
 static bool isSpecial(const std::string &path) {
   struct stat status{};
+  if ((path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0) &&
+      lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+    return true;
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
 NewFile::NewFile(const std::string &path, const std::string &name)
     : path(path), name(name), isInPlace(isSpecial(path)),
       temporary(isInPlace ? path : path + ".tmp." + std::to_string(getpid())),
-      file(std::fopen(temporary.c_str(), "wb")) {
+      file(std::fopen(temporary.c_str(), isInPlace ? "ab" : "wb")) {
   if (!file)
     fail();
 }

@@ -10,8 +10,8 @@
 namespace rondo::runtime {
 
 /// Is written beside its path and renamed by commit(), so that a failure leaves
-/// an existing file as it was. A device or pipe is written in place. All
-/// functions throw Error.
+/// an existing file as it was. A device, a pipe or a name of an open file, such
+/// as /dev/stdout, is written in place. All functions throw Error.
 class NewFile {
 public:
   /// `name` is what errors call it: `checkpoint 'a.safetensors'`.

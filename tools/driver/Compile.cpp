@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -64,8 +65,11 @@ int writeExecutable(Emission &emission, StringRef output) {
   SmallString<128> source;
   int descriptor = 0;
   if (std::error_code ec =
-          sys::fs::createTemporaryFile("rondo", "cpp", descriptor, source))
-    return reportError("cannot write a temporary file: " + ec.message());
+          sys::fs::createTemporaryFile("rondo", "cpp", descriptor, source)) {
+    sys::path::system_temp_directory(/*erasedOnReboot=*/true, source);
+    return reportError("cannot write a temporary file in '" + source + "': " +
+                       ec.message() + "; TMPDIR can name another folder");
+  }
   FileRemover remover(source);
   {
     raw_fd_ostream os(descriptor, /*shouldClose=*/true);

@@ -100,7 +100,7 @@ int finish(int code) {
 
 } // namespace
 
-int runDriver(int argc, char **argv) {
+static int runCommand(int argc, char **argv) {
   StringRef first = argc > 1 ? argv[1] : "";
   if (first == "help" && argc > 2 && !asksForHelp(argv[2])) {
     const Command *command = findCommand(argv[2]);
@@ -145,6 +145,13 @@ int runDriver(int argc, char **argv) {
     return Usage;
   }
   return command ? finish(command->run()) : finish(Success);
+}
+
+int runDriver(int argc, char **argv) {
+  int code = runCommand(argc, argv);
+  // Lost notes leave the result as it is; LLVM would end with status 1.
+  errs().clear_error();
+  return code;
 }
 
 } // namespace rondo::driver

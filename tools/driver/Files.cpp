@@ -2,8 +2,12 @@
 
 #include "tools/driver/Files.h"
 
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -25,6 +29,10 @@ Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
 }
 
 bool isSpecialFile(StringRef path) {
+  // Such as /dev/stdout, behind which a regular file may be open.
+  if ((path.starts_with("/dev/") || path.starts_with("/proc/")) &&
+      sys::fs::is_symlink_file(path))
+    return true;
   return sys::fs::exists(path) && !sys::fs::is_regular_file(path);
 }
 
@@ -37,8 +45,11 @@ Error checkWritable(StringRef path) {
     return Error::success();
   if (sys::fs::is_directory(path))
     return fail("it is a directory");
-  if (isSpecialFile(path))
+  if (isSpecialFile(path)) {
+    if (std::error_code ec = sys::fs::access(path, sys::fs::AccessMode::Write))
+      return fail(ec.message());
     return Error::success();
+  }
   StringRef folder = sys::path::parent_path(path);
   if (std::error_code ec = sys::fs::access(folder.empty() ? "." : folder,
                                            sys::fs::AccessMode::Write))
@@ -46,24 +57,61 @@ Error checkWritable(StringRef path) {
   return Error::success();
 }
 
-/// Without a temporary.
+/// All of it, or an error. LLVM's writeToOutput() ends the process where the
+/// disk is full, and only after the rename.
+static Error print(raw_fd_ostream &os,
+                   function_ref<Error(raw_ostream &)> write) {
+  Error error = write(os);
+  os.flush();
+  std::error_code ec = os.error();
+  os.clear_error();
+  return error ? std::move(error) : errorCodeToError(ec);
+}
+
+/// Without a temporary, behind what is there.
 static Error writeInPlace(StringRef path,
                           function_ref<Error(raw_ostream &)> write) {
   std::error_code ec;
-  raw_fd_ostream os(path, ec, sys::fs::CD_OpenExisting);
-  if (ec)
+  raw_fd_ostream os(path, ec, sys::fs::CD_OpenExisting, sys::fs::FA_Write,
+                    sys::fs::OF_Append);
+  return ec ? errorCodeToError(ec) : print(os, write);
+}
+
+static Error writeBeside(StringRef path,
+                         function_ref<Error(raw_ostream &)> write) {
+  int descriptor = -1;
+  SmallString<128> temporary;
+  if (std::error_code ec = sys::fs::createUniqueFile(path + ".%%%%%%.tmp",
+                                                     descriptor, temporary))
     return errorCodeToError(ec);
-  if (Error error = write(os))
+  FileRemover remover(temporary);
+  sys::RemoveFileOnSignal(temporary);
+  scope_exit forget([&] { sys::DontRemoveFileOnSignal(temporary); });
+  raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+  if (Error error = print(os, write))
     return error;
-  os.flush();
-  ec = os.error();
+  os.close();
+  std::error_code ec = os.error();
   os.clear_error();
+  if (!ec)
+    ec = sys::fs::rename(temporary, path);
+  if (!ec)
+    remover.releaseFile();
   return errorCodeToError(ec);
 }
 
+/// Also by another name, such as /dev/stdout: only one of two streams to a file
+/// knows where its end is.
+static bool isStandardOutput(StringRef path) {
+  sys::fs::file_status ours, its;
+  return path == "-" || (!sys::fs::status(1, ours) &&
+                         !sys::fs::status(path, its) && equivalent(ours, its));
+}
+
 Error writeFile(StringRef path, function_ref<Error(raw_ostream &)> write) {
-  Error error = path != "-" && isSpecialFile(path) ? writeInPlace(path, write)
-                                                   : writeToOutput(path, write);
+  Error error = isStandardOutput(path) ? write(outs())
+                : isSpecialFile(path)  ? writeInPlace(path, write)
+                                       : writeBeside(path, write);
   if (!error)
     return error;
   return createStringError(inconvertibleErrorCode(),

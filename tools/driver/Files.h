@@ -24,11 +24,11 @@ writeFile(llvm::StringRef path,
           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
 /// Says before long work that writeFile() cannot succeed: a directory stands at
-/// `path`, or its folder is absent or not to be written. Creates nothing.
+/// `path`, or it or its folder is absent or not to be written. Creates nothing.
 llvm::Error checkWritable(llvm::StringRef path);
 
-/// A directory, a device or a pipe stands at `path`; a rename must not replace
-/// it.
+/// A directory, a device, a pipe or a name of an open file, such as
+/// /dev/stdout, stands at `path`; a rename must not replace it.
 bool isSpecialFile(llvm::StringRef path);
 
 } // namespace rondo::driver

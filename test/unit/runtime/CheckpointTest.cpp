@@ -165,6 +165,23 @@ TEST_F(Checkpoint, PipeIsWrittenInPlace) {
   close(reader);
   std::remove(path.c_str());
 }
+// As /dev/stdout does where standard output is a file: the name of an open file
+// is no file to replace. Its content stays in front.
+TEST_F(Checkpoint, OpenFileIsWrittenInPlace) {
+  const std::string path = first.path + ".open";
+  int open = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(write(open, "before ", 7), 7);
+  {
+    NewFile file("/proc/self/fd/" + std::to_string(open), "open file");
+    file.write("ab", 2);
+    file.commit();
+  }
+  char text[10] = {};
+  EXPECT_EQ(pread(open, text, sizeof text - 1, 0), 9);
+  EXPECT_STREQ(text, "before ab");
+  close(open);
+  std::remove(path.c_str());
+}
 TEST_F(Checkpoint, CannotBeWritten) {
   Outcome outcome =
       run(program, {"--data", data.path, "--quiet", "--iterations", "1",
