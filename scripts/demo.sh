@@ -6,6 +6,8 @@
 # that every Debian carries. Everything is written under BUILD/demo. --short
 # runs few iterations.
 set -eu
+# Numbers have a decimal point, whatever the user's locale says.
+export LC_ALL=C
 cd "$(dirname "$0")/.."
 build=$1
 shift

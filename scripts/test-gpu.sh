@@ -11,6 +11,8 @@
 # The last line is `N passed, N failed, N skipped`. Status 0; 1 after a failure;
 # 77 where there is no device.
 set -u
+# Numbers have a decimal point, whatever the user's locale says.
+export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$1
 passed=0

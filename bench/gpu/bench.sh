@@ -6,6 +6,8 @@
 # installed. Builds what scripts/gpu-build.sh says. Status 77 where there is no
 # device.
 set -u
+# Numbers have a decimal point, whatever the user's locale says.
+export LC_ALL=C
 cd "$(dirname "$0")/../.." || exit 1
 build=$1
 shift

@@ -113,7 +113,7 @@ SearchOptions searchOptions() {
     options.robustness = {robust == "mean"
                               ? Robustness::Statistic::Mean
                               : Robustness::Statistic::Percentile95,
-                          samples, jitter};
+                          int32_t(samples), int32_t(jitter)};
   return options;
 }
 
