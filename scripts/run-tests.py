@@ -65,9 +65,8 @@ def run_lit(command, cwd, scratch):
     return cases
 
 
-def run_gtest(executable, cwd, environment, scratch):
+def run_gtest(name, executable, cwd, environment, scratch):
     """The cases of a gtest executable."""
-    name = pathlib.Path(executable).name
     report = scratch / f"{name}.json"
     report.unlink(missing_ok=True)
     status, output = run(
@@ -142,7 +141,6 @@ def main():
     tests = json.loads(listing.stdout)["tests"] if listing.returncode == 0 else []
 
     counts = collections.Counter()
-    seen = set()
     for test in tests:
         if "command" not in test:
             counts["failed"] += 1
@@ -154,19 +152,14 @@ def main():
             item.split("=", 1) for item in values.get("ENVIRONMENT", [])
         )
         executable = test["command"][0]
-        # gtest_discover_tests() lists one executable many times.
-        gtest = os.access(executable, os.X_OK) and is_gtest(executable)
-        if gtest and executable in seen:
-            continue
-        seen.add(executable)
 
         start = time.monotonic()
-        title = pathlib.Path(executable).name if gtest else test["name"]
-        print(f"{title} ...", end=" ", flush=True)
+        print(f"{test['name']} ...", end=" ", flush=True)
         if test["name"] == "lit":
             cases = run_lit(test["command"], cwd, scratch)
-        elif gtest:
-            cases = run_gtest(executable, cwd, environment, scratch)
+        elif os.access(executable, os.X_OK) and is_gtest(executable):
+            # One executable may be several tests, with other environments.
+            cases = run_gtest(test["name"], executable, cwd, environment, scratch)
         else:
             cases = run_other(test, cwd, environment)
         here = collections.Counter(case.result for case in cases)
