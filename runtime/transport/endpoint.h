@@ -42,7 +42,8 @@ public:
                           int64_t bytes) = 0;
   /// Brings operations forward; true once this one has ended, and its number is
   /// then free for another. A message larger than the receive's memory counts
-  /// as ended, with more bytes than that.
+  /// as ended, with more bytes than that; what lies behind the memory may have
+  /// been overwritten, since MPI promises nothing and Open MPI does so.
   virtual bool test(int32_t operation, Ended &ended) = 0;
 };
 

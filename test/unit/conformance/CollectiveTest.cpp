@@ -90,6 +90,36 @@ TEST_P(Collectives, AddAllFollowsThePartsNotTheRanks) {
   });
 }
 
+/// Sums and messages do not stand in each other's way, in either direction, and
+/// none takes what belongs to another.
+TEST_P(Collectives, SumsPassMessagesUnderWay) {
+  inAllOrders([&] {
+    Ranks ranks(GetParam(), 2, 256);
+    ranks.params.channels = {{0, 1, 2}, {1, 0, 2}};
+    ranks.params.collectives = {
+        {{0, ranks.at(0, 0), 1}, {1, ranks.at(1, 0), 1}}};
+    ranks.connect();
+    for (int r = 0; r < 2; ++r) {
+      ranks.write<double>(r, 0, {r == 0 ? 1.0 : 10.0});
+      ranks.write<double>(r, 64, {r == 0 ? 3.0 : 30.0});
+    }
+    EXPECT_EQ(ranks.iterate([&](int r) {
+      Transport &t = *ranks.transport;
+      const int out = r, in = 1 - r;
+      const Transport::Ticket sent =
+          t.send(out, activation(r), ranks.at(r, 64), 8);
+      t.addAll(0, r, reinterpret_cast<double *>(ranks.at(r, 128)));
+      t.waitReceived(in, t.receive(in, activation(1 - r), ranks.at(r, 192), 8));
+      t.waitSent(out, sent);
+    }),
+              "");
+    for (int r = 0; r < 2; ++r) {
+      EXPECT_EQ(ranks.read<double>(r, 128, 1)[0], 11);
+      EXPECT_EQ(ranks.read<double>(r, 192, 1)[0], r == 0 ? 30 : 3);
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(, Collectives, testing::ValuesIn(allPairs()),
                          nameOfPair);
 

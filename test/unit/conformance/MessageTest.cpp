@@ -317,9 +317,10 @@ TEST_P(Conformance, AbortEndsAllWaitsAndSaysWhatTheyWaitFor) {
   ranks.params.collectives = {{{0, ranks.at(0, 0), 1}, {1, ranks.at(1, 0), 1}}};
   ranks.connect();
   Transport &t = *ranks.transport;
+  std::atomic<int> ended{0};
   std::thread watcher([&] {
-    while (t.waiting(1).what != Waiting::For::Arrival ||
-           t.waiting(0).what != Waiting::For::Collective)
+    while (ended == 0 && (t.waiting(1).what != Waiting::For::Arrival ||
+                          t.waiting(0).what != Waiting::For::Collective))
       std::this_thread::yield();
     Waiting waiting = t.waiting(1);
     EXPECT_EQ(waiting.onRank, 0);
@@ -327,7 +328,6 @@ TEST_P(Conformance, AbortEndsAllWaitsAndSaysWhatTheyWaitFor) {
     EXPECT_EQ(t.waiting(0).onRank, 1);
     t.abort();
   });
-  std::atomic<int> ended{0};
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
