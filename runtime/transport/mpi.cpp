@@ -11,7 +11,6 @@
 #include "runtime/launch/discovery.h"
 #include "runtime/transport/endpoint.h"
 
-#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <mpi.h>
@@ -31,6 +30,9 @@ static void check(int status, const char *what) {
 
 namespace {
 
+/// Its communicators are never freed: MPI would number the next ones alike, and
+/// what a failed plan still has under way would meet their receives. A run
+/// makes few, and MPI_Comm_free() may wait for processes that have failed.
 class MpiEndpoint : public Endpoint {
 public:
   MpiEndpoint() {
@@ -39,14 +41,6 @@ public:
       check(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN),
             "MPI_Comm_set_errhandler");
     }
-  }
-  ~MpiEndpoint() override {
-    // Without pending operations only: MPI_Comm_free() waits for all processes
-    // and would hang behind a failure.
-    if (std::all_of(operations.begin(), operations.end(),
-                    [](const Operation &o) { return o.isFree; }))
-      for (MPI_Comm &communicator : lanes)
-        MPI_Comm_free(&communicator);
   }
 
   int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
@@ -88,7 +82,6 @@ public:
       ended.tag = status.MPI_TAG;
       ended.bytes = kind == MPI_ERR_TRUNCATE ? operation.bytes + 1 : count;
     }
-    operation.isFree = true;
     free.push_back(number);
     return true;
   }
@@ -97,7 +90,7 @@ private:
   struct Operation {
     MPI_Request request = MPI_REQUEST_NULL;
     int64_t bytes = 0;
-    bool isReceive = false, isFree = false;
+    bool isReceive = false;
   };
 
   int32_t take(int64_t bytes) {

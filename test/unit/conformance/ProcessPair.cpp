@@ -2,6 +2,8 @@
 
 #include "ProcessPair.h"
 
+#include "AllProcesses.h"
+
 #include "runtime/launch/store.h"
 #include "runtime/transport/tcp.h"
 
@@ -12,10 +14,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <tuple>
 
 using namespace rondo::runtime;
+using namespace rondo::runtime::test;
 
 namespace {
 
@@ -128,67 +130,31 @@ private:
   const int32_t rank;
 };
 
-/// The transports of all ranks, which the suite drives from one process.
-class AllProcesses : public Transport {
+struct Stores {
+  explicit Stores(int32_t ranks) {
+    auto all = std::make_shared<Exchange>(ranks);
+    for (int32_t r = 0; r < ranks; ++r)
+      stores.push_back(std::make_unique<ExchangeStore>(all, r));
+  }
+  std::vector<std::unique_ptr<Store>> stores;
+};
+
+/// The stores outlive the endpoints.
+class OverEndpoints : private Stores, public AllProcesses {
 public:
   using MakeEndpoint =
       std::function<std::unique_ptr<Endpoint>(const World &world)>;
 
-  AllProcesses(const TransportParams &params, int cores,
-               const MakeEndpoint &make)
-      : channels(params.channels), ranks(params.ranks) {
-    auto all = std::make_shared<Exchange>(params.ranks);
-    for (int32_t r = 0; r < params.ranks; ++r)
-      stores.push_back(std::make_unique<ExchangeStore>(all, r));
-    std::vector<std::thread> threads;
-    for (int32_t r = 0; r < params.ranks; ++r)
-      threads.emplace_back([&, r] {
-        World world;
-        world.process = r;
-        world.processes = world.localProcesses = params.ranks;
-        world.store = stores[r].get();
-        ranks[r] = makeProcessTransport(params, world, make(world), cores);
-      });
-    for (std::thread &thread : threads)
-      thread.join();
-  }
-
-  void iterate(int32_t rank, bool mayReplay,
-               const std::function<void()> &actions) override {
-    ranks[rank]->iterate(rank, mayReplay, actions);
-  }
-  Ticket send(int32_t channel, MessageName name, const void *data,
-              int64_t bytes) override {
-    return ranks[channels[channel].from]->send(channel, name, data, bytes);
-  }
-  Ticket receive(int32_t channel, MessageName name, void *data,
-                 int64_t bytes) override {
-    return ranks[channels[channel].to]->receive(channel, name, data, bytes);
-  }
-  void waitSent(int32_t channel, Ticket ticket) override {
-    ranks[channels[channel].from]->waitSent(channel, ticket);
-  }
-  void waitReceived(int32_t channel, Ticket ticket) override {
-    ranks[channels[channel].to]->waitReceived(channel, ticket);
-  }
-  void sumParts(int32_t collective, int32_t rank) override {
-    ranks[rank]->sumParts(collective, rank);
-  }
-  void addAll(int32_t collective, int32_t rank, double *sum) override {
-    ranks[rank]->addAll(collective, rank, sum);
-  }
-  void abort() override {
-    for (const std::unique_ptr<Transport> &rank : ranks)
-      rank->abort();
-  }
-  Waiting waiting(int32_t rank) const override {
-    return ranks[rank]->waiting(rank);
-  }
-
-private:
-  const std::vector<ChannelParams> channels;
-  std::vector<std::unique_ptr<Store>> stores;
-  std::vector<std::unique_ptr<Transport>> ranks;
+  OverEndpoints(const TransportParams &params, int cores,
+                const MakeEndpoint &make)
+      : Stores(params.ranks),
+        AllProcesses(params, params.ranks, [&](int32_t process) {
+          World world;
+          world.process = process;
+          world.processes = world.localProcesses = params.ranks;
+          world.store = stores[process].get();
+          return makeProcessTransport(params, world, make(world), cores);
+        }) {}
 };
 
 } // namespace
@@ -198,7 +164,7 @@ static std::unique_ptr<Transport> overMemory(const TransportParams &params,
                                              const TransportOptions &options,
                                              const World &) {
   auto network = std::make_shared<Network>();
-  return std::make_unique<AllProcesses>(
+  return std::make_unique<OverEndpoints>(
       params, options.cores, [&](const World &world) {
         return std::make_unique<MemoryEndpoint>(network, world.process);
       });
@@ -208,7 +174,8 @@ static std::unique_ptr<Transport> overTcp(const TransportParams &params,
                                           const std::vector<Device *> &,
                                           const TransportOptions &options,
                                           const World &) {
-  return std::make_unique<AllProcesses>(params, options.cores, makeTcpEndpoint);
+  return std::make_unique<OverEndpoints>(params, options.cores,
+                                         makeTcpEndpoint);
 }
 
 static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {

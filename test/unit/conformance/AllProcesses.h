@@ -1,0 +1,78 @@
+//===- AllProcesses.h - The transports of all processes ---------*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_CONFORMANCE_ALLPROCESSES_H
+#define RONDO_TEST_UNIT_CONFORMANCE_ALLPROCESSES_H
+
+#include "runtime/transport/transport.h"
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace rondo::runtime::test {
+
+/// The transport of each process, which the suite drives from one.
+class AllProcesses : public Transport {
+public:
+  /// `make` is called for all processes at the same time. Those behind the last
+  /// rank take part in what all do together.
+  AllProcesses(const TransportParams &params, int32_t processes,
+               const std::function<std::unique_ptr<Transport>(int32_t)> &make)
+      : channels(params.channels), processes(processes) {
+    together(
+        [&](size_t p) { this->processes[p] = make(static_cast<int32_t>(p)); });
+  }
+  ~AllProcesses() override {
+    together([&](size_t p) { processes[p].reset(); });
+  }
+
+  void iterate(int32_t rank, bool mayReplay,
+               const std::function<void()> &actions) override {
+    processes[rank]->iterate(rank, mayReplay, actions);
+  }
+  Ticket send(int32_t channel, MessageName name, const void *data,
+              int64_t bytes) override {
+    return processes[channels[channel].from]->send(channel, name, data, bytes);
+  }
+  Ticket receive(int32_t channel, MessageName name, void *data,
+                 int64_t bytes) override {
+    return processes[channels[channel].to]->receive(channel, name, data, bytes);
+  }
+  void waitSent(int32_t channel, Ticket ticket) override {
+    processes[channels[channel].from]->waitSent(channel, ticket);
+  }
+  void waitReceived(int32_t channel, Ticket ticket) override {
+    processes[channels[channel].to]->waitReceived(channel, ticket);
+  }
+  void sumParts(int32_t collective, int32_t rank) override {
+    processes[rank]->sumParts(collective, rank);
+  }
+  void addAll(int32_t collective, int32_t rank, double *sum) override {
+    processes[rank]->addAll(collective, rank, sum);
+  }
+  void abort() override {
+    for (const std::unique_ptr<Transport> &process : processes)
+      process->abort();
+  }
+  Waiting waiting(int32_t rank) const override {
+    return processes[rank]->waiting(rank);
+  }
+
+private:
+  /// Each process may wait for the others.
+  void together(const std::function<void(size_t)> &work) {
+    std::vector<std::thread> threads;
+    for (size_t p = 0; p < processes.size(); ++p)
+      threads.emplace_back([&, p] { work(p); });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+
+  const std::vector<ChannelParams> channels;
+  std::vector<std::unique_ptr<Transport>> processes;
+};
+
+} // namespace rondo::runtime::test
+
+#endif // RONDO_TEST_UNIT_CONFORMANCE_ALLPROCESSES_H

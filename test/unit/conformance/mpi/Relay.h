@@ -1,0 +1,81 @@
+//===- Relay.h - A transport in another process -----------------*- C++ -*-===//
+//
+// The suite runs in process 0. Process p has the transport of rank p and makes
+// all its calls, by the product's own classes, on arenas that all processes
+// share. What is said between them goes over the loopback interface and not
+// through MPI.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_TEST_UNIT_CONFORMANCE_MPI_RELAY_H
+#define RONDO_TEST_UNIT_CONFORMANCE_MPI_RELAY_H
+
+#include "SharedMemory.h"
+
+#include "runtime/backend.h"
+#include "runtime/launch/socket.h"
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime::test {
+
+/// Calls and answers, one after another. Where the other end has ended, so does
+/// this process: nothing that follows would mean anything.
+class Line {
+public:
+  Line(Socket socket, std::string other)
+      : socket(std::move(socket)), other(std::move(other)) {}
+
+  void say(const Frame &frame);
+  Frame hear();
+  /// Both. Any thread.
+  Frame ask(const Frame &frame);
+
+private:
+  const Socket socket;
+  const std::string other;
+  FrameReader reader;
+  std::mutex mutex;
+};
+
+/// To the process of a rank: calls of the rank's thread, and what may be asked
+/// while such a call waits.
+struct Lines {
+  std::unique_ptr<Line> calls, questions;
+};
+
+/// Where process 0 is called.
+class Exchange {
+public:
+  Exchange();
+  /// For dial().
+  std::string address() const;
+  /// Waits until all have called.
+  std::vector<Lines> admit(int32_t processes);
+
+private:
+  const Socket listener;
+  const std::string token;
+};
+Lines dial(const std::string &address, int32_t process);
+
+/// Makes the transport of a process, in that process.
+using MakeTransport = std::unique_ptr<Transport> (*)(
+    const TransportParams &params, const TransportOptions &options,
+    int32_t process);
+
+/// Does what is asked on the lines to process 0, until that ends it.
+void serve(const Lines &lines, int32_t process, SharedMemory &memory,
+           MakeTransport make);
+void stopServing(const Lines &lines);
+
+/// The transport that a process has made. A call waits for its answer.
+std::unique_ptr<Transport> makeRemote(const Lines &lines, SharedMemory &memory,
+                                      const TransportParams &params,
+                                      const TransportOptions &options);
+
+} // namespace rondo::runtime::test
+
+#endif // RONDO_TEST_UNIT_CONFORMANCE_MPI_RELAY_H

@@ -1,0 +1,108 @@
+//===- Remote.cpp - Process 0's side of a transport elsewhere -------------===//
+
+#include "Wire.h"
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+class Remote : public Transport {
+public:
+  Remote(const Lines &lines, SharedMemory &memory,
+         const TransportParams &params, const TransportOptions &options)
+      : lines(lines), memory(memory) {
+    Frame frame = {static_cast<uint32_t>(What::Make),
+                   0,
+                   {pack(params.ranks), pack(params.link), pack(options),
+                    pack(params.channels.data(), params.channels.size())}};
+    for (const CollectiveParams &collective : params.collectives) {
+      std::vector<Part> parts;
+      for (const PartParams &part : collective)
+        parts.push_back({part.rank, memory.offsetOf(part.data), part.count});
+      frame.fields.push_back(pack(parts.data(), parts.size()));
+    }
+    ask(frame);
+  }
+  ~Remote() override { ask(frameOf(What::Destroy)); }
+
+  void iterate(int32_t, bool mayReplay,
+               const std::function<void()> &actions) override {
+    Call call;
+    call.place = mayReplay;
+    ask(frameOf(What::Iterate, call));
+    try {
+      actions();
+    } catch (...) {
+      ask(frameOf(What::ActionsBreak));
+      throw;
+    }
+    ask(frameOf(What::ActionsEnd));
+  }
+  Ticket send(int32_t channel, MessageName name, const void *data,
+              int64_t bytes) override {
+    return unpack<Ticket>(
+        ask(What::Send, {channel, 0, name, memory.offsetOf(data), bytes}));
+  }
+  Ticket receive(int32_t channel, MessageName name, void *data,
+                 int64_t bytes) override {
+    return unpack<Ticket>(
+        ask(What::Receive, {channel, 0, name, memory.offsetOf(data), bytes}));
+  }
+  void waitSent(int32_t channel, Ticket ticket) override {
+    ask(What::WaitSent, {channel, ticket, {}, 0, 0});
+  }
+  void waitReceived(int32_t channel, Ticket ticket) override {
+    ask(What::WaitReceived, {channel, ticket, {}, 0, 0});
+  }
+  void sumParts(int32_t collective, int32_t) override {
+    ask(What::SumParts, {collective, 0, {}, 0, 0});
+  }
+  void addAll(int32_t collective, int32_t, double *sum) override {
+    ask(What::AddAll, {collective, 0, {}, memory.offsetOf(sum), 0});
+  }
+  void abort() override { lines.questions->ask(frameOf(What::Abort)); }
+  Waiting waiting(int32_t rank) const override {
+    Call call;
+    call.place = rank;
+    return unpack<Waiting>(
+        lines.questions->ask(frameOf(What::Waiting, call)).fields.at(0));
+  }
+
+private:
+  std::string ask(What what, const Call &call) {
+    return ask(frameOf(what, call));
+  }
+  /// Throws what the call has thrown there.
+  std::string ask(const Frame &frame) {
+    Frame answer = lines.calls->ask(frame);
+    switch (static_cast<How>(answer.kind)) {
+    case How::Fine:
+      break;
+    case How::Error:
+      throw Error(answer.fields.at(1), unpack<Exit>(answer.fields.at(0)));
+    case How::Aborted:
+      throw Aborted();
+    case How::PeerFailed:
+      throw PeerFailed{unpack<Exit>(answer.fields.at(0))};
+    }
+    return answer.fields.at(0);
+  }
+
+  const Lines &lines;
+  SharedMemory &memory;
+};
+
+} // namespace
+
+std::unique_ptr<Transport>
+rondo::runtime::test::makeRemote(const Lines &lines, SharedMemory &memory,
+                                 const TransportParams &params,
+                                 const TransportOptions &options) {
+  return std::make_unique<Remote>(lines, memory, params, options);
+}
+
+void rondo::runtime::test::stopServing(const Lines &lines) {
+  lines.questions->ask(frameOf(What::Leave));
+  lines.calls->ask(frameOf(What::Leave));
+}

@@ -1,0 +1,157 @@
+//===- Serve.cpp - A rank's process does what the suite asks --------------===//
+
+#include "Wire.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+/// The actions of an iteration have thrown.
+struct Broken {};
+
+class Server {
+public:
+  Server(const Lines &lines, int32_t process, SharedMemory &memory,
+         MakeTransport make)
+      : lines(lines), process(process), memory(memory), make(make) {}
+
+  /// Until process 0 ends it.
+  void doCalls() {
+    for (;;) {
+      const Frame frame = lines.calls->hear();
+      if (whatOf(frame) == What::Iterate)
+        iterate(unpack<Call>(frame.fields.at(0)).place != 0);
+      else
+        answer([&] { return doCall(frame); });
+      if (whatOf(frame) == What::Leave)
+        return;
+    }
+  }
+  void answerQuestions() {
+    for (;;) {
+      const Frame frame = lines.questions->hear();
+      std::string result;
+      if (whatOf(frame) == What::Abort)
+        transport.load()->abort();
+      if (whatOf(frame) == What::Waiting)
+        result = pack(
+            transport.load()->waiting(unpack<Call>(frame.fields.at(0)).place));
+      lines.questions->say({static_cast<uint32_t>(How::Fine), 0, {result}});
+      if (whatOf(frame) == What::Leave)
+        return;
+    }
+  }
+
+private:
+  /// Says how `work` has ended.
+  void answer(const std::function<std::string()> &work) {
+    auto say = [&](How how, std::vector<std::string> fields) {
+      lines.calls->say({static_cast<uint32_t>(how), 0, std::move(fields)});
+    };
+    try {
+      say(How::Fine, {work()});
+    } catch (const Error &error) {
+      say(How::Error, {pack(error.code), error.what()});
+    } catch (const Aborted &) {
+      say(How::Aborted, {});
+    } catch (const PeerFailed &failure) {
+      say(How::PeerFailed, {pack(failure.code)});
+    }
+  }
+
+  void iterate(bool mayReplay) {
+    answer([] { return std::string(); });
+    auto actions = [&] {
+      for (;;) {
+        const Frame frame = lines.calls->hear();
+        if (whatOf(frame) == What::ActionsEnd)
+          return;
+        if (whatOf(frame) == What::ActionsBreak)
+          throw Broken();
+        answer([&] { return doCall(frame); });
+      }
+    };
+    answer([&] {
+      try {
+        transport.load()->iterate(process, mayReplay, actions);
+      } catch (const Broken &) {
+      }
+      return std::string();
+    });
+  }
+
+  std::string doCall(const Frame &frame) {
+    if (whatOf(frame) == What::Make) {
+      makeTransport(frame.fields);
+      return {};
+    }
+    const Call call = unpack<Call>(frame.fields.at(0));
+    Transport &t = *transport;
+    switch (whatOf(frame)) {
+    case What::Destroy:
+      transport = nullptr;
+      owner.reset();
+      break;
+    case What::Send:
+      return pack(
+          t.send(call.place, call.name, memory.at(call.data), call.bytes));
+    case What::Receive:
+      return pack(
+          t.receive(call.place, call.name, memory.at(call.data), call.bytes));
+    case What::WaitSent:
+      t.waitSent(call.place, call.ticket);
+      break;
+    case What::WaitReceived:
+      t.waitReceived(call.place, call.ticket);
+      break;
+    case What::SumParts:
+      t.sumParts(call.place, process);
+      break;
+    case What::AddAll:
+      t.addAll(call.place, process,
+               reinterpret_cast<double *>(memory.at(call.data)));
+      break;
+    default:
+      break;
+    }
+    return {};
+  }
+
+  void makeTransport(const std::vector<std::string> &fields) {
+    TransportParams params;
+    params.ranks = unpack<int32_t>(fields.at(0));
+    params.link = unpack<ImposedLink>(fields.at(1));
+    const TransportOptions options = unpack<TransportOptions>(fields.at(2));
+    params.channels = unpackAll<ChannelParams>(fields.at(3));
+    for (size_t c = 4; c < fields.size(); ++c) {
+      CollectiveParams collective;
+      for (const Part &part : unpackAll<Part>(fields[c]))
+        collective.push_back({part.rank, memory.at(part.data), part.count});
+      params.collectives.push_back(std::move(collective));
+    }
+    owner = make(params, options, process);
+    transport = owner.get();
+  }
+
+  const Lines &lines;
+  const int32_t process;
+  SharedMemory &memory;
+  const MakeTransport make;
+  std::unique_ptr<Transport> owner;
+  /// Process 0 asks questions only while it has one.
+  std::atomic<Transport *> transport{nullptr};
+};
+
+} // namespace
+
+void rondo::runtime::test::serve(const Lines &lines, int32_t process,
+                                 SharedMemory &memory, MakeTransport make) {
+  Server server(lines, process, memory, make);
+  std::thread questions([&] { server.answerQuestions(); });
+  server.doCalls();
+  questions.join();
+}

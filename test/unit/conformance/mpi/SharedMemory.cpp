@@ -1,0 +1,151 @@
+//===- SharedMemory.cpp - Arenas that several processes see ---------------===//
+
+#include "SharedMemory.h"
+
+#include "runtime/error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+/// Of address space; memory is what is touched and not given back.
+static constexpr int64_t capacity = int64_t(1) << 36;
+static constexpr int64_t page = 1 << 12;
+
+static int64_t wholePages(int64_t bytes) {
+  return (bytes + page - 1) / page * page;
+}
+
+[[noreturn]] static void fail(const std::string &what) {
+  throw Error("the shared memory of the test " + what + ": " +
+              std::strerror(errno));
+}
+
+SharedMemory::SharedMemory()
+    : file(memfd_create("rondo-conformance", MFD_CLOEXEC)) {
+  if (file < 0 || ftruncate(file, capacity) != 0)
+    fail("cannot be made");
+  map();
+}
+
+SharedMemory::SharedMemory(const std::string &name)
+    : file(open(name.c_str(), O_RDWR | O_CLOEXEC)) {
+  if (file < 0)
+    fail("cannot be opened at " + name);
+  map();
+}
+
+SharedMemory::~SharedMemory() {
+  munmap(base, capacity);
+  close(file);
+}
+
+void SharedMemory::map() {
+  void *address = mmap(nullptr, capacity, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (address == MAP_FAILED)
+    fail("cannot be mapped");
+  base = static_cast<char *>(address);
+}
+
+std::string SharedMemory::name() const {
+  return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
+}
+
+char *SharedMemory::take(int64_t bytes) {
+  const int64_t begin = used.fetch_add(wholePages(bytes));
+  if (begin + wholePages(bytes) > capacity)
+    throw Error("the shared memory of the test is used up");
+  return base + begin;
+}
+
+void SharedMemory::giveBack(char *memory, int64_t bytes) {
+  if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, memory - base,
+                wholePages(bytes)) != 0)
+    fail("takes nothing back");
+}
+
+int64_t SharedMemory::offsetOf(const void *address) const {
+  if (!address)
+    return -1;
+  const int64_t offset = static_cast<const char *>(address) - base;
+  if (offset < 0 || offset >= capacity)
+    throw Error("what a transport works on lies outside of the arenas");
+  return offset;
+}
+
+char *SharedMemory::at(int64_t offset) const {
+  return offset < 0 ? nullptr : base + offset;
+}
+
+namespace {
+
+class SharedArena : public Arena {
+public:
+  SharedArena(SharedMemory &memory, int64_t bytes)
+      : memory(memory), size(bytes),
+        address(bytes > 0 ? memory.take(bytes) : nullptr) {}
+  ~SharedArena() override {
+    if (address)
+      memory.giveBack(address, size);
+  }
+
+  char *base() const override { return address; }
+  int64_t bytes() const override { return size; }
+  void read(void *host, const void *device, int64_t bytes) const override {
+    if (bytes > 0)
+      std::memcpy(host, device, static_cast<size_t>(bytes));
+  }
+  void write(void *device, const void *host, int64_t bytes) override {
+    if (bytes > 0)
+      std::memcpy(device, host, static_cast<size_t>(bytes));
+  }
+  void fill(void *device, uint8_t byte, int64_t bytes) override {
+    if (bytes > 0)
+      std::memset(device, byte, static_cast<size_t>(bytes));
+  }
+
+private:
+  SharedMemory &memory;
+  const int64_t size;
+  char *const address;
+};
+
+class SharedDevice : public Device {
+public:
+  explicit SharedDevice(SharedMemory &memory) : memory(memory) {}
+
+  std::unique_ptr<Arena> makeArena(int64_t bytes) override {
+    return std::make_unique<SharedArena>(memory, bytes);
+  }
+  const LayerBody &body(const LayerDesc &layer) const override {
+    return cpu->body(layer);
+  }
+  void sumSquares(const StageTensors &stage) override {
+    cpu->sumSquares(stage);
+  }
+  void finishNorm(const double *sum, double maxNorm,
+                  const std::vector<ControlHeader *> &headers) override {
+    cpu->finishNorm(sum, maxNorm, headers);
+  }
+  void step(const StageTensors &stage, const AdamWConfig &config) override {
+    cpu->step(stage, config);
+  }
+  int64_t stamp() override { return cpu->stamp(); }
+
+private:
+  SharedMemory &memory;
+  const std::unique_ptr<Device> cpu = makeCpuDevice();
+};
+
+} // namespace
+
+std::unique_ptr<Device>
+rondo::runtime::test::makeSharedDevice(SharedMemory &memory) {
+  return std::make_unique<SharedDevice>(memory);
+}
