@@ -304,8 +304,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
             0};
   task.beta = *static_cast<const float *>(beta);
   task.workspaceBytes = algo->workspaceBytes;
-  if (algo->workspaceBytes > workspaceBytes || !aligned(workspace, 16))
-    fail("the workspace is too small or not aligned to 16 bytes");
+  if (algo->workspaceBytes > workspaceBytes || !aligned(workspace, 256))
+    fail("the workspace is too small or not aligned to 256 bytes");
   for (const void *pointer : {a, b, c, static_cast<const void *>(d)})
     if (!aligned(pointer, algo->alignment))
       fail("a matrix is not aligned as the preference says");

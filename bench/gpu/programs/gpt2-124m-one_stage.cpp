@@ -59,7 +59,7 @@ constexpr LayerDesc layers[] = {
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
 constexpr StageDesc stages[] = {
     {"s0", 0, 0, 14,
-     {978255360, 652170240, 1304340480, 1920, 65536, 128319488, 0, 0, 0, 0, 5537792, 3265525760}},
+     {978255360, 652170240, 1304340480, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760}},
 };
 
 
@@ -87,9 +87,9 @@ constexpr PoolDesc pools[] = {
     {0, 1630425600, 1304340480, 1},
     {0, 2934766080, 1920, 1},
     {0, 2934768000, 65536, 8},
-    {0, 2935292288, 128319488, 1},
-    {0, 3063611776, 5537792, 1},
-    {0, 3069149568, 3265525760, 1},
+    {0, 2935292288, 128319680, 1},
+    {0, 3063611968, 5537792, 1},
+    {0, 3069149760, 3265525760, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -144,9 +144,9 @@ constexpr PoolDesc pools[] = {
     {0, 1630425600, 1304340480, 1},
     {0, 2934766080, 1920, 1},
     {0, 2934768000, 65536, 8},
-    {0, 2935292288, 128319488, 1},
-    {0, 3063611776, 5537792, 1},
-    {0, 3069149568, 3265525760, 1},
+    {0, 2935292288, 128319680, 1},
+    {0, 3063611968, 5537792, 1},
+    {0, 3069149760, 3265525760, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -198,9 +198,9 @@ constexpr PoolDesc pools[] = {
     {0, 1630425600, 1304340480, 1},
     {0, 2934766080, 1920, 1},
     {0, 2934768000, 65536, 8},
-    {0, 2935292288, 128319488, 1},
-    {0, 3063611776, 5537792, 1},
-    {0, 3069149568, 3265525760, 1},
+    {0, 2935292288, 128319680, 1},
+    {0, 3063611968, 5537792, 1},
+    {0, 3069149760, 3265525760, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -240,7 +240,7 @@ constexpr PlanDesc plans[] = {
      8, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
-constexpr int64_t arena_bytes[] = {6334675328};
+constexpr int64_t arena_bytes[] = {6334675520};
 constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, arena_bytes, 3, plans, true, &cudaBackend};
 
 int main(int argc, char **argv) {

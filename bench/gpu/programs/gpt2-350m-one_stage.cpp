@@ -95,7 +95,7 @@ constexpr LayerDesc layers[] = {
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
 constexpr StageDesc stages[] = {
     {"s0", 0, 0, 26,
-     {2437761024, 1625174016, 3250348032, 3456, 65536, 159907840, 0, 0, 0, 0, 14188544, 7300816896}},
+     {2437761024, 1625174016, 3250348032, 3456, 65536, 159908032, 0, 0, 0, 0, 14188544, 7300816896}},
 };
 
 
@@ -123,9 +123,9 @@ constexpr PoolDesc pools[] = {
     {0, 4062935040, 3250348032, 1},
     {0, 7313283072, 3456, 1},
     {0, 7313286528, 65536, 8},
-    {0, 7313810816, 159907840, 1},
-    {0, 7473718656, 14188544, 1},
-    {0, 7487907200, 7300816896, 1},
+    {0, 7313810816, 159908032, 1},
+    {0, 7473718848, 14188544, 1},
+    {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -180,9 +180,9 @@ constexpr PoolDesc pools[] = {
     {0, 4062935040, 3250348032, 1},
     {0, 7313283072, 3456, 1},
     {0, 7313286528, 65536, 8},
-    {0, 7313810816, 159907840, 1},
-    {0, 7473718656, 14188544, 1},
-    {0, 7487907200, 7300816896, 1},
+    {0, 7313810816, 159908032, 1},
+    {0, 7473718848, 14188544, 1},
+    {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -234,9 +234,9 @@ constexpr PoolDesc pools[] = {
     {0, 4062935040, 3250348032, 1},
     {0, 7313283072, 3456, 1},
     {0, 7313286528, 65536, 8},
-    {0, 7313810816, 159907840, 1},
-    {0, 7473718656, 14188544, 1},
-    {0, 7487907200, 7300816896, 1},
+    {0, 7313810816, 159908032, 1},
+    {0, 7473718848, 14188544, 1},
+    {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by stage and buffer
 constexpr PlacementDesc placements[] = {
@@ -276,7 +276,7 @@ constexpr PlanDesc plans[] = {
      8, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
-constexpr int64_t arena_bytes[] = {14788724096};
+constexpr int64_t arena_bytes[] = {14788724288};
 constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, arena_bytes, 3, plans, true, &cudaBackend};
 
 int main(int argc, char **argv) {

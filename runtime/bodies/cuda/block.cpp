@@ -27,8 +27,8 @@ template <typename T> struct Block {
               layer.hidden / layer.heads},
         at(layer), i(layer), s(layer), scratch(layer),
         weights(args, at.all.size()), args(args), stream(streamOf(args)),
-        workspace{region<char>(args.workspace, scratch.gemm),
-                  scratch.gemmBytes},
+        workspace(workspaceIn(region<char>(args.workspace, scratch.gemm),
+                              scratch.gemmBytes)),
         linear{stream, workspace, rows} {}
 
   float *grad(int64_t offset) const {

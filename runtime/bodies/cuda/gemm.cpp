@@ -8,6 +8,7 @@
 
 #include "runtime/bodies/cuda/gemm.h"
 
+#include "runtime/bodies/cuda/layouts.h"
 #include "runtime/bodies/cuda/reduce.h"
 
 #include <cuda_bf16.h>
@@ -52,6 +53,13 @@ std::string sizeOf(const Product &product) {
 }
 
 } // namespace
+
+GemmWorkspace workspaceIn(void *region, int64_t bytes) {
+  const auto place = reinterpret_cast<uintptr_t>(region);
+  const uintptr_t behind = (gemmAlignment - place % gemmAlignment) %
+                           static_cast<uintptr_t>(gemmAlignment);
+  return {static_cast<char *>(region) + behind, bytes};
+}
 
 struct Gemms::Plan {
   cublasLtMatmulDesc_t desc = nullptr;
@@ -168,7 +176,8 @@ Gemms::Plan *Gemms::plan(const Product &product,
       handle, made->desc, made->a, made->b, made->d, made->d, preference, 1,
       &result, &count);
   cublasLtMatmulPreferenceDestroy(preference);
-  made->available = status == CUBLAS_STATUS_SUCCESS && count > 0;
+  made->available = status == CUBLAS_STATUS_SUCCESS && count > 0 &&
+                    result.state == CUBLAS_STATUS_SUCCESS;
   made->algo = result.algo;
   found = std::move(made);
   return found->available ? found.get() : nullptr;

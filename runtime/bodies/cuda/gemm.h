@@ -56,11 +56,15 @@ struct Product {
   void *aux = nullptr;
 };
 
-/// Where a task's products may keep partial results.
+/// Where a task's products may keep partial results: at a multiple of
+/// gemmAlignment (bodies/cuda/layouts.h), or the library refuses it.
 struct GemmWorkspace {
   void *data;
   int64_t bytes;
 };
+/// `bytes` in a region of gemmRegionBytes(bytes) that begins as any buffer
+/// does.
+GemmWorkspace workspaceIn(void *region, int64_t bytes);
 
 /// One rank's handle of cuBLASLt. The first product of a shape asks the library
 /// for its algorithm; later ones only enqueue, so that they may be captured in

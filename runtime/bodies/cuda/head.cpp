@@ -17,8 +17,8 @@ template <typename T> struct Head {
         padded(paddedVocab(layer)), chunks(chunks), at(layer), i(layer, chunks),
         s(layer, chunks), scratch(layer, chunks), weights(args, at.all.size()),
         args(args), stream(streamOf(args)),
-        workspace{region<char>(args.workspace, scratch.gemm),
-                  scratch.gemmBytes} {}
+        workspace(workspaceIn(region<char>(args.workspace, scratch.gemm),
+                              scratch.gemmBytes)) {}
 
   template <typename Element = T> Element *forI(int64_t offset) const {
     return region<Element>(args.savedForInputGrad, offset);

@@ -71,6 +71,12 @@ constexpr int64_t columnSumChunks(int64_t rows) {
 constexpr int64_t gemmWorkspaceBytes(int64_t rows, int64_t columns) {
   return smaller(int64_t(32) << 20, alignedBytes(16 * 4 * rows * columns));
 }
+/// Of the workspace's address; cuBLASLt's manual says so. Buffers promise less.
+inline constexpr int64_t gemmAlignment = 256;
+/// A region in which such a workspace has room wherever the region begins.
+constexpr int64_t gemmRegionBytes(int64_t bytes) {
+  return bytes + gemmAlignment - bufferAlignment;
+}
 
 struct EmbeddingSavedForW {
   ByteLayout all;
@@ -140,7 +146,7 @@ struct BlockWorkspace {
                                      larger(3 * layer.hidden, layer.ffn))),
         activations(0), queryGrad(0), rowDots(0), partials(0) {
     const int64_t tokens = numTokens(layer), hidden = layer.hidden;
-    gemm = all.place(gemmBytes);
+    gemm = all.place(gemmRegionBytes(gemmBytes));
     activations =
         all.place(activationBytes(layer, tokens * larger(hidden, layer.ffn)));
     queryGrad = all.place(activationBytes(layer, tokens * hidden));
@@ -239,7 +245,7 @@ struct HeadWorkspace {
         gemmBytes(gemmWorkspaceBytes(numTokens(layer), layer.hidden)),
         normed(0), losses(0), partials(0), logits(0) {
     const int64_t tokens = numTokens(layer), hidden = layer.hidden;
-    gemm = all.place(gemmBytes);
+    gemm = all.place(gemmRegionBytes(gemmBytes));
     normed = all.place(activationBytes(layer, tokens * hidden));
     losses = all.place(floatBytes(tokens));
     partials = all.place(floatBytes(normChunks(tokens) * 2 * hidden));

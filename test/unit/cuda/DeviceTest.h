@@ -11,6 +11,7 @@
 
 #include "../bodies/Model.h"
 #include "runtime/bodies/cuda/layers.h"
+#include "runtime/bodies/cuda/layouts.h"
 #include "runtime/device/cuda/stream.h"
 
 #include <cmath>
@@ -58,11 +59,15 @@ inline void writeDevice(void *device, const void *host, size_t bytes) {
   RONDO_CUDA(cudaStreamSynchronize(nullptr));
 }
 
-/// Device memory full of NaNs, with a guard behind it that must not change.
+/// Device memory full of NaNs, with a guard behind it that must not change. It
+/// begins as a buffer of an arena may: at a multiple of bufferAlignment and of
+/// no more.
 template <typename T> class DeviceArray {
 public:
   explicit DeviceArray(int64_t count) : count(count) {
-    RONDO_CUDA(cudaMalloc(reinterpret_cast<void **>(&memory), bytes() + 256));
+    RONDO_CUDA(cudaMalloc(reinterpret_cast<void **>(&region),
+                          bufferAlignment + bytes() + 256));
+    memory = reinterpret_cast<T *>(region + bufferAlignment);
     RONDO_CUDA(cudaMemset(guardPlace(), 0x5a, 256));
     poison();
   }
@@ -75,7 +80,7 @@ public:
     cudaMemcpy(guard.data(), guardPlace(), 256, cudaMemcpyDeviceToHost);
     EXPECT_EQ(guard, std::vector<unsigned char>(256, 0x5a))
         << "written past a buffer";
-    cudaFree(memory);
+    cudaFree(region);
   }
   DeviceArray(const DeviceArray &) = delete;
 
@@ -102,7 +107,18 @@ private:
     return reinterpret_cast<char *>(memory) + bytes();
   }
   int64_t count;
+  char *region = nullptr;
   T *memory = nullptr;
+};
+
+/// For products of single tests.
+class Workspace {
+public:
+  GemmWorkspace get() const { return workspaceIn(memory.get(), bytes); }
+
+private:
+  static constexpr int64_t bytes = 1 << 16;
+  DeviceArray<char> memory{gemmRegionBytes(bytes)};
 };
 
 /// Why tests cannot run here; empty where they can.

@@ -220,8 +220,8 @@ std::vector<double> multiplied(int64_t rows, int64_t columns, int64_t inner,
 
 TYPED_TEST(Kernels, Products) {
   using T = TypeParam;
-  DeviceArray<char> scratch(1 << 16);
-  const GemmWorkspace workspace{scratch.get(), 1 << 16};
+  const Workspace scratch;
+  const GemmWorkspace workspace = scratch.get();
   for (auto [rows, columns, inner] :
        {std::array<int64_t, 3>{1, 1, 1}, {5, 8, 3}, {33, 24, 40}})
     for (int transposed = 0; transposed < 4; ++transposed) {
@@ -276,7 +276,7 @@ TYPED_TEST(Kernels, Products) {
 TYPED_TEST(Kernels, ProductsTakeEveryAlignment) {
   using T = TypeParam;
   const int64_t rows = 3, columns = 8, inner = 8, each = 16 / sizeof(T);
-  DeviceArray<char> scratch(1 << 16);
+  const Workspace scratch;
   auto a = randoms<T>(1, rows * inner), b = randoms<T>(2, inner * columns);
   auto bias = randoms<T>(3, columns + each);
   DeviceArray<T> onA(a), onB(b), onBias(bias), onD(rows * columns);
@@ -294,7 +294,7 @@ TYPED_TEST(Kernels, ProductsTakeEveryAlignment) {
       multiplied(rows, columns, inner, doubles(a), false, doubles(b), false);
   for (int64_t first : {int64_t(0), each}) {
     product.bias = onBias.get() + first;
-    this->gemms->multiply(this->stream, product, {scratch.get(), 1 << 16});
+    this->gemms->multiply(this->stream, product, scratch.get());
     this->wait();
     std::vector<double> sum = d;
     for (int64_t i = 0; i < rows * columns; ++i)
@@ -305,8 +305,8 @@ TYPED_TEST(Kernels, ProductsTakeEveryAlignment) {
 
 TEST_F(DeviceTest, ProductsWithGelu) {
   const int64_t rows = 9, columns = 24, inner = 16;
-  DeviceArray<char> scratch(1 << 16);
-  const GemmWorkspace workspace{scratch.get(), 1 << 16};
+  const Workspace scratch;
+  const GemmWorkspace workspace = scratch.get();
   auto a = randoms<Bf16>(1, rows * inner),
        b = randoms<Bf16>(2, inner * columns);
   auto bias = randoms<Bf16>(3, columns);

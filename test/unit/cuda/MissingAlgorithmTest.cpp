@@ -23,7 +23,7 @@ TYPED_TEST(MissingAlgorithm, OnlyWithBiasIsThereAnotherWay) {
   auto a = randoms<T>(1, rows * inner), b = randoms<T>(2, inner * columns);
   auto bias = randoms<T>(3, columns), c = randoms<T>(4, rows * stride);
   DeviceArray<T> onA(a), onB(b), onBias(bias), onD(c);
-  DeviceArray<char> scratch(1 << 12);
+  const Workspace scratch;
   Product product{};
   product.rows = rows;
   product.columns = columns;
@@ -40,7 +40,7 @@ TYPED_TEST(MissingAlgorithm, OnlyWithBiasIsThereAnotherWay) {
   for (int time = 0; time < 2; ++time) {
     if (time == 0)
       refuseOne();
-    this->gemms->multiply(this->stream, product, {scratch.get(), 1 << 12});
+    this->gemms->multiply(this->stream, product, scratch.get());
     this->wait();
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t j = 0; j < columns; ++j) {
@@ -57,11 +57,11 @@ TYPED_TEST(MissingAlgorithm, OnlyWithBiasIsThereAnotherWay) {
   product.rows = 4;
   refuseOne();
   try {
-    this->gemms->multiply(this->stream, product, {scratch.get(), 1 << 12});
+    this->gemms->multiply(this->stream, product, scratch.get());
     FAIL() << "no error";
   } catch (const Error &error) {
     EXPECT_STREQ(error.what(), "cuBLASLt has no algorithm for a product of 4 x "
-                               "300 x 2 in a workspace of 4096 bytes");
+                               "300 x 2 in a workspace of 65536 bytes");
   }
 }
 
