@@ -15,9 +15,11 @@ trap 'rm -rf "$scratch"' EXIT
 # bundle NAME MODEL DTYPE
 bundle() {
   "$rondo" bundle "$2" --target=cuda --dtype="$3" -o "$scratch/$1"
-  # Complete, and nothing but the repository's.
+  # Nothing but the repository's, and of the runtime all of it.
   diff -r runtime "$scratch/$1/runtime"
-  diff -r cmake "$scratch/$1/cmake"
+  for file in "$scratch/$1"/cmake/*; do
+    diff "cmake/$(basename "$file")" "$file"
+  done
   mkdir -p "$to/test/gpu/bundles/$1"
   for file in README.md CMakeLists.txt train.cpp; do
     cp "$scratch/$1/$file" "$to/test/gpu/bundles/$1/"
