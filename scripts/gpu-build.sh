@@ -3,8 +3,9 @@
 #
 # Builds targets of test/gpu into BUILD for the GPUs of this machine. Needs the
 # CUDA toolkit, NCCL (of the toolkit, of the system or of Python's wheel), cmake
-# and g++; no network, no MLIR, no GoogleTest, no BLAS. Status 77, with one line,
-# where there is no device or a tool is missing; 1 where the build fails.
+# with make or ninja, and g++; no network, no MLIR, no GoogleTest, no BLAS. Status
+# 77, with one line, where there is no device or a tool is missing; 1 where the
+# build fails.
 #
 #   JOBS=N                    parallel compilations
 #   ARCHITECTURES=90          builds for these without asking for a device
@@ -22,6 +23,11 @@ nothing() {
 for tool in cmake g++; do
   command -v $tool >/dev/null || nothing "there is no $tool"
 done
+generator=
+if ! command -v make >/dev/null; then
+  command -v ninja >/dev/null || nothing "there is no make and no ninja"
+  generator=Ninja
+fi
 nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 [ -x "$nvcc" ] || nothing "there is no nvcc; CUDACXX can name it"
 toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
@@ -58,7 +64,8 @@ configure() {
     set -- "-DRONDO_NCCL=$nccl/lib/libnccl.so.2" \
       "-DRONDO_NCCL_INCLUDE_DIR=$nccl/include"
   fi
-  CUDACXX=$nvcc cmake -S test/gpu -B "$build" \
+  # Where this folder was made by another one, that one stays.
+  CUDACXX=$nvcc cmake ${generator:+-G $generator} -S test/gpu -B "$build" \
     -DCMAKE_CUDA_ARCHITECTURES="$architectures" "$@"
 }
 if ! {

@@ -1,8 +1,10 @@
-// Tests that end the process, and one that only fails behind another.
+// Tests that end the process, one that never ends, and one that only fails
+// behind another.
 
 #include "gtest/gtest.h"
 
 #include <cstdlib>
+#include <unistd.h>
 
 static int cases = 0;
 
@@ -11,4 +13,8 @@ TEST(Ending, Aborts) { std::abort(); }
 TEST(Ending, PassesBetween) { ++cases; }
 TEST(Ending, FailsInCompany) { EXPECT_EQ(cases, 0); }
 TEST(Ending, Exits) { std::_Exit(3); }
+TEST(Ending, Hangs) {
+  for (;;)
+    pause();
+}
 TEST(Ending, PassesBehind) { ++cases; }

@@ -3,8 +3,46 @@
 #include "gtest/gtest.h"
 
 #include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <thread>
 
 using namespace testing::internal;
+
+namespace {
+
+/// Ends the process where a case takes more than RONDO_CASE_SECONDS, or 40: one
+/// that hangs must not take the time of those behind it.
+class Watch {
+public:
+  explicit Watch(const std::string &name)
+      : watcher([this, name] {
+          const char *text = std::getenv("RONDO_CASE_SECONDS");
+          const std::chrono::seconds limit(text ? std::atoi(text) : 40);
+          std::unique_lock<std::mutex> lock(mutex);
+          if (changed.wait_for(lock, limit, [this] { return hasEnded; }))
+            return;
+          std::cout << name << " takes more than " << limit.count() << " s"
+                    << std::endl;
+          std::_Exit(124);
+        }) {}
+  ~Watch() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      hasEnded = true;
+    }
+    changed.notify_all();
+    watcher.join();
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool hasEnded = false;
+  std::thread watcher;
+};
+
+} // namespace
 
 /// Does `text` match a pattern of letters, * and ?.
 static bool matches(const char *pattern, const char *text) {
@@ -62,7 +100,10 @@ static Outcome runOne(const Case &test) {
   std::string name = test.suite + "." + test.name;
   std::cout << "[ RUN      ] " << name << std::endl;
   auto start = std::chrono::steady_clock::now();
-  runBody(test);
+  {
+    Watch watch(name);
+    runBody(test);
+  }
   auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - start);
   const char *word = running.outcome == Outcome::Passed    ? "       OK "
