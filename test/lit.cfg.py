@@ -12,6 +12,13 @@ config.excludes = ["unit", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.rondo_test_root
 
+# RUN lines are shell: lit puts paths into them without quotes.
+if any(c.isspace() for c in config.rondo_src_root + config.rondo_build_root):
+    lit_config.fatal(
+        f"the tests need a checkout and a build whose paths have no blanks: "
+        f"{config.rondo_src_root}, {config.rondo_build_root}"
+    )
+
 config.environment["PATH"] = os.pathsep.join(
     [config.rondo_tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
 )
