@@ -152,7 +152,8 @@ static llvm::Error writeContents(const BundleContents &contents,
     return files.takeError();
   for (const std::string &file : *files) {
     std::string to = in(folder, file);
-    std::error_code ec = fs::create_directories(path::parent_path(to));
+    std::error_code ec = fs::create_directories(
+        path::parent_path(to), /*IgnoreExisting=*/true, fs::all_all);
     if (!ec)
       ec = fs::copy_file(in(root, file), to);
     if (ec)
@@ -181,7 +182,8 @@ llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
   fs::createUniquePath(place + ".%%%%%%.tmp", temporary,
                        /*MakeAbsolute=*/false);
   llvm::scope_exit cleanUp([&] { (void)fs::remove_directories(temporary); });
-  ec = fs::create_directory(temporary);
+  // Who may read it is the umask's matter, as with files.
+  ec = fs::create_directory(temporary, /*IgnoreExisting=*/false, fs::all_all);
   if (ec)
     return failure("cannot write beside '" + place + "': " + ec.message());
   if (llvm::Error error = writeContents(contents, temporary))

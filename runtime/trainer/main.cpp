@@ -110,6 +110,12 @@ static int run(const Executable &executable, const Options &options,
                                                : trainModel(trainer, options);
 }
 
+/// Standard output can be a full disk.
+static void checkOutput() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw Error("cannot write to standard output");
+}
+
 int rondo::runtime::run_executable(const Executable &executable, int argc,
                                    char **argv) {
   Exit code = Exit::Failure;
@@ -121,15 +127,15 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
       if (isFirstProcess())
         std::fputs(helpText(argc > 0 ? argv[0] : executable.name).c_str(),
                    stdout);
+      checkOutput();
       return 0;
     }
     session =
         std::make_unique<Session>(executable, options.launch,
                                   options.joinSeconds, options.timeoutSeconds);
     int status = run(executable, options, session->world());
-    if (std::fflush(stdout) == 0 && !std::ferror(stdout))
-      return session->leave(status);
-    message = "cannot write to standard output";
+    checkOutput();
+    return session->leave(status);
   } catch (const Error &error) {
     code = error.code;
     if (session || code != Exit::Usage || isFirstProcess())
