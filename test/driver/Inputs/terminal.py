@@ -3,6 +3,7 @@
     terminal.py [--interrupt SECONDS] COMMAND...
 
 Standard output goes where it went. Carriage returns and escapes are spelled out.
+SIGINT is sent that long after the first output: before, nobody may catch it.
 """
 
 import os
@@ -19,8 +20,6 @@ if command[0] == "--interrupt":
 ours, theirs = pty.openpty()
 process = subprocess.Popen(command, stderr=theirs)
 os.close(theirs)
-if interrupt is not None:
-    threading.Timer(interrupt, process.send_signal, [signal.SIGINT]).start()
 written = b""
 while True:
     try:
@@ -29,6 +28,8 @@ while True:
         break
     if not piece:
         break
+    if interrupt is not None and not written:
+        threading.Timer(interrupt, process.send_signal, [signal.SIGINT]).start()
     written += piece
 text = written.decode().replace("\r\n", "\n").replace("\r", "<return>").replace("\x1b", "<escape>")
 print(text, file=sys.stderr)
