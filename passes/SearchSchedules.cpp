@@ -64,7 +64,9 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
   if (failed(problem))
     return failure();
   problem->objective = static_cast<rondo::Objective>(search.getObjective());
-  SearchResult result = rondo::search(*problem, optionsOf(search));
+  SearchOptions options = optionsOf(search);
+  options.inIndexOrder = schedule.accumulatesInIndexOrder();
+  SearchResult result = rondo::search(*problem, options);
   if (!result.schedule) {
     getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
     InFlightDiagnostic error = schedule.emitError() << result.reason;

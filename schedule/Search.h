@@ -32,6 +32,8 @@ struct SearchOptions {
   /// size of the problem. The same seed and effort give the same schedule
   /// where time does not end first.
   int64_t effort = 0;
+  /// Only schedules that keep rule S7 as well.
+  bool inIndexOrder = false;
   /// Seconds of the clock that `timeLimitMs` means, from any point on; wall
   /// time where it is null. Measurements on a busy machine give the thread's
   /// own.
@@ -78,8 +80,8 @@ struct SearchResult {
 };
 
 /// Searches the problem's own objective. Never worse than the best family that
-/// fits the caps, unless time ends before the families have been tried. The
-/// problem has passed check().
+/// fits the caps (and keeps S7 where that is asked for), unless time ends
+/// before the families have been tried. The problem has passed check().
 SearchResult search(const Problem &problem, const SearchOptions &options);
 
 } // namespace rondo

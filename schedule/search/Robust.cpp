@@ -79,8 +79,11 @@ private:
   void add(Schedule schedule, const std::string &origin) {
     Candidate candidate{std::move(schedule), {}, origin};
     budget.use(candidate.schedule.numActions());
-    if (!checkSchedule(problem, candidate.schedule, &candidate.simulation))
-      candidates.push_back(std::move(candidate));
+    if (checkSchedule(problem, candidate.schedule, &candidate.simulation) ||
+        (options.inIndexOrder &&
+         checkAccumulation(problem, candidate.schedule)))
+      return;
+    candidates.push_back(std::move(candidate));
   }
 
   void tryFamilies() {

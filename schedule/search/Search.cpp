@@ -101,7 +101,8 @@ private:
       return never;
     }
     budget.use(stepsOfOffer * schedule.numActions());
-    if (checkSchedule(problem, schedule, &simulation))
+    if (checkSchedule(problem, schedule, &simulation) ||
+        (options.inIndexOrder && checkAccumulation(problem, schedule)))
       return never;
     const int64_t value = objectiveOf(simulation);
     if (result.schedule && value >= objectiveOf(result.simulation))
@@ -115,8 +116,11 @@ private:
 
   /// Tells an observer; `found` may be better than the schedule that is kept.
   void report(int64_t found = never) const {
-    if (options.observer)
-      options.observer({std::min(found, objective()), result.bound});
+    if (!options.observer)
+      return;
+    const int64_t best = std::min(found, objective());
+    options.observer({best < never ? best : std::numeric_limits<int64_t>::max(),
+                      result.bound});
   }
 
   int64_t objective() const {

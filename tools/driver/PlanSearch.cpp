@@ -52,6 +52,8 @@ private:
     return any_of(candidates,
                   [](const Shaped &c) { return c.found.has_value(); });
   }
+  /// The output is a module, whose schedule promises the sequential run's bits.
+  bool isModule() const { return StringRef(request.output).ends_with(".mlir"); }
   mlir::OwningOpRef<mlir::ModuleOp> moduleOf(Shaped &candidate);
   Shaped *chooseBest();
   void printTable(const Shaped *best, raw_ostream &os);
@@ -205,6 +207,7 @@ void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
       continue;
     }
     SearchOptions options = searchOptions();
+    options.inIndexOrder = isModule();
     const double part = share / double(members.size());
     if (options.effort > 0)
       options.effort = std::max<int64_t>(1, int64_t(options.effort * part));
@@ -322,16 +325,15 @@ void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
 }
 
 int PlanSearcher::write(Shaped &best) {
-  const bool isModule = StringRef(request.output).ends_with(".mlir");
   std::string problemOutput = request.problemOutput;
-  if (problemOutput.empty() && !isModule && request.output != "-" &&
+  if (problemOutput.empty() && !isModule() && request.output != "-" &&
       !isSpecialFile(request.output)) {
     SmallString<128> beside(request.output);
     sys::path::replace_extension(beside, ".problem.jsonl");
     problemOutput = beside.str().str();
   }
   Error error = writeFile(request.output, [&](raw_ostream &os) -> Error {
-    if (isModule) {
+    if (isModule()) {
       moduleOf(best)->print(os);
       return Error::success();
     }

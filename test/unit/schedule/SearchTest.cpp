@@ -189,6 +189,8 @@ TEST(Search, TellsAnObserverWhatItKnows) {
   options.observer = [&](const SearchProgress &now) { seen.push_back(now); };
   SearchResult observed = search(problem, options);
   ASSERT_GE(seen.size(), 2u);
+  // The bound comes before the first schedule.
+  EXPECT_EQ(seen.front().objectiveNs, std::numeric_limits<int64_t>::max());
   for (size_t i = 1; i < seen.size(); ++i) {
     EXPECT_LE(seen[i].objectiveNs, seen[i - 1].objectiveNs);
     EXPECT_GE(seen[i].bound.ns, seen[i - 1].bound.ns);
