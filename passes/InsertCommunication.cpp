@@ -21,9 +21,8 @@ std::vector<Collective> planCollectives(PlanOp plan) {
   std::vector<Collective> collectives;
   bool hasWeights = false;
   Collective norm;
-  SmallVector<StageOp> stages = plan.getStages();
-  for (auto [s, stage] : llvm::enumerate(stages)) {
-    hasWeights |= stage.getBuffersAttr().getWeights() > 0;
+  for (auto [s, buffers] : llvm::enumerate(stageBuffers(plan))) {
+    hasWeights |= buffers[static_cast<int>(BufferKind::Weights)] > 0;
     norm.stages.push_back(s);
   }
   if (!hasWeights)
@@ -37,7 +36,7 @@ std::vector<Collective> planCollectives(PlanOp plan) {
     llvm::StringMap<LayerKind> kinds;
     for (LayerOp layer : model.getLayers())
       kinds[layer.getSymName()] = layer.getKind();
-    for (auto [s, stage] : llvm::enumerate(stages))
+    for (auto [s, stage] : llvm::enumerate(plan.getStages()))
       for (FlatSymbolRefAttr layer :
            stage.getLayers().getAsRange<FlatSymbolRefAttr>())
         if (kinds[layer.getValue()] == LayerKind::Embedding ||
@@ -65,6 +64,20 @@ struct InsertCommunication
                       std::vector<Collective> collectives, OpBuilder &builder);
 };
 
+/// A symbol of another op, or programs that the schedule has already.
+LogicalResult checkIsFree(ScheduleOp schedule, StringRef suffix) {
+  std::string name = (schedule.getSymName() + "_" + suffix).str();
+  Operation *other = SymbolTable::lookupSymbolIn(schedule->getParentOp(), name);
+  if (!other)
+    return success();
+  return schedule.emitError()
+             .append("schedule @", schedule.getSymName(),
+                     " is lowered to a program @", name,
+                     ", but that name is taken")
+             .attachNote(other->getLoc())
+         << "@" << name << " is here";
+}
+
 LogicalResult InsertCommunication::write(ScheduleOp op, StringRef suffix,
                                          ProgramKind kind,
                                          const Problem &problem,
@@ -88,9 +101,15 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return failure();
+  for (StringRef suffix : {"sequential", "evaluation", "lowered"})
+    if (failed(checkIsFree(schedule, suffix)))
+      return failure();
   FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
   if (failed(expanded))
     return failure();
+  if (std::optional<Violation> violation =
+          checkSchedule(*problem, expanded->schedule))
+    return emitViolation(*violation, *expanded, *problem, schedule);
   std::vector<Collective> collectives = planCollectives(plan);
   OpBuilder builder(schedule);
   builder.setInsertionPointAfter(schedule);
