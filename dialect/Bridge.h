@@ -76,6 +76,10 @@ ProgramOp foldProgram(mlir::OpBuilder &builder, mlir::Location loc,
                       ProgramKind kind, const Program &program,
                       const Problem &problem);
 
+/// Replaces the body of `op` and its arena by the program. All other attributes
+/// stay.
+void foldProgram(const Program &program, const Problem &problem, ProgramOp op);
+
 /// Reports a broken rule at the op that breaks it, with notes at the other
 /// parties.
 mlir::InFlightDiagnostic emitViolation(const Violation &violation,

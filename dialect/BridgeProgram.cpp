@@ -200,7 +200,6 @@ void Folder::writeMemory() {
 }
 
 void Folder::write(ProgramOp op) {
-  OpBuilder::InsertionGuard guard(builder);
   Block *body = &op.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(body);
   for (auto [number, collective] : llvm::enumerate(program.collectives)) {
@@ -236,12 +235,19 @@ ProgramOp rondo::pipe::foldProgram(OpBuilder &builder, Location loc,
                                    StringRef name, ScheduleOp schedule,
                                    ProgramKind kind, const Program &program,
                                    const Problem &problem) {
-  auto op =
-      ProgramOp::create(builder, loc, builder.getStringAttr(name),
-                        FlatSymbolRefAttr::get(schedule.getSymNameAttr()), kind,
-                        program.arenaBytes.empty()
-                            ? DenseI64ArrayAttr()
-                            : builder.getDenseI64ArrayAttr(program.arenaBytes));
-  Folder(builder, loc, schedule, program, problem).write(op);
+  auto op = ProgramOp::create(builder, loc, builder.getStringAttr(name),
+                              FlatSymbolRefAttr::get(schedule.getSymNameAttr()),
+                              kind, DenseI64ArrayAttr());
+  foldProgram(program, problem, op);
   return op;
+}
+
+void rondo::pipe::foldProgram(const Program &program, const Problem &problem,
+                              ProgramOp op) {
+  OpBuilder builder(op.getContext());
+  op.setArenaAttr(program.arenaBytes.empty()
+                      ? DenseI64ArrayAttr()
+                      : builder.getDenseI64ArrayAttr(program.arenaBytes));
+  op.getBody().getBlocks().clear();
+  Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem).write(op);
 }

@@ -5,7 +5,6 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 
-#include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <algorithm>
@@ -60,12 +59,7 @@ LogicalResult PlanMemory::plan(ArrayRef<ProgramOp> programs) {
   for (auto [constOp, program] : llvm::zip_equal(programs, planned)) {
     ProgramOp op = constOp;
     program.arenaBytes = arena;
-    // Sizes are in the op's own text, so it is written anew.
-    OpBuilder builder(op);
-    foldProgram(builder, op.getLoc(), op.getSymName(), op.lookupSchedule(),
-                op.getKind(), program,
-                executingProblem(op.getKind(), *problem));
-    op.erase();
+    foldProgram(program, executingProblem(op.getKind(), *problem), op);
   }
   return success();
 }

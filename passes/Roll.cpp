@@ -17,8 +17,7 @@ struct Roll : impl::RollBase<Roll> {
     for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
       if (failed(roll(schedule)))
         return signalPassFailure();
-    SmallVector<ProgramOp> programs(getOperation().getOps<ProgramOp>());
-    for (ProgramOp program : programs)
+    for (ProgramOp program : getOperation().getOps<ProgramOp>())
       if (failed(roll(program)))
         return signalPassFailure();
   }
@@ -43,10 +42,7 @@ struct Roll : impl::RollBase<Roll> {
     FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
     if (failed(expanded))
       return failure();
-    OpBuilder builder(op);
-    foldProgram(builder, op.getLoc(), op.getSymName(), op.lookupSchedule(),
-                op.getKind(), expanded->program, executing);
-    op.erase();
+    foldProgram(expanded->program, executing, op);
     return success();
   }
 };

@@ -48,14 +48,15 @@ pipe.schedule @mine of @step {
 // CHECK-NOT: {
 pipe.schedule @later of @step family<"1f1b">
 
-// CHECK-LABEL: pipe.program @reference of @mine sequential {
+// What else is said of a program stays.
+// CHECK-LABEL: pipe.program @reference of @mine sequential attributes {note = "by hand"} {
 // CHECK-NEXT: pipe.rank 0 {
 // CHECK-NEXT: pipe.for %[[I:.*]] = 0 to 3 {
 // CHECK-NEXT: pipe.forward @s0[%[[I]]]
 // CHECK-NEXT: pipe.forward @s1[%[[I]]]
 // CHECK-NEXT: pipe.backward @s1[%[[I]]]
 // CHECK-NEXT: pipe.backward @s0[%[[I]]]
-pipe.program @reference of @mine sequential {
+pipe.program @reference of @mine sequential attributes {note = "by hand"} {
   pipe.rank 0 {
     pipe.forward @s0[0] pipe.forward @s1[0] pipe.backward @s1[0] pipe.backward @s0[0]
     pipe.forward @s0[1] pipe.forward @s1[1] pipe.backward @s1[1] pipe.backward @s0[1]
