@@ -143,34 +143,20 @@ int64_t rondo::pipe::firstLayerOf(StageOp stage, ModelOp model) {
   return 0;
 }
 
-/// The layers of a stage by name, in its own order; empty where one is not of
-/// the model, which rule P1 reports.
-static std::vector<runtime::LayerDesc> layersOf(StageOp stage, PlanOp plan,
-                                                SmallVectorImpl<LayerOp> &ops) {
-  ModelOp model = plan.lookupModel();
-  std::vector<runtime::LayerDesc> all = describeLayers(plan), found;
-  for (FlatSymbolRefAttr name :
-       stage.getLayers().getAsRange<FlatSymbolRefAttr>())
-    for (auto [layer, desc] : llvm::zip_equal(model.getLayers(), all))
-      if (layer.getSymName() == name.getValue()) {
-        found.push_back(desc);
-        ops.push_back(layer);
-      }
-  return found;
-}
-
 /// Time of `flops` operations; exact in whole microseconds first, so that no
 /// product overflows.
 static int64_t nsFor(int64_t flops, int64_t flopsPerUs) {
   return flops / flopsPerUs * 1000 + flops % flopsPerUs * 1000 / flopsPerUs;
 }
 
-static int64_t flopsPerUsOf(PlanOp plan, int64_t rank) {
-  SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
-  int64_t speed = 0;
-  if (rank < static_cast<int64_t>(devices.size()))
-    speed = devices[rank].getFlopsPerUs();
-  return speed > 0 ? speed : defaultFlopsPerUs(plan.getTargetKind());
+/// By rank.
+static std::vector<int64_t> flopsPerUsOf(PlanOp plan) {
+  std::vector<int64_t> result;
+  for (DeviceOp device : plan.lookupCluster().getDevices())
+    result.push_back(device.getFlopsPerUs() > 0
+                         ? device.getFlopsPerUs()
+                         : defaultFlopsPerUs(plan.getTargetKind()));
+  return result;
 }
 
 namespace {
@@ -209,19 +195,43 @@ void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
   output = sizes.output;
 }
 
-StageCostsAttr rondo::pipe::stageCosts(PlanOp plan, StageOp stage) {
-  SmallVector<LayerOp> ops;
-  std::vector<runtime::LayerDesc> layers = layersOf(stage, plan, ops);
-  const int64_t speed = flopsPerUsOf(plan, stage.getRank());
+StageFigures::StageFigures(PlanOp plan)
+    : microbatches(plan.getMicrobatches()), layers(describeLayers(plan)),
+      ops(plan.lookupModel().getLayers()), flopsPerUs(flopsPerUsOf(plan)) {
+  for (auto [place, op] : llvm::enumerate(ops))
+    places[op.getSymNameAttr()] = place;
+}
+
+std::vector<unsigned> StageFigures::placesOf(StageOp stage) const {
+  std::vector<unsigned> result;
+  for (FlatSymbolRefAttr name :
+       stage.getLayers().getAsRange<FlatSymbolRefAttr>())
+    result.push_back(places.lookup(name.getAttr()));
+  return result;
+}
+
+StageCostsAttr StageFigures::costs(StageOp stage) const {
   Figures sum;
-  for (auto [layer, op] : llvm::zip_equal(layers, ops))
-    sum.add(layer, op, speed);
-  return StageCostsAttr::get(plan.getContext(), sum.ns[0], sum.ns[1], sum.ns[2],
-                             sum.activation, sum.freedByInputGrad, sum.output);
+  for (unsigned place : placesOf(stage))
+    sum.add(layers[place], ops[place], flopsPerUs[stage.getRank()]);
+  return StageCostsAttr::get(stage.getContext(), sum.ns[0], sum.ns[1],
+                             sum.ns[2], sum.activation, sum.freedByInputGrad,
+                             sum.output);
+}
+
+BuffersAttr StageFigures::buffers(StageOp stage) const {
+  std::vector<runtime::LayerDesc> own;
+  for (unsigned place : placesOf(stage))
+    own.push_back(layers[place]);
+  int64_t bytes[runtime::numBuffers];
+  runtime::stageBytes(own.data(), own.size(), microbatches, bytes);
+  return BuffersAttr::get(stage.getContext(), bytes[0], bytes[1], bytes[2],
+                          bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
+                          bytes[8], bytes[9], bytes[10], bytes[11]);
 }
 
 std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
-  const int64_t speed = flopsPerUsOf(plan, rank);
+  const int64_t speed = flopsPerUsOf(plan)[rank];
   std::vector<LayerLoad> loads;
   for (auto [layer, op] :
        llvm::zip_equal(describeLayers(plan), plan.lookupModel().getLayers())) {
@@ -236,15 +246,4 @@ std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
                      figures.activation});
   }
   return loads;
-}
-
-BuffersAttr rondo::pipe::stageBuffersAttr(PlanOp plan, StageOp stage) {
-  SmallVector<LayerOp> ops;
-  std::vector<runtime::LayerDesc> layers = layersOf(stage, plan, ops);
-  int64_t bytes[runtime::numBuffers];
-  runtime::stageBytes(layers.data(), layers.size(), plan.getMicrobatches(),
-                      bytes);
-  return BuffersAttr::get(plan.getContext(), bytes[0], bytes[1], bytes[2],
-                          bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
-                          bytes[8], bytes[9], bytes[10], bytes[11]);
 }

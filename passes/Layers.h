@@ -27,9 +27,29 @@ mlir::LogicalResult checkTarget(PlanOp plan);
 /// from there (rule P1).
 int64_t firstLayerOf(StageOp stage, ModelOp model);
 
-/// What a stage needs by its layers: sizes from the runtime's own functions,
-/// times from measurements or from its floating-point operations.
-StageCostsAttr stageCosts(PlanOp plan, StageOp stage);
+/// What the stages of a plan need by their layers: sizes from the runtime's own
+/// functions, times from measurements or from floating-point operations. Reads
+/// the model and the cluster once; both must stay as they are meanwhile.
+class StageFigures {
+public:
+  explicit StageFigures(PlanOp plan);
+
+  /// O(layers of the stage).
+  StageCostsAttr costs(StageOp stage) const;
+  BuffersAttr buffers(StageOp stage) const;
+
+private:
+  /// The places of the stage's layers in the model, in its own order.
+  std::vector<unsigned> placesOf(StageOp stage) const;
+
+  int64_t microbatches;
+  /// By place in the model.
+  std::vector<runtime::LayerDesc> layers;
+  llvm::SmallVector<LayerOp, 0> ops;
+  llvm::DenseMap<mlir::StringAttr, unsigned> places;
+  /// By rank.
+  std::vector<int64_t> flopsPerUs;
+};
 
 /// What one layer adds to the stage of a rank that holds it.
 struct LayerLoad {
@@ -42,7 +62,6 @@ struct LayerLoad {
 };
 /// In model order. Stage costs are the sums of it.
 std::vector<LayerLoad> layerLoads(PlanOp plan, int64_t rank);
-BuffersAttr stageBuffersAttr(PlanOp plan, StageOp stage);
 
 } // namespace rondo::pipe
 

@@ -173,9 +173,10 @@ static std::string reshape(PlanOp plan, const PlanShape &shape) {
   if (shape.placing != Placing::AsWritten)
     if (std::string fault = cutLayers(plan, shape); !fault.empty())
       return fault;
+  const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {
-    stage.setCostsAttr(stageCosts(plan, stage));
-    stage.setBuffersAttr(stageBuffersAttr(plan, stage));
+    stage.setCostsAttr(figures.costs(stage));
+    stage.setBuffersAttr(figures.buffers(stage));
   }
   if (failed(buildProblem(plan)))
     return why;

@@ -19,11 +19,12 @@ struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
     for (PlanOp plan : getOperation().getOps<PlanOp>()) {
       if (failed(checkTarget(plan)))
         return signalPassFailure();
+      const StageFigures figures(plan);
       for (StageOp stage : plan.getStages()) {
         if (!stage.getCostsAttr())
-          stage.setCostsAttr(stageCosts(plan, stage));
+          stage.setCostsAttr(figures.costs(stage));
         if (!stage.getBuffersAttr())
-          stage.setBuffersAttr(stageBuffersAttr(plan, stage));
+          stage.setBuffersAttr(figures.buffers(stage));
       }
     }
   }
