@@ -57,19 +57,21 @@ std::string nameOf(std::pair<int32_t, int32_t> ranks) {
   return std::to_string(ranks.first) + ">" + std::to_string(ranks.second);
 }
 
-/// A sum of non-negative products that stops at maxSum.
+/// A sum of non-negative products that stops at `most`.
 class BoundedSum {
 public:
+  explicit BoundedSum(int64_t most) : most(most) {}
+
   void add(int64_t value, int64_t times) {
-    if (times != 0 && value > (maxSum - sum) / times)
-      sum = maxSum;
+    if (times != 0 && value > (most - sum) / times)
+      sum = most;
     else
       sum += value * times;
   }
-  bool tooLarge() const { return sum >= maxSum; }
+  bool tooLarge() const { return sum >= most; }
 
 private:
-  int64_t sum = 0;
+  int64_t most, sum = 0;
 };
 
 using Fault = std::optional<ProblemFault>;
@@ -129,7 +131,7 @@ Fault checkPlaces(const Problem &problem) {
 /// What a micro-batch holds after each of a stage's tasks may not fall below 0.
 Fault checkReleases(const Problem &problem, int32_t stage,
                     std::initializer_list<ActionKind> kinds) {
-  BoundedSum taken;
+  BoundedSum taken(maxSum);
   int64_t held = 0;
   for (ActionKind kind : kinds) {
     const Cost &cost = problem.cost(stage, kind);
@@ -237,7 +239,7 @@ Fault checkEdges(const Problem &problem) {
 /// All tasks and messages one after the other: no makespan is longer, no rank
 /// holds more.
 Fault checkSums(const Problem &problem) {
-  BoundedSum ns, bytes;
+  BoundedSum ns(maxSum / 4), bytes(maxSum);
   for (const Cost &cost : problem.costs) {
     ns.add(cost.ns, problem.microbatches);
     bytes.add(cost.acquireBytes, problem.microbatches);
@@ -249,8 +251,8 @@ Fault checkSums(const Problem &problem) {
     ns.add(link.latencyNs, problem.microbatches);
   }
   if (ns.tooLarge())
-    return ProblemFault{"the times of all tasks and messages sum to 2^62 ns "
-                        "(146 years) or more"};
+    return ProblemFault{"the times of all tasks and messages sum to 2^60 ns "
+                        "(36 years) or more"};
   if (bytes.tooLarge())
     return ProblemFault{"the memory that all tasks take sums to 2^62 bytes "
                         "(4 exbibytes) or more"};

@@ -78,8 +78,8 @@ struct ChannelModel {
 
 enum class Objective : uint8_t { Makespan, Span };
 
-/// What the times, and what the bytes, of one iteration may sum to; no sum of
-/// the simulator can overflow below it.
+/// What the bytes of an iteration may sum to, and its times to a quarter: below
+/// that neither sums of the simulator nor products of the search overflow.
 inline constexpr int64_t maxSum = int64_t(1) << 62;
 /// Bytes of one message, so that its occupancy can be computed.
 inline constexpr int64_t maxMessageBytes = int64_t(1) << 52;
@@ -132,7 +132,7 @@ struct Problem {
                     int64_t inputGradFreesBytes);
 
   /// What is wrong with the input, if anything: sizes out of range, a stage on
-  /// no rank, negative costs, times whose sum could leave 2^62 ns, more than
+  /// no rank, negative costs, times that could sum to 2^60 ns, more
   /// released than taken.
   std::optional<ProblemFault> check() const;
 };

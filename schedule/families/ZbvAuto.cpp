@@ -27,7 +27,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/Simulator.h"
+#include "schedule/Objective.h"
 #include "schedule/families/RankOrder.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/ZbvRounds.h"
@@ -120,19 +120,26 @@ std::vector<Plan> plansFor(const Problem &problem, const Chain &chain) {
   return plans;
 }
 
+/// No product overflows.
+int64_t percentOf(int64_t percent, int64_t value) {
+  return value / 100 * percent + value % 100 * percent / 100;
+}
+
 std::optional<Schedule> follow(Plan plan, Chain chain, const Chunks &chunks,
                                Objective objective) {
   for (auto &messages : chain.messages)
     for (Chain::Message &message : messages)
-      message.latencyNs = message.transferNs() * plan.messagePercent / 100;
+      message.latencyNs = percentOf(plan.messagePercent, message.transferNs());
   for (int64_t &ns : chain.ns[2])
-    ns = ns * plan.weightGradPercent / 100;
+    ns = percentOf(plan.weightGradPercent, ns);
   const Costs costs(chain, chunks, plan.isEven);
   Sweep sweep(objective);
   std::vector<int64_t> limits = chain.caps;
-  for (int32_t r = 0; r < chunks.ranks; ++r)
-    limits[r] = std::min(
-        limits[r], chunks.ranks * (costs.takes[0][r] + costs.takes[1][r]));
+  for (int32_t r = 0; r < chunks.ranks; ++r) {
+    const int64_t takes = costs.takes[0][r] + costs.takes[1][r];
+    if (takes <= limits[r] / chunks.ranks)
+      limits[r] = chunks.ranks * takes;
+  }
   sweep.run(costs, limits);
   if (limits != chain.caps)
     sweep.run(costs, chain.caps);
@@ -172,9 +179,7 @@ static FamilyResult generateZbvAuto(const Problem &problem,
       continue;
     int64_t value = 0;
     if (plans.size() > 1) {
-      const Simulation simulation = simulate(problem, *made);
-      value = problem.objective == Objective::Span ? simulation.spanNs
-                                                   : simulation.makespanNs;
+      value = objectiveOf(problem, simulate(problem, *made));
     }
     if (!best || value < least) {
       best = std::move(made);

@@ -8,7 +8,7 @@ using namespace rondo;
 using namespace rondo::zbvRounds;
 
 Costs::Costs(const Chain &chain, const Chunks &chunks, bool isEven)
-    : ranks(chunks.ranks), microbatches(chain.microbatches), caps(chain.caps) {
+    : ranks(chunks.ranks), microbatches(chain.microbatches) {
   for (int letter : {0, 1, 2}) {
     std::vector<int64_t> ns = chain.ns[letter];
     if (isEven) {
@@ -213,7 +213,8 @@ private:
     for (int32_t above = 0; above <= r; ++above) {
       const int64_t most =
           std::max(costs.takes[0][above], costs.takes[1][above]);
-      if (ranks[above].held + (2 + 2 * above) * most > limits[above])
+      if (most > 0 &&
+          (limits[above] - ranks[above].held) / most < 2 + 2 * above)
         return false;
     }
     return true;

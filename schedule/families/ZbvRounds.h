@@ -15,7 +15,6 @@ namespace rondo::zbvRounds {
 /// Legs in the order of a micro-batch.
 enum Leg : uint8_t { F0, F1, I1, I0, numLegs };
 constexpr int32_t chunkOf[numLegs] = {0, 1, 1, 0};
-constexpr Leg weightGradOf[2] = {I0, I1};
 constexpr bool isForward(int leg) { return leg < 2; }
 /// From rank to rank + 1.
 constexpr bool isDown(int leg) { return leg % 2 == 0; }
@@ -31,8 +30,6 @@ struct Costs {
   Costs(const Chain &chain, const Chunks &chunks, bool isEven);
 
   int32_t ranks, microbatches;
-  /// By rank.
-  std::vector<int64_t> caps;
   /// By leg or chunk, then rank. The message is the leg's input.
   std::array<std::vector<int64_t>, numLegs> legNs, messageNs;
   std::array<std::vector<int64_t>, 2> weightGradNs, takes, inputGradFrees,

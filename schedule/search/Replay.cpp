@@ -173,7 +173,7 @@ private:
     else if (kind == 3)
       pattern.weightGrad = static_cast<WeightGrad>(random.below(3));
     else if (kind == 4)
-      pattern.goal = random.below(3)
+      pattern.goal = random.below(3) && best.objective < never
                          ? best.bound + random.below(33) *
                                             (best.objective - best.bound) / 32
                          : never;

@@ -51,5 +51,5 @@ pipe.plan @step of @timed on @lab microbatches(2) {
 // P3: the times of all micro-batches leave the core's range.
 pipe.cluster @lab { pipe.device @d0 }
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 70368744177664, input_grad_ns = 1, weight_grad_ns = 1> }
-// expected-error @below {{the times of all tasks and messages sum to 2^62 ns (146 years) or more [P3]}}
+// expected-error @below {{the times of all tasks and messages sum to 2^60 ns (36 years) or more [P3]}}
 pipe.plan @step of @timed on @lab microbatches(16777215) { pipe.stage @s0 [@l0] on 0 }

@@ -95,17 +95,17 @@ TEST(Problem, SumsThatWouldOverflow) {
   constexpr int64_t huge = std::numeric_limits<int64_t>::max();
   Problem problem = linearProblem(2, 1);
   problem.setStageCost(0, huge, huge, huge, 1, 1);
-  expectFault(problem, "sum to 2^62 ns");
+  expectFault(problem, "sum to 2^60 ns");
   problem = linearProblem(2, 1 << 20, {int64_t(1) << 42, 1, 1, 1, 0});
-  expectFault(problem, "sum to 2^62 ns");
+  expectFault(problem, "sum to 2^60 ns");
   problem = linearProblem(2, 1 << 20, {1, 1, 1, int64_t(1) << 41, 0});
   expectFault(problem, "sums to 2^62 bytes");
   problem = linearProblem(2, 1);
   problem.link.latencyNs = huge;
-  expectFault(problem, "sum to 2^62 ns");
+  expectFault(problem, "sum to 2^60 ns");
   problem = linearProblem(2, 1 << 20, {}, int64_t(1) << 50);
   problem.link.bytesPerUs = 1;
-  expectFault(problem, "sum to 2^62 ns");
+  expectFault(problem, "sum to 2^60 ns");
   problem = linearProblem(2, 1, {}, huge);
   expectFault(problem, "carries 9223372036854775807 bytes");
 }
