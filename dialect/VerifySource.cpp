@@ -244,10 +244,9 @@ ClusterOp PlanOp::lookupCluster() {
 }
 
 LogicalResult PlanOp::verify() {
-  if (getMicrobatches() < 1 || getMicrobatches() >= rondo::maxMicrobatches)
+  if (getMicrobatches() < 1 || getMicrobatches() > rondo::maxMicrobatches)
     return emitError() << "microbatches is " << getMicrobatches()
-                       << "; it must be from 1 to "
-                       << rondo::maxMicrobatches - 1;
+                       << "; it must be from 1 to " << rondo::maxMicrobatches;
   if (getTargetKind() == Target::Cpu && getDType() != DType::Fp32)
     return emitError() << "target cpu takes fp32 only, not "
                        << stringifyDType(getDType());
@@ -269,9 +268,9 @@ LogicalResult PlanOp::verifyRegions() {
   int64_t count = std::distance(stages.begin(), stages.end());
   if (count == 0)
     return emitError() << "plan @" << getSymName() << " has no stage";
-  if (count >= rondo::maxStages)
+  if (count > rondo::maxStages)
     return emitError() << "plan @" << getSymName() << " has " << count
-                       << " stages; the most is " << rondo::maxStages - 1;
+                       << " stages; the most is " << rondo::maxStages;
   return success();
 }
 

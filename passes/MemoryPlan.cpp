@@ -302,12 +302,11 @@ std::optional<std::string> Planner::run() {
       static_cast<size_t>(problem.numStages()) * numBufferKinds, Placement());
   for (int32_t s = 0; s < problem.numStages(); ++s)
     for (int k = 0; k < numBufferKinds; ++k)
-      if (buffers[s][k] < 0 ||
-          buffers[s][k] > maxArenaBytes / (problem.microbatches + 1))
+      if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes)
         return "stage " + std::to_string(s) + " asks for " +
                std::to_string(buffers[s][k]) + " bytes of " +
-               bufferName(static_cast<BufferKind>(k)) + " for each of " +
-               std::to_string(problem.microbatches) + " micro-batches";
+               bufferName(static_cast<BufferKind>(k)) + "; an arena has 0 to " +
+               std::to_string(maxArenaBytes);
   if (std::optional<std::string> wrong = placeState())
     return wrong;
 

@@ -73,7 +73,7 @@ struct Action {
 
 static_assert(sizeof(Action) == 8, "an action is 64 bits");
 
-/// Exclusive limits of the fields; Problem::check() enforces them.
+/// How many there may be; numbers fit their fields. Problem::check() asks.
 inline constexpr int64_t maxStages = int64_t(1) << 15;
 inline constexpr int64_t maxMicrobatches = int64_t(1) << 24;
 /// Messages name an edge in `stage`.

@@ -17,7 +17,7 @@ pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
-// expected-error @+1 {{microbatches is 0; it must be from 1 to 16777215}}
+// expected-error @+1 {{microbatches is 0; it must be from 1 to 16777216}}
 pipe.plan @step of @timed on @lab microbatches(0) { pipe.stage @s0 [@l0] on 0 }
 
 // -----
@@ -27,8 +27,8 @@ pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
-// expected-error @+1 {{microbatches is 16777216; it must be from 1 to 16777215}}
-pipe.plan @step of @timed on @lab microbatches(16777216) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{microbatches is 16777217; it must be from 1 to 16777216}}
+pipe.plan @step of @timed on @lab microbatches(16777217) { pipe.stage @s0 [@l0] on 0 }
 
 // -----
 

@@ -14,7 +14,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 }
 
 // CHECK-LABEL: pipe.plan @figures
-pipe.plan @figures of @timed on @lab microbatches(16777215) {
+pipe.plan @figures of @timed on @lab microbatches(16777216) {
   // CHECK-NEXT: pipe.stage @s0 [@l0] on 0 costs<forward_ns = 1, input_grad_ns = 2, weight_grad_ns = 3, activation_bytes = 5, input_grad_frees_bytes = 4, output_bytes = 6>{{$}}
   pipe.stage @s0 [@l0] on 0
       costs<forward_ns = 1, input_grad_ns = 2, weight_grad_ns = 3, activation_bytes = 5,

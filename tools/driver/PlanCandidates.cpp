@@ -75,7 +75,7 @@ static bool readNumbers(StringRef text, int64_t least,
   for (StringRef part : parts) {
     int64_t number = 0;
     if (part.getAsInteger(10, number) || number < least ||
-        number >= maxMicrobatches)
+        number > maxMicrobatches)
       return false;
     if (!is_contained(numbers, number))
       numbers.push_back(number);
@@ -118,7 +118,7 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
       !readNumbers(request.microbatches, 1, sizes))
     return reportUsage("--microbatches is '" + request.microbatches +
                        "'; it takes numbers from 1 to " +
-                       Twine(maxMicrobatches - 1) + " such as 8,16,32");
+                       Twine(maxMicrobatches) + " such as 8,16,32");
   if (sizes.empty())
     sizes = {base.getMicrobatches()};
 
