@@ -8,15 +8,28 @@ using namespace rondo::pipe;
 
 namespace {
 
+/// The op that wrote an action of `order`; its rank, or `op`, where none did.
+template <typename Op>
+Operation *writerOf(const Schedule &order, ArrayRef<Operation *> opOf, Op op,
+                    int32_t rank, int64_t position) {
+  if (rank >= 0 && rank < order.numRanks() && position >= 0 &&
+      position < order.rank(rank).size())
+    return opOf[order.rankBegin(rank) + position];
+  for (RankOp rankOp : op.getRanks())
+    if (rankOp.getRank() == rank)
+      return rankOp;
+  return op;
+}
+
 /// Where the parties of a violation stand in the IR.
 class Places {
 public:
-  Places(const ExpandedSchedule &expanded, const Problem &problem,
-         ScheduleOp op)
-      : expanded(expanded), problem(problem), op(op), plan(op.lookupPlan()) {}
+  Places(const ExpandedSchedule &expanded, ScheduleOp op)
+      : expanded(expanded), op(op), plan(op.lookupPlan()) {}
 
-  /// The op that wrote an action; the rank, or the schedule, where none did.
-  Operation *at(int32_t rank, int64_t position) const;
+  Operation *at(int32_t rank, int64_t position) const {
+    return writerOf(expanded.schedule, expanded.opOf, op, rank, position);
+  }
   /// The first occurrence of an action in a rank's order.
   Operation *find(int32_t rank, Action action) const;
   StageOp stage(Action action) {
@@ -27,30 +40,15 @@ public:
     return plan.lookupCluster().getDevices()[rank];
   }
   Operation *linkOrder(int32_t from, int32_t to);
-  bool hasRank(int32_t rank) const {
-    return rank >= 0 && rank < problem.numRanks() &&
-           rank < expanded.schedule.numRanks();
-  }
 
 private:
   const ExpandedSchedule &expanded;
-  const Problem &problem;
-  mutable ScheduleOp op;
+  ScheduleOp op;
   PlanOp plan;
 };
 
-Operation *Places::at(int32_t rank, int64_t position) const {
-  const Schedule &schedule = expanded.schedule;
-  if (hasRank(rank) && position >= 0 && position < schedule.rank(rank).size())
-    return expanded.opOf[schedule.rankBegin(rank) + position];
-  for (RankOp rankOp : op.getRanks())
-    if (rankOp.getRank() == rank)
-      return rankOp;
-  return op;
-}
-
 Operation *Places::find(int32_t rank, Action action) const {
-  if (!hasRank(rank))
+  if (rank < 0 || rank >= expanded.schedule.numRanks())
     return op;
   ActionRange actions = expanded.schedule.rank(rank);
   for (int64_t i = 0; i < actions.size(); ++i)
@@ -73,7 +71,7 @@ InFlightDiagnostic rondo::pipe::emitViolation(const Violation &violation,
                                               const Problem &problem,
                                               ScheduleOp op) {
   using What = Violation::What;
-  Places places(expanded, problem, op);
+  Places places(expanded, op);
   bool isLinkRule = violation.rule == Rule::LinkOrder;
   Operation *where = isLinkRule
                          ? places.linkOrder(violation.rank, violation.otherRank)
@@ -124,15 +122,8 @@ InFlightDiagnostic
 rondo::pipe::emitProgramViolation(const ProgramViolation &violation,
                                   const ExpandedProgram &expanded,
                                   ProgramOp op) {
-  auto at = [&](int32_t rank, int64_t position) -> Operation * {
-    const Schedule &order = expanded.program.order;
-    if (rank >= 0 && rank < order.numRanks() && position >= 0 &&
-        position < order.rank(rank).size())
-      return expanded.opOf[order.rankBegin(rank) + position];
-    for (RankOp rankOp : op.getRanks())
-      if (rankOp.getRank() == rank)
-        return rankOp;
-    return op;
+  auto at = [&](int32_t rank, int64_t position) {
+    return writerOf(expanded.program.order, expanded.opOf, op, rank, position);
   };
   InFlightDiagnostic error = at(violation.rank, violation.position)->emitError()
                              << violation.message;

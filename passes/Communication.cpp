@@ -2,6 +2,8 @@
 
 #include "passes/Communication.h"
 
+#include "schedule/EdgeTable.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -41,10 +43,6 @@ private:
   bool crossesRanks(const Edge &edge) const {
     return problem.rankOf(edge.from) != problem.rankOf(edge.to);
   }
-  static ActionKind consumerKind(const Edge &edge) {
-    return edge.producer == ActionKind::Forward ? ActionKind::Forward
-                                                : ActionKind::InputGrad;
-  }
   void findMessages();
   void orderChannels();
   void wantReceives(Channel &channel);
@@ -73,11 +71,6 @@ void Inserter::findMessages() {
   std::map<std::pair<int32_t, int32_t>, int32_t> byPair;
   channelOf.assign(problem.edges.size(), -1);
   incoming.resize(problem.numRanks());
-  std::vector<std::vector<int32_t>> producedBy(problem.numStages() * 2);
-  std::vector<std::vector<int32_t>> consumedBy(problem.numStages() * 2);
-  auto key = [](int32_t stage, ActionKind kind) {
-    return stage * 2 + (kind == ActionKind::Forward ? 0 : 1);
-  };
   for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
     const Edge &edge = problem.edges[e];
     if (!crossesRanks(edge))
@@ -91,22 +84,16 @@ void Inserter::findMessages() {
       incoming[to].push_back(it->second);
     }
     channelOf[e] = it->second;
-    producedBy[key(edge.from, edge.producer)].push_back(e);
-    consumedBy[key(edge.to, consumerKind(edge))].push_back(e);
   }
 
   // Consumers first: their positions by (edge, micro-batch).
   std::vector<std::vector<int64_t>> consumers(problem.edges.size());
-  auto isWeightGrad = [](Action a) {
-    return a.kind() == ActionKind::WeightGrad;
-  };
+  const EdgeTable edges(problem);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange actions = schedule.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i) {
       Action a = actions[i];
-      if (isWeightGrad(a))
-        continue;
-      for (int32_t e : consumedBy[key(a.stage, a.kind())]) {
+      for (int32_t e : edges.inputs(a.stage, a.kind())) {
         consumers[e].resize(problem.microbatches, -1);
         consumers[e][a.index] = i;
       }
@@ -116,10 +103,9 @@ void Inserter::findMessages() {
     ActionRange actions = schedule.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i) {
       Action a = actions[i];
-      if (isWeightGrad(a))
-        continue;
-      for (int32_t e : producedBy[key(a.stage, a.kind())]) {
-        if (consumers[e].empty() || consumers[e][a.index] < 0)
+      for (int32_t e : edges.outputs(a.stage, a.kind())) {
+        if (channelOf[e] < 0 || consumers[e].empty() ||
+            consumers[e][a.index] < 0)
           continue;
         Message m;
         m.edge = e;

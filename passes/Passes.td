@@ -92,8 +92,9 @@ def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
     is found under the memory caps and links of its plan, rolled into loops, and
     writes beside it in `found` what the search says of it. A schedule with a body
     is left as it is, so a printed result stays what it is. Never worse than the
-    best family that fits. A plan that no order fits is an error with the rank and
-    the bytes.
+    best family that fits. Without `accumulate(schedule_order)` only orders that
+    keep S7 are taken. A plan that no order fits is an error with the rank and the
+    bytes.
 
     Where the effort limits a search, the same seed gives the same schedule. A time
     limit does not: a faster machine finds more.
@@ -129,7 +130,8 @@ def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
     orders (S6). Reports the first broken rule of each schedule, with a note at
     the other party. Without `accumulate(schedule_order)` the micro-batches of
     each stage's weight gradients must stand in index order (S7). Changes
-    nothing.
+    nothing, but marks the module `pipe.over_memory` where a cap is broken (S5),
+    so that a tool can tell that from other errors.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -146,8 +148,8 @@ def InsertCommunication
     `all_reduce` (gradients of tied weights, then the global norm) and `step`
     stand at the end of each rank where the model has weights.
 
-    The schedule must have passed `pipe-verify-scheduled`. The programs have no
-    memory yet.
+    A schedule that breaks one of the rules S1 to S6 is an error. The programs
+    have no memory yet.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -159,7 +161,7 @@ def PlanMemory : Pass<"pipe-plan-memory", "::mlir::ModuleOp"> {
     exact bytes that each rank allocates. State comes first, at the same place
     in all programs of a schedule; transient buffers share pools of equal slots
     by size. The programs of one schedule share one arena, so its size is the
-    largest that any of them needs.
+    largest that any of them needs. All other attributes of a program stay.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -169,7 +171,8 @@ def Roll : Pass<"pipe-roll", "::mlir::ModuleOp"> {
   let description = [{
     Expands every schedule and program and folds it back, so that hand-written
     orders and those of other tools are stored in loops as well. The order of
-    actions does not change. Stages must have costs.
+    actions does not change, nor do attributes of schedules and programs; those of
+    ranks and tasks are lost. Stages must have costs.
 
     ```mlir
     pipe.forward @s0[0]  pipe.forward @s0[1]  pipe.forward @s0[2]
@@ -188,7 +191,8 @@ def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
     waits for buffers that are being sent (L2); every buffer is written before
     it is read, freed once and never shared by two owners (L3); pools lie apart
     inside the arena, and the arena fits the device (L4); the tasks are the
-    schedule's (L5). Changes nothing.
+    schedule's (L5). Ends at the first broken rule. Changes nothing, but marks the
+    module `pipe.over_memory` where an arena is larger than its device.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }

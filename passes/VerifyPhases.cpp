@@ -72,6 +72,7 @@ struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
     for (PlanOp plan : getOperation().getOps<PlanOp>())
       if (failed(verifyLayers(plan)) || failed(buildProblem(plan)))
         signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 
@@ -84,6 +85,7 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     for (ScheduleOp schedule : getOperation().getOps<ScheduleOp>())
       if (failed(verify(schedule)))
         signalPassFailure();
+    markAllAnalysesPreserved();
   }
 
   LogicalResult verify(ScheduleOp schedule) {
@@ -160,6 +162,7 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
     for (ProgramOp program : getOperation().getOps<ProgramOp>())
       if (failed(verify(program)))
         return signalPassFailure();
+    markAllAnalysesPreserved();
   }
 
   LogicalResult verify(ProgramOp op);

@@ -27,8 +27,8 @@ enum class Rule : uint8_t {
 
 /// "S1" ... "S7": what messages and docs/schedule-rules.md cite.
 const char *ruleId(Rule rule);
-/// The rule's name in verdicts of ../formats: "completeness" (also for S2),
-/// "dependence", "deadlock", "memory", "link-order".
+/// The rule's name in verdicts of `rondo verify --json`: "completeness" (also
+/// for S2), "dependence", "deadlock", "memory", "link-order"; S7 is in none.
 const char *ruleName(Rule rule);
 
 /// A broken rule and what breaks it. Which fields matter depends on the rule

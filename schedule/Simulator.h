@@ -45,9 +45,9 @@ struct Simulation {
 
 /// Runs the order of every rank as early as possible. The schedule must be
 /// complete and well placed, its link orders exact (rules S1, S2 and S6): the
-/// caller checks that. Follows
-/// the timing rules of rondo-problem/1; link orders are honoured. O(actions);
-/// no allocation per action.
+/// caller checks that. Follows the timing rules of rondo-problem/1; link orders
+/// are honoured. Where it stands still it says who waits for whom.
+/// O(actions); no allocation per action.
 Simulation simulate(const Problem &problem, const Schedule &schedule,
                     bool keepTimes = false);
 

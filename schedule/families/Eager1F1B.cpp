@@ -14,9 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/families/Registry.h"
-
 #include "schedule/families/RankOrder.h"
+#include "schedule/families/Registry.h"
 
 using namespace rondo;
 

@@ -1,5 +1,4 @@
-//===- Labels.h - Cuts of a chain, stage by stage -----------------*- C++
-//-*-===//
+//===- Labels.h - Cuts of a chain, stage by stage ---------------*- C++ -*-===//
 //
 // Dynamic programming, stage by stage: two cuts of the first layers are alike
 // where the ranks that still get stages have equal work and bytes.

@@ -1,5 +1,4 @@
-//===- Layers.h - What cuts of a chain of layers ask --------------*- C++
-//-*-===//
+//===- Layers.h - What cuts of a chain of layers ask ------------*- C++ -*-===//
 
 #ifndef RONDO_SCHEDULE_PARTITION_LAYERS_H
 #define RONDO_SCHEDULE_PARTITION_LAYERS_H

@@ -1,5 +1,4 @@
-//===- TwoChunks.h - The best cut into two stages a rank ----------*- C++
-//-*-===//
+//===- TwoChunks.h - The best cut into two stages a rank --------*- C++ -*-===//
 //
 // With two stages a rank the ranks are gone through one by one, each with its
 // stage of either chunk: a cut so far is how many layers of each chunk are

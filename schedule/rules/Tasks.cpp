@@ -71,12 +71,13 @@ std::optional<ProgramViolation> checkEnding(const Problem &problem,
   int64_t first = -1;
   for (int64_t i = 0; i < actions.size(); ++i) {
     Action action = actions[i];
-    std::string name =
-        programActionName(action, problem) + " " + programPlace(rank, i);
+    auto name = [&] {
+      return programActionName(action, problem) + " " + programPlace(rank, i);
+    };
     bool isStep = action.kind() == ActionKind::Step;
     if (action.isTask() && first >= 0)
       return violationAt(rule, rank, i,
-                         name + " stands behind " +
+                         name() + " stands behind " +
                              programActionName(actions[first], problem) +
                              " at position " + std::to_string(first) +
                              "; collectives and steps follow the last task");
@@ -86,15 +87,15 @@ std::optional<ProgramViolation> checkEnding(const Problem &problem,
       first = i;
     if (!isStep && hasStep)
       return violationAt(rule, rank, i,
-                         name + " stands behind a step; steps come last");
+                         name() + " stands behind a step; steps come last");
     hasStep |= isStep;
     size_t which =
         std::find(ending.begin(), ending.end(), action) - ending.begin();
     if (which == ending.size() || isThere[which])
       return violationAt(rule, rank, i,
-                         name + (which == ending.size()
-                                     ? " does not belong there"
-                                     : " is there twice"));
+                         name() + (which == ending.size()
+                                       ? " does not belong there"
+                                       : " is there twice"));
     isThere[which] = true;
   }
   for (size_t i = 0; i < ending.size(); ++i)

@@ -15,8 +15,8 @@ using namespace llvm;
 
 namespace rondo::driver {
 
-Progress::Progress(size_t count, const char *noun)
-    : count(count), noun(noun), begin(std::chrono::steady_clock::now()) {
+Progress::Progress(size_t count)
+    : count(count), begin(std::chrono::steady_clock::now()) {
   if (sys::Process::StandardErrIsDisplayed())
     ticker = std::thread([this] { run(); });
 }
@@ -52,7 +52,7 @@ std::string Progress::line() const {
   std::string text;
   raw_string_ostream os(text);
   if (count > 1)
-    os << done << " of " << count << " " << noun << "s  ";
+    os << done << " of " << count << " problems  ";
   if (objective) {
     os << name << ": ";
     bool isFound = latest.objectiveNs != std::numeric_limits<int64_t>::max();

@@ -18,8 +18,8 @@ namespace rondo::driver {
 /// from several threads.
 class Progress {
 public:
-  /// `count` problems will be searched; `noun` is what they are called.
-  explicit Progress(size_t count, const char *noun = "problem");
+  /// `count` problems will be searched.
+  explicit Progress(size_t count);
   ~Progress();
 
   /// What a search of `problem` knows; `name` is what the line calls it.
@@ -33,7 +33,6 @@ private:
   std::string line() const;
 
   const size_t count;
-  const char *const noun;
   const std::chrono::steady_clock::time_point begin;
   size_t done = 0;
   std::string name;
