@@ -35,6 +35,10 @@ __global__ void __launch_bounds__(256)
 
 /// Tokens that a lane looks at before the warp votes, and warps of a block.
 constexpr int64_t looks = 4, warpTokens = 32 * looks, mostWarps = 8;
+/// Rows of a frequent token that a thread has under way at once.
+constexpr int rowsAtOnce = 8;
+/// Shared memory of a warp: its votes, and where its tokens have been found.
+constexpr int64_t warpShared = sizeof(uint4) + warpTokens * sizeof(int);
 
 /// Bit i of votes[l]: token first + 32 l + i is `id`, and below `end`.
 __device__ __forceinline__ bool findTokens(const int32_t *ids, int64_t first,
@@ -62,11 +66,13 @@ __global__ void __launch_bounds__(32 * mostWarps)
     tokenGradKernel(int64_t tokens, int64_t hidden, const int32_t *ids,
                     const T *outputGrad, float *tokenGrad) {
   static_assert(looks == 4, "a warp's votes are a uint4");
+  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  const int lane = threadIdx.x % 32;
   auto *votes = reinterpret_cast<uint4 *>(sharedMemory());
+  auto *places = reinterpret_cast<int *>(votes + warps);
   const int64_t token = blockIdx.x;
   const int32_t id = ids[token];
-  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  const bool isFirstLane = threadIdx.x % 32 == 0;
+  const bool isFirstLane = lane == 0;
   const int64_t step = warps * warpTokens;
   unsigned mine[looks];
   bool any = false;
@@ -84,27 +90,43 @@ __global__ void __launch_bounds__(32 * mostWarps)
     float sum[width] = {};
     for (int64_t first = token; first < tokens; first += step) {
       findTokens(ids, first + warp * warpTokens, tokens, id, mine);
-      // All have read the votes before.
+      // All have read the votes and places before.
       __syncthreads();
       if (isFirstLane)
         votes[warp] = make_uint4(mine[0], mine[1], mine[2], mine[3]);
       __syncthreads();
-      for (int w = 0; w < warps && column < hidden; ++w) {
+      int count = 0, mineBegin = 0;
+      for (int w = 0; w < warps; ++w) {
         const uint4 all = votes[w];
-        if ((all.x | all.y | all.z | all.w) == 0)
-          continue;
-        const unsigned each[looks] = {all.x, all.y, all.z, all.w};
+        if (w == warp)
+          mineBegin = count;
+        count += __popc(all.x) + __popc(all.y) + __popc(all.z) + __popc(all.w);
+      }
+      if (count == 0)
+        continue;
 #pragma unroll
-        for (int l = 0; l < looks; ++l)
-          for (unsigned left = each[l]; left != 0; left &= left - 1) {
-            const int64_t place =
-                first + w * warpTokens + 32 * l + __ffs(left) - 1;
-            float value[width];
-            load(value, outputGrad + place * hidden + column);
+      for (int l = 0; l < looks; ++l) {
+        if (mine[l] >> lane & 1)
+          places[mineBegin + __popc(mine[l] & ((1u << lane) - 1))] =
+              static_cast<int>(warp * warpTokens) + 32 * l + lane;
+        mineBegin += __popc(mine[l]);
+      }
+      __syncthreads();
+      for (int i = 0; i < count && column < hidden; i += rowsAtOnce) {
+        float value[rowsAtOnce][width];
+        // Without a condition, so that all are under way before one is added:
+        // behind the last row it comes again.
 #pragma unroll
-            for (int i = 0; i < width; ++i)
-              sum[i] += value[i];
-          }
+        for (int r = 0; r < rowsAtOnce; ++r)
+          load(value[r], outputGrad +
+                             (first + places[min(i + r, count - 1)]) * hidden +
+                             column);
+#pragma unroll
+        for (int r = 0; r < rowsAtOnce; ++r)
+          if (i + r < count)
+#pragma unroll
+            for (int j = 0; j < width; ++j)
+              sum[j] += value[r][j];
       }
     }
     if (column >= hidden)
@@ -174,7 +196,7 @@ void embeddingWeightGrad(const Stream &stream, int64_t tokens, int64_t sequence,
   withWidth(hidden, [&](auto width) {
     const unsigned threads = threadsFor(hidden, width.value);
     launch(stream, tokenGradKernel<T, width.value>, tokens, threads,
-           threads / 32 * sizeof(uint4), tokens, hidden, ids, outputGrad,
+           threads / 32 * warpShared, tokens, hidden, ids, outputGrad,
            tokenGrad);
     launch(stream, positionGradKernel<T, width.value>, sequence, threads, 0,
            tokens / sequence, sequence, hidden, outputGrad, positionGrad);

@@ -18,7 +18,7 @@ void embeddingForward(const Stream &stream, int64_t tokens, int64_t sequence,
 
 /// Adds rows of outputGrad [tokens, hidden] to the gradients of both tables.
 /// A row of a table is added by one block in the order of the tokens: no
-/// atomics. Limit: the rows of the most frequent token, one after another.
+/// atomics. Limit: the rows of the most frequent token, some at a time.
 template <typename T>
 void embeddingWeightGrad(const Stream &stream, int64_t tokens, int64_t sequence,
                          int64_t hidden, const int32_t *ids,
