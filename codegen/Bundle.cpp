@@ -78,8 +78,8 @@ endif()
 static std::string readme(const BundleContents &contents) {
   std::string needs =
       contents.needsCuda
-          ? "cmake, g++, the CUDA toolkit 13 and NCCL; a GPU of another "
-            "generation than sm_80, sm_90 or sm_100\n"
+          ? "cmake, g++, the CUDA toolkit 12.8 or later and NCCL; a GPU of "
+            "another generation than sm_80, sm_90 or sm_100\n"
             "needs -DCMAKE_CUDA_ARCHITECTURES=NN"
           : std::string(contents.needsMpi ? "cmake, g++, an MPI"
                                           : "cmake, g++") +

@@ -35,8 +35,10 @@ struct Part {
 
 static constexpr Part parts[] = {
     {"cuda", "librondo_cuda.a", "RondoCuda", RONDO_CUDA_LINK_ARGUMENTS,
-     "this rondo was built without CUDA: install the CUDA toolkit 13 with NCCL "
-     "and build it again, or write sources for another machine with 'rondo "
+     "this rondo was built without CUDA: install the CUDA toolkit 12.8 or "
+     "later "
+     "with NCCL and build it again, or write sources for another machine with "
+     "'rondo "
      "bundle'"},
     {"mpi", "librondo_mpi.a", "RondoMpi", RONDO_MPI_LINK_ARGUMENTS,
      "this rondo was built without MPI: install libopenmpi-dev and build it "
