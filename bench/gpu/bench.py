@@ -5,18 +5,22 @@
                    [--seconds N]
 
 Each row is the median over all measured iterations of its rounds; the rounds of
-all rows alternate, so that a change of clocks meets all of them. Each run is said
-when it has ended; no round begins that would not end within --seconds. MFU
-counts 6 * parameters + 12 * layers * hidden * sequence operations a token (PaLM,
-appendix B) over the dense peak of the device in bf16; `-` where the peak is not
-known. Host: processor time to enqueue an iteration or to launch it, as a part of
-the iteration. PyTorch: see pytorch_gpt.py. Status 1 where a run failed.
+all rows alternate, so that a change of clocks meets all of them. All train on
+tokens that are drawn evenly from the vocabulary. Each run is said when it has
+ended, or has taken too long; no round begins that would not end within --seconds.
+MFU counts 6 * parameters + 12 * layers * hidden * sequence operations a token
+(PaLM, appendix B) over the dense peak of the device in bf16; `-` where the peak is
+not known. Host: processor time to enqueue an iteration or to launch it, as a part
+of the iteration. PyTorch: see pytorch_gpt.py; also with the attention of cuDNN,
+which it has but does not choose itself. Status 1 where a run failed.
 """
 
 import argparse
+import array
 import json
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -39,6 +43,10 @@ PEAKS = {
     "B100": 1750e12,
     "B200": 2250e12,
 }
+
+
+# No run takes so long, not even one that compiles.
+MOST_SECONDS = 150
 
 
 def parameters(model):
@@ -67,23 +75,34 @@ def peak_of(name):
     return PEAKS[max(known, key=len)] if known else None
 
 
+def write_tokens(path):
+    """As llm.c has them, and as pytorch_gpt.py draws its own."""
+    count = 1 << 20
+    header = array.array("i", [20240520, 1, count] + [0] * 253)
+    tokens = array.array("H", random.Random(1).choices(range(VOCAB), k=count))
+    with open(path, "wb") as file:
+        header.tofile(file)
+        tokens.tofile(file)
+
+
 def run_rondo(build, model, schedule, graph, options):
     """Times of the measured iterations, and of the host in them, s."""
     program = build / "bin" / f"gpt2-{model}-{schedule}"
     log = build / "bench.json"
     log.unlink(missing_ok=True)
     subprocess.run(
-        [program, "--data", build / "bench-text", "--held-out", "0", "--quiet",
-         "--iterations", str(options.warm_up + options.measure),
+        [program, "--data", build / "bench-tokens.bin", "--held-out", "0",
+         "--quiet", "--iterations", str(options.warm_up + options.measure),
          "--json-log", log, "--graph", graph],
-        check=True, stdout=subprocess.DEVNULL, env=environment())
+        check=True, stdout=subprocess.DEVNULL, env=environment(),
+        timeout=MOST_SECONDS)
     entries = [json.loads(line) for line in log.read_text().splitlines()]
     entries = [e for e in entries if "ns" in e][options.warm_up:]
     return ([e["ns"] / 1e9 for e in entries],
             [e["enqueue_ns"] / 1e9 for e in entries])
 
 
-def run_pytorch(model, options):
+def run_pytorch(model, attention, options):
     """Times of the measured iterations, s, and PyTorch's version."""
     layers, hidden, heads = MODELS[model]
     done = subprocess.run(
@@ -91,8 +110,9 @@ def run_pytorch(model, options):
          "--hidden", str(hidden), "--heads", str(heads),
          "--sequence", str(SEQUENCE), "--batch", str(BATCH),
          "--microbatches", str(MICROBATCHES), "--warm-up", str(options.warm_up),
-         "--measure", str(options.measure)],
-        check=True, stdout=subprocess.PIPE, env=environment())
+         "--measure", str(options.measure), "--attention", attention],
+        check=True, stdout=subprocess.PIPE, env=environment(),
+        timeout=MOST_SECONDS)
     answer = json.loads(done.stdout.decode().splitlines()[-1])
     return answer["seconds"], answer["version"]
 
@@ -127,6 +147,7 @@ def main():
 
     name = device_name()
     peak = peak_of(name)
+    write_tokens(options.build / "bench-tokens.bin")
     runs = []
     for model in options.models.split(","):
         for schedule in ("one_stage", "four_stages"):
@@ -137,13 +158,15 @@ def main():
                                        options)))
     versions = set()
     if has_pytorch():
-        def pytorch(model):
-            times, version = run_pytorch(model, options)
+        def pytorch(model, attention):
+            times, version = run_pytorch(model, attention, options)
             versions.add(version)
             return times, []
         for model in options.models.split(","):
             runs.append((model, "PyTorch, compiled",
-                         lambda model=model: pytorch(model)))
+                         lambda model=model: pytorch(model, "default")))
+            runs.append((model, "PyTorch, compiled, cuDNN",
+                         lambda model=model: pytorch(model, "cudnn")))
 
     rows = {(model, program): ([], []) for model, program, _ in runs}
     failed = set()
@@ -164,7 +187,7 @@ def main():
                 if not times:
                     raise ValueError("it logged no iteration")
             except (OSError, ValueError, KeyError, IndexError,
-                    subprocess.CalledProcessError) as error:
+                    subprocess.SubprocessError) as error:
                 failed.add((model, program))
                 print(f"FAILED {model} {program}: {error}", flush=True)
                 continue

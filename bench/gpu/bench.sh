@@ -16,5 +16,4 @@ if ! command -v python3 >/dev/null; then
   exit 77
 fi
 sh scripts/gpu-build.sh "$build" bench-programs || exit $?
-awk -v lines=100000 -f test/gpu/text.awk >"$build/bench-text"
 exec python3 bench/gpu/bench.py "$build" "$@"

@@ -4,7 +4,8 @@
 The same model (pre-norm, biases, GELU by tanh, learned positions, tied head),
 the same micro-batches, fp32 weights and gradients with bf16 compute, the
 gradients' norm clipped at 1, fused AdamW. The vocabulary is padded to a multiple
-of 64, which PyTorch needs for its fast products. The last line is JSON: seconds
+of 64, which PyTorch needs for its fast products. --attention cudnn takes cuDNN's
+kernels where PyTorch would take FlashAttention 2. The last line is JSON: seconds
 of each measured iteration, the mean loss of the last one, and PyTorch's version.
 --device cpu is for trying the script.
 """
@@ -66,12 +67,18 @@ def main():
                           ("hidden", 768), ("heads", 12), ("batch", 8),
                           ("microbatches", 8), ("warm-up", 10), ("measure", 20)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--attention", choices=("default", "cudnn"), default="default")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     options = parser.parse_args()
     device = options.device
     synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
+    if options.attention == "cudnn":
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        torch.backends.cuda.enable_flash_sdp(False)
+        torch.backends.cuda.enable_mem_efficient_sdp(False)
+        torch.backends.cuda.enable_math_sdp(False)
     model = Gpt(options.vocab, options.sequence, options.layers, options.hidden,
                 options.heads).to(device)
     # As Rondo's: matrices decay, biases and norms do not.
