@@ -9,6 +9,12 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
+
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
@@ -94,6 +100,24 @@ TEST(Run, MissingSendIsFoundByTheWatchdog) {
       << message;
 }
 
+// A job that is stopped, as by Ctrl-Z, for longer than the time-out goes on.
+TEST(Run, AStoppedProcessHasNotFailed) {
+  Spec spec = timedOnRanks(2, 300'000'000);
+  spec.microbatches = 2;
+  spec.pipeline = oneForwardOneBackward(spec, false);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(failureOf(spec, 2) == "no error" ? 0 : 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  kill(child, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  kill(child, SIGCONT);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST(Run, CircularWaitIsPrinted) {
   // Each rank runs its first task only after the other's.
   Spec spec = timedOnRanks(2, 0);
@@ -167,7 +191,9 @@ TEST(Run, SlotOfASendIsFenced) {
   EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 0);
 }
 
-int64_t iterationNs(const Spec &spec, ImposedLink link) {
+/// The best of iterations until one takes `enough`: on a loaded machine most
+/// of them wait for a core.
+int64_t bestIterationNs(const Spec &spec, ImposedLink link, int64_t enough) {
   Program program(spec);
   State state(program.exe);
   state.initialise(1);
@@ -177,7 +203,7 @@ int64_t iterationNs(const Spec &spec, ImposedLink link) {
   PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
   Team team(run.plan().numRanks);
   int64_t best = INT64_MAX;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 100 && best > enough; ++i) {
     int64_t start = nowNs();
     run.iterate(team);
     best = std::min(best, nowNs() - start);
@@ -190,12 +216,14 @@ TEST(Run, TimedTasksAndLinkAddUp) {
   Spec spec = timedOnRanks(2, 2'000'000);
   spec.microbatches = 1;
   spec.pipeline = oneForwardOneBackward(spec, false);
-  constexpr int64_t free = 2 * (2 + 4) * 1'000'000;
-  int64_t without = iterationNs(spec, {});
+  constexpr int64_t free = 2 * (2 + 4) * 1'000'000, linked = free + 6'000'000;
+  constexpr int64_t slack = 3'000'000;
+  int64_t without = bestIterationNs(spec, {}, free + slack);
   EXPECT_GE(without, free);
-  EXPECT_LT(without, free + 10'000'000);
-  int64_t with = iterationNs(spec, {3'000'000, 0});
-  EXPECT_GE(with, free + 6'000'000);
+  EXPECT_LE(without, free + slack);
+  int64_t with = bestIterationNs(spec, {3'000'000, 0}, linked + slack);
+  EXPECT_GE(with, linked);
+  EXPECT_LE(with, linked + slack);
 }
 
 TEST(DescribeChain, WhoIsMissingInACircleIsNamed) {

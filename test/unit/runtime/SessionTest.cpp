@@ -1,5 +1,4 @@
-//===- SessionTest.cpp - Processes that find each other
-//--------------------===//
+//===- SessionTest.cpp - Processes that find each other -------------------===//
 //
 // Real processes with the environment that a launcher gives them, on the
 // loopback interface. They meet and part; what they would train is tested with
@@ -137,9 +136,10 @@ TEST(Session, AProcessThatDoesNotNoticeIsEnded) {
 }
 
 TEST(Session, AWrongNumberOfProcessesEndsAllAtOnce) {
+  // Not after the 20 s that they would wait for each other.
   int64_t startNs = nowNs();
   EXPECT_EQ(start(2, "size", [](Session &) {}), (std::vector<int>{2, 2}));
-  EXPECT_LT(nowNs() - startNs, 2'000'000'000);
+  EXPECT_LT(nowNs() - startNs, 10'000'000'000);
 }
 
 TEST(Session, OneProcessIsAlone) {

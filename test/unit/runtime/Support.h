@@ -5,8 +5,8 @@
 
 #include "Fixture.h"
 
-#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -25,7 +25,7 @@ inline int runProgram(const Program &program, std::vector<std::string> words) {
                         argv.data());
 }
 
-/// A file name in a folder of its own; the file goes with the object.
+/// An empty file that goes with the object.
 class TemporaryFile {
 public:
   TemporaryFile() : path("/tmp/rondo-runtime-XXXXXX") {

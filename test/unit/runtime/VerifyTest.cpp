@@ -5,6 +5,8 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
