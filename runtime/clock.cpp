@@ -2,6 +2,7 @@
 
 #include "runtime/clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
@@ -13,6 +14,14 @@ int64_t rondo::runtime::nowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+int64_t AwakeClock::now() {
+  constexpr int64_t longestNs = 1'000'000'000;
+  const int64_t now = nowNs();
+  awake += std::min(now - last, longestNs);
+  last = now;
+  return awake;
 }
 
 int64_t rondo::runtime::threadNs() {

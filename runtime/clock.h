@@ -11,6 +11,18 @@ namespace rondo::runtime {
 /// ns since some fixed time; never goes back.
 int64_t nowNs();
 
+/// Counts the time in which the process runs: a job that is stopped as a whole,
+/// and goes on, has not kept anybody waiting. For one thread, which asks at
+/// least every second; more than that is taken for a stop.
+class AwakeClock {
+public:
+  /// ns since the object was made.
+  int64_t now();
+
+private:
+  int64_t last = nowNs(), awake = 0;
+};
+
 /// Processor time of the calling thread, ns.
 int64_t threadNs();
 

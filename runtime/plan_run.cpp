@@ -161,11 +161,11 @@ public:
         reportNs(static_cast<int64_t>(1e9 * reportSeconds(limit))) {}
 
   void look() {
-    const int64_t now = nowNs();
+    const int64_t now = clock.now();
     if (world.isAlone())
       return check(run.heldProgress(), now, limit);
     world.store->check();
-    if (now - lastReportNs < reportNs)
+    if (lastReportNs >= 0 && now - lastReportNs < reportNs)
       return;
     lastReportNs = now;
     const RankStatus own = run.statusOf(world.process);
@@ -198,9 +198,10 @@ private:
   const World &world;
   const double limit;
   const int64_t reportNs;
-  int64_t lastReportNs = 0;
+  AwakeClock clock;
+  int64_t lastReportNs = -1;
   uint64_t lastProgress = 0;
-  int64_t lastChangeNs = nowNs();
+  int64_t lastChangeNs = 0;
 };
 
 void PlanRun::iterate(Team &team) {

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -35,8 +37,7 @@ Exit rondo::runtime::codeOfFailure(const Frame &frame) {
 StoreServer::StoreServer(const StoreParams &params, Socket listener)
     : params(params), listener(std::move(listener)),
       connectionOf(params.processes, notYet), lastReports(params.processes),
-      lastHeardNs(params.processes),
-      joinDeadlineNs(nowNs() + static_cast<int64_t>(params.joinSeconds * 1e9)) {
+      lastHeardNs(params.processes) {
   thread = std::thread([this] { serve(); });
 }
 
@@ -48,9 +49,10 @@ StoreServer::~StoreServer() {
 void StoreServer::serve() {
   int64_t lastNs = INT64_MAX;
   for (;;) {
+    now = clock.now();
     if (isStopping && lastNs == INT64_MAX)
-      lastNs = nowNs() + 2'000'000'000;
-    if (isStopping && (clients.empty() || nowNs() > lastNs))
+      lastNs = now + 2'000'000'000;
+    if (isStopping && (clients.empty() || now > lastNs))
       return;
     std::vector<pollfd> waiting = {{listener.descriptor(), POLLIN, 0}};
     for (const auto &[fd, client] : clients) {
@@ -82,8 +84,15 @@ void StoreServer::serve() {
 void StoreServer::accept() {
   Socket socket(::accept4(listener.descriptor(), nullptr, nullptr,
                           SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket)
+  if (!socket) {
+    // What waits to be accepted would wake the thread again and again.
+    if (joined < params.processes && (errno == EMFILE || errno == ENFILE))
+      declareFailure(static_cast<int>(Exit::RunFailure),
+                     std::string("rank 0 cannot take another connection: ") +
+                         std::strerror(errno) +
+                         "; 'ulimit -n' says how many it may have");
     return;
+  }
   keepAlive(socket);
   int fd = socket.descriptor();
   clients[fd].socket = std::move(socket);
@@ -126,6 +135,11 @@ void StoreServer::read(Client &client) {
   } catch (const Error &) {
     // Whoever scans ports gets no answer.
     lose(client);
+  } catch (const std::bad_alloc &) {
+    declareFailure(static_cast<int>(Exit::RunFailure),
+                   "rank 0 has too little memory for what rank " +
+                       std::to_string(client.process) + " gives");
+    lose(client);
   }
 }
 
@@ -155,7 +169,7 @@ void StoreServer::answer(const Request &request,
 StoreServer::Request StoreServer::request(int32_t process, uint64_t id) const {
   double limit = params.timeoutSeconds;
   return {process, id,
-          limit > 0 ? nowNs() + static_cast<int64_t>(limit * 1e9) : INT64_MAX};
+          limit > 0 ? now + static_cast<int64_t>(limit * 1e9) : INT64_MAX};
 }
 
 void StoreServer::greet(Client &client, const Frame &frame) {
@@ -220,7 +234,7 @@ void StoreServer::handle(Client &client, Frame frame) {
   // that had not heard yet.
   if (hasFailed && kind != StoreFrame::Fail && kind != StoreFrame::Leave)
     return;
-  lastHeardNs[client.process] = nowNs();
+  lastHeardNs[client.process] = now;
   Request from = request(client.process, frame.id);
   auto field = [&](size_t i) -> std::string & { return frame.fields[i]; };
   switch (kind) {
@@ -269,7 +283,7 @@ void StoreServer::handle(Client &client, Frame frame) {
     std::vector<std::string> fields;
     for (int32_t p = 0; p < params.processes; ++p) {
       fields.push_back(lastReports[p]);
-      fields.push_back(std::to_string(nowNs() - lastHeardNs[p]));
+      fields.push_back(std::to_string(now - lastHeardNs[p]));
     }
     return answer(from, std::move(fields));
   }
@@ -315,12 +329,11 @@ static std::string listOf(const std::vector<int32_t> &ranks) {
 void StoreServer::checkDeadlines() {
   if (hasFailed || isStopping)
     return;
-  const int64_t now = nowNs();
   auto fail = [&](const std::string &text) {
     declareFailure(static_cast<int>(Exit::RunFailure), text);
   };
   if (joined < params.processes) {
-    if (now < joinDeadlineNs)
+    if (static_cast<double>(now) * 1e-9 < params.joinSeconds)
       return;
     std::vector<int32_t> missing;
     for (int32_t p = 0; p < params.processes; ++p)
@@ -365,7 +378,6 @@ void StoreServer::checkDeadlines() {
 }
 
 void StoreServer::sayAlive() {
-  const int64_t now = nowNs();
   if (now - lastAliveNs < aliveNs)
     return;
   lastAliveNs = now;

@@ -3,6 +3,7 @@
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 #define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 
+#include "runtime/clock.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 
@@ -109,6 +110,9 @@ private:
 
   const StoreParams params;
   const Socket listener;
+  AwakeClock clock;
+  /// Its time at the beginning of this turn, from which all waits count.
+  int64_t now = 0;
   std::map<int, Client> clients;
   /// By process: the descriptor of its connection, -1 before it has come, -2
   /// when it has left.
@@ -120,7 +124,6 @@ private:
   std::multimap<std::string, Request> gets, takes;
   std::map<std::string, Gift> gifts;
   std::map<std::string, Meeting> meetings;
-  const int64_t joinDeadlineNs;
   int64_t lastAliveNs = 0;
   int32_t joined = 0;
   bool hasFailed = false;
