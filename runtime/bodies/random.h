@@ -20,11 +20,16 @@ RONDO_HOST_DEVICE inline uint64_t scramble(uint64_t z) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
+/// SplitMix64's increment: 2^64 divided by the golden ratio.
+inline constexpr uint64_t goldenStep = 0x9e3779b97f4a7c15u;
+/// Random bits of a number.
+RONDO_HOST_DEVICE inline uint64_t mix(uint64_t x) {
+  return scramble(x + goldenStep);
+}
 /// Random bits of (key, counter): scrambled twice, so that near keys do not
 /// give shifted streams.
 RONDO_HOST_DEVICE inline uint64_t mix(uint64_t key, uint64_t counter) {
-  const uint64_t golden = 0x9e3779b97f4a7c15u;
-  return scramble(scramble(key + golden) + (counter + 1) * golden);
+  return scramble(mix(key) + (counter + 1) * goldenStep);
 }
 
 /// FNV-1a of a name.

@@ -2,6 +2,7 @@
 
 #include "runtime/trainer/data.h"
 
+#include "runtime/bodies/random.h"
 #include "runtime/error.h"
 
 #include <algorithm>
@@ -9,21 +10,12 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 using namespace rondo::runtime;
 
 Data::~Data() = default;
-
-/// splitmix64 (Steele, Lea and Flood 2014).
-static uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 /// Evenly spread over [0, end).
 static int64_t pick(uint64_t seed, int64_t iteration, int64_t sample,
@@ -37,33 +29,32 @@ static int64_t pick(uint64_t seed, int64_t iteration, int64_t sample,
 
 namespace {
 
-/// A file of tokens, mapped into memory.
+/// A file of tokens. It stays open, so that one that takes its name later is
+/// not read, and is not mapped, so that one that is cut short later is an error
+/// and no signal.
 class TokenFile {
 public:
-  explicit TokenFile(const std::string &path);
-  ~TokenFile() {
-    if (map)
-      munmap(map, bytes);
-  }
+  TokenFile(const std::string &path, int32_t vocab);
+  ~TokenFile() { close(file); }
   TokenFile(const TokenFile &) = delete;
   TokenFile &operator=(const TokenFile &) = delete;
 
   int64_t size() const { return count; }
-  uint32_t operator[](int64_t i) const {
-    if (width == 1)
-      return static_cast<uint8_t>(tokens[i]);
-    uint32_t token = 0;
-    std::memcpy(&token, tokens + i * width, width);
-    return token;
-  }
+  /// Reads tokens [first, first + number). Throws Error where one is no token
+  /// of the vocabulary, or not there any more.
+  void read(int64_t first, int64_t number, int32_t *tokens) const;
 
 private:
-  void readHeader(const std::string &path);
+  void readHeader(int64_t bytes);
+  [[noreturn]] void fail(const std::string &what) const {
+    throw Error("data '" + path + "'" + what);
+  }
 
-  void *map = nullptr;
-  size_t bytes = 0;
-  const char *tokens = nullptr;
-  size_t width = 1;
+  const std::string path;
+  const uint32_t vocab;
+  int file;
+  /// Where the tokens begin, and bytes of one.
+  int64_t begin = 0, width = 1;
   int64_t count = 0;
 };
 
@@ -124,8 +115,25 @@ private:
 
 } // namespace
 
-TokenFile::TokenFile(const std::string &path) {
-  int file = open(path.c_str(), O_RDONLY);
+/// Reads `bytes` at `offset`; fewer where the file ends before. Negative, with
+/// errno, where that fails.
+static int64_t readAt(int file, void *data, int64_t bytes, int64_t offset) {
+  int64_t done = 0;
+  while (done < bytes) {
+    ssize_t count = pread(file, static_cast<char *>(data) + done,
+                          static_cast<size_t>(bytes - done), offset + done);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return count < 0 ? count : done;
+    done += count;
+  }
+  return done;
+}
+
+TokenFile::TokenFile(const std::string &path, int32_t vocab)
+    : path(path), vocab(static_cast<uint32_t>(vocab)),
+      file(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat status{};
   if (file < 0 || fstat(file, &status) != 0) {
     int error = errno;
@@ -133,51 +141,61 @@ TokenFile::TokenFile(const std::string &path) {
       close(file);
     throw Error("cannot read data '" + path + "': " + std::strerror(error));
   }
-  bytes = static_cast<size_t>(status.st_size);
-  if (bytes == 0 || !S_ISREG(status.st_mode)) {
-    close(file);
-    throw Error("data '" + path + "' is empty or no file");
-  }
-  map = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-  close(file);
-  if (map == MAP_FAILED) {
-    map = nullptr;
-    throw Error("cannot map data '" + path + "': " + std::strerror(errno));
-  }
-  tokens = static_cast<const char *>(map);
-  count = static_cast<int64_t>(bytes);
   try {
-    readHeader(path);
+    if (status.st_size == 0 || !S_ISREG(status.st_mode))
+      fail(" is empty or no file");
+    readHeader(status.st_size);
   } catch (...) {
-    munmap(map, bytes);
+    close(file);
     throw;
   }
 }
 
 /// Looks for the header of llm.c: 256 int32, of which three are magic, version
 /// and number of tokens.
-void TokenFile::readHeader(const std::string &path) {
-  constexpr size_t headerBytes = 256 * 4;
-  int32_t header[3] = {};
-  if (bytes < sizeof header)
-    return;
-  std::memcpy(header, tokens, sizeof header);
+void TokenFile::readHeader(int64_t bytes) {
+  constexpr int64_t headerBytes = 256 * 4;
   constexpr int32_t magic16 = 20240520, magic32 = 20240801;
-  if (header[0] != magic16 && header[0] != magic32)
+  count = bytes;
+  int32_t header[3] = {};
+  if (readAt(file, header, sizeof header, 0) != sizeof header ||
+      (header[0] != magic16 && header[0] != magic32))
     return;
   int32_t version = header[0] == magic16 ? 1 : 7;
   if (header[1] != version)
-    throw Error("data '" + path + "' is a token file of version " +
-                std::to_string(header[1]) + ", version " +
-                std::to_string(version) + " is known");
+    fail(" is a token file of version " + std::to_string(header[1]) +
+         ", version " + std::to_string(version) + " is known");
   width = header[0] == magic16 ? 2 : 4;
+  begin = headerBytes;
   count = header[2];
-  size_t present = bytes > headerBytes ? (bytes - headerBytes) / width : 0;
-  if (count < 0 || present < static_cast<size_t>(count))
-    throw Error("data '" + path + "' is truncated: its header promises " +
-                std::to_string(count) + " tokens, it has " +
-                std::to_string(present));
-  tokens += headerBytes;
+  int64_t present = std::max<int64_t>(0, bytes - headerBytes) / width;
+  if (count < 0 || present < count)
+    fail(" is truncated: its header promises " + std::to_string(count) +
+         " tokens, it has " + std::to_string(present));
+}
+
+void TokenFile::read(int64_t first, int64_t number, int32_t *tokens) const {
+  std::vector<unsigned char> bytes(number * width);
+  const int64_t wanted = number * width;
+  const int64_t found =
+      readAt(file, bytes.data(), wanted, begin + first * width);
+  if (found < 0)
+    fail(std::string(": ") + std::strerror(errno));
+  if (found < wanted)
+    fail(" has been cut short to " + std::to_string(first + found / width) +
+         " tokens since it was opened with " + std::to_string(count));
+  for (int64_t i = 0; i < number; ++i) {
+    uint32_t token = bytes[i];
+    if (width > 1) {
+      token = 0;
+      std::memcpy(&token, bytes.data() + i * width, static_cast<size_t>(width));
+    }
+    if (token >= vocab)
+      fail(": token " + std::to_string(token) + " at position " +
+           std::to_string(first + i) +
+           " is outside the model's vocabulary of " + std::to_string(vocab));
+    tokens[i] = static_cast<int32_t>(token);
+  }
 }
 
 /// Appends `path`, or the files in it where it is a folder.
@@ -208,17 +226,17 @@ FileData::FileData(const std::vector<std::string> &paths, double heldOut,
   for (const std::string &path : paths)
     listFiles(path, names);
   for (const std::string &name : names) {
-    files.push_back(std::make_unique<TokenFile>(name));
+    files.push_back(std::make_unique<TokenFile>(name, vocab));
     const TokenFile &file = *files.back();
-    for (int64_t i = 0; i < file.size(); ++i) {
-      uint32_t token = file[i];
-      if (token >= static_cast<uint32_t>(vocab))
-        throw Error("data '" + name + "': token " + std::to_string(token) +
-                    " at position " + std::to_string(i) +
-                    " is outside the model's vocabulary of " +
-                    std::to_string(vocab));
+    std::vector<int32_t> tokens(1 << 16);
+    const int64_t most = static_cast<int64_t>(tokens.size());
+    for (int64_t i = 0; i < file.size(); i += most) {
+      const int64_t number = std::min(most, file.size() - i);
+      file.read(i, number, tokens.data());
       // FNV-1a over tokens.
-      contentHash = (contentHash ^ token) * 0x100000001b3;
+      for (int64_t t = 0; t < number; ++t)
+        contentHash =
+            (contentHash ^ static_cast<uint32_t>(tokens[t])) * 0x100000001b3;
     }
     contentHash = mix(contentHash + 1);
     begins.push_back(total);
@@ -242,10 +260,11 @@ FileData::FileData(const std::vector<std::string> &paths, double heldOut,
 void FileData::copy(int64_t begin, int64_t length, int32_t *out) const {
   size_t f = std::upper_bound(begins.begin(), begins.end(), begin) -
              begins.begin() - 1;
-  for (int64_t i = 0; i < length; ++i) {
-    while (begin + i >= begins[f + 1])
-      ++f;
-    out[i] = static_cast<int32_t>((*files[f])[begin + i - begins[f]]);
+  for (int64_t done = 0; done < length; ++f) {
+    const int64_t first = begin + done - begins[f];
+    const int64_t number = std::min(length - done, files[f]->size() - first);
+    files[f]->read(first, number, out + done);
+    done += number;
   }
 }
 

@@ -31,11 +31,12 @@ public:
   virtual std::string describe() const = 0;
 };
 
-/// Files one behind the other, mapped into memory: text by bytes, or llm.c's
-/// tokens (magic 20240520 version 1 with 16 bits, 20240801 version 7 with 32).
-/// A folder stands for its files, sorted by name. Throws Error on an unreadable
+/// Files one behind the other: text by bytes, or llm.c's tokens (magic 20240520
+/// version 1 with 16 bits, 20240801 version 7 with 32). A folder stands for its
+/// files, sorted by name. Reads all of it once. Throws Error on an unreadable
 /// or truncated file, a token of `vocab` or more, or too few tokens for a
-/// window in either part.
+/// window in either part; samples throw it too, where a file has changed since.
+/// Each file keeps a descriptor.
 std::unique_ptr<Data> openData(const std::vector<std::string> &paths,
                                double heldOut, int32_t vocab, int64_t sequence);
 

@@ -2,6 +2,7 @@
 
 #include "Training.h"
 
+#include "runtime/error.h"
 #include "runtime/trainer/data.h"
 
 using namespace rondo::runtime;
@@ -67,6 +68,42 @@ TEST(Tokens, SeveralFilesAreOneText) {
   EXPECT_EQ(tokens[0], 'k');
   data->heldOutSample(1, 2, 5, tokens);
   EXPECT_EQ(tokens[4], 't');
+}
+
+// The file that was opened is read, whatever takes its name.
+TEST(Tokens, ReplacedFileIsNotRead) {
+  TemporaryFile file, other;
+  file.write(std::string(100, 'a'));
+  std::unique_ptr<Data> data = openData({file.path}, 0, 256, 8);
+  other.write(std::string(100, 'b'));
+  ASSERT_EQ(std::rename(other.path.c_str(), file.path.c_str()), 0);
+  int32_t tokens[9];
+  data->trainingSample(1, 1, 0, 9, tokens);
+  for (int32_t token : tokens)
+    EXPECT_EQ(token, 'a');
+}
+
+// Neither a signal nor tokens that the embedding does not have.
+TEST(Tokens, ChangesWhileTrainingAreErrors) {
+  TemporaryFile file;
+  auto errorAfter = [&](const std::string &bytes) {
+    file.write(std::string(100, 'a'));
+    std::unique_ptr<Data> data = openData({file.path}, 0, 200, 98);
+    file.write(bytes);
+    int32_t tokens[99];
+    try {
+      data->trainingSample(1, 1, 0, 99, tokens);
+    } catch (const Error &error) {
+      return std::string(error.what()).substr(7 + file.path.size());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(errorAfter(std::string(40, 'a')),
+            " has been cut short to 40 tokens since it was opened with 100");
+  EXPECT_EQ(errorAfter(std::string(50, 'a') + '\xff' + std::string(49, 'a')),
+            ": token 255 at position 50 is outside the model's vocabulary of "
+            "200");
+  EXPECT_EQ(errorAfter(std::string(100, 'b')), "no error");
 }
 
 TEST(Tokens, Faults) {
