@@ -15,6 +15,8 @@ enum class Exit : int {
   /// verification.
   Failure = 1,
   Usage = 2,
+  /// A signal ended the run, whose checkpoint is written.
+  Interrupted = 4,
   /// The run failed and may be retried.
   RunFailure = 75,
   /// This machine has no device of the kind that the program is for.

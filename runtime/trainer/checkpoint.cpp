@@ -80,12 +80,24 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
   std::string json = writeSafetensorsHeader(header);
   uint64_t length = json.size();
 
+  // Other processes give all their tensors, whatever becomes of the file.
   std::optional<NewFile> file;
-  if (state.world().isFirst()) {
+  std::optional<Error> failure;
+  auto attempt = [&](auto action) {
+    if (failure || !state.world().isFirst())
+      return;
+    try {
+      action();
+    } catch (const Error &error) {
+      failure = error;
+      file.reset();
+    }
+  };
+  attempt([&] {
     file.emplace(path, "checkpoint '" + path + "'");
     file->write(&length, sizeof length);
     file->write(json.data(), json.size());
-  }
+  });
   std::vector<float> values;
   for (const Slice &slice : slices) {
     if (!takesPart(state, slice.tensor->stage))
@@ -93,11 +105,11 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
     values.resize(slice.tensor->layout.count);
     gather(state, slice.tensor->stage, slice.name, slice.values, values.data(),
            4 * slice.tensor->layout.count);
-    if (file)
-      file->write(values.data(), 4 * values.size());
+    attempt([&] { file->write(values.data(), 4 * values.size()); });
   }
-  if (file)
-    file->commit();
+  attempt([&] { file->commit(); });
+  if (failure)
+    throw *failure;
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,21 +160,61 @@ static void checkNames(const SafetensorsHeader &header,
 
 namespace {
 
-/// What a file holds.
-struct Contents {
-  RunPosition position;
+/// A checkpoint that is read. Its tensors stay in the file until they are asked
+/// for: together they may be larger than this process's memory.
+class Source {
+public:
+  Source(const std::string &path, const State &state);
+
+  const RunPosition &position() const { return where; }
+  /// The elements of a tensor that the header has, until the next call.
+  const float *read(const std::string &name);
+
+private:
+  void readHeader(const State &state);
+  void readBytes(void *data, int64_t bytes);
+  /// Errors get the file's name.
+  template <typename Action> void named(Action action) const {
+    try {
+      action();
+    } catch (const Error &error) {
+      throw Error("checkpoint '" + path + "': " + error.what());
+    }
+  }
+
+  const std::string path;
+  std::ifstream file;
+  int64_t dataBegin = 0;
   SafetensorsHeader header;
-  std::vector<char> data;
+  RunPosition where;
+  std::vector<float> values;
 };
 
 } // namespace
 
-static Contents readFile(std::ifstream &file, const State &state) {
+Source::Source(const std::string &path, const State &state)
+    : path(path), file(path, std::ios::binary) {
+  if (!file)
+    throw Error("cannot read checkpoint '" + path +
+                "': " + std::strerror(errno));
+  named([&] { readHeader(state); });
+}
+
+void Source::readBytes(void *data, int64_t bytes) {
+  errno = 0;
+  if (!file.read(static_cast<char *>(data), bytes))
+    throw Error(errno != 0
+                    ? std::string("it cannot be read: ") + std::strerror(errno)
+                    : "it ends before its data do");
+}
+
+void Source::readHeader(const State &state) {
   file.seekg(0, std::ios::end);
-  int64_t fileBytes = file.tellg();
+  const int64_t fileBytes = file.tellg();
   file.seekg(0);
   uint64_t length = 0;
-  file.read(reinterpret_cast<char *>(&length), sizeof length);
+  if (fileBytes >= 8)
+    readBytes(&length, sizeof length);
   constexpr uint64_t maxHeaderBytes = 100'000'000;
   if (fileBytes < 8 || length > maxHeaderBytes ||
       static_cast<int64_t>(length) > fileBytes - 8)
@@ -170,41 +222,38 @@ static Contents readFile(std::ifstream &file, const State &state) {
                 " bytes, too few for its header: it is truncated or no "
                 "safetensors file");
   std::string json(length, '\0');
-  file.read(json.data(), static_cast<std::streamsize>(length));
-  int64_t dataBytes = fileBytes - 8 - static_cast<int64_t>(length);
-  Contents contents;
-  contents.header = readSafetensorsHeader(json, dataBytes);
-  const SafetensorsHeader &header = contents.header;
+  readBytes(json.data(), static_cast<int64_t>(length));
+  dataBegin = 8 + static_cast<int64_t>(length);
+  header = readSafetensorsHeader(json, fileBytes - dataBegin);
   auto format = header.metadata.find("format");
   if (format == header.metadata.end() || format->second != formatName)
     throw Error("its metadata do not say format '" + std::string(formatName) +
                 "'");
-  RunPosition &position = contents.position;
   uint64_t step = numberIn(header, "step");
   if (step > INT64_MAX)
     throw Error("its metadata give step " + std::to_string(step) +
                 ", which is too large");
-  position.step = static_cast<int64_t>(step);
-  position.seed = numberIn(header, "seed");
-  position.dataHash = numberIn(header, "data_hash");
+  where.step = static_cast<int64_t>(step);
+  where.seed = numberIn(header, "seed");
+  where.dataHash = numberIn(header, "data_hash");
   checkNames(header, slicesOf(state));
-  contents.data.resize(dataBytes);
-  file.read(contents.data.data(), dataBytes);
-  if (!file)
-    throw Error("it ends before its data do");
-  return contents;
 }
 
-/// Writes the state; `contents` are empty in all processes but 0.
-static void distribute(const Contents &contents, State &state) {
+const float *Source::read(const std::string &name) {
+  const SafetensorsEntry &entry = header.tensors.at(name);
+  const int64_t bytes = entry.end - entry.begin;
+  values.resize(bytes / 4);
+  file.seekg(dataBegin + entry.begin);
+  named([&] { readBytes(values.data(), bytes); });
+  return values.data();
+}
+
+/// Writes the state; `source` is null in all processes but 0.
+static void distribute(Source *source, State &state) {
   auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
-    if (!takesPart(state, tensor.stage))
-      return;
-    auto it = contents.header.tensors.find(name);
-    const char *data = it == contents.header.tensors.end()
-                           ? nullptr
-                           : contents.data.data() + it->second.begin;
-    scatter(state, tensor.stage, name, values, data, 4 * tensor.layout.count);
+    if (takesPart(state, tensor.stage))
+      scatter(state, tensor.stage, name, values,
+              source ? source->read(name) : nullptr, 4 * tensor.layout.count);
   };
   for (const Slice &slice : slicesOf(state))
     put(*slice.tensor, slice.values, slice.name);
@@ -220,20 +269,12 @@ static void distribute(const Contents &contents, State &state) {
 
 RunPosition rondo::runtime::loadCheckpoint(const std::string &path,
                                            State &state) {
-  // The state is written only when all has been read.
-  Contents contents;
   const World &world = state.world();
-  RunPosition &position = contents.position;
+  std::optional<Source> source;
+  RunPosition position;
   if (world.isFirst()) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file)
-      throw Error("cannot read checkpoint '" + path +
-                  "': " + std::strerror(errno));
-    try {
-      contents = readFile(file, state);
-    } catch (const Error &error) {
-      throw Error("checkpoint '" + path + "': " + error.what());
-    }
+    source.emplace(path, state);
+    position = source->position();
   }
   if (!world.isAlone()) {
     std::istringstream words(
@@ -245,6 +286,6 @@ RunPosition rondo::runtime::loadCheckpoint(const std::string &path,
             .front());
     words >> position.step >> position.seed >> position.dataHash;
   }
-  distribute(contents, state);
+  distribute(source ? &*source : nullptr, state);
   return position;
 }

@@ -23,14 +23,16 @@ struct RunPosition {
 /// Writes a safetensors file: weights under their global names, moments as
 /// "optimizer.m.<name>" and "optimizer.v.<name>"; a shared tensor once. The
 /// file appears whole or not at all: it is written beside `path` and renamed.
-/// All processes call it; process 0 writes. Throws Error.
+/// All processes call it; process 0 writes, and throws Error with Exit::Failure
+/// where it cannot: the run may then go on.
 void saveCheckpoint(const std::string &path, const State &state,
                     const RunPosition &position);
 
 /// Reads what saveCheckpoint() wrote, for any partition of the same model. All
 /// processes call it; process 0 reads.
-/// Throws Error where the file is damaged or its tensors are not exactly the
-/// model's; the state is then unchanged.
+/// Throws Error where the header is damaged, its tensors are not exactly the
+/// model's or the file has not their bytes: the state is then unchanged. It
+/// also does where reading fails behind that, with a part of the state written.
 RunPosition loadCheckpoint(const std::string &path, State &state);
 
 } // namespace rondo::runtime

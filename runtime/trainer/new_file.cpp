@@ -63,11 +63,16 @@ void NewFile::commit() {
   size_t slash = path.rfind('/');
   std::string folder =
       slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (descriptor >= 0) {
-    fsync(descriptor);
-    close(descriptor);
-  }
+  int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return;
+  // Some file systems have no such thing for folders.
+  const bool isSafe = fsync(descriptor) == 0 || errno == EINVAL;
+  const int error = errno;
+  close(descriptor);
+  errno = error;
+  if (!isSafe)
+    fail();
 }
 
 void NewFile::fail() const {

@@ -22,7 +22,8 @@ public:
   NewFile &operator=(const NewFile &) = delete;
 
   void write(const void *data, size_t bytes);
-  /// Returns when the content, and its name, are on the disk.
+  /// Returns when the content, and its name where the folder can be read, are
+  /// on the disk.
   void commit();
 
 private:

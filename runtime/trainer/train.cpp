@@ -59,12 +59,9 @@ private:
   struct sigaction oldTerminate{};
 };
 
-constexpr int64_t tracedIterations = 10;
-
-/// Exit code of a run that a signal ended and whose checkpoint is written.
-constexpr int interrupted = 4;
-
 } // namespace
+
+static constexpr int64_t tracedIterations = 10;
 
 static RunPosition beginRun(Trainer &trainer, const Options &options,
                             Progress &progress) {
@@ -115,6 +112,17 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
 
   StopOnSignal stopOnSignal;
   auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
+  // The disk may have room again when the next one comes.
+  auto saveBetween = [&] {
+    try {
+      save();
+    } catch (const Error &error) {
+      if (error.code != Exit::Failure)
+        throw;
+      progress.note("note: " + std::string(error.what()) +
+                    "; going on without it");
+    }
+  };
   int64_t first = position.step + 1, skipped = 0, evaluatedAt = -1;
   auto evaluate = [&] {
     if (evaluation && evaluatedAt != position.step)
@@ -142,7 +150,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
       evaluate();
     if (options.saveEvery > 0 && iteration % options.saveEvery == 0 &&
         iteration < last)
-      save();
+      saveBetween();
   }
   if (signal == 0)
     evaluate();
@@ -160,5 +168,6 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
       "stopped by " + std::string(signal == SIGINT ? "SIGINT" : "SIGTERM") +
       " after iteration " + std::to_string(position.step) + " of " +
       std::to_string(last) + (options.save.empty() ? ", nothing saved" : ""));
-  return options.save.empty() ? 1 : interrupted;
+  return static_cast<int>(options.save.empty() ? Exit::Failure
+                                               : Exit::Interrupted);
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/trainer/new_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -61,6 +62,12 @@ TEST_F(Checkpoint, Missing) {
       run(program, {"--data", data.path, "--resume", "/nonexistent/file"});
   EXPECT_EQ(outcome.code, 1);
   expectIn("cannot read checkpoint '/nonexistent/file'", outcome.err);
+}
+TEST_F(Checkpoint, Folder) {
+  Outcome outcome = run(program, {"--data", data.path, "--resume", "/tmp"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err,
+            "error: checkpoint '/tmp': it cannot be read: Is a directory\n");
 }
 TEST_F(Checkpoint, Empty) { expectIn("it has 0 bytes", errorOf("")); }
 TEST_F(Checkpoint, HeaderLongerThanTheFile) {
@@ -181,6 +188,19 @@ TEST_F(Checkpoint, OpenFileIsWrittenInPlace) {
   EXPECT_STREQ(text, "before ab");
   close(open);
   std::remove(path.c_str());
+}
+// A full disk costs the run its checkpoint in between, and not the work since
+// the one before.
+TEST_F(Checkpoint, FullDiskEndsTheRunAtItsEndOnly) {
+  Outcome outcome = run(program, {"--data", data.path, "--iterations", "3",
+                                  "--save-every", "2", "--save", "/dev/full"});
+  const std::string message =
+      "cannot write checkpoint '/dev/full': No space left on device";
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "error: " + message + "\n");
+  expectIn("iteration 2/3", outcome.out);
+  expectIn("\nnote: " + message + "; going on without it\niteration 3/3",
+           outcome.out);
 }
 TEST_F(Checkpoint, CannotBeWritten) {
   Outcome outcome =
