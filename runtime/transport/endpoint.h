@@ -34,6 +34,8 @@ public:
     int64_t bytes = 0;
   };
 
+  /// The largest tag that send() takes, 2^15 - 1 or more.
+  virtual int32_t largestTag() const = 0;
   /// Neither blocks. The memory belongs to the operation until it has ended. A
   /// tag is a number of at least 0 that travels along.
   virtual int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,

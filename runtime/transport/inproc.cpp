@@ -59,8 +59,7 @@ struct alignas(64) WaitRecord {
 class InprocTransport : public Transport {
 public:
   InprocTransport(const TransportParams &params, int cores)
-      : link(params.link),
-        isLinkImposed(link.latencyNs > 0 || link.bytesPerUs > 0),
+      : link(params.link), isLinkImposed(link.isImposed()),
         spins(params.ranks <= cores ? 500 : 40),
         channels(params.channels.size()), meetings(params.collectives.size()),
         records(params.ranks) {
@@ -172,12 +171,8 @@ private:
       std::memcpy(entry.receiver.data, entry.sender.data,
                   static_cast<size_t>(entry.sender.bytes));
     if (isLinkImposed) {
-      const int64_t scaled = 1000 * entry.sender.bytes;
-      const int64_t occupancyNs =
-          link.bytesPerUs > 0
-              ? scaled / link.bytesPerUs + (scaled % link.bytesPerUs != 0)
-              : 0;
-      c.linkFreeNs = std::max(nowNs(), c.linkFreeNs) + occupancyNs;
+      c.linkFreeNs = std::max(nowNs(), c.linkFreeNs) +
+                     link.occupancyNs(entry.sender.bytes);
       entry.carriedNs = c.linkFreeNs;
       entry.arrivalNs = c.linkFreeNs + link.latencyNs;
     }

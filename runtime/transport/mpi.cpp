@@ -43,6 +43,14 @@ public:
     }
   }
 
+  /// Open MPI has 2^23 - 1 over UCX.
+  int32_t largestTag() const override {
+    int *largest = nullptr, isKnown = 0;
+    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &isKnown),
+          "MPI_Comm_get_attr");
+    return isKnown ? *largest : INT16_MAX;
+  }
+
   int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
                int64_t bytes) override {
     int32_t number = take(bytes);

@@ -19,6 +19,20 @@
 
 namespace rondo::runtime {
 
+/// Writes the names of messages as tags up to a largest one. Names differ in
+/// their tags as long as stages and micro-batches are small: up to 8,192 and
+/// 131,072 with tags of 31 bits, 512 and 8,192 with the 23 of some MPIs. Larger
+/// numbers wrap.
+class MessageTags {
+public:
+  explicit MessageTags(int32_t largest);
+  int32_t tagOf(MessageName name) const;
+  MessageName nameOf(int32_t tag) const;
+
+private:
+  int stageBits = 0, microbatchBits = 0;
+};
+
 /// Channels, waits and ordered sums over an endpoint.
 class ProcessTransport : public Transport {
 public:
@@ -101,6 +115,7 @@ private:
   const TransportParams params;
   const int32_t me;
   const std::unique_ptr<Endpoint> endpoint;
+  const MessageTags tags;
   const bool isLinkImposed;
   const int64_t spinNs;
   std::vector<Channel> channels;

@@ -18,36 +18,41 @@ using namespace rondo::runtime;
 
 Endpoint::~Endpoint() = default;
 
-namespace {
-
-constexpr int microbatchBits = 17, stageBits = 13;
-
-/// All names up to 8,192 stages and 131,072 micro-batches differ.
-int32_t tagOf(MessageName name) {
-  uint32_t microbatch =
-      static_cast<uint32_t>(name.microbatch) & ((1u << microbatchBits) - 1);
-  uint32_t stage = static_cast<uint32_t>(name.stage) & ((1u << stageBits) - 1);
-  return static_cast<int32_t>(microbatch | stage << microbatchBits |
-                              static_cast<uint32_t>(name.kind)
-                                  << (microbatchBits + stageBits));
+/// The lowest bits of a number.
+static uint32_t low(uint32_t number, int bits) {
+  return number & ((1u << bits) - 1);
 }
 
-MessageName nameOfTag(int32_t tag) {
-  uint32_t bits = static_cast<uint32_t>(tag);
-  return {
-      static_cast<Message>(bits >> (microbatchBits + stageBits) & 1),
-      static_cast<int32_t>(bits >> microbatchBits & ((1u << stageBits) - 1)),
-      static_cast<int32_t>(bits & ((1u << microbatchBits) - 1))};
+/// Micro-batch in the lowest bits, then the stage, then the kind.
+MessageTags::MessageTags(int32_t largest) {
+  int bits = 0;
+  while ((int64_t(2) << bits) - 1 <= largest)
+    ++bits;
+  stageBits = (bits - 1) * 13 / 30;
+  microbatchBits = bits - 1 - stageBits;
 }
 
-} // namespace
+int32_t MessageTags::tagOf(MessageName name) const {
+  return static_cast<int32_t>(
+      low(static_cast<uint32_t>(name.microbatch), microbatchBits) |
+      low(static_cast<uint32_t>(name.stage), stageBits) << microbatchBits |
+      static_cast<uint32_t>(name.kind) << (microbatchBits + stageBits));
+}
+
+MessageName MessageTags::nameOf(int32_t tag) const {
+  const uint32_t bits = static_cast<uint32_t>(tag);
+  return {static_cast<Message>(low(bits >> (microbatchBits + stageBits), 1)),
+          static_cast<int32_t>(low(bits >> microbatchBits, stageBits)),
+          static_cast<int32_t>(low(bits, microbatchBits))};
+}
 
 ProcessTransport::ProcessTransport(const TransportParams &params,
                                    const World &world,
                                    std::unique_ptr<Endpoint> endpoint,
                                    int cores)
     : params(params), me(world.process), endpoint(std::move(endpoint)),
-      isLinkImposed(params.link.latencyNs > 0 || params.link.bytesPerUs > 0),
+      tags(this->endpoint->largestTag()),
+      isLinkImposed(params.link.isImposed()),
       spinNs(world.localProcesses <= cores ? 50'000 : 2'000),
       channels(params.channels.size()) {
   for (size_t i = 0; i < channels.size(); ++i) {
@@ -94,7 +99,7 @@ Transport::Ticket ProcessTransport::send(int32_t channel, MessageName name,
   std::lock_guard<std::mutex> lock(mutex);
   Entry &entry = start(c, name, bytes);
   entry.operation =
-      endpoint->send(c.to, Endpoint::Messages, tagOf(name), data, bytes);
+      endpoint->send(c.to, Endpoint::Messages, tags.tagOf(name), data, bytes);
   return c.next++;
 }
 
@@ -148,10 +153,10 @@ ProcessTransport::Entry &ProcessTransport::start(Channel &c, MessageName name,
 }
 
 void ProcessTransport::check(const Channel &c, const Entry &entry) const {
-  if (entry.ended.tag != tagOf(entry.name))
+  if (entry.ended.tag != tags.tagOf(entry.name))
     throw Error("rank " + std::to_string(me) + " expects " +
                 nameOf(entry.name) + " from rank " + std::to_string(c.from) +
-                ", which sends " + nameOf(nameOfTag(entry.ended.tag)));
+                ", which sends " + nameOf(tags.nameOf(entry.ended.tag)));
   if (entry.ended.bytes != entry.bytes)
     throw Error("message " + nameOf(entry.name) + " of rank " +
                 std::to_string(c.from) + " has " +
@@ -183,9 +188,8 @@ void ProcessTransport::bringForward() {
 }
 
 void ProcessTransport::impose(Channel &c, Entry &entry) {
-  const int64_t scaled = 1000 * entry.bytes, rate = params.link.bytesPerUs;
-  c.linkFreeNs = std::max(nowNs(), c.linkFreeNs) +
-                 (rate > 0 ? scaled / rate + (scaled % rate != 0) : 0);
+  c.linkFreeNs =
+      std::max(nowNs(), c.linkFreeNs) + params.link.occupancyNs(entry.bytes);
   entry.carriedNs = c.linkFreeNs;
   entry.arrivalNs = c.linkFreeNs + params.link.latencyNs;
 }

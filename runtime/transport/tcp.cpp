@@ -49,6 +49,7 @@ class TcpEndpoint : public Endpoint {
 public:
   explicit TcpEndpoint(const World &world);
 
+  int32_t largestTag() const override { return INT32_MAX; }
   int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
                int64_t bytes) override {
     // The data are only read.

@@ -59,6 +59,15 @@ using CollectiveParams = std::vector<PartParams>;
 struct ImposedLink {
   int64_t latencyNs = 0;
   int64_t bytesPerUs = 0;
+
+  bool isImposed() const { return latencyNs > 0 || bytesPerUs > 0; }
+  /// How long a message occupies the link, ns, rounded up.
+  int64_t occupancyNs(int64_t bytes) const {
+    if (bytesPerUs <= 0)
+      return 0;
+    const int64_t scaled = 1000 * bytes;
+    return scaled / bytesPerUs + (scaled % bytesPerUs != 0);
+  }
 };
 
 struct TransportParams {

@@ -33,7 +33,7 @@ static std::unique_ptr<Transport>
 makeTransport(const TransportParams &params,
               const std::vector<Device *> &devices,
               const TransportOptions &options, const World &world) {
-  if (params.link.latencyNs > 0 || params.link.bytesPerUs > 0)
+  if (params.link.isImposed())
     throw Error("links between GPUs cannot be slowed down: leave out --link",
                 Exit::Usage);
   std::vector<CudaDevice *> gpus;

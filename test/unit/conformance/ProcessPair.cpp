@@ -7,6 +7,8 @@
 #include "runtime/launch/store.h"
 #include "runtime/transport/tcp.h"
 
+#include "gtest/gtest.h"
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
@@ -43,8 +45,11 @@ public:
   MemoryEndpoint(std::shared_ptr<Network> network, int32_t rank)
       : network(std::move(network)), me(rank) {}
 
+  /// As few as an MPI may have.
+  int32_t largestTag() const override { return INT16_MAX; }
   int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
                int64_t bytes) override {
+    EXPECT_LE(tag, largestTag());
     std::lock_guard<std::mutex> lock(network->mutex);
     auto &queue = network->queues[{me, to, lane}];
     return add(queue, queue.first,
