@@ -140,7 +140,9 @@ static const std::vector<Flag> &flags() {
       {"--trace", "FILE",
        "writes the measured times of the first 10 iterations (Chrome trace)",
        [](Options &o, Set v) { o.trace = v; }},
-      {"--json-log", "FILE", "writes one JSON object an iteration",
+      {"--json-log", "FILE",
+       "writes one JSON object an iteration; with --resume behind those that "
+       "are there",
        [](Options &o, Set v) { o.jsonLog = v; }},
       {"--link", "US[:BYTES_PER_US]",
        "imposes latency and bandwidth on every link",
@@ -148,7 +150,7 @@ static const std::vector<Flag> &flags() {
       {"--timeout", "SECONDS",
        "fails after so long without progress (default 600; 0: never)",
        [](Options &o, Set v) {
-         o.timeoutSeconds = number("--timeout", v, 0, INFINITY);
+         o.timeoutSeconds = number("--timeout", v, 0, 1e9);
        }},
       {"--rank", "R", "this process's rank (default: what started it says)",
        [](Options &o, Set v) { o.launch.rank = smallNumber("--rank", v, 0); }},
@@ -208,6 +210,9 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
         usage(word + " needs " + flag->argument);
       value = argv[++i];
     }
+    // An unset variable of a script is not a wish to save nothing.
+    if (flag->argument && value.empty())
+      usage(word + " needs " + flag->argument + ", not ''");
     flag->set(options, value);
     isVerify |= options.mode == Options::Mode::Verify;
     if (options.mode == Options::Mode::Help)

@@ -51,7 +51,8 @@ Progress::Progress(const Options &options, bool hasLoss,
       isTerminal(isOnTerminal()), tokens(tokensPerIteration) {
   if (options.jsonLog.empty() || !isFirst)
     return;
-  log = std::fopen(options.jsonLog.c_str(), "w");
+  // The iterations before are part of the same run.
+  log = std::fopen(options.jsonLog.c_str(), options.resume.empty() ? "w" : "a");
   if (!log)
     throw Error("cannot write log '" + options.jsonLog +
                 "': " + std::strerror(errno));
@@ -153,7 +154,8 @@ void Progress::iteration(int64_t number, int64_t last,
 }
 
 void Progress::heldOut(int64_t number, double loss) {
-  if (log) {
+  // JSON has no word for what is not finite.
+  if (log && std::isfinite(loss)) {
     std::fprintf(log, "{\"iteration\":%lld,\"held_out_loss\":%.9g}\n",
                  static_cast<long long>(number), loss);
     flushLog();

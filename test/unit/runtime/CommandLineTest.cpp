@@ -37,6 +37,10 @@ TEST(CommandLine, Faults) {
   const std::string help = "; --help lists the flags\n";
   EXPECT_EQ(error({"--bogus"}), "error: unknown argument '--bogus'" + help);
   EXPECT_EQ(error({"--lr"}), "error: --lr needs RATE" + help);
+  EXPECT_EQ(error({"--save", ""}), "error: --save needs FILE, not ''" + help);
+  EXPECT_EQ(error({"--timeout", "inf"}),
+            "error: --timeout needs a number from 0 to 1e+09, not 'inf'" +
+                help);
   EXPECT_EQ(error({"--verify=1"}), "error: --verify takes no value" + help);
   EXPECT_EQ(error({"--iterations", "0"}),
             "error: --iterations needs a whole number of at least 1, not '0'" +
@@ -63,11 +67,11 @@ TEST(CommandLine, ProfileWritesCosts) {
   EXPECT_EQ(run(program, {"--profile", file.path, "--iterations", "3"}).code,
             0);
   std::string text = file.read();
-  EXPECT_EQ(text.rfind("{\"format\":\"rondo-costs/1\",\"stages\":[\n{\"name\":"
-                       "\"s0\",\"forward_ns\":2",
-                       0),
-            0u)
-      << text;
+  const std::string begin = "{\"format\":\"rondo-costs/1\",\"stages\":[\n"
+                            "{\"name\":\"s0\",\"forward_ns\":";
+  ASSERT_EQ(text.rfind(begin, 0), 0u) << text;
+  // Never shorter; how much longer depends on who else needs the cores.
+  EXPECT_GE(std::stoll(text.substr(begin.size())), 200'000) << text;
   EXPECT_NE(text.find("\"samples\":12}"), std::string::npos) << text;
 }
 

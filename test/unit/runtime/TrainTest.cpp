@@ -27,6 +27,40 @@ TEST_F(Training, LossFallsAndIsLogged) {
   EXPECT_LT(lossOf("\"held_out_loss\":"), before - 0.5);
 }
 
+TEST_F(Training, ResumedRunGoesOnInItsLog) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  TemporaryFile log;
+  train(program,
+        {"--iterations", "2", "--json-log", log.path, "--save", first.path});
+  train(program,
+        {"--iterations", "3", "--json-log", log.path, "--resume", first.path});
+  std::string text = log.read();
+  size_t begin = 0;
+  for (const char *iteration : {"1", "2", "3"}) {
+    begin = text.find("{\"iteration\":" + std::string(iteration) + ",\"loss\":",
+                      begin);
+    ASSERT_NE(begin, std::string::npos) << text;
+  }
+}
+
+// JSON has no numbers for them.
+TEST_F(Training, LogHasNoLossThatIsNotFinite) {
+  Program program(gpt({2, 2}, {0, 1}, true));
+  TemporaryFile log;
+  // Weights grow by factors of -1e12.
+  Outcome outcome =
+      run(program, {"--data", data.path, "--iterations", "6", "--lr", "1e6",
+                    "--weight-decay", "1e6", "--clip", "0", "--warmup", "0",
+                    "--json-log", log.path});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("nan", outcome.out.find("held-out loss ")),
+            std::string::npos)
+      << outcome.out;
+  std::string text = log.read();
+  EXPECT_NE(text.find("{\"iteration\":6,"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nan"), std::string::npos) << text;
+}
+
 TEST_F(Training, FullDiskOfTheLogDoesNotEndTheRun) {
   Program program(gpt({2, 2}, {0, 1}, true));
   Outcome outcome = run(program, {"--quiet", "--data", data.path, "--json-log",
