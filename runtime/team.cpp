@@ -98,11 +98,17 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
   while (running > 0 && !failure) {
     if (ended.wait_for(lock, std::chrono::milliseconds(100)) ==
         std::cv_status::timeout) {
+      // It may talk to other processes: no rank waits for that to end.
+      lock.unlock();
+      std::exception_ptr exception;
       try {
         watch.look();
       } catch (...) {
-        fail(std::current_exception());
+        exception = std::current_exception();
       }
+      lock.lock();
+      if (exception)
+        fail(exception);
     }
   }
   if (!failure)

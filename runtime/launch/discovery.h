@@ -5,6 +5,7 @@
 
 #include "runtime/launch/store.h"
 
+#include <cstdlib>
 #include <functional>
 #include <optional>
 
@@ -37,7 +38,8 @@ using Environment = std::function<const char *(const char *)>;
 /// Finds the first of these that started the process: flags, torchrun, Slurm,
 /// Open MPI, MPICH or PMIx, nothing. Throws Error with Exit::Usage where values
 /// contradict each other or are no numbers.
-Launch discoverLaunch(const LaunchFlags &flags, const Environment &environment);
+Launch discoverLaunch(const LaunchFlags &flags,
+                      const Environment &environment = std::getenv);
 
 /// The hosts of a Slurm host list: `a[1-3,07],b` is a1 a2 a3 a07 b. Throws
 /// Error with Exit::Usage where the text is none.

@@ -52,10 +52,7 @@ static void checkSize(const Executable &exe, const Launch &launch,
 
 Session::Session(const Executable &executable, const LaunchFlags &flags,
                  double joinSeconds, double timeoutSeconds)
-    : launch(discoverLaunch(
-          flags,
-          [](const char *name) -> const char * { return std::getenv(name); })),
-      support(backendOf(executable).processes) {
+    : launch(discoverLaunch(flags)), support(backendOf(executable).processes) {
   if (launch.size == 1) {
     store = makeLocalStore();
     place.store = store.get();

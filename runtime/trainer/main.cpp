@@ -8,12 +8,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
 #include <vector>
 
@@ -22,12 +22,21 @@ using namespace rondo::runtime;
 /// Before the command line is understood: what the environment says.
 static bool isFirstProcess() {
   try {
-    return discoverLaunch({}, [](const char *name) -> const char * {
-             return std::getenv(name);
-           }).rank == 0;
+    return discoverLaunch({}).rank == 0;
   } catch (const Error &) {
     return true;
   }
+}
+
+/// Each file of the data and each connection to another process takes a file
+/// descriptor. Shells allow fewer than the system does.
+static void allowManyFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  // As it was where that fails.
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// The flags that all processes need alike, a line each: its name, a space, its
@@ -130,6 +139,7 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
       checkOutput();
       return 0;
     }
+    allowManyFiles();
     session =
         std::make_unique<Session>(executable, options.launch,
                                   options.joinSeconds, options.timeoutSeconds);
