@@ -17,7 +17,7 @@ namespace rondo::runtime {
 /// A tensor of the model, by its global name.
 struct Tensor {
   std::string name;
-  /// Of the tensor that this one is a copy of; empty where it is none.
+  /// Global name of the tensor that this one is a copy of; empty: none.
   std::string sharedWith;
   LayerTensor layout;
   int32_t stage = 0, layerInStage = 0, index = 0;
@@ -26,8 +26,6 @@ struct Tensor {
   /// The weights in the layer's dtype, where that is another than fp32; else
   /// null. The device writes it.
   void *weightsCopy = nullptr;
-  /// The weights in the layer's dtype; null in fp32.
-  void *copy = nullptr;
 };
 
 /// A layer of a stage; offsets count bytes from the stage's buffers.

@@ -42,7 +42,7 @@ public:
   const Executable &executable() const { return exe; }
   State &state() { return programState; }
   const World &world() const { return programState.world(); }
-  /// Process 0 has it, and who stages it.
+  /// In process 0, and where the embedding or the head is held.
   const Data &data() const { return *tokens; }
   int cores() const { return numCores; }
   Team &team() { return threads; }
