@@ -19,13 +19,7 @@ using namespace rondo::runtime::test;
 
 static void measure(int ranks, int cores) {
   constexpr int microbatches = 256, iterations = 50;
-  Spec spec;
-  spec.microbatches = microbatches;
-  spec.layers = syntheticLayers(ranks, 0);
-  for (int r = 0; r < ranks; ++r) {
-    spec.layersOfStage.push_back(1);
-    spec.rankOfStage.push_back(r);
-  }
+  Spec spec = timedOnRanks(ranks, 0, microbatches);
   spec.pipeline = oneForwardOneBackward(spec, true);
   int64_t actions = 0;
   for (const std::vector<Act> &list : spec.pipeline)

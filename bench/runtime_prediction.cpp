@@ -22,14 +22,7 @@ int main() {
   constexpr int64_t predictedNs = (microbatches + ranks - 1) * 3 * taskNs;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
 
-  Spec spec;
-  spec.microbatches = microbatches;
-  spec.layers = syntheticLayers(ranks, taskNs);
-  for (int r = 0; r < ranks; ++r) {
-    spec.layersOfStage.push_back(1);
-    spec.rankOfStage.push_back(r);
-  }
-  Program program(spec);
+  Program program(timedOnRanks(ranks, taskNs, microbatches));
   State state(program.exe);
   state.initialise(1);
   PlanOptions options;

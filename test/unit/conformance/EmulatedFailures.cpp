@@ -32,15 +32,6 @@ protected:
   }
 };
 
-Spec twoRanks() {
-  Spec spec;
-  spec.layers = syntheticLayers(2, 0);
-  spec.layersOfStage = {1, 1};
-  spec.rankOfStage = {0, 1};
-  spec.pipeline = oneForwardOneBackward(spec, false);
-  return spec;
-}
-
 int numGpus() {
   int count = 0;
   cudaGetDeviceCount(&count);
@@ -87,7 +78,7 @@ testing::AssertionResult contains(const std::string &text,
 TEST_F(Failures, CallIsNamedWithRankFileAndLine) {
   for (int gpus : {1, 2}) {
     emulation::setDevices(gpus);
-    std::string message = failureOf(twoRanks(), 20, [](int i) {
+    std::string message = failureOf(timedOnRanks(2, 0), 20, [](int i) {
       if (i == 0)
         emulation::failCall("cudaStreamWaitEvent", 9, cudaErrorIllegalAddress);
     });
@@ -106,7 +97,7 @@ TEST_F(Failures, EveryCallOfAnIterationIsChecked) {
     for (int gpus : {1, 2}) {
       emulation::setDevices(gpus);
       // The second iteration is recorded, later ones are repeated.
-      std::string message = failureOf(twoRanks(), 20, [&](int i) {
+      std::string message = failureOf(timedOnRanks(2, 0), 20, [&](int i) {
         if (i == 1)
           emulation::failCall(call, 0, cudaErrorIllegalAddress);
       });
@@ -119,14 +110,14 @@ TEST_F(Failures, CallsOfNcclAreChecked) {
   for (const char *call : {"ncclCommInitRankConfig", "ncclSend", "ncclRecv",
                            "ncclGroupStart", "ncclGetUniqueId"}) {
     emulation::failCall(call, 0, ncclInternalError);
-    EXPECT_TRUE(contains(failureOf(twoRanks()),
+    EXPECT_TRUE(contains(failureOf(timedOnRanks(2, 0)),
                          {".cpp:", call, "failed: internal error"}));
     emulation::failCall(nullptr, 0, 0);
   }
 }
 
 TEST_F(Failures, LostPeerEndsAllRanks) {
-  std::string message = failureOf(twoRanks(), 20, [](int i) {
+  std::string message = failureOf(timedOnRanks(2, 0), 20, [](int i) {
     if (i == 2)
       emulation::failCommunicator(3, ncclRemoteError);
   });
@@ -136,7 +127,7 @@ TEST_F(Failures, LostPeerEndsAllRanks) {
 
 TEST_F(Failures, RankThatNeverSendsIsNamed) {
   // Rank 1 leaves out its first gradient; rank 0 waits on the device.
-  Spec spec = twoRanks();
+  Spec spec = timedOnRanks(2, 0);
   std::vector<Act> &list = spec.pipeline[1];
   for (size_t i = 0; i < list.size();)
     if (list[i].kind == Act::Send || list[i].kind == Act::AllReduce)
@@ -155,7 +146,7 @@ TEST_F(Failures, RankThatNeverSendsIsNamed) {
 /// With every order of the streams: nothing but the abort of one channel ends
 /// what waits for another one.
 TEST_F(Failures, RanksThatWaitForEachOtherEnd) {
-  Spec spec = twoRanks();
+  Spec spec = timedOnRanks(2, 0);
   // Each waits for the other's message before it sends its own.
   for (std::vector<Act> &list : spec.pipeline)
     std::stable_partition(list.begin(), list.end(),
@@ -168,7 +159,7 @@ TEST_F(Failures, RanksThatWaitForEachOtherEnd) {
 
 TEST_F(Failures, RanksOnOneGpuAreNamedByNccl) {
   emulation::setDevices(1);
-  Program program(twoRanks());
+  Program program(timedOnRanks(2, 0));
   program.exe.backend = &emulatedNccl;
   State state(program.exe);
   try {
@@ -182,15 +173,15 @@ TEST_F(Failures, RanksOnOneGpuAreNamedByNccl) {
 
 TEST_F(Failures, NothingIsLeftBehind) {
   const int before = emulation::liveHandles();
-  EXPECT_EQ(failureOf(twoRanks()), "no error");
+  EXPECT_EQ(failureOf(timedOnRanks(2, 0)), "no error");
   EXPECT_EQ(emulation::liveHandles(), before);
   emulation::failCall("cudaEventRecord", 40, cudaErrorIllegalAddress);
-  EXPECT_NE(failureOf(twoRanks()), "no error");
+  EXPECT_NE(failureOf(timedOnRanks(2, 0)), "no error");
   EXPECT_EQ(emulation::liveHandles(), before);
 }
 
 TEST_F(Failures, MachineWithoutAGpuSkips) {
-  Program program(twoRanks());
+  Program program(timedOnRanks(2, 0));
   program.exe.backend = &cudaBackend;
   struct {
     int count, error;
@@ -212,12 +203,12 @@ TEST_F(Failures, MachineWithoutAGpuSkips) {
 
 TEST_F(Failures, ArenaThatDoesNotFitIsAnError) {
   emulation::failCall("cudaMalloc", 1, cudaErrorMemoryAllocation);
-  EXPECT_TRUE(contains(failureOf(twoRanks()),
+  EXPECT_TRUE(contains(failureOf(timedOnRanks(2, 0)),
                        {"GPU 0 refused an arena of ", " bytes"}));
 }
 
 TEST_F(Failures, ImposedLinkIsRefused) {
-  Program program(twoRanks());
+  Program program(timedOnRanks(2, 0));
   program.exe.backend = &cudaBackend;
   testing::internal::CaptureStderr();
   EXPECT_EQ(runProgram(program, {"--quiet", "--link", "5"}), 2);
@@ -232,7 +223,7 @@ TEST_F(Failures, ImposedLinkIsRefused) {
 
 TEST_F(Failures, ProgramVerifiesItselfOnAGpu) {
   emulation::setDevices(1);
-  Program program(twoRanks());
+  Program program(timedOnRanks(2, 0));
   program.exe.backend = &cudaBackend;
   for (const char *graph : {"on", "off"})
     EXPECT_EQ(runProgram(program, {"--verify", "--quiet", "--graph", graph}),
@@ -248,7 +239,7 @@ double numberBehind(const std::string &text, const std::string &key) {
 
 TEST_F(Failures, TraceAndProfileHaveTimesOfTheDevice) {
   emulation::setDevices(1);
-  Spec spec = twoRanks();
+  Spec spec = timedOnRanks(2, 0);
   for (LayerDesc &layer : spec.layers)
     layer.forwardNs = layer.inputGradNs = layer.weightGradNs = 2'000'000;
   Program program(spec);

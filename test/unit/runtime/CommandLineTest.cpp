@@ -16,11 +16,7 @@ TEST(CommandLine, DataAreNamedWhereMissing) {
 }
 
 TEST(CommandLine, TimedModelsNeedNoData) {
-  Spec spec;
-  spec.layers = syntheticLayers(2, 0);
-  spec.layersOfStage = {1, 1};
-  spec.rankOfStage = {0, 1};
-  Program program(spec);
+  Program program(timedOnRanks(2, 0));
   Outcome outcome = run(program, {"--iterations=2"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("iteration 2/2"), std::string::npos);
@@ -58,11 +54,7 @@ TEST(CommandLine, Faults) {
 }
 
 TEST(CommandLine, ProfileWritesCosts) {
-  Spec spec;
-  spec.layers = syntheticLayers(2, 200'000);
-  spec.layersOfStage = {1, 1};
-  spec.rankOfStage = {0, 1};
-  Program program(spec);
+  Program program(timedOnRanks(2, 200'000));
   TemporaryFile file;
   EXPECT_EQ(run(program, {"--profile", file.path, "--iterations", "3"}).code,
             0);
@@ -76,11 +68,7 @@ TEST(CommandLine, ProfileWritesCosts) {
 }
 
 TEST(CommandLine, TraceNamesEveryAction) {
-  Spec spec;
-  spec.layers = syntheticLayers(2, 0);
-  spec.layersOfStage = {1, 1};
-  spec.rankOfStage = {0, 1};
-  Program program(spec);
+  Program program(timedOnRanks(2, 0));
   TemporaryFile file;
   EXPECT_EQ(run(program, {"--trace", file.path, "--iterations", "1"}).code, 0);
   std::string text = file.read();

@@ -51,6 +51,19 @@ std::vector<LayerDesc> rondo::runtime::test::syntheticLayers(int count,
   return layers;
 }
 
+Spec rondo::runtime::test::timedOnRanks(int ranks, int64_t ns,
+                                        int microbatches) {
+  Spec spec;
+  spec.microbatches = microbatches;
+  spec.layers = syntheticLayers(ranks, ns);
+  for (int r = 0; r < ranks; ++r) {
+    spec.layersOfStage.push_back(1);
+    spec.rankOfStage.push_back(r);
+  }
+  spec.pipeline = oneForwardOneBackward(spec, false);
+  return spec;
+}
+
 //===----------------------------------------------------------------------===//
 // Lists.
 //===----------------------------------------------------------------------===//

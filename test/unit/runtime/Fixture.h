@@ -37,6 +37,8 @@ struct Spec {
 std::vector<LayerDesc> gptLayers(int blocks, bool tied);
 /// Timed layers with weights and messages.
 std::vector<LayerDesc> syntheticLayers(int count, int64_t ns);
+/// One such layer a rank, each task of `ns`, as oneForwardOneBackward().
+Spec timedOnRanks(int ranks, int64_t ns, int microbatches = 4);
 
 /// Builders of lists. Receives stand before the task that needs them, sends
 /// behind the task that makes them, collectives and steps at the end. With

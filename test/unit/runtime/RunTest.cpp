@@ -20,17 +20,6 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-Spec timedOnRanks(int ranks, int64_t ns) {
-  Spec spec;
-  spec.layers = syntheticLayers(ranks, ns);
-  for (int r = 0; r < ranks; ++r) {
-    spec.layersOfStage.push_back(1);
-    spec.rankOfStage.push_back(r);
-  }
-  spec.pipeline = oneForwardOneBackward(spec, false);
-  return spec;
-}
-
 /// Runs one iteration of the pipeline; the error that it ends with.
 std::string failureOf(const Spec &spec, double timeoutSeconds = 60) {
   Program program(spec);
@@ -102,9 +91,7 @@ TEST(Run, MissingSendIsFoundByTheWatchdog) {
 
 // A job that is stopped, as by Ctrl-Z, for longer than the time-out goes on.
 TEST(Run, AStoppedProcessHasNotFailed) {
-  Spec spec = timedOnRanks(2, 300'000'000);
-  spec.microbatches = 2;
-  spec.pipeline = oneForwardOneBackward(spec, false);
+  Spec spec = timedOnRanks(2, 300'000'000, 2);
   pid_t child = fork();
   if (child == 0)
     _exit(failureOf(spec, 2) == "no error" ? 0 : 1);
@@ -213,9 +200,7 @@ int64_t bestIterationNs(const Spec &spec, ImposedLink link, int64_t enough) {
 
 TEST(Run, TimedTasksAndLinkAddUp) {
   // One micro-batch: F F B B of 2 and 4 ms each way, two messages.
-  Spec spec = timedOnRanks(2, 2'000'000);
-  spec.microbatches = 1;
-  spec.pipeline = oneForwardOneBackward(spec, false);
+  Spec spec = timedOnRanks(2, 2'000'000, 1);
   constexpr int64_t free = 2 * (2 + 4) * 1'000'000, linked = free + 6'000'000;
   constexpr int64_t slack = 3'000'000;
   int64_t without = bestIterationNs(spec, {}, free + slack);

@@ -30,16 +30,9 @@ const ProcessSupport support = {"test", nullptr, nullptr, nullptr};
 
 /// An executable of three ranks.
 struct ThreeRanks {
-  ThreeRanks() : program(spec()), backend(cpuBackend) {
+  ThreeRanks() : program(timedOnRanks(3, 1000)), backend(cpuBackend) {
     backend.processes = &support;
     program.exe.backend = &backend;
-  }
-  static Spec spec() {
-    Spec spec;
-    spec.layers = syntheticLayers(3, 1000);
-    spec.layersOfStage = {1, 1, 1};
-    spec.rankOfStage = {0, 1, 2};
-    return spec;
   }
   Program program;
   Backend backend;
