@@ -1,5 +1,8 @@
 # other-flags.sh PROGRAM FLAGS... -- FLAGS...: three processes as torchrun starts
 # them; those behind -- are for rank 0 alone, whose status is returned.
+# Another run of this test may take place at the same time.
+export MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000)) WORLD_SIZE=3
+export TORCHELASTIC_RUN_ID=$$
 common=
 while [ "$1" != -- ]; do common="$common $1"; shift; done
 shift
