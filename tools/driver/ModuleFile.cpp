@@ -17,22 +17,31 @@ using namespace llvm;
 namespace rondo::driver {
 
 /// MLIR's parser descends once for each open bracket and would overflow the
-/// stack. The line where there are too many, or 0. Comments are left out;
-/// brackets in strings count.
+/// stack. The line where there are too many, or 0. Comments, strings, arrows
+/// and comparisons hold none.
 static int64_t findTooDeep(StringRef text) {
   constexpr int64_t mostOpen = 256;
-  int64_t open = 0, number = 0;
-  while (!text.empty()) {
-    StringRef line;
-    std::tie(line, text) = text.split('\n');
-    ++number;
-    for (char c : line.split("//").first) {
-      if (StringRef("{[(<").contains(c))
-        ++open;
-      else if (StringRef("}])>").contains(c))
-        open = std::max<int64_t>(open - 1, 0);
-      if (open > mostOpen)
-        return number;
+  int64_t open = 0, line = 1;
+  bool isString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    line += c == '\n';
+    if (isString) {
+      // A string ends with its line at the latest.
+      i += c == '\\';
+      isString = c != '"' && c != '\n';
+    } else if (c == '"') {
+      isString = true;
+    } else if (text.substr(i).starts_with("//")) {
+      i = text.find('\n', i) - 1;
+    } else if (StringRef two = text.substr(i, 2);
+               two == "->" || two == ">=" || two == "<=") {
+      ++i;
+    } else if (StringRef("{[(<").contains(c)) {
+      if (++open > mostOpen)
+        return line;
+    } else if (StringRef("}])>").contains(c)) {
+      open = std::max<int64_t>(open - 1, 0);
     }
   }
   return 0;
