@@ -29,9 +29,9 @@ struct HostCompiler {
   static HostCompiler forThisTool();
 
   /// Compiles `source` and links it into `output`, with the runtime and the
-  /// parts of it that `libraries` names: "cuda". The executable is written
-  /// beside `output` and renamed, so that a failure leaves an existing file as
-  /// it was. The error carries the command and what the compiler said.
+  /// parts of it that `libraries` names: "cuda", "mpi". The executable is
+  /// written beside `output` and renamed, so that a failure leaves an existing
+  /// file as it was. The error carries the command and what the compiler said.
   llvm::Error build(llvm::StringRef source, llvm::StringRef output,
                     llvm::ArrayRef<std::string> libraries) const;
 };

@@ -5,6 +5,8 @@
 #include "codegen/json/Documents.h"
 #include "codegen/json/Fields.h"
 
+#include <limits>
+
 using llvm::StringRef;
 
 namespace rondo::json {

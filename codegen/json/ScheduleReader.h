@@ -18,8 +18,8 @@
 
 namespace rondo::json {
 
-/// A broken rule: its name in ../formats ("format", "completeness", ...) and
-/// one sentence about it.
+/// A broken rule: its name in verdicts ("format", "completeness", ...) and one
+/// sentence about it.
 struct RuleFault {
   std::string rule;
   std::string message;
