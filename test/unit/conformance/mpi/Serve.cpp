@@ -25,10 +25,10 @@ public:
       const Frame frame = lines.calls->hear();
       if (whatOf(frame) == What::Iterate)
         iterate(unpack<Call>(frame.fields.at(0)).place != 0);
-      else
+      else if (whatOf(frame) != What::Leave)
         answer([&] { return doCall(frame); });
-      if (whatOf(frame) == What::Leave)
-        return;
+      else
+        return answer([] { return std::string(); });
     }
   }
   void answerQuestions() {

@@ -28,7 +28,7 @@ enum class What : uint32_t {
   AddAll,
   /// The process serves no longer.
   Leave,
-  // On the line for questions.
+  // On the line for questions:
   Abort,
   Waiting,
 };
