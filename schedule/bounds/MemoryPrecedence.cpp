@@ -4,12 +4,14 @@
 // fits the cap. The earliest time at which that many bytes can be free delays
 // the heads of L3. What the cap puts behind a task lengthens its tail. With
 // these heads and tails, what a rank can run under its cap before a time or
-// behind one says how long it is idle there. Where there are too many tasks,
-// only these ends are looked at.
+// behind one says how long it is idle there, and the bytes that it can hold
+// over time how many activations pass (HeldBytes.h). Where there are too many
+// tasks, only these ends are looked at.
 //
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/HeldBytes.h"
 #include "schedule/bounds/Idle.h"
 
 #include <algorithm>
@@ -36,7 +38,8 @@ static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
   // A problem without a schedule has no objective to speak of.
   if (bound >= never)
     return 0;
-  return std::max(bound, idleBound(*chain, propagation, problem.microbatches));
+  return std::max({bound, idleBound(*chain, propagation, problem.microbatches),
+                   heldBytesBound(*chain, propagation, problem.microbatches)});
 }
 
 BoundArgument rondo::memoryPrecedence() {

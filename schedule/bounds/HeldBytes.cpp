@@ -1,0 +1,155 @@
+//===- HeldBytes.cpp - What a rank's cap holds over time ------------------===//
+//
+// Let T be the objective, C the cap and h(t) what a rank holds at t. Of a
+// micro-batch of stage s, what I gives back is held for F, the way back to the
+// rank and I at least, the rest for W as well; let A be the sum of bytes times
+// these times, so that A <= integral of h. Let U(t) be the most that F can have
+// taken by t, and V(u) the most that I and W can still give back with u left.
+// What is held at t was taken by then and is given back later, so h(t) is no
+// more than C, U(t) and V(T - t), and
+//
+//   A <= f(T) = integral of min(C, U(t), V(T - t)).
+//
+// f rises with T. Let U reach C at b, and V at e. From T = b + e on the two
+// ends are apart, and f(T) is C T less the integrals of C - U and C - V. So
+// where the T that solves A = f(T) by this formula is b + e or more, none below
+// does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/bounds/HeldBytes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using namespace rondo;
+
+namespace {
+
+/// From `time` on a task can have run that takes, or gives back, so much.
+struct Gain {
+  int64_t time, bytes, ns;
+};
+
+/// Until the cap can be held.
+struct Ramp {
+  int64_t end = never;
+  /// Bytes times ns that are missing to the cap.
+  double missing = 0;
+};
+
+/// The rank runs one task at a time: up to any time no more can be there than
+/// if the shortest tasks ran in a row, each with the most bytes.
+Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
+  std::sort(gains.begin(), gains.end(),
+            [](const Gain &a, const Gain &b) { return a.time < b.time; });
+  int64_t leastNs = never, mostBytes = 1;
+  for (const Gain &gain : gains) {
+    leastNs = std::min(leastNs, gain.ns);
+    mostBytes = std::max(mostBytes, gain.bytes);
+  }
+  Ramp ramp;
+  int64_t released = 0, inRow = 0, time = begin;
+  for (size_t next = 0; next < gains.size() || inRow < released;) {
+    // Both sums rise in steps; the lower one is what counts.
+    const int64_t first = std::max(begin, gains.front().time);
+    const int64_t nextInRow =
+        inRow < released ? first + inRow / mostBytes * leastNs : never;
+    const int64_t then =
+        std::min(next < gains.size() ? gains[next].time : never, nextInRow);
+    const int64_t there = std::min(inRow, released);
+    if (then > time) {
+      ramp.missing += double(cap - there) * double(then - time);
+      time = then;
+    }
+    if (then == nextInRow)
+      inRow += mostBytes;
+    else
+      released += gains[next++].bytes;
+    // Without time there is no row.
+    if (leastNs == 0)
+      inRow = released;
+    if (std::min(inRow, released) >= cap) {
+      ramp.end = time;
+      break;
+    }
+  }
+  return ramp;
+}
+
+int64_t boundOfRank(const Chain &chain, const Propagation &propagation,
+                    const std::vector<int64_t> &roundTrip, int32_t rank,
+                    int64_t microbatches) {
+  const std::vector<int32_t> &stages = chain.stagesOf[rank];
+  // All that is held is a multiple of the unit.
+  int64_t unit = 0;
+  double area = 0;
+  for (int32_t s : stages) {
+    const int64_t takes = chain.takes[s], early = chain.inputGradFrees[s];
+    // What is never given back has no end to be counted from.
+    if (early + chain.weightGradFrees[s] != takes)
+      return 0;
+    unit = std::gcd(unit, std::gcd(takes, early));
+    const int64_t life = chain.ns[0][s] + roundTrip[s] + chain.ns[1][s];
+    area +=
+        double(microbatches) * (double(takes) * double(life) +
+                                double(takes - early) * double(chain.ns[2][s]));
+  }
+  const int64_t cap = unit > 0 ? chain.caps[rank] / unit * unit : 0;
+  if (cap == 0)
+    return 0;
+  // Times from this one on could be those of micro-batches that are left out.
+  int64_t lastHead = never, lastTail = never;
+  std::vector<Gain> taken, given;
+  for (int32_t s : stages) {
+    auto add = [&](std::vector<Gain> &gains, int64_t time, int letter,
+                   int64_t bytes) {
+      if (bytes > 0)
+        gains.push_back({time, bytes, chain.ns[letter][s]});
+    };
+    for (int32_t k = 0; k < chain.microbatches; ++k) {
+      const int64_t at = chain.at(s, k);
+      add(taken, propagation.heads(0)[at], 0, chain.takes[s]);
+      add(given, propagation.tails(1)[at], 1, chain.inputGradFrees[s]);
+      add(given, propagation.tails(2)[at], 2, chain.weightGradFrees[s]);
+    }
+    if (chain.microbatches == microbatches)
+      continue;
+    lastHead = std::min(
+        lastHead, propagation.heads(0)[chain.at(s, chain.microbatches - 1)]);
+    for (int letter : {1, 2})
+      lastTail = std::min(lastTail, propagation.tails(letter)[chain.at(s, 0)]);
+  }
+  const int64_t offset = chain.endOffset[rank];
+  const Ramp begin = rampOf(std::move(taken), 0, cap);
+  const Ramp end = rampOf(std::move(given), offset, cap);
+  if (begin.end >= never || end.end >= never || begin.end > lastHead ||
+      end.end > lastTail)
+    return 0;
+  // Less the error of the sums.
+  const double least =
+      (area + begin.missing + end.missing) / double(cap) * (1 - 1e-9);
+  if (least >= double(maxSum))
+    return 0;
+  const int64_t bound = int64_t(std::ceil(least)) + offset;
+  return bound >= begin.end + end.end ? bound : 0;
+}
+
+} // namespace
+
+int64_t rondo::heldBytesBound(const Chain &chain,
+                              const Propagation &propagation,
+                              int64_t microbatches) {
+  // From the end of F of a stage to the start of I.
+  std::vector<int64_t> roundTrip(chain.stages, 0);
+  for (int32_t s = chain.stages - 1; s-- > 0;)
+    roundTrip[s] = chain.messages[0][s].transferNs() + chain.ns[0][s + 1] +
+                   roundTrip[s + 1] + chain.ns[1][s + 1] +
+                   chain.messages[1][s + 1].transferNs();
+  int64_t best = 0;
+  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+    best = std::max(
+        best, boundOfRank(chain, propagation, roundTrip, rank, microbatches));
+  return best;
+}

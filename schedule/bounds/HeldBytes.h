@@ -1,0 +1,28 @@
+//===- HeldBytes.h - What a rank's cap holds over time ----------*- C++ -*-===//
+//
+// An activation is held from F's start through the rest of the chain and back
+// to the end of its I or W. Bytes times this time, over all micro-batches, must
+// fit between time and cap: Little's law (J. D. C. Little, 1961) for the memory
+// of a rank. At both ends a rank cannot hold its cap: before a time t only that
+// whose F was released by then, and behind one only that whose I or W may still
+// end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_HELDBYTES_H
+#define RONDO_SCHEDULE_BOUNDS_HELDBYTES_H
+
+#include "schedule/bounds/Propagation.h"
+
+namespace rondo {
+
+/// No objective of a problem with so many micro-batches is below what the
+/// memory of a rank needs. The chain may have fewer of them: its heads are
+/// those of the first ones, its tails those of the last ones. The propagation
+/// has estimated the empty state. O(n log n) of a rank's tasks.
+int64_t heldBytesBound(const Chain &chain, const Propagation &propagation,
+                       int64_t microbatches);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_HELDBYTES_H
