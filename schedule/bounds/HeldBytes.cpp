@@ -78,25 +78,47 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   return ramp;
 }
 
+/// From the end of F of each stage to the start of I.
+std::vector<int64_t> roundTripsOf(const Chain &chain) {
+  std::vector<int64_t> roundTrip(chain.stages, 0);
+  for (int32_t s = chain.stages - 1; s-- > 0;)
+    roundTrip[s] = chain.messages[0][s].transferNs() + chain.ns[0][s + 1] +
+                   roundTrip[s + 1] + chain.ns[1][s + 1] +
+                   chain.messages[1][s + 1].transferNs();
+  return roundTrip;
+}
+
+/// What one micro-batch needs of the cap of a rank, in bytes times ns.
+double areaOf(const Chain &chain, const std::vector<int64_t> &roundTrip,
+              int32_t rank) {
+  double area = 0;
+  for (int32_t s : chain.stagesOf[rank]) {
+    const int64_t life = chain.ns[0][s] + roundTrip[s] + chain.ns[1][s];
+    area += double(chain.takes[s]) * double(life) +
+            double(chain.takes[s] - chain.inputGradFrees[s]) *
+                double(chain.ns[2][s]);
+  }
+  return area;
+}
+
+/// What of a rank's cap can be held: all is a multiple of one unit. 0 where
+/// nothing is held, or not all comes back, so that it has no end.
+int64_t usableCap(const Chain &chain, int32_t rank) {
+  int64_t unit = 0;
+  for (int32_t s : chain.stagesOf[rank]) {
+    const int64_t takes = chain.takes[s], early = chain.inputGradFrees[s];
+    if (early + chain.weightGradFrees[s] != takes)
+      return 0;
+    unit = std::gcd(unit, std::gcd(takes, early));
+  }
+  return unit > 0 ? chain.caps[rank] / unit * unit : 0;
+}
+
 int64_t boundOfRank(const Chain &chain, const Propagation &propagation,
                     const std::vector<int64_t> &roundTrip, int32_t rank,
                     int64_t microbatches) {
   const std::vector<int32_t> &stages = chain.stagesOf[rank];
-  // All that is held is a multiple of the unit.
-  int64_t unit = 0;
-  double area = 0;
-  for (int32_t s : stages) {
-    const int64_t takes = chain.takes[s], early = chain.inputGradFrees[s];
-    // What is never given back has no end to be counted from.
-    if (early + chain.weightGradFrees[s] != takes)
-      return 0;
-    unit = std::gcd(unit, std::gcd(takes, early));
-    const int64_t life = chain.ns[0][s] + roundTrip[s] + chain.ns[1][s];
-    area +=
-        double(microbatches) * (double(takes) * double(life) +
-                                double(takes - early) * double(chain.ns[2][s]));
-  }
-  const int64_t cap = unit > 0 ? chain.caps[rank] / unit * unit : 0;
+  const int64_t cap = usableCap(chain, rank);
   if (cap == 0)
     return 0;
   // Times from this one on could be those of micro-batches that are left out.
@@ -128,8 +150,9 @@ int64_t boundOfRank(const Chain &chain, const Propagation &propagation,
       end.end > lastTail)
     return 0;
   // Less the error of the sums.
-  const double least =
-      (area + begin.missing + end.missing) / double(cap) * (1 - 1e-9);
+  const double least = (double(microbatches) * areaOf(chain, roundTrip, rank) +
+                        begin.missing + end.missing) /
+                       double(cap) * (1 - 1e-9);
   if (least >= double(maxSum))
     return 0;
   const int64_t bound = int64_t(std::ceil(least)) + offset;
@@ -141,15 +164,19 @@ int64_t boundOfRank(const Chain &chain, const Propagation &propagation,
 int64_t rondo::heldBytesBound(const Chain &chain,
                               const Propagation &propagation,
                               int64_t microbatches) {
-  // From the end of F of a stage to the start of I.
-  std::vector<int64_t> roundTrip(chain.stages, 0);
-  for (int32_t s = chain.stages - 1; s-- > 0;)
-    roundTrip[s] = chain.messages[0][s].transferNs() + chain.ns[0][s + 1] +
-                   roundTrip[s + 1] + chain.ns[1][s + 1] +
-                   chain.messages[1][s + 1].transferNs();
+  const std::vector<int64_t> roundTrip = roundTripsOf(chain);
   int64_t best = 0;
   for (int32_t rank = 0; rank < chain.ranks; ++rank)
     best = std::max(
         best, boundOfRank(chain, propagation, roundTrip, rank, microbatches));
   return best;
+}
+
+int64_t rondo::heldBytesPeriod(const Chain &chain) {
+  const std::vector<int64_t> roundTrip = roundTripsOf(chain);
+  double most = 0;
+  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+    if (const int64_t cap = usableCap(chain, rank); cap > 0)
+      most = std::max(most, areaOf(chain, roundTrip, rank) / double(cap));
+  return int64_t(std::min(most, double(maxSum)));
 }

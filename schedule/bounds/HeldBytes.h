@@ -23,6 +23,10 @@ namespace rondo {
 int64_t heldBytesBound(const Chain &chain, const Propagation &propagation,
                        int64_t microbatches);
 
+/// No steady state has less time between two micro-batches, as far as memory is
+/// concerned. O(stages).
+int64_t heldBytesPeriod(const Chain &chain);
+
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_BOUNDS_HELDBYTES_H

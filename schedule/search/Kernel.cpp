@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/bounds/HeldBytes.h"
 #include "schedule/search/Dispatch.h"
 
 #include <algorithm>
@@ -72,8 +73,8 @@ class Tuner : public Step {
 public:
   Tuner(const Chain &chain, uint64_t seed, Incumbent &best, Budget &budget)
       : chain(chain), best(best), budget(budget),
-        dispatcher(chain, Direction::Forwards), random(seed),
-        row(chain.stages) {
+        dispatcher(chain, Direction::Forwards), random(seed), row(chain.stages),
+        fit(chain.microbatches) {
     std::vector<int64_t> work(chain.ranks);
     for (int32_t s = 0; s < chain.stages; ++s) {
       auto &stages = chain.stagesOf[chain.rankOf[s]];
@@ -85,6 +86,13 @@ public:
                            chain.ns[0][s] + chain.ns[1][s] + chain.ns[2][s]);
     }
     period = std::max<int64_t>(period, 1);
+    for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+      int64_t bytes = 0;
+      for (int32_t s : chain.stagesOf[rank])
+        bytes += chain.takes[s];
+      if (bytes > 0)
+        fit = int32_t(std::min<int64_t>(fit, chain.caps[rank] / bytes));
+    }
     waiting = presets();
   }
 
@@ -182,7 +190,13 @@ private:
   std::vector<Genes> presets() const {
     using Discipline = Pattern::Discipline;
     std::vector<Genes> result;
-    for (int32_t group : {1, chain.ranks})
+    // As many as fit go together at the pace that memory permits.
+    std::vector<std::pair<int32_t, int32_t>> groups = {{1, 0}};
+    if (rows > 1)
+      groups.push_back({chain.ranks, 0});
+    if (rows > 1 && fit > 1 && fit < chain.ranks)
+      groups.push_back({fit, stretchOfMemory()});
+    for (auto [group, stretch] : groups)
       for (Discipline discipline :
            {Discipline::Ready, Discipline::ForwardInOrder, Discipline::InOrder})
         for (int32_t backlog : {1, 4, int32_t(Pattern::unlimited)})
@@ -191,15 +205,21 @@ private:
             genes.hop.assign(size_t(2) * rows, hop);
             genes.turn.assign(size_t(2) * rows, 0);
             genes.group = group;
+            genes.stretch = stretch;
             genes.discipline = discipline;
             genes.backlog = backlog;
-            if (group == 1 || (rows > 1 && group > 1))
+            if (group == 1 || group == chain.ranks || hop == 0)
               result.push_back(genes);
             genes.isApart = true;
             if (group == 1 && hop < 6)
               result.push_back(genes);
           }
     return result;
+  }
+
+  int32_t stretchOfMemory() const {
+    const int64_t least = std::min(heldBytesPeriod(chain), 4 * period);
+    return int32_t(std::max<int64_t>(0, 24 * (least - period) / period));
   }
 
   void mutate(Genes &genes) {
@@ -262,6 +282,8 @@ private:
   std::vector<int32_t> row;
   int32_t rows = 1;
   int64_t period = 0;
+  /// How many micro-batches fit all ranks.
+  int32_t fit;
   /// Presets, how many have been run, and the best of them with their changes.
   std::vector<Genes> waiting;
   size_t next = 0;

@@ -14,7 +14,7 @@ namespace {
 
 /// Up to this many tasks the beam goes through whole layers.
 constexpr int64_t smallTasks = 200;
-/// Up to this many a beam of one state is worth its quadratic time.
+/// Up to this many a beam is worth its quadratic time.
 constexpr int64_t guidedTasks = 1600;
 /// What bounds of a task take at most, in steps that place or time one.
 constexpr int64_t stepsOfBound = 12;
@@ -22,6 +22,38 @@ constexpr int64_t stepsOfBound = 12;
 constexpr int64_t stepsOfOffer = 3;
 /// Up to this many the families are also priorities for orders within the caps.
 constexpr int64_t replayedTasks = 200000;
+
+/// Beams of one state, then of more and more. Under a tight cap there are few
+/// choices, so that a beam gets far where the other parts do not.
+class WideningBeam {
+public:
+  WideningBeam(const Chain &chain, Incumbent &best, Budget &budget)
+      : chain(chain), best(best), budget(budget) {}
+
+  /// Whether the next one is worth what it takes: as much as all before it.
+  bool isDue() const {
+    return cost < budget.tasksUsed() && cost < budget.tasksLeft() &&
+           budget.hasTimeFor(cost);
+  }
+  /// True where it is a proof.
+  bool run() {
+    const int64_t before = budget.tasksUsed();
+    const bool wentThrough = beam(chain, width, best, budget);
+    width *= widening;
+    cost = wentThrough ? never : widening * (budget.tasksUsed() - before);
+    return wentThrough;
+  }
+
+private:
+  static constexpr int64_t widening = 4;
+  const Chain &chain;
+  Incumbent &best;
+  Budget &budget;
+  int64_t width = 1;
+  /// What the next one takes at most; `never` before the first, and where there
+  /// is nothing left to go through.
+  int64_t cost = never;
+};
 
 class Searcher {
 public:
@@ -239,7 +271,7 @@ private:
     if (chain->tasks() <= smallTasks)
       searchSmall(*chain, costs, best, keep);
     else
-      searchLarge(*chain, best, keep);
+      searchLarge(*chain, costs, best, keep);
     budget.keepBack(0);
     keep();
   }
@@ -280,7 +312,8 @@ private:
   }
 
   template <typename Keep>
-  void searchLarge(const Chain &chain, Incumbent &best, const Keep &keep) {
+  void searchLarge(const Chain &chain, BackwardCosts costs, Incumbent &best,
+                   const Keep &keep) {
     std::unique_ptr<Step> kernel =
         tuneKernel(chain, options.seed, best, budget);
     std::vector<std::unique_ptr<Step>> islands = islandsOf(chain, best);
@@ -297,8 +330,9 @@ private:
       kernel->run(150 * chain.tasks());
     else if (best.orders.empty())
       kernel->run(0);
+    WideningBeam guided(chain, best, budget);
     if (chain.tasks() <= guidedTasks && !isOver())
-      beam(chain, 1, best, budget);
+      guided.run();
     keep();
     improveBound();
     best.bound = result.bound.ns;
@@ -319,6 +353,11 @@ private:
       kernel->run(turn);
       polish(chain, seed, turn, best, budget);
       turn += turn / 4;
+      if (!isOver() && guided.isDue() && guided.run() &&
+          isExact(chain, costs)) {
+        wentThrough = true;
+        return;
+      }
     }
   }
 

@@ -202,4 +202,18 @@ TEST(ExactSearch, OfTightCaps) {
   EXPECT_GT(proven, 30);
 }
 
+/// Three activations leave few choices, so that many tasks can be gone through.
+TEST(ExactSearch, OfManyTasksUnderATightCap) {
+  Problem problem = problemOn(loopedRanks(4, 2), 4, 12, {10, 11, 8, 1, 0});
+  problem.memoryCaps.assign(4, 3);
+  SearchOptions options;
+  options.effort = 10000;
+  options.timeLimitMs = 0;
+  SearchResult result = search(problem, options);
+  ASSERT_TRUE(result.schedule);
+  EXPECT_TRUE(result.provenOptimal);
+  EXPECT_STREQ(result.bound.name, "L6");
+  EXPECT_EQ(result.simulation.makespanNs, 1263);
+}
+
 } // namespace
