@@ -106,7 +106,8 @@ static int startWithMpi(char **argv) {
   const std::pair<const char *, const char *> settings[] = {
       {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-      // On any number of cores.
+      // On this machine, without ssh, and on any number of its cores.
+      {"OMPI_MCA_plm", "isolated"},
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
       // Seconds, for what hangs inside of MPI; an iteration of the suite has a
