@@ -176,6 +176,10 @@ inline unsigned __float_as_uint(float value) {
   return bits;
 }
 inline float __expf(float x) { return std::exp(x); }
+/// As the manual has it for large divisors.
+inline float __fdividef(float x, float y) {
+  return std::fabs(y) > 0x1p126f ? x * 0 : x / y;
+}
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 using std::max;
 using std::min;

@@ -13,9 +13,11 @@ constexpr float cubic = 0.044715f;
 constexpr int blockThreads = 256;
 
 /// gelu(x) / x = (1 + tanh(z)) / 2 = 1 / (1 + e^-2z)
-/// with z = sqrt(2/pi) (x + 0.044715 x^3).
+/// with z = sqrt(2/pi) (x + 0.044715 x^3). The exact division would branch for
+/// each element; this one is 0 where the divisor is close to overflow or
+/// beyond.
 __device__ __forceinline__ float geluShare(float x) {
-  return 1 / (1 + __expf(-twice * x * (1 + cubic * x * x)));
+  return __fdividef(1, 1 + __expf(-twice * x * (1 + cubic * x * x)));
 }
 
 struct Gelu {
