@@ -32,9 +32,13 @@ nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 [ -x "$nvcc" ] || nothing "there is no nvcc; CUDACXX can name it"
 toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 mkdir -p "$build" || exit 1
-g++ -I"$toolkit/include" test/gpu/probe.cpp -o "$build/probe" \
-  -L"$toolkit/lib64" -L"$toolkit/lib" -lcudart_static -ldl -lrt -lpthread ||
+# nvcc knows where an unusual toolkit has its files, but takes longer.
+g++ -I"$toolkit/include" test/gpu/probe.cpp -o "$build/probe" -L"$toolkit/lib64" \
+  -L"$toolkit/lib" -lcudart_static -ldl -lrt -lpthread 2>"$build/probe.log" ||
+  "$nvcc" test/gpu/probe.cpp -o "$build/probe" || {
+  cat "$build/probe.log"
   exit 1
+}
 if [ -n "${ARCHITECTURES:-}" ]; then
   architectures=$ARCHITECTURES
 else
