@@ -50,10 +50,13 @@ struct alignas(64) Meeting {
   Signal phase;
 };
 
-/// Written by the rank before it blocks, read by the watchdog: what it waits
-/// for (4 bits), the channel or collective (28), the ticket (32).
+/// Written by the rank before it blocks, read by the watchdog at any time,
+/// which may see the message of one wait with the channel of the next.
 struct alignas(64) WaitRecord {
-  std::atomic<uint64_t> packed{0};
+  /// What it waits for (32 bits), the channel or collective (32).
+  std::atomic<uint64_t> place{0};
+  /// Of a channel: kind (1), stage (31), micro-batch (32).
+  std::atomic<uint64_t> message{0};
 };
 
 class InprocTransport : public Transport {
@@ -240,9 +243,21 @@ private:
   }
 
   void note(int32_t rank, Waiting::For what, int32_t place, uint32_t ticket) {
-    records[rank].packed.store(static_cast<uint64_t>(what) << 60 |
-                                   static_cast<uint64_t>(place) << 32 | ticket,
-                               std::memory_order_release);
+    WaitRecord &record = records[rank];
+    if (what == Waiting::For::Arrival || what == Waiting::For::Release) {
+      // The rank's own half of the entry: no other thread writes it.
+      const Entry &entry = channels[place].entry(ticket);
+      const MessageName name = what == Waiting::For::Arrival
+                                   ? entry.receiver.name
+                                   : entry.sender.name;
+      record.message.store(static_cast<uint64_t>(name.kind) << 63 |
+                               static_cast<uint64_t>(name.stage) << 32 |
+                               static_cast<uint32_t>(name.microbatch),
+                           std::memory_order_relaxed);
+    }
+    record.place.store(static_cast<uint64_t>(what) << 32 |
+                           static_cast<uint32_t>(place),
+                       std::memory_order_release);
   }
 
   const ImposedLink link;
@@ -256,23 +271,16 @@ private:
 };
 
 Waiting InprocTransport::waiting(int32_t rank) const {
-  auto whatOf = [](uint64_t packed) {
-    return static_cast<Waiting::For>(packed >> 60);
-  };
-  auto placeOf = [](uint64_t packed) {
-    return static_cast<int32_t>(packed >> 32 & 0xfffffff);
-  };
-  const uint64_t packed = records[rank].packed.load(std::memory_order_acquire);
+  const uint64_t packed = records[rank].place.load(std::memory_order_acquire);
   Waiting result;
-  result.what = whatOf(packed);
+  result.what = static_cast<Waiting::For>(packed >> 32);
   if (result.what == Waiting::For::Nothing)
     return result;
-  const int32_t place = placeOf(packed);
+  const int32_t place = static_cast<int32_t>(packed);
   if (result.what == Waiting::For::Collective) {
     result.collective = place;
     for (int32_t other : meetings[place].ranks) {
-      uint64_t at = records[other].packed.load(std::memory_order_acquire);
-      if (whatOf(at) == Waiting::For::Collective && placeOf(at) == place)
+      if (records[other].place.load(std::memory_order_acquire) == packed)
         continue;
       result.onRank = other;
       break;
@@ -280,10 +288,11 @@ Waiting InprocTransport::waiting(int32_t rank) const {
     return result;
   }
   const Channel &c = channels[place];
-  const Entry &entry = c.entries[static_cast<uint32_t>(packed) % c.capacity];
-  bool isReceiver = result.what == Waiting::For::Arrival;
-  result.onRank = isReceiver ? c.from : c.to;
-  result.message = isReceiver ? entry.receiver.name : entry.sender.name;
+  result.onRank = result.what == Waiting::For::Arrival ? c.from : c.to;
+  const uint64_t name = records[rank].message.load(std::memory_order_relaxed);
+  result.message = {static_cast<Message>(name >> 63),
+                    static_cast<int32_t>(name >> 32 & INT32_MAX),
+                    static_cast<int32_t>(name)};
   return result;
 }
 
