@@ -126,7 +126,8 @@ static const std::vector<Flag> &flags() {
        [](Options &o, Set v) {
          o.saveEvery = wholeNumber("--save-every", v, 1);
        }},
-      {"--resume", "FILE", "goes on from a saved file",
+      {"--resume", "FILE",
+       "goes on from a saved file; begins where it is --save's and absent",
        [](Options &o, Set v) { o.resume = v; }},
       {"--verify", nullptr,
        "runs the sequential reference and the pipeline, compares all weights",

@@ -2,13 +2,16 @@
 
 #include "runtime/clock.h"
 #include "runtime/error.h"
+#include "runtime/launch/store.h"
 #include "runtime/trainer/checkpoint.h"
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <unistd.h>
 
 using namespace rondo::runtime;
 
@@ -35,33 +38,33 @@ static void requestStop(int signal) {
   }
 }
 
-namespace {
-
 /// SIGINT and SIGTERM end the run behind the iteration; another one, more than
-/// a second later, ends the process.
-class StopOnSignal {
-public:
-  StopOnSignal() {
-    stopSignal = 0;
-    struct sigaction action{};
-    action.sa_handler = requestStop;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, &oldInterrupt);
-    sigaction(SIGTERM, &action, &oldTerminate);
-  }
-  ~StopOnSignal() {
-    sigaction(SIGINT, &oldInterrupt, nullptr);
-    sigaction(SIGTERM, &oldTerminate, nullptr);
-  }
-
-private:
-  struct sigaction oldInterrupt{};
-  struct sigaction oldTerminate{};
-};
-
-} // namespace
+/// a second later, ends the process. This holds until the process ends:
+/// launchers signal one process after the other, and the last one's signal may
+/// come when the run has stopped for the first one's, and is saved.
+static void stopOnSignals() {
+  stopSignal = 0;
+  struct sigaction action{};
+  action.sa_handler = requestStop;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
 
 static constexpr int64_t tracedIterations = 10;
+
+/// Whether the checkpoint to resume is the one that the run will write, and not
+/// there yet: so a launcher can start a run again with the same flags.
+static bool isFirstStart(const Options &options, const World &world) {
+  bool isAbsent = world.isFirst() && options.resume == options.save &&
+                  access(options.resume.c_str(), F_OK) != 0 && errno == ENOENT;
+  if (!world.isAlone())
+    isAbsent = world.store
+                   ->exchange("whether there is a checkpoint",
+                              isAbsent ? "absent" : "")
+                   .front() == "absent";
+  return isAbsent;
+}
 
 static RunPosition beginRun(Trainer &trainer, const Options &options,
                             Progress &progress) {
@@ -71,7 +74,10 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
   const bool isFirst = trainer.world().isFirst();
   uint64_t dataHash =
       needsData(trainer.executable()) && isFirst ? trainer.data().hash() : 0;
-  if (!options.resume.empty()) {
+  if (!options.resume.empty() && isFirstStart(options, trainer.world())) {
+    progress.note("note: there is no checkpoint '" + options.resume +
+                  "' yet, the run begins");
+  } else if (!options.resume.empty()) {
     position = loadCheckpoint(options.resume, trainer.state());
     if (isFirst && options.seed && *options.seed != position.seed)
       throw Error("--seed " + std::to_string(*options.seed) +
@@ -110,7 +116,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
     evaluation = trainer.makeRun(findPlan(exe, PlanKind::Evaluation));
   progress.begin(trainer, plan);
 
-  StopOnSignal stopOnSignal;
+  stopOnSignals();
   auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
   // The disk may have room again when the next one comes.
   auto saveBetween = [&] {
