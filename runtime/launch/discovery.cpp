@@ -143,9 +143,9 @@ private:
     launch.localRank = number("LOCAL_RANK");
     launch.localSize = number("LOCAL_WORLD_SIZE");
     // Runs without a name are all called the same, but no two of a machine have
-    // one MASTER_PORT.
-    launch.job = text("TORCHELASTIC_RUN_ID") + "." +
-                 text("TORCHELASTIC_RESTART_COUNT") + "." + text("MASTER_PORT");
+    // one MASTER_PORT. The number of restarts is no part of it: agents count
+    // for themselves, and differ where one noticed only that another restarts.
+    launch.job = text("TORCHELASTIC_RUN_ID") + "." + text("MASTER_PORT");
     if (!flags.rendezvous.empty() || launch.size == 1)
       return true;
     Rendezvous where;
@@ -180,6 +180,9 @@ private:
         expandHostList(text("SLURM_STEP_NODELIST"));
     if (hosts.size() == 1)
       launch.localSize = launch.size;
+    // The list is sorted: where rank 0 is follows from no variable.
+    else if (text("SLURM_DISTRIBUTION").compare(0, 9, "arbitrary") == 0)
+      return true;
     Rendezvous where;
     where.host = hosts.front();
     // FNV-1a, into ports that systems leave to programs.

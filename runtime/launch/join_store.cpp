@@ -94,6 +94,7 @@ private:
                              double welcomeSeconds);
   bool isAccepted(const Frame &answer);
   std::unique_ptr<Store> start(Socket connection, FrameReader reader);
+  bool arePortsTaken() const;
   [[noreturn]] void giveUp() const;
 
   const StoreParams &params;
@@ -106,6 +107,8 @@ private:
   std::optional<HostPort> told;
   /// Why the last attempt led nowhere.
   std::string why = "rank 0 has not written its address";
+  /// Attempts in a row that have reached others than process 0.
+  int occupied = 0;
 };
 
 } // namespace
@@ -193,13 +196,26 @@ std::unique_ptr<Store> Joining::start(Socket connection, FrameReader reader) {
   return store;
 }
 
+/// Process 0 cannot listen where others do, and has no place to tell it. A
+/// single port may be its own, behind a machine that is slow to answer.
+bool Joining::arePortsTaken() const {
+  constexpr int rounds = 3;
+  return numPorts > 1 && !server && occupied >= rounds * numPorts;
+}
+
 void Joining::giveUp() const {
   char limit[32];
   std::snprintf(limit, sizeof limit, "%g", params.joinSeconds);
-  std::string at = told ? told->host + ":" + std::to_string(told->port)
-                   : where.file.empty()
-                       ? where.host + ":" + std::to_string(where.port)
-                       : "'" + where.file + "'";
+  std::string at = told                 ? textOf(*told)
+                   : where.file.empty() ? textOf({where.host, where.port})
+                                        : "'" + where.file + "'";
+  if (arePortsTaken())
+    throw Error("rank " + std::to_string(params.process) +
+                    " has not found rank 0 at " + at + " to " +
+                    std::to_string(where.port + numPorts - 1) +
+                    ", where others listen: " + why +
+                    "; --rdzv HOST:PORT names another place",
+                Exit::RunFailure);
   throw Error("rank " + std::to_string(params.process) +
                   " has not found rank 0 at " + at + " within " + limit +
                   " s: " + why,
@@ -208,10 +224,15 @@ void Joining::giveUp() const {
 
 std::unique_ptr<Store> Joining::join() {
   tellAddress();
+  const int64_t beginNs = nowNs();
   // Process 0 gives up first, and says who is missing.
   const int64_t deadlineNs =
-      nowNs() + static_cast<int64_t>((params.joinSeconds + 5) * 1e9);
+      beginNs + static_cast<int64_t>((params.joinSeconds + 5) * 1e9);
+  // Runs that end may leave their ports in this time: 10 s of the usual 60.
+  const int64_t takenNs = static_cast<int64_t>(params.joinSeconds * 1e9 / 6);
   for (int attempt = 0; nowNs() < deadlineNs; ++attempt) {
+    if (arePortsTaken() && nowNs() - beginNs > takenNs)
+      break;
     if (attempt > 0)
       std::this_thread::sleep_for(
           std::chrono::milliseconds(std::min(5 * attempt, 100)));
@@ -219,6 +240,7 @@ std::unique_ptr<Store> Joining::join() {
     if (!address)
       continue;
     Socket connection = connectTo(*address, 1, why);
+    occupied = connection ? occupied + 1 : 0;
     if (!connection)
       continue;
     const int round = attempt / numPorts;

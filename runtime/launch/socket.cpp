@@ -58,6 +58,12 @@ HostPort rondo::runtime::parseHostPort(const std::string &what,
     result.host = text.substr(0, colon);
     port = text.substr(colon + 1);
   }
+  // Colons of an IPv6 address need brackets: [fd00::7]:29500.
+  const size_t size = result.host.size();
+  if (size > 2 && result.host.front() == '[' && result.host.back() == ']')
+    result.host = result.host.substr(1, size - 2);
+  else if (result.host.find_first_of(":[]") != std::string::npos)
+    result.host.clear();
   bool isNumber = !port.empty() && port.size() <= 5 &&
                   port.find_first_not_of("0123456789") == std::string::npos;
   if (isNumber)
@@ -67,6 +73,12 @@ HostPort rondo::runtime::parseHostPort(const std::string &what,
                     text + "'",
                 Exit::Usage);
   return result;
+}
+
+std::string rondo::runtime::textOf(const HostPort &address) {
+  const bool isIpv6 = address.host.find(':') != std::string::npos;
+  return (isIpv6 ? "[" + address.host + "]" : address.host) + ":" +
+         std::to_string(address.port);
 }
 
 void rondo::runtime::keepAlive(const Socket &socket) {
@@ -92,31 +104,55 @@ void rondo::runtime::limitSends(const Socket &socket, double seconds) {
              sizeof limit);
 }
 
-Socket rondo::runtime::listenOn(int port, bool onLoopbackOnly) {
-  Socket result(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+/// Invalid, with errno, where the family does not exist here or the address
+/// cannot be had.
+static Socket listenOn(const sockaddr *address, socklen_t length) {
+  Socket result(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!result)
     return result;
   // Connections of a run that has ended do not keep the port.
-  int on = 1;
+  int on = 1, off = 0;
   setsockopt(result.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr =
-      htonl(onLoopbackOnly ? INADDR_LOOPBACK : INADDR_ANY);
-  if (bind(result.descriptor(), reinterpret_cast<sockaddr *>(&address),
-           sizeof address) != 0 ||
+  // One socket serves both families, whatever the system's default.
+  if (address->sa_family == AF_INET6 &&
+      setsockopt(result.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &off,
+                 sizeof off) != 0)
+    return Socket();
+  if (bind(result.descriptor(), address, length) != 0 ||
       listen(result.descriptor(), 1024) != 0)
     return Socket();
   return result;
 }
 
-int rondo::runtime::portOf(const Socket &socket) {
+Socket rondo::runtime::listenOn(int port, bool onLoopbackOnly) {
+  if (!onLoopbackOnly) {
+    sockaddr_in6 all{};
+    all.sin6_family = AF_INET6;
+    all.sin6_port = htons(static_cast<uint16_t>(port));
+    all.sin6_addr = in6addr_any;
+    Socket result =
+        ::listenOn(reinterpret_cast<const sockaddr *>(&all), sizeof all);
+    // A port that is taken is so for IPv4 too; a system without IPv6 says
+    // something else.
+    if (result || errno == EADDRINUSE || errno == EACCES)
+      return result;
+  }
   sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr =
+      htonl(onLoopbackOnly ? INADDR_LOOPBACK : INADDR_ANY);
+  return ::listenOn(reinterpret_cast<const sockaddr *>(&address),
+                    sizeof address);
+}
+
+int rondo::runtime::portOf(const Socket &socket) {
+  sockaddr_storage address{};
   socklen_t length = sizeof address;
   getsockname(socket.descriptor(), reinterpret_cast<sockaddr *>(&address),
               &length);
-  return ntohs(address.sin_port);
+  // Both families have the port at the same place.
+  return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
 }
 
 namespace {
@@ -125,7 +161,7 @@ using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo *)>;
 
 static Addresses resolve(const HostPort &to, std::string &why) {
   addrinfo hints{};
-  hints.ai_family = AF_INET;
+  hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo *list = nullptr;
   int status = getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(),
@@ -140,9 +176,12 @@ static Addresses resolve(const HostPort &to, std::string &why) {
 
 bool rondo::runtime::isLoopback(const std::string &host) {
   in_addr address;
+  in6_addr address6;
   return host == "localhost" ||
          (inet_pton(AF_INET, host.c_str(), &address) == 1 &&
-          ntohl(address.s_addr) >> 24 == 127);
+          ntohl(address.s_addr) >> 24 == 127) ||
+         (inet_pton(AF_INET6, host.c_str(), &address6) == 1 &&
+          IN6_IS_ADDR_LOOPBACK(&address6));
 }
 
 Socket rondo::runtime::connectTo(const HostPort &to, double timeoutSeconds,
@@ -164,7 +203,9 @@ Socket rondo::runtime::connectTo(const HostPort &to, double timeoutSeconds,
         error = ETIMEDOUT;
     }
     if (error != 0) {
-      why = std::strerror(error);
+      // The first address is the one that the system prefers.
+      if (a == list.get())
+        why = std::strerror(error);
       continue;
     }
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);

@@ -28,16 +28,19 @@ private:
   int fd = -1;
 };
 
-/// A name or IPv4 address, and a port.
+/// A name or an address of IPv4 or IPv6, and a port.
 struct HostPort {
   std::string host;
   int port = 0;
 };
-/// Throws Error with Exit::Usage; `what` is what the text is called there.
+/// `host:port`, where an IPv6 address stands in brackets. Throws Error with
+/// Exit::Usage; `what` is what the text is called there.
 HostPort parseHostPort(const std::string &what, const std::string &text);
+/// The same text again.
+std::string textOf(const HostPort &address);
 
-/// Listens on the loopback interface or on all of them; port 0: any free one.
-/// Invalid, with errno, where that fails.
+/// Listens on IPv4's loopback interface, or on all interfaces for IPv4 and
+/// IPv6; port 0: any free one. Invalid, with errno, where that fails.
 Socket listenOn(int port, bool onLoopbackOnly);
 int portOf(const Socket &socket);
 /// Invalid where nobody answers within the time; `why` says more.

@@ -182,6 +182,10 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   if (job != params.job)
     return refuse("job", "a run with the name '" + params.job +
                              "' answers there, this one is '" + job + "'");
+  // A launcher that starts a run again may be faster than the end of the last
+  // one: whoever comes for the next tries again.
+  if (joined == params.processes && (hasFailed || isStopping))
+    return refuse("job", "the run that answers there is ending");
   int32_t process = std::atoi(frame.fields[0].c_str());
   std::string why;
   if (frame.fields[1] != std::to_string(params.processes))

@@ -271,8 +271,7 @@ void TcpEndpoint::connect(const World &world) {
                                sizeof greeting)))
         throw Error("rank " + std::to_string(world.process) +
                         " cannot connect to rank " + std::to_string(p) +
-                        " at " + to.host + ":" + std::to_string(to.port) +
-                        ": " + why,
+                        " at " + textOf(to) + ": " + why,
                     Exit::RunFailure);
       linkOf(p, lane).socket = std::move(socket);
     }

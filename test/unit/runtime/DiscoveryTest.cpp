@@ -110,7 +110,7 @@ TEST(Discovery, TorchrunLeavesItsPortToItsAgent) {
   EXPECT_EQ(launch.size, 8);
   EXPECT_EQ(launch.localRank, 1);
   EXPECT_EQ(launch.localSize, 2);
-  EXPECT_EQ(launch.job, "run.2.29500");
+  EXPECT_EQ(launch.job, "run.29500");
   EXPECT_EQ(launch.rendezvous->host, "127.0.0.1");
   EXPECT_EQ(launch.rendezvous->port, 29501);
   EXPECT_GT(launch.rendezvous->numPorts, 1);
@@ -120,10 +120,19 @@ TEST(Discovery, TorchrunLeavesItsPortToItsAgent) {
       discover(with(torchrun, "MASTER_ADDR", "gpu07")).rendezvous->isLocal);
   EXPECT_TRUE(
       discover(with(torchrun, "MASTER_ADDR", "localhost")).rendezvous->isLocal);
+  EXPECT_TRUE(
+      discover(with(torchrun, "MASTER_ADDR", "::1")).rendezvous->isLocal);
+  EXPECT_FALSE(
+      discover(with(torchrun, "MASTER_ADDR", "fd00::7")).rendezvous->isLocal);
   LaunchFlags flags;
   flags.rendezvous = "127.0.0.1:4000";
   EXPECT_EQ(discover(torchrun, flags).rank, 3);
   EXPECT_EQ(discover(torchrun, flags).rendezvous->port, 4000);
+}
+
+TEST(Discovery, AgentsOfTorchrunMayCountRestartsOtherwise) {
+  EXPECT_EQ(discover(with(torchrun, "TORCHELASTIC_RESTART_COUNT", "0")).job,
+            discover(torchrun).job);
 }
 
 TEST(Discovery, TorchrunNeedsAllOfIts) {
@@ -161,6 +170,17 @@ TEST(Discovery, SlurmMeetsOnItsFirstHost) {
   EXPECT_EQ(discover(with(slurm, "SLURM_STEP_NUM_TASKS", "6")).size, 6);
   EXPECT_TRUE(
       discover(with(slurm, "SLURM_STEP_NODELIST", "one")).rendezvous->isLocal);
+}
+
+TEST(Discovery, AnArbitraryDistributionOfSlurmHidesRankZero) {
+  const Variables arbitrary = with(slurm, "SLURM_DISTRIBUTION", "arbitrary");
+  EXPECT_FALSE(discover(arbitrary).rendezvous);
+  EXPECT_TRUE(
+      discover(with(arbitrary, "SLURM_STEP_NODELIST", "one")).rendezvous);
+  EXPECT_TRUE(discover(with(slurm, "SLURM_DISTRIBUTION", "cyclic")).rendezvous);
+  LaunchFlags flags;
+  flags.rendezvous = "gpu09:4000";
+  EXPECT_EQ(discover(arbitrary, flags).rendezvous->host, "gpu09");
 }
 
 TEST(Discovery, ABatchScriptOfSlurmIsOneProcess) {

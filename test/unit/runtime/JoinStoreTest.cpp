@@ -3,6 +3,7 @@
 #include "StoreFixture.h"
 
 #include <chrono>
+#include <fstream>
 #include <mutex>
 #include <sys/socket.h>
 #include <thread>
@@ -92,6 +93,80 @@ TEST_F(StoreTest, AnOccupiedPortAndAnotherRunAreSteppedOver) {
   another->leave();
 }
 
+TEST_F(StoreTest, PortsThatOthersHaveAreGivenUpSoon) {
+  where.file.clear();
+  where.host = "127.0.0.1";
+  where.numPorts = 2;
+  std::unique_ptr<Store> others[2];
+  StoreParams params = paramsOf(0, 1);
+  params.job = "another";
+  for (Socket port = listenOn(0, true);; port = listenOn(0, true)) {
+    where.port = portOf(port);
+    port = Socket();
+    try {
+      for (int i = 0; i < 2; ++i) {
+        Rendezvous one = where;
+        one.numPorts = 1;
+        one.port += i;
+        others[i] = joinStore(params, one);
+      }
+      break;
+    } catch (const Error &) {
+      // Somebody has the second one.
+    }
+  }
+  params = paramsOf(1, 2);
+  params.joinSeconds = 3;
+  try {
+    joinStore(params, where);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Exit::RunFailure);
+    EXPECT_EQ(std::string(error.what()),
+              "rank 1 has not found rank 0 at 127.0.0.1:" +
+                  std::to_string(where.port) + " to " +
+                  std::to_string(where.port + 1) +
+                  ", where others listen: a run with the name 'another' "
+                  "answers there, this one is 'test'; --rdzv HOST:PORT names "
+                  "another place");
+  }
+  for (std::unique_ptr<Store> &other : others)
+    other->leave();
+}
+
+TEST_F(StoreTest, ARunThatHasFailedLeavesNewcomersToTheNext) {
+  Socket port = listenOn(0, true);
+  where.file.clear();
+  where.host = "127.0.0.1";
+  where.port = portOf(port);
+  port = Socket();
+  run(2, [&](Store &store, int process) {
+    if (process == 1) {
+      store.fail(Exit::RunFailure, "it is over");
+      return;
+    }
+    EXPECT_THROW(store.barrier("never"), PeerFailed);
+    std::string why;
+    Socket newcomer = connectTo({"127.0.0.1", where.port}, 10, why);
+    ASSERT_TRUE(
+        sendAll(newcomer, encode({static_cast<uint32_t>(StoreFrame::Hello),
+                                  1,
+                                  {"1", "2", "test", "program"}})));
+    FrameReader reader;
+    std::optional<Frame> frame;
+    while (!frame ||
+           static_cast<StoreFrame>(frame->kind) == StoreFrame::Welcome) {
+      frame = reader.next(1 << 16);
+      if (!frame) {
+        ASSERT_TRUE(receiveSome(newcomer, reader, 10));
+      }
+    }
+    EXPECT_EQ(static_cast<StoreFrame>(frame->kind), StoreFrame::Refused);
+    EXPECT_EQ(frame->fields.at(0), "job");
+    EXPECT_EQ(frame->fields.at(1), "the run that answers there is ending");
+  });
+}
+
 TEST_F(StoreTest, WhoFindsNobodySaysWhere) {
   Socket port = listenOn(0, true);
   where.file.clear();
@@ -125,9 +200,31 @@ TEST_F(StoreTest, OneProcessAloneNeedsNoConnection) {
 TEST(HostPort, IsReadOrRefused) {
   EXPECT_EQ(parseHostPort("--rdzv", "node1:29500").host, "node1");
   EXPECT_EQ(parseHostPort("--rdzv", "node1:29500").port, 29500);
-  for (const char *wrong : {"", "node", "node:", ":1", "node:x", "node:0",
-                            "node:65536", "node:-1", "node:123456"})
+  EXPECT_EQ(parseHostPort("--rdzv", "[fd00::7]:29500").host, "fd00::7");
+  EXPECT_EQ(textOf({"fd00::7", 29500}), "[fd00::7]:29500");
+  EXPECT_EQ(textOf({"node1", 29500}), "node1:29500");
+  for (const char *wrong :
+       {"", "node", "node:", ":1", "node:x", "node:0", "node:65536", "node:-1",
+        "node:123456", "fd00::7:29500", "[]:1", "[fd00::7]"})
     EXPECT_THROW(parseHostPort("--rdzv", wrong), Error) << wrong;
+}
+
+TEST(Socket, ServesBothFamilies) {
+  Socket all = listenOn(0, false);
+  ASSERT_TRUE(all);
+  std::string why;
+  EXPECT_TRUE(connectTo({"127.0.0.1", portOf(all)}, 5, why)) << why;
+  std::ifstream interfaces("/proc/net/if_inet6");
+  std::string address;
+  bool hasIpv6 = false;
+  while (interfaces >> address)
+    hasIpv6 |= address == "00000000000000000000000000000001";
+  if (!hasIpv6)
+    GTEST_SKIP() << "this machine has no IPv6";
+  EXPECT_TRUE(connectTo({"::1", portOf(all)}, 5, why)) << why;
+  // Taken for one family is taken.
+  EXPECT_FALSE(listenOn(portOf(all), true));
+  EXPECT_FALSE(listenOn(portOf(all), false));
 }
 
 TEST(Frames, ForeignBytesAreRefused) {
