@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the packages of packages.txt that are missing, as root or through
-# sudo. `setup.sh TARGET` also installs those that only TARGET needs.
+# sudo. `setup.sh WORD` also installs those that only WORD needs.
 # Ends with status 0 where LLVM/MLIR 22 is there, 1 after one line that says
 # what to do.
 set -u

@@ -63,6 +63,36 @@ if config.rondo_mpiexec:
     config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     config.environment["OMPI_MCA_orte_execute_quiet"] = "1"
 
+# Other launchers. torchrun is called by its name, and brings none of the
+# programs beside it.
+launchers = []
+if os.access(config.rondo_torchrun, os.X_OK):
+    folder = os.path.join(config.test_exec_root, "launchers")
+    os.makedirs(folder, exist_ok=True)
+    link = os.path.join(folder, "torchrun")
+    if not os.path.lexists(link) or os.readlink(link) != config.rondo_torchrun:
+        if os.path.lexists(link):
+            os.remove(link)
+        os.symlink(config.rondo_torchrun, link)
+    config.environment["PATH"] += os.pathsep + folder
+    # Else torchrun says that it sets it.
+    config.environment["OMP_NUM_THREADS"] = "1"
+    config.available_features.add("torchrun")
+    launchers.append("torchrun")
+# A command in a Slurm of two nodes that is there for it alone.
+slurm = "%s %s --nodes 2 --" % (
+    config.python,
+    os.path.join(config.test_source_root, "runtime", "Inputs", "slurm.py"),
+)
+in_slurm = ""
+if "slurm" in config.rondo_slurm:
+    config.available_features.update(config.rondo_slurm)
+    launchers.append("slurm")
+    in_slurm = slurm
+config.substitutions.append(("%slurm", slurm))
+config.substitutions.append(("%in_slurm_if_any", in_slurm))
+config.substitutions.append(("%launchers", " ".join(launchers)))
+
 if config.rondo_sanitize:
     config.available_features.add("asan")
     # LLVM's own globals stay allocated at exit.

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Does what a page of the documentation says.
 
-    run-page.py PAGE SOURCES BUILD SCRATCH
+    run-page.py PAGE SOURCES BUILD SCRATCH [WORD...]
 
 Each ```sh block of PAGE runs in SCRATCH, where the sources and build/ can be
 seen under their own names. A ```text block that follows holds its output: "..."
 stands for any text, on a line of its own for any lines; in a block that is
 marked `text measured` numbers may differ. A ```mlir block that names a file
-holds that file's text. A line `make TARGET` only has to
+holds that file's text. A block ```sh WORD needs what not every machine has, and runs
+where WORD is given. A line `make TARGET` only has to
 name a target, since set-up, build and tests do not nest; the steps of `make
 demo` run with few iterations.
 """
@@ -89,7 +90,8 @@ def differs(expected, output, measured):
 
 
 def main():
-    page, sources, build, scratch = (pathlib.Path(a).resolve() for a in sys.argv[1:])
+    page, sources, build, scratch = (pathlib.Path(a).resolve() for a in sys.argv[1:5])
+    kinds = ["sh"] + ["sh " + word for word in sys.argv[5:]]
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     for entry in sources.iterdir():
@@ -106,7 +108,7 @@ def main():
         name = info.partition(" ")[2]
         if info.startswith("mlir ") and (scratch / name).read_text().strip() != text:
             sys.exit(f"{page.name}:{line}: {name} has another text")
-        if info != "sh":
+        if info not in kinds:
             continue
         ran += 1
         done = subprocess.run(

@@ -1,0 +1,5 @@
+# slow-end.sh COMMAND...: torchrun's first agent sees 3 s late that it failed.
+"$@"
+status=$?
+[ $status = 0 ] || [ "$GROUP_RANK" != 0 ] || sleep 3
+exit $status
