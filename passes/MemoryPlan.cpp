@@ -297,6 +297,9 @@ void Planner::shortenToPeriod(std::vector<int32_t> &slots) {
 }
 
 std::optional<std::string> Planner::run() {
+  // Lives are looked up by what actions name.
+  if (auto violation = checkChannels(problem, program))
+    return violation->message;
   program.pools.clear();
   program.placements.assign(
       static_cast<size_t>(problem.numStages()) * numBufferKinds, Placement());

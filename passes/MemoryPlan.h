@@ -24,8 +24,8 @@ namespace rondo {
 ///
 /// `executing` is the problem whose ranks run the program; `homeRanks` are the
 /// ranks that hold each stage's state, other than the executing ones for the
-/// sequential reference. Returns what is wrong, if anything: a size that
-/// is absurd, or more slots than a table entry can name.
+/// sequential reference. Returns what is wrong, if anything: a program that
+/// breaks rule L1, a size that is absurd, or more slots than a table names.
 std::optional<std::string> planMemory(const Problem &executing,
                                       const std::vector<int32_t> &homeRanks,
                                       int32_t numHomeRanks,

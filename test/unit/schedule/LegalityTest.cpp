@@ -79,6 +79,23 @@ TEST(Legality, UnknownTask) {
   }
 }
 
+// No cost speaks of them yet.
+TEST(Legality, FieldsThatNoTaskHasYet) {
+  Problem problem = linearProblem(1, 1);
+  Action replica = actionOf("0F0"), version = replica, count = replica;
+  replica.replica = 1;
+  version.version = 1;
+  count.count = 2;
+  for (Action action : {replica, version, count}) {
+    Schedule schedule;
+    schedule.append(action);
+    schedule.append(actionOf("0B0"));
+    schedule.endRank();
+    EXPECT_EQ(onlyBroken(problem, schedule, Rule::Completeness).what,
+              What::UnknownTask);
+  }
+}
+
 TEST(Legality, UnsupportedKind) {
   Problem problem = linearProblem(1, 1);
   Schedule schedule;

@@ -1,5 +1,4 @@
-//===- ProgramMemoryTest.cpp - Rules of a program's memory, broken alone
-//---===//
+//===- ProgramMemoryTest.cpp - Memory rules of programs, broken alone -----===//
 
 #include "LoweredExample.h"
 
@@ -57,6 +56,14 @@ TEST(ProgramMemory, WorkspaceIsShared) {
           static_cast<int32_t>(program.pools.size()), {0}};
   program.pools.push_back({0, program.arenaBytes[0], 64, 1});
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
+  // But not with what stays.
+  program.placement(1, BufferKind::Workspace) =
+      program.placement(1, BufferKind::Weights);
+  auto violation = checkBuffers(problem, program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "workspace of stage 1 lies in slot 0 of pool 4, where weights of "
+            "stage 1 lies [L3]");
 }
 
 TEST(ProgramMemory, ReadBeforeWrite) {
@@ -160,6 +167,19 @@ TEST(ProgramMemory, SlotsAreAligned) {
   EXPECT_EQ(checkArena(p.program, p.problem.memoryCaps), std::nullopt);
   p.program.pools[0].offset = 4;
   EXPECT_TRUE(checkArena(p.program, p.problem.memoryCaps));
+}
+
+TEST(ProgramMemory, MoreSlotsThanATableNames) {
+  Lowered p;
+  const int64_t before = p.program.arenaBytes[0];
+  p.program.pools.push_back({0, before, 64, maxSlots});
+  p.program.arenaBytes[0] += int64_t(64) * (maxSlots + 1);
+  EXPECT_TRUE(p.broken().empty());
+  p.program.pools.back().slots = maxSlots + 1;
+  EXPECT_EQ(p.only(ProgramRule::Arena),
+            "pool 10 of 65537 slots of 64 bytes at offset " +
+                std::to_string(before) +
+                " has more slots than a table names, 65536 [L4]");
 }
 
 TEST(ProgramMemory, PoolBeyondTheArena) {
