@@ -93,6 +93,13 @@ config.substitutions.append(("%slurm", slurm))
 config.substitutions.append(("%in_slurm_if_any", in_slurm))
 config.substitutions.append(("%launchers", " ".join(launchers)))
 
+# A command in a container of its own.
+if config.rondo_containers:
+    config.available_features.add("containers")
+config.substitutions.append(
+    ("%container", "unshare --map-root-user --net --uts --kill-child --fork")
+)
+
 if config.rondo_sanitize:
     config.available_features.add("asan")
     # LLVM's own globals stay allocated at exit.

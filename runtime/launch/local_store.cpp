@@ -42,6 +42,7 @@ public:
   void leave() override {}
   void report(const std::string &) override {}
   std::vector<Report> reports() override { return {}; }
+  Addresses addresses() override { return {}; }
   int64_t clockOffsetNs() override { return 0; }
 
 private:

@@ -155,6 +155,19 @@ int rondo::runtime::portOf(const Socket &socket) {
   return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
 }
 
+std::string rondo::runtime::addressOf(const Socket &socket, bool ofPeer) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  auto *generic = reinterpret_cast<sockaddr *>(&address);
+  char text[NI_MAXHOST];
+  if ((ofPeer ? getpeername : getsockname)(socket.descriptor(), generic,
+                                           &length) != 0 ||
+      getnameinfo(generic, length, text, sizeof text, nullptr, 0,
+                  NI_NUMERICHOST) != 0)
+    return std::string();
+  return text;
+}
+
 namespace {
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo *)>;
 } // namespace

@@ -43,6 +43,9 @@ std::string textOf(const HostPort &address);
 /// IPv6; port 0: any free one. Invalid, with errno, where that fails.
 Socket listenOn(int port, bool onLoopbackOnly);
 int portOf(const Socket &socket);
+/// The numeric address of this end of a connection, or of the other one; empty
+/// where there is none.
+std::string addressOf(const Socket &socket, bool ofPeer);
 /// Invalid where nobody answers within the time; `why` says more.
 Socket connectTo(const HostPort &to, double timeoutSeconds, std::string &why);
 /// Small frames at once, and a dead machine noticed after about 25 s.

@@ -63,6 +63,12 @@ public:
   };
   /// Throws Error where process 0 does not answer within some seconds.
   virtual std::vector<Report> reports() = 0;
+  /// Numeric addresses that need no names: where others reach this process,
+  /// unless it is on process 0's machine, and where it has reached process 0.
+  struct Addresses {
+    std::string own, ofFirst;
+  };
+  virtual Addresses addresses() = 0;
   /// What to add to nowNs() here to have process 0's: 0 on one machine.
   virtual int64_t clockOffsetNs() = 0;
 };

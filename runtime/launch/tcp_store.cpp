@@ -92,6 +92,9 @@ public:
       all[p] = {fields[2 * p], 1e-9 * std::atof(fields[2 * p + 1].c_str())};
     return all;
   }
+  Addresses addresses() override {
+    return {addressOf(connection, false), addressOf(connection, true)};
+  }
   int64_t clockOffsetNs() override {
     int64_t offset = 0, shortest = INT64_MAX;
     for (int i = 0; i < 8; ++i) {

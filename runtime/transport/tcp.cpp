@@ -236,7 +236,21 @@ TcpEndpoint::TcpEndpoint(const World &world)
   connect(world);
 }
 
-/// Calls the processes below, and is called by those above.
+/// The same for processes that share a loopback interface: containers of one
+/// machine need not.
+static std::string machineName() {
+  char space[64] = {};
+  if (readlink("/proc/self/ns/net", space, sizeof space - 1) < 0)
+    *space = '\0';
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  const std::string clock = clockName();
+  return (clock.empty() ? host : clock) + "/" + space;
+}
+
+/// Calls the processes below, and is called by those above. Names of machines
+/// need not be known to each other, so that addresses are those by which all
+/// have reached process 0.
 void TcpEndpoint::connect(const World &world) {
   const bool isLocal = world.localProcesses == world.processes;
   Socket listener = listenOn(0, isLocal);
@@ -246,10 +260,9 @@ void TcpEndpoint::connect(const World &world) {
                 Exit::RunFailure);
   std::random_device random;
   Place mine;
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  mine.host = *name ? name : "unknown";
-  mine.machine = clockName().empty() ? mine.host : clockName();
+  const Store::Addresses addresses = store.addresses();
+  mine.host = addresses.own.empty() ? "unknown" : addresses.own;
+  mine.machine = machineName();
   mine.port = portOf(listener);
   mine.token = static_cast<uint64_t>(random()) << 32 | random();
   const std::vector<std::string> all =
@@ -257,11 +270,15 @@ void TcpEndpoint::connect(const World &world) {
   for (int32_t p = 0; p < world.processes; ++p)
     for (int lane = 0; lane < numLanes; ++lane)
       linkOf(p, lane).peer = p;
+  const std::string machineOfFirst = placeOf(all.front()).machine;
   for (int32_t p = 0; p < world.process; ++p) {
     const Place place = placeOf(all[p]);
     const bool isHere = isLocal || place.machine == mine.machine;
     for (int lane = 0; lane < numLanes; ++lane) {
-      const HostPort to = {isHere ? "127.0.0.1" : place.host, place.port};
+      const HostPort to = {isHere                            ? "127.0.0.1"
+                           : place.machine == machineOfFirst ? addresses.ofFirst
+                                                             : place.host,
+                           place.port};
       std::string why;
       Socket socket = connectTo(to, 20, why);
       const Greeting greeting = {place.token, world.process, lane};
