@@ -144,7 +144,8 @@ void Inserter::orderChannels() {
 }
 
 /// Finds, for each message, the task of the receiver that runs when the link
-/// begins to carry it.
+/// begins to carry it. A queue keeps its order, so these never stand before
+/// those of earlier messages.
 void Inserter::wantReceives(Channel &channel) {
   const Link &link = problem.linkBetween(channel.from, channel.to);
   int64_t begin = schedule.rankBegin(channel.to);
@@ -156,13 +157,6 @@ void Inserter::wantReceives(Channel &channel) {
     while (position < numTasks && simulation.endNs[begin + position] <= startNs)
       ++position;
     m.wanted = position;
-  }
-  // A message that is consumed before an earlier one of its channel pulls that
-  // one's receive forward, since a queue keeps its order.
-  int64_t latest = numTasks;
-  for (auto m = channel.messages.rbegin(); m != channel.messages.rend(); ++m) {
-    latest = std::min(latest, m->consumer);
-    m->wanted = std::min(m->wanted, latest);
   }
 }
 

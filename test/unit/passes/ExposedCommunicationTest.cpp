@@ -134,4 +134,15 @@ TEST(ExposedCommunication, OfLinksWithFiguresOfTheirOwn) {
   EXPECT_GT(*found.perPairNs, freeNs);
 }
 
+TEST(ExposedCommunication, OneQueueHasNoChannelsOfItsOwn) {
+  Problem problem = linearProblem(3, 6, 50, 128, 0);
+  Schedule schedule = familySchedule("gpipe", problem);
+  Simulation simulation = simulate(problem, schedule, /*keepTimes=*/true);
+  const auto free = measureCommunication(problem, schedule, simulation);
+  problem.channels = {Protocol::Eager, /*receiveSlots=*/1};
+  const auto bounded = measureCommunication(problem, schedule, simulation);
+  ASSERT_TRUE(bounded.perRankNs);
+  EXPECT_EQ(bounded.perRankNs, free.perRankNs);
+}
+
 } // namespace

@@ -53,6 +53,26 @@ TEST(MemoryPlan, ActivationSlotsAreThePeakOfTheSchedule) {
   }
 }
 
+TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
+  Problem problem = linearProblem(4, 4, 0, 128, 0);
+  layInChunks(problem, 2, /*isWave=*/false);
+  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  buffers[2][static_cast<int>(BufferKind::Workspace)] = 1000;
+  Schedule schedule = familySchedule("interleaved-1f1b", problem);
+  Program program = insertCommunication(problem, schedule,
+                                        simulate(problem, schedule, true), {});
+  ASSERT_EQ(planMemory(problem, homes(problem), 2, buffers, program),
+            std::nullopt);
+  auto poolOf = [&](int32_t stage) {
+    return program.placement(stage, BufferKind::Workspace).pool;
+  };
+  EXPECT_EQ(poolOf(0), poolOf(2));
+  EXPECT_EQ(poolOf(1), poolOf(3));
+  EXPECT_EQ(program.pools[poolOf(0)].slotBytes, 1024);
+  EXPECT_EQ(program.pools[poolOf(0)].slots, 1);
+  EXPECT_EQ(program.pools[poolOf(1)].slotBytes, 256);
+}
+
 TEST(MemoryPlan, AbsurdSizesAreAnError) {
   Problem problem = linearProblem(2, 4, 0, 128, 0);
   std::vector<StageBuffers> buffers = stageBuffers(problem);

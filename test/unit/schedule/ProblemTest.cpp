@@ -66,6 +66,9 @@ TEST(Problem, Costs) {
   problem = linearProblem(2, 1);
   problem.cost(1, ActionKind::Backward).releaseBytes = 2;
   expectFault(problem, "B of stage 1 releases 2 bytes, but only 1 bytes");
+  problem = linearProblem(2, 1);
+  problem.cost(1, ActionKind::Backward).lane = Lane::Copy;
+  expectFault(problem, "B of stage 1 is not on the compute lane");
 }
 
 TEST(Problem, Links) {
@@ -81,6 +84,12 @@ TEST(Problem, Links) {
   expectFault(problem, "the default link carries -1 bytes a microsecond");
 }
 
+TEST(Problem, Channels) {
+  Problem problem = linearProblem(2, 1);
+  problem.channels.receiveSlots = -1;
+  expectFault(problem, "channels have -1 receive slots; it must be 0");
+}
+
 TEST(Problem, Edges) {
   Problem problem = linearProblem(2, 1);
   problem.edges[0].to = 2;
@@ -89,6 +98,10 @@ TEST(Problem, Edges) {
   expectFault(problem, "edge 0 is made by neither F nor I");
   problem.edges[0] = {0, 1, ActionKind::Forward, -4};
   expectFault(problem, "edge 0 from stage 0 to stage 1 carries -4 bytes");
+  problem.edges.assign(maxEdges, {0, 1, ActionKind::Forward, 0});
+  EXPECT_EQ(fault(problem), "");
+  problem.edges.push_back(problem.edges.back());
+  expectFault(problem, "the problem has 65537 edges; there may be 65536");
 }
 
 TEST(Problem, SumsThatWouldOverflow) {

@@ -203,6 +203,18 @@ TEST(ProgramRules, AnotherOrderThanTheSchedule) {
             "0F0 is missing at the end of rank 0 [L5]");
 }
 
+TEST(ProgramRules, CollectiveOfOneRankAlone) {
+  const std::string order = "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 ";
+  Lowered p({order + "A1 S0", legalOrder[1]});
+  p.program.collectives.push_back(
+      {Collective::Kind::TiedGradients, "wte", {0}});
+  EXPECT_TRUE(p.broken().empty());
+  Lowered q({order + "S0", legalOrder[1]});
+  q.program.collectives = p.program.collectives;
+  EXPECT_EQ(q.only(ProgramRule::Tasks),
+            "all_reduce 1 is missing at the end of rank 0 [L5]");
+}
+
 TEST(ProgramRules, CollectivesAndSteps) {
   const std::string tasks = "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 ";
   auto message = [&](const std::string &ending) {
