@@ -264,6 +264,11 @@ void meetWarp(const char *kind, void *argument, void (*work)(void **)) {
   block.meet(kind, argument, work);
 }
 
+void checkAligned(const void *address, size_t bytes) {
+  if (reinterpret_cast<uintptr_t>(address) % bytes != 0)
+    fail("a vector's address is no multiple of its size");
+}
+
 void copyLater(void *to, const void *from, size_t bytes) {
   block.fibre().copies.back().push_back({to, from, bytes});
 }

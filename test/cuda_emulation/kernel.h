@@ -94,6 +94,9 @@ void blockBarrier();
 /// that meet with different `kind`s abort.
 void meetWarp(const char *kind, void *argument, void (*work)(void **arguments));
 
+/// Aborts where an access of so many bytes at once would stop a device.
+void checkAligned(const void *address, size_t bytes);
+
 /// Copies that end when they are waited for (cp.async): the calling thread's.
 void copyLater(void *to, const void *from, size_t bytes);
 void closeCopies();

@@ -81,9 +81,8 @@ storeRows(Bf16 *tileRows, const float (&values)[D / 8][4], float factorTop,
     for (int i = lane; i < 16 * packs; i += 32) {
       const int row = i / packs, column = i % packs * 8;
       if (first + row < end && column < width)
-        *reinterpret_cast<uint4 *>(head + (first + row) * stride + column) =
-            *reinterpret_cast<const uint4 *>(tileRows + row * tileStride<D> +
-                                             column);
+        asVector<uint4>(head + (first + row) * stride + column) =
+            asVector<const uint4>(tileRows + row * tileStride<D> + column);
     }
   } else {
     for (int i = lane; i < 16 * D; i += 32) {

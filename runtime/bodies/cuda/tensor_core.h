@@ -115,6 +115,7 @@ __device__ __forceinline__ void loadMatrices(uint32_t (&registers)[4],
           "=r"(registers[3])
         : "r"(address));
 #else
+  emulation::checkAligned(row, 16);
   fragments::Load mine{registers, row};
   emulation::meetWarp(transposed ? "loadMatrices transposed" : "loadMatrices",
                       &mine, fragments::load<transposed>);
@@ -155,6 +156,8 @@ __device__ __forceinline__ void copyAsync(Bf16 *to, const Bf16 *from,
                : "memory");
 #else
   static const Bf16 zeros[8] = {};
+  emulation::checkAligned(to, 16);
+  emulation::checkAligned(from, 16);
   emulation::copyLater(to, valid ? from : zeros, 16);
 #endif
 }

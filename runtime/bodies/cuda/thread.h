@@ -48,6 +48,16 @@ __device__ __forceinline__ uint32_t packBf16(float low, float high) {
   return bits;
 }
 
+/// What lies at an address, as a vector that moves at once: the address is a
+/// multiple of its size, or a device stops.
+template <typename Vector, typename T>
+__device__ __forceinline__ Vector &asVector(T *address) {
+#ifndef __CUDACC__
+  emulation::checkAligned(address, sizeof(Vector));
+#endif
+  return *reinterpret_cast<Vector *>(address);
+}
+
 /// `count` neighbouring elements of type T as floats. They move in 16 or 8
 /// bytes at once; addresses are multiples of count elements then.
 template <int count, typename T>
@@ -55,7 +65,7 @@ __device__ __forceinline__ void load(float (&values)[count], const T *from) {
   if constexpr (count == 1) {
     values[0] = toFloat(*from);
   } else if constexpr (count * sizeof(T) == 8) {
-    uint2 bits = *reinterpret_cast<const uint2 *>(from);
+    uint2 bits = asVector<const uint2>(from);
     T elements[count];
     memcpy(elements, &bits, sizeof(bits));
 #pragma unroll
@@ -66,7 +76,7 @@ __device__ __forceinline__ void load(float (&values)[count], const T *from) {
     static_assert(count % each == 0);
 #pragma unroll
     for (int part = 0; part < count; part += each) {
-      uint4 bits = *reinterpret_cast<const uint4 *>(from + part);
+      uint4 bits = asVector<const uint4>(from + part);
       T elements[each];
       memcpy(elements, &bits, sizeof(bits));
 #pragma unroll
@@ -87,7 +97,7 @@ __device__ __forceinline__ void store(T *to, const float (&values)[count]) {
       elements[i] = fromFloat<T>(values[i]);
     uint2 bits;
     memcpy(&bits, elements, sizeof(bits));
-    *reinterpret_cast<uint2 *>(to) = bits;
+    asVector<uint2>(to) = bits;
   } else {
     constexpr int each = 16 / sizeof(T);
     static_assert(count % each == 0);
@@ -99,7 +109,7 @@ __device__ __forceinline__ void store(T *to, const float (&values)[count]) {
         elements[i] = fromFloat<T>(values[part + i]);
       uint4 bits;
       memcpy(&bits, elements, sizeof(bits));
-      *reinterpret_cast<uint4 *>(to + part) = bits;
+      asVector<uint4>(to + part) = bits;
     }
   }
 }

@@ -111,6 +111,32 @@ TEST(KernelEmulationDeathTest, ShowsLanesThatDoNotMeet) {
   EXPECT_DEATH(run(halfAtBarrier, 1), "threads of a block wait for others");
 }
 
+// A CPU takes vectors at any address.
+template <int count> void misplacedVector(float *result) {
+  float values[count] = {};
+  load(values, result + 1);
+  store(result, values);
+}
+void misplacedCopy(float *) {
+  auto *memory = reinterpret_cast<Bf16 *>(sharedMemory());
+  copyAsync(memory + 4, memory + 16, true);
+  awaitCopies();
+}
+void misplacedRow(float *result) {
+  uint32_t registers[4];
+  loadMatrices<false>(registers, reinterpret_cast<Bf16 *>(sharedMemory()) + 4);
+  result[place()] = static_cast<float>(registers[0]);
+}
+
+TEST(KernelEmulationDeathTest, ShowsMisplacedVectors) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const char *what = "a vector's address is no multiple of its size";
+  EXPECT_DEATH(run(misplacedVector<2>, 1), what);
+  EXPECT_DEATH(run(misplacedVector<4>, 1), what);
+  EXPECT_DEATH(run(misplacedCopy, 1), what);
+  EXPECT_DEATH(run(misplacedRow, 1), what);
+}
+
 TEST(KernelEmulation, RefusesWhatADeviceRefuses) {
   std::vector<float> result(threads);
   auto configured = [&](dim3 grid, dim3 block, size_t bytes) {
