@@ -3,6 +3,7 @@
 #include "codegen/Bundle.h"
 
 #include "codegen/HostCompiler.h"
+#include "codegen/TemporaryName.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -178,9 +179,7 @@ llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
     return failure("folder '" + place +
                    "' is not empty: remove it, or name another");
 
-  llvm::SmallString<128> temporary;
-  fs::createUniquePath(place + ".%%%%%%.tmp", temporary,
-                       /*MakeAbsolute=*/false);
+  const std::string temporary = temporaryBeside(place);
   llvm::scope_exit cleanUp([&] { (void)fs::remove_directories(temporary); });
   // Who may read it is the umask's matter, as with files.
   ec = fs::create_directory(temporary, /*IgnoreExisting=*/false, fs::all_all);

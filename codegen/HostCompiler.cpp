@@ -2,6 +2,8 @@
 
 #include "codegen/HostCompiler.h"
 
+#include "codegen/TemporaryName.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
@@ -117,10 +119,12 @@ llvm::Error HostCompiler::build(StringRef source, StringRef output,
   inputs.push_back(runtime);
   llvm::append_range(arguments, linkArguments);
 
-  SmallString<128> program, log;
-  if (std::error_code ec =
-          llvm::sys::fs::createUniqueFile(output + ".%%%%%%.tmp", program))
+  const std::string program = temporaryBeside(output);
+  int descriptor = -1;
+  if (std::error_code ec = llvm::sys::fs::openFileForWrite(program, descriptor))
     return failure("cannot write beside '" + output + "': " + ec.message());
+  (void)llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
+  SmallString<128> log;
   if (std::error_code ec =
           llvm::sys::fs::createTemporaryFile("rondo", "log", log)) {
     (void)llvm::sys::fs::remove(program);
@@ -134,7 +138,7 @@ llvm::Error HostCompiler::build(StringRef source, StringRef output,
   std::vector<std::string> command = {*found, "-std=c++17", "-O2",
                                       "-I" + includeDir, source.str()};
   llvm::append_range(command, inputs);
-  command.insert(command.end(), {"-o", program.str().str()});
+  command.insert(command.end(), {"-o", program});
   llvm::append_range(command, arguments);
   std::vector<StringRef> words(command.begin(), command.end());
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),

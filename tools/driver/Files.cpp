@@ -2,8 +2,9 @@
 
 #include "tools/driver/Files.h"
 
+#include "codegen/TemporaryName.h"
+
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
@@ -80,9 +81,8 @@ static Error writeInPlace(StringRef path,
 static Error writeBeside(StringRef path,
                          function_ref<Error(raw_ostream &)> write) {
   int descriptor = -1;
-  SmallString<128> temporary;
-  if (std::error_code ec = sys::fs::createUniqueFile(path + ".%%%%%%.tmp",
-                                                     descriptor, temporary))
+  const std::string temporary = codegen::temporaryBeside(path);
+  if (std::error_code ec = sys::fs::openFileForWrite(temporary, descriptor))
     return errorCodeToError(ec);
   FileRemover remover(temporary);
   sys::RemoveFileOnSignal(temporary);

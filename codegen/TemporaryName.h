@@ -1,0 +1,23 @@
+//===- TemporaryName.h - Where an output is written first -------*- C++ -*-===//
+
+#ifndef RONDO_CODEGEN_TEMPORARYNAME_H
+#define RONDO_CODEGEN_TEMPORARYNAME_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Process.h"
+
+#include <string>
+
+namespace rondo::codegen {
+
+/// A name beside `path` that no other process uses, to be renamed to it.
+/// LLVM's createUniqueFile() would take each % of the path for its own.
+inline std::string temporaryBeside(llvm::StringRef path) {
+  return (path + "." + llvm::Twine(llvm::sys::Process::getProcessId()) + ".tmp")
+      .str();
+}
+
+} // namespace rondo::codegen
+
+#endif // RONDO_CODEGEN_TEMPORARYNAME_H
