@@ -1,6 +1,7 @@
 //===- join_store.cpp - How the processes of a run find process 0 ---------===//
 
 #include "runtime/clock.h"
+#include "runtime/launch/say_error.h"
 #include "runtime/launch/tcp_store.h"
 
 #include <algorithm>
@@ -257,8 +258,6 @@ std::unique_ptr<Store> rondo::runtime::joinStore(const StoreParams &given,
                                                  const Rendezvous &where) {
   StoreParams params = given;
   if (!params.say)
-    params.say = [](const std::string &text) {
-      std::fprintf(stderr, "error: %s\n", text.c_str());
-    };
+    params.say = sayError;
   return Joining(params, where).join();
 }

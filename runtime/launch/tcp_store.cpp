@@ -3,6 +3,7 @@
 #include "runtime/launch/tcp_store.h"
 
 #include "runtime/clock.h"
+#include "runtime/launch/say_error.h"
 #include "runtime/launch/store_server.h"
 
 #include <condition_variable>
@@ -232,7 +233,7 @@ private:
                          [&] { return isClosing; }))
       return;
     if (isLost && !failureCode)
-      std::fprintf(stderr, "error: lost rank 0\n");
+      sayError("lost rank 0");
     std::fflush(nullptr);
     std::_Exit(static_cast<int>(failureCode.value_or(Exit::RunFailure)));
   }

@@ -2,6 +2,7 @@
 
 #include "runtime/bodies/linear.h"
 #include "runtime/error.h"
+#include "runtime/launch/say_error.h"
 #include "runtime/launch/session.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/trainer.h"
@@ -161,7 +162,7 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
   std::fflush(stdout);
   const bool isSaid = session && session->fail(code, message);
   if (!isSaid && !message.empty())
-    std::fprintf(stderr, "error: %s\n", message.c_str());
+    sayError(message);
   else if (!session)
     // Launchers end all processes when the first ends: rank 0 has to say it.
     std::this_thread::sleep_for(std::chrono::seconds(1));
