@@ -31,15 +31,17 @@ void Problem::setStageCost(int32_t stage, int64_t forwardNs,
                            int64_t activationBytes,
                            int64_t inputGradFreesBytes) {
   costs.resize(std::max<size_t>(costs.size(), numStages() * numTaskKinds));
+  // check() refuses figures below 0 and near the limit of 64 bits; no sum may
+  // overflow before it is asked.
+  auto within = [](int64_t figure) {
+    return std::clamp<int64_t>(figure, 0, maxSum - 1);
+  };
   cost(stage, ActionKind::Forward) = {forwardNs, activationBytes, 0};
   cost(stage, ActionKind::InputGrad) = {inputGradNs, 0, inputGradFreesBytes};
-  cost(stage, ActionKind::WeightGrad) = {weightGradNs, 0,
-                                         activationBytes - inputGradFreesBytes};
-  // Figures near the limit of 64 bits are refused by check(); the sum must not
-  // overflow before it is asked.
-  cost(stage, ActionKind::Backward) = {std::min(inputGradNs, maxSum) +
-                                           std::min(weightGradNs, maxSum - 1),
-                                       0, activationBytes};
+  cost(stage, ActionKind::WeightGrad) = {
+      weightGradNs, 0, within(activationBytes) - within(inputGradFreesBytes)};
+  cost(stage, ActionKind::Backward) = {
+      within(inputGradNs) + within(weightGradNs), 0, activationBytes};
 }
 
 namespace {

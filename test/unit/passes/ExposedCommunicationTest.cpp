@@ -136,7 +136,7 @@ TEST(ExposedCommunication, OfLinksWithFiguresOfTheirOwn) {
 
 TEST(ExposedCommunication, OneQueueHasNoChannelsOfItsOwn) {
   Problem problem = linearProblem(3, 6, 50, 128, 0);
-  Schedule schedule = familySchedule("gpipe", problem);
+  Schedule schedule = familySchedule("eager-1f1b", problem);
   Simulation simulation = simulate(problem, schedule, /*keepTimes=*/true);
   const auto free = measureCommunication(problem, schedule, simulation);
   problem.channels = {Protocol::Eager, /*receiveSlots=*/1};

@@ -123,6 +123,17 @@ TEST(Problem, SumsThatWouldOverflow) {
   expectFault(problem, "carries 9223372036854775807 bytes");
 }
 
+TEST(Problem, FiguresBelowZeroAreRefusedAsTheyAre) {
+  constexpr int64_t least = std::numeric_limits<int64_t>::min();
+  Problem problem = linearProblem(2, 1);
+  problem.setStageCost(0, 1, least, least, 1, 1);
+  expectFault(problem, "I of stage 0 takes -9223372036854775808 ns");
+  problem.setStageCost(0, 1, 1, 1, least, 1);
+  expectFault(problem, "F of stage 0 takes -9223372036854775808 bytes");
+  problem.setStageCost(0, 1, 1, 1, 1, least);
+  expectFault(problem, "I of stage 0 releases -9223372036854775808 bytes");
+}
+
 TEST(Problem, OccupancyIsRoundedUp) {
   EXPECT_EQ((Link{0, 0}).occupancyNs(1000), 0);
   EXPECT_EQ((Link{0, 1000}).occupancyNs(7), 7);
