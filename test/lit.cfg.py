@@ -1,6 +1,7 @@
 """How lit runs the tests of this folder."""
 
 import os
+import shutil
 
 import lit.formats
 
@@ -85,7 +86,7 @@ slurm = "%s %s --nodes 2 --" % (
     os.path.join(config.test_source_root, "runtime", "Inputs", "slurm.py"),
 )
 in_slurm = ""
-if "slurm" in config.rondo_slurm:
+if "slurm" in config.rondo_slurm and shutil.which("srun"):
     config.available_features.update(config.rondo_slurm)
     launchers.append("slurm")
     in_slurm = slurm
