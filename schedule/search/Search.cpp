@@ -30,26 +30,35 @@ public:
   WideningBeam(const Chain &chain, Incumbent &best, Budget &budget)
       : chain(chain), best(best), budget(budget) {}
 
-  /// Whether the next one is worth what it takes: as much as all before it.
+  /// Whether the next one is worth what it takes: as much as all before it, or
+  /// where the last one found nothing, a quarter of that.
   bool isDue() const {
-    return cost < budget.tasksUsed() && cost < budget.tasksLeft() &&
-           budget.hasTimeFor(cost);
+    return cost < budget.tasksUsed() / (hasFound ? 1 : 4) &&
+           cost < budget.tasksLeft() && budget.hasTimeFor(cost);
   }
   /// True where it is a proof.
   bool run() {
-    const int64_t before = budget.tasksUsed();
+    const int64_t before = budget.tasksUsed(), known = best.objective;
     const bool wentThrough = beam(chain, width, best, budget);
-    width *= widening;
-    cost = wentThrough ? never : widening * (budget.tasksUsed() - before);
+    hasFound = best.objective < known;
+    width *= int64_t(widening);
+    // Where wider beams do not take longer, there is little left to go through.
+    const double taken = double(budget.tasksUsed() - before);
+    const double growth =
+        last > 0 ? std::min(widening, taken / last) : widening;
+    cost = wentThrough ? never : int64_t(taken * growth);
+    last = taken;
     return wentThrough;
   }
 
 private:
-  static constexpr int64_t widening = 4;
+  static constexpr double widening = 4;
   const Chain &chain;
   Incumbent &best;
   Budget &budget;
   int64_t width = 1;
+  bool hasFound = true;
+  double last = 0;
   /// What the next one takes at most; `never` before the first, and where there
   /// is nothing left to go through.
   int64_t cost = never;
