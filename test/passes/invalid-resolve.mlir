@@ -11,6 +11,17 @@ pipe.plan @step of @gpt on @lab microbatches(2) { pipe.stage @s0 [@wte, @lm_head
 
 // -----
 
+// 2^31 tokens of 8 numbers fit a buffer, but no matrix of BLAS.
+pipe.cluster @lab { pipe.device @d0 }
+// expected-error @below {{sizes are absurd}}
+pipe.model @gpt gpt<vocab = 16, sequence = 512, hidden = 8, heads = 1, ffn = 16, batch = 4194304, tied = false> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @step of @gpt on @lab microbatches(2) { pipe.stage @s0 [@wte, @lm_head] on 0 }
+
+// -----
+
 pipe.cluster @lab { pipe.device @d0 }
 pipe.model @timed {
   // expected-error @below {{layer states 70368744177665 bytes, more than the most of 70368744177664}}
