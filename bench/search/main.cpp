@@ -3,7 +3,7 @@
 //   search [--oracles=FOLDER] [--limit-ms=N] [--every=N] [--from=N]
 //          [--only=PART,...] [--clock=wall|cpu] [--show=N] [--match=TEXT]
 //
-// PART is small, makespan, span, neighbours or growth. FOLDER holds
+// PART is small, makespan, span, neighbours, tight or growth. FOLDER holds
 // small.problems.jsonl, small.optima.json, peers.problems.jsonl and
 // peers.best.json, by default ../shared/oracles where that is there. Every N-th
 // problem or case is taken (default 9), from number --from on, whose name holds
@@ -75,6 +75,8 @@ int main(int argc, char **argv) {
   }
   if (settings.takes("neighbours"))
     measureNeighbours(settings);
+  if (settings.takes("tight"))
+    measureTight(settings);
   if (settings.takes("growth"))
     measureGrowth(settings);
   return 0;

@@ -37,6 +37,7 @@ Run searchOne(const rondo::Problem &problem, const Settings &settings,
 void measureSmall(const Settings &settings);
 void measurePeers(const Settings &settings, rondo::Objective objective);
 void measureNeighbours(const Settings &settings);
+void measureTight(const Settings &settings);
 void measureGrowth(const Settings &settings);
 
 #endif // RONDO_BENCH_SEARCH_MEASURE_H
