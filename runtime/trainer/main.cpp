@@ -41,12 +41,15 @@ static void allowManyFiles() {
 }
 
 /// The flags that all processes need alike, a line each: its name, a space, its
-/// value. Paths may differ between machines.
+/// value, so that a default is the same as its value written out. Paths may
+/// differ between machines.
 static std::string commonFlags(const Options &options) {
   std::ostringstream out;
   out.precision(17);
   auto given = [](bool is) { return is ? "given" : "absent"; };
   using Mode = Options::Mode;
+  // Without the flag a saved file says its own seed.
+  const bool isSeedKnown = options.seed || options.resume.empty();
   out << "--verify " << given(options.mode == Mode::Verify) << '\n'
       << "--profile " << given(options.mode == Mode::Profile) << '\n'
       << "--data " << given(!options.data.empty()) << '\n'
@@ -63,7 +66,8 @@ static std::string commonFlags(const Options &options) {
       << "--decay " << options.decay << '\n'
       << "--weight-decay " << options.weightDecay << '\n'
       << "--clip " << options.clip << '\n'
-      << "--seed " << (options.seed ? std::to_string(*options.seed) : "absent")
+      << "--seed "
+      << (isSeedKnown ? std::to_string(options.seed.value_or(1)) : "absent")
       << '\n'
       << "--graph " << (options.useGraph ? "on" : "off") << '\n';
   return out.str();

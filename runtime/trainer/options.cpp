@@ -228,6 +228,12 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
           "--verify or --profile");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
+  if (options.iterations == 0)
+    options.iterations = options.mode == Options::Mode::Verify    ? 3
+                         : options.mode == Options::Mode::Profile ? 10
+                                                                  : 100;
+  if (options.decay == 0)
+    options.decay = options.iterations;
   return options;
 }
 

@@ -37,7 +37,8 @@ struct Options {
   bool useGraph = true;
 };
 
-/// Throws Error with Exit::Usage.
+/// With the mode's iterations and their decay where the command line does not
+/// say them. Throws Error with Exit::Usage.
 Options parseOptions(int argc, char **argv);
 
 /// What --help prints.
