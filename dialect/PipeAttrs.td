@@ -12,10 +12,14 @@ include "dialect/PipeEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 
 /// An attribute whose fields are written `<name = value, ...>`.
+/// An unknown key is said with those that there are.
 class Pipe_StructAttr<string name, string attrMnemonic>
     : AttrDef<PipeDialect, name> {
   let mnemonic = attrMnemonic;
-  let assemblyFormat = "`<` struct(params) `>`";
+  let assemblyFormat = "`<` custom<Keys>(\"KEYS(" #
+      !interleave(!foreach(k, !range(!size(parameters)),
+                           !getdagname(parameters, k)), ", ") #
+      ")\") `` struct(params) `>`";
 }
 
 class Pipe_OrElse<string value> : DefaultValuedParameter<"int64_t", value>;

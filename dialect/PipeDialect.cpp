@@ -1,9 +1,11 @@
 //===- PipeDialect.cpp - Dialect, attributes and syntax -------------------===//
 
+#include "dialect/Nearest.h"
 #include "dialect/Pipe.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -27,8 +29,11 @@ static ParseResult parseWord(AsmParser &parser, Enum &value) {
   InFlightDiagnostic error = parser.emitError(loc) << "expected one of ";
   for (uint32_t i = 0; !stringifyEnum(static_cast<Enum>(i)).empty(); ++i)
     error << (i == 0 ? "" : ", ") << stringifyEnum(static_cast<Enum>(i));
+  SmallVector<StringRef> known;
+  for (uint32_t i = 0; !stringifyEnum(static_cast<Enum>(i)).empty(); ++i)
+    known.push_back(stringifyEnum(static_cast<Enum>(i)));
   if (!word.empty())
-    error << "; there is no '" << word << "'";
+    error << "; there is no '" << word << "'" << rondo::didYouMean(word, known);
   return error;
 }
 
@@ -49,6 +54,57 @@ template <typename Enum>
 static void printWord(OpAsmPrinter &printer, Operation *, Enum value) {
   printer << stringifyEnum(value);
 }
+
+/// The fields of a struct as generated code names them.
+#define KEYS(...) #__VA_ARGS__
+
+static ParseResult refuseKey(AsmParser &parser, const char *at, StringRef word,
+                             StringRef fields, ArrayRef<StringRef> known) {
+  const std::string meant = rondo::didYouMean(word, known);
+  InFlightDiagnostic error = parser.emitError(SMLoc::getFromPointer(at))
+                             << "there is no '" << word << "' here";
+  if (meant.empty())
+    error << "; the keys are " << fields;
+  else
+    error << meant;
+  return error;
+}
+
+/// Looks ahead at the keys up to the struct's end, since the generated parser
+/// does not say what there is: an unknown one is an error. Takes nothing.
+static ParseResult parseKeys(AsmParser &parser, StringRef fields) {
+  SmallVector<StringRef> known;
+  fields.split(known, ", ");
+  // The buffer of a source file ends in a zero.
+  const char *at = parser.getCurrentLocation().getPointer();
+  int depth = 0;
+  for (bool isKey = true; *at && depth >= 0; ++at) {
+    if (llvm::isAlnum(*at) || *at == '_') {
+      const char *begin = at;
+      while (llvm::isAlnum(at[1]) || at[1] == '_')
+        ++at;
+      StringRef word(begin, at + 1 - begin);
+      if (isKey && depth == 0 && !llvm::is_contained(known, word))
+        return refuseKey(parser, begin, word, fields, known);
+      isKey = false;
+    } else if (*at == '"') {
+      while (at[1] && *++at != '"')
+        ;
+    } else if (at[0] == '/' && at[1] == '/') {
+      while (at[1] && at[1] != '\n')
+        ++at;
+    } else if (StringRef("<[({").contains(*at)) {
+      ++depth;
+    } else if (StringRef(">])}").contains(*at)) {
+      --depth;
+    } else if (*at == ',') {
+      isKey = true;
+    }
+  }
+  return success();
+}
+
+static void printKeys(AsmPrinter &, StringRef) {}
 
 static FailureOr<bool> parseBool(AsmParser &parser) {
   // `true` and `false` are no keywords to parseKeyword().
@@ -221,6 +277,22 @@ std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
     result[argument.getName().str()] =
         cast<IntegerAttr>(argument.getValue()).getInt();
   return result;
+}
+
+/// Of an op that there is none of.
+static ParseResult refuseOp(OpAsmParser &parser, OperationState &state) {
+  SmallVector<StringRef> known;
+  for (RegisteredOperationName op :
+       parser.getContext()->getRegisteredOperationsByDialect("pipe"))
+    known.push_back(op.getStringRef());
+  StringRef name = state.name.getStringRef();
+  return parser.emitError(parser.getNameLoc())
+         << "there is no such op" << rondo::didYouMean(name, known);
+}
+
+std::optional<Dialect::ParseOpHook>
+PipeDialect::getParseOperationHook(StringRef) const {
+  return refuseOp;
 }
 
 void PipeDialect::initialize() {

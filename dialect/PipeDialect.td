@@ -25,6 +25,11 @@ def PipeDialect : Dialect {
     whole schedules and programs are checked by passes.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// An op that there is none of is said with the nearest one.
+    std::optional<ParseOpHook>
+    getParseOperationHook(llvm::StringRef name) const override;
+  }];
 }
 
 class Pipe_Op<string mnemonic, list<Trait> traits = []>

@@ -147,7 +147,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) {
-  // expected-error @+1 {{duplicate or unknown struct parameter name: speed}}
+  // expected-error @+1 {{there is no 'speed' here; the keys are }}
   pipe.stage @s0 [@l0] on 0 costs<speed = 1>
 }
 

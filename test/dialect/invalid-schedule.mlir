@@ -487,7 +487,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{duplicate or unknown struct parameter name: threads}}
+// expected-error @+1 {{there is no 'threads' here; the keys are objective, }}
 pipe.schedule @mine of @step search<threads = 2>
 
 // -----

@@ -2,6 +2,7 @@
 
 #include "tools/driver/Commands.h"
 
+#include "dialect/Nearest.h"
 #include "tools/driver/OptionFault.h"
 #include "tools/driver/Report.h"
 
@@ -53,7 +54,10 @@ void printOptions(raw_ostream &os, const Command &command) {
     std::string name = (dashes + option->ArgStr).str();
     if (!option->ValueStr.empty())
       name += (" " + option->ValueStr).str();
-    os << "  " << left_justify(name, 24) << option->HelpStr << "\n";
+    os << "  " << left_justify(name, 24);
+    if (name.size() > 22)
+      os << "\n" << left_justify("", 26);
+    os << option->HelpStr << "\n";
   }
 }
 
@@ -82,7 +86,11 @@ bool asksForHelp(StringRef argument) {
 
 /// With what there is.
 int reportNoCommand(StringRef name) {
-  int code = reportUsage("there is no command '" + name + "'");
+  SmallVector<StringRef> names;
+  for (const Command *command : commands())
+    names.push_back(command->options->getName());
+  int code = reportUsage("there is no command '" + name + "'" +
+                         didYouMean(name, names));
   printCommands(errs());
   errs() << "\n`rondo --help` shows examples.\n";
   return code;

@@ -2,6 +2,7 @@
 
 #include "tools/driver/ModuleFile.h"
 
+#include "dialect/Nearest.h"
 #include "dialect/Pipe.h"
 #include "passes/Phases.h"
 #include "tools/driver/Commands.h"
@@ -47,6 +48,20 @@ static int64_t findTooDeep(StringRef text) {
   return 0;
 }
 
+/// A part of an op whose name is mistyped is read as the next op.
+static void noteMistypedWord(StringRef fault) {
+  if (!fault.consume_front("custom op '"))
+    return;
+  auto [word, rest] = fault.split("'");
+  if (word.contains('.') || !rest.starts_with(" is unknown"))
+    return;
+  const StringRef parts[] = {"accumulate", "arena",  "buffers", "channels",
+                             "costs",      "family", "found",   "gpt",
+                             "link",       "search", "target"};
+  if (std::string meant = didYouMean(word, parts); !meant.empty())
+    reportNote("'" + word + "' is no part of the op before it" + meant);
+}
+
 ModuleFile::ModuleFile() : context(mlir::MLIRContext::Threading::DISABLED) {
   // An error shows the line of the file; the op in generic form says no more.
   context.printOpOnDiagnostic(false);
@@ -78,15 +93,20 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
       std::make_unique<mlir::SourceMgrDiagnosticHandler>(sources, &context);
   // Generated parsers say once more in their own words what failed inside.
   bool hasError = false;
+  std::string first;
   mlir::ScopedDiagnosticHandler firstOnly(
       &context, [&](mlir::Diagnostic &diagnostic) {
         bool isError =
             diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
         bool isRepeated = isError && hasError;
+        if (isError && !hasError)
+          first = diagnostic.str();
         hasError |= isError;
         return mlir::success(isRepeated);
       });
   root = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (!root)
+    noteMistypedWord(first);
   return mlir::success(static_cast<bool>(root));
 }
 

@@ -2,7 +2,11 @@
 
 #include "tools/driver/OptionFault.h"
 
+#include "dialect/Nearest.h"
+
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
@@ -20,21 +24,34 @@ static StringRef takeBetween(StringRef &text, StringRef before,
 static std::string unknownOption(const Command &command, StringRef option) {
   StringRef name = command.options->getName();
   std::string text = (name + " has no option " + option).str();
-  StringRef written = option.ltrim('-'), nearest;
-  // `-x` is close to every option of one letter.
-  unsigned least = unsigned(written.size() + 2) / 3;
+  // With its dashes, which count as no fault. `-x` is close to every option of
+  // one letter.
+  SmallVector<std::string> options;
   for (const auto &known : command.options->OptionsMap)
     if (known.first.size() > 1 &&
         is_contained(known.second->Categories, &category))
-      if (unsigned distance = written.edit_distance(known.first);
-          distance < least ||
-          (distance == least && (nearest.empty() || known.first < nearest))) {
-        least = distance;
-        nearest = known.first;
-      }
-  if (!nearest.empty())
-    return text + "; did you mean --" + nearest.str() + "?";
-  return text + "; `rondo " + name.str() + " --help` lists them";
+      options.push_back(known.first.str());
+  std::string nearest =
+      didYouMean(option.ltrim('-'),
+                 SmallVector<StringRef>(options.begin(), options.end()));
+  if (nearest.empty())
+    return text + "; `rondo " + name.str() + " --help` lists them";
+  StringRef meant = nearest;
+  meant.consume_front("; did you mean ");
+  return text + "; did you mean --" + meant.str();
+}
+
+/// The words that an option takes, such as `cpu|cuda`; `FILE` is none.
+static SmallVector<StringRef> wordsOf(const cl::Option &option) {
+  SmallVector<StringRef> words;
+  if (option.ValueStr.contains('|'))
+    option.ValueStr.split(words, '|');
+  return words;
+}
+
+/// `cpu or cuda`, `a, b or c`.
+static std::string anyOf(ArrayRef<StringRef> words) {
+  return join(words.drop_back(), ", ") + " or " + words.back().str();
 }
 
 std::string findArgumentFault(const Command &command,
@@ -65,6 +82,9 @@ std::string findArgumentFault(const Command &command,
       return (name + " needs a value: " + name + " " + option.ValueStr).str();
     if (!hasValue)
       value = arguments[++i];
+    SmallVector<StringRef> words = wordsOf(option);
+    if (!words.empty() && !is_contained(words, value))
+      return (name + " is '" + value + "'; it must be " + anyOf(words)).str();
     const bool isNumber =
         option.ValueStr == "N" || option.ValueStr == "PERCENT";
     int64_t number = 0;
@@ -89,10 +109,6 @@ std::string describeOptionFault(const Command &command, StringRef said) {
     return command.options->getName().str() +
            " takes one file; there are several";
   said = said.trim();
-  // Of a value that is none of an option's, LLVM has told the user itself.
-  if (said.empty())
-    return "`rondo " + command.options->getName().str() +
-           " --help` lists the values of each option";
   said.consume_front("rondo: ");
   return said.str();
 }
