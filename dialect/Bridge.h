@@ -27,8 +27,24 @@ inline constexpr int64_t maxActions = int64_t(1) << 27;
 
 /// What is to be scheduled: costs of the plan's stages, the cluster's devices,
 /// links and channels. Every stage must have `costs`; the problem has passed
-/// check().
+/// check(). Caps are what stateBytes() leaves of the devices where the plan
+/// declares weights, else the devices' memory: then activations are all that
+/// is known of.
 mlir::FailureOr<Problem> buildProblem(PlanOp plan);
+
+/// Memory of the plan's devices, by rank.
+std::vector<int64_t> deviceBytes(PlanOp plan);
+
+/// Whether a stage has weights. The layers of a timed model may have none, and
+/// then say nothing of what a program of them holds beside activations.
+bool declaresWeights(PlanOp plan);
+
+/// What each rank's arena holds throughout: weights, gradients, moments,
+/// control, data and workspace; 0 where buffers are not known.
+std::vector<int64_t> stateBytes(PlanOp plan);
+
+/// Makes the caps of the plan's problem what stateBytes() leaves.
+void takeState(PlanOp plan, Problem &problem);
 
 /// Bytes of each buffer of each stage, all 0 for a stage without `buffers`.
 std::vector<StageBuffers> stageBuffers(PlanOp plan);

@@ -2,6 +2,10 @@
 
 #include "dialect/Bridge.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
@@ -13,6 +17,58 @@ static_assert(int(pipe::Protocol::Eager) == int(rondo::Protocol::Eager) &&
 
 static rondo::Link linkOf(LinkAttr link) {
   return {link.getLatencyNs(), link.getBytesPerUs()};
+}
+
+std::vector<int64_t> rondo::pipe::deviceBytes(PlanOp plan) {
+  std::vector<int64_t> bytes;
+  for (DeviceOp device : plan.lookupCluster().getDevices())
+    bytes.push_back(device.getMemoryBytes());
+  return bytes;
+}
+
+bool rondo::pipe::declaresWeights(PlanOp plan) {
+  return llvm::any_of(plan.getStages(), [](StageOp stage) {
+    auto buffers = stage.getBuffers();
+    return buffers && buffers->getWeights() > 0;
+  });
+}
+
+std::vector<int64_t> rondo::pipe::stateBytes(PlanOp plan) {
+  // More than any device has; sums stay far below 2^63.
+  constexpr int64_t most = int64_t(1) << 60;
+  auto aligned = [most](int64_t bytes) {
+    bytes = std::clamp<int64_t>(bytes, 0, most);
+    return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+  };
+  const size_t ranks = plan.lookupCluster().getDevices().size();
+  std::vector<int64_t> state(ranks), workspace(ranks);
+  for (auto [stage, buffers] :
+       llvm::zip_equal(plan.getStages(), stageBuffers(plan))) {
+    const int64_t rank = stage.getRank();
+    for (int kind = 0; kind < int(BufferKind::Workspace); ++kind) {
+      int64_t bytes = aligned(buffers[kind]);
+      // One slot a micro-batch.
+      if (kind == int(BufferKind::Data) &&
+          llvm::MulOverflow(bytes, int64_t(plan.getMicrobatches()), bytes))
+        bytes = most;
+      state[rank] = std::min(most, state[rank] + std::min(most, bytes));
+    }
+    workspace[rank] =
+        std::max(workspace[rank], aligned(buffers[int(BufferKind::Workspace)]));
+  }
+  for (size_t rank = 0; rank < ranks; ++rank)
+    state[rank] += workspace[rank];
+  return state;
+}
+
+void rondo::pipe::takeState(PlanOp plan, Problem &problem) {
+  problem.devices.clear();
+  for (auto [cap, device, state] : llvm::zip_equal(
+           problem.memoryCaps, deviceBytes(plan), stateBytes(plan))) {
+    problem.devices.push_back({device, state});
+    cap = device == noMemoryCap ? noMemoryCap
+                                : std::max<int64_t>(0, device - state);
+  }
 }
 
 FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
@@ -64,6 +120,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
     outputBytes.push_back(costs->getOutputBytes());
   }
   problem.makeChain(outputBytes);
+  if (declaresWeights(plan))
+    takeState(plan, problem);
   if (std::optional<ProblemFault> fault = problem.check())
     return plan.emitError() << fault->message << " [P3]";
   return problem;

@@ -1,6 +1,7 @@
 //===- Diagnose.cpp - Broken rules as located errors ----------------------===//
 
 #include "dialect/Bridge.h"
+#include "schedule/Shortfall.h"
 
 using namespace mlir;
 using namespace rondo;
@@ -93,11 +94,20 @@ InFlightDiagnostic rondo::pipe::emitViolation(const Violation &violation,
       error.attachNote(stage.getLoc()) << "stage @" << stage.getSymName()
                                        << " is on rank " << stage.getRank();
     break;
-  case What::OverCap:
+  case What::OverCap: {
+    const int64_t least = leastActivationBytes(problem)[violation.rank];
     error.attachNote(places.device(violation.rank).getLoc())
         << "rank " << violation.rank << " is device @"
-        << places.device(violation.rank).getSymName();
+        << places.device(violation.rank).getSymName()
+        << "; one micro-batch at a time holds " << least
+        << " bytes of activations there"
+        << (least <= violation.allowed
+                ? ", so an order with fewer in flight can fit: see `rondo "
+                  "search` and `rondo compare`"
+                : ", so no order fits: see `rondo search --placement auto "
+                  "--microbatches LIST`, or give it more memory");
     break;
+  }
   case What::Cycle:
     for (const Wait &wait : violation.cycle)
       error.attachNote(places.find(wait.rank, wait.at)->getLoc())

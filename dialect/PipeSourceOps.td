@@ -46,7 +46,8 @@ def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
   let summary = "one device of a cluster, a rank";
   let description = [{
     `memory_bytes` is a limit that schedules and programs keep at every instant;
-    absent: no limit. `flops_per_us` serves to estimate times that were not
+    absent: no limit. Weights, gradients, optimizer state, data and workspace
+    count, and what they leave is for activations and messages. `flops_per_us` serves to estimate times that were not
     measured.
 
     ```mlir

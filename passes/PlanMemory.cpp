@@ -1,13 +1,10 @@
 //===- PlanMemory.cpp - Give every buffer a compile-time slot -------------===//
 
-#include "passes/Communication.h"
-#include "passes/MemoryPlan.h"
+#include "passes/Lowering.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 
 #include "llvm/ADT/MapVector.h"
-
-#include <algorithm>
 
 using namespace mlir;
 
@@ -36,30 +33,21 @@ LogicalResult PlanMemory::plan(ArrayRef<ProgramOp> programs) {
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return failure();
-  std::vector<StageBuffers> buffers = stageBuffers(plan);
-  std::vector<int32_t> homes;
-  for (int32_t s = 0; s < problem->numStages(); ++s)
-    homes.push_back(problem->rankOf(s));
-
-  std::vector<Program> planned;
-  std::vector<int64_t> arena(problem->numRanks(), 0);
+  std::vector<LoweredProgram> lowered;
   for (ProgramOp op : programs) {
     Problem executing = executingProblem(op.getKind(), *problem);
     FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
     if (failed(expanded))
       return failure();
-    Program program = std::move(expanded->program);
-    if (std::optional<std::string> wrong =
-            planMemory(executing, homes, problem->numRanks(), buffers, program))
-      return op.emitError() << *wrong;
-    for (auto [most, bytes] : llvm::zip_equal(arena, program.arenaBytes))
-      most = std::max(most, bytes);
-    planned.push_back(std::move(program));
+    lowered.push_back({op.getKind(), std::move(executing), Schedule(),
+                       std::move(expanded->program)});
   }
-  for (auto [constOp, program] : llvm::zip_equal(programs, planned)) {
+  if (std::optional<MemoryFault> fault =
+          planMemory(figuresOf(plan), *problem, lowered))
+    return ProgramOp(programs[fault->program]).emitError() << fault->message;
+  for (auto [constOp, planned] : llvm::zip_equal(programs, lowered)) {
     ProgramOp op = constOp;
-    program.arenaBytes = arena;
-    foldProgram(program, executingProblem(op.getKind(), *problem), op);
+    foldProgram(planned.program, planned.executing, op);
   }
   return success();
 }

@@ -59,6 +59,21 @@ static void scaleLayer(LayerOp layer, int64_t before, int64_t after) {
         figures.getWeightBytes()));
 }
 
+/// `4 or 8`: divisors of `samples` on both sides of a number that is none.
+static std::string nextDivisors(int64_t samples, int64_t number) {
+  int64_t below = std::min(number, samples);
+  while (samples % below != 0)
+    --below;
+  const int64_t last = std::min(samples, 16 * number);
+  int64_t above = number + 1;
+  while (above <= last && samples % above != 0)
+    ++above;
+  std::string text = std::to_string(below);
+  if (above <= last)
+    text += " or " + std::to_string(above);
+  return text;
+}
+
 /// The model that `plan`, a copy, needs to run as many samples in `after`
 /// micro-batches. What is wrong, or an empty string.
 static std::string resizeMicrobatches(PlanOp plan, int64_t after) {
@@ -70,7 +85,8 @@ static std::string resizeMicrobatches(PlanOp plan, int64_t after) {
   if (gpt && gpt.getBatch() * before % after != 0)
     return "the " + std::to_string(gpt.getBatch() * before) +
            " samples of an iteration are no " + std::to_string(after) +
-           " equal micro-batches";
+           " equal micro-batches; " +
+           nextDivisors(gpt.getBatch() * before, after) + " would be";
   OpBuilder builder(model);
   builder.setInsertionPointAfter(model);
   auto copy = cast<ModelOp>(builder.clone(*model));

@@ -1,5 +1,6 @@
 //===- SearchSchedules.cpp - Write the schedules that name a search -------===//
 
+#include "passes/FittingSearch.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "schedule/Search.h"
@@ -66,7 +67,8 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
   problem->objective = static_cast<rondo::Objective>(search.getObjective());
   SearchOptions options = optionsOf(search);
   options.inIndexOrder = schedule.accumulatesInIndexOrder();
-  SearchResult result = rondo::search(*problem, options);
+  SearchResult result =
+      searchPlan(figuresOf(plan), *problem, options, rondo::search);
   if (!result.schedule) {
     getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
     InFlightDiagnostic error = schedule.emitError() << result.reason;

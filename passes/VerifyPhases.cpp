@@ -1,10 +1,12 @@
 //===- VerifyPhases.cpp - The rules at the borders of phases --------------===//
 
 #include "passes/Communication.h"
+#include "passes/Lowering.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -129,28 +131,38 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
   return std::move(expanded->schedule);
 }
 
+FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem,
+                                        ExpandedProgram *places = nullptr) {
+  LoweredProgram lowered;
+  lowered.kind = op.getKind();
+  lowered.executing = executingProblem(op.getKind(), problem);
+  FailureOr<ExpandedProgram> expanded = expandProgram(op, lowered.executing);
+  if (failed(expanded))
+    return failure();
+  FailureOr<Schedule> promised =
+      promisedSchedule(op, problem, lowered.executing);
+  if (failed(promised))
+    return failure();
+  lowered.tasks = std::move(*promised);
+  lowered.program = expanded->program;
+  if (places)
+    *places = std::move(*expanded);
+  return lowered;
+}
+
 /// Says which device it is, and what fills the arena.
 void explainArena(InFlightDiagnostic &error, ProgramOp op,
-                  const Program &program, int32_t rank) {
-  int64_t state = 0;
-  std::vector<bool> counted(program.pools.size(), false);
-  for (auto [k, placement] : llvm::enumerate(program.placements)) {
-    auto kind = static_cast<BufferKind>(k % numBufferKinds);
-    if (placement.pool < 0 || kind >= firstTransientBuffer ||
-        counted[placement.pool] || program.pools[placement.pool].rank != rank)
-      continue;
-    counted[placement.pool] = true;
-    const Pool &pool = program.pools[placement.pool];
-    state += pool.slotBytes * pool.slots;
-  }
+                  const Problem &problem, int32_t rank) {
+  std::vector<LoweredProgram> programs;
+  for (ProgramOp other : op->getParentOfType<ModuleOp>().getOps<ProgramOp>())
+    if (other.lookupSchedule() == op.lookupSchedule())
+      if (auto lowered = expandLowered(other, problem); succeeded(lowered))
+        programs.push_back(std::move(*lowered));
   PlanOp plan = op.lookupPlan();
-  DeviceOp device = plan.lookupCluster().getDevices()[rank];
-  error.attachNote(device.getLoc())
-      << "this is the device; " << state
-      << " bytes hold weights, gradients, moments, control, data and "
-         "workspace, the other "
-      << program.arenaBytes[rank] - state << " activations and messages";
-  error.attachNote(op.lookupPlan().getLoc())
+  error.attachNote(plan.lookupCluster().getDevices()[rank].getLoc())
+      << "this is the device; the arena holds "
+      << describeArena(programs, rank);
+  error.attachNote(plan.getLoc())
       << "`rondo search FILE --placement auto --microbatches LIST` looks for a "
          "plan that fits";
 }
@@ -159,9 +171,14 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
   void runOnOperation() override {
     // The programs of a schedule share its arena and its faults, so the first
     // error says it all.
-    for (ProgramOp program : getOperation().getOps<ProgramOp>())
-      if (failed(verify(program)))
-        return signalPassFailure();
+    llvm::SmallPtrSet<Operation *, 4> faulty;
+    for (ProgramOp program : getOperation().getOps<ProgramOp>()) {
+      Operation *schedule = program.lookupSchedule();
+      if (faulty.contains(schedule) || succeeded(verify(program)))
+        continue;
+      faulty.insert(schedule);
+      signalPassFailure();
+    }
     markAllAnalysesPreserved();
   }
 
@@ -169,35 +186,22 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
 };
 
 LogicalResult VerifyLowered::verify(ProgramOp op) {
-  FailureOr<Problem> problem = buildProblem(op.lookupPlan());
+  PlanOp plan = op.lookupPlan();
+  FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return failure();
-  Problem executing = executingProblem(op.getKind(), *problem);
-  FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
-  if (failed(expanded))
+  ExpandedProgram places;
+  FailureOr<LoweredProgram> lowered = expandLowered(op, *problem, &places);
+  if (failed(lowered))
     return failure();
-  FailureOr<Schedule> promised = promisedSchedule(op, *problem, executing);
-  if (failed(promised))
-    return failure();
-
-  const Program &program = expanded->program;
   std::optional<ProgramViolation> violation =
-      checkTasks(executing, *promised, program);
-  if (!violation)
-    violation = checkChannels(executing, program);
-  if (!violation)
-    violation = checkWaitCycle(executing, program);
-  // The arena first: it bounds the slots that the buffers' check replays.
-  if (!violation && op.getArenaAttr())
-    violation = checkArena(program, problem->memoryCaps);
-  if (!violation && op.getArenaAttr())
-    violation = checkBuffers(executing, program);
+      checkLowered(*lowered, deviceBytes(plan));
   if (!violation)
     return success();
-  InFlightDiagnostic error = emitProgramViolation(*violation, *expanded, op);
+  InFlightDiagnostic error = emitProgramViolation(*violation, places, op);
   if (violation->isOverCap) {
     getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
-    explainArena(error, op, program, violation->rank);
+    explainArena(error, op, *problem, violation->rank);
   }
   return error;
 }

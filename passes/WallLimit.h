@@ -1,14 +1,14 @@
 //===- WallLimit.h - Wall time of a whole command ---------------*- C++ -*-===//
 
-#ifndef RONDO_TOOLS_DRIVER_WALLLIMIT_H
-#define RONDO_TOOLS_DRIVER_WALLLIMIT_H
+#ifndef RONDO_PASSES_WALLLIMIT_H
+#define RONDO_PASSES_WALLLIMIT_H
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
 
-namespace rondo::driver {
+namespace rondo::pipe {
 
 /// Counts from its making.
 class WallLimit {
@@ -34,6 +34,6 @@ private:
       std::chrono::steady_clock::now();
 };
 
-} // namespace rondo::driver
+} // namespace rondo::pipe
 
-#endif // RONDO_TOOLS_DRIVER_WALLLIMIT_H
+#endif // RONDO_PASSES_WALLLIMIT_H

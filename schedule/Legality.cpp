@@ -33,6 +33,22 @@ std::string missing(const Violation &violation) {
          actionName(weightGrad) + ", is missing" + onRank;
 }
 
+std::string overCap(const Violation &v, const Problem &problem) {
+  DeviceMemory memory{v.allowed, 0};
+  if (!problem.devices.empty())
+    memory = problem.devices[v.rank];
+  const int64_t held = memory.stateBytes + v.found;
+  std::string said = "rank " + text(v.rank) + " holds " + text(held) +
+                     " bytes at " + actionName(v.action) + ", " +
+                     text(held - memory.deviceBytes) + " more than its " +
+                     text(memory.deviceBytes);
+  if (memory.stateBytes > 0)
+    said += ": " + text(memory.stateBytes) +
+            " of weights, gradients, optimizer state, data and workspace, " +
+            text(v.found) + " of activations";
+  return said;
+}
+
 std::string sentence(const Violation &v, const Problem &problem) {
   using What = Violation::What;
   std::string name = actionName(v.action);
@@ -69,9 +85,7 @@ std::string sentence(const Violation &v, const Problem &problem) {
   case What::Cycle:
     return describeCycle(v.cycle);
   case What::OverCap:
-    return "rank " + text(v.rank) + " holds " + text(v.found) + " bytes at " +
-           name + ", " + text(v.found - v.allowed) + " more than its " +
-           text(v.allowed);
+    return overCap(v, problem);
   case What::NoSuchLink:
     return "the link order " + link + " names no link between two of " +
            text(problem.numRanks()) + " ranks";

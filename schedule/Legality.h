@@ -43,7 +43,7 @@ struct Violation {
   int32_t otherRank = -1;
   int64_t otherPosition = -1;
   Action other;
-  /// Memory: bytes held and the cap. RankCount: see there.
+  /// Memory: bytes of activations held and the cap. RankCount: see there.
   int64_t found = 0, allowed = 0;
   enum class What : uint8_t {
     RankCount,       // S1: `found` rank lists for `allowed` ranks

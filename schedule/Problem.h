@@ -92,11 +92,23 @@ struct ProblemFault {
   std::string message;
 };
 
+/// What a rank's device holds throughout beside activations, in bytes.
+struct DeviceMemory {
+  int64_t deviceBytes = noMemoryCap;
+  /// Weights, gradients, optimizer state, data and workspace.
+  int64_t stateBytes = 0;
+};
+
 struct Problem {
   std::string name;
   int32_t microbatches = 0;
-  /// Bytes by rank; noMemoryCap where there is no limit.
+  /// What activations may take, in bytes by rank; noMemoryCap where there is no
+  /// limit.
   std::vector<int64_t> memoryCaps;
+  /// By rank, where the caps are what state leaves of a device (0 where it
+  /// leaves less); empty where activations are all that is known of. For
+  /// messages, and to tell by how much a cap of 0 is missed.
+  std::vector<DeviceMemory> devices;
   /// The ranks that hold a stage. Exactly one, until stages have replicas.
   std::vector<std::vector<int32_t>> stageRanks;
   /// [stage * numTaskKinds + kind].

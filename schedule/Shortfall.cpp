@@ -4,23 +4,88 @@
 
 using namespace rondo;
 
+static std::string text(int64_t n) { return std::to_string(n); }
+
 static std::string countOfBytes(int64_t bytes) {
-  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+  return text(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
 
-std::optional<Shortfall> rondo::findShortfall(const Problem &problem) {
+std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   std::vector<int64_t> least(problem.numRanks());
   for (int32_t stage = 0; stage < problem.numStages(); ++stage)
     least[problem.rankOf(stage)] +=
         problem.cost(stage, ActionKind::Forward).acquireBytes;
+  return least;
+}
+
+/// What a rank needs, and what it has.
+namespace {
+struct Need {
+  int64_t activations = 0, state = 0, has = 0;
+  int64_t missing() const { return activations + state - has; }
+};
+} // namespace
+
+static std::string whatIsShort(int32_t rank, const Need &need) {
+  std::string who = "no schedule fits: rank " + text(rank);
+  if (need.state == 0)
+    return who + " may hold " + countOfBytes(need.has) +
+           ", but one micro-batch of its stages takes " +
+           countOfBytes(need.activations) + ", " + text(need.missing()) +
+           " more";
+  return who + " needs at least " +
+         countOfBytes(need.activations + need.state) + ", " +
+         text(need.missing()) + " more than its device's " + text(need.has);
+}
+
+static std::string whatItIsFor(const Need &need) {
+  if (need.state == 0)
+    return "";
+  return ": " + text(need.state) +
+         " for weights, gradients, optimizer state, data and workspace, and " +
+         text(need.activations) + " for the activations of one micro-batch";
+}
+
+/// What would do for this rank. Activations are taken to be proportional to the
+/// size of a micro-batch.
+static std::string whatWouldDo(const Need &need) {
+  std::string advice =
+      "; a memory of " + countOfBytes(need.activations + need.state);
+  const int64_t room = need.has - need.state;
+  if (room <= 0)
+    return advice + " would do, or fewer layers on this rank";
+  const int64_t parts = (need.activations + room - 1) / room;
+  return advice + " would do, or micro-batches of 1/" + text(parts) +
+         " of the size, or fewer layers on this rank";
+}
+
+std::optional<Shortfall> rondo::findShortfall(const Problem &problem) {
+  const std::vector<int64_t> least = leastActivationBytes(problem);
+  std::optional<Shortfall> first;
+  int32_t others = 0;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-    int64_t cap = problem.memoryCaps[rank];
-    if (least[rank] > cap)
-      return Shortfall{rank, "no schedule fits: rank " + std::to_string(rank) +
-                                 " may hold " + countOfBytes(cap) +
-                                 ", but one micro-batch of its stages takes " +
-                                 countOfBytes(least[rank]) + ", " +
-                                 std::to_string(least[rank] - cap) + " more"};
+    Need need{least[rank], 0, problem.memoryCaps[rank]};
+    if (need.has == noMemoryCap)
+      continue;
+    if (!problem.devices.empty()) {
+      need.state = problem.devices[rank].stateBytes;
+      need.has = problem.devices[rank].deviceBytes;
+    }
+    if (need.missing() <= 0)
+      continue;
+    if (first) {
+      ++others;
+      continue;
+    }
+    const std::string reason = whatIsShort(rank, need);
+    first =
+        Shortfall{rank, reason, reason + whatItIsFor(need) + whatWouldDo(need)};
   }
-  return std::nullopt;
+  if (!first)
+    return std::nullopt;
+  if (others > 0)
+    first->message += "; " + text(others) + " more " +
+                      (others == 1 ? "rank falls" : "ranks fall") +
+                      " short as well";
+  return first;
 }

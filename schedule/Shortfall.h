@@ -7,15 +7,21 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rondo {
 
 /// A rank whose cap is below what every schedule needs.
 struct Shortfall {
   int32_t rank = 0;
-  /// One sentence with the rank and bytes.
+  /// What is missing, with the rank and bytes.
+  std::string reason;
+  /// The same with what it is for and what would do.
   std::string message;
 };
+
+/// Activations of one micro-batch by rank, which every schedule holds at once.
+std::vector<int64_t> leastActivationBytes(const Problem &problem);
 
 /// The first such rank, if there is one. A rank with several stages holds all
 /// activations of one micro-batch at the end of its last forward, whatever the

@@ -545,7 +545,7 @@ pipe.program @main of @mine pipeline arena [320, 320] {
 // -----
 
 // L4: the arena is more than the device has.
-// expected-note @below {{this is the device; 192 bytes hold weights, gradients, moments, control, data and workspace, the other 192 activations and messages}}
+// expected-note @below {{this is the device; the arena holds 192 bytes of control and data, 192 of activations and messages}}
 pipe.cluster @lab { pipe.device @d0 <memory_bytes = 383> pipe.device @d1 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 64, output_bytes = 64>

@@ -50,6 +50,7 @@ int run() {
   contents.needsMpi = emission.needsMpi();
   if (Error error = codegen::writeBundle(contents, outputPath))
     return reportError(toString(std::move(error)));
+  emission.reportWritten(outputPath);
   return Interrupt::exitCode(Success);
 }
 

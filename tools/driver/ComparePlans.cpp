@@ -17,23 +17,36 @@ int comparePlans(const SimulateRequest &request) {
   std::vector<pipe::PlanShape> shapes;
   if (int code = chooseShapes(shapeRequest(), base, shapes))
     return code;
-  std::vector<Shaped> candidates = makeCandidates(base, shapes, WallLimit(0));
+  std::vector<Shaped> candidates =
+      makeCandidates(base, shapes, pipe::WallLimit(0));
   if (request.style == Style::Csv)
     llvm::outs() << csvHead();
+  const auto without = planless(candidates);
   std::vector<Outcome> outcomes;
   for (Shaped &candidate : candidates) {
     const std::string name =
         base.getSymName().str() + " " + candidate.shape.text();
+    if (!candidate.plan) {
+      if (auto said = without.find(&candidate); said != without.end())
+        reportNote(base.getSymName() + " " + said->second + ": " +
+                   candidate.why);
+      continue;
+    }
     if (!candidate.why.empty()) {
       reportNote(name + ": " + candidate.why);
       continue;
     }
     candidate.problem.name = name;
     Comparison comparison(candidate.problem, request.style);
-    comparison.addSearched(runSearch(candidate.problem), request.allRanks);
-    for (const FamilyChoice &choice : request.choices)
-      comparison.add(
-          evaluate(choice, candidate.problem, comparison.needsTimes()));
+    comparison.showArenas(candidate.figures);
+    comparison.addSearched(runSearch(candidate.problem, &candidate.figures),
+                           request.allRanks);
+    for (const FamilyChoice &choice : request.choices) {
+      Candidate made =
+          evaluate(choice, candidate.problem, comparison.needsTimes());
+      addArena(made, candidate.problem, candidate.figures);
+      comparison.add(made);
+    }
     outcomes.push_back(comparison.finish());
     if (Interrupt::happened())
       return Interrupted;

@@ -3,6 +3,7 @@
 #include "tools/driver/Comparison.h"
 
 #include "schedule/Objective.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
@@ -71,6 +72,11 @@ const char *summaryOf(const Bound &bound) {
 Comparison::Comparison(const Problem &problem, Style style)
     : problem(problem), style(style) {}
 
+void Comparison::showArenas(const pipe::PlanFigures &of) {
+  if (of.declaresWeights)
+    plan = &of;
+}
+
 bool Comparison::needsTimes() const {
   return style == Style::Timeline || bound;
 }
@@ -95,6 +101,13 @@ std::string Comparison::peakText(const std::vector<int64_t> &peaks) const {
   return extreme(least) + " to " + extreme(most);
 }
 
+std::string Comparison::arenaText(const std::vector<int64_t> &arenas) const {
+  if (arenas.empty())
+    return "-";
+  return allRanks ? arenasByRank(arenas, plan->devices)
+                  : fullestArena(arenas, plan->devices);
+}
+
 double Comparison::ratioToBound(const Row &row) const {
   int64_t reached =
       problem.objective == Objective::Span ? row.spanNs : row.makespanNs;
@@ -113,7 +126,11 @@ void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
   json::SearchRecord record = recordOf(result);
   // A search keeps no times.
   Simulation timed = simulate(problem, *result.schedule, /*keepTimes=*/true);
-  addSchedule("searched", result.origin, *result.schedule, timed, &record);
+  std::optional<std::vector<int64_t>> arena;
+  if (plan && result.schedule->numActions() <= maxShownTasks)
+    arena = pipe::arenaOf(*plan, problem, *result.schedule);
+  addSchedule("searched", result.origin, *result.schedule, timed,
+              arena.value_or(std::vector<int64_t>()), &record);
 }
 
 void Comparison::add(const Candidate &candidate) {
@@ -122,10 +139,11 @@ void Comparison::add(const Candidate &candidate) {
   if (candidate.schedule) {
     isSearchBeaten |= searchedNs > objectiveOf(problem, candidate.simulation);
     addSchedule(candidate.name, candidate.family, *candidate.schedule,
-                candidate.simulation, nullptr);
+                candidate.simulation, candidate.arenaBytes, nullptr);
     return;
   }
-  if (style == Style::Json && candidate.violation)
+  if (style == Style::Json &&
+      (candidate.violation || !candidate.arenaBytes.empty()))
     reportNote(problem.name + ": " + candidate.name + ": " + candidate.reason);
   else if (style == Style::Json)
     others.push_back({candidate.name, candidate.reason});
@@ -137,9 +155,10 @@ void Comparison::add(const Candidate &candidate) {
 
 void Comparison::addSchedule(const std::string &name, const std::string &family,
                              const Schedule &schedule, const Simulation &run,
+                             const std::vector<int64_t> &arenaBytes,
                              const json::SearchRecord *record) {
-  Row row{name,          "",          run.makespanNs, run.spanNs, run.bubble,
-          run.peakBytes, std::nullopt};
+  Row row{name,          "",         run.makespanNs, run.spanNs, run.bubble,
+          run.peakBytes, arenaBytes, std::nullopt};
   if (bound && schedule.numActions() <= maxLoweredTasks)
     row.communication = measureCommunication(problem, schedule, run);
   if (style == Style::Json) {
@@ -178,12 +197,17 @@ void Comparison::writeTable() const {
            << formatNs(bound->ns) << " (" << bound->name << ", "
            << summaryOf(*bound) << ")\n";
   Table table;
+  std::vector<std::string> head;
   if (bound)
-    table.add({"schedule", "makespan", "to bound", "span", "bubble",
-               allRanks ? "peak memory by rank" : "peak memory", "exposed",
-               "exposed in one queue"});
+    head = {"schedule", "makespan",
+            "to bound", "span",
+            "bubble",   allRanks ? "peak memory by rank" : "peak memory",
+            "exposed",  "exposed in one queue"};
   else
-    table.add({"family", "makespan", "span", "bubble", "peak memory by rank"});
+    head = {"family", "makespan", "span", "bubble", "peak memory by rank"};
+  if (plan)
+    head.push_back(allRanks ? "arena by rank" : "arena");
+  table.add(std::move(head));
   for (const Row &row : rows) {
     if (!row.why.empty()) {
       table.add({row.name, row.why});
@@ -201,6 +225,8 @@ void Comparison::writeTable() const {
       cells.push_back(
           exposedText(row.communication, &ExposedCommunication::perRankNs));
     }
+    if (plan)
+      cells.push_back(arenaText(row.arenaBytes));
     table.add(std::move(cells));
   }
   table.print(outs());
@@ -274,6 +300,12 @@ Outcome Comparison::finish() {
     writeCsv();
   else if (style != Style::Json)
     writeTable();
+  if (!outcome.hasSchedule && outcome.isOverCap)
+    reportNote(problem.name +
+               ": none of these fits, but an order with fewer micro-batches "
+               "in flight may: `rondo search` and `rondo compare` look for "
+               "one; one micro-batch at a time holds " +
+               peakText(leastActivationBytes(problem)));
   return outcome;
 }
 

@@ -36,6 +36,9 @@ class Comparison {
 public:
   Comparison(const Problem &problem, Style style);
 
+  /// With what programs allocate, beside the devices' memory. `plan` stays.
+  void showArenas(const pipe::PlanFigures &plan);
+
   /// Adds the schedule that a search has found. From here on also compares with
   /// the search's bound, and says what communication costs. Peaks are those of
   /// the fullest rank, or of all where `allRanks` is set.
@@ -57,19 +60,24 @@ private:
     int64_t makespanNs = 0, spanNs = 0;
     double bubble = 0;
     std::vector<int64_t> peakBytes;
+    std::vector<int64_t> arenaBytes;
     std::optional<ExposedCommunication> communication;
   };
 
   void addSchedule(const std::string &name, const std::string &family,
                    const Schedule &schedule, const Simulation &simulation,
+                   const std::vector<int64_t> &arenaBytes,
                    const json::SearchRecord *record);
   void noteOthers() const;
   void writeTable() const;
   void writeCsv() const;
   std::string peakText(const std::vector<int64_t> &peaks) const;
+  std::string arenaText(const std::vector<int64_t> &arenas) const;
   double ratioToBound(const Row &row) const;
 
   const Problem &problem;
+  /// Null where arenas are not shown.
+  const pipe::PlanFigures *plan = nullptr;
   Style style;
   bool allRanks = false;
   /// Set by addSearched().

@@ -29,14 +29,15 @@ cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
                       cl::value_desc("FILE"), cl::desc("the same as --output"));
 cl::opt<Emit> emitWhat(
     "emit", cl::sub(compileSubCommand()), cl::cat(category),
-    cl::init(Emit::Exe), cl::value_desc("WHAT"),
-    cl::desc("how far to go: schedule, lowered, cpp or exe (default exe)"),
+    cl::init(Emit::Exe), cl::value_desc("schedule|lowered|cpp|exe"),
+    cl::desc("how far to go (default exe)"),
     cl::values(clEnumValN(Emit::Schedule, "schedule", "the order of each rank"),
                clEnumValN(Emit::Lowered, "lowered", "with messages and memory"),
                clEnumValN(Emit::Cpp, "cpp", "the C++ of the executable"),
                clEnumValN(Emit::Exe, "exe", "the executable")));
 
-int writeText(function_ref<mlir::LogicalResult(raw_ostream &)> print) {
+int writeText(const Emission &emission,
+              function_ref<mlir::LogicalResult(raw_ostream &)> print) {
   bool printed = true;
   auto write = [&](raw_ostream &os) -> Error {
     printed = succeeded(print(os));
@@ -51,12 +52,13 @@ int writeText(function_ref<mlir::LogicalResult(raw_ostream &)> print) {
   }
   if (Error error = writeFile(outputPath, write))
     return reportError(toString(std::move(error)));
+  emission.reportWritten(outputPath);
   return Success;
 }
 
-int writeModule(mlir::ModuleOp module) {
-  return writeText([&](raw_ostream &os) {
-    module.print(os);
+int writeModule(Emission &emission) {
+  return writeText(emission, [&](raw_ostream &os) {
+    emission.module().print(os);
     return mlir::success();
   });
 }
@@ -90,6 +92,7 @@ int writeExecutable(Emission &emission, StringRef output) {
     libraries.push_back("mpi");
   if (Error error = host.build(source, output, libraries))
     return reportError(toString(std::move(error)));
+  emission.reportWritten(output);
   return Success;
 }
 
@@ -109,15 +112,16 @@ int compile() {
   if (int code = emission.schedule())
     return code;
   if (emitWhat == Emit::Schedule)
-    return writeModule(emission.module());
+    return writeModule(emission);
   if (int code = emission.lower())
     return code;
   if (emitWhat == Emit::Lowered)
-    return writeModule(emission.module());
+    return writeModule(emission);
   if (int code = emission.emit())
     return code;
   if (emitWhat == Emit::Cpp)
-    return writeText([&](raw_ostream &os) { return emission.print(os); });
+    return writeText(emission,
+                     [&](raw_ostream &os) { return emission.print(os); });
   return writeExecutable(emission, executable);
 }
 

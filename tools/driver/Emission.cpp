@@ -14,6 +14,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/Cpp/CppEmitter.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
 
@@ -54,23 +55,24 @@ cl::opt<std::string>
                        "'train --profile' writes"));
 cl::opt<pipe::Target> wantedTarget(
     "target", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
-    cl::cat(category), cl::value_desc("TARGET"),
-    cl::desc("cpu or cuda (default: what the plan says, else cpu)"),
+    cl::cat(category), cl::value_desc("cpu|cuda"),
+    cl::desc("what to compile for (default: what the plan says, else cpu)"),
     cl::values(clEnumValN(pipe::Target::Cpu, "cpu", "threads or processes"),
                clEnumValN(pipe::Target::Cuda, "cuda", "NVIDIA GPUs")));
 cl::opt<pipe::DType> wantedType(
     "dtype", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
-    cl::cat(category), cl::value_desc("TYPE"),
-    cl::desc("what activations are stored in: fp32 or bf16 (default: fp32 on "
+    cl::cat(category), cl::value_desc("fp32|bf16"),
+    cl::desc("what activations are stored in (default: fp32 on "
              "cpu, which takes no other; bf16 on cuda)"),
     cl::values(clEnumValN(pipe::DType::Fp32, "fp32", "single precision"),
                clEnumValN(pipe::DType::Bf16, "bf16", "bfloat16")));
 enum class Transport { Threads, Mpi };
 cl::opt<Transport> wantedTransport(
     "transport", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
-    cl::cat(category), cl::init(Transport::Threads), cl::value_desc("HOW"),
-    cl::desc("what carries messages between the ranks of target cpu: threads "
-             "or mpi (default threads)"),
+    cl::cat(category), cl::init(Transport::Threads),
+    cl::value_desc("threads|mpi"),
+    cl::desc("what carries messages between the ranks of target cpu (default "
+             "threads)"),
     cl::values(clEnumValN(Transport::Threads, "threads",
                           "memory of one process; TCP where several are "
                           "started"),
@@ -207,6 +209,20 @@ int Emission::read() {
 
 bool Emission::needsMpi() const { return wantedTransport == Transport::Mpi; }
 
+/// `4 ranks, @mine 1f1b` of the only schedule.
+static std::string nameAndRanksOf(pipe::ScheduleOp schedule) {
+  std::string text =
+      countOf(schedule.lookupPlan().lookupCluster().getDevices().size(),
+              "rank") +
+      ", @" + schedule.getSymName().str();
+  if (schedule.getSearchAttr())
+    return text + " search";
+  mlir::FailureOr<std::string> family = pipe::familyText(schedule);
+  if (succeeded(family) && !family->empty())
+    text += " " + *family;
+  return text;
+}
+
 int Emission::schedule() {
   if (failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createResolveStages());
@@ -221,7 +237,15 @@ int Emission::schedule() {
         pipe::buildSchedulePipeline(passes, interrupt.flag());
       })))
     return file.exitCode();
+  for (auto schedule : file.module().getOps<pipe::ScheduleOp>())
+    figures = nameAndRanksOf(schedule);
   return Success;
+}
+
+void Emission::reportWritten(StringRef path) const {
+  // A device may be standard output.
+  if (path != "-" && (sys::fs::is_directory(path) || !isSpecialFile(path)))
+    outs() << "wrote " << path << ": " << figures << "\n";
 }
 
 int Emission::lower() {
@@ -233,6 +257,14 @@ int Emission::lower() {
           pipe::buildLowerPipeline(passes);
       })))
     return file.exitCode();
+  // All programs of a schedule have the same.
+  auto programs = file.module().getOps<pipe::ProgramOp>();
+  if (!programs.empty())
+    if (auto arena = (*programs.begin()).getArena())
+      figures +=
+          ", arena " +
+          fullestArena(*arena,
+                       pipe::deviceBytes((*programs.begin()).lookupPlan()));
   return Success;
 }
 

@@ -46,6 +46,9 @@ public:
   const std::string &scheduleName() const { return name; }
   pipe::Target target() const { return chosenTarget; }
   pipe::DType dtype() const { return chosenType; }
+  /// One line of what was written where: `wrote train: 4 ranks, @mine 1f1b,
+  /// arena 26.1 MiB of 64 MiB (rank 0)`. Nothing where that is standard output.
+  void reportWritten(llvm::StringRef path) const;
   /// Whether the program names the backend of librondo_mpi.a.
   bool needsMpi() const;
 
@@ -62,6 +65,8 @@ private:
   std::unique_ptr<llvm::MemoryBuffer> scheduleText;
   codegen::ScheduleSource source;
   std::string name;
+  /// Of the schedule, as far as it is known by now.
+  std::string figures;
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;
 };

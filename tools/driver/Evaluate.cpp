@@ -31,4 +31,19 @@ Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
   return candidate;
 }
 
+void addArena(Candidate &candidate, const Problem &problem,
+              const pipe::PlanFigures &plan) {
+  if (!candidate.schedule || !plan.declaresWeights ||
+      candidate.schedule->numActions() > maxShownTasks)
+    return;
+  pipe::ProvedPrograms proved =
+      pipe::provePrograms(plan, problem, *candidate.schedule);
+  candidate.arenaBytes = std::move(proved.arenaBytes);
+  if (proved.fault.empty())
+    return;
+  candidate.schedule.reset();
+  candidate.reason = proved.fault;
+  candidate.isOverArena = proved.isOverCap;
+}
+
 } // namespace rondo::driver

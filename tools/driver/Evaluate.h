@@ -3,11 +3,13 @@
 #ifndef RONDO_TOOLS_DRIVER_EVALUATE_H
 #define RONDO_TOOLS_DRIVER_EVALUATE_H
 
+#include "passes/Lowering.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rondo::driver {
 
@@ -23,11 +25,23 @@ struct Candidate {
   std::string reason;
   /// The rule that is broken, where the reason is one.
   std::optional<Violation> violation;
+  /// What its programs allocate, by rank; empty where they were not planned.
+  std::vector<int64_t> arenaBytes;
+  /// An arena is larger than its device.
+  bool isOverArena = false;
 
   bool isOverCap() const {
-    return violation && violation->rule == Rule::Memory;
+    return isOverArena || (violation && violation->rule == Rule::Memory);
   }
 };
+
+/// Schedules with more tasks are not lowered to show their arenas.
+inline constexpr int64_t maxShownTasks = 50000;
+
+/// Lowers the schedule of a candidate, if it has one, for a plan that declares
+/// weights. A schedule whose programs break a rule leaves the candidate.
+void addArena(Candidate &candidate, const Problem &problem,
+              const pipe::PlanFigures &plan);
 
 /// `keepTimes`: with the start and end of each task.
 Candidate evaluate(std::string name, std::string family, const Problem &problem,

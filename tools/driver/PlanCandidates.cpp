@@ -158,36 +158,11 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
   return Success;
 }
 
-/// Takes what stages hold throughout from their ranks' memory. What is wrong,
-/// or an empty string.
-static std::string takeState(pipe::PlanOp plan, Problem &problem) {
-  std::vector<int64_t> state(problem.numRanks()), workspace(problem.numRanks());
-  for (const auto &[stage, buffers] : enumerate(pipe::stageBuffers(plan))) {
-    const int32_t rank = problem.rankOf(stage);
-    for (int kind = 0; kind < int(BufferKind::Workspace); ++kind)
-      state[rank] += buffers[kind];
-    workspace[rank] =
-        std::max(workspace[rank], buffers[int(BufferKind::Workspace)]);
-  }
-  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-    int64_t &cap = problem.memoryCaps[rank];
-    const int64_t held = state[rank] + workspace[rank];
-    if (cap == noMemoryCap)
-      continue;
-    if (held > cap)
-      return "weights and other state of rank " + std::to_string(rank) +
-             " take " + countOf(held, "byte") + ", and its device has " +
-             std::to_string(cap);
-    cap -= held;
-  }
-  return "";
-}
-
 /// L3 and L4 take about so long for a task.
 static constexpr int64_t nsOfQuickBound = 1000;
 
 /// A quick bound where it takes little of the time that is left.
-static Bound boundWithin(const Problem &problem, const WallLimit &limit) {
+static Bound boundWithin(const Problem &problem, const pipe::WallLimit &limit) {
   const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
   return tasks / 1000000 * nsOfQuickBound > limit.leftMs() / 8
              ? roughBound(problem)
@@ -206,7 +181,7 @@ static int64_t labelsWithin(int64_t ms, int64_t stages, int64_t layers) {
 /// The plan of a shape with its problem and bound, or why it is none. A cut of
 /// layers takes a part of what is left of the first `part` of the limit.
 static Shaped makeCandidate(pipe::PlanOp base, pipe::PlanShape shape,
-                            const WallLimit &limit, double part) {
+                            const pipe::WallLimit &limit, double part) {
   Shaped candidate;
   shape.maxLabels = labelsWithin(limit.leftMs(part) / 2,
                                  int64_t(shape.chunks) *
@@ -222,13 +197,15 @@ static Shaped makeCandidate(pipe::PlanOp base, pipe::PlanShape shape,
   // A reshaped plan states a sound problem.
   candidate.problem = *pipe::buildProblem(candidate.plan);
   candidate.problem.name = base.getSymName().str();
-  candidate.why = takeState(candidate.plan, candidate.problem);
+  // A chosen plan is one that compiles, so what weights are not declared is 0.
+  pipe::takeState(candidate.plan, candidate.problem);
+  candidate.figures = pipe::figuresOf(candidate.plan);
   applyObjective(candidate.problem);
-  if (!candidate.why.empty())
-    return candidate;
-  candidate.bound = boundWithin(candidate.problem, limit);
   if (auto shortfall = findShortfall(candidate.problem))
-    candidate.why = shortfall->message;
+    candidate.why = shortfall->reason;
+  candidate.bound = candidate.why.empty()
+                        ? boundWithin(candidate.problem, limit)
+                        : roughBound(candidate.problem);
   return candidate;
 }
 
@@ -249,7 +226,8 @@ static bool takeBetter(Shaped &best, Shaped other) {
 
 /// The file's own cut is one of those for its placement: people know of memory
 /// what equal room on every rank does not say.
-static void tryOwnCut(pipe::PlanOp base, Shaped &best, const WallLimit &limit) {
+static void tryOwnCut(pipe::PlanOp base, Shaped &best,
+                      const pipe::WallLimit &limit) {
   if (best.shape.placing == pipe::Placing::AsWritten ||
       !pipe::hasPlacing(base, best.shape))
     return;
@@ -264,7 +242,7 @@ static void tryOwnCut(pipe::PlanOp base, Shaped &best, const WallLimit &limit) {
 /// room for more micro-batches can be faster. Takes the cut with the least
 /// bound, within the first `part` of the limit.
 static void tryRoomierCuts(pipe::PlanOp base, Shaped &best,
-                           const WallLimit &limit, double part) {
+                           const pipe::WallLimit &limit, double part) {
   pipe::PlanShape shape = best.shape;
   if (shape.placing == pipe::Placing::AsWritten || !best.plan)
     return;
@@ -292,7 +270,7 @@ static void tryRoomierCuts(pipe::PlanOp base, Shaped &best,
 
 std::vector<Shaped> makeCandidates(pipe::PlanOp base,
                                    const std::vector<pipe::PlanShape> &shapes,
-                                   const WallLimit &limit) {
+                                   const pipe::WallLimit &limit) {
   // Of the limit, for a candidate of each shape and for better cuts of them.
   constexpr double partOfAll = 0.5, partOfCuts = 0.3;
   std::vector<Shaped> candidates;
@@ -330,6 +308,26 @@ std::vector<Shaped> makeCandidates(pipe::PlanOp base,
     }
   }
   return candidates;
+}
+
+MapVector<const Shaped *, std::string> planless(ArrayRef<Shaped> candidates) {
+  MapVector<StringRef, SmallVector<const Shaped *>> byReason;
+  for (const Shaped &candidate : candidates)
+    if (!candidate.plan)
+      byReason[candidate.why].push_back(&candidate);
+  MapVector<const Shaped *, std::string> result;
+  for (const auto &[reason, shared] : byReason) {
+    const bool isOften = shared.size() > 2;
+    for (const Shaped *candidate : shared)
+      result[candidate] = candidate->shape.text();
+    if (!isOften)
+      continue;
+    result[shared.front()] +=
+        " and " + std::to_string(shared.size() - 1) + " more";
+    for (const Shaped *candidate : drop_begin(shared))
+      result.erase(candidate);
+  }
+  return result;
 }
 
 } // namespace rondo::driver

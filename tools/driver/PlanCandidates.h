@@ -3,11 +3,14 @@
 #ifndef RONDO_TOOLS_DRIVER_PLANCANDIDATES_H
 #define RONDO_TOOLS_DRIVER_PLANCANDIDATES_H
 
+#include "passes/FittingSearch.h"
 #include "passes/PlanShapes.h"
+#include "passes/WallLimit.h"
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
 #include "tools/driver/ModuleFile.h"
-#include "tools/driver/WallLimit.h"
+
+#include "llvm/ADT/MapVector.h"
 
 #include <limits>
 #include <optional>
@@ -23,9 +26,9 @@ struct Shaped {
   pipe::PlanShape shape;
   /// Null where there is no plan of this shape.
   pipe::PlanOp plan;
-  /// Its caps are what is left of each device beside the state of its stages:
-  /// weights, gradients, moments, control, data and workspace.
+  /// Its caps are what is left of each device beside the state of its stages.
   Problem problem;
+  pipe::PlanFigures figures;
   /// The same with lower caps, where programs of schedules did not fit.
   Problem tightened;
   /// Of that problem.
@@ -39,20 +42,8 @@ struct Shaped {
     return found && found->schedule ? objectiveOf(problem, found->simulation)
                                     : noObjective;
   }
-  /// Keeps the better of two searches, and the better of their bounds.
   void keep(SearchResult result) {
-    if (!found) {
-      found = std::move(result);
-      return;
-    }
-    Bound best =
-        found->bound.ns < result.bound.ns ? result.bound : found->bound;
-    int64_t before = objective();
-    std::swap(*found, result);
-    if (objective() >= before)
-      std::swap(*found, result);
-    found->bound = best;
-    found->provenOptimal = objective() <= best.ns;
+    pipe::keepBetter(problem, found, std::move(result));
   }
   int64_t knownBound() const {
     return found ? std::max(bound.ns, found->bound.ns) : bound.ns;
@@ -88,7 +79,12 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
 /// shapes beyond have no plan but `noTime` as their reason.
 std::vector<Shaped> makeCandidates(pipe::PlanOp base,
                                    const std::vector<pipe::PlanShape> &shapes,
-                                   const WallLimit &limit);
+                                   const pipe::WallLimit &limit);
+
+/// The candidates without a plan, each reason once, with the shape that it is
+/// said of: where three or more share it, `V and 4 more`. Others are absent.
+llvm::MapVector<const Shaped *, std::string>
+planless(llvm::ArrayRef<Shaped> candidates);
 
 /// Why a candidate is not made or not searched.
 inline constexpr const char *noTime = "no time";

@@ -10,9 +10,8 @@
 
 #include "codegen/json/ProblemWriter.h"
 #include "dialect/Bridge.h"
-#include "passes/Communication.h"
-#include "passes/MemoryPlan.h"
 #include "passes/Passes.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
@@ -56,41 +55,18 @@ private:
   bool isModule() const { return StringRef(request.output).ends_with(".mlir"); }
   mlir::OwningOpRef<mlir::ModuleOp> moduleOf(Shaped &candidate);
   Shaped *chooseBest();
+  std::string nearest() const;
   void printTable(const Shaped *best, raw_ostream &os);
   int write(Shaped &best);
 
   const PlanSearchRequest &request;
-  const WallLimit limit;
+  const pipe::WallLimit limit;
   ModuleFile file;
   pipe::PlanOp base;
   std::vector<Shaped> candidates;
 };
 
 } // namespace
-
-/// Lowers the caps of `problem` by what the arenas of a schedule's program are
-/// larger than the plan's devices. False where they fit.
-static bool tighten(pipe::PlanOp plan, const Schedule &schedule,
-                    Problem &problem) {
-  std::vector<int32_t> homes;
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    homes.push_back(problem.rankOf(s));
-  Simulation timed = simulate(problem, schedule, /*keepTimes=*/true);
-  Program program = insertCommunication(problem, schedule, timed, {});
-  if (planMemory(problem, homes, problem.numRanks(), pipe::stageBuffers(plan),
-                 program))
-    return true;
-  bool isOver = false;
-  for (auto [rank, device] : enumerate(plan.lookupCluster().getDevices())) {
-    if (program.arenaBytes[rank] <= device.getMemoryBytes())
-      continue;
-    isOver = true;
-    int64_t excess = program.arenaBytes[rank] - device.getMemoryBytes();
-    problem.memoryCaps[rank] =
-        std::max<int64_t>(0, problem.memoryCaps[rank] - excess);
-  }
-  return isOver;
-}
 
 static int64_t tasksOf(const Problem &problem) {
   return int64_t(3) * problem.numStages() * problem.microbatches;
@@ -102,82 +78,28 @@ static int64_t leastMsOf(const Problem &problem) {
   return tasksOf(problem) * nsOfTask / 1000000;
 }
 
-/// Among how many attempts a share is split: less than about this much of each
-/// task finds little, and caps that follow from a poor schedule are too low.
-static int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
-  constexpr int64_t stepsOfTask = 300, nsOfTask = 5000;
-  const int64_t tasks = tasksOf(problem);
-  int64_t attempts = 4;
-  if (share.effort > 0)
-    attempts =
-        std::min(attempts, share.effort / (1 + tasks * stepsOfTask / 1000));
-  if (share.timeLimitMs > 0)
-    attempts = std::min(attempts,
-                        share.timeLimitMs / (1 + tasks * nsOfTask / 1000000));
-  return std::max<int64_t>(2, attempts);
-}
-
 /// Keeps the better of what was found before and of schedules whose programs
-/// fit the devices. Where there are caps a part of `options` tries the present
-/// ones. Where that fits the rest goes on under them, else the caps are lowered
-/// for an attempt as long as the first.
+/// fit the devices.
 void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
                              Progress &progress) {
-  Problem &problem = candidate.tightened;
-  const bool hasCaps = any_of(problem.memoryCaps,
-                              [](int64_t cap) { return cap != noMemoryCap; });
-  const WallLimit ownLimit(options.timeLimitMs);
-  // The last under which something fitted, if anything has.
-  std::vector<int64_t> fitting = problem.memoryCaps;
-  int64_t effortLeft = options.effort;
-  bool fits = !hasCaps;
-  const int64_t attempts = attemptsOf(options, problem);
-  for (int64_t attempt = 0; attempt < attempts; ++attempt) {
-    // Whether a program fits takes time too.
-    if (attempt > 0 && ownLimit.isOver() && (isAnyFound() || limit.isOver()))
-      break;
-    const int64_t parts = fits ? 1 : attempts - attempt;
-    SearchOptions now = options;
-    if (options.effort > 0) {
-      now.effort = std::max<int64_t>(1, effortLeft / parts);
-      effortLeft -= now.effort;
-    }
-    if (options.timeLimitMs > 0)
-      now.timeLimitMs = std::max<int64_t>(1, ownLimit.leftMs() / parts);
-    const std::vector<int64_t> caps = problem.memoryCaps;
-    SearchResult result =
-        runSearch(problem, now, progress, candidate.shape.text());
-    if (!result.schedule) {
-      if (!candidate.found)
-        candidate.why = result.reason;
-      break;
-    }
-    const bool isOptimal = result.provenOptimal;
-    // A bound under lower caps does not speak of the plan.
-    if (caps != candidate.problem.memoryCaps) {
-      result.bound = candidate.bound;
-      result.provenOptimal = false;
-    }
-    if (!tighten(candidate.plan, *result.schedule, problem)) {
-      fitting = caps;
-      candidate.keep(std::move(result));
-      // What an earlier round did not find.
-      candidate.why.clear();
-      if (fits || isOptimal)
-        return;
-      fits = true;
-    } else if (fits) {
-      break;
-    }
-    if (Interrupt::happened())
-      break;
+  auto run = [&](const Problem &problem, const SearchOptions &now) {
+    return runSearch(problem, now, progress, candidate.shape.text());
+  };
+  const std::vector<int64_t> caps = candidate.tightened.memoryCaps;
+  SearchResult result =
+      pipe::searchFitting({candidate.figures, candidate.problem,
+                           candidate.bound, candidate.tightened, run,
+                           [&] { return isAnyFound() || limit.isOver(); }},
+                          options);
+  if (result.schedule) {
+    candidate.keep(std::move(result));
+    // What an earlier round did not find.
+    candidate.why.clear();
+  } else if (candidate.found) {
+    candidate.tightened.memoryCaps = caps;
+  } else {
+    candidate.why = result.reason;
   }
-  if (candidate.found)
-    problem.memoryCaps = fitting;
-  else if (candidate.why.empty())
-    candidate.why =
-        "no schedule was found whose messages and activations fit the "
-        "memory together";
 }
 
 /// Splits `share` of the effort, and `shareOfLeft` of the time that is left,
@@ -186,7 +108,7 @@ void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
 void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
                                double share, double shareOfLeft,
                                Progress &progress) {
-  const WallLimit round(
+  const pipe::WallLimit round(
       limit.exists()
           ? std::max<int64_t>(1, int64_t(double(limit.leftMs()) * shareOfLeft))
           : 0);
@@ -298,6 +220,39 @@ Shaped *PlanSearcher::chooseBest() {
   return best->objective() == noObjective ? nullptr : &*best;
 }
 
+/// By how much the plan that comes nearest misses its devices, and what would
+/// do.
+std::string PlanSearcher::nearest() const {
+  std::string said;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Shaped &candidate : candidates) {
+    if (!candidate.plan)
+      continue;
+    const std::vector<int64_t> one = leastActivationBytes(candidate.problem);
+    double most = 0;
+    std::string where;
+    for (auto [rank, memory] : enumerate(candidate.problem.devices)) {
+      const int64_t need = memory.stateBytes + one[rank];
+      const double part = double(need) / double(memory.deviceBytes);
+      if (part < most)
+        continue;
+      most = part;
+      where = "rank " + std::to_string(rank) + " needs " +
+              std::to_string(need) + " bytes and its device has " +
+              std::to_string(memory.deviceBytes);
+    }
+    if (most >= least)
+      continue;
+    least = most;
+    said = "; " + candidate.shape.text() +
+           " is the nearest: with one micro-batch at a time and no messages " +
+           where;
+  }
+  return said + "; devices of more memory, smaller micro-batches "
+                "(--microbatches with larger numbers) or other placements "
+                "(--placement auto) may do";
+}
+
 void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
   // Of those that have a plan.
   const bool isSpan = any_of(candidates, [](const Shaped &candidate) {
@@ -305,10 +260,14 @@ void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
   });
   Table table;
   table.add({"plan", isSpan ? "span" : "makespan", "at least", ""});
+  const auto without = planless(candidates);
   for (const Shaped &candidate : candidates) {
     std::vector<std::string> row = {candidate.shape.text()};
     if (!candidate.plan) {
-      row.push_back(candidate.why);
+      auto said = without.find(&candidate);
+      if (said == without.end())
+        continue;
+      row = {said->second, candidate.why};
     } else {
       row.push_back(candidate.objective() == noObjective
                         ? "-"
@@ -349,7 +308,14 @@ int PlanSearcher::write(Shaped &best) {
       os << "\n";
       return Error::success();
     });
-  return error ? reportError(toString(std::move(error))) : int(Success);
+  if (error)
+    return reportError(toString(std::move(error)));
+  if (request.output != "-" && !isSpecialFile(request.output))
+    outs() << "wrote " << request.output
+           << (problemOutput.empty() ? "" : " and " + problemOutput) << ": "
+           << best.shape.text() << ", " << figuresOf(best.problem, *best.found)
+           << "\n";
+  return Success;
 }
 
 int PlanSearcher::run() {
@@ -378,8 +344,8 @@ int PlanSearcher::run() {
     return reportError(base.getSymName() +
                        ": no plan has one of these shapes; the table says why");
   if (!best) {
-    reportError(base.getSymName() + ": none of these plans has a schedule that "
-                                    "fits");
+    reportError(base.getSymName() +
+                ": none of these plans has a schedule that fits" + nearest());
     return Infeasible;
   }
   if (int code = write(*best))

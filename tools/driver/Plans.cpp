@@ -15,7 +15,8 @@
 namespace rondo::driver {
 
 int readPlans(ModuleFile &file, const std::string &path,
-              const std::string &costsPath, std::vector<Problem> &problems) {
+              const std::string &costsPath, std::vector<Problem> &problems,
+              std::vector<pipe::PlanFigures> &figures) {
   if (failed(file.read(path)))
     return Failure;
   mlir::ModuleOp module = file.module();
@@ -33,6 +34,7 @@ int readPlans(ModuleFile &file, const std::string &path,
     if (failed(problem))
       return Failure;
     problems.push_back(std::move(*problem));
+    figures.push_back(pipe::figuresOf(plan));
   }
   return Success;
 }

@@ -3,6 +3,7 @@
 #ifndef RONDO_TOOLS_DRIVER_PLANS_H
 #define RONDO_TOOLS_DRIVER_PLANS_H
 
+#include "passes/Lowering.h"
 #include "schedule/Problem.h"
 #include "tools/driver/ModuleFile.h"
 
@@ -13,10 +14,12 @@ namespace rondo::driver {
 
 /// Reads a file, gives its stages their costs, and the measured ones of the
 /// rondo-costs/1 file where `costsPath` is not empty. Appends a problem for
-/// each plan, in their order; a file without one is an error. Every failure has
-/// been printed; returns the exit code.
+/// each plan, in their order, and what lowering needs to know of it; a file
+/// without one is an error. Every failure has been printed; returns the exit
+/// code.
 int readPlans(ModuleFile &file, const std::string &path,
-              const std::string &costsPath, std::vector<Problem> &problems);
+              const std::string &costsPath, std::vector<Problem> &problems,
+              std::vector<pipe::PlanFigures> &figures);
 
 /// The problems of a rondo-problem/1 file, in their order. As readPlans().
 int readProblems(const std::string &path, std::vector<Problem> &problems);

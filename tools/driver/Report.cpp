@@ -2,9 +2,10 @@
 
 #include "tools/driver/Report.h"
 
+#include "schedule/Problem.h"
 #include "tools/driver/Commands.h"
 
-#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -67,6 +68,34 @@ std::string formatBytes(int64_t bytes) {
                          {int64_t(1) << 10, "KiB"},
                          {int64_t(1) << 20, "MiB"},
                          {int64_t(1) << 30, "GiB"}});
+}
+
+static std::string arenaOfDevice(int64_t arena, int64_t device) {
+  return formatBytes(arena) +
+         (device == noMemoryCap ? "" : " of " + formatBytes(device));
+}
+
+std::string fullestArena(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {
+  // A program that was written by hand may have too few.
+  if (arenas.empty() || arenas.size() > devices.size())
+    return "of " + countOf(arenas.size(), "rank");
+  auto fullness = [&](size_t rank) {
+    return std::make_pair(double(arenas[rank]) / double(devices[rank]),
+                          arenas[rank]);
+  };
+  size_t fullest = 0;
+  for (size_t rank = 1; rank < arenas.size(); ++rank)
+    if (fullness(rank) > fullness(fullest))
+      fullest = rank;
+  return arenaOfDevice(arenas[fullest], devices[fullest]) + " (rank " +
+         std::to_string(fullest) + ")";
+}
+
+std::string arenasByRank(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {
+  std::string text;
+  for (auto [arena, device] : zip(arenas, devices))
+    text += (text.empty() ? "" : ", ") + arenaOfDevice(arena, device);
+  return text;
 }
 
 } // namespace rondo::driver

@@ -3,6 +3,7 @@
 #ifndef RONDO_TOOLS_DRIVER_REPORT_H
 #define RONDO_TOOLS_DRIVER_REPORT_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
 
 #include <cstdint>
@@ -22,6 +23,14 @@ std::string countOf(int64_t count, const char *noun);
 std::string formatNs(int64_t ns);
 /// `12 B`, `3.5 KiB`, `1.25 MiB`, `2 GiB`.
 std::string formatBytes(int64_t bytes);
+
+/// Arenas beside their devices' memory, noMemoryCap where there is no limit:
+/// `26.1 MiB of 64 MiB (rank 0)`, the rank with the least room.
+std::string fullestArena(llvm::ArrayRef<int64_t> arenas,
+                         llvm::ArrayRef<int64_t> devices);
+/// `26.1 MiB of 64 MiB, 20 MiB of 64 MiB`.
+std::string arenasByRank(llvm::ArrayRef<int64_t> arenas,
+                         llvm::ArrayRef<int64_t> devices);
 
 } // namespace rondo::driver
 

@@ -52,10 +52,13 @@ struct Line {
   std::string text;
   /// Why there is no schedule; empty where there is one.
   std::string reason;
+  /// Of the schedule, for people.
+  std::string figures;
 };
 
-Line searchOne(const Problem &problem, Progress &progress) {
-  SearchResult result = runSearch(problem, progress);
+Line searchOne(const Problem &problem, const pipe::PlanFigures *plan,
+               Progress &progress) {
+  SearchResult result = runSearch(problem, progress, plan);
   Line line;
   raw_string_ostream os(line.text);
   if (!result.schedule) {
@@ -63,19 +66,23 @@ Line searchOne(const Problem &problem, Progress &progress) {
     json::writeInfeasible(os, problem, result.reason);
     return line;
   }
+  line.figures = figuresOf(problem, result);
   json::SearchRecord record = recordOf(result);
   json::writeSchedule(os, problem, *result.schedule, result.simulation,
                       result.origin, &record);
   return line;
 }
 
-std::vector<Line> searchAll(const std::vector<Problem> &problems) {
+/// `plans` are those of the problems, or none.
+std::vector<Line> searchAll(const std::vector<Problem> &problems,
+                            const std::vector<pipe::PlanFigures> &plans) {
   std::vector<Line> lines(problems.size());
   std::atomic<size_t> next{0};
   Progress progress(problems.size());
   auto work = [&] {
     for (size_t i; (i = next++) < problems.size();)
-      lines[i] = searchOne(problems[i], progress);
+      lines[i] =
+          searchOne(problems[i], plans.empty() ? nullptr : &plans[i], progress);
   };
   std::vector<std::thread> others;
   for (int i = 1; i < threads && size_t(i) < problems.size(); ++i)
@@ -84,6 +91,20 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems) {
   for (std::thread &thread : others)
     thread.join();
   return lines;
+}
+
+/// What is in the file that was written.
+void reportWritten(const std::vector<Line> &lines) {
+  if (outputPath == "-" || isSpecialFile(outputPath))
+    return;
+  const size_t found =
+      count_if(lines, [](const Line &line) { return line.reason.empty(); });
+  outs() << "wrote " << outputPath << ": ";
+  if (lines.size() == 1 && found == 1)
+    outs() << lines.front().figures << "\n";
+  else
+    outs() << countOf(lines.size(), "problem") << ", " << found
+           << " with a schedule\n";
 }
 
 /// The plan of a .mlir file, perhaps in another shape.
@@ -125,11 +146,12 @@ int run() {
       StringRef(outputPath).ends_with(".mlir"))
     return searchShapes(path);
   std::vector<Problem> problems;
-  if (int code = readProblemsOrPlans(path, costsPath, problems))
+  std::vector<pipe::PlanFigures> plans;
+  if (int code = readProblemsOrPlans(path, costsPath, problems, plans))
     return code;
   applyObjective(problems);
   Interrupt interrupt;
-  std::vector<Line> lines = searchAll(problems);
+  std::vector<Line> lines = searchAll(problems, plans);
   Error error = writeFile(outputPath, [&](raw_ostream &os) {
     for (const Line &line : lines)
       os << line.text << "\n";
@@ -137,6 +159,7 @@ int run() {
   });
   if (error)
     return reportError(toString(std::move(error)));
+  reportWritten(lines);
   if (Interrupt::happened())
     return Interrupted;
   // A batch goes on; a single problem is the whole question.

@@ -2,10 +2,13 @@
 
 #include "tools/driver/SearchRun.h"
 
+#include "schedule/Objective.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
+
+#include "llvm/Support/Format.h"
 
 using namespace llvm;
 
@@ -43,14 +46,14 @@ cl::opt<uint64_t>
          cl::desc("first number of the random choices (default 0)"));
 cl::opt<std::string> objective("objective", cl::sub(searchSubCommand()),
                                cl::sub(compareSubCommand()), cl::cat(category),
-                               cl::value_desc("NAME"),
-                               cl::desc("makespan or span (default: what the "
-                                        "problem says)"));
+                               cl::value_desc("makespan|span"),
+                               cl::desc("what is to be short (default: what "
+                                        "the problem says)"));
 
 cl::opt<std::string> robust("robust", cl::sub(searchSubCommand()),
-                            cl::cat(category), cl::value_desc("NAME"),
-                            cl::desc("choose by the mean or the p95 of the "
-                                     "objective over sampled times"));
+                            cl::cat(category), cl::value_desc("mean|p95"),
+                            cl::desc("choose by this of the objective over "
+                                     "sampled times"));
 cl::opt<int64_t> samples("samples", cl::sub(searchSubCommand()),
                          cl::cat(category), cl::value_desc("N"), cl::init(64),
                          cl::desc("samples of --robust (default 64)"));
@@ -64,8 +67,6 @@ int checkRobust() {
   if (robust.empty() &&
       (samples.getNumOccurrences() || jitter.getNumOccurrences()))
     return reportUsage("--samples and --jitter need --robust mean or p95");
-  if (!robust.empty() && robust != "mean" && robust != "p95")
-    return reportUsage("--robust is '" + robust + "'; it must be mean or p95");
   if (samples < 1 || samples > 1000)
     return reportUsage("--samples is " + Twine(samples) +
                        "; it must be 1 to 1000");
@@ -78,9 +79,6 @@ int checkRobust() {
 } // namespace
 
 int checkSearchOptions() {
-  if (!objective.empty() && objective != "makespan" && objective != "span")
-    return reportUsage("--objective is '" + objective +
-                       "'; it must be makespan or span");
   if (timeLimit < 0)
     return reportUsage("--time-limit-ms is " + Twine(timeLimit) +
                        "; it must be 0 or more, and 0 is no limit");
@@ -125,16 +123,39 @@ SearchResult runSearch(const Problem &problem, SearchOptions options,
   return search(problem, options);
 }
 
-SearchResult runSearch(const Problem &problem, Progress &progress) {
+SearchResult runSearch(const Problem &problem, Progress &progress,
+                       const pipe::PlanFigures *plan) {
+  auto run = [&](const Problem &tried, const SearchOptions &options) {
+    return runSearch(tried, options, progress, problem.name);
+  };
   SearchResult result =
-      runSearch(problem, searchOptions(), progress, problem.name);
+      plan ? pipe::searchPlan(*plan, problem, searchOptions(), run)
+           : run(problem, searchOptions());
   progress.step();
   return result;
 }
 
-SearchResult runSearch(const Problem &problem) {
+SearchResult runSearch(const Problem &problem, const pipe::PlanFigures *plan) {
   Progress progress(1);
-  return runSearch(problem, progress);
+  return runSearch(problem, progress, plan);
+}
+
+std::string gapText(bool isProvenOptimal, int64_t reachedNs, int64_t boundNs) {
+  if (isProvenOptimal)
+    return "proven optimal";
+  std::string text;
+  raw_string_ostream(text) << "at most "
+                           << format("%.2f",
+                                     100.0 * double(reachedNs - boundNs) /
+                                         double(std::max<int64_t>(boundNs, 1)))
+                           << " % above the optimum";
+  return text;
+}
+
+std::string figuresOf(const Problem &problem, const SearchResult &result) {
+  const int64_t reached = objectiveOf(problem, result.simulation);
+  return std::string(objectiveName(problem)) + " " + formatNs(reached) + ", " +
+         gapText(result.provenOptimal, reached, result.bound.ns);
 }
 
 json::SearchRecord recordOf(const SearchResult &result) {
@@ -154,10 +175,11 @@ json::SearchRecord recordOf(const SearchResult &result) {
 }
 
 int readProblemsOrPlans(const std::string &path, const std::string &costsPath,
-                        std::vector<Problem> &problems) {
+                        std::vector<Problem> &problems,
+                        std::vector<pipe::PlanFigures> &figures) {
   if (StringRef(path).ends_with(".mlir")) {
     ModuleFile file;
-    return readPlans(file, path, costsPath, problems);
+    return readPlans(file, path, costsPath, problems, figures);
   }
   if (!costsPath.empty())
     return reportUsage("--costs needs a .mlir file");

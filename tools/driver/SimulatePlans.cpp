@@ -15,7 +15,6 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -36,6 +35,7 @@ Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
 
 /// What breaks a rule other than the cap is an error at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
+                                const pipe::PlanFigures &figures,
                                 Comparison &comparison) {
   mlir::FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(op, problem);
@@ -51,6 +51,7 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
                                  comparison.needsTimes());
   if (candidate.violation && !candidate.isOverCap())
     return pipe::emitViolation(*candidate.violation, *expanded, problem, op);
+  addArena(candidate, problem, figures);
   comparison.add(candidate);
   return mlir::success();
 }
@@ -60,15 +61,9 @@ void printGap(pipe::ScheduleOp op) {
   pipe::FoundAttr found = op.getFoundAttr();
   bool isSpan = op.getSearchAttr().getObjective() == pipe::Objective::Span;
   int64_t reached = isSpan ? found.getSpanNs() : found.getMakespanNs();
-  outs() << "@" << op.getSymName() << ": ";
-  if (found.getProvenOptimal())
-    outs() << "proven optimal";
-  else
-    outs() << "at most "
-           << format("%.2f", 100.0 * (reached - found.getLowerBoundNs()) /
-                                 std::max<int64_t>(found.getLowerBoundNs(), 1))
-           << " % above the optimum";
-  outs() << ", no " << (isSpan ? "span" : "makespan") << " is below "
+  outs() << "@" << op.getSymName() << ": "
+         << gapText(found.getProvenOptimal(), reached, found.getLowerBoundNs())
+         << ", no " << (isSpan ? "span" : "makespan") << " is below "
          << formatNs(found.getLowerBoundNs()) << " (" << found.getBound()
          << ")\n";
 }
@@ -83,8 +78,10 @@ SmallVector<pipe::ScheduleOp> unsearched(mlir::ModuleOp module) {
 }
 
 mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
+                                     const pipe::PlanFigures &figures,
                                      const SimulateRequest &request) {
   Comparison comparison(problem, request.style);
+  comparison.showArenas(figures);
   if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
     pipe::DeviceOp device = plan.lookupCluster().getDevices()[shortfall->rank];
     plan.emitError(shortfall->message).attachNote(device.getLoc())
@@ -92,7 +89,7 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
     return comparison.infeasible(shortfall->message);
   }
   if (request.withSearch)
-    comparison.addSearched(runSearch(problem), request.allRanks);
+    comparison.addSearched(runSearch(problem, &figures), request.allRanks);
   std::vector<FamilyChoice> choices = request.choices;
   if (choices.empty() || request.withSearch) {
     bool hasSchedule = false;
@@ -101,14 +98,17 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
       if (schedule.lookupPlan() != plan)
         continue;
       hasSchedule = true;
-      if (failed(addSchedule(schedule, problem, comparison)))
+      if (failed(addSchedule(schedule, problem, figures, comparison)))
         return mlir::failure();
     }
     if (!hasSchedule && choices.empty())
       choices = allFamilies();
   }
-  for (const FamilyChoice &choice : choices)
-    comparison.add(evaluate(choice, problem, comparison.needsTimes()));
+  for (const FamilyChoice &choice : choices) {
+    Candidate candidate = evaluate(choice, problem, comparison.needsTimes());
+    addArena(candidate, problem, figures);
+    comparison.add(candidate);
+  }
   return comparison.finish();
 }
 
@@ -117,7 +117,9 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
 int simulatePlans(const SimulateRequest &request) {
   ModuleFile file;
   std::vector<Problem> problems;
-  if (int code = readPlans(file, request.path, request.costsPath, problems))
+  std::vector<pipe::PlanFigures> figures;
+  if (int code =
+          readPlans(file, request.path, request.costsPath, problems, figures))
     return code;
   mlir::ModuleOp module = file.module();
   if (!request.problemOutput.empty())
@@ -138,9 +140,9 @@ int simulatePlans(const SimulateRequest &request) {
   if (request.style == Style::Csv)
     outs() << csvHead();
   std::vector<Outcome> outcomes;
-  const Problem *problem = problems.data();
-  for (pipe::PlanOp plan : module.getOps<pipe::PlanOp>()) {
-    mlir::FailureOr<Outcome> outcome = comparePlan(plan, *problem++, request);
+  for (auto [number, plan] : enumerate(module.getOps<pipe::PlanOp>())) {
+    mlir::FailureOr<Outcome> outcome =
+        comparePlan(plan, problems[number], figures[number], request);
     if (failed(outcome))
       return Failure;
     outcomes.push_back(*outcome);

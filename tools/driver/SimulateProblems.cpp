@@ -31,7 +31,7 @@ int simulateProblems(const SimulateRequest &request) {
       continue;
     }
     if (request.withSearch)
-      comparison.addSearched(runSearch(problem), request.allRanks);
+      comparison.addSearched(runSearch(problem, nullptr), request.allRanks);
     for (const FamilyChoice &choice : choices)
       comparison.add(evaluate(choice, problem, comparison.needsTimes()));
     outcomes.push_back(comparison.finish());

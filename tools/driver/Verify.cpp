@@ -3,8 +3,9 @@
 #include "codegen/json/Documents.h"
 #include "codegen/json/Value.h"
 #include "codegen/json/Verdict.h"
-#include "dialect/Pipe.h"
+#include "passes/Lowering.h"
 #include "passes/Pipelines.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
@@ -92,25 +93,112 @@ int verifySchedules() {
   return allLegal ? Success : Failure;
 }
 
-/// A line for each schedule of a file whose schedules and programs are all
+/// Schedules with more tasks are not lowered: some 5 us each.
+constexpr int64_t maxProvedTasks = 1000000;
+
+/// Of few ranks all arenas, of many the fullest.
+std::string arenaLine(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {
+  return arenas.size() <= 8 ? "arena by rank " + arenasByRank(arenas, devices)
+                            : "fullest arena " + fullestArena(arenas, devices);
+}
+
+/// Says that a program does not fit, where, and what would do.
+void reportArena(pipe::ScheduleOp op, const pipe::ProvedPrograms &proved,
+                 const Problem &problem) {
+  pipe::PlanOp plan = op.lookupPlan();
+  mlir::InFlightDiagnostic error = op.emitError() << proved.fault;
+  error.attachNote(plan.lookupCluster().getDevices()[proved.rank].getLoc())
+      << "this is the device; the arena holds " << proved.use;
+  error.attachNote(plan.getLoc())
+      << "one micro-batch at a time takes "
+      << leastActivationBytes(problem)[proved.rank]
+      << " bytes of activations there; `rondo search FILE` looks for an order "
+         "that fits, with --placement auto --microbatches LIST for a plan";
+}
+
+/// What compiling would prove of a legal schedule. Appends a line that says so,
+/// or what was not checked; failure where a program breaks a rule.
+int proveSchedule(pipe::ScheduleOp op, std::string &said) {
+  pipe::PlanOp plan = op.lookupPlan();
+  mlir::FailureOr<Problem> problem = pipe::buildProblem(plan);
+  if (failed(problem))
+    return Failure;
+  mlir::FailureOr<pipe::ExpandedSchedule> expanded =
+      pipe::expandSchedule(op, *problem);
+  if (failed(expanded))
+    return Failure;
+  const int64_t tasks = expanded->schedule.numActions();
+  if (tasks > maxProvedTasks) {
+    said += "  not checked: messages, and memory beside activations; " +
+            std::to_string(tasks) + " tasks are more than " +
+            std::to_string(maxProvedTasks) + "; `rondo compile` checks them\n";
+    return Success;
+  }
+  const pipe::PlanFigures figures = pipe::figuresOf(plan);
+  const pipe::ProvedPrograms proved =
+      pipe::provePrograms(figures, *problem, expanded->schedule);
+  if (proved.fault.empty()) {
+    said +=
+        "  its programs too: " + arenaLine(proved.arenaBytes, figures.devices) +
+        "\n";
+    return Success;
+  }
+  if (proved.isOverCap && !figures.declaresWeights) {
+    said += "  not checked: memory beside activations, since no layer of @" +
+            plan.getModel().str() +
+            " declares weights; a program would not fit: " + proved.fault +
+            "\n";
+    return Success;
+  }
+  if (!proved.isOverCap) {
+    op.emitError() << proved.fault;
+    return Failure;
+  }
+  reportArena(op, proved, *problem);
+  return Infeasible;
+}
+
+/// What is proved of each plan, schedule and program of a file where all are
 /// legal; else the errors, with their places.
 int verifyModule() {
   ModuleFile file;
   if (failed(file.read(modulePath)))
     return Failure;
-  if (file.module().getOps<pipe::PlanOp>().empty())
+  mlir::ModuleOp module = file.module();
+  if (module.getOps<pipe::PlanOp>().empty())
     return reportError(modulePath + ": no pipe.plan in it");
   Interrupt interrupt;
   if (failed(file.run([&](mlir::OpPassManager &passes) {
         pipe::buildVerifyPipeline(passes, interrupt.flag());
       })))
     return file.exitCode();
-  for (auto plan : file.module().getOps<pipe::PlanOp>())
-    outs() << "plan @" << plan.getSymName() << ": sound\n";
-  for (auto schedule : file.module().getOps<pipe::ScheduleOp>())
-    outs() << "schedule @" << schedule.getSymName() << ": legal\n";
-  for (auto program : file.module().getOps<pipe::ProgramOp>())
-    outs() << "program @" << program.getSymName() << ": legal\n";
+  std::string said;
+  int worst = Success;
+  for (auto plan : module.getOps<pipe::PlanOp>())
+    said += ("plan @" + plan.getSymName() + ": sound\n").str();
+  for (auto schedule : module.getOps<pipe::ScheduleOp>()) {
+    said += ("schedule @" + schedule.getSymName() + ": legal\n").str();
+    const bool isLowered =
+        any_of(module.getOps<pipe::ProgramOp>(), [&](pipe::ProgramOp program) {
+          return program.lookupSchedule() == schedule;
+        });
+    if (isLowered)
+      continue;
+    const int code = proveSchedule(schedule, said);
+    // A broken rule is more than a lack of memory.
+    if (code != Success && worst != Failure)
+      worst = code;
+  }
+  if (worst != Success)
+    return worst;
+  outs() << said;
+  for (auto program : module.getOps<pipe::ProgramOp>()) {
+    outs() << "program @" << program.getSymName() << ": legal";
+    if (auto arena = program.getArena())
+      outs() << ", "
+             << arenaLine(*arena, pipe::deviceBytes(program.lookupPlan()));
+    outs() << "\n";
+  }
   return Interrupt::exitCode(Success);
 }
 

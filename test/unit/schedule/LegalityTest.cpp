@@ -1,6 +1,7 @@
 //===- LegalityTest.cpp - Each rule of a schedule, broken alone -----------===//
 
 #include "Examples.h"
+#include "schedule/Shortfall.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -206,6 +207,39 @@ TEST(Legality, Memory) {
   EXPECT_EQ(v.position, 2);
   EXPECT_EQ(describe(v, problem),
             "rank 1 holds 8 bytes at 1F1, 1 more than its 7 [S5]");
+  // The same cap where it is what state leaves of a device.
+  problem.devices = {{noMemoryCap, 0}, {27, 20}};
+  EXPECT_EQ(describe(v, problem),
+            "rank 1 holds 28 bytes at 1F1, 1 more than its 27: 20 of weights, "
+            "gradients, optimizer state, data and workspace, 8 of activations "
+            "[S5]");
+}
+
+TEST(Legality, Shortfall) {
+  Problem problem = linearProblem(3, 3, {1, 1, 1, 5, 2});
+  EXPECT_EQ(leastActivationBytes(problem), (std::vector<int64_t>{5, 5, 5}));
+  problem.memoryCaps = {5, 2, 4};
+  auto shortfall = findShortfall(problem);
+  ASSERT_TRUE(shortfall);
+  EXPECT_EQ(shortfall->rank, 1);
+  EXPECT_EQ(
+      shortfall->message,
+      "no schedule fits: rank 1 may hold 2 bytes, but one micro-batch of "
+      "its stages takes 5 bytes, 3 more; a memory of 5 bytes would do, or "
+      "micro-batches of 1/3 of the size, or fewer layers on this rank; 1 "
+      "more rank falls short as well");
+  // State that is larger than a device leaves a cap of 0, which a stage without
+  // activations keeps.
+  problem = linearProblem(1, 3, {1, 1, 1, 0, 0});
+  problem.memoryCaps = {0};
+  problem.devices = {{10, 13}};
+  shortfall = findShortfall(problem);
+  ASSERT_TRUE(shortfall);
+  EXPECT_EQ(shortfall->message,
+            "no schedule fits: rank 0 needs at least 13 bytes, 3 more than its "
+            "device's 10: 13 for weights, gradients, optimizer state, data and "
+            "workspace, and 0 for the activations of one micro-batch; a memory "
+            "of 13 bytes would do, or fewer layers on this rank");
 }
 
 TEST(Legality, Accumulation) {
