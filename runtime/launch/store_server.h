@@ -114,8 +114,8 @@ private:
   /// Its time at the beginning of this turn, from which all waits count.
   int64_t now = 0;
   std::map<int, Client> clients;
-  /// By process: the descriptor of its connection, -1 before it has come, -2
-  /// when it has left.
+  static constexpr int notYet = -1, hasLeft = -2;
+  /// By process: the descriptor of its connection, or one of the above.
   std::vector<int> connectionOf;
   std::vector<std::string> lastReports;
   /// When a process has sent anything.

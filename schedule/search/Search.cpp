@@ -5,6 +5,7 @@
 #include "schedule/Objective.h"
 #include "schedule/Shortfall.h"
 #include "schedule/search/Orders.h"
+#include "schedule/search/WideningBeam.h"
 
 #include <algorithm>
 
@@ -22,47 +23,6 @@ constexpr int64_t stepsOfBound = 12;
 constexpr int64_t stepsOfOffer = 3;
 /// Up to this many the families are also priorities for orders within the caps.
 constexpr int64_t replayedTasks = 200000;
-
-/// Beams of one state, then of more and more. Under a tight cap there are few
-/// choices, so that a beam gets far where the other parts do not.
-class WideningBeam {
-public:
-  WideningBeam(const Chain &chain, Incumbent &best, Budget &budget)
-      : chain(chain), best(best), budget(budget) {}
-
-  /// Whether the next one is worth what it takes: as much as all before it, or
-  /// where the last one found nothing, a quarter of that.
-  bool isDue() const {
-    return cost < budget.tasksUsed() / (hasFound ? 1 : 4) &&
-           cost < budget.tasksLeft() && budget.hasTimeFor(cost);
-  }
-  /// True where it is a proof.
-  bool run() {
-    const int64_t before = budget.tasksUsed(), known = best.objective;
-    const bool wentThrough = beam(chain, width, best, budget);
-    hasFound = best.objective < known;
-    width *= int64_t(widening);
-    // Where wider beams do not take longer, there is little left to go through.
-    const double taken = double(budget.tasksUsed() - before);
-    const double growth =
-        last > 0 ? std::min(widening, taken / last) : widening;
-    cost = wentThrough ? never : int64_t(taken * growth);
-    last = taken;
-    return wentThrough;
-  }
-
-private:
-  static constexpr double widening = 4;
-  const Chain &chain;
-  Incumbent &best;
-  Budget &budget;
-  int64_t width = 1;
-  bool hasFound = true;
-  double last = 0;
-  /// What the next one takes at most; `never` before the first, and where there
-  /// is nothing left to go through.
-  int64_t cost = never;
-};
 
 class Searcher {
 public:

@@ -1,0 +1,39 @@
+//===- WideningBeam.h - Beams as wide as time allows ------------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_SEARCH_WIDENINGBEAM_H
+#define RONDO_SCHEDULE_SEARCH_WIDENINGBEAM_H
+
+#include "schedule/search/Orders.h"
+
+namespace rondo {
+
+/// Beams of one state, then of more and more. Under a tight cap there are few
+/// choices, so that a beam gets far where the other parts do not.
+class WideningBeam {
+public:
+  WideningBeam(const Chain &chain, Incumbent &best, Budget &budget)
+      : chain(chain), best(best), budget(budget) {}
+
+  /// Whether the next one is worth what it takes: as much as all before it, or
+  /// where the last one found nothing, a quarter of that.
+  bool isDue() const;
+  /// Runs the next one. True where it went through all choices, so that what is
+  /// known is the best.
+  bool run();
+
+private:
+  static constexpr double widening = 4;
+  const Chain &chain;
+  Incumbent &best;
+  Budget &budget;
+  int64_t width = 1;
+  bool hasFound = true;
+  double last = 0;
+  /// What the next one takes at most; `never` before the first, and where there
+  /// is nothing left to go through.
+  int64_t cost = never;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_WIDENINGBEAM_H
