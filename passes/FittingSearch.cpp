@@ -4,8 +4,11 @@
 
 #include "passes/WallLimit.h"
 #include "schedule/Bounds.h"
+#include "schedule/Family.h"
+#include "schedule/Legality.h"
 #include "schedule/Objective.h"
 #include "schedule/Shortfall.h"
+#include "schedule/search/OneByOne.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -68,10 +71,12 @@ int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   return std::max<int64_t>(2, attempts);
 }
 
-/// Lowers the caps by what the arenas of a schedule's programs are larger than
-/// the devices. What is missing most, in words; empty where they fit.
+/// Lowers the caps by `times` what the arenas of a schedule's programs are
+/// larger than the devices. What is missing most, in words; empty where they
+/// fit.
 std::string tighten(const PlanFigures &plan, const Problem &problem,
-                    const Schedule &schedule, std::vector<int64_t> &caps) {
+                    const Schedule &schedule, int64_t times,
+                    std::vector<int64_t> &caps) {
   std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);
   if (!arena)
     return "its memory cannot be planned";
@@ -81,7 +86,7 @@ std::string tighten(const PlanFigures &plan, const Problem &problem,
     const int64_t excess = bytes - plan.devices[rank];
     if (plan.devices[rank] == noMemoryCap || excess <= 0)
       continue;
-    caps[rank] = std::max<int64_t>(0, caps[rank] - excess);
+    caps[rank] = std::max<int64_t>(0, caps[rank] - times * excess);
     if (excess <= most)
       continue;
     most = excess;
@@ -91,6 +96,84 @@ std::string tighten(const PlanFigures &plan, const Problem &problem,
   }
   return said;
 }
+
+/// Orders that follow from rules alone, whose programs are tried.
+class FixedOrders {
+public:
+  FixedOrders(const FittingSearch &search, const SearchOptions &options,
+              const WallLimit &limit)
+      : search(search), options(options), limit(limit) {}
+
+  /// The best that fits; nothing where none does, or where the caller gives up.
+  std::optional<SearchResult> run() {
+    judgeFamilies();
+    llvm::stable_sort(orders, [](const Order &a, const Order &b) {
+      return a.objective < b.objective;
+    });
+    for (const Order &order : orders) {
+      if (mayStop())
+        return std::nullopt;
+      FamilyResult made = generate(order.choice, search.problem);
+      if (auto fitting =
+              fit(std::get<Schedule>(std::move(made)), order.choice.text()))
+        return fitting;
+    }
+    return fit(oneByOne(search.problem), "one-by-one");
+  }
+
+private:
+  struct Order {
+    FamilyChoice choice;
+    int64_t objective;
+  };
+
+  bool mayStop() const { return limit.isOver() && search.mayGiveUp(); }
+
+  /// Those that keep the rules, the quick ones first.
+  void judgeFamilies() {
+    std::vector<FamilyChoice> choices = allFamilies();
+    llvm::append_range(choices, familyVariants(search.problem));
+    llvm::stable_sort(choices,
+                      [&](const FamilyChoice &a, const FamilyChoice &b) {
+                        return a.family->stepsBeyondTasks(search.problem) <
+                               b.family->stepsBeyondTasks(search.problem);
+                      });
+    for (const FamilyChoice &choice : choices) {
+      if (mayStop() || (limit.isOver(0.25) && !orders.empty()))
+        return;
+      FamilyResult made = generate(choice, search.problem);
+      Simulation simulation;
+      if (auto *schedule = std::get_if<Schedule>(&made);
+          schedule && isLegal(*schedule, simulation))
+        orders.push_back({choice, objectiveOf(search.problem, simulation)});
+    }
+  }
+
+  bool isLegal(const Schedule &schedule, Simulation &simulation) const {
+    return !checkSchedule(search.problem, schedule, &simulation) &&
+           !(options.inIndexOrder &&
+             checkAccumulation(search.problem, schedule));
+  }
+
+  std::optional<SearchResult> fit(Schedule schedule, std::string origin) const {
+    SearchResult result;
+    std::vector<int64_t> caps = search.problem.memoryCaps;
+    if (!isLegal(schedule, result.simulation) ||
+        !tighten(search.plan, search.problem, schedule, 1, caps).empty())
+      return std::nullopt;
+    result.bound = search.bound;
+    result.provenOptimal =
+        objectiveOf(search.problem, result.simulation) <= result.bound.ns;
+    result.schedule = std::move(schedule);
+    result.origin = std::move(origin);
+    return result;
+  }
+
+  const FittingSearch &search;
+  const SearchOptions &options;
+  const WallLimit &limit;
+  std::vector<Order> orders;
+};
 
 } // namespace
 
@@ -107,18 +190,25 @@ SearchResult searchFitting(const FittingSearch &search,
   tightened.devices.clear();
   const WallLimit limit(options.timeLimitMs);
   const int64_t attempts = attemptsOf(options, tightened);
+  // As long as nothing has fitted, the last attempts are each half of the rest.
+  constexpr int64_t mostAttempts = 12;
   // The last under which something fitted, if anything has.
   std::vector<int64_t> fitting = tightened.memoryCaps;
-  std::optional<SearchResult> found;
+  std::optional<SearchResult> found, fixed;
+  int64_t effort = 0;
+  double seconds = 0;
+  rondo::SearchStop stop = rondo::SearchStop::Exhausted;
   Bound bound = search.bound;
   std::string missing, reason;
   int64_t effortLeft = options.effort;
   bool fits = !mayOverflow(search.plan, search.problem);
-  for (int64_t attempt = 0; attempt < attempts; ++attempt) {
+  if (!fits && search.triesFamilies)
+    fixed = FixedOrders(search, options, limit).run();
+  for (int64_t attempt = 0; attempt < mostAttempts; ++attempt) {
     // Whether a program fits takes time too.
-    if (attempt > 0 && limit.isOver() && (found || search.mayGiveUp()))
+    if (attempt > 0 && limit.isOver() && (found || fixed || search.mayGiveUp()))
       break;
-    const int64_t parts = fits ? 1 : attempts - attempt;
+    const int64_t parts = fits ? 1 : std::max<int64_t>(attempts - attempt, 2);
     SearchOptions now = options;
     if (options.effort > 0) {
       now.effort = std::max<int64_t>(1, effortLeft / parts);
@@ -128,6 +218,9 @@ SearchResult searchFitting(const FittingSearch &search,
       now.timeLimitMs = std::max<int64_t>(1, limit.leftMs() / parts);
     const std::vector<int64_t> caps = tightened.memoryCaps;
     SearchResult result = search.run(tightened, now);
+    effort += result.effort;
+    seconds += result.seconds;
+    stop = result.stop;
     if (!result.schedule) {
       reason = result.reason;
       break;
@@ -142,7 +235,7 @@ SearchResult searchFitting(const FittingSearch &search,
       bound = result.bound;
     }
     missing = tighten(search.plan, search.problem, *result.schedule,
-                      tightened.memoryCaps);
+                      1 + attempt / 2, tightened.memoryCaps);
     if (missing.empty()) {
       fitting = caps;
       keepBetter(search.problem, found, std::move(result));
@@ -155,8 +248,18 @@ SearchResult searchFitting(const FittingSearch &search,
     if (options.interrupt && *options.interrupt)
       break;
   }
-  if (found) {
+  if (found)
     tightened.memoryCaps = fitting;
+  // A robust figure is that of searched orders alone.
+  if (fixed && (!found || !options.robustness))
+    keepBetter(search.problem, found, std::move(*fixed));
+  if (found) {
+    found->bound = bound.ns > found->bound.ns ? bound : found->bound;
+    found->provenOptimal =
+        objectiveOf(search.problem, found->simulation) <= found->bound.ns;
+    found->effort = effort;
+    found->seconds = seconds;
+    found->stop = found->provenOptimal ? rondo::SearchStop::Optimal : stop;
     return std::move(*found);
   }
   none.bound = bound;

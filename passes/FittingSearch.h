@@ -35,12 +35,16 @@ struct FittingSearch {
   llvm::function_ref<SearchResult(const Problem &, const SearchOptions &)> run;
   /// Whether to stop when time is over before anything fitted.
   llvm::function_ref<bool()> mayGiveUp;
+  /// Whether families are tried; an earlier call may have done so.
+  bool triesFamilies = true;
 };
 
 /// The best schedule whose programs fit the devices; a result without one says
-/// why. A part of the options' time or effort tries the present caps. Where
-/// that fits the rest goes on under them, else the caps are lowered by what is
-/// missing, for an attempt as long as the first.
+/// why. Where a program may not fit, first the families and one micro-batch at
+/// a time, until a quarter of the time is over and one fits. A part of the
+/// options' time or effort then tries the present caps. Where that fits the
+/// rest goes on under them, else the caps are lowered by what is missing, later
+/// by more, for an attempt as long as the first.
 SearchResult searchFitting(const FittingSearch &search,
                            const SearchOptions &options);
 

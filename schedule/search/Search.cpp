@@ -4,6 +4,7 @@
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
 #include "schedule/Shortfall.h"
+#include "schedule/search/OneByOne.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/WideningBeam.h"
 
@@ -49,7 +50,7 @@ public:
       searchChain(BackwardCosts::Fused);
     // What fits at all fits so: no limit makes a problem infeasible.
     if (!result.schedule)
-      offer(oneByOne(), "one-by-one");
+      offer(oneByOne(problem), "one-by-one");
     if (!result.schedule)
       tryFamilies(/*inAnyCase=*/true);
     finish();
@@ -61,15 +62,9 @@ private:
     return tasks <= smallTasks ? 30000000 : 200000000 + 60 * tasks;
   }
 
-  bool hasCheaperBackward(int32_t s) const {
-    return problem.cost(s, ActionKind::Backward).ns <
-           problem.cost(s, ActionKind::InputGrad).ns +
-               problem.cost(s, ActionKind::WeightGrad).ns;
-  }
-
   bool hasCheaperBackward() const {
     for (int32_t s = 0; s < problem.numStages(); ++s)
-      if (hasCheaperBackward(s))
+      if (rondo::hasCheaperBackward(problem, s))
         return true;
     return false;
   }
@@ -167,35 +162,6 @@ private:
     seed.objective = offer(std::move(*schedule), choice.text());
     if (seed.schedule.numActions() > 0)
       seeds.push_back(std::move(seed));
-  }
-
-  /// Every rank ends a micro-batch before it begins the next, which takes the
-  /// least memory of all orders; findShortfall() counts on it.
-  Schedule oneByOne() const {
-    std::vector<std::vector<int32_t>> stagesOf(problem.numRanks());
-    for (int32_t s = 0; s < problem.numStages(); ++s)
-      stagesOf[problem.rankOf(s)].push_back(s);
-    Schedule schedule;
-    schedule.reserve(tasks());
-    for (const std::vector<int32_t> &stages : stagesOf) {
-      for (int32_t i = 0; i < problem.microbatches; ++i) {
-        for (int32_t s : stages)
-          schedule.append(Action(ActionKind::Forward, s, i));
-        for (auto s = stages.rbegin(); s != stages.rend(); ++s)
-          appendBackward(schedule, *s, i);
-      }
-      schedule.endRank();
-    }
-    return schedule;
-  }
-
-  void appendBackward(Schedule &schedule, int32_t s, int32_t i) const {
-    if (hasCheaperBackward(s)) {
-      schedule.append(Action(ActionKind::Backward, s, i));
-      return;
-    }
-    schedule.append(Action(ActionKind::InputGrad, s, i));
-    schedule.append(Action(ActionKind::WeightGrad, s, i));
   }
 
   void improveBound() {

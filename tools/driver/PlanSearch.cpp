@@ -57,6 +57,7 @@ private:
   Shaped *chooseBest();
   std::string nearest() const;
   void printTable(const Shaped *best, raw_ostream &os);
+  int64_t boundOfAll() const;
   int write(Shaped &best);
 
   const PlanSearchRequest &request;
@@ -86,11 +87,11 @@ void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
     return runSearch(problem, now, progress, candidate.shape.text());
   };
   const std::vector<int64_t> caps = candidate.tightened.memoryCaps;
-  SearchResult result =
-      pipe::searchFitting({candidate.figures, candidate.problem,
-                           candidate.bound, candidate.tightened, run,
-                           [&] { return isAnyFound() || limit.isOver(); }},
-                          options);
+  SearchResult result = pipe::searchFitting(
+      {candidate.figures, candidate.problem, candidate.bound,
+       candidate.tightened, run, [&] { return isAnyFound() || limit.isOver(); },
+       /*triesFamilies=*/!candidate.found},
+      options);
   if (result.schedule) {
     candidate.keep(std::move(result));
     // What an earlier round did not find.
@@ -244,13 +245,15 @@ std::string PlanSearcher::nearest() const {
     if (most >= least)
       continue;
     least = most;
-    said = "; " + candidate.shape.text() +
-           " is the nearest: with one micro-batch at a time and no messages " +
-           where;
+    said = "; " + candidate.shape.text() + " is the nearest: " +
+           (most > 1 ? "with one micro-batch at a time and no messages " + where
+                     : candidate.why);
   }
-  return said + "; devices of more memory, smaller micro-batches "
-                "(--microbatches with larger numbers) or other placements "
-                "(--placement auto) may do";
+  said += "; devices of more memory, smaller micro-batches (--microbatches "
+          "with larger numbers) ";
+  return said + (request.shapes.placements == "auto"
+                     ? "or fewer layers on that rank may do"
+                     : "or other placements (--placement auto) may do");
 }
 
 void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
@@ -283,6 +286,15 @@ void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
   table.print(os);
 }
 
+/// No order of any plan in the table is faster.
+int64_t PlanSearcher::boundOfAll() const {
+  int64_t least = noObjective;
+  for (const Shaped &candidate : candidates)
+    if (candidate.plan && !findShortfall(candidate.problem))
+      least = std::min(least, candidate.knownBound());
+  return least;
+}
+
 int PlanSearcher::write(Shaped &best) {
   std::string problemOutput = request.problemOutput;
   if (problemOutput.empty() && !isModule() && request.output != "-" &&
@@ -310,11 +322,14 @@ int PlanSearcher::write(Shaped &best) {
     });
   if (error)
     return reportError(toString(std::move(error)));
+  const int64_t reached = best.objective(), bound = boundOfAll();
   if (request.output != "-" && !isSpecialFile(request.output))
     outs() << "wrote " << request.output
            << (problemOutput.empty() ? "" : " and " + problemOutput) << ": "
-           << best.shape.text() << ", " << figuresOf(best.problem, *best.found)
-           << "\n";
+           << best.shape.text() << ", " << objectiveName(best.problem) << " "
+           << formatNs(reached) << ", "
+           << gapText(reached <= bound, reached, bound)
+           << (candidates.size() > 1 ? " among the plans above" : "") << "\n";
   return Success;
 }
 

@@ -1,0 +1,41 @@
+//===- OneByOne.cpp - The order that takes the least memory ---------------===//
+
+#include "schedule/search/OneByOne.h"
+
+#include <vector>
+
+using namespace rondo;
+
+bool rondo::hasCheaperBackward(const Problem &problem, int32_t stage) {
+  return problem.cost(stage, ActionKind::Backward).ns <
+         problem.cost(stage, ActionKind::InputGrad).ns +
+             problem.cost(stage, ActionKind::WeightGrad).ns;
+}
+
+static void appendBackward(const Problem &problem, Schedule &schedule,
+                           int32_t s, int32_t i) {
+  if (hasCheaperBackward(problem, s)) {
+    schedule.append(Action(ActionKind::Backward, s, i));
+    return;
+  }
+  schedule.append(Action(ActionKind::InputGrad, s, i));
+  schedule.append(Action(ActionKind::WeightGrad, s, i));
+}
+
+Schedule rondo::oneByOne(const Problem &problem) {
+  std::vector<std::vector<int32_t>> stagesOf(problem.numRanks());
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    stagesOf[problem.rankOf(s)].push_back(s);
+  Schedule schedule;
+  schedule.reserve(int64_t(3) * problem.numStages() * problem.microbatches);
+  for (const std::vector<int32_t> &stages : stagesOf) {
+    for (int32_t i = 0; i < problem.microbatches; ++i) {
+      for (int32_t s : stages)
+        schedule.append(Action(ActionKind::Forward, s, i));
+      for (auto s = stages.rbegin(); s != stages.rend(); ++s)
+        appendBackward(problem, schedule, *s, i);
+    }
+    schedule.endRank();
+  }
+  return schedule;
+}

@@ -1,0 +1,21 @@
+//===- OneByOne.h - The order that takes the least memory -------*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_SEARCH_ONEBYONE_H
+#define RONDO_SCHEDULE_SEARCH_ONEBYONE_H
+
+#include "schedule/Problem.h"
+#include "schedule/Schedule.h"
+
+namespace rondo {
+
+/// Whether B of a stage takes less time than its I and W.
+bool hasCheaperBackward(const Problem &problem, int32_t stage);
+
+/// Every rank ends a micro-batch before it begins the next, which takes the
+/// least memory of all orders; findShortfall() counts on it. B where that is
+/// cheaper. O(tasks).
+Schedule oneByOne(const Problem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_ONEBYONE_H
