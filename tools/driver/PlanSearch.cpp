@@ -329,7 +329,13 @@ int PlanSearcher::write(Shaped &best) {
            << best.shape.text() << ", " << objectiveName(best.problem) << " "
            << formatNs(reached) << ", "
            << gapText(reached <= bound, reached, bound)
-           << (candidates.size() > 1 ? " among the plans above" : "") << "\n";
+           << (candidates.size() == 1 ? ""
+               : any_of(
+                     candidates,
+                     [](const Shaped &c) { return !c.plan && c.why == noTime; })
+                   ? " among the plans above that had time"
+                   : " among the plans above")
+           << "\n";
   return Success;
 }
 
