@@ -7,6 +7,8 @@
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
 
+#include "llvm/ADT/MapVector.h"
+
 using namespace llvm;
 
 namespace rondo::driver {
@@ -36,12 +38,14 @@ bool applyCosts(mlir::ModuleOp module, StringRef path) {
     reportError(path + ": " + toString(costs.takeError()));
     return false;
   }
+  MapVector<pipe::PlanOp, size_t> measured;
   for (const json::StageTimes &times : *costs) {
     bool isUsed = false;
     for (pipe::PlanOp plan : module.getOps<pipe::PlanOp>())
       for (pipe::StageOp stage : plan.getStages())
         if (stage.getSymName() == times.name) {
           setTimes(stage, times);
+          ++measured[plan];
           isUsed = true;
         }
     if (!isUsed) {
@@ -49,6 +53,11 @@ bool applyCosts(mlir::ModuleOp module, StringRef path) {
       return false;
     }
   }
+  for (auto [plan, stages] : measured)
+    if (size_t all = llvm::range_size(plan.getStages()); stages < all)
+      reportNote(path + ": measured times for " + Twine(stages) + " of " +
+                 Twine(all) + " stages of @" + plan.getSymName() +
+                 "; the others keep their estimates");
   return true;
 }
 
