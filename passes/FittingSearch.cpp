@@ -139,7 +139,7 @@ private:
                                b.family->stepsBeyondTasks(search.problem);
                       });
     for (const FamilyChoice &choice : choices) {
-      if (mayStop() || (limit.isOver(0.25) && !orders.empty()))
+      if (mayStop() || limit.isOver(0.25))
         return;
       FamilyResult made = generate(choice, search.problem);
       Simulation simulation;
@@ -206,7 +206,9 @@ SearchResult searchFitting(const FittingSearch &search,
     fixed = FixedOrders(search, options, limit).run();
   for (int64_t attempt = 0; attempt < mostAttempts; ++attempt) {
     // Whether a program fits takes time too.
-    if (attempt > 0 && limit.isOver() && (found || fixed || search.mayGiveUp()))
+    const bool isEnough =
+        found || search.mayGiveUp() || (fixed && attempt >= attempts);
+    if (attempt > 0 && limit.isOver() && isEnough)
       break;
     const int64_t parts = fits ? 1 : std::max<int64_t>(attempts - attempt, 2);
     SearchOptions now = options;

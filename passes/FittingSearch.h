@@ -41,7 +41,7 @@ struct FittingSearch {
 
 /// The best schedule whose programs fit the devices; a result without one says
 /// why. Where a program may not fit, first the families and one micro-batch at
-/// a time, until a quarter of the time is over and one fits. A part of the
+/// a time, until a quarter of the time is over. A part of the
 /// options' time or effort then tries the present caps. Where that fits the
 /// rest goes on under them, else the caps are lowered by what is missing, later
 /// by more, for an attempt as long as the first.
