@@ -46,16 +46,17 @@ static std::string whatItIsFor(const Need &need) {
          text(need.activations) + " for the activations of one micro-batch";
 }
 
-/// What would do for this rank. Activations are taken to be proportional to the
-/// size of a micro-batch.
-static std::string whatWouldDo(const Need &need) {
-  std::string advice =
-      "; a memory of " + countOfBytes(need.activations + need.state);
+/// What helps this rank. Activations are taken to be proportional to the size
+/// of a micro-batch; which sizes divide the batch is not known here.
+static std::string whatHelps(const Need &need) {
+  std::string advice = "; what helps is a memory of at least " +
+                       countOfBytes(need.activations + need.state) +
+                       ", messages not counted, ";
   const int64_t room = need.has - need.state;
   if (room <= 0)
-    return advice + " would do, or fewer layers on this rank";
+    return advice + "or fewer layers on this rank";
   const int64_t parts = (need.activations + room - 1) / room;
-  return advice + " would do, or micro-batches of 1/" + text(parts) +
+  return advice + "or micro-batches of at most 1/" + text(parts) +
          " of the size, or fewer layers on this rank";
 }
 
@@ -79,7 +80,7 @@ std::optional<Shortfall> rondo::findShortfall(const Problem &problem) {
     }
     const std::string reason = whatIsShort(rank, need);
     first =
-        Shortfall{rank, reason, reason + whatItIsFor(need) + whatWouldDo(need)};
+        Shortfall{rank, reason, reason + whatItIsFor(need) + whatHelps(need)};
   }
   if (!first)
     return std::nullopt;

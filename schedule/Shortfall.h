@@ -16,7 +16,7 @@ struct Shortfall {
   int32_t rank = 0;
   /// What is missing, with the rank and bytes.
   std::string reason;
-  /// The same with what it is for and what would do.
+  /// The same with what it is for and what helps.
   std::string message;
 };
 

@@ -225,8 +225,9 @@ TEST(Legality, Shortfall) {
   EXPECT_EQ(
       shortfall->message,
       "no schedule fits: rank 1 may hold 2 bytes, but one micro-batch of "
-      "its stages takes 5 bytes, 3 more; a memory of 5 bytes would do, or "
-      "micro-batches of 1/3 of the size, or fewer layers on this rank; 1 "
+      "its stages takes 5 bytes, 3 more; what helps is a memory of at least 5 "
+      "bytes, messages not counted, or micro-batches of at most 1/3 of the "
+      "size, or fewer layers on this rank; 1 "
       "more rank falls short as well");
   // State that is larger than a device leaves a cap of 0, which a stage without
   // activations keeps.
@@ -238,8 +239,9 @@ TEST(Legality, Shortfall) {
   EXPECT_EQ(shortfall->message,
             "no schedule fits: rank 0 needs at least 13 bytes, 3 more than its "
             "device's 10: 13 for weights, gradients, optimizer state, data and "
-            "workspace, and 0 for the activations of one micro-batch; a memory "
-            "of 13 bytes would do, or fewer layers on this rank");
+            "workspace, and 0 for the activations of one micro-batch; what "
+            "helps is a memory of at least 13 bytes, messages not counted, or "
+            "fewer layers on this rank");
 }
 
 TEST(Legality, Accumulation) {
