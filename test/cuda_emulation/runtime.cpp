@@ -236,6 +236,18 @@ void emulation::setDevices(int count, int error) {
   devicesError = error;
 }
 
+cudaError_t cudaDriverGetVersion(int *version) {
+  RONDO_EMULATED(cudaDriverGetVersion);
+  *version = devicesError == cudaErrorInsufficientDriver ? 0 : 12080;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version) {
+  RONDO_EMULATED(cudaRuntimeGetVersion);
+  *version = 12080;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceCount(int *count) {
   RONDO_EMULATED(cudaGetDeviceCount);
   *count = numDevices;

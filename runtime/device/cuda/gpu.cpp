@@ -28,6 +28,26 @@ void rondo::runtime::cuda::setDefaults() {
   setenv("NCCL_GRAPH_REGISTER", "0", 0);
 }
 
+/// `12.8` of 12080.
+static std::string versionText(int version) {
+  return std::to_string(version / 1000) + "." +
+         std::to_string(version % 1000 / 10);
+}
+
+/// CUDA calls a missing driver one that is too old.
+static std::string whyNoGpu(cudaError_t error) {
+  int driver = 0, runtime = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    return "no NVIDIA driver or GPU found";
+  (void)cudaRuntimeGetVersion(&runtime);
+  return "no NVIDIA GPU can be used here" +
+         (error == cudaSuccess
+              ? std::string()
+              : ": " + std::string(cudaGetErrorString(error))) +
+         " (the driver is for CUDA " + versionText(driver) +
+         ", this program for " + versionText(runtime) + ")";
+}
+
 int rondo::runtime::cuda::countGpus() {
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
@@ -36,11 +56,7 @@ int rondo::runtime::cuda::countGpus() {
   // An old or missing driver is no device either.
   if (error == cudaSuccess || error == cudaErrorNoDevice ||
       error == cudaErrorInsufficientDriver)
-    throw Error("no NVIDIA GPU can be used here" +
-                    (error == cudaSuccess
-                         ? std::string()
-                         : ": " + std::string(cudaGetErrorString(error))),
-                Exit::NoDevice);
+    throw Error(whyNoGpu(error), Exit::NoDevice);
   RONDO_CUDA(error);
   return 0;
 }

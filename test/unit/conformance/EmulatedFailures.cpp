@@ -188,10 +188,13 @@ TEST_F(Failures, MachineWithoutAGpuSkips) {
     const char *message;
   } const machines[] = {
       {0, cudaErrorInsufficientDriver,
-       "error: no NVIDIA GPU can be used here: cudaErrorInsufficientDriver\n"},
+       "error: no NVIDIA driver or GPU found\n"},
       {0, cudaErrorNoDevice,
-       "error: no NVIDIA GPU can be used here: cudaErrorNoDevice\n"},
-      {0, cudaSuccess, "error: no NVIDIA GPU can be used here\n"},
+       "error: no NVIDIA GPU can be used here: cudaErrorNoDevice (the driver "
+       "is for CUDA 12.8, this program for 12.8)\n"},
+      {0, cudaSuccess,
+       "error: no NVIDIA GPU can be used here (the driver is for CUDA 12.8, "
+       "this program for 12.8)\n"},
   };
   for (auto &machine : machines) {
     emulation::setDevices(machine.count, machine.error);
