@@ -73,6 +73,7 @@ Comparison::Comparison(const Problem &problem, Style style)
     : problem(problem), style(style) {}
 
 void Comparison::showArenas(const pipe::PlanFigures &of) {
+  figures = &of;
   if (of.declaresWeights)
     plan = &of;
 }
@@ -117,11 +118,22 @@ double Comparison::ratioToBound(const Row &row) const {
 void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
   allRanks = ofAllRanks;
   bound = result.bound;
-  outcome.hasSchedule |= result.schedule.has_value();
   if (!result.schedule) {
     rows.push_back({"searched", "no schedule: " + result.reason});
     return;
   }
+  // Without weights a search holds activations against the caps alone.
+  if (figures && !plan) {
+    Candidate found;
+    found.name = "searched";
+    found.schedule = result.schedule;
+    addArena(found, problem, *figures);
+    if (!found.schedule) {
+      add(found);
+      return;
+    }
+  }
+  outcome.hasSchedule = true;
   searchedNs = objectiveOf(problem, result.simulation);
   json::SearchRecord record = recordOf(result);
   // A search keeps no times.

@@ -76,6 +76,8 @@ private:
   double ratioToBound(const Row &row) const;
 
   const Problem &problem;
+  /// Null for a problem without a plan.
+  const pipe::PlanFigures *figures = nullptr;
   /// Null where arenas are not shown.
   const pipe::PlanFigures *plan = nullptr;
   Style style;

@@ -2,6 +2,8 @@
 
 #include "tools/driver/Evaluate.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace rondo::driver {
 
 Candidate evaluate(std::string name, std::string family, const Problem &problem,
@@ -33,7 +35,9 @@ Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
 
 void addArena(Candidate &candidate, const Problem &problem,
               const pipe::PlanFigures &plan) {
-  if (!candidate.schedule || !plan.declaresWeights ||
+  const bool isLimited = llvm::any_of(
+      plan.devices, [](int64_t bytes) { return bytes != noMemoryCap; });
+  if (!candidate.schedule || (!plan.declaresWeights && !isLimited) ||
       candidate.schedule->numActions() > maxShownTasks)
     return;
   pipe::ProvedPrograms proved =

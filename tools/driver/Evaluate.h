@@ -39,7 +39,8 @@ struct Candidate {
 inline constexpr int64_t maxShownTasks = 50000;
 
 /// Lowers the schedule of a candidate, if it has one, for a plan that declares
-/// weights. A schedule whose programs break a rule leaves the candidate.
+/// weights or limits memory. A schedule whose programs break a rule leaves the
+/// candidate.
 void addArena(Candidate &candidate, const Problem &problem,
               const pipe::PlanFigures &plan);
 

@@ -112,8 +112,11 @@ void reportArena(pipe::ScheduleOp op, const pipe::ProvedPrograms &proved,
   error.attachNote(plan.getLoc())
       << "one micro-batch at a time takes "
       << leastActivationBytes(problem)[proved.rank]
-      << " bytes of activations there; `rondo search FILE` looks for an order "
-         "that fits, with --placement auto --microbatches LIST for a plan";
+      << " bytes of activations there; "
+      << (pipe::figuresOf(plan).declaresWeights
+              ? "`rondo search FILE` looks for an order that fits, with "
+                "--placement auto --microbatches LIST for a plan"
+              : "an order with fewer micro-batches in flight takes less");
 }
 
 /// What compiling would prove of a legal schedule. Appends a line that says so,
@@ -141,13 +144,6 @@ int proveSchedule(pipe::ScheduleOp op, std::string &said) {
     said +=
         "  its programs too: " + arenaLine(proved.arenaBytes, figures.devices) +
         "\n";
-    return Success;
-  }
-  if (proved.isOverCap && !figures.declaresWeights) {
-    said += "  not checked: memory beside activations, since no layer of @" +
-            plan.getModel().str() +
-            " declares weights; a program would not fit: " + proved.fault +
-            "\n";
     return Success;
   }
   if (!proved.isOverCap) {

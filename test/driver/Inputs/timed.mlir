@@ -1,6 +1,6 @@
 pipe.cluster @lab link<latency_ns = 1> {
-  pipe.device @cpu0 <memory_bytes = 8>
-  pipe.device @cpu1 <memory_bytes = 8>
+  pipe.device @cpu0 <memory_bytes = 4096>
+  pipe.device @cpu1 <memory_bytes = 4096>
 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2, activation_bytes = 2,
