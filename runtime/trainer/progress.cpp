@@ -34,7 +34,7 @@ static std::string prediction(Trainer &trainer, const PlanDesc &plan) {
   // Timed layers sleep, so they need no core of their own. A process does not
   // know which cores the others may use.
   if (needsData(trainer.executable()) && trainer.world().isAlone())
-    text += ", at least " + duration(boundOnCores(plan, trainer.cores())) +
+    text += ", an estimated " + duration(boundOnCores(plan, trainer.cores())) +
             " on " + cores(trainer.cores());
   return text;
 }
