@@ -119,6 +119,10 @@ llvm::Error HostCompiler::build(StringRef source, StringRef output,
   inputs.push_back(runtime);
   llvm::append_range(arguments, linkArguments);
 
+  const StringRef folder = llvm::sys::path::parent_path(output);
+  if (!folder.empty() && !llvm::sys::fs::exists(folder))
+    return failure("cannot write '" + output + "': there is no folder '" +
+                   folder + "'");
   const std::string program = temporaryBeside(output);
   int descriptor = -1;
   if (std::error_code ec = llvm::sys::fs::openFileForWrite(program, descriptor))

@@ -76,5 +76,11 @@ void NewFile::commit() {
 }
 
 void NewFile::fail() const {
+  const size_t slash = path.rfind('/');
+  struct stat folder;
+  if (errno == ENOENT && slash != std::string::npos && slash > 0 &&
+      stat(path.substr(0, slash).c_str(), &folder) != 0)
+    throw Error("cannot write " + name + ": there is no folder '" +
+                path.substr(0, slash) + "'");
   throw Error("cannot write " + name + ": " + std::strerror(errno));
 }

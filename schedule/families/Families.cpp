@@ -1,5 +1,6 @@
 //===- Families.cpp - The table of families ---------------------*- C++ -*-===//
 
+#include "schedule/Nearest.h"
 #include "schedule/families/Registry.h"
 
 #include <charconv>
@@ -38,9 +39,15 @@ rondo::chooseFamily(const std::string &name, const FamilyArguments &arguments) {
   choice.family = findFamily(name);
   if (!choice.family) {
     std::string names;
-    for (const Family &family : families())
+    std::vector<std::string> known;
+    for (const Family &family : families()) {
+      known.push_back(family.name);
       names += (names.empty() ? "" : ", ") + std::string(family.name);
-    return "there is no family '" + name + "'; there are " + names;
+    }
+    const std::string meant = nearestWord(name, known);
+    return "there is no family '" + name + "'; " +
+           (meant.empty() ? "" : "did you mean '" + meant + "'? ") +
+           "there are " + names;
   }
   std::string known;
   for (const FamilyParameter &parameter : choice.family->parameters) {

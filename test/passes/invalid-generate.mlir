@@ -25,7 +25,7 @@ pipe.plan @step of @timed on @lab microbatches(6) {
   pipe.stage @s0 [@l0] on 0
   pipe.stage @s1 [@l1] on 1
 }
-// expected-error @below {{there is no family '2f2b'; there are gpipe, 1f1b,}}
+// expected-error @below {{there is no family '2f2b'; did you mean '1f1b'? there are gpipe, 1f1b,}}
 pipe.schedule @mine of @step family<"2f2b">
 
 // -----

@@ -84,6 +84,12 @@ cl::opt<Transport> wantedTransport(
 
 StringRef Emission::inputPath() { return input; }
 
+/// Behind an error that a file has no plan.
+static void reportNoPlan(StringRef path) {
+  reportNote("a plan says which layers a rank holds; `rondo search " + path +
+             " --placement auto` finds one for a model on a cluster");
+}
+
 /// Leaves one schedule and its programs in the module. False with an error said
 /// where there is none.
 bool Emission::chooseSchedule() {
@@ -91,15 +97,26 @@ bool Emission::chooseSchedule() {
   SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
   if (schedules.empty()) {
     reportError(input + ": no pipe.schedule in it");
+    auto plans = module.getOps<pipe::PlanOp>();
+    if (plans.empty())
+      reportNoPlan(input);
+    else
+      reportNote("write `pipe.schedule @x of @" +
+                 (*plans.begin()).getSymName() +
+                 " family<\"1f1b\">`, or give an order with --schedule-file; "
+                 "`rondo search " +
+                 input + "` finds one");
     return false;
   }
+  // As the file writes it or without its @.
+  StringRef wanted = wantedSchedule;
+  wanted.consume_front("@");
   pipe::ScheduleOp chosen;
   for (pipe::ScheduleOp schedule : schedules)
-    if (!chosen &&
-        (wantedSchedule.empty() || schedule.getSymName() == wantedSchedule))
+    if (!chosen && (wanted.empty() || schedule.getSymName() == wanted))
       chosen = schedule;
   if (!chosen) {
-    reportError(input + ": no pipe.schedule @" + wantedSchedule + " in it");
+    reportError(input + ": no pipe.schedule @" + wanted + " in it");
     std::string names;
     for (pipe::ScheduleOp schedule : schedules)
       names += " @" + schedule.getSymName().str();
@@ -130,6 +147,7 @@ void Emission::keepOnly(pipe::ScheduleOp chosen) {
 bool Emission::chooseScheduleFile() {
   if (file.module().getOps<pipe::PlanOp>().empty()) {
     reportError(input + ": no pipe.plan in it");
+    reportNoPlan(input);
     return false;
   }
   Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(scheduleFile);

@@ -52,6 +52,8 @@ Error checkWritable(StringRef path) {
     return Error::success();
   }
   StringRef folder = sys::path::parent_path(path);
+  if (!folder.empty() && !sys::fs::exists(folder))
+    return fail("there is no folder '" + folder + "'");
   if (std::error_code ec = sys::fs::access(folder.empty() ? "." : folder,
                                            sys::fs::AccessMode::Write))
     return fail(ec.message());
@@ -80,6 +82,10 @@ static Error writeInPlace(StringRef path,
 
 static Error writeBeside(StringRef path,
                          function_ref<Error(raw_ostream &)> write) {
+  StringRef folder = sys::path::parent_path(path);
+  if (!folder.empty() && !sys::fs::exists(folder))
+    return createStringError(inconvertibleErrorCode(),
+                             "there is no folder '" + folder + "'");
   int descriptor = -1;
   const std::string temporary = codegen::temporaryBeside(path);
   if (std::error_code ec = sys::fs::openFileForWrite(temporary, descriptor))

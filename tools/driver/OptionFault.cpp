@@ -54,6 +54,11 @@ static std::string anyOf(ArrayRef<StringRef> words) {
   return join(words.drop_back(), ", ") + " or " + words.back().str();
 }
 
+/// The least that an option takes which takes a number. No effort is no search.
+static int64_t leastOf(const cl::Option &option) {
+  return option.ArgStr == "effort" ? 1 : 0;
+}
+
 std::string findArgumentFault(const Command &command,
                               ArrayRef<char *> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -87,16 +92,20 @@ std::string findArgumentFault(const Command &command,
       return (name + " is '" + value + "'; it must be " + anyOf(words)).str();
     const bool isNumber =
         option.ValueStr == "N" || option.ValueStr == "PERCENT";
+    const int64_t least = leastOf(option);
     int64_t number = 0;
-    if (!isNumber || (!value.getAsInteger(10, number) && number >= 0))
+    if (!isNumber || (!value.getAsInteger(10, number) && number >= least))
       continue;
     StringRef digits = value;
     digits.consume_front("-");
     const bool isLarge =
         !value.starts_with("-") && !digits.empty() &&
+        value.getAsInteger(10, number) &&
         all_of(digits, [](char c) { return c >= '0' && c <= '9'; });
     return (name + " is '" + value + "'; it must be " +
-            (isLarge ? "a smaller number" : "a whole number of 0 or more"))
+            (isLarge
+                 ? "a smaller number"
+                 : "a whole number of " + std::to_string(least) + " or more"))
         .str();
   }
   return "";

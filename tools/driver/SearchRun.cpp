@@ -39,7 +39,7 @@ cl::opt<int64_t> effort("effort", cl::sub(searchSubCommand()),
                         cl::sub(compareSubCommand()), cl::cat(category),
                         cl::value_desc("N"), cl::init(0),
                         cl::desc("work for a problem, in 1,000 tasks placed "
-                                 "or timed (default: by its size)"));
+                                 "or timed, 1 or more (default: by its size)"));
 cl::opt<uint64_t>
     seed("seed", cl::sub(searchSubCommand()), cl::sub(compareSubCommand()),
          cl::cat(category), cl::value_desc("N"), cl::init(0),
@@ -82,10 +82,6 @@ int checkSearchOptions() {
   if (timeLimit < 0)
     return reportUsage("--time-limit-ms is " + Twine(timeLimit) +
                        "; it must be 0 or more, and 0 is no limit");
-  if (effort.getNumOccurrences() && effort < 1)
-    return reportUsage("--effort is " + Twine(effort) +
-                       "; it must be 1 or more; without it a time limit alone "
-                       "ends a search");
   return checkRobust();
 }
 
