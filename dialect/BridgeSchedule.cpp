@@ -70,7 +70,7 @@ static LogicalResult checkHasOps(ActionRange actions, int32_t numStages,
                                  ScheduleOp op) {
   for (Action action : actions)
     if (!action.isTask() || action.stage >= static_cast<uint64_t>(numStages) ||
-        action.count != 1 || action.replica != 0 || action.version != 0)
+        action.count != 1 || action.replica != 0)
       return op.emitError() << "the schedule holds " << actionName(action)
                             << ", for which the language has no op";
   return success();

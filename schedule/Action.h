@@ -38,23 +38,55 @@ inline constexpr int numActionKinds = 14;
 /// The kinds that have a column in the cost table and stand in a Schedule.
 inline constexpr int numTaskKinds = 4;
 
-/// One step of a rank's order.
+/// The layout of an action, in bits, and the limits that follow from it. The
+/// static_asserts hold every limit to its field; Problem::check() asks for
+/// them.
+namespace action_layout {
+inline constexpr int kindBits = 6, stageBits = 16, replicaBits = 10,
+                     countBits = 8, indexBits = 24;
+static_assert(kindBits + stageBits + replicaBits + countBits + indexBits == 64,
+              "the fields fill 64 bits");
+} // namespace action_layout
+
+/// Messages name an edge in the field of the stage.
+inline constexpr int64_t maxEdges = int64_t(1) << action_layout::stageBits;
+/// A chain has 2 * (stages - 1) edges, all of which must have a number.
+inline constexpr int64_t maxStages = maxEdges / 2;
+/// Of one stage.
+inline constexpr int64_t maxReplicas = int64_t(1) << action_layout::replicaBits;
+inline constexpr int64_t maxMicrobatches = int64_t(1)
+                                           << action_layout::indexBits;
+/// Most consecutive indices that one action serves.
+inline constexpr int64_t maxCount =
+    (int64_t(1) << action_layout::countBits) - 1;
+/// Most pairs of a stage and a micro-batch: eight times what 1024 ranks with
+/// 8192 micro-batches have. A larger product is probably a typing error, and
+/// its tables would not fit a machine.
+inline constexpr int64_t maxStageMicrobatches = int64_t(1) << 26;
+
+static_assert(numActionKinds <= 1 << action_layout::kindBits,
+              "every kind has a number");
+static_assert(maxStages <= int64_t(1) << action_layout::stageBits,
+              "every stage has a number");
+static_assert(2 * (maxStages - 1) <= maxEdges, "every edge of a chain has one");
+
+/// One step of a rank's order. It names no version of the weights: which one a
+/// task reads follows from the order.
 struct Action {
-  uint64_t kindBits : 4;
-  uint64_t version : 4;
+  uint64_t kindBits : action_layout::kindBits;
   /// The stage of a task or step; the edge of a send or receive (an index into
   /// Problem::edges); the collective of an all-reduce.
-  uint64_t stage : 16;
-  uint64_t replica : 8;
+  uint64_t stage : action_layout::stageBits;
+  /// Which copy of the stage; of a message, which copy of the peer's stage.
+  uint64_t replica : action_layout::replicaBits;
   /// How many consecutive indices this action serves.
-  uint64_t count : 8;
+  uint64_t count : action_layout::countBits;
   /// A micro-batch, a unit or a step.
-  uint64_t index : 24;
+  uint64_t index : action_layout::indexBits;
 
-  constexpr Action()
-      : kindBits(0), version(0), stage(0), replica(0), count(1), index(0) {}
+  constexpr Action() : kindBits(0), stage(0), replica(0), count(1), index(0) {}
   constexpr Action(ActionKind kind, int64_t stage, int64_t index)
-      : kindBits(static_cast<uint64_t>(kind)), version(0),
+      : kindBits(static_cast<uint64_t>(kind)),
         stage(static_cast<uint64_t>(stage)), replica(0), count(1),
         index(static_cast<uint64_t>(index)) {}
 
@@ -65,22 +97,12 @@ struct Action {
 
   friend constexpr bool operator==(Action a, Action b) {
     return a.kindBits == b.kindBits && a.stage == b.stage &&
-           a.index == b.index && a.replica == b.replica && a.count == b.count &&
-           a.version == b.version;
+           a.index == b.index && a.replica == b.replica && a.count == b.count;
   }
   friend constexpr bool operator!=(Action a, Action b) { return !(a == b); }
 };
 
 static_assert(sizeof(Action) == 8, "an action is 64 bits");
-
-/// How many there may be; numbers fit their fields. Problem::check() asks.
-inline constexpr int64_t maxStages = int64_t(1) << 15;
-inline constexpr int64_t maxMicrobatches = int64_t(1) << 24;
-/// Messages name an edge in `stage`.
-inline constexpr int64_t maxEdges = int64_t(1) << 16;
-/// Most pairs of a stage and a micro-batch: eight times what 1024 ranks with
-/// 8192 micro-batches have. More is taken for a slip of the pen.
-inline constexpr int64_t maxStageMicrobatches = int64_t(1) << 26;
 
 /// The letter of a task kind: F, I, W or B. '?' for all others.
 constexpr char letterOf(ActionKind kind) {

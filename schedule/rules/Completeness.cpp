@@ -83,7 +83,7 @@ std::optional<Violation> rondo::checkCompleteness(const Problem &problem,
       }
       if (static_cast<int64_t>(action.stage) >= problem.numStages() ||
           static_cast<int64_t>(action.index) >= microbatches ||
-          action.replica != 0 || action.version != 0 || action.count != 1) {
+          action.replica != 0 || action.count != 1) {
         violation.what = Violation::What::UnknownTask;
         return violation;
       }

@@ -83,11 +83,10 @@ TEST(Legality, UnknownTask) {
 // No cost speaks of them yet.
 TEST(Legality, FieldsThatNoTaskHasYet) {
   Problem problem = linearProblem(1, 1);
-  Action replica = actionOf("0F0"), version = replica, count = replica;
+  Action replica = actionOf("0F0"), count = replica;
   replica.replica = 1;
-  version.version = 1;
   count.count = 2;
-  for (Action action : {replica, version, count}) {
+  for (Action action : {replica, count}) {
     Schedule schedule;
     schedule.append(action);
     schedule.append(actionOf("0B0"));

@@ -104,6 +104,18 @@ TEST(Problem, Edges) {
   expectFault(problem, "the problem has 65537 edges; there may be 65536");
 }
 
+TEST(Action, EveryFieldHoldsItsLargestNumber) {
+  Action action(static_cast<ActionKind>((1 << action_layout::kindBits) - 1),
+                maxEdges - 1, maxMicrobatches - 1);
+  action.replica = maxReplicas - 1;
+  action.count = maxCount;
+  EXPECT_EQ(action.kindBits, 63u);
+  EXPECT_EQ(action.stage, 65535u);
+  EXPECT_EQ(action.index, 16777215u);
+  EXPECT_EQ(action.replica, 1023u);
+  EXPECT_EQ(action.count, 255u);
+}
+
 TEST(Problem, SumsThatWouldOverflow) {
   constexpr int64_t huge = std::numeric_limits<int64_t>::max();
   Problem problem = linearProblem(2, 1);
