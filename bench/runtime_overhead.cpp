@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/plan_run.h"
+#include "runtime/execution/plan_run.h"
 #include "test/unit/runtime/Fixture.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/clock.h"
-#include "runtime/plan_run.h"
+#include "runtime/base/clock.h"
+#include "runtime/execution/plan_run.h"
 #include "test/unit/runtime/Fixture.h"
 
 #include <algorithm>

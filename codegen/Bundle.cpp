@@ -109,7 +109,7 @@ static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
     bool isSource = name == "CMakeLists.txt" || kind == ".h" ||
                     kind == ".cpp" || kind == ".cu" || kind == ".cuh";
     // As runtime/CMakeLists.txt tells them apart. Headers of CUDA's folders
-    // come along: sizes on all targets are in layer.h.
+    // come along: sizes on all targets are in runtime/model/.
     StringRef parent = path::filename(path::parent_path(file));
     bool isCuda =
         kind == ".cu" || kind == ".cuh" || (kind == ".cpp" && parent == "cuda");

@@ -1,6 +1,7 @@
 //===- EmitTables.h - The constant tables of an executable ------*- C++ -*-===//
 //
-// Text of the tables that runtime/rondo_runtime.h defines, from values alone.
+// Text of the tables that runtime/model/executable.h defines, from values
+// alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,7 +9,7 @@
 #define RONDO_CODEGEN_EMITTABLES_H
 
 #include "codegen/RankCode.h"
-#include "runtime/rondo_runtime.h"
+#include "runtime/model/executable.h"
 #include "schedule/Program.h"
 
 #include "llvm/ADT/ArrayRef.h"

@@ -2,7 +2,7 @@
 
 #include "passes/Layers.h"
 
-#include "runtime/stage_sizes.h"
+#include "runtime/model/stage_sizes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -4,7 +4,7 @@
 #define RONDO_PASSES_LAYERS_H
 
 #include "dialect/Pipe.h"
-#include "runtime/rondo_runtime.h"
+#include "runtime/model/executable.h"
 
 #include <string>
 #include <vector>

@@ -2,9 +2,9 @@
 
 #include "runtime/bodies/attention.h"
 
-#include "runtime/bodies/layouts.h"
+#include "runtime/base/vectorise.h"
 #include "runtime/bodies/linear.h"
-#include "runtime/bodies/vectorise.h"
+#include "runtime/model/layouts.h"
 
 #include <algorithm>
 

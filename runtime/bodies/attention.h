@@ -11,7 +11,7 @@
 #ifndef RONDO_RUNTIME_BODIES_ATTENTION_H
 #define RONDO_RUNTIME_BODIES_ATTENTION_H
 
-#include "runtime/layer.h"
+#include "runtime/model/layer.h"
 
 namespace rondo::runtime {
 

@@ -8,9 +8,9 @@
 #include "runtime/bodies/attention.h"
 #include "runtime/bodies/gelu.h"
 #include "runtime/bodies/layers.h"
-#include "runtime/bodies/layouts.h"
 #include "runtime/bodies/linear.h"
 #include "runtime/bodies/norm.h"
+#include "runtime/model/layouts.h"
 
 #include <algorithm>
 

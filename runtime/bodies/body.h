@@ -23,7 +23,7 @@
 #ifndef RONDO_RUNTIME_BODIES_BODY_H
 #define RONDO_RUNTIME_BODIES_BODY_H
 
-#include "runtime/layer.h"
+#include "runtime/model/layer_sizes.h"
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 //===- embedding.cpp - Token and position embedding -----------------------===//
 
+#include "runtime/base/vectorise.h"
 #include "runtime/bodies/layers.h"
-#include "runtime/bodies/layouts.h"
-#include "runtime/bodies/vectorise.h"
+#include "runtime/model/layouts.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 
 #include "runtime/bodies/gelu.h"
 
-#include "runtime/bodies/vectorise.h"
+#include "runtime/base/vectorise.h"
 
 namespace rondo::runtime {
 

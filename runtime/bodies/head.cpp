@@ -1,10 +1,10 @@
 //===- head.cpp - Final norm, linear to the vocabulary, cross-entropy -----===//
 
+#include "runtime/base/vectorise.h"
 #include "runtime/bodies/layers.h"
-#include "runtime/bodies/layouts.h"
 #include "runtime/bodies/linear.h"
 #include "runtime/bodies/norm.h"
-#include "runtime/bodies/vectorise.h"
+#include "runtime/model/layouts.h"
 
 namespace rondo::runtime {
 

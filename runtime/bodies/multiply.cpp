@@ -9,7 +9,7 @@
 
 #ifdef RONDO_PLAIN_BLAS
 
-#include "runtime/bodies/vectorise.h"
+#include "runtime/base/vectorise.h"
 
 #include <algorithm>
 #include <vector>

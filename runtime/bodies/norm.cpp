@@ -2,7 +2,7 @@
 
 #include "runtime/bodies/norm.h"
 
-#include "runtime/bodies/vectorise.h"
+#include "runtime/base/vectorise.h"
 
 namespace rondo::runtime {
 

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/clock.h"
+#include "runtime/base/random.h"
 #include "runtime/bodies/layers.h"
-#include "runtime/bodies/random.h"
-#include "runtime/clock.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,7 @@
 
 #include "runtime/bodies/tensors.h"
 
-#include "runtime/bodies/random.h"
+#include "runtime/base/random.h"
 
 #include <cmath>
 

@@ -1,9 +1,8 @@
 //===- cpu.cpp - A rank's memory and work in this process -----------------===//
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
 #include "runtime/device/device.h"
-#include "runtime/error.h"
-#include "runtime/state.h"
 
 #include <algorithm>
 #include <cmath>

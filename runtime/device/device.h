@@ -12,15 +12,13 @@
 #define RONDO_RUNTIME_DEVICE_DEVICE_H
 
 #include "runtime/bodies/body.h"
-#include "runtime/control.h"
+#include "runtime/device/tensor.h"
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace rondo::runtime {
-
-struct Tensor;
 
 /// One rank's memory: a single allocation, made at start and freed with the
 /// object. Addresses are the device's; only read(), write() and fill() may be
@@ -39,16 +37,6 @@ public:
   virtual void read(void *host, const void *device, int64_t bytes) const = 0;
   virtual void write(void *device, const void *host, int64_t bytes) = 0;
   virtual void fill(void *device, uint8_t byte, int64_t bytes) = 0;
-};
-
-/// What the optimizer works on: one stage's tensors, in the order of the
-/// weights, and its buffers.
-struct StageTensors {
-  const Tensor *tensors = nullptr;
-  int32_t numTensors = 0, numLayers = 0;
-  ControlView control;
-  char *gradients = nullptr;
-  int64_t gradientBytes = 0;
 };
 
 class Device {

@@ -1,6 +1,6 @@
 //===- host_list.cpp - Host lists of Slurm --------------------------------===//
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/discovery.h"
 
 #include <algorithm>

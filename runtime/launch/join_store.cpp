@@ -1,6 +1,6 @@
 //===- join_store.cpp - How the processes of a run find process 0 ---------===//
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/tcp_store.h"
 

@@ -1,6 +1,6 @@
 //===- local_store.cpp - The store of a run of one process ----------------===//
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 
 #include <map>

@@ -2,7 +2,7 @@
 
 #include "runtime/launch/socket.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #include <arpa/inet.h>
 #include <cerrno>

@@ -6,7 +6,7 @@
 
 #include "runtime/launch/store_server.h"
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 
 #include <cerrno>
 #include <cstdlib>

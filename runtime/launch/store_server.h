@@ -3,7 +3,7 @@
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 #define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 

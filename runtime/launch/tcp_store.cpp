@@ -2,7 +2,7 @@
 
 #include "runtime/launch/tcp_store.h"
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/store_server.h"
 

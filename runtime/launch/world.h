@@ -3,7 +3,7 @@
 #ifndef RONDO_RUNTIME_LAUNCH_WORLD_H
 #define RONDO_RUNTIME_LAUNCH_WORLD_H
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "runtime/optimizer/adamw.h"
 
-#include "runtime/bodies/vectorise.h"
+#include "runtime/base/vectorise.h"
 
 #include <cmath>
 

@@ -7,7 +7,7 @@
 
 #include "runtime/optimizer/cuda.h"
 
-#include "runtime/bodies/cuda/thread.h"
+#include "runtime/base/cuda/thread.h"
 
 #include <algorithm>
 

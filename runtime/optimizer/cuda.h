@@ -9,8 +9,8 @@
 #ifndef RONDO_RUNTIME_OPTIMIZER_CUDA_H
 #define RONDO_RUNTIME_OPTIMIZER_CUDA_H
 
-#include "runtime/control.h"
-#include "runtime/device/cuda/stream.h"
+#include "runtime/base/cuda/stream.h"
+#include "runtime/optimizer/control.h"
 
 #include <cstdint>
 #include <cuda_bf16.h>

@@ -2,7 +2,7 @@
 
 #include "runtime/trainer/checkpoint.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/gather.h"
 #include "runtime/trainer/new_file.h"

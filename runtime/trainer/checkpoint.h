@@ -3,7 +3,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_CHECKPOINT_H
 #define RONDO_RUNTIME_TRAINER_CHECKPOINT_H
 
-#include "runtime/state.h"
+#include "runtime/execution/state.h"
 
 #include <cstdint>
 #include <string>

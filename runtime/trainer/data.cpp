@@ -2,8 +2,8 @@
 
 #include "runtime/trainer/data.h"
 
-#include "runtime/bodies/random.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
+#include "runtime/base/random.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -9,7 +9,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_GATHER_H
 #define RONDO_RUNTIME_TRAINER_GATHER_H
 
-#include "runtime/state.h"
+#include "runtime/execution/state.h"
 
 #include <string>
 

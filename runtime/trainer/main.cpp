@@ -1,10 +1,11 @@
 //===- main.cpp - What an emitted program's main() calls ------------------===//
 
+#include "runtime/base/error.h"
 #include "runtime/bodies/linear.h"
-#include "runtime/error.h"
 #include "runtime/launch/say_error.h"
-#include "runtime/launch/session.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/run_executable.h"
+#include "runtime/trainer/session.h"
 #include "runtime/trainer/trainer.h"
 
 #include <chrono>

@@ -6,7 +6,7 @@
 
 #include "runtime/trainer/options.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #include <algorithm>
 #include <cerrno>

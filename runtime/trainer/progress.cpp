@@ -2,7 +2,7 @@
 
 #include "runtime/trainer/progress.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #include <algorithm>
 #include <cerrno>

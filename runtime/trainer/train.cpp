@@ -1,7 +1,7 @@
 //===- train.cpp - The training loop --------------------------------------===//
 
-#include "runtime/clock.h"
-#include "runtime/error.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/checkpoint.h"
 #include "runtime/trainer/new_file.h"

@@ -2,8 +2,8 @@
 
 #include "runtime/trainer/trainer.h"
 
-#include "runtime/clock.h"
-#include "runtime/error.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 
 #include <algorithm>

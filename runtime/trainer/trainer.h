@@ -3,7 +3,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_TRAINER_H
 #define RONDO_RUNTIME_TRAINER_TRAINER_H
 
-#include "runtime/plan_run.h"
+#include "runtime/execution/plan_run.h"
 #include "runtime/trainer/data.h"
 #include "runtime/trainer/options.h"
 

@@ -1,6 +1,6 @@
 //===- verify.cpp - The pipeline against the sequential reference ---------===//
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/gather.h"
 #include "runtime/trainer/progress.h"

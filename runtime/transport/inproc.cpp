@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #include "runtime/transport/match.h"
 #include "runtime/transport/waiting.h"
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/clock.h"
-#include "runtime/error.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
 #include "runtime/transport/match.h"
 #include "runtime/transport/process_transport.h"
 

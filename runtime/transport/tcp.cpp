@@ -9,8 +9,8 @@
 
 #include "runtime/transport/tcp.h"
 
-#include "runtime/clock.h"
-#include "runtime/error.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 

@@ -2,7 +2,7 @@
 
 #include "runtime/transport/transport.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/transport/match.h"
 
 using namespace rondo::runtime;

@@ -15,7 +15,8 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_TRANSPORT_H
 #define RONDO_RUNTIME_TRANSPORT_TRANSPORT_H
 
-#include "runtime/rondo_runtime.h"
+#include "runtime/base/error.h"
+#include "runtime/model/executable.h"
 
 #include <cstdint>
 #include <functional>
@@ -89,8 +90,15 @@ struct Waiting {
   int32_t collective = -1;
 };
 
-/// Thrown in every rank that waits once abort() has been called.
-struct Aborted {};
+/// Options of a run that a transport may use.
+struct TransportOptions {
+  /// Cores that the ranks may use.
+  int cores = 1;
+  /// Repeat an iteration as one recorded graph where the backend has such.
+  bool useGraph = true;
+  /// What makes no progress for so long has failed; 0: never.
+  double timeoutSeconds = 600;
+};
 
 class Transport {
 public:

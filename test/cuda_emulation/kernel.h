@@ -5,7 +5,7 @@
 // each runs until it waits at a barrier of its block or meets the other lanes
 // of its warp, and which of those that may go on is taken next is random, so
 // that a missing barrier shows. Kernels take their shared memory at launch
-// (runtime/bodies/cuda/thread.h); it begins full of NaNs and ends at an
+// (runtime/base/cuda/thread.h); it begins full of NaNs and ends at an
 // allocation's end.
 //
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,7 @@
 #ifndef RONDO_RUNTIME_BODIES_CUDA_ATTENTION_H
 #define RONDO_RUNTIME_BODIES_CUDA_ATTENTION_H
 
-#include "runtime/device/cuda/stream.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstdint>
 

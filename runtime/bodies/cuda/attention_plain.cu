@@ -7,8 +7,8 @@
 
 #include "runtime/bodies/cuda/attention_plain.h"
 
-#include "runtime/bodies/cuda/thread.h"
-#include "runtime/layer.h"
+#include "runtime/base/cuda/thread.h"
+#include "runtime/model/layer_sizes.h"
 
 namespace rondo::runtime::cuda {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/bodies/cuda/classifier.h"
 
-#include "runtime/bodies/cuda/thread.h"
+#include "runtime/base/cuda/thread.h"
 
 namespace rondo::runtime::cuda {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/bodies/cuda/embedding.h"
 
-#include "runtime/bodies/cuda/thread.h"
+#include "runtime/base/cuda/thread.h"
 
 #include <algorithm>
 

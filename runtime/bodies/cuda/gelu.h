@@ -8,7 +8,7 @@
 #ifndef RONDO_RUNTIME_BODIES_CUDA_GELU_H
 #define RONDO_RUNTIME_BODIES_CUDA_GELU_H
 
-#include "runtime/device/cuda/stream.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstdint>
 

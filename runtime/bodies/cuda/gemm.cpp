@@ -8,8 +8,8 @@
 
 #include "runtime/bodies/cuda/gemm.h"
 
-#include "runtime/bodies/cuda/layouts.h"
 #include "runtime/bodies/cuda/reduce.h"
+#include "runtime/model/cuda_layouts.h"
 
 #include <cuda_bf16.h>
 

@@ -8,8 +8,8 @@
 #ifndef RONDO_RUNTIME_BODIES_CUDA_GEMM_H
 #define RONDO_RUNTIME_BODIES_CUDA_GEMM_H
 
-#include "runtime/device/cuda/stream.h"
-#include "runtime/layer.h"
+#include "runtime/base/cuda/stream.h"
+#include "runtime/model/layer.h"
 
 #include <array>
 #include <cstdint>
@@ -57,7 +57,7 @@ struct Product {
 };
 
 /// Where a task's products may keep partial results: at a multiple of
-/// gemmAlignment (bodies/cuda/layouts.h), or the library refuses it.
+/// gemmAlignment (model/cuda_layouts.h), or the library refuses it.
 struct GemmWorkspace {
   void *data;
   int64_t bytes;

@@ -11,7 +11,7 @@
 
 #include "runtime/bodies/body.h"
 #include "runtime/bodies/cuda/gemm.h"
-#include "runtime/bodies/cuda/layouts.h"
+#include "runtime/model/cuda_layouts.h"
 
 #include <cuda_bf16.h>
 

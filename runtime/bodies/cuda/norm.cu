@@ -2,9 +2,9 @@
 
 #include "runtime/bodies/cuda/norm.h"
 
-#include "runtime/bodies/cuda/layouts.h"
+#include "runtime/base/cuda/thread.h"
 #include "runtime/bodies/cuda/reduce.h"
-#include "runtime/bodies/cuda/thread.h"
+#include "runtime/model/cuda_layouts.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #ifndef RONDO_RUNTIME_BODIES_CUDA_NORM_H
 #define RONDO_RUNTIME_BODIES_CUDA_NORM_H
 
-#include "runtime/device/cuda/stream.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@ void normForward(const Stream &stream, int64_t rows, int64_t columns,
 /// dx = residual + gradient through the norm; the residual may be null. Also
 /// writes the gradients of gain and bias to grads [2 * columns], and y in the
 /// place of normal, which nobody needs after that. `partials` has
-/// normChunks(rows) * 2 * columns elements (bodies/cuda/layouts.h).
+/// normChunks(rows) * 2 * columns elements (model/cuda_layouts.h).
 template <typename T>
 void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                    const T *dy, T *normal, const float *scale,

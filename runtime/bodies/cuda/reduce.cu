@@ -2,8 +2,8 @@
 
 #include "runtime/bodies/cuda/reduce.h"
 
-#include "runtime/bodies/cuda/layouts.h"
-#include "runtime/bodies/cuda/thread.h"
+#include "runtime/base/cuda/thread.h"
+#include "runtime/model/cuda_layouts.h"
 
 #include <algorithm>
 

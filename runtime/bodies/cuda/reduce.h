@@ -9,7 +9,7 @@
 #ifndef RONDO_RUNTIME_BODIES_CUDA_REDUCE_H
 #define RONDO_RUNTIME_BODIES_CUDA_REDUCE_H
 
-#include "runtime/device/cuda/stream.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstdint>
 #include <initializer_list>
@@ -28,7 +28,7 @@ void addVectors(const Stream &stream, int64_t count, const float *values,
 
 /// sums[c] += sum of values[row][c]; the bias gradient of a linear layer.
 /// `partials` has columnSumChunks(rows) * columns elements
-/// (bodies/cuda/layouts.h). Limit: one pass over `values` at the memory's
+/// (model/cuda_layouts.h). Limit: one pass over `values` at the memory's
 /// bandwidth.
 template <typename T>
 void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,

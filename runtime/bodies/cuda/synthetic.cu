@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/cuda/stream.h"
+#include "runtime/base/random.h"
 #include "runtime/bodies/cuda/body.h"
-#include "runtime/bodies/random.h"
-#include "runtime/device/cuda/stream.h"
 
 #include <algorithm>
 #include <cstring>

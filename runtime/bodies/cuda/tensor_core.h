@@ -17,7 +17,7 @@
 #ifndef RONDO_RUNTIME_BODIES_CUDA_TENSOR_CORE_H
 #define RONDO_RUNTIME_BODIES_CUDA_TENSOR_CORE_H
 
-#include "runtime/bodies/cuda/thread.h"
+#include "runtime/base/cuda/thread.h"
 
 namespace rondo::runtime::cuda {
 

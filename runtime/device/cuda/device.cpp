@@ -2,11 +2,10 @@
 
 #include "runtime/device/cuda/device.h"
 
+#include "runtime/base/clock.h"
 #include "runtime/bodies/cuda/body.h"
 #include "runtime/bodies/cuda/gemm.h"
-#include "runtime/clock.h"
 #include "runtime/optimizer/cuda.h"
-#include "runtime/state.h"
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;

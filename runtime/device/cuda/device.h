@@ -3,7 +3,7 @@
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
 #define RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #include "runtime/device/cuda/gpu.h"
 #include "runtime/device/device.h"
 

@@ -3,7 +3,7 @@
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_GRAPH_H
 #define RONDO_RUNTIME_DEVICE_CUDA_GRAPH_H
 
-#include "runtime/device/cuda/stream.h"
+#include "runtime/base/cuda/stream.h"
 
 namespace rondo::runtime::cuda {
 

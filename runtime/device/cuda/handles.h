@@ -3,7 +3,7 @@
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_HANDLES_H
 #define RONDO_RUNTIME_DEVICE_CUDA_HANDLES_H
 
-#include "runtime/device/cuda/stream.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <cstdint>
 #include <utility>

@@ -3,7 +3,7 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_COMMUNICATOR_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_COMMUNICATOR_H
 
-#include "runtime/device/cuda/stream.h"
+#include "runtime/base/cuda/stream.h"
 
 #include <nccl.h>
 #include <string>

@@ -3,8 +3,9 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_GPU_TRANSPORTS_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_GPU_TRANSPORTS_H
 
-#include "runtime/backend.h"
 #include "runtime/device/cuda/device.h"
+#include "runtime/launch/world.h"
+#include "runtime/transport/transport.h"
 
 namespace rondo::runtime::cuda {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/transport/cuda/loopback.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/transport/cuda/gpu_transports.h"
 #include "runtime/transport/cuda/sums.h"
 

@@ -3,7 +3,7 @@
 
 #include "runtime/transport/cuda/nccl_transport.h"
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #include "runtime/transport/cuda/idle.h"
 #include "runtime/transport/match.h"
 

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-COMPILED = ("runtime/clock.cpp", "runtime/transport/cuda/sums.cu")
+COMPILED = ("runtime/base/clock.cpp", "runtime/transport/cuda/sums.cu")
 
 
 def object_of(source, root, build):

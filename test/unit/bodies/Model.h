@@ -9,7 +9,7 @@
 #ifndef RONDO_TEST_UNIT_BODIES_MODEL_H
 #define RONDO_TEST_UNIT_BODIES_MODEL_H
 
-#include "runtime/bodies/random.h"
+#include "runtime/base/random.h"
 #include "runtime/bodies/tensors.h"
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // The exponential and the sums that everything else stands on.
 
-#include "runtime/bodies/vectorise.h"
+#include "runtime/base/vectorise.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

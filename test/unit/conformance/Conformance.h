@@ -10,8 +10,8 @@
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_CONFORMANCE_H
 #define RONDO_TEST_UNIT_CONFORMANCE_CONFORMANCE_H
 
-#include "runtime/backend.h"
-#include "runtime/error.h"
+#include "runtime/backend/backend.h"
+#include "runtime/base/error.h"
 
 #include "gtest/gtest.h"
 

@@ -11,7 +11,7 @@
 #include "test/cuda_emulation/emulation.h"
 #include "test/unit/runtime/Support.h"
 
-#include "runtime/plan_run.h"
+#include "runtime/execution/plan_run.h"
 #include "runtime/transport/cuda/communicator.h"
 
 using namespace rondo::runtime;

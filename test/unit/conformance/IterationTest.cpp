@@ -10,7 +10,7 @@
 
 #include "test/unit/runtime/Fixture.h"
 
-#include "runtime/plan_run.h"
+#include "runtime/execution/plan_run.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 
 #include "Conformance.h"
 
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 
 #include <atomic>
 

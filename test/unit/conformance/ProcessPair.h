@@ -3,7 +3,7 @@
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_PROCESSPAIR_H
 #define RONDO_TEST_UNIT_CONFORMANCE_PROCESSPAIR_H
 
-#include "runtime/backend.h"
+#include "runtime/backend/backend.h"
 
 namespace rondo::runtime::test {
 

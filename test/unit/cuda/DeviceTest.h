@@ -10,9 +10,9 @@
 #define RONDO_TEST_UNIT_CUDA_DEVICETEST_H
 
 #include "../bodies/Model.h"
+#include "runtime/base/cuda/stream.h"
 #include "runtime/bodies/cuda/layers.h"
-#include "runtime/bodies/cuda/layouts.h"
-#include "runtime/device/cuda/stream.h"
+#include "runtime/model/cuda_layouts.h"
 
 #include <cmath>
 #include <cuda_bf16.h>

@@ -7,10 +7,10 @@
 #include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/gelu.h"
-#include "runtime/bodies/cuda/layouts.h"
 #include "runtime/bodies/cuda/norm.h"
 #include "runtime/bodies/cuda/reduce.h"
 #include "runtime/bodies/norm.h"
+#include "runtime/model/cuda_layouts.h"
 
 namespace rondo::runtime::cuda {
 namespace {

@@ -1,8 +1,8 @@
 // Mistakes in kernels that the emulation must show, and that right kernels
 // pass.
 
+#include "runtime/base/cuda/stream.h"
 #include "runtime/bodies/cuda/tensor_core.h"
-#include "runtime/device/cuda/stream.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "Training.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/trainer/data.h"
 
 using namespace rondo::runtime;

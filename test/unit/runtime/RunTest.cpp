@@ -3,9 +3,9 @@
 #include "Fixture.h"
 #include "Support.h"
 
-#include "runtime/clock.h"
-#include "runtime/error.h"
-#include "runtime/plan_run.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
+#include "runtime/execution/plan_run.h"
 
 #include "gtest/gtest.h"
 

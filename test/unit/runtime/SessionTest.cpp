@@ -8,10 +8,10 @@
 
 #include "Fixture.h"
 
-#include "runtime/backend.h"
-#include "runtime/clock.h"
-#include "runtime/launch/session.h"
+#include "runtime/backend/backend.h"
+#include "runtime/base/clock.h"
 #include "runtime/launch/socket.h"
+#include "runtime/trainer/session.h"
 
 #include "gtest/gtest.h"
 

@@ -2,7 +2,7 @@
 
 #include "Relay.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -10,7 +10,7 @@
 #include "test/unit/conformance/AllProcesses.h"
 #include "test/unit/conformance/Conformance.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/discovery.h"
 
 #include <cstdio>

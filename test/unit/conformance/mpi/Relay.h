@@ -12,7 +12,7 @@
 
 #include "SharedMemory.h"
 
-#include "runtime/backend.h"
+#include "runtime/backend/backend.h"
 #include "runtime/launch/socket.h"
 
 #include <mutex>

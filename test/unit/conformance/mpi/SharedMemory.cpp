@@ -2,7 +2,7 @@
 
 #include "SharedMemory.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #include <cerrno>
 #include <cstring>

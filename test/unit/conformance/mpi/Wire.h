@@ -5,7 +5,7 @@
 
 #include "Relay.h"
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #include <cstring>
 #include <type_traits>

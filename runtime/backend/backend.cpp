@@ -1,0 +1,26 @@
+//===- backend.cpp - Ranks as threads or processes on a CPU ---------------===//
+
+#include "runtime/backend/backend.h"
+
+#include "runtime/transport/tcp.h"
+
+using namespace rondo::runtime;
+
+static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
+  return makeCpuDevice();
+}
+
+static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
+                                                const std::vector<Device *> &,
+                                                const TransportOptions &options,
+                                                const World &world) {
+  if (world.isAlone())
+    return makeInprocTransport(params, options.cores);
+  return makeProcessTransport(params, world, makeTcpEndpoint(world),
+                              options.cores);
+}
+
+/// Processes need nothing but a store to come together.
+static const ProcessSupport processes = {"TCP", nullptr, nullptr, nullptr};
+const Backend rondo::runtime::cpuBackend = {makeDevice, makeTransport,
+                                            &processes};

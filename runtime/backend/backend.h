@@ -1,0 +1,61 @@
+//===- backend.h - What an executable's ranks run on ------------*- C++ -*-===//
+//
+// A backend is a kind of device and the transports between such devices. An
+// executable names its backend (rondo_runtime.h), and the library that defines
+// it is linked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_BACKEND_BACKEND_H
+#define RONDO_RUNTIME_BACKEND_BACKEND_H
+
+#include "runtime/device/device.h"
+#include "runtime/launch/world.h"
+#include "runtime/model/executable.h"
+#include "runtime/transport/transport.h"
+
+#include <memory>
+#include <vector>
+
+namespace rondo::runtime {
+
+struct Launch;
+
+/// How a backend's ranks run as processes. Functions may be null.
+struct ProcessSupport {
+  const char *name;
+  /// Called once, before anything else. Throws Error where the process was not
+  /// started as this needs it; PeerFailed where another process says so.
+  void (*start)(const Launch &launch);
+  /// Gives all processes the text of process 0.
+  std::string (*broadcast)(const std::string &text);
+  /// At the end of a run that has not failed.
+  void (*stop)();
+};
+
+struct Backend {
+  /// The device of a rank that this process holds, of an executable with
+  /// `ranks`. Throws Error, with Exit::NoDevice where this machine has none.
+  std::unique_ptr<Device> (*makeDevice)(int32_t rank, int32_t ranks,
+                                        const World &world);
+  /// Connects the ranks of a plan: rank r works on devices[r], which is null
+  /// where another process holds it. All processes make the same transports in
+  /// the same order. The devices outlive the transport.
+  std::unique_ptr<Transport> (*makeTransport)(
+      const TransportParams &params, const std::vector<Device *> &devices,
+      const TransportOptions &options, const World &world);
+  /// Null: ranks are threads of one process.
+  const ProcessSupport *processes = nullptr;
+};
+
+/// Threads of this process, and its memory.
+extern const Backend cpuBackend;
+
+/// The backend that an executable names.
+inline const Backend &backendOf(const Executable &executable) {
+  return executable.backend ? *executable.backend : cpuBackend;
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BACKEND_BACKEND_H

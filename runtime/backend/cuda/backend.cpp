@@ -1,0 +1,57 @@
+//===- backend.cpp - Which GPU a rank gets, and how GPUs connect ----------===//
+//
+// One process runs all ranks: on one GPU, or on as many GPUs as there are
+// ranks. Several processes: each has one rank and takes the GPU of its number
+// on its machine.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/backend/backend.h"
+
+#include "runtime/transport/cuda/gpu_transports.h"
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
+                                          const World &world) {
+  setDefaults();
+  const int gpus = countGpus();
+  int ordinal = world.localProcess % gpus;
+  if (world.isAlone())
+    ordinal = ranks <= gpus ? rank : 0;
+  std::shared_ptr<Gpu> gpu = Gpu::get(ordinal);
+  // The sequential plan runs all stages on the first rank's GPU.
+  for (int other = 0;
+       rank == 0 && world.isAlone() && ranks <= gpus && other < ranks; ++other)
+    if (other != ordinal)
+      gpu->reach(other);
+  return std::make_unique<CudaDevice>(gpu, rank);
+}
+
+static std::unique_ptr<Transport>
+makeTransport(const TransportParams &params,
+              const std::vector<Device *> &devices,
+              const TransportOptions &options, const World &world) {
+  if (params.link.isImposed())
+    throw Error("links between GPUs cannot be slowed down: leave out --link",
+                Exit::Usage);
+  std::vector<CudaDevice *> gpus;
+  bool isOneGpu = world.isAlone();
+  for (Device *device : devices) {
+    gpus.push_back(static_cast<CudaDevice *>(device));
+    if (isOneGpu)
+      isOneGpu = &gpus.front()->gpu() == &gpus.back()->gpu();
+  }
+  if (isOneGpu)
+    return makeLoopbackTransport(params, gpus, options);
+  // NCCL's manual: with several GPUs in a process, graphs may deadlock.
+  TransportOptions own = options;
+  own.useGraph = options.useGraph && !world.isAlone();
+  return makeNcclTransport(params, gpus, own, world);
+}
+
+/// Processes need nothing but a store to come together.
+static const ProcessSupport processes = {"NCCL", nullptr, nullptr, nullptr};
+const Backend rondo::runtime::cudaBackend = {makeDevice, makeTransport,
+                                             &processes};

@@ -1,0 +1,46 @@
+//===- clock.h - The time of a run ------------------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_BASE_CLOCK_H
+#define RONDO_RUNTIME_BASE_CLOCK_H
+
+#include <cstdint>
+#include <string>
+
+namespace rondo::runtime {
+
+/// ns since some fixed time; never goes back.
+int64_t nowNs();
+
+/// Counts the time in which the process runs: a job that is stopped as a whole,
+/// and goes on, has not kept anybody waiting. For one thread, which asks at
+/// least every second; more than that is taken for a stop.
+class AwakeClock {
+public:
+  /// ns since the object was made.
+  int64_t now();
+
+private:
+  int64_t last = nowNs(), awake = 0;
+};
+
+/// Processor time of the calling thread, ns.
+int64_t threadNs();
+
+/// Names the clock: the same on all processes whose nowNs() count from the same
+/// time. Empty where that is not known.
+std::string clockName();
+
+/// Returns at `deadlineNs` or up to a few microseconds later. Sleeps, then
+/// spins the last 100 microseconds, since a sleep ends some 50 late.
+void sleepUntil(int64_t deadlineNs);
+
+/// Tells the core that its thread spins.
+inline void pauseCpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BASE_CLOCK_H

@@ -1,0 +1,45 @@
+//===- error.h - What went wrong in a run -----------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_BASE_ERROR_H
+#define RONDO_RUNTIME_BASE_ERROR_H
+
+#include <stdexcept>
+#include <string>
+
+namespace rondo::runtime {
+
+/// Exit codes of an emitted program.
+enum class Exit : int {
+  Fine = 0,
+  /// Bad data, a bad checkpoint, a program that contradicts itself, or a failed
+  /// verification.
+  Failure = 1,
+  Usage = 2,
+  /// A signal ended the run, whose checkpoint is written.
+  Interrupted = 4,
+  /// The run failed and may be retried.
+  RunFailure = 75,
+  /// This machine has no device of the kind that the program is for.
+  NoDevice = 77,
+};
+
+/// One sentence with numbers, lower case, no final period.
+class Error : public std::runtime_error {
+public:
+  explicit Error(const std::string &message, Exit code = Exit::Failure)
+      : std::runtime_error(message), code(code) {}
+  Exit code;
+};
+
+/// Thrown where another process of the run has failed. The error has been said
+/// there; the code is this process's exit code too.
+struct PeerFailed {
+  Exit code;
+};
+
+/// Thrown in every rank that waits once Transport::abort() has been called.
+struct Aborted {};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BASE_ERROR_H

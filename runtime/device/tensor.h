@@ -1,0 +1,40 @@
+//===- tensor.h - The tensors that an optimizer works on --------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_DEVICE_TENSOR_H
+#define RONDO_RUNTIME_DEVICE_TENSOR_H
+
+#include "runtime/bodies/body.h"
+#include "runtime/optimizer/control.h"
+
+#include <cstdint>
+#include <string>
+
+namespace rondo::runtime {
+
+/// A tensor of the model, by its global name.
+struct Tensor {
+  std::string name;
+  /// Global name of the tensor that this one is a copy of; empty: none.
+  std::string sharedWith;
+  LayerTensor layout;
+  int32_t stage = 0, layerInStage = 0, index = 0;
+  float *weights = nullptr, *gradients = nullptr;
+  float *moment1 = nullptr, *moment2 = nullptr;
+  /// The weights in the layer's dtype, where that is another than fp32; else
+  /// null. The device writes it.
+  void *weightsCopy = nullptr;
+};
+
+/// What the optimizer works on: one stage's tensors, in the order of the
+/// weights, and its buffers.
+struct StageTensors {
+  const Tensor *tensors = nullptr;
+  int32_t numTensors = 0, numLayers = 0;
+  ControlView control;
+  char *gradients = nullptr;
+  int64_t gradientBytes = 0;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_DEVICE_TENSOR_H

@@ -1,0 +1,237 @@
+//===- plan_run.cpp - A plan that can be run ------------------------------===//
+
+#include "runtime/execution/plan_run.h"
+
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
+#include "runtime/launch/store.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+using namespace rondo::runtime;
+
+PlanRun::PlanRun(State &state, const PlanDesc &plan, const PlanOptions &options)
+    : state(state), desc(plan), options(options) {
+  Wiring wiring = wire(state, plan, options.link);
+  std::vector<Device *> devices;
+  for (int32_t r = 0; r < plan.numRanks; ++r)
+    devices.push_back(state.world().holds(r) ? &state.device(r) : nullptr);
+  transport = backendOf(state.executable())
+                  .makeTransport(wiring.params, devices, options.transport,
+                                 state.world());
+  ranks.resize(plan.numRanks);
+  for (int32_t r = 0; r < plan.numRanks; ++r)
+    if (state.world().holds(r)) {
+      ranks[r] = std::make_unique<Rank>(state, plan, wiring, *transport, r,
+                                        options.optimizer);
+      held.push_back(r);
+    }
+}
+
+char *PlanRun::data(int32_t stage, int64_t microbatch) const {
+  const PlacementDesc &placement =
+      desc.placements[stage * numBuffers + static_cast<int>(Buffer::Data)];
+  if (placement.pool < 0)
+    return nullptr;
+  return state.address(desc.pools[placement.pool],
+                       placement.slotOf[microbatch % placement.period]);
+}
+
+RankStatus PlanRun::statusOf(int32_t rank) const {
+  const Waiting waiting = transport->waiting(rank);
+  RankStatus status;
+  status.progress = ranks[rank]->actionsBegun() + transport->progress();
+  status.text = "rank " + std::to_string(rank);
+  if (waiting.what == Waiting::For::Nothing) {
+    status.text += ranks[rank]->actionsBegun() == 0
+                       ? " has not begun"
+                       : " runs " + ranks[rank]->currentAction();
+    return status;
+  }
+  status.waitsFor = waiting.onRank;
+  const std::string other = std::to_string(waiting.onRank);
+  if (waiting.what == Waiting::For::Arrival)
+    status.text +=
+        " waits for " + nameOf(waiting.message) + " of rank " + other;
+  else if (waiting.what == Waiting::For::Release)
+    status.text +=
+        " waits until rank " + other + " receives " + nameOf(waiting.message);
+  else
+    status.text += " waits for rank " + other + " in all_reduce " +
+                   std::to_string(waiting.collective);
+  return status;
+}
+
+std::string
+rondo::runtime::describeChain(const std::vector<RankStatus> &ranks) {
+  const int32_t count = static_cast<int32_t>(ranks.size());
+  int32_t r = 0;
+  while (r < count && ranks[r].waitsFor < 0)
+    ++r;
+  if (r == count)
+    r = 0;
+  std::string text;
+  std::vector<bool> isNamed(count);
+  while (r >= 0 && r < count && !isNamed[r]) {
+    isNamed[r] = true;
+    text += (text.empty() ? "" : " -> ") + ranks[r].text;
+    r = ranks[r].waitsFor;
+  }
+  // A circle of ranks that meet in a collective: who is missing there does
+  // something else.
+  for (int32_t other = 0; r >= 0 && other < count; ++other)
+    if (!isNamed[other] && ranks[other].waitsFor < 0 &&
+        !ranks[other].text.empty())
+      text += "; " + ranks[other].text;
+  return text;
+}
+
+/// A status as a store carries it.
+static std::string encode(const RankStatus &status) {
+  return std::to_string(status.progress) + " " +
+         std::to_string(status.waitsFor) + " " + status.text;
+}
+
+static RankStatus decode(int32_t rank, const Store::Report &report,
+                         double silence) {
+  RankStatus status;
+  std::istringstream words(report.text);
+  if (words >> status.progress >> status.waitsFor)
+    std::getline(words >> std::ws, status.text);
+  else
+    status.text = "rank " + std::to_string(rank) + " does not say what it does";
+  if (report.silentSeconds > silence) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.1f", report.silentSeconds);
+    status.waitsFor = -1;
+    status.text += ", and its process does not answer since " +
+                   std::string(seconds) + " s";
+  }
+  return status;
+}
+
+/// How often a process says what its rank does, so that a time-out means the
+/// same however many processes there are.
+static double reportSeconds(double timeoutSeconds) {
+  return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 10, 0.1, 2.0) : 2.0;
+}
+
+std::vector<RankStatus> PlanRun::allStatuses() const {
+  const World &world = state.world();
+  std::vector<RankStatus> all(desc.numRanks);
+  if (!world.isAlone()) {
+    // A process that does nothing, whatever its rank did last, says nothing.
+    const double silence =
+        std::max(0.8, 5 * reportSeconds(options.transport.timeoutSeconds));
+    std::vector<Store::Report> reports = world.store->reports();
+    for (int32_t r = 0; r < desc.numRanks; ++r)
+      all[r] = decode(r, reports[r], silence);
+  }
+  for (int32_t r : held)
+    all[r] = statusOf(r);
+  return all;
+}
+
+std::string PlanRun::describeWaits() const {
+  try {
+    return describeChain(allStatuses());
+  } catch (const Error &error) {
+    // Process 0, which knows what the others do, is not there.
+    return statusOf(state.world().process).text + "; " + error.what();
+  }
+}
+
+uint64_t PlanRun::heldProgress() const {
+  uint64_t sum = transport->progress();
+  for (int32_t r : held)
+    sum += ranks[r]->actionsBegun();
+  return sum;
+}
+
+/// Looks at the ranks while they run. Process 0 watches all of them, for each
+/// process tells it now and then what its rank does; the others only step in
+/// where process 0 does not.
+class PlanRun::Watchdog {
+public:
+  explicit Watchdog(PlanRun &run)
+      : run(run), world(run.state.world()),
+        limit(run.options.transport.timeoutSeconds),
+        reportNs(static_cast<int64_t>(1e9 * reportSeconds(limit))) {}
+
+  void look() {
+    const int64_t now = clock.now();
+    if (world.isAlone())
+      return check(run.heldProgress(), now, limit);
+    world.store->check();
+    if (lastReportNs >= 0 && now - lastReportNs < reportNs)
+      return;
+    lastReportNs = now;
+    const RankStatus own = run.statusOf(world.process);
+    world.store->report(encode(own));
+    if (!world.isFirst())
+      return check(own.progress, now, 1.5 * limit + 5);
+    uint64_t sum = 0;
+    for (const RankStatus &status : run.allStatuses())
+      sum += status.progress;
+    check(sum, now, limit);
+  }
+
+private:
+  void check(uint64_t progress, int64_t now, double seconds) {
+    if (progress != lastProgress) {
+      lastProgress = progress;
+      lastChangeNs = now;
+      return;
+    }
+    if (limit <= 0 || static_cast<double>(now - lastChangeNs) * 1e-9 < seconds)
+      return;
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", seconds);
+    throw Error("no progress for " + std::string(text) +
+                    " s: " + run.describeWaits(),
+                Exit::RunFailure);
+  }
+
+  PlanRun &run;
+  const World &world;
+  const double limit;
+  const int64_t reportNs;
+  AwakeClock clock;
+  int64_t lastReportNs = -1;
+  uint64_t lastProgress = 0;
+  int64_t lastChangeNs = 0;
+};
+
+void PlanRun::iterate(Team &team) {
+  Watchdog watchdog(*this);
+  Team::Watch watch;
+  watch.stopAll = [&] { transport->abort(); };
+  watch.look = [&] { watchdog.look(); };
+  watch.say = [&](const std::string &why) {
+    const World &world = state.world();
+    if (world.isAlone() || !world.store->fail(Exit::RunFailure, why))
+      std::fprintf(stderr, "error: %s\n", why.c_str());
+  };
+  try {
+    team.run(
+        static_cast<int32_t>(held.size()),
+        [&](int32_t i) { ranks[held[i]]->runIteration(); }, watch);
+  } catch (const Error &error) {
+    throw Error(error.what(), Exit::RunFailure);
+  } catch (const std::exception &error) {
+    throw Error("a rank failed: " + std::string(error.what()),
+                Exit::RunFailure);
+  }
+}
+
+const PlanDesc &rondo::runtime::findPlan(const Executable &executable,
+                                         PlanKind kind) {
+  for (int32_t p = 0; p < executable.numPlans; ++p)
+    if (executable.plans[p].kind == kind)
+      return executable.plans[p];
+  static const char *const names[] = {"sequential", "pipeline", "evaluation"};
+  throw Error("'" + std::string(executable.name) + "' has no " +
+              names[static_cast<int>(kind)] + " plan");
+}

@@ -1,0 +1,150 @@
+//===- rank.h - Runs the actions of one rank of a plan ----------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_EXECUTION_RANK_H
+#define RONDO_RUNTIME_EXECUTION_RANK_H
+
+#include "runtime/execution/state.h"
+#include "runtime/optimizer/adamw.h"
+#include "runtime/transport/transport.h"
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// What an emitted program does, one at a time on a rank.
+enum class ActionKind : uint8_t {
+  Forward,
+  InputGrad,
+  WeightGrad,
+  Send,
+  Receive,
+  AllReduce,
+  Step,
+};
+/// `0F3`, `send 0F3`, `recv 1I0`, `all_reduce 0`, `step 2`.
+std::string actionName(ActionKind kind, Message message, int64_t stage,
+                       int64_t microbatch);
+
+/// One action as it ran on the rank's device. A message's time is the moment
+/// when it was handed over.
+struct TraceEvent {
+  ActionKind kind;
+  Message message;
+  int32_t stage, microbatch;
+  int64_t startNs, endNs;
+};
+
+/// Constants of a run that the optimizer and its clipping use.
+struct OptimizerConfig {
+  AdamWConfig adamw;
+  /// Largest global norm; 0: no limit.
+  double maxNorm = 1;
+};
+
+/// How a plan's ranks are connected: the channels of its transport.
+struct Wiring {
+  TransportParams params;
+  /// [from * ranks + to]; -1: no messages.
+  std::vector<int32_t> channelOf;
+};
+/// Channels for all messages between neighbouring stages on different ranks,
+/// and the collectives' parts. Throws Error where a collective names a tensor
+/// that its stages do not have.
+Wiring wire(const State &state, const PlanDesc &plan, ImposedLink link);
+
+/// Executes actions; one thread at a time. Buffer addresses come from tables
+/// made at construction, so an action costs its host much less than 1 us.
+class Rank {
+public:
+  Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
+       Transport &transport, int32_t rank, const OptimizerConfig &optimizer);
+
+  /// One iteration of the emitted function. Returns when every send and all
+  /// work on the device have ended.
+  void runIteration();
+
+  void forward(int64_t stage, int64_t microbatch);
+  void inputGrad(int64_t stage, int64_t microbatch);
+  void weightGrad(int64_t stage, int64_t microbatch);
+  void send(Message message, int64_t stage, int64_t microbatch);
+  void receive(Message message, int64_t stage, int64_t microbatch);
+  void allReduce(int64_t collective);
+  void step(int64_t stage);
+
+  /// Actions begun so far, and the last one. Any thread.
+  uint64_t actionsBegun() const {
+    return begun.load(std::memory_order_relaxed);
+  }
+  std::string currentAction() const;
+
+  /// Filled by iterations while `keepTrace`; the caller clears it.
+  std::vector<TraceEvent> trace;
+  bool keepTrace = false;
+
+private:
+  /// Where a buffer lies; base is null where the stage has none.
+  struct Place {
+    char *base = nullptr;
+    int64_t slotBytes = 0;
+    const uint16_t *slotOf = nullptr;
+    uint32_t period = 1;
+    /// Of slot 0, into `fences`.
+    int32_t firstFence = 0;
+
+    int32_t slot(int64_t microbatch) const {
+      return slotOf[static_cast<uint32_t>(microbatch) % period];
+    }
+    char *at(int64_t microbatch) const {
+      return base ? base + slot(microbatch) * slotBytes : nullptr;
+    }
+  };
+  struct LocalStage {
+    const StageBinding *binding = nullptr;
+    Place places[numBuffers];
+    /// Channels of messages to and from neighbours on other ranks, else -1.
+    int32_t inputFrom = -1, outputTo = -1, outputGradFrom = -1,
+            inputGradTo = -1;
+    /// By micro-batch: the ticket of the posted receive, -1 where none is.
+    std::vector<int64_t> inputTickets, outputGradTickets;
+
+    const Place &place(Buffer buffer) const {
+      return places[static_cast<int>(buffer)];
+    }
+  };
+  /// The send that last read a slot.
+  struct Fence {
+    int32_t channel = -1;
+    Transport::Ticket ticket = 0;
+  };
+  class Action;
+
+  LocalStage &local(int64_t stage, int64_t microbatch);
+  void acquire(const Place &place, int64_t microbatch);
+  void awaitMessage(int32_t channel, std::vector<int64_t> &tickets,
+                    int64_t stage, int64_t microbatch, Message message);
+  LayerArgs argsOf(const LocalStage &stage, size_t layer,
+                   int64_t microbatch) const;
+  void runCollective(int32_t collective);
+  void runNorm(int32_t collective);
+
+  const PlanDesc &plan;
+  Device &device;
+  Transport &transport;
+  const int32_t me;
+  const OptimizerConfig optimizer;
+  const double lossScale;
+  void *const stream;
+  /// By stage; without a binding where another rank runs it.
+  std::vector<LocalStage> stages;
+  std::vector<Fence> fences;
+
+  std::atomic<uint64_t> begun{0};
+  /// kind | message | stage | micro-batch.
+  std::atomic<uint64_t> current{0};
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_EXECUTION_RANK_H

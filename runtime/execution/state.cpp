@@ -1,0 +1,277 @@
+//===- state.cpp - The arenas and what lies in them -----------------------===//
+
+#include "runtime/execution/state.h"
+
+#include "runtime/base/error.h"
+#include "runtime/bodies/tensors.h"
+
+#include <algorithm>
+
+using namespace rondo::runtime;
+
+static_assert(maxLayerTensors <= partialsPerLayer,
+              "control memory has a partial norm for every tensor");
+
+static const char *bufferName(Buffer buffer) {
+  static const char *const names[numBuffers] = {
+      "weights",
+      "gradients",
+      "moments",
+      "control",
+      "data",
+      "workspace",
+      "input",
+      "output",
+      "output_grad",
+      "input_grad",
+      "saved_for_input_grad",
+      "saved_for_weight_grad",
+  };
+  return names[static_cast<int>(buffer)];
+}
+
+static const PlacementDesc &placementOf(const PlanDesc &plan, int32_t stage,
+                                        Buffer buffer) {
+  return plan.placements[stage * numBuffers + static_cast<int>(buffer)];
+}
+
+void State::checkPlan(const PlanDesc &plan) const {
+  auto fail = [&](const std::string &what) {
+    throw Error("plan '" + std::string(plan.name) + "': " + what);
+  };
+  for (int32_t p = 0; p < plan.numPools; ++p) {
+    const PoolDesc &pool = plan.pools[p];
+    // Rule L4. Divided, so that no product overflows.
+    if (pool.rank < 0 || pool.rank >= exe.numRanks || pool.offset < 0 ||
+        pool.slotBytes < 0 || pool.slots < 0 ||
+        pool.offset % bufferAlignment != 0 ||
+        (pool.slots > 1 && pool.slotBytes % bufferAlignment != 0) ||
+        pool.offset > exe.arenaBytes[pool.rank] ||
+        (pool.slots > 0 &&
+         pool.slotBytes >
+             (exe.arenaBytes[pool.rank] - pool.offset) / pool.slots))
+      fail("pool " + std::to_string(p) + " of " + std::to_string(pool.slots) +
+           " slots of " + std::to_string(pool.slotBytes) + " bytes at " +
+           std::to_string(pool.offset) + " does not lie in the arena of rank " +
+           std::to_string(pool.rank));
+  }
+  for (int32_t s = 0; s < exe.numStages; ++s) {
+    if (plan.rankOfStage[s] < 0 || plan.rankOfStage[s] >= plan.numRanks)
+      fail("stage '" + std::string(exe.stages[s].name) + "' is on rank " +
+           std::to_string(plan.rankOfStage[s]) + " of " +
+           std::to_string(plan.numRanks));
+    for (int b = 0; b < numBuffers; ++b) {
+      const PlacementDesc &placement = plan.placements[s * numBuffers + b];
+      if (placement.pool < 0)
+        continue;
+      if (placement.pool >= plan.numPools || placement.period < 1)
+        fail("stage '" + std::string(exe.stages[s].name) + "' has no pool " +
+             std::to_string(placement.pool));
+      const PoolDesc &pool = plan.pools[placement.pool];
+      if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
+                      [&](uint16_t slot) { return slot >= pool.slots; }))
+        fail(std::string(bufferName(Buffer(b))) + " of stage '" +
+             exe.stages[s].name + "' lies in a slot that pool " +
+             std::to_string(placement.pool) + " does not have");
+      if (pool.slotBytes < exe.stages[s].bytes[b])
+        fail("slots of " + std::string(bufferName(Buffer(b))) + " of stage '" +
+             exe.stages[s].name + "' have " + std::to_string(pool.slotBytes) +
+             " bytes, it needs " + std::to_string(exe.stages[s].bytes[b]));
+    }
+  }
+}
+
+void State::checkStage(const StageDesc &stage) const {
+  int64_t microbatches = 0;
+  for (int32_t p = 0; p < exe.numPlans; ++p)
+    microbatches = std::max<int64_t>(microbatches, exe.plans[p].microbatches);
+  int64_t needed[numBuffers];
+  stageBytes(exe.layers + stage.firstLayer, stage.numLayers, microbatches,
+             needed);
+  for (int b = 0; b < numBuffers; ++b)
+    if (stage.bytes[b] < needed[b])
+      throw Error("stage '" + std::string(stage.name) + "' plans " +
+                  std::to_string(stage.bytes[b]) + " bytes of " +
+                  bufferName(Buffer(b)) + ", its layers need " +
+                  std::to_string(needed[b]));
+}
+
+void State::bindStage(int32_t s) {
+  const StageDesc &stage = exe.stages[s];
+  StageBinding &binding = bindings[s];
+  binding.desc = &stage;
+
+  auto find = [&](Buffer buffer) -> char * {
+    const PoolDesc *firstPool = nullptr;
+    int64_t first = 0;
+    for (int32_t p = 0; p < exe.numPlans; ++p) {
+      const PlacementDesc &placement = placementOf(exe.plans[p], s, buffer);
+      if (placement.pool < 0) {
+        if (stage.bytes[static_cast<int>(buffer)] == 0)
+          continue;
+        throw Error("stage '" + std::string(stage.name) + "' has no " +
+                    bufferName(buffer) + " in plan '" + exe.plans[p].name +
+                    "'");
+      }
+      const PoolDesc &pool = exe.plans[p].pools[placement.pool];
+      int64_t here = pool.offset + placement.slotOf[0] * pool.slotBytes;
+      if (firstPool && (pool.rank != firstPool->rank || here != first))
+        throw Error("the " + std::string(bufferName(buffer)) + " of stage '" +
+                    stage.name + "' lie at another place in plan '" +
+                    exe.plans[p].name + "' than in plan '" + exe.plans[0].name +
+                    "'");
+      firstPool = &pool;
+      first = here;
+    }
+    return firstPool && processes.holds(firstPool->rank)
+               ? arenas[firstPool->rank]->base() + first
+               : nullptr;
+  };
+  binding.weights = find(Buffer::Weights);
+  binding.gradients = find(Buffer::Gradients);
+  binding.moments = find(Buffer::Moments);
+  if (char *control = find(Buffer::Control))
+    binding.control = controlView(control, stage.numLayers);
+
+  const LayerDesc *layers = exe.layers + stage.firstLayer;
+  binding.innerBytes = innerBytes(layers, stage.numLayers);
+  binding.numInner = numInnerBuffers(stage.numLayers);
+  LayerBinding next;
+  for (int32_t l = 0; l < stage.numLayers; ++l) {
+    LayerBinding layer = next;
+    layer.desc = &layers[l];
+    if (holds(s))
+      layer.body = devices[stage.rank]->body(*layer.desc);
+    layer.sizes = layerSizes(*layer.desc);
+    next.weightsOffset += layer.sizes.weights;
+    next.gradientsOffset += layer.sizes.gradients;
+    next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
+    next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
+    next.dataOffset += layer.sizes.data;
+    binding.layers.push_back(layer);
+  }
+
+  binding.firstTensor = static_cast<int32_t>(allTensors.size());
+  int64_t momentBytes = stage.bytes[static_cast<int>(Buffer::Moments)] / 2;
+  for (int32_t l = 0; l < stage.numLayers; ++l) {
+    int32_t index = 0;
+    for (const LayerTensor &layout : layerTensors(layers[l])) {
+      Tensor tensor;
+      tensor.name = tensorName(layout);
+      tensor.sharedWith = layout.sharedWith ? layout.sharedWith : "";
+      tensor.layout = layout;
+      tensor.stage = s;
+      tensor.layerInStage = l;
+      tensor.index = index++;
+      const LayerBinding &layer = binding.layers[l];
+      auto at = [&](char *base) {
+        return reinterpret_cast<float *>(base + 4 * layout.offset);
+      };
+      if (holds(s)) {
+        char *weights = binding.weights + layer.weightsOffset;
+        tensor.weights = at(weights);
+        tensor.gradients = at(binding.gradients + layer.gradientsOffset);
+        tensor.moment1 = at(binding.moments + layer.gradientsOffset);
+        tensor.moment2 =
+            at(binding.moments + momentBytes + layer.gradientsOffset);
+        // Behind the fp32 weights, which are as large as the gradients.
+        if (layer.desc->dtype == DType::Bf16 &&
+            layer.sizes.weights > layer.sizes.gradients)
+          tensor.weightsCopy =
+              weights + layer.sizes.gradients + 2 * layout.offset;
+      }
+      allTensors.push_back(tensor);
+    }
+  }
+  binding.lastTensor = static_cast<int32_t>(allTensors.size());
+}
+
+State::State(const Executable &executable, const World &world)
+    : exe(executable), processes(world) {
+  for (int32_t p = 0; p < exe.numPlans; ++p)
+    checkPlan(exe.plans[p]);
+  int32_t nextLayer = 0;
+  for (int32_t s = 0; s < exe.numStages; ++s) {
+    const StageDesc &stage = exe.stages[s];
+    if (stage.firstLayer != nextLayer || stage.numLayers < 1 ||
+        stage.firstLayer + stage.numLayers > exe.numLayers)
+      throw Error("stage '" + std::string(stage.name) +
+                  "' does not begin with the layer behind the stage before it");
+    nextLayer += stage.numLayers;
+    checkStage(stage);
+  }
+  devices.resize(exe.numRanks);
+  arenas.resize(exe.numRanks);
+  for (int32_t r = 0; r < exe.numRanks; ++r) {
+    if (!world.holds(r))
+      continue;
+    devices[r] = backendOf(exe).makeDevice(r, exe.numRanks, world);
+    arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
+  }
+  bindings.resize(exe.numStages);
+  for (int32_t s = 0; s < exe.numStages; ++s)
+    bindStage(s);
+  for (StageBinding &binding : bindings) {
+    StageTensors &optimized = binding.optimized;
+    optimized.tensors = allTensors.data() + binding.firstTensor;
+    optimized.numTensors = binding.lastTensor - binding.firstTensor;
+    optimized.numLayers = binding.desc->numLayers;
+    optimized.control = binding.control;
+    optimized.gradients = binding.gradients;
+    optimized.gradientBytes =
+        binding.desc->bytes[static_cast<int>(Buffer::Gradients)];
+  }
+}
+
+int64_t State::allocatedBytes() const {
+  int64_t bytes = 0;
+  for (const std::unique_ptr<Arena> &arena : arenas)
+    bytes += arena ? arena->bytes() : 0;
+  return bytes;
+}
+
+void State::poison() {
+  // All ones are a NaN in every floating-point type.
+  for (const std::unique_ptr<Arena> &arena : arenas)
+    if (arena)
+      arena->fill(arena->base(), 0xff, arena->bytes());
+}
+
+void State::initialise(uint64_t seed) {
+  int32_t blocks = 0;
+  for (int32_t l = 0; l < exe.numLayers; ++l)
+    blocks += exe.layers[l].kind == LayerKind::GptBlock;
+  for (const StageBinding &stage : bindings) {
+    if (!processes.holds(stage.desc->rank))
+      continue;
+    Arena &home = arena(stage.desc->rank);
+    auto zero = [&](char *where, Buffer buffer) {
+      if (where)
+        home.fill(where, 0, stage.desc->bytes[static_cast<int>(buffer)]);
+    };
+    zero(stage.weights, Buffer::Weights);
+    zero(stage.gradients, Buffer::Gradients);
+    zero(stage.moments, Buffer::Moments);
+    zero(reinterpret_cast<char *>(stage.control.header), Buffer::Control);
+    ControlHeader header{};
+    header.isFinite = 1;
+    home.write(stage.control.header, &header, sizeof header);
+  }
+  std::vector<float> values;
+  for (const Tensor &tensor : allTensors) {
+    if (!holds(tensor.stage))
+      continue;
+    LayerTensor layout = tensor.layout;
+    layout.offset = 0;
+    values.resize(layout.count);
+    initialiseTensor(layout, seed, blocks, values.data());
+    write(tensor.stage, tensor.weights, values.data(), 4 * layout.count);
+  }
+  weightsWritten();
+}
+
+void State::weightsWritten() {
+  for (const StageBinding &stage : bindings)
+    if (processes.holds(stage.desc->rank))
+      devices[stage.desc->rank]->weightsWritten(stage.optimized);
+}

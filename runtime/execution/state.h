@@ -1,0 +1,103 @@
+//===- state.h - The arenas and what lies in them ---------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_EXECUTION_STATE_H
+#define RONDO_RUNTIME_EXECUTION_STATE_H
+
+#include "runtime/backend/backend.h"
+#include "runtime/bodies/body.h"
+#include "runtime/model/executable.h"
+#include "runtime/optimizer/control.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// A layer of a stage; offsets count bytes from the stage's buffers.
+struct LayerBinding {
+  const LayerDesc *desc = nullptr;
+  LayerBody body{};
+  LayerSizes sizes{};
+  int64_t weightsOffset = 0, gradientsOffset = 0, savedForInputGradOffset = 0,
+          savedForWeightGradOffset = 0, dataOffset = 0;
+};
+
+/// A stage and its state, at the same place in every plan.
+struct StageBinding {
+  const StageDesc *desc = nullptr;
+  std::vector<LayerBinding> layers;
+  /// Of one activation between layers of the stage, and how many there are.
+  int64_t innerBytes = 0;
+  int32_t numInner = 0;
+  char *weights = nullptr, *gradients = nullptr, *moments = nullptr;
+  ControlView control;
+  /// What the optimizer works on.
+  StageTensors optimized;
+  /// Indices into State::tensors: [firstTensor, lastTensor).
+  int32_t firstTensor = 0, lastTensor = 0;
+};
+
+/// The state region of an executable: one arena a rank, allocated at start.
+class State {
+public:
+  /// Checks the executable's tables, makes a device for each rank and
+  /// allocates. Throws Error where buffers are smaller than the layers need,
+  /// overlap the arena's end, or move from one plan to another although they
+  /// hold state. Stages and tensors of ranks that other processes hold have
+  /// their sizes and names here, and null for addresses.
+  explicit State(const Executable &executable, const World &world = {});
+
+  const World &world() const { return processes; }
+  /// Whether a stage's state lies in this process.
+  bool holds(int32_t stage) const {
+    return processes.holds(exe.stages[stage].rank);
+  }
+
+  const Executable &executable() const { return exe; }
+  const std::vector<StageBinding> &stages() const { return bindings; }
+  /// In global order: layer after layer, each in the order of its weights.
+  const std::vector<Tensor> &tensors() const { return allTensors; }
+  /// The pool's rank is held by this process.
+  char *address(const PoolDesc &pool, int32_t slot) const {
+    return arenas[pool.rank]->base() + pool.offset + slot * pool.slotBytes;
+  }
+  Arena &arena(int32_t rank) { return *arenas[rank]; }
+  Device &device(int32_t rank) { return *devices[rank]; }
+  /// Copies between the host and a stage's buffers.
+  void read(int32_t stage, void *host, const void *device,
+            int64_t bytes) const {
+    arenas[exe.stages[stage].rank]->read(host, device, bytes);
+  }
+  void write(int32_t stage, void *device, const void *host, int64_t bytes) {
+    arenas[exe.stages[stage].rank]->write(device, host, bytes);
+  }
+  /// Bytes of all arenas as allocated in this process.
+  int64_t allocatedBytes() const;
+
+  /// Fills all arenas with NaNs, so that a buffer that is read before it is
+  /// written shows. initialise() comes next.
+  void poison();
+  /// Weights from (seed, tensor name), moments and gradients 0.
+  void initialise(uint64_t seed);
+  /// To be called once weights have been written by the host.
+  void weightsWritten();
+
+private:
+  void checkPlan(const PlanDesc &plan) const;
+  void checkStage(const StageDesc &stage) const;
+  void bindStage(int32_t stage);
+
+  const Executable &exe;
+  const World processes;
+  /// By rank, null where another process holds it; an arena goes before its
+  /// device.
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<std::unique_ptr<Arena>> arenas;
+  std::vector<StageBinding> bindings;
+  std::vector<Tensor> allTensors;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_EXECUTION_STATE_H

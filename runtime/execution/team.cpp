@@ -1,0 +1,125 @@
+//===- team.cpp - The threads that run ranks ------------------------------===//
+
+#include "runtime/execution/team.h"
+
+#include "runtime/base/error.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <sys/prctl.h>
+#include <system_error>
+
+using namespace rondo::runtime;
+
+static std::string messageOf(const std::exception_ptr &exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception &e) {
+    return e.what();
+  } catch (const PeerFailed &) {
+    return "";
+  } catch (...) {
+    return "an unknown exception";
+  }
+}
+
+Team::Team(int32_t numThreads) {
+  try {
+    for (int32_t r = 0; r < numThreads; ++r)
+      threads.emplace_back([this, r] { work(r); });
+  } catch (const std::system_error &error) {
+    stop();
+    throw Error("the system refused thread " +
+                    std::to_string(threads.size() + 1) + " of " +
+                    std::to_string(numThreads) + ": " + error.code().message(),
+                Exit::RunFailure);
+  }
+}
+
+Team::~Team() { stop(); }
+
+void Team::stop() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isStopping = true;
+  }
+  started.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+void Team::fail(const std::exception_ptr &exception) {
+  if (!failure)
+    failure = exception;
+}
+
+void Team::work(int32_t rank) {
+  // Sleeps of timed tasks and links would otherwise end 50 us late.
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+  uint64_t seen = 0;
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    started.wait(lock, [&] { return isStopping || round != seen; });
+    if (isStopping)
+      return;
+    seen = round;
+    if (rank >= count)
+      continue;
+    lock.unlock();
+    std::exception_ptr exception;
+    try {
+      (*task)(rank);
+    } catch (const Aborted &) {
+      // Another rank has thrown, and that is the error.
+      exception = nullptr;
+    } catch (...) {
+      exception = std::current_exception();
+    }
+    lock.lock();
+    if (exception)
+      fail(exception);
+    if (--running == 0 || exception)
+      ended.notify_all();
+  }
+}
+
+void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
+               const Watch &watch) {
+  using Clock = std::chrono::steady_clock;
+  std::unique_lock<std::mutex> lock(mutex);
+  task = &newTask;
+  count = running = numRanks;
+  failure = nullptr;
+  ++round;
+  started.notify_all();
+  while (running > 0 && !failure) {
+    if (ended.wait_for(lock, std::chrono::milliseconds(100)) ==
+        std::cv_status::timeout) {
+      // It may talk to other processes: no rank waits for that to end.
+      lock.unlock();
+      std::exception_ptr exception;
+      try {
+        watch.look();
+      } catch (...) {
+        exception = std::current_exception();
+      }
+      lock.lock();
+      if (exception)
+        fail(exception);
+    }
+  }
+  if (!failure)
+    return;
+  watch.stopAll();
+  if (!ended.wait_until(lock, Clock::now() + std::chrono::seconds(5),
+                        [&] { return running == 0; })) {
+    std::string message = messageOf(failure);
+    if (!message.empty())
+      watch.say(message);
+    std::fflush(nullptr);
+    std::_Exit(static_cast<int>(Exit::RunFailure));
+  }
+  std::rethrow_exception(failure);
+}

@@ -1,0 +1,58 @@
+//===- team.h - The threads that run ranks ----------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_EXECUTION_TEAM_H
+#define RONDO_RUNTIME_EXECUTION_TEAM_H
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// Threads that wait for work. Thread r runs rank r.
+class Team {
+public:
+  /// Throws Error where the system has not that many threads.
+  explicit Team(int32_t threads);
+  ~Team();
+
+  /// What happens while the ranks run; called by the thread that called run().
+  struct Watch {
+    /// Once, as soon as the first rank has thrown: the others must stop.
+    std::function<void()> stopAll;
+    /// About every 100 ms. An exception counts as that of a rank.
+    std::function<void()> look;
+    /// The process ends: says why.
+    std::function<void(const std::string &)> say;
+  };
+
+  /// Runs task(r) for r in [0, count) and returns when all have ended. Throws
+  /// the first exception of a rank, apart from Aborted. Where ranks do not end
+  /// within 5 s after stopAll, says that exception and ends the process with
+  /// Exit::RunFailure.
+  void run(int32_t count, const std::function<void(int32_t)> &task,
+           const Watch &watch);
+
+private:
+  void stop();
+  void work(int32_t rank);
+  void fail(const std::exception_ptr &exception);
+
+  std::mutex mutex;
+  std::condition_variable started, ended;
+  const std::function<void(int32_t)> *task = nullptr;
+  /// Counts the calls of run().
+  uint64_t round = 0;
+  int32_t count = 0, running = 0;
+  bool isStopping = false;
+  std::exception_ptr failure;
+  std::vector<std::thread> threads;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_EXECUTION_TEAM_H

@@ -1,0 +1,258 @@
+//===- cuda_layouts.h - Where things lie in buffers on CUDA -----*- C++ -*-===//
+//
+// Offsets in bytes. Activations and saved tensors have the layer's dtype;
+// statistics, partial sums and gradients of weights are fp32. Weights are those
+// of model/layouts.h in fp32 and, in bf16, behind them the copy that kernels
+// read, in the same layout; gradients and moments stand for the fp32 ones.
+// Sizes depend on the description alone, never on a device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_MODEL_CUDA_LAYOUTS_H
+#define RONDO_RUNTIME_MODEL_CUDA_LAYOUTS_H
+
+#include "runtime/model/layouts.h"
+
+namespace rondo::runtime::cuda {
+
+/// Places regions one after the other.
+class ByteLayout {
+public:
+  constexpr int64_t place(int64_t bytes) {
+    int64_t offset = size;
+    size += alignedBytes(bytes);
+    return offset;
+  }
+  constexpr int64_t bytes() const { return size; }
+
+private:
+  int64_t size = 0;
+};
+
+constexpr int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+constexpr int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+constexpr int64_t chunksOf(int64_t count, int64_t each) {
+  return (count + each - 1) / each;
+}
+
+constexpr int64_t elementBytes(DType dtype) {
+  return dtype == DType::Bf16 ? 2 : 4;
+}
+/// Of `count` elements of the layer's dtype, and of fp32.
+constexpr int64_t activationBytes(const LayerDesc &layer, int64_t count) {
+  return elementBytes(layer.dtype) * count;
+}
+constexpr int64_t floatBytes(int64_t count) { return 4 * count; }
+
+/// Weights with their copy. `elements` is a multiple of 16.
+constexpr int64_t weightBytes(const LayerDesc &layer, int64_t elements) {
+  return alignedBytes(floatBytes(elements)) +
+         (layer.dtype == DType::Bf16 ? alignedBytes(2 * elements) : 0);
+}
+
+/// Chunks of rows in which a norm adds the gradients of gain and bias: enough
+/// blocks for a large device, few enough partial sums.
+constexpr int64_t normChunkRows(int64_t rows) {
+  return larger(8, chunksOf(rows, 512));
+}
+constexpr int64_t normChunks(int64_t rows) {
+  return chunksOf(rows, normChunkRows(rows));
+}
+
+/// Rows of one partial sum of a bias gradient.
+inline constexpr int64_t columnSumRows = 64;
+constexpr int64_t columnSumChunks(int64_t rows) {
+  return chunksOf(rows, columnSumRows);
+}
+
+/// What cuBLASLt may use: 32 MiB as NVIDIA advises for sm_90, less where the
+/// products are small. It splits sums into partial results of 4 bytes.
+constexpr int64_t gemmWorkspaceBytes(int64_t rows, int64_t columns) {
+  return smaller(int64_t(32) << 20, alignedBytes(16 * 4 * rows * columns));
+}
+/// Of the workspace's address; cuBLASLt's manual says so. Buffers promise less.
+inline constexpr int64_t gemmAlignment = 256;
+/// A region in which such a workspace has room wherever the region begins.
+constexpr int64_t gemmRegionBytes(int64_t bytes) {
+  return bytes + gemmAlignment - bufferAlignment;
+}
+
+struct EmbeddingSavedForW {
+  ByteLayout all;
+  int64_t tokens, outputGrad;
+
+  constexpr explicit EmbeddingSavedForW(const LayerDesc &layer)
+      : all(), tokens(all.place(4 * numTokens(layer))),
+        outputGrad(all.place(
+            activationBytes(layer, numTokens(layer) * layer.hidden))) {}
+};
+
+struct BlockSavedForI {
+  ByteLayout all;
+  int64_t norm1Scale, norm2Scale, logSumExp;
+
+  constexpr explicit BlockSavedForI(const LayerDesc &layer)
+      : all(), norm1Scale(all.place(floatBytes(numTokens(layer)))),
+        norm2Scale(all.place(floatBytes(numTokens(layer)))),
+        logSumExp(all.place(floatBytes(numTokens(layer) * layer.heads))) {}
+};
+
+/// In place, I turns q, k and v into their gradients, what the norms have made
+/// normal into their outputs, and the output of GELU into the gradient of its
+/// input: W computes that output anew from the input, which costs one pass
+/// instead of another buffer. I fills the last three
+/// regions.
+struct BlockSavedForW {
+  ByteLayout all;
+  int64_t normal1, qkv, attention, normal2, beforeGelu, afterGelu;
+  int64_t middleGrad, outputGrad;
+  /// [6][hidden] of fp32: gradients of gain and bias of the first norm, then
+  /// the four sums of the second (normInputGradKeeping() in
+  /// bodies/cuda/norm.h).
+  int64_t vectorGrads;
+
+  constexpr explicit BlockSavedForW(const LayerDesc &layer)
+      : all(), normal1(all.place(wide(layer))), qkv(all.place(3 * wide(layer))),
+        attention(all.place(wide(layer))), normal2(all.place(wide(layer))),
+        beforeGelu(all.place(ffn(layer))), afterGelu(all.place(ffn(layer))),
+        middleGrad(all.place(wide(layer))), outputGrad(all.place(wide(layer))),
+        vectorGrads(all.place(floatBytes(6 * layer.hidden))) {}
+
+private:
+  static constexpr int64_t wide(const LayerDesc &layer) {
+    return activationBytes(layer, numTokens(layer) * layer.hidden);
+  }
+  static constexpr int64_t ffn(const LayerDesc &layer) {
+    return activationBytes(layer, numTokens(layer) * layer.ffn);
+  }
+};
+
+struct BlockWorkspace {
+  ByteLayout all;
+  int64_t gemm, gemmBytes;
+  /// [tokens, max(hidden, ffn)].
+  int64_t activations;
+  /// Gradient of the queries, until all that read q have.
+  int64_t queryGrad;
+  /// [batch][heads][sequence]: products of attention's output and gradient.
+  int64_t rowDots;
+  /// Of norms and bias gradients.
+  int64_t partials;
+
+  constexpr explicit BlockWorkspace(const LayerDesc &layer)
+      : all(), gemm(0),
+        gemmBytes(gemmWorkspaceBytes(numTokens(layer),
+                                     larger(3 * layer.hidden, layer.ffn))),
+        activations(0), queryGrad(0), rowDots(0), partials(0) {
+    const int64_t tokens = numTokens(layer), hidden = layer.hidden;
+    gemm = all.place(gemmRegionBytes(gemmBytes));
+    activations =
+        all.place(activationBytes(layer, tokens * larger(hidden, layer.ffn)));
+    queryGrad = all.place(activationBytes(layer, tokens * hidden));
+    rowDots = all.place(floatBytes(tokens * layer.heads));
+    partials = all.place(floatBytes(
+        larger(normChunks(tokens) * 4 * hidden,
+               columnSumChunks(tokens) * larger(3 * hidden, layer.ffn))));
+  }
+};
+
+/// How a head goes over its tokens. The logits' gradients are kept from F to W
+/// where all of them fit into `mostKept`. Else only a chunk of tokens has
+/// logits at any time: F makes the gradient of the norm's output as well, and W
+/// computes the logits again, a third more work for the head.
+struct HeadChunks {
+  static constexpr int64_t mostKept = int64_t(1) << 30;
+  static constexpr int64_t mostLive = int64_t(256) << 20;
+  /// Elements from one token's logits to the next: rows begin at multiples of
+  /// 16 bytes, without which cuBLASLt has no fast kernel.
+  int64_t stride;
+  bool kept;
+  /// Tokens of a chunk; all of them where kept.
+  int64_t rows;
+
+  constexpr explicit HeadChunks(const LayerDesc &layer)
+      : HeadChunks(layer, mostKept, mostLive) {}
+  constexpr HeadChunks(const LayerDesc &layer, int64_t mostKept,
+                       int64_t mostLive)
+      : stride(chunksOf(layer.vocab, 64) * 64),
+        kept(activationBytes(layer, numTokens(layer) * stride) <= mostKept),
+        rows(numTokens(layer)) {
+    if (!kept)
+      rows = smaller(
+          rows,
+          larger(mostLive / activationBytes(layer, stride) / 64 * 64, 64));
+  }
+};
+
+struct HeadSavedForI {
+  ByteLayout all;
+  int64_t normScale;
+  /// Only where the logits' gradients are not kept.
+  int64_t normedGrad;
+
+  constexpr explicit HeadSavedForI(const LayerDesc &layer)
+      : HeadSavedForI(layer, HeadChunks(layer)) {}
+  constexpr HeadSavedForI(const LayerDesc &layer, const HeadChunks &chunks)
+      : all(), normScale(all.place(floatBytes(numTokens(layer)))),
+        normedGrad(all.place(
+            chunks.kept
+                ? 0
+                : activationBytes(layer, numTokens(layer) * layer.hidden))) {}
+};
+
+/// F leaves what W needs of the logits, I the norm's gradients, and its output
+/// in the place of the normal.
+struct HeadSavedForW {
+  ByteLayout all;
+  int64_t normal, normGrads;
+  /// [tokens, stride], where kept.
+  int64_t logitsGrad;
+  /// Where not: logarithm of each row's sum, its target, and the factor of the
+  /// gradient, one element.
+  int64_t logSumExp, targets, share;
+
+  constexpr explicit HeadSavedForW(const LayerDesc &layer)
+      : HeadSavedForW(layer, HeadChunks(layer)) {}
+  constexpr HeadSavedForW(const LayerDesc &layer, const HeadChunks &chunks)
+      : all(), normal(all.place(
+                   activationBytes(layer, numTokens(layer) * layer.hidden))),
+        normGrads(all.place(floatBytes(2 * layer.hidden))),
+        logitsGrad(all.place(
+            chunks.kept
+                ? activationBytes(layer, numTokens(layer) * chunks.stride)
+                : 0)),
+        logSumExp(all.place(chunks.kept ? 0 : floatBytes(numTokens(layer)))),
+        targets(all.place(chunks.kept ? 0 : 4 * numTokens(layer))),
+        share(all.place(chunks.kept ? 0 : 4)) {}
+};
+
+struct HeadWorkspace {
+  ByteLayout all;
+  int64_t gemm, gemmBytes;
+  /// [tokens, hidden]: the norm's output or its gradient.
+  int64_t normed;
+  /// [tokens].
+  int64_t losses;
+  int64_t partials;
+  /// [chunk, stride], where the logits' gradients are not kept.
+  int64_t logits;
+
+  constexpr explicit HeadWorkspace(const LayerDesc &layer)
+      : HeadWorkspace(layer, HeadChunks(layer)) {}
+  constexpr HeadWorkspace(const LayerDesc &layer, const HeadChunks &chunks)
+      : all(), gemm(0),
+        gemmBytes(gemmWorkspaceBytes(numTokens(layer), layer.hidden)),
+        normed(0), losses(0), partials(0), logits(0) {
+    const int64_t tokens = numTokens(layer), hidden = layer.hidden;
+    gemm = all.place(gemmRegionBytes(gemmBytes));
+    normed = all.place(activationBytes(layer, tokens * hidden));
+    losses = all.place(floatBytes(tokens));
+    partials = all.place(floatBytes(normChunks(tokens) * 2 * hidden));
+    logits = all.place(
+        chunks.kept ? 0 : activationBytes(layer, chunks.rows * chunks.stride));
+  }
+};
+
+} // namespace rondo::runtime::cuda
+
+#endif // RONDO_RUNTIME_MODEL_CUDA_LAYOUTS_H

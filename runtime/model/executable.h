@@ -1,0 +1,139 @@
+//===- executable.h - The tables of an emitted program ----------*- C++ -*-===//
+//
+// What codegen writes and the runtime reads: one Executable.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_MODEL_EXECUTABLE_H
+#define RONDO_RUNTIME_MODEL_EXECUTABLE_H
+
+#include "runtime/model/layer.h"
+#include "runtime/model/stage_sizes.h"
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// The rank that a thread or process executes. Opaque to emitted code.
+class Rank;
+
+/// A consecutive piece of the model.
+struct StageDesc {
+  const char *name;
+  /// The rank that holds the stage's state in every plan.
+  int32_t rank;
+  int32_t firstLayer, numLayers;
+  /// Bytes by Buffer as the compiler planned them. Checked at start against
+  /// stageBytes().
+  int64_t bytes[numBuffers];
+};
+
+/// Equal slots in the arena of `rank`, at `offset` from its beginning.
+struct PoolDesc {
+  int32_t rank;
+  int64_t offset;
+  int64_t slotBytes;
+  int32_t slots;
+};
+
+/// Where a buffer of a stage lies: slot slotOf[microbatch % period] of a pool.
+/// pool < 0: the stage has no such buffer.
+struct PlacementDesc {
+  int32_t pool;
+  int32_t period;
+  const uint16_t *slotOf;
+};
+
+enum class CollectiveKind : uint8_t { TiedGradients, GradientNorm };
+
+struct CollectiveDesc {
+  CollectiveKind kind;
+  /// The shared tensor's global name; "" for the norm.
+  const char *tensor;
+  int32_t numStages;
+  const int32_t *stages;
+};
+
+/// Runs all actions of one rank for one iteration.
+using RankFunction = void (*)(Rank &rank, const int64_t *row);
+
+/// One executing rank of a plan: a function and its row of parameters.
+struct RankDesc {
+  RankFunction run;
+  const int64_t *row;
+};
+
+enum class PlanKind : uint8_t {
+  /// One rank runs all stages, micro-batch after micro-batch: the reference.
+  Sequential,
+  /// The compiled schedule.
+  Pipeline,
+  /// Forward only, for the held-out loss. Same ranks as Pipeline.
+  Evaluation,
+};
+
+/// A schedule over the executable's state: same weights, own order and slots.
+struct PlanDesc {
+  const char *name;
+  PlanKind kind;
+  int32_t microbatches;
+  int32_t numRanks;
+  const RankDesc *ranks;
+  /// By stage: the rank of this plan that runs it.
+  const int32_t *rankOfStage;
+  int32_t numPools;
+  const PoolDesc *pools;
+  /// [stage * numBuffers + buffer].
+  const PlacementDesc *placements;
+  int32_t numCollectives;
+  const CollectiveDesc *collectives;
+  /// Predicted time of one iteration with a device for each rank, ns; 0 where
+  /// costs are not known.
+  int64_t predictedNs;
+  /// Predicted busy time of all ranks together, ns.
+  int64_t predictedWorkNs;
+  /// Most bytes of activations by rank, as the search counts them.
+  const int64_t *peakMemoryBytes;
+};
+
+/// The devices that an executable runs on. A target other than the CPU is a
+/// library beside the runtime's: it defines the object that the emitted program
+/// names, so that linking decides and a program without it does not link.
+/// Opaque to emitted code; see runtime/backend/backend.h.
+struct Backend;
+/// Of librondo_cuda.a.
+extern const Backend cudaBackend;
+/// Of librondo_mpi.a: the CPU, with a process for each rank.
+extern const Backend mpiBackend;
+
+/// One state region and a list of plans over it.
+struct Executable {
+  const char *name;
+  int32_t numLayers;
+  const LayerDesc *layers;
+  int32_t numStages;
+  const StageDesc *stages;
+  /// Ranks that hold state; each has an arena.
+  int32_t numRanks;
+  /// Bytes of each rank's arena: the largest that any plan needs.
+  const int64_t *arenaBytes;
+  int32_t numPlans;
+  const PlanDesc *plans;
+  /// What the gradients of one weight are added in: true for micro-batch index
+  /// order (bit-equal to the reference), false for the schedule's order.
+  bool accumulateInIndexOrder;
+  /// Null: the CPU, which the runtime itself brings.
+  const Backend *backend = nullptr;
+};
+
+/// What a message carries.
+enum class Message : uint8_t {
+  /// Output of F of a stage, for the next stage.
+  Activation,
+  /// Input gradient of I or B of a stage, for the stage before.
+  Gradient,
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_MODEL_EXECUTABLE_H

@@ -1,0 +1,83 @@
+//===- layer.h - What a layer is ------------------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_MODEL_LAYER_H
+#define RONDO_RUNTIME_MODEL_LAYER_H
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// What the bodies run on.
+enum class Target : uint8_t { Cpu, Cuda };
+
+/// What activations, messages and saved tensors are stored in. Weights,
+/// gradients and moments that the optimizer reads are fp32 in both.
+enum class DType : uint8_t { Fp32, Bf16 };
+
+enum class LayerKind : uint8_t {
+  GptEmbedding, // token and position embedding
+  GptBlock,     // pre-norm attention and MLP with GELU
+  GptHead,      // final norm, linear to the vocabulary, cross-entropy
+  Synthetic,    // sleeps and spins for given times
+};
+
+/// One layer of a model. Fields that its kind does not use are 0.
+struct LayerDesc {
+  /// Global name, unique in the model: "wte", "h.3", "ln_f". Tensor names begin
+  /// with it; first values depend on (seed, tensor name) alone.
+  const char *name;
+  LayerKind kind;
+
+  // gpt
+  int32_t vocab, sequence, hidden, heads, ffn;
+  /// Samples of one micro-batch.
+  int32_t batch;
+  /// GptHead: shares the token embedding's weight. It keeps a copy of the
+  /// weight and a partial gradient of its own.
+  bool tied;
+
+  // synthetic
+  int64_t forwardNs, inputGradNs, weightGradNs;
+  int64_t activationBytes, inputGradFreesBytes, inputBytes, outputBytes;
+  int64_t weightBytes;
+
+  /// The same for all layers of an executable. The CPU takes fp32 only.
+  Target target = Target::Cpu;
+  DType dtype = DType::Fp32;
+};
+
+/// Bytes of one layer's buffers, all for one micro-batch but the first two.
+/// Moments are twice as large as the gradients.
+struct LayerSizes {
+  /// With the copies in the dtype, where that is not fp32.
+  int64_t weights;
+  int64_t gradients;
+  /// Written by F, read by I, free after I.
+  int64_t savedForInputGrad;
+  /// Written by F; I may overwrite parts with what W needs; free after W.
+  int64_t savedForWeightGrad;
+  /// Activations from the layer before, 0 for the first layer of a model.
+  int64_t input;
+  /// Activations for the next layer, 0 for the last layer of a model.
+  int64_t output;
+  /// Scratch of one task.
+  int64_t workspace;
+  /// Staged data of one micro-batch: tokens of an embedding, targets of a head.
+  int64_t data;
+};
+
+/// Every buffer starts at a multiple of this many bytes.
+inline constexpr int64_t bufferAlignment = 64;
+constexpr int64_t alignedBytes(int64_t bytes) {
+  return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+}
+
+/// Floating-point operations of one task of a layer on one micro-batch. Zero
+/// for synthetic layers.
+struct LayerFlops {
+  int64_t forward, inputGrad, weightGrad;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_MODEL_LAYER_H

@@ -1,0 +1,179 @@
+//===- layouts.h - Where things lie in a layer's buffers --------*- C++ -*-===//
+//
+// One struct a kind and buffer: the constructor places regions one after the
+// other. Offsets count elements and are multiples of 16, so that every region
+// of floats or doubles starts at a multiple of bufferAlignment. Used by
+// layerSizes() and by the bodies, so that they cannot disagree.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_MODEL_LAYOUTS_H
+#define RONDO_RUNTIME_MODEL_LAYOUTS_H
+
+#include "runtime/model/layer.h"
+
+namespace rondo::runtime {
+
+/// Places regions one after the other.
+class Layout {
+public:
+  /// Appends a region of `count` elements and returns its offset.
+  constexpr int64_t place(int64_t count) {
+    int64_t offset = elements;
+    elements += (count + 15) / 16 * 16;
+    return offset;
+  }
+  /// Elements of all regions with their padding.
+  constexpr int64_t size() const { return elements; }
+
+private:
+  int64_t elements = 0;
+};
+
+/// Tokens of one micro-batch.
+constexpr int64_t numTokens(const LayerDesc &layer) {
+  return int64_t(layer.batch) * layer.sequence;
+}
+
+struct EmbeddingWeights {
+  Layout all;
+  int64_t token, position;
+
+  constexpr explicit EmbeddingWeights(const LayerDesc &layer)
+      : all(), token(all.place(int64_t(layer.vocab) * layer.hidden)),
+        position(all.place(int64_t(layer.sequence) * layer.hidden)) {}
+};
+
+/// Saved for W. F writes the tokens (one element holds one int32), I the output
+/// gradient.
+struct EmbeddingSavedForW {
+  Layout all;
+  int64_t tokens, outputGrad;
+
+  constexpr explicit EmbeddingSavedForW(const LayerDesc &layer)
+      : all(), tokens(all.place(numTokens(layer))),
+        outputGrad(all.place(numTokens(layer) * layer.hidden)) {}
+};
+
+/// Matrices are stored [in][out], as GPT-2 does.
+struct BlockWeights {
+  Layout all;
+  int64_t norm1Gain, norm1Bias, qkv, qkvBias, proj, projBias;
+  int64_t norm2Gain, norm2Bias, fc, fcBias, fcProj, fcProjBias;
+
+  constexpr explicit BlockWeights(const LayerDesc &layer)
+      : all(), norm1Gain(all.place(layer.hidden)),
+        norm1Bias(all.place(layer.hidden)),
+        qkv(all.place(int64_t(3) * layer.hidden * layer.hidden)),
+        qkvBias(all.place(int64_t(3) * layer.hidden)),
+        proj(all.place(int64_t(layer.hidden) * layer.hidden)),
+        projBias(all.place(layer.hidden)), norm2Gain(all.place(layer.hidden)),
+        norm2Bias(all.place(layer.hidden)),
+        fc(all.place(int64_t(layer.hidden) * layer.ffn)),
+        fcBias(all.place(layer.ffn)),
+        fcProj(all.place(int64_t(layer.ffn) * layer.hidden)),
+        fcProjBias(all.place(layer.hidden)) {}
+};
+
+/// Saved for I: the statistics that W has no use for.
+struct BlockSavedForI {
+  Layout all;
+  int64_t norm1Scale, norm2Scale, logSumExp;
+
+  constexpr explicit BlockSavedForI(const LayerDesc &layer)
+      : all(), norm1Scale(all.place(numTokens(layer))),
+        norm2Scale(all.place(numTokens(layer))),
+        logSumExp(all.place(numTokens(layer) * layer.heads)) {}
+};
+
+/// Saved for W. In place, I turns q, k and v into their gradients, and the
+/// slope of GELU into the gradient of GELU's input. It fills the last four
+/// regions.
+struct BlockSavedForW {
+  Layout all;
+  int64_t normal1, qkv, attention, normal2, geluSlope, afterGelu;
+  int64_t middleGrad, outputGrad, norm1Grads, norm2Grads;
+
+  constexpr explicit BlockSavedForW(const LayerDesc &layer)
+      : all(), normal1(all.place(numTokens(layer) * layer.hidden)),
+        qkv(all.place(3 * numTokens(layer) * layer.hidden)),
+        attention(all.place(numTokens(layer) * layer.hidden)),
+        normal2(all.place(numTokens(layer) * layer.hidden)),
+        geluSlope(all.place(numTokens(layer) * layer.ffn)),
+        afterGelu(all.place(numTokens(layer) * layer.ffn)),
+        middleGrad(all.place(numTokens(layer) * layer.hidden)),
+        outputGrad(all.place(numTokens(layer) * layer.hidden)),
+        norm1Grads(all.place(int64_t(2) * layer.hidden)),
+        norm2Grads(all.place(int64_t(2) * layer.hidden)) {}
+};
+
+/// Queries that attention works on at once.
+constexpr int64_t attentionRows(const LayerDesc &layer) {
+  return layer.sequence < 64 ? layer.sequence : 64;
+}
+
+/// Scratch of one (sample, head) of causal attention.
+struct AttentionWorkspace {
+  Layout all;
+  int64_t probabilities, grads, keyGrad, valueGrad, rowDots;
+
+  constexpr explicit AttentionWorkspace(const LayerDesc &layer)
+      : all(), probabilities(all.place(attentionRows(layer) * layer.sequence)),
+        grads(all.place(attentionRows(layer) * layer.sequence)),
+        keyGrad(all.place(int64_t(layer.sequence) *
+                          (layer.heads ? layer.hidden / layer.heads : 0))),
+        valueGrad(all.place(int64_t(layer.sequence) *
+                            (layer.heads ? layer.hidden / layer.heads : 0))),
+        rowDots(all.place(attentionRows(layer))) {}
+};
+
+struct BlockWorkspace {
+  Layout all;
+  int64_t activations, attention;
+
+  constexpr explicit BlockWorkspace(const LayerDesc &layer)
+      : all(), activations(all.place(
+                   numTokens(layer) *
+                   (layer.hidden > layer.ffn ? layer.hidden : layer.ffn))),
+        attention(all.place(AttentionWorkspace(layer).all.size())) {}
+};
+
+/// Rows of a head's vocabulary in memory: those behind the last are 0 and stay
+/// so. Libraries for GPUs are fast where rows of logits are whole packs.
+constexpr int64_t paddedVocab(const LayerDesc &layer) {
+  return (int64_t(layer.vocab) + 7) / 8 * 8;
+}
+
+/// The vocabulary's matrix is stored [vocab][hidden], as the embedding's.
+struct HeadWeights {
+  Layout all;
+  int64_t normGain, normBias, vocabulary;
+
+  constexpr explicit HeadWeights(const LayerDesc &layer)
+      : all(), normGain(all.place(layer.hidden)),
+        normBias(all.place(layer.hidden)),
+        vocabulary(all.place(paddedVocab(layer) * layer.hidden)) {}
+};
+
+struct HeadSavedForI {
+  Layout all;
+  int64_t normScale;
+
+  constexpr explicit HeadSavedForI(const LayerDesc &layer)
+      : all(), normScale(all.place(numTokens(layer))) {}
+};
+
+/// Saved for W. F leaves the gradient of the logits, I the norm's gradients.
+struct HeadSavedForW {
+  Layout all;
+  int64_t normal, logitsGrad, normGrads;
+
+  constexpr explicit HeadSavedForW(const LayerDesc &layer)
+      : all(), normal(all.place(numTokens(layer) * layer.hidden)),
+        logitsGrad(all.place(numTokens(layer) * layer.vocab)),
+        normGrads(all.place(int64_t(2) * layer.hidden)) {}
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_MODEL_LAYOUTS_H

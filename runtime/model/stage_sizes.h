@@ -1,0 +1,71 @@
+//===- stage_sizes.h - How large the buffers of a stage are -----*- C++ -*-===//
+//
+// The compiler plans the arena with stageBytes(); the runtime checks the plan
+// with the same function at start.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_MODEL_STAGE_SIZES_H
+#define RONDO_RUNTIME_MODEL_STAGE_SIZES_H
+
+#include "runtime/model/layer_sizes.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// Why memory is held; the same list and order as the compiler's BufferKind.
+enum class Buffer : uint8_t {
+  Weights,
+  Gradients,
+  Moments,
+  Control,
+  Data,
+  Workspace,
+  Input,
+  Output,
+  OutputGrad,
+  InputGrad,
+  SavedForInputGrad,
+  SavedForWeightGrad,
+};
+inline constexpr int numBuffers = 12;
+
+/// Partial norms that control memory has room for, by layer.
+inline constexpr int64_t partialsPerLayer = 16;
+/// Bytes of ControlHeader (runtime/optimizer/control.h).
+inline constexpr int64_t controlHeaderBytes = 64;
+
+/// Bytes of each buffer of the stage that runs `layers[0..numLayers)` in order,
+/// each a multiple of bufferAlignment. Saved, message and data buffers are for
+/// one micro-batch. Control holds a header, partial norms (fp64) of each layer
+/// and, where the stage has the head, a loss (fp32) for each of `microbatches`,
+/// the most of any plan.
+inline void stageBytes(const LayerDesc *layers, int numLayers,
+                       int64_t microbatches, int64_t bytes[numBuffers]) {
+  auto at = [&](Buffer buffer) -> int64_t & {
+    return bytes[static_cast<int>(buffer)];
+  };
+  const LayerSizes sizes = stageSizes(layers, numLayers);
+  at(Buffer::Weights) = alignedBytes(sizes.weights);
+  at(Buffer::Gradients) = alignedBytes(sizes.gradients);
+  at(Buffer::Moments) = 2 * at(Buffer::Gradients);
+  at(Buffer::Data) = alignedBytes(sizes.data);
+  at(Buffer::Workspace) = alignedBytes(sizes.workspace);
+  at(Buffer::Input) = at(Buffer::InputGrad) = alignedBytes(sizes.input);
+  at(Buffer::Output) = at(Buffer::OutputGrad) = alignedBytes(sizes.output);
+  at(Buffer::SavedForInputGrad) = alignedBytes(sizes.savedForInputGrad);
+  at(Buffer::SavedForWeightGrad) = alignedBytes(sizes.savedForWeightGrad);
+  bool hasHead =
+      std::any_of(layers, layers + numLayers, [](const LayerDesc &l) {
+        return l.kind == LayerKind::GptHead;
+      });
+  at(Buffer::Control) = controlHeaderBytes +
+                        alignedBytes(8 * partialsPerLayer * numLayers) +
+                        alignedBytes(hasHead ? 4 * microbatches : 0);
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_MODEL_STAGE_SIZES_H

@@ -1,0 +1,51 @@
+//===- control.h - What a stage's control buffer holds ----------*- C++ -*-===//
+//
+// All that changes from one iteration to the next and is no weight lies in the
+// control buffer, so that an iteration reads nothing of the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_OPTIMIZER_CONTROL_H
+#define RONDO_RUNTIME_OPTIMIZER_CONTROL_H
+
+#include "runtime/model/stage_sizes.h"
+#include "runtime/optimizer/adamw.h"
+
+#include <cstdint>
+
+namespace rondo::runtime {
+
+/// The beginning of each stage's control buffer.
+struct ControlHeader {
+  /// Step number and learning rate are written before an iteration, the clip
+  /// factor by the norm's collective.
+  StepControl step;
+  /// Global norm of the gradients, before clipping.
+  double norm;
+  /// 0: a gradient was not finite, the optimizer step is left out.
+  int32_t isFinite;
+};
+static_assert(sizeof(ControlHeader) <= controlHeaderBytes);
+
+/// The parts of one stage's control buffer.
+struct ControlView {
+  ControlHeader *header = nullptr;
+  /// [layer in the stage * partialsPerLayer + tensor]: sums of squares.
+  double *partials = nullptr;
+  /// By micro-batch; only where the stage has the head.
+  float *losses = nullptr;
+};
+
+inline ControlView controlView(char *buffer, int numLayers) {
+  char *partials = buffer + controlHeaderBytes;
+  ControlView view;
+  view.header = reinterpret_cast<ControlHeader *>(buffer);
+  view.partials = reinterpret_cast<double *>(partials);
+  view.losses = reinterpret_cast<float *>(
+      partials + alignedBytes(8 * partialsPerLayer * numLayers));
+  return view;
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_OPTIMIZER_CONTROL_H

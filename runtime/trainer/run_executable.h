@@ -1,0 +1,15 @@
+//===- run_executable.h - main() of an emitted program ----------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRAINER_RUN_EXECUTABLE_H
+#define RONDO_RUNTIME_TRAINER_RUN_EXECUTABLE_H
+
+#include "runtime/model/executable.h"
+
+namespace rondo::runtime {
+
+/// Does what the command line says and returns the exit code.
+int run_executable(const Executable &executable, int argc, char **argv);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_RUN_EXECUTABLE_H

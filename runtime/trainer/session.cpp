@@ -1,0 +1,106 @@
+//===- session.cpp - This process's part in a run -------------------------===//
+
+#include "runtime/trainer/session.h"
+
+#include "runtime/backend/backend.h"
+
+#include <cstdlib>
+
+using namespace rondo::runtime;
+
+/// The same for processes that can work together.
+static std::string nameOfProgram(const Executable &exe) {
+  uint64_t hash = 0xcbf29ce484222325;
+  auto add = [&](int64_t value) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0x100000001b3;
+  };
+  for (int32_t r = 0; r < exe.numRanks; ++r)
+    add(exe.arenaBytes[r]);
+  for (int32_t s = 0; s < exe.numStages; ++s) {
+    add(exe.stages[s].rank);
+    add(exe.stages[s].numLayers);
+    for (int64_t bytes : exe.stages[s].bytes)
+      add(bytes);
+  }
+  for (int32_t p = 0; p < exe.numPlans; ++p) {
+    add(exe.plans[p].microbatches);
+    add(exe.plans[p].predictedNs);
+  }
+  return std::string(exe.name) + "." + std::to_string(hash);
+}
+
+/// Throws where so many processes cannot run the program.
+static void checkSize(const Executable &exe, const Launch &launch,
+                      const ProcessSupport *support) {
+  std::string what;
+  if (launch.size != exe.numRanks)
+    what =
+        "'" + std::string(exe.name) + "' has " + std::to_string(exe.numRanks) +
+        (exe.numRanks == 1 ? " rank" : " ranks") + ", but " + launch.source +
+        " started " + std::to_string(launch.size) + " processes: start " +
+        std::to_string(exe.numRanks) + ", or 1 that runs all ranks as threads";
+  else if (!support)
+    what = "the ranks of '" + std::string(exe.name) + "' are threads, but " +
+           launch.source + " started " + std::to_string(launch.size) +
+           " processes: start it once";
+  if (what.empty())
+    return;
+  if (launch.rank != 0)
+    throw PeerFailed{Exit::Usage};
+  throw Error(what, Exit::Usage);
+}
+
+Session::Session(const Executable &executable, const LaunchFlags &flags,
+                 double joinSeconds, double timeoutSeconds)
+    : launch(discoverLaunch(flags)), support(backendOf(executable).processes) {
+  if (launch.size == 1) {
+    store = makeLocalStore();
+    place.store = store.get();
+    return;
+  }
+  checkSize(executable, launch, support);
+  if (support->start)
+    support->start(launch);
+  StoreParams params;
+  params.process = launch.rank;
+  params.processes = launch.size;
+  params.job = launch.job;
+  params.program = nameOfProgram(executable);
+  params.joinSeconds = joinSeconds;
+  params.timeoutSeconds = timeoutSeconds;
+  Rendezvous where;
+  if (launch.rendezvous)
+    where = *launch.rendezvous;
+  if (support->broadcast && flags.rendezvous.empty()) {
+    where = Rendezvous();
+    where.isLocal = launch.localSize == launch.size;
+    where.broadcast = support->broadcast;
+  } else if (!launch.rendezvous) {
+    if (launch.rank != 0)
+      throw PeerFailed{Exit::Usage};
+    throw Error(launch.source +
+                    " gives its processes no address in common: give --rdzv "
+                    "HOST:PORT or --rdzv file:///PATH",
+                Exit::Usage);
+  }
+  store = joinStore(params, where);
+  place.process = launch.rank;
+  place.processes = launch.size;
+  place.localProcess = launch.localRank;
+  place.localProcesses = launch.localSize > 0 ? launch.localSize : launch.size;
+  place.startedBy = launch.source;
+  place.store = store.get();
+}
+
+int Session::leave(int status) {
+  status =
+      std::atoi(store
+                    ->exchange("the end of the run", std::to_string(status),
+                               Store::Patience::Endless)
+                    .front()
+                    .c_str());
+  if (!place.isAlone() && support->stop)
+    support->stop();
+  store->leave();
+  return status;
+}

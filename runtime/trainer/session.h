@@ -1,0 +1,44 @@
+//===- session.h - This process's part in a run -----------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRAINER_SESSION_H
+#define RONDO_RUNTIME_TRAINER_SESSION_H
+
+#include "runtime/launch/discovery.h"
+#include "runtime/launch/world.h"
+#include "runtime/model/executable.h"
+
+namespace rondo::runtime {
+
+struct ProcessSupport;
+
+/// Finds out how this process was started and joins the others. What belongs to
+/// all processes at once is said by rank 0 alone; the others throw PeerFailed.
+class Session {
+public:
+  /// Throws Error, with Exit::Usage where the number of processes is neither 1
+  /// nor that of the executable's ranks, or the program cannot run as several
+  /// processes. Processes may come `joinSeconds` apart, and later keep others
+  /// waiting for `timeoutSeconds`.
+  Session(const Executable &executable, const LaunchFlags &flags,
+          double joinSeconds, double timeoutSeconds);
+
+  const World &world() const { return place; }
+  /// The run has ended as it should: waits for all processes. Returns process
+  /// 0's status.
+  int leave(int status);
+  /// This process has failed and ends: the others end too. The reason is said
+  /// by process 0, once for all; false: the caller has to.
+  bool fail(Exit code, const std::string &why) {
+    return store->fail(code, why);
+  }
+
+private:
+  const Launch launch;
+  const ProcessSupport *support;
+  std::unique_ptr<Store> store;
+  World place;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_SESSION_H
