@@ -4,6 +4,8 @@
 JOBS ?= $(shell nproc)
 # A text file to train on; the license texts of Debian where empty.
 DATA ?=
+# How build/ is configured: a preset of CMakePresets.json.
+PRESET ?= default
 # What `make build` builds; everything where empty.
 TARGETS ?=
 # Where `make install` installs.
@@ -40,7 +42,7 @@ test:
 	@$(MAKE) check
 
 build/build.ninja:
-	cmake --preset default --log-level=NOTICE
+	cmake --preset $(PRESET) -B build --log-level=NOTICE
 
 build-asan/build.ninja:
 	cmake --preset asan --log-level=NOTICE

@@ -6,8 +6,13 @@ if(NOT DEFINED RONDO_CUDA)
   set(RONDO_CUDA AUTO CACHE STRING "Build the CUDA runtime: AUTO (where nvcc and NCCL are), ON or OFF")
   set_property(CACHE RONDO_CUDA PROPERTY STRINGS AUTO ON OFF)
 endif()
-# PTX of the last one only, for what comes later.
-set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;100" CACHE STRING "GPUs that the CUDA runtime has code for")
+# One generation, since each is compiled anew: that of the machine's GPU. Without a GPU the oldest one, whose PTX runs on all:
+# newer GPUs translate it when a program first starts there. The preset cuda-all compiles for each.
+set(generation 80)
+if(EXISTS /dev/nvidiactl AND NOT CMAKE_VERSION VERSION_LESS 3.24)
+  set(generation native)
+endif()
+set(CMAKE_CUDA_ARCHITECTURES ${generation} CACHE STRING "GPUs that the CUDA runtime has code for")
 
 set(RONDO_HAS_CUDA OFF)
 if(RONDO_CUDA STREQUAL "OFF")

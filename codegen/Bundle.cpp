@@ -79,9 +79,9 @@ endif()
 static std::string readme(const BundleContents &contents) {
   std::string needs =
       contents.needsCuda
-          ? "cmake, g++, the CUDA toolkit 12.8 or later and NCCL; a GPU of "
-            "another generation than sm_80, sm_90 or sm_100\n"
-            "needs -DCMAKE_CUDA_ARCHITECTURES=NN"
+          ? "cmake, g++, the CUDA toolkit 12.8 or later and NCCL; built for "
+            "the GPU of this machine, or\n"
+            "with -DCMAKE_CUDA_ARCHITECTURES=NN for another one"
           : std::string(contents.needsMpi ? "cmake, g++, an MPI"
                                           : "cmake, g++") +
                 " and OpenBLAS (without it training is many times slower)";

@@ -1,0 +1,36 @@
+# Large headers are compiled once and read back: MLIR's are half of the time of a file that includes them, GoogleTest's of
+# one that tests. No file may rely on that: a build with a compiler cache or with sanitizers compiles without, so each
+# includes what it uses. A cache's keys have the whole precompiled file in them, which is another one in every folder.
+set(default ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER OR RONDO_SANITIZE)
+  set(default OFF)
+endif()
+option(RONDO_PRECOMPILED_HEADERS "Compile MLIR's and GoogleTest's headers once" ${default})
+
+# Has targets of these folders and of those below them that are compiled with LLVM's flags share the headers of RondoPipeDialect.
+function(rondo_share_mlir_headers)
+  if(NOT RONDO_PRECOMPILED_HEADERS)
+    return()
+  endif()
+  target_precompile_headers(RondoPipeDialect PRIVATE
+    "\"dialect/Pipe.h\""
+    "\"mlir/IR/Builders.h\""
+    "\"mlir/IR/BuiltinOps.h\""
+    "\"mlir/Pass/PassManager.h\""
+    "\"llvm/Support/JSON.h\"")
+  set(folders ${ARGN})
+  while(folders)
+    list(POP_FRONT folders folder)
+    get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+    list(APPEND folders ${below})
+    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      get_target_property(options ${target} COMPILE_OPTIONS)
+      # An executable's position independent code is another one than a library's.
+      if(type STREQUAL "STATIC_LIBRARY" AND options MATCHES "no-exceptions" AND NOT target STREQUAL "RondoPipeDialect")
+        target_precompile_headers(${target} REUSE_FROM RondoPipeDialect)
+      endif()
+    endforeach()
+  endwhile()
+endfunction()
