@@ -1,6 +1,6 @@
 //===- InsertCommunication.cpp - Write the programs of a schedule ---------===//
 
-#include "passes/Lowering.h"
+#include "lowering/Lowering.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Builders.h"

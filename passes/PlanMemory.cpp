@@ -1,6 +1,6 @@
 //===- PlanMemory.cpp - Give every buffer a compile-time slot -------------===//
 
-#include "passes/Lowering.h"
+#include "lowering/Lowering.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 

@@ -1,6 +1,6 @@
 //===- Roll.cpp - Fold orders that are written out into loops -------------===//
 
-#include "passes/Communication.h"
+#include "lowering/Communication.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 

@@ -1,8 +1,8 @@
 //===- SearchSchedules.cpp - Write the schedules that name a search -------===//
 
-#include "passes/FittingSearch.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
+#include "planning/FittingSearch.h"
 #include "schedule/Search.h"
 #include "schedule/Shortfall.h"
 

@@ -1,7 +1,7 @@
 //===- VerifyPhases.cpp - The rules at the borders of phases --------------===//
 
-#include "passes/Communication.h"
-#include "passes/Lowering.h"
+#include "lowering/Communication.h"
+#include "lowering/Lowering.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 

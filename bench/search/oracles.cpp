@@ -1,7 +1,7 @@
 //===- oracles.cpp - Files of problems and of what is known ---------------===//
 
 #include "bench/search/oracles.h"
-#include "codegen/json/ProblemReader.h"
+#include "formats/json/ProblemReader.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 

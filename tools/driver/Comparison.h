@@ -3,8 +3,8 @@
 #ifndef RONDO_TOOLS_DRIVER_COMPARISON_H
 #define RONDO_TOOLS_DRIVER_COMPARISON_H
 
-#include "codegen/json/ScheduleWriter.h"
-#include "passes/ExposedCommunication.h"
+#include "formats/json/ScheduleWriter.h"
+#include "lowering/ExposedCommunication.h"
 #include "schedule/Search.h"
 #include "tools/driver/Evaluate.h"
 

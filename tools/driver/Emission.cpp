@@ -156,7 +156,7 @@ bool Emission::chooseScheduleFile() {
     return false;
   }
   scheduleText = std::move(*contents);
-  Expected<codegen::ScheduleSource> found = codegen::findSchedule(
+  Expected<formats::ScheduleSource> found = formats::findSchedule(
       file.module(), scheduleFile, scheduleText->getBuffer());
   if (!found) {
     reportError(scheduleFile + ": " + toString(found.takeError()));
@@ -173,7 +173,7 @@ bool Emission::importSchedule() {
   mlir::FailureOr<Problem> problem = pipe::buildProblem(source.plan);
   if (failed(problem))
     return false;
-  Expected<pipe::ScheduleOp> op = codegen::importSchedule(source, *problem);
+  Expected<pipe::ScheduleOp> op = formats::importSchedule(source, *problem);
   if (!op) {
     reportError(scheduleFile + ": " + toString(op.takeError()));
     return false;

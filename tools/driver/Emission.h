@@ -9,8 +9,8 @@
 #ifndef RONDO_TOOLS_DRIVER_EMISSION_H
 #define RONDO_TOOLS_DRIVER_EMISSION_H
 
-#include "codegen/Translations.h"
 #include "dialect/Pipe.h"
+#include "formats/Translations.h"
 #include "tools/driver/ModuleFile.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -63,7 +63,7 @@ private:
   ModuleFile file;
   /// The schedule of --schedule-file, which lies in the buffer.
   std::unique_ptr<llvm::MemoryBuffer> scheduleText;
-  codegen::ScheduleSource source;
+  formats::ScheduleSource source;
   std::string name;
   /// Of the schedule, as far as it is known by now.
   std::string figures;

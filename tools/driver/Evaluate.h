@@ -3,7 +3,7 @@
 #ifndef RONDO_TOOLS_DRIVER_EVALUATE_H
 #define RONDO_TOOLS_DRIVER_EVALUATE_H
 
-#include "passes/Lowering.h"
+#include "lowering/Lowering.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
 

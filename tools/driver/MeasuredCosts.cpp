@@ -2,8 +2,8 @@
 
 #include "tools/driver/MeasuredCosts.h"
 
-#include "codegen/json/CostsReader.h"
 #include "dialect/Pipe.h"
+#include "formats/json/CostsReader.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
 

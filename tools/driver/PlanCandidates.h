@@ -3,9 +3,9 @@
 #ifndef RONDO_TOOLS_DRIVER_PLANCANDIDATES_H
 #define RONDO_TOOLS_DRIVER_PLANCANDIDATES_H
 
-#include "passes/FittingSearch.h"
 #include "passes/PlanShapes.h"
-#include "passes/WallLimit.h"
+#include "planning/FittingSearch.h"
+#include "planning/WallLimit.h"
 #include "schedule/Objective.h"
 #include "schedule/Search.h"
 #include "tools/driver/ModuleFile.h"

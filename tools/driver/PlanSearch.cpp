@@ -8,8 +8,8 @@
 
 #include "tools/driver/PlanSearch.h"
 
-#include "codegen/json/ProblemWriter.h"
 #include "dialect/Bridge.h"
+#include "formats/json/ProblemWriter.h"
 #include "passes/Passes.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"

@@ -2,8 +2,8 @@
 
 #include "tools/driver/Plans.h"
 
-#include "codegen/json/ProblemReader.h"
 #include "dialect/Bridge.h"
+#include "formats/json/ProblemReader.h"
 #include "passes/Passes.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"

@@ -3,7 +3,7 @@
 #ifndef RONDO_TOOLS_DRIVER_PLANS_H
 #define RONDO_TOOLS_DRIVER_PLANS_H
 
-#include "passes/Lowering.h"
+#include "lowering/Lowering.h"
 #include "schedule/Problem.h"
 #include "tools/driver/ModuleFile.h"
 

@@ -8,8 +8,8 @@
 #ifndef RONDO_TOOLS_DRIVER_SEARCHRUN_H
 #define RONDO_TOOLS_DRIVER_SEARCHRUN_H
 
-#include "codegen/json/ScheduleWriter.h"
-#include "passes/FittingSearch.h"
+#include "formats/json/ScheduleWriter.h"
+#include "planning/FittingSearch.h"
 #include "schedule/Search.h"
 #include "tools/driver/Progress.h"
 

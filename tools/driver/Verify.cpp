@@ -1,9 +1,9 @@
 //===- Verify.cpp - rondo verify ------------------------------------------===//
 
-#include "codegen/json/Documents.h"
-#include "codegen/json/Value.h"
-#include "codegen/json/Verdict.h"
-#include "passes/Lowering.h"
+#include "formats/json/Documents.h"
+#include "formats/json/Value.h"
+#include "formats/json/Verdict.h"
+#include "lowering/Lowering.h"
 #include "passes/Pipelines.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"

@@ -1,0 +1,109 @@
+//===- ImportSchedule.cpp - rondo-schedule/1 to the language --------------===//
+
+#include "dialect/Bridge.h"
+#include "formats/Translations.h"
+#include "formats/json/Documents.h"
+#include "formats/json/ScheduleReader.h"
+#include "passes/Phases.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace rondo;
+using llvm::Error;
+using llvm::Expected;
+
+namespace {
+
+/// A fault behind the place of its document in the file.
+Error faultIn(const json::Document &document, const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                 llvm::Twine(document.where()) + message);
+}
+
+std::string namesOfPlans(ModuleOp module) {
+  std::string names;
+  for (pipe::PlanOp plan : module.getOps<pipe::PlanOp>())
+    names += (names.empty() ? "@" : ", @") + plan.getSymName().str();
+  return names;
+}
+
+/// The orders of a document, as a schedule of the problem that keeps all rules
+/// but S7. What its figures claim is not looked at: they may come from other
+/// costs.
+Expected<Schedule> readOrders(const json::Document &document,
+                              const Problem &problem, bool &isOverCap) {
+  json::ScheduleText text{json::Value(document.text)};
+  if (json::Fault fault = text.readKeys(); !fault.empty())
+    return faultIn(document, fault);
+  if (std::optional<std::string> why = text.infeasible())
+    return faultIn(document, "it says that there is no schedule: " + *why);
+  Schedule schedule;
+  std::optional<json::RuleFault> fault = text.readRanks(problem, schedule);
+  if (!fault)
+    fault = text.readLinkOrders(problem, schedule);
+  if (fault)
+    return faultIn(document, fault->message);
+  if (std::optional<Violation> violation = checkSchedule(problem, schedule)) {
+    isOverCap = violation->rule == Rule::Memory;
+    return faultIn(document, describe(*violation, problem));
+  }
+  return schedule;
+}
+
+/// `name`, or the first of `name_1`, `name_2`, ... that is free.
+std::string freeName(ModuleOp module, const std::string &name) {
+  std::string free = name;
+  for (int i = 1; module.lookupSymbol(free); ++i)
+    free = name + "_" + std::to_string(i);
+  return free;
+}
+
+} // namespace
+
+Expected<codegen::ScheduleSource>
+rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
+                             StringRef contents) {
+  std::string first;
+  for (const json::Document &document :
+       json::splitDocuments(fileName, contents)) {
+    if (auto fault = json::checkSyntax(document.text))
+      return faultIn(document, json::describe(*fault, document.text));
+    json::ScheduleText text{json::Value(document.text)};
+    if (std::optional<std::string> name = text.problemName())
+      if (auto plan = module.lookupSymbol<pipe::PlanOp>(*name))
+        return ScheduleSource{document, plan};
+    if (first.empty())
+      first = text.problemExcerpt();
+  }
+  if (first.empty())
+    return faultIn({}, "no schedule in it; expected rondo-schedule/1");
+  return faultIn({}, "no schedule is for " + namesOfPlans(module) +
+                         "; the first names problem " + first);
+}
+
+Expected<pipe::ScheduleOp>
+rondo::formats::importSchedule(const ScheduleSource &source,
+                               const Problem &problem) {
+  pipe::PlanOp plan = source.plan;
+  auto module = plan->getParentOfType<ModuleOp>();
+  bool isOverCap = false;
+  Expected<Schedule> schedule = readOrders(source.document, problem, isOverCap);
+  if (!schedule) {
+    if (isOverCap)
+      module->setAttr(pipe::overMemoryAttr, UnitAttr::get(plan.getContext()));
+    return schedule.takeError();
+  }
+  auto builder = OpBuilder::atBlockEnd(module.getBody());
+  auto op = pipe::ScheduleOp::create(
+      builder, plan.getLoc(),
+      freeName(module, plan.getSymName().str() + "_schedule"),
+      plan.getSymName(), pipe::FamilyAttr(), pipe::SearchAttr(),
+      pipe::FoundAttr(),
+      checkAccumulation(problem, *schedule) ? pipe::Accumulate::ScheduleOrder
+                                            : pipe::Accumulate::IndexOrder);
+  if (failed(pipe::foldSchedule(*schedule, op)))
+    return faultIn(source.document, "the language has no op for an action");
+  return op;
+}

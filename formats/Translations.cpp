@@ -1,0 +1,50 @@
+//===- Translations.cpp - Between the language and other texts ------------===//
+
+#include "formats/Translations.h"
+
+#include "dialect/Pipe.h"
+
+#include "mlir/Dialect/EmitC/IR/EmitC.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Target/Cpp/CppEmitter.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+void rondo::formats::registerTranslations() {
+  auto pipe = [](DialectRegistry &registry) {
+    registry.insert<pipe::PipeDialect>();
+  };
+  static llvm::cl::opt<std::string> schedulesPath(
+      "schedules",
+      llvm::cl::desc("rondo-schedule/1 for the plans of --problem-to-pipe"),
+      llvm::cl::value_desc("FILE"));
+  static TranslateFromMLIRRegistration toCpp(
+      "pipe-to-cpp", "what pipe-convert-to-emitc leaves, as C++",
+      [](Operation *op, raw_ostream &os) {
+        return emitc::translateToCpp(op, os);
+      },
+      [](DialectRegistry &registry) {
+        registry.insert<emitc::EmitCDialect>();
+      });
+  static TranslateToMLIRRegistration fromProblem(
+      "problem-to-pipe",
+      "rondo-problem/1 as cluster, model and plan, with --schedules as "
+      "schedules too",
+      [](llvm::SourceMgr &sources, MLIRContext *context) {
+        const llvm::MemoryBuffer *file =
+            sources.getMemoryBuffer(sources.getMainFileID());
+        return OwningOpRef<Operation *>(
+            importProblems(file->getBufferIdentifier(), file->getBuffer(),
+                           schedulesPath, context));
+      },
+      pipe);
+  static TranslateFromMLIRRegistration toSchedule(
+      "pipe-to-schedule", "each pipe.schedule as a rondo-schedule/1 line",
+      [](ModuleOp module, raw_ostream &os) {
+        return exportSchedules(module, os);
+      },
+      pipe);
+}

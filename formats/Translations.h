@@ -1,0 +1,60 @@
+//===- Translations.h - Between the language and other texts ----*- C++ -*-===//
+
+#ifndef RONDO_FORMATS_TRANSLATIONS_H
+#define RONDO_FORMATS_TRANSLATIONS_H
+
+#include "dialect/Pipe.h"
+#include "formats/json/Documents.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+namespace rondo::formats {
+
+/// Writes the problems of a rondo-problem/1 file as clusters, synthetic models
+/// with a layer a stage, and plans. The plan has the problem's name; cluster
+/// and model have it with `_cluster` and `_model` behind. The objective is not
+/// part of a plan and is left out. `fileName` tells .jsonl from .json.
+/// `schedulesPath` names a rondo-schedule/1 file whose schedules follow the
+/// plans; empty for none. Null where an error has been said.
+mlir::OwningOpRef<mlir::ModuleOp> importProblems(llvm::StringRef fileName,
+                                                 llvm::StringRef contents,
+                                                 llvm::StringRef schedulesPath,
+                                                 mlir::MLIRContext *context);
+
+/// A rondo-schedule/1 object and the plan that its `problem` names.
+struct ScheduleSource {
+  json::Document document;
+  pipe::PlanOp plan;
+};
+
+/// The first schedule of a rondo-schedule/1 file that is for a plan of the
+/// module; `fileName` tells .jsonl from .json. Points into `contents`. Errors
+/// are one sentence, lower case, with the line in a .jsonl file.
+llvm::Expected<ScheduleSource> findSchedule(mlir::ModuleOp module,
+                                            llvm::StringRef fileName,
+                                            llvm::StringRef contents);
+
+/// Lays the orders of a schedule over its plan: writes them as the last
+/// `pipe.schedule` of the module, in loops, with `accumulate(schedule_order)`
+/// where micro-batches are not in index order. `problem` is the plan's. The
+/// orders must keep the rules S1 to S6 there; figures in the text are left
+/// alone, since they may come from other costs. Where a cap is too small (S5),
+/// `pipe.over_memory` is set on the module.
+llvm::Expected<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
+                                                const Problem &problem);
+
+/// Writes each `pipe.schedule` of a module as a rondo-schedule/1 line with its
+/// figures. A schedule that breaks a rule, or has no body yet, is an error.
+mlir::LogicalResult exportSchedules(mlir::ModuleOp module,
+                                    llvm::raw_ostream &os);
+
+/// Registers with rondo-translate: `--pipe-to-cpp`, the EmitC of
+/// `pipe-convert-to-emitc` as C++; `--problem-to-pipe`, which `--schedules`
+/// gives schedules too; `--pipe-to-schedule`.
+void registerTranslations();
+
+} // namespace rondo::formats
+
+#endif // RONDO_FORMATS_TRANSLATIONS_H

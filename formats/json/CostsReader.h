@@ -1,0 +1,38 @@
+//===- CostsReader.h - Measured times of stages -----------------*- C++ -*-===//
+//
+// {"format": "rondo-costs/1",
+//  "stages": [{"name": "s0", "forward_ns": 3, "input_grad_ns": 4,
+//              "weight_grad_ns": 2}],
+//  "samples": 10}
+//
+// `samples` says how many measurements stand behind each figure and is
+// optional.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_FORMATS_JSON_COSTSREADER_H
+#define RONDO_FORMATS_JSON_COSTSREADER_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rondo::json {
+
+struct StageTimes {
+  std::string name;
+  int64_t forwardNs = 0;
+  int64_t inputGradNs = 0;
+  int64_t weightGradNs = 0;
+};
+
+/// Reads one rondo-costs/1 object; stage names are unique. An error is one
+/// sentence, lower case, no final period.
+llvm::Expected<std::vector<StageTimes>> readCosts(llvm::StringRef text);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_COSTSREADER_H

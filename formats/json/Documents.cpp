@@ -1,0 +1,30 @@
+//===- Documents.cpp - The JSON objects of a file -------------------------===//
+
+#include "formats/json/Documents.h"
+
+using llvm::StringRef;
+
+namespace rondo::json {
+
+std::string Document::where() const {
+  return line ? "line " + std::to_string(line) + ": " : "";
+}
+
+std::vector<Document> splitDocuments(StringRef fileName, StringRef contents) {
+  // Some editors put a byte order mark in front.
+  contents.consume_front("\xEF\xBB\xBF");
+  if (!fileName.ends_with(".jsonl"))
+    return {{0, contents}};
+  std::vector<Document> documents;
+  int64_t line = 0;
+  while (!contents.empty()) {
+    auto [text, rest] = contents.split('\n');
+    ++line;
+    if (!text.trim().empty())
+      documents.push_back({line, text});
+    contents = rest;
+  }
+  return documents;
+}
+
+} // namespace rondo::json

@@ -1,0 +1,30 @@
+//===- Documents.h - The JSON objects of a file -----------------*- C++ -*-===//
+
+#ifndef RONDO_FORMATS_JSON_DOCUMENTS_H
+#define RONDO_FORMATS_JSON_DOCUMENTS_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rondo::json {
+
+/// One JSON text of a file. `line` is 0 where the file holds a single object.
+struct Document {
+  int64_t line = 0;
+  llvm::StringRef text;
+
+  /// `line 3: ` in a file with an object a line, else nothing.
+  std::string where() const;
+};
+
+/// One document a line where the name ends in .jsonl (blank lines are left
+/// out), else the whole file. The documents point into `contents`.
+std::vector<Document> splitDocuments(llvm::StringRef fileName,
+                                     llvm::StringRef contents);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_DOCUMENTS_H

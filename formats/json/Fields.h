@@ -1,0 +1,44 @@
+//===- Fields.h - The members of a JSON object ------------------*- C++ -*-===//
+
+#ifndef RONDO_FORMATS_JSON_FIELDS_H
+#define RONDO_FORMATS_JSON_FIELDS_H
+
+#include "formats/json/Value.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::json {
+
+/// What is wrong with a value: one sentence, lower case, no final period.
+/// Empty while nothing is.
+using Fault = std::string;
+
+/// The members of an object whose keys are known.
+class Fields {
+public:
+  /// A fault where `value` is no object, has a key that is neither required nor
+  /// optional, has a key twice, or lacks a required one. `where` names the
+  /// value in messages.
+  Fault read(Value value, llvm::StringRef where,
+             llvm::ArrayRef<llvm::StringRef> required,
+             llvm::ArrayRef<llvm::StringRef> optional = {});
+
+  /// nullptr where the key is absent.
+  const Value *find(llvm::StringRef key) const;
+  /// For required keys.
+  const Value &get(llvm::StringRef key) const { return *find(key); }
+
+private:
+  std::vector<Member> members;
+};
+
+/// Reads a whole number with least <= number <= most into `number`.
+Fault readInteger(Value value, llvm::StringRef where, int64_t least,
+                  int64_t most, int64_t &number);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_FIELDS_H

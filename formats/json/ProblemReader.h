@@ -1,0 +1,36 @@
+//===- ProblemReader.h - rondo-problem/1 to Problem -------------*- C++ -*-===//
+
+#ifndef RONDO_FORMATS_JSON_PROBLEMREADER_H
+#define RONDO_FORMATS_JSON_PROBLEMREADER_H
+
+#include "schedule/Problem.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <vector>
+
+namespace rondo::json {
+
+/// Problems of a file, in its order.
+struct ProblemFile {
+  std::vector<Problem> problems;
+  /// Index by name.
+  llvm::StringMap<size_t> byName;
+
+  const Problem *find(llvm::StringRef name) const;
+};
+
+/// Reads one rondo-problem/1 object. The result has passed check(). An error is
+/// one sentence, lower case, no final period.
+llvm::Expected<Problem> readProblem(llvm::StringRef text);
+
+/// Reads all problems of a file's contents; names are unique. Errors begin with
+/// the line in a .jsonl file.
+llvm::Expected<ProblemFile> readProblems(llvm::StringRef fileName,
+                                         llvm::StringRef contents);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_PROBLEMREADER_H

@@ -1,0 +1,215 @@
+//===- ScheduleReader.cpp - rondo-schedule/1 to Schedule ------------------===//
+
+#include "formats/json/ScheduleReader.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using llvm::StringRef;
+
+namespace rondo::json {
+
+namespace {
+
+constexpr StringRef requiredKeys[] = {"format", "problem", "ranks"};
+constexpr StringRef optionalKeys[] = {
+    "link_order",        "family",         "objective", "makespan_ns",
+    "span_ns",           "lower_bound_ns", "bound",     "proven_optimal",
+    "peak_memory_bytes", "search",         "provenance"};
+constexpr StringRef searchKeys[] = {"seed", "effort", "seconds", "stopped"};
+
+/// Takes the digits at the start of `text`, at least one and without a leading
+/// zero. What lies beyond 2^31 becomes 2^31.
+bool takeNumber(StringRef &text, int64_t &number) {
+  size_t length = 0;
+  constexpr int64_t most = int64_t(1) << 31;
+  number = 0;
+  while (length < text.size() && llvm::isDigit(text[length])) {
+    number = std::min(most, number * 10 + (text[length] - '0'));
+    ++length;
+  }
+  if (length == 0 || (length > 1 && text.front() == '0'))
+    return false;
+  text = text.drop_front(length);
+  return true;
+}
+
+/// `0F3`, as a task of the problem.
+std::optional<RuleFault> readAction(const Value &value, const Problem &problem,
+                                    std::string &storage, Action &action) {
+  std::optional<StringRef> text = value.string(storage);
+  int64_t stage = 0, microbatch = 0;
+  StringRef rest = text.value_or("");
+  char letter = 0;
+  bool isAction = takeNumber(rest, stage) && !rest.empty();
+  if (isAction) {
+    letter = rest.front();
+    rest = rest.drop_front();
+    isAction = takeNumber(rest, microbatch) && rest.empty();
+  }
+  size_t kind = StringRef("FIWB").find(letter);
+  if (!isAction || kind == StringRef::npos)
+    return RuleFault{"format",
+                     "action " + value.excerpt() +
+                         " is not a stage, one of F, I, W and B, and a "
+                         "microbatch, such as \"0F3\""};
+  if (stage >= problem.numStages() || microbatch >= problem.microbatches)
+    return RuleFault{"completeness",
+                     text->str() + " is no task of the problem, which has " +
+                         std::to_string(problem.numStages()) + " stages and " +
+                         std::to_string(problem.microbatches) +
+                         " microbatches"};
+  action = Action(static_cast<ActionKind>(kind), stage, microbatch);
+  return std::nullopt;
+}
+
+std::optional<RuleFault> formatFault(const std::string &message) {
+  return RuleFault{"format", message};
+}
+
+/// `0>1`, as two different ranks of the problem.
+std::optional<std::pair<int32_t, int32_t>> readPair(StringRef name,
+                                                    const Problem &problem) {
+  int64_t from, to;
+  if (!takeNumber(name, from) || !name.consume_front(">") ||
+      !takeNumber(name, to) || !name.empty())
+    return std::nullopt;
+  if (from == to || std::max(from, to) >= problem.numRanks())
+    return std::nullopt;
+  return std::pair(static_cast<int32_t>(from), static_cast<int32_t>(to));
+}
+
+} // namespace
+
+Fault ScheduleText::readKeys() {
+  bool isInfeasible = infeasible().has_value();
+  Fault fault =
+      isInfeasible
+          ? fields.read(object, "schedule", {"format", "problem", "infeasible"},
+                        {"provenance"})
+          : fields.read(object, "schedule", requiredKeys, optionalKeys);
+  if (!fault.empty())
+    return fault;
+  const Value &format = fields.get("format");
+  if (format.string() != "rondo-schedule/1")
+    return "format is " + format.excerpt() + ", not \"rondo-schedule/1\"";
+  if (const Value *search = fields.find("search")) {
+    Fields searchFields;
+    return searchFields.read(*search, "search", {}, searchKeys);
+  }
+  return {};
+}
+
+static std::optional<Value> findMember(Value object, StringRef key) {
+  if (!object.isObject())
+    return std::nullopt;
+  Members walk(object);
+  while (std::optional<Member> member = walk.next())
+    if (member->key == key)
+      return member->value;
+  return std::nullopt;
+}
+
+std::optional<std::string> ScheduleText::problemName() const {
+  std::optional<Value> value = findMember(object, "problem");
+  return value ? value->string() : std::nullopt;
+}
+
+std::string ScheduleText::problemExcerpt() const {
+  std::optional<Value> value = findMember(object, "problem");
+  return value ? value->excerpt() : "null";
+}
+
+std::optional<std::string> ScheduleText::infeasible() const {
+  std::optional<Value> value = findMember(object, "infeasible");
+  if (!value)
+    return std::nullopt;
+  std::optional<std::string> why = value->string();
+  return why ? *why : value->excerpt();
+}
+
+std::optional<RuleFault> ScheduleText::readRanks(const Problem &problem,
+                                                 Schedule &schedule) const {
+  const Value &ranks = fields.get("ranks");
+  if (!ranks.isArray())
+    return formatFault("ranks is not a list");
+  Elements count(ranks);
+  int64_t numLists = 0;
+  while (count.next())
+    ++numLists;
+  if (numLists != problem.numRanks())
+    return RuleFault{"completeness",
+                     std::to_string(numLists) + " rank lists for " +
+                         std::to_string(problem.numRanks()) + " ranks"};
+
+  Elements lists(ranks);
+  std::string storage;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+    Value list = *lists.next();
+    std::optional<RuleFault> fault;
+    std::vector<Action> actions;
+    if (!list.isArray()) {
+      fault = RuleFault{"format",
+                        "ranks[" + std::to_string(rank) + "] is not a list"};
+    } else {
+      Elements walk(list);
+      Action action;
+      for (std::optional<Value> value; !fault && (value = walk.next());) {
+        fault = readAction(*value, problem, storage, action);
+        if (fault)
+          fault->message += ", at position " + std::to_string(actions.size()) +
+                            " of rank " + std::to_string(rank);
+        actions.push_back(action);
+      }
+    }
+    if (fault) {
+      while (schedule.numRanks() < problem.numRanks())
+        schedule.endRank();
+      return fault;
+    }
+    for (Action action : actions)
+      schedule.append(action);
+    schedule.endRank();
+  }
+  return std::nullopt;
+}
+
+std::optional<RuleFault>
+ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
+  const Value *orders = fields.find("link_order");
+  if (!orders)
+    return std::nullopt;
+  if (!orders->isObject())
+    return formatFault("link_order is not an object");
+  std::string storage;
+  Members links(*orders);
+  while (std::optional<Member> member = links.next()) {
+    std::string where = "link_order[" + quoted(member->key) + "]";
+    std::optional<std::pair<int32_t, int32_t>> pair =
+        readPair(member->key, problem);
+    if (!pair)
+      return RuleFault{"link-order", quoted(member->key) +
+                                         " is no link between two of the " +
+                                         std::to_string(problem.numRanks()) +
+                                         " ranks, such as \"0>1\""};
+    if (schedule.linkOrders.count(*pair))
+      return formatFault("key " + quoted(member->key) +
+                         " stands twice in link_order");
+    if (!member->value.isArray())
+      return formatFault(where + " is not a list");
+    std::vector<Action> actions;
+    Elements walk(member->value);
+    Action action;
+    while (std::optional<Value> value = walk.next()) {
+      if (std::optional<RuleFault> fault =
+              readAction(*value, problem, storage, action)) {
+        fault->message += ", in " + where;
+        return fault;
+      }
+      actions.push_back(action);
+    }
+    schedule.linkOrders[*pair] = std::move(actions);
+  }
+  return std::nullopt;
+}
+
+} // namespace rondo::json

@@ -1,0 +1,112 @@
+//===- ScheduleWriter.cpp - Schedule to rondo-schedule/1 ------------------===//
+
+#include "formats/json/ScheduleWriter.h"
+
+#include "schedule/Objective.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+namespace rondo::json {
+
+namespace {
+
+template <typename Range>
+void writeActions(llvm::json::OStream &json, const Range &actions) {
+  json.rawValue([&](llvm::raw_ostream &os) {
+    os << '[';
+    bool first = true;
+    for (Action action : actions) {
+      os << (first ? "\"" : ",\"") << uint64_t(action.stage)
+         << letterOf(action.kind()) << uint64_t(action.index) << '"';
+      first = false;
+    }
+    os << ']';
+  });
+}
+
+} // namespace
+
+void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
+                   const Schedule &schedule, const Simulation &simulation,
+                   llvm::StringRef family, const SearchRecord *search,
+                   const ComparisonRecord *comparison) {
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("format", "rondo-schedule/1");
+    json.attribute("problem", problem.name);
+    json.attributeArray("ranks", [&] {
+      for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
+        writeActions(json, schedule.rank(rank));
+    });
+    if (!schedule.linkOrders.empty())
+      json.attributeObject("link_order", [&] {
+        for (const auto &[pair, actions] : schedule.linkOrders) {
+          json.attributeBegin(std::to_string(pair.first) + ">" +
+                              std::to_string(pair.second));
+          writeActions(json, actions);
+          json.attributeEnd();
+        }
+      });
+    if (!family.empty())
+      json.attribute("family", family);
+    json.attribute("objective", objectiveName(problem));
+    json.attribute("makespan_ns", simulation.makespanNs);
+    json.attribute("span_ns", simulation.spanNs);
+    if (search) {
+      json.attribute("lower_bound_ns", search->lowerBoundNs);
+      json.attribute("bound", search->bound);
+      json.attribute("proven_optimal", search->provenOptimal);
+    } else if (comparison) {
+      json.attribute("lower_bound_ns", comparison->lowerBoundNs);
+      json.attribute("bound", comparison->bound);
+    }
+    json.attributeArray("peak_memory_bytes", [&] {
+      for (int64_t bytes : simulation.peakBytes)
+        json.value(bytes);
+    });
+    if (search)
+      json.attributeObject("search", [&] {
+        json.attribute("seed", search->seed);
+        json.attribute("effort", search->effort);
+        json.attributeBegin("seconds");
+        json.rawValue([&](llvm::raw_ostream &os) {
+          os << llvm::format("%.6f", search->seconds);
+        });
+        json.attributeEnd();
+        json.attribute("stopped", search->stopped);
+      });
+    const bool isCompared = comparison && (comparison->exposedNs ||
+                                           comparison->exposedInOneQueueNs);
+    const bool isRobust = search && !search->robust.empty();
+    if (isCompared || isRobust)
+      json.attributeObject("provenance", [&] {
+        if (isCompared) {
+          if (comparison->exposedNs)
+            json.attribute("exposed_ns", *comparison->exposedNs);
+          if (comparison->exposedInOneQueueNs)
+            json.attribute("exposed_in_one_queue_ns",
+                           *comparison->exposedInOneQueueNs);
+        }
+        if (isRobust) {
+          json.attribute("robust", search->robust);
+          json.attribute("samples", search->samples);
+          json.attribute("jitter_percent", search->jitterPercent);
+          if (search->robustNs)
+            json.attribute("robust_ns", *search->robustNs);
+        }
+      });
+  });
+}
+
+void writeInfeasible(llvm::raw_ostream &os, const Problem &problem,
+                     llvm::StringRef why) {
+  llvm::json::OStream json(os);
+  json.object([&] {
+    json.attribute("format", "rondo-schedule/1");
+    json.attribute("problem", problem.name);
+    json.attribute("infeasible", why);
+  });
+}
+
+} // namespace rondo::json

@@ -1,0 +1,90 @@
+//===- Value.h - Views of JSON text -----------------------------*- C++ -*-===//
+//
+// Readers take the values they need straight from the text, in the order they
+// need them, so that a schedule of a million actions builds no tree. Unlike
+// llvm::json this keeps the order of keys, sees a key that stands twice and
+// tells 4 from 4.0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_FORMATS_JSON_VALUE_H
+#define RONDO_FORMATS_JSON_VALUE_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::json {
+
+struct SyntaxFault {
+  size_t offset;
+  const char *message;
+};
+
+/// Checks that `text` is exactly one JSON value in UTF-8, nested at most 256
+/// deep. O(text).
+std::optional<SyntaxFault> checkSyntax(llvm::StringRef text);
+
+/// Lines and columns count from 1; a column counts bytes.
+std::string describe(const SyntaxFault &fault, llvm::StringRef text);
+
+/// One value of a text that passed checkSyntax(). The text must outlive it.
+class Value {
+public:
+  explicit Value(llvm::StringRef text) : source(text.trim(" \t\r\n")) {}
+
+  bool isNull() const { return source.front() == 'n'; }
+  bool isString() const { return source.front() == '"'; }
+  bool isArray() const { return source.front() == '['; }
+  bool isObject() const { return source.front() == '{'; }
+  std::optional<bool> boolean() const;
+  /// A number without fraction and exponent. What lies beyond int64 becomes
+  /// the nearest end of it.
+  std::optional<int64_t> integer() const;
+  /// The characters of a string. `storage` holds them where it has escapes.
+  std::optional<llvm::StringRef> string(std::string &storage) const;
+  std::optional<std::string> string() const;
+
+  /// The text for messages, cut where it is long.
+  std::string excerpt() const;
+
+private:
+  friend class Elements;
+  friend class Members;
+  llvm::StringRef source;
+};
+
+/// Walks through an array.
+class Elements {
+public:
+  explicit Elements(Value array);
+  std::optional<Value> next();
+
+private:
+  llvm::StringRef rest;
+};
+
+struct Member {
+  std::string key;
+  Value value;
+};
+
+/// Walks through an object in the order of its text.
+class Members {
+public:
+  explicit Members(Value object);
+  std::optional<Member> next();
+
+private:
+  llvm::StringRef rest;
+};
+
+/// `text` in quotes, with JSON's escapes, cut where it is long.
+std::string quoted(llvm::StringRef text);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_VALUE_H

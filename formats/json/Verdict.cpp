@@ -1,0 +1,182 @@
+//===- Verdict.cpp - Judges a rondo-schedule/1 object ---------------------===//
+
+#include "formats/json/Verdict.h"
+
+#include "formats/json/ScheduleReader.h"
+#include "schedule/Legality.h"
+#include "schedule/Objective.h"
+
+using llvm::StringRef;
+
+namespace rondo::json {
+
+namespace {
+
+using MaybeFault = std::optional<RuleFault>;
+
+MaybeFault toFault(const std::optional<Violation> &violation,
+                   const Problem &problem) {
+  if (!violation)
+    return std::nullopt;
+  return RuleFault{ruleName(violation->rule), describe(*violation, problem)};
+}
+
+/// Rules of the rank lists. A fault of reading rank r comes after what is wrong
+/// with the lists before r, except for what they lack.
+MaybeFault judgeRanks(const ScheduleText &text, const Problem &problem,
+                      Schedule &schedule) {
+  MaybeFault unread = text.readRanks(problem, schedule);
+  if (unread && schedule.numRanks() != problem.numRanks())
+    return unread;
+  std::optional<Violation> violation = checkCompleteness(problem, schedule);
+  if (unread && violation && violation->what != Violation::What::Twice)
+    violation.reset();
+  if (!violation)
+    violation = checkPlacement(problem, schedule);
+  return violation ? toFault(violation, problem) : unread;
+}
+
+MaybeFault judgeLinkOrders(const ScheduleText &text, const Problem &problem,
+                           Schedule &schedule) {
+  MaybeFault unread = text.readLinkOrders(problem, schedule);
+  MaybeFault fault = toFault(checkLinkOrder(problem, schedule), problem);
+  return fault ? fault : unread;
+}
+
+/// A rank that waits for itself breaks the order of its own list; a circle of
+/// several ranks is a deadlock. A list may break its order behind the point
+/// that a circle lets it reach, so the run decides and not the list.
+MaybeFault judgeRun(const Problem &problem, const Schedule &schedule,
+                    const Simulation &simulation) {
+  if (simulation.complete)
+    return std::nullopt;
+  if (simulation.cycle.size() == 1)
+    if (MaybeFault fault = toFault(checkDependence(problem, schedule), problem))
+      return fault;
+  return toFault(checkDeadlock(simulation), problem);
+}
+
+MaybeFault claimFault(StringRef key, const std::string &found,
+                      const Value &claimed) {
+  return RuleFault{"claim",
+                   key.str() + " is " + found + ", not " + claimed.excerpt()};
+}
+
+bool claimsPeaks(const Value &claimed, const std::vector<int64_t> &peaks) {
+  if (!claimed.isArray())
+    return false;
+  Elements walk(claimed);
+  size_t count = 0;
+  for (; std::optional<Value> value = walk.next(); ++count)
+    if (count == peaks.size() || value->integer() != peaks[count])
+      return false;
+  return count == peaks.size();
+}
+
+MaybeFault judgeFigures(const ScheduleText &text,
+                        const Simulation &simulation) {
+  for (auto [key, found] : {std::pair("makespan_ns", simulation.makespanNs),
+                            std::pair("span_ns", simulation.spanNs)})
+    if (const Value *claimed = text.find(key))
+      if (claimed->integer() != found)
+        return claimFault(key, std::to_string(found), *claimed);
+  const Value *claimed = text.find("peak_memory_bytes");
+  if (!claimed || claimsPeaks(*claimed, simulation.peakBytes))
+    return std::nullopt;
+  std::string found;
+  for (int64_t bytes : simulation.peakBytes)
+    found += (found.empty() ? "[" : ", ") + std::to_string(bytes);
+  return claimFault("peak_memory_bytes", found + "]", *claimed);
+}
+
+MaybeFault judgeBound(const ScheduleText &text, const Problem &problem,
+                      const Simulation &simulation) {
+  std::string objective = objectiveName(problem);
+  if (const Value *claimed = text.find("objective")) {
+    std::optional<std::string> name = claimed->string();
+    if (name != "makespan" && name != "span")
+      return RuleFault{"format", "objective is " + claimed->excerpt() +
+                                     ", not \"makespan\" or \"span\""};
+    objective = *name;
+  }
+  int64_t reached =
+      objective == "span" ? simulation.spanNs : simulation.makespanNs;
+
+  std::optional<int64_t> bound;
+  const Value *claimed = text.find("lower_bound_ns");
+  if (claimed && !claimed->isNull()) {
+    bound = claimed->integer();
+    if (!bound || *bound < 0)
+      return RuleFault{"format", "lower_bound_ns is " + claimed->excerpt() +
+                                     ", not a whole number of at least 0"};
+    if (*bound > reached)
+      return RuleFault{"bound", "lower_bound_ns " + claimed->excerpt() +
+                                    " is above the " + objective + " " +
+                                    std::to_string(reached)};
+  }
+  const Value *proven = text.find("proven_optimal");
+  if (!proven)
+    return std::nullopt;
+  std::optional<bool> isProven = proven->boolean();
+  if (!isProven)
+    return RuleFault{"format", "proven_optimal is " + proven->excerpt() +
+                                   ", not true or false"};
+  if (*isProven && (!bound || *bound < reached))
+    return RuleFault{
+        "bound", "proven_optimal with " +
+                     (bound ? "lower_bound_ns " + std::to_string(*bound)
+                            : std::string("no lower_bound_ns")) +
+                     " and a " + objective + " of " + std::to_string(reached)};
+  return std::nullopt;
+}
+
+MaybeFault judgeOrders(const ScheduleText &text, const Problem &problem,
+                       Simulation &simulation) {
+  Schedule schedule;
+  if (MaybeFault fault = judgeRanks(text, problem, schedule))
+    return fault;
+  if (MaybeFault fault = judgeLinkOrders(text, problem, schedule))
+    return fault;
+  simulation = simulate(problem, schedule);
+  if (MaybeFault fault = judgeRun(problem, schedule, simulation))
+    return fault;
+  if (MaybeFault fault = toFault(checkMemory(problem, schedule), problem))
+    return fault;
+  if (MaybeFault fault = judgeFigures(text, simulation))
+    return fault;
+  return judgeBound(text, problem, simulation);
+}
+
+} // namespace
+
+Verdict judge(StringRef text, const ProblemFile &problems) {
+  Verdict verdict;
+  verdict.problem = "?";
+  auto broken = [&](const RuleFault &fault) {
+    verdict.rule = fault.rule;
+    verdict.message = fault.message;
+    return verdict;
+  };
+  if (std::optional<SyntaxFault> fault = checkSyntax(text))
+    return broken({"format", describe(*fault, text)});
+  ScheduleText schedule{Value(text)};
+  if (std::optional<std::string> name = schedule.problemName())
+    verdict.problem = *name;
+  if (Fault fault = schedule.readKeys(); !fault.empty())
+    return broken({"format", fault});
+  const Problem *problem = problems.find(verdict.problem);
+  if (!problem)
+    return broken(
+        {"problem", "there is no problem " + schedule.problemExcerpt()});
+  if (std::optional<std::string> why = schedule.infeasible()) {
+    verdict.legal = true;
+    verdict.message = "called infeasible: " + *why;
+    return verdict;
+  }
+  if (MaybeFault fault = judgeOrders(schedule, *problem, verdict.simulation))
+    return broken(*fault);
+  verdict.legal = true;
+  return verdict;
+}
+
+} // namespace rondo::json

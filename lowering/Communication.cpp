@@ -1,0 +1,298 @@
+//===- Communication.cpp - Where messages are sent and received -----------===//
+
+#include "lowering/Communication.h"
+
+#include "schedule/EdgeTable.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace rondo;
+
+namespace {
+
+/// A message between two ranks, by the positions of its ends.
+struct Message {
+  int32_t edge = 0;
+  int64_t index = 0;
+  /// Positions of producer and consumer within their ranks' orders.
+  int64_t producer = -1, consumer = -1;
+  int64_t readyNs = 0;
+  /// Position in the receiver's order before which it is to be posted.
+  int64_t wanted = 0;
+};
+
+/// All messages of one directed rank pair in channel order.
+struct Channel {
+  int32_t from = 0, to = 0;
+  std::vector<Message> messages;
+  /// Next message to post, and receives that are posted and not yet consumed.
+  size_t posted = 0;
+  int32_t outstanding = 0;
+};
+
+class Inserter {
+public:
+  Inserter(const Problem &problem, const Schedule &schedule,
+           const Simulation &simulation)
+      : problem(problem), schedule(schedule), simulation(simulation) {}
+
+  Program run(std::vector<Collective> collectives);
+
+private:
+  bool crossesRanks(const Edge &edge) const {
+    return problem.rankOf(edge.from) != problem.rankOf(edge.to);
+  }
+  void findMessages();
+  void orderChannels();
+  void wantReceives(Channel &channel);
+  void writeRank(int32_t rank, const std::vector<Collective> &collectives,
+                 Schedule &order);
+  void post(Channel &channel, Schedule &order);
+
+  const Problem &problem;
+  const Schedule &schedule;
+  const Simulation &simulation;
+  std::vector<Channel> channels;
+  /// By edge: its channel, -1 where producer and consumer share a rank.
+  std::vector<int32_t> channelOf;
+  /// [rank]: sends to issue behind each position, (position, edge, index).
+  struct PendingSend {
+    int64_t position;
+    int32_t edge;
+    int64_t index;
+  };
+  std::vector<std::vector<PendingSend>> sends;
+  std::vector<std::vector<int32_t>> incoming;
+};
+
+/// Collects the messages of each channel in the order of their producers.
+void Inserter::findMessages() {
+  std::map<std::pair<int32_t, int32_t>, int32_t> byPair;
+  channelOf.assign(problem.edges.size(), -1);
+  incoming.resize(problem.numRanks());
+  for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
+    const Edge &edge = problem.edges[e];
+    if (!crossesRanks(edge))
+      continue;
+    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
+    auto [it, isNew] = byPair.try_emplace({from, to}, channels.size());
+    if (isNew) {
+      channels.emplace_back();
+      channels.back().from = from;
+      channels.back().to = to;
+      incoming[to].push_back(it->second);
+    }
+    channelOf[e] = it->second;
+  }
+
+  // Consumers first: their positions by (edge, micro-batch).
+  std::vector<std::vector<int64_t>> consumers(problem.edges.size());
+  const EdgeTable edges(problem);
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    ActionRange actions = schedule.rank(r);
+    for (int64_t i = 0; i < actions.size(); ++i) {
+      Action a = actions[i];
+      for (int32_t e : edges.inputs(a.stage, a.kind())) {
+        consumers[e].resize(problem.microbatches, -1);
+        consumers[e][a.index] = i;
+      }
+    }
+  }
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    ActionRange actions = schedule.rank(r);
+    for (int64_t i = 0; i < actions.size(); ++i) {
+      Action a = actions[i];
+      for (int32_t e : edges.outputs(a.stage, a.kind())) {
+        if (channelOf[e] < 0 || consumers[e].empty() ||
+            consumers[e][a.index] < 0)
+          continue;
+        Message m;
+        m.edge = e;
+        m.index = a.index;
+        m.producer = i;
+        m.consumer = consumers[e][a.index];
+        m.readyNs = simulation.endNs[schedule.rankBegin(r) + i];
+        channels[channelOf[e]].messages.push_back(m);
+      }
+    }
+  }
+}
+
+/// Applies the schedule's link orders.
+void Inserter::orderChannels() {
+  for (Channel &channel : channels) {
+    auto it = schedule.linkOrders.find({channel.from, channel.to});
+    if (it == schedule.linkOrders.end())
+      continue;
+    // (stage, is a forward, micro-batch) -> place in the order.
+    std::map<std::tuple<int32_t, bool, int64_t>, int64_t> places;
+    for (Action a : it->second)
+      places.emplace(std::make_tuple(int32_t(a.stage),
+                                     a.kind() == ActionKind::Forward,
+                                     int64_t(a.index)),
+                     places.size());
+    auto placeOf = [&](const Message &m) {
+      const Edge &edge = problem.edges[m.edge];
+      return places[{edge.from, edge.producer == ActionKind::Forward, m.index}];
+    };
+    std::stable_sort(channel.messages.begin(), channel.messages.end(),
+                     [&](const Message &a, const Message &b) {
+                       return placeOf(a) < placeOf(b);
+                     });
+  }
+}
+
+/// Finds, for each message, the task of the receiver that runs when the link
+/// begins to carry it. A queue keeps its order, so these never stand before
+/// those of earlier messages.
+void Inserter::wantReceives(Channel &channel) {
+  const Link &link = problem.linkBetween(channel.from, channel.to);
+  int64_t begin = schedule.rankBegin(channel.to);
+  int64_t numTasks = schedule.rank(channel.to).size();
+  int64_t linkFreeNs = 0, position = 0;
+  for (Message &m : channel.messages) {
+    int64_t startNs = std::max(m.readyNs, linkFreeNs);
+    linkFreeNs = startNs + link.occupancyNs(problem.edges[m.edge].bytes);
+    while (position < numTasks && simulation.endNs[begin + position] <= startNs)
+      ++position;
+    m.wanted = position;
+  }
+}
+
+void Inserter::post(Channel &channel, Schedule &order) {
+  const Message &m = channel.messages[channel.posted++];
+  order.append(Action(ActionKind::Recv, m.edge, m.index));
+  ++channel.outstanding;
+}
+
+void Inserter::writeRank(int32_t rank,
+                         const std::vector<Collective> &collectives,
+                         Schedule &order) {
+  ActionRange tasks = schedule.rank(rank);
+  int32_t slots = problem.channels.receiveSlots;
+  size_t nextSend = 0;
+  // The messages that each task consumes, by position of the task.
+  struct Arrival {
+    int64_t consumer;
+    int32_t channel;
+    size_t message;
+  };
+  std::vector<Arrival> arrivals;
+  for (int32_t c : incoming[rank])
+    for (size_t k = 0; k < channels[c].messages.size(); ++k)
+      arrivals.push_back({channels[c].messages[k].consumer, c, k});
+  std::stable_sort(arrivals.begin(), arrivals.end(),
+                   [](const Arrival &a, const Arrival &b) {
+                     return a.consumer < b.consumer;
+                   });
+
+  size_t nextArrival = 0;
+  for (int64_t i = 0; i < tasks.size(); ++i) {
+    for (int32_t c : incoming[rank]) {
+      Channel &channel = channels[c];
+      while (channel.posted < channel.messages.size() &&
+             channel.messages[channel.posted].wanted <= i &&
+             (slots == 0 || channel.outstanding < slots))
+        post(channel, order);
+    }
+    size_t firstArrival = nextArrival;
+    for (; nextArrival < arrivals.size() && arrivals[nextArrival].consumer == i;
+         ++nextArrival) {
+      Channel &channel = channels[arrivals[nextArrival].channel];
+      while (channel.posted <= arrivals[nextArrival].message)
+        post(channel, order);
+    }
+    order.append(tasks[i]);
+    for (size_t k = firstArrival; k < nextArrival; ++k)
+      --channels[arrivals[k].channel].outstanding;
+    while (nextSend < sends[rank].size() &&
+           sends[rank][nextSend].position <= i) {
+      const PendingSend &s = sends[rank][nextSend++];
+      order.append(Action(ActionKind::Send, s.edge, s.index));
+    }
+  }
+
+  auto holds = [&](const Collective &collective) {
+    return std::any_of(
+        collective.stages.begin(), collective.stages.end(),
+        [&](int32_t stage) { return problem.rankOf(stage) == rank; });
+  };
+  for (size_t c = 0; c < collectives.size(); ++c)
+    if (holds(collectives[c]))
+      order.append(Action(ActionKind::AllReduce, c, 0));
+  if (!collectives.empty())
+    for (int32_t s = 0; s < problem.numStages(); ++s)
+      if (problem.rankOf(s) == rank)
+        order.append(Action(ActionKind::Step, s, 0));
+  order.endRank();
+}
+
+Program Inserter::run(std::vector<Collective> collectives) {
+  findMessages();
+  orderChannels();
+  sends.resize(problem.numRanks());
+  for (Channel &channel : channels) {
+    wantReceives(channel);
+    // A send stands behind its producer, and behind every send before it.
+    int64_t position = 0;
+    for (const Message &m : channel.messages) {
+      position = std::max(position, m.producer);
+      sends[channel.from].push_back({position, m.edge, m.index});
+    }
+  }
+  for (auto &list : sends)
+    std::stable_sort(list.begin(), list.end(),
+                     [](const PendingSend &a, const PendingSend &b) {
+                       return a.position < b.position;
+                     });
+  Program program;
+  program.collectives = std::move(collectives);
+  for (int32_t r = 0; r < schedule.numRanks(); ++r)
+    writeRank(r, program.collectives, program.order);
+  return program;
+}
+
+} // namespace
+
+Program rondo::insertCommunication(const Problem &problem,
+                                   const Schedule &schedule,
+                                   const Simulation &simulation,
+                                   std::vector<Collective> collectives) {
+  return Inserter(problem, schedule, simulation).run(std::move(collectives));
+}
+
+Problem rondo::sequentialProblem(const Problem &problem) {
+  Problem sequential = problem;
+  sequential.memoryCaps.assign(1, noMemoryCap);
+  for (std::vector<int32_t> &ranks : sequential.stageRanks)
+    ranks.assign(1, 0);
+  sequential.links.clear();
+  return sequential;
+}
+
+Schedule rondo::sequentialSchedule(const Problem &problem) {
+  Schedule schedule;
+  int32_t stages = problem.numStages();
+  schedule.reserve(int64_t(2) * stages * problem.microbatches);
+  for (int32_t i = 0; i < problem.microbatches; ++i) {
+    for (int32_t s = 0; s < stages; ++s)
+      schedule.append(Action(ActionKind::Forward, s, i));
+    for (int32_t s = stages - 1; s >= 0; --s)
+      schedule.append(Action(ActionKind::Backward, s, i));
+  }
+  schedule.endRank();
+  return schedule;
+}
+
+Schedule rondo::evaluationSchedule(const Problem &problem) {
+  Schedule schedule;
+  for (int32_t r = 0; r < problem.numRanks(); ++r) {
+    for (int32_t i = 0; i < problem.microbatches; ++i)
+      for (int32_t s = 0; s < problem.numStages(); ++s)
+        if (problem.rankOf(s) == r)
+          schedule.append(Action(ActionKind::Forward, s, i));
+    schedule.endRank();
+  }
+  return schedule;
+}

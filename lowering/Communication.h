@@ -1,0 +1,50 @@
+//===- Communication.h - Where messages are sent and received ---*- C++ -*-===//
+
+#ifndef RONDO_LOWERING_COMMUNICATION_H
+#define RONDO_LOWERING_COMMUNICATION_H
+
+#include "schedule/Program.h"
+
+namespace rondo {
+
+/// Writes the order of a program: the schedule's tasks, a send behind each
+/// producer, a receive for each message, then the collectives and one optimizer
+/// step a stage.
+///
+/// Every directed rank pair is one in-order queue. Its sends stand in the order
+/// of their producers, or in the schedule's link order where there is one, and
+/// its receives stand in the same order. A receive is posted by simulated need:
+/// in front of the task that the receiver runs when the link would begin to
+/// carry the message, so that no message waits for its receiver, and no slot is
+/// held longer than that needs. A bound on receive slots moves it later.
+///
+/// `simulation` is the schedule's, complete and with times. O(actions).
+Program insertCommunication(const Problem &problem, const Schedule &schedule,
+                            const Simulation &simulation,
+                            std::vector<Collective> collectives);
+
+/// Writes the same program with its messages where PyTorch's pipeline runtime
+/// puts them, to tell what a schedule would cost there: rounds over the ranks,
+/// in each of which a rank takes its next task if that has its inputs; the
+/// message of the task is sent, and at once received by the other rank, behind
+/// all that either has taken so far. Link orders are not looked at. All ranks
+/// keep one order of messages, so one queue a rank cannot dead-lock.
+///
+/// The schedule is complete and runs to its end. O(actions + rounds * ranks).
+Program insertCommunicationInRounds(const Problem &problem,
+                                    const Schedule &schedule);
+
+/// The problem in which one rank runs all stages; what the sequential reference
+/// is lowered for. It has no memory cap.
+Problem sequentialProblem(const Problem &problem);
+
+/// Micro-batch after micro-batch through all stages: F in stage order, then B
+/// in reverse.
+Schedule sequentialSchedule(const Problem &problem);
+
+/// Forward only, micro-batch after micro-batch on every rank.
+Schedule evaluationSchedule(const Problem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_LOWERING_COMMUNICATION_H

@@ -1,0 +1,33 @@
+//===- ExposedCommunication.cpp - What messages cost an iteration ---------===//
+
+#include "lowering/ExposedCommunication.h"
+
+#include "lowering/Communication.h"
+
+using namespace rondo;
+
+static std::optional<int64_t> makespanOf(const Problem &problem,
+                                         const Program &program) {
+  ProgramSimulation run = simulateProgram(problem, program);
+  if (!run.complete)
+    return std::nullopt;
+  return run.makespanNs;
+}
+
+ExposedCommunication rondo::measureCommunication(const Problem &problem,
+                                                 const Schedule &schedule,
+                                                 const Simulation &simulation) {
+  ExposedCommunication result;
+  Problem other = problem;
+  other.link = Link();
+  other.links.clear();
+  result.freeNs = simulate(other, schedule).makespanNs;
+  result.perPairNs = makespanOf(
+      problem, insertCommunication(problem, schedule, simulation, {}));
+  other = problem;
+  other.channels = {};
+  other.channels.queues = Queues::PerRank;
+  result.perRankNs =
+      makespanOf(other, insertCommunicationInRounds(problem, schedule));
+  return result;
+}

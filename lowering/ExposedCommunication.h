@@ -1,0 +1,34 @@
+//===- ExposedCommunication.h - What messages cost an iteration -*- C++ -*-===//
+
+#ifndef RONDO_LOWERING_EXPOSEDCOMMUNICATION_H
+#define RONDO_LOWERING_EXPOSEDCOMMUNICATION_H
+
+#include "schedule/Schedule.h"
+#include "schedule/Simulator.h"
+
+#include <optional>
+
+namespace rondo {
+
+/// Makespans of one order of tasks. Communication is exposed by what a program
+/// takes longer than the same order where every message arrives at once.
+struct ExposedCommunication {
+  /// Links without latency and occupancy, nothing waits in a queue.
+  int64_t freeNs = 0;
+  /// The program that insertCommunication() writes, under the problem's
+  /// channels; nothing where it cannot run to its end.
+  std::optional<int64_t> perPairNs;
+  /// Messages placed as PyTorch does, one in-order queue a rank.
+  std::optional<int64_t> perRankNs;
+};
+
+/// Lowers the schedule both ways and runs the programs. Slots of memory are not
+/// planned, so no action waits for one. `simulation` is the schedule's,
+/// complete and with times. O(actions).
+ExposedCommunication measureCommunication(const Problem &problem,
+                                          const Schedule &schedule,
+                                          const Simulation &simulation);
+
+} // namespace rondo
+
+#endif // RONDO_LOWERING_EXPOSEDCOMMUNICATION_H

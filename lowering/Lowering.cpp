@@ -1,0 +1,270 @@
+//===- Lowering.cpp - The programs of a schedule, as values ---------------===//
+
+#include "lowering/Lowering.h"
+
+#include "lowering/Communication.h"
+#include "lowering/MemoryPlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace rondo::pipe {
+
+namespace {
+
+/// What the ranks of a plan do together at the end of an iteration; empty where
+/// no stage has weights.
+std::vector<Collective> planCollectives(PlanOp plan) {
+  std::vector<Collective> collectives;
+  if (!declaresWeights(plan))
+    return collectives;
+  SmallVector<StageOp> stages = plan.getStages();
+  Collective norm;
+  for (size_t s = 0; s < stages.size(); ++s)
+    norm.stages.push_back(static_cast<int32_t>(s));
+
+  ModelOp model = plan.lookupModel();
+  if (model.getGptAttr() && model.getGptAttr().getTied()) {
+    Collective tied;
+    tied.kind = Collective::Kind::TiedGradients;
+    tied.tensor = "wte.weight";
+    llvm::StringMap<LayerKind> kinds;
+    for (LayerOp layer : model.getLayers())
+      kinds[layer.getSymName()] = layer.getKind();
+    for (auto [s, stage] : llvm::enumerate(stages))
+      for (FlatSymbolRefAttr layer :
+           stage.getLayers().getAsRange<FlatSymbolRefAttr>())
+        if (kinds[layer.getValue()] == LayerKind::Embedding ||
+            kinds[layer.getValue()] == LayerKind::Head)
+          tied.stages.push_back(s);
+    if (tied.stages.size() > 1)
+      collectives.push_back(std::move(tied));
+  }
+  collectives.push_back(std::move(norm));
+  return collectives;
+}
+
+/// Bytes of a rank's pools by what lies in them.
+struct ArenaUse {
+  enum Part {
+    Weights,
+    Gradients,
+    Moments,
+    ControlAndData,
+    Workspace,
+    Activations,
+    Messages,
+    /// Pools whose slots serve both in turn.
+    Either,
+    numParts
+  };
+  int64_t bytes[numParts] = {};
+
+  int64_t total() const {
+    int64_t sum = 0;
+    for (int64_t part : bytes)
+      sum += part;
+    return sum;
+  }
+};
+
+ArenaUse::Part partOf(BufferKind kind) {
+  switch (kind) {
+  case BufferKind::Weights:
+    return ArenaUse::Weights;
+  case BufferKind::Gradients:
+    return ArenaUse::Gradients;
+  case BufferKind::Moments:
+    return ArenaUse::Moments;
+  case BufferKind::Control:
+  case BufferKind::Data:
+    return ArenaUse::ControlAndData;
+  case BufferKind::Workspace:
+    return ArenaUse::Workspace;
+  case BufferKind::SavedForInputGrad:
+  case BufferKind::SavedForWeightGrad:
+    return ArenaUse::Activations;
+  case BufferKind::Input:
+  case BufferKind::Output:
+  case BufferKind::OutputGrad:
+  case BufferKind::InputGrad:
+    break;
+  }
+  return ArenaUse::Messages;
+}
+
+ArenaUse useOf(const Program &program, int32_t rank) {
+  std::vector<int> partOfPool(program.pools.size(), -1);
+  for (auto [k, placement] : llvm::enumerate(program.placements)) {
+    if (placement.pool < 0)
+      continue;
+    int part = partOf(static_cast<BufferKind>(k % numBufferKinds));
+    int &known = partOfPool[placement.pool];
+    known = known < 0 || known == part ? part : int(ArenaUse::Either);
+  }
+  ArenaUse use;
+  for (auto [part, pool] : llvm::zip_equal(partOfPool, program.pools))
+    if (part >= 0 && pool.rank == rank)
+      use.bytes[part] += pool.slotBytes * pool.slots;
+  return use;
+}
+
+const char *nameOf(ProgramKind kind) {
+  switch (kind) {
+  case ProgramKind::Sequential:
+    return "the sequential reference";
+  case ProgramKind::Evaluation:
+    return "the evaluation";
+  case ProgramKind::Pipeline:
+    break;
+  }
+  return "the pipeline";
+}
+
+} // namespace
+
+PlanFigures figuresOf(PlanOp plan) {
+  return {stageBuffers(plan), planCollectives(plan), deviceBytes(plan),
+          declaresWeights(plan)};
+}
+
+std::variant<std::vector<LoweredProgram>, std::string>
+lowerSchedule(const PlanFigures &plan, const Problem &problem,
+              const Schedule &schedule) {
+  std::vector<LoweredProgram> programs;
+  Problem sequential = sequentialProblem(problem);
+  Schedule inTurn = sequentialSchedule(sequential);
+  programs.push_back({ProgramKind::Sequential, std::move(sequential),
+                      std::move(inTurn), Program()});
+  programs.push_back({ProgramKind::Evaluation, problem,
+                      evaluationSchedule(problem), Program()});
+  programs.push_back({ProgramKind::Pipeline, problem, schedule, Program()});
+  for (LoweredProgram &lowered : programs) {
+    Simulation simulation =
+        simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
+    if (!simulation.complete)
+      return "cannot place receives, the schedule does not run to its end: " +
+             describeCycle(simulation.cycle);
+    lowered.program = insertCommunication(
+        lowered.executing, lowered.tasks, simulation,
+        lowered.kind == ProgramKind::Evaluation ? std::vector<Collective>()
+                                                : plan.collectives);
+  }
+  return programs;
+}
+
+std::optional<MemoryFault>
+planMemory(const PlanFigures &plan, const Problem &problem,
+           llvm::MutableArrayRef<LoweredProgram> programs) {
+  std::vector<int32_t> homes;
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    homes.push_back(problem.rankOf(s));
+  std::vector<int64_t> arena(problem.numRanks(), 0);
+  for (auto [number, lowered] : llvm::enumerate(programs)) {
+    if (std::optional<std::string> wrong =
+            rondo::planMemory(lowered.executing, homes, problem.numRanks(),
+                              plan.buffers, lowered.program))
+      return MemoryFault{number, *wrong};
+    for (auto [most, bytes] :
+         llvm::zip_equal(arena, lowered.program.arenaBytes))
+      most = std::max(most, bytes);
+  }
+  for (LoweredProgram &lowered : programs)
+    lowered.program.arenaBytes = arena;
+  return std::nullopt;
+}
+
+std::optional<ProgramViolation>
+checkLowered(const LoweredProgram &lowered,
+             const std::vector<int64_t> &devices) {
+  const Program &program = lowered.program;
+  std::optional<ProgramViolation> violation =
+      checkTasks(lowered.executing, lowered.tasks, program);
+  if (!violation)
+    violation = checkChannels(lowered.executing, program);
+  if (!violation)
+    violation = checkWaitCycle(lowered.executing, program);
+  if (program.arenaBytes.empty() && program.pools.empty())
+    return violation;
+  // The arena first: it bounds the slots that the buffers' check replays.
+  if (!violation)
+    violation = checkArena(program, devices);
+  if (!violation)
+    violation = checkBuffers(lowered.executing, program);
+  return violation;
+}
+
+std::string describeArena(llvm::ArrayRef<LoweredProgram> programs,
+                          int32_t rank) {
+  constexpr const char *names[] = {
+      "weights",         "gradients",
+      "optimizer state", "control and data",
+      "workspace",       "activations",
+      "messages",        "activations and messages"};
+  ArenaUse fullest;
+  ProgramKind kind = ProgramKind::Pipeline;
+  for (const LoweredProgram &lowered : llvm::reverse(programs)) {
+    ArenaUse use = useOf(lowered.program, rank);
+    if (use.total() <= fullest.total())
+      continue;
+    fullest = use;
+    kind = lowered.kind;
+  }
+  std::string text;
+  for (int part = 0; part < ArenaUse::numParts; ++part)
+    if (int64_t bytes = fullest.bytes[part]; bytes > 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(bytes) +
+              (text.empty() ? " bytes of " : " of ") + names[part];
+  if (kind != ProgramKind::Pipeline)
+    text += std::string(", in ") + nameOf(kind);
+  return text;
+}
+
+/// Programs with messages and memory, or what is wrong.
+static std::variant<std::vector<LoweredProgram>, std::string>
+lowerAndPlan(const PlanFigures &plan, const Problem &problem,
+             const Schedule &schedule) {
+  auto lowered = lowerSchedule(plan, problem, schedule);
+  if (auto *programs = std::get_if<std::vector<LoweredProgram>>(&lowered))
+    if (std::optional<MemoryFault> fault = planMemory(plan, problem, *programs))
+      return fault->message;
+  return lowered;
+}
+
+std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
+                                            const Problem &problem,
+                                            const Schedule &schedule) {
+  auto lowered = lowerAndPlan(plan, problem, schedule);
+  if (auto *programs = std::get_if<std::vector<LoweredProgram>>(&lowered))
+    return programs->front().program.arenaBytes;
+  return std::nullopt;
+}
+
+ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
+                             const Schedule &schedule) {
+  ProvedPrograms result;
+  auto lowered = lowerAndPlan(plan, problem, schedule);
+  if (auto *fault = std::get_if<std::string>(&lowered)) {
+    result.fault = *fault;
+    return result;
+  }
+  auto &programs = std::get<std::vector<LoweredProgram>>(lowered);
+  result.arenaBytes = programs.front().program.arenaBytes;
+  for (const LoweredProgram &program : programs)
+    if (std::optional<ProgramViolation> violation =
+            checkLowered(program, plan.devices)) {
+      result.fault = violation->message;
+      result.isOverCap = violation->isOverCap;
+      result.rank = violation->rank;
+      if (result.isOverCap)
+        result.use = describeArena(programs, violation->rank);
+      return result;
+    }
+  return result;
+}
+
+} // namespace rondo::pipe

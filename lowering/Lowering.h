@@ -1,0 +1,96 @@
+//===- Lowering.h - The programs of a schedule, as values -------*- C++ -*-===//
+//
+// What the passes of lowering do on a plan and an order, without ops, so that
+// tools can ask whether a schedule fits before anything is compiled.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_LOWERING_LOWERING_H
+#define RONDO_LOWERING_LOWERING_H
+
+#include "dialect/Bridge.h"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rondo::pipe {
+
+/// One of the programs that an executable holds for a schedule.
+struct LoweredProgram {
+  ProgramKind kind = ProgramKind::Pipeline;
+  /// The problem whose ranks run it.
+  Problem executing;
+  /// The tasks that it must hold.
+  Schedule tasks;
+  Program program;
+};
+
+/// What lowering needs to know of a plan beside its problem.
+struct PlanFigures {
+  /// By stage.
+  std::vector<StageBuffers> buffers;
+  std::vector<Collective> collectives;
+  /// Memory by rank, in bytes; noMemoryCap where there is no limit.
+  std::vector<int64_t> devices;
+  /// See declaresWeights().
+  bool declaresWeights = false;
+};
+/// Its stages have buffers.
+PlanFigures figuresOf(PlanOp plan);
+
+/// The sequential reference, the evaluation and the pipeline, with messages and
+/// without memory; or what is wrong. `problem` is the plan's. O(actions).
+std::variant<std::vector<LoweredProgram>, std::string>
+lowerSchedule(const PlanFigures &plan, const Problem &problem,
+              const Schedule &schedule);
+
+/// What planning memory finds wrong with one of several programs.
+struct MemoryFault {
+  size_t program = 0;
+  std::string message;
+};
+
+/// Gives the buffers of all programs of one schedule their places. They run
+/// over the same arenas, so `arenaBytes` of each is what the largest needs.
+/// `problem` is the plan's.
+std::optional<MemoryFault>
+planMemory(const PlanFigures &plan, const Problem &problem,
+           llvm::MutableArrayRef<LoweredProgram> programs);
+
+/// Rules L5, L1, L2, and where memory is planned L4 and L3; stops at the first
+/// violation. `devices` are the plan's, in bytes by rank.
+std::optional<ProgramViolation>
+checkLowered(const LoweredProgram &lowered,
+             const std::vector<int64_t> &devices);
+
+/// What fills a rank's arena where it is fullest, in words with bytes, such as
+/// `1024 bytes of weights, 192 of control and data, 512 of activations`. The
+/// programs are those of one schedule.
+std::string describeArena(llvm::ArrayRef<LoweredProgram> programs,
+                          int32_t rank);
+
+/// Lowers a schedule and plans its memory; nothing where that cannot be done.
+/// Bytes by rank.
+std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
+                                            const Problem &problem,
+                                            const Schedule &schedule);
+
+/// All of the above, with its rules, for a schedule that keeps S1 to S6.
+struct ProvedPrograms {
+  /// Bytes by rank; empty where memory could not be planned.
+  std::vector<int64_t> arenaBytes;
+  /// A sentence with numbers, empty where all rules hold.
+  std::string fault;
+  /// An arena is larger than its device: on which rank, and what fills it.
+  bool isOverCap = false;
+  int32_t rank = -1;
+  std::string use;
+};
+ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
+                             const Schedule &schedule);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_LOWERING_LOWERING_H

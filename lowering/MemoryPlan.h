@@ -1,0 +1,37 @@
+//===- MemoryPlan.h - A compile-time slot for every buffer ------*- C++ -*-===//
+
+#ifndef RONDO_LOWERING_MEMORYPLAN_H
+#define RONDO_LOWERING_MEMORYPLAN_H
+
+#include "schedule/Program.h"
+
+#include <optional>
+#include <string>
+
+namespace rondo {
+
+/// Gives every buffer of the program a slot, and each rank's arena its size.
+///
+/// State (weights, gradients, moments, control, data, workspace) comes first in
+/// the arena of the rank that holds the stage, at the same place in every
+/// program of one plan. Behind it lie pools of equal slots, one pool for each
+/// size on a rank, shared by all stages and kinds of buffers of that size.
+/// Slots are given first-in-first-out in the order of the rank's actions, so a
+/// pool has no more slots than are held at once.
+///
+/// A buffer that is being sent is free again for actions that start after the
+/// simulated send's end; the runtime waits there if the real one has not ended.
+///
+/// `executing` is the problem whose ranks run the program; `homeRanks` are the
+/// ranks that hold each stage's state, other than the executing ones for the
+/// sequential reference. Returns what is wrong, if anything: a program that
+/// breaks rule L1, a size that is absurd, or more slots than a table names.
+std::optional<std::string> planMemory(const Problem &executing,
+                                      const std::vector<int32_t> &homeRanks,
+                                      int32_t numHomeRanks,
+                                      const std::vector<StageBuffers> &buffers,
+                                      Program &program);
+
+} // namespace rondo
+
+#endif // RONDO_LOWERING_MEMORYPLAN_H

@@ -1,0 +1,289 @@
+//===- FittingSearch.cpp - Schedules whose programs fit -------------------===//
+
+#include "planning/FittingSearch.h"
+
+#include "planning/WallLimit.h"
+#include "schedule/Bounds.h"
+#include "schedule/Family.h"
+#include "schedule/Legality.h"
+#include "schedule/Objective.h"
+#include "schedule/Shortfall.h"
+#include "schedule/search/OneByOne.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace rondo::pipe {
+
+bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
+  // Every transient buffer of every micro-batch at once, beside the state.
+  constexpr double alignment = bufferAlignment;
+  std::vector<double> most(problem.numRanks());
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    for (int kind = 0; kind < numBufferKinds; ++kind) {
+      const bool isEach =
+          kind >= int(firstTransientBuffer) || kind == int(BufferKind::Data);
+      most[problem.rankOf(s)] += (double(plan.buffers[s][kind]) + alignment) *
+                                 (isEach ? problem.microbatches : 1);
+    }
+  for (auto [bytes, device] : llvm::zip_equal(most, plan.devices))
+    if (device != noMemoryCap && bytes > double(device))
+      return true;
+  return false;
+}
+
+void keepBetter(const Problem &problem, std::optional<SearchResult> &kept,
+                SearchResult result) {
+  if (!kept) {
+    kept = std::move(result);
+    return;
+  }
+  Bound best = kept->bound.ns < result.bound.ns ? result.bound : kept->bound;
+  auto value = [&](const SearchResult &found) {
+    return found.robustNs ? *found.robustNs
+                          : objectiveOf(problem, found.simulation);
+  };
+  if (value(result) < value(*kept))
+    kept = std::move(result);
+  kept->bound = best;
+  kept->provenOptimal = objectiveOf(problem, kept->simulation) <= best.ns;
+}
+
+namespace {
+
+int64_t tasksOf(const Problem &problem) {
+  return int64_t(3) * problem.numStages() * problem.microbatches;
+}
+
+/// Among how many attempts a share is split: less than about this much of each
+/// task finds little, and caps that follow from a poor schedule are too low.
+int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
+  constexpr int64_t stepsOfTask = 300, nsOfTask = 5000;
+  const int64_t tasks = tasksOf(problem);
+  int64_t attempts = 4;
+  if (share.effort > 0)
+    attempts =
+        std::min(attempts, share.effort / (1 + tasks * stepsOfTask / 1000));
+  if (share.timeLimitMs > 0)
+    attempts = std::min(attempts,
+                        share.timeLimitMs / (1 + tasks * nsOfTask / 1000000));
+  return std::max<int64_t>(2, attempts);
+}
+
+/// Lowers the caps by `times` what the arenas of a schedule's programs are
+/// larger than the devices. What is missing most, in words; empty where they
+/// fit.
+std::string tighten(const PlanFigures &plan, const Problem &problem,
+                    const Schedule &schedule, int64_t times,
+                    std::vector<int64_t> &caps) {
+  std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);
+  if (!arena)
+    return "its memory cannot be planned";
+  std::string said;
+  int64_t most = 0;
+  for (auto [rank, bytes] : llvm::enumerate(*arena)) {
+    const int64_t excess = bytes - plan.devices[rank];
+    if (plan.devices[rank] == noMemoryCap || excess <= 0)
+      continue;
+    caps[rank] = std::max<int64_t>(0, caps[rank] - times * excess);
+    if (excess <= most)
+      continue;
+    most = excess;
+    said = "rank " + std::to_string(rank) + " needs an arena of " +
+           std::to_string(bytes) + " bytes, " + std::to_string(excess) +
+           " more than its device's " + std::to_string(plan.devices[rank]);
+  }
+  return said;
+}
+
+/// Orders that follow from rules alone, whose programs are tried.
+class FixedOrders {
+public:
+  FixedOrders(const FittingSearch &search, const SearchOptions &options,
+              const WallLimit &limit)
+      : search(search), options(options), limit(limit) {}
+
+  /// The best that fits; nothing where none does, or where the caller gives up.
+  std::optional<SearchResult> run() {
+    judgeFamilies();
+    llvm::stable_sort(orders, [](const Order &a, const Order &b) {
+      return a.objective < b.objective;
+    });
+    for (const Order &order : orders) {
+      if (mayStop())
+        return std::nullopt;
+      FamilyResult made = generate(order.choice, search.problem);
+      if (auto fitting =
+              fit(std::get<Schedule>(std::move(made)), order.choice.text()))
+        return fitting;
+    }
+    return fit(oneByOne(search.problem), "one-by-one");
+  }
+
+private:
+  struct Order {
+    FamilyChoice choice;
+    int64_t objective;
+  };
+
+  bool mayStop() const { return limit.isOver() && search.mayGiveUp(); }
+
+  /// Those that keep the rules, the quick ones first.
+  void judgeFamilies() {
+    std::vector<FamilyChoice> choices = allFamilies();
+    llvm::append_range(choices, familyVariants(search.problem));
+    llvm::stable_sort(choices,
+                      [&](const FamilyChoice &a, const FamilyChoice &b) {
+                        return a.family->stepsBeyondTasks(search.problem) <
+                               b.family->stepsBeyondTasks(search.problem);
+                      });
+    for (const FamilyChoice &choice : choices) {
+      if (mayStop() || limit.isOver(0.25))
+        return;
+      FamilyResult made = generate(choice, search.problem);
+      Simulation simulation;
+      if (auto *schedule = std::get_if<Schedule>(&made);
+          schedule && isLegal(*schedule, simulation))
+        orders.push_back({choice, objectiveOf(search.problem, simulation)});
+    }
+  }
+
+  bool isLegal(const Schedule &schedule, Simulation &simulation) const {
+    return !checkSchedule(search.problem, schedule, &simulation) &&
+           !(options.inIndexOrder &&
+             checkAccumulation(search.problem, schedule));
+  }
+
+  std::optional<SearchResult> fit(Schedule schedule, std::string origin) const {
+    SearchResult result;
+    std::vector<int64_t> caps = search.problem.memoryCaps;
+    if (!isLegal(schedule, result.simulation) ||
+        !tighten(search.plan, search.problem, schedule, 1, caps).empty())
+      return std::nullopt;
+    result.bound = search.bound;
+    result.provenOptimal =
+        objectiveOf(search.problem, result.simulation) <= result.bound.ns;
+    result.schedule = std::move(schedule);
+    result.origin = std::move(origin);
+    return result;
+  }
+
+  const FittingSearch &search;
+  const SearchOptions &options;
+  const WallLimit &limit;
+  std::vector<Order> orders;
+};
+
+} // namespace
+
+SearchResult searchFitting(const FittingSearch &search,
+                           const SearchOptions &options) {
+  Problem &tightened = search.tightened;
+  SearchResult none;
+  none.bound = search.bound;
+  if (std::optional<Shortfall> shortfall = findShortfall(search.problem)) {
+    none.reason = shortfall->message;
+    return none;
+  }
+  // Lower caps are not what state leaves.
+  tightened.devices.clear();
+  const WallLimit limit(options.timeLimitMs);
+  const int64_t attempts = attemptsOf(options, tightened);
+  // As long as nothing has fitted, the last attempts are each half of the rest.
+  constexpr int64_t mostAttempts = 12;
+  // The last under which something fitted, if anything has.
+  std::vector<int64_t> fitting = tightened.memoryCaps;
+  std::optional<SearchResult> found, fixed;
+  int64_t effort = 0;
+  double seconds = 0;
+  rondo::SearchStop stop = rondo::SearchStop::Exhausted;
+  Bound bound = search.bound;
+  std::string missing, reason;
+  int64_t effortLeft = options.effort;
+  bool fits = !mayOverflow(search.plan, search.problem);
+  if (!fits && search.triesFamilies)
+    fixed = FixedOrders(search, options, limit).run();
+  for (int64_t attempt = 0; attempt < mostAttempts; ++attempt) {
+    // Whether a program fits takes time too.
+    const bool isEnough =
+        found || search.mayGiveUp() || (fixed && attempt >= attempts);
+    if (attempt > 0 && limit.isOver() && isEnough)
+      break;
+    const int64_t parts = fits ? 1 : std::max<int64_t>(attempts - attempt, 2);
+    SearchOptions now = options;
+    if (options.effort > 0) {
+      now.effort = std::max<int64_t>(1, effortLeft / parts);
+      effortLeft -= now.effort;
+    }
+    if (options.timeLimitMs > 0)
+      now.timeLimitMs = std::max<int64_t>(1, limit.leftMs() / parts);
+    const std::vector<int64_t> caps = tightened.memoryCaps;
+    SearchResult result = search.run(tightened, now);
+    effort += result.effort;
+    seconds += result.seconds;
+    stop = result.stop;
+    if (!result.schedule) {
+      reason = result.reason;
+      break;
+    }
+    const bool isOptimal = result.provenOptimal;
+    // A bound under lower caps does not speak of the plan.
+    if (caps != search.problem.memoryCaps) {
+      result.bound = bound;
+      result.provenOptimal =
+          objectiveOf(search.problem, result.simulation) <= bound.ns;
+    } else if (result.bound.ns > bound.ns) {
+      bound = result.bound;
+    }
+    missing = tighten(search.plan, search.problem, *result.schedule,
+                      1 + attempt / 2, tightened.memoryCaps);
+    if (missing.empty()) {
+      fitting = caps;
+      keepBetter(search.problem, found, std::move(result));
+      if (fits || isOptimal)
+        break;
+      fits = true;
+    } else if (fits) {
+      break;
+    }
+    if (options.interrupt && *options.interrupt)
+      break;
+  }
+  if (found)
+    tightened.memoryCaps = fitting;
+  // A robust figure is that of searched orders alone.
+  if (fixed && (!found || !options.robustness))
+    keepBetter(search.problem, found, std::move(*fixed));
+  if (found) {
+    found->bound = bound.ns > found->bound.ns ? bound : found->bound;
+    found->provenOptimal =
+        objectiveOf(search.problem, found->simulation) <= found->bound.ns;
+    found->effort = effort;
+    found->seconds = seconds;
+    found->stop = found->provenOptimal ? rondo::SearchStop::Optimal : stop;
+    return std::move(*found);
+  }
+  none.bound = bound;
+  none.reason = missing.empty()
+                    ? reason
+                    : "no schedule was found whose messages and activations "
+                      "fit the memory together: at the nearest " +
+                          missing;
+  return none;
+}
+
+SearchResult searchPlan(
+    const PlanFigures &plan, const Problem &problem,
+    const SearchOptions &options,
+    llvm::function_ref<SearchResult(const Problem &, const SearchOptions &)>
+        run) {
+  if (!plan.declaresWeights || !mayOverflow(plan, problem))
+    return run(problem, options);
+  Problem tightened = problem;
+  return searchFitting({plan, problem, roughBound(problem), tightened, run,
+                        [] { return false; }},
+                       options);
+}
+
+} // namespace rondo::pipe

@@ -1,0 +1,111 @@
+//===- Fixture.cpp - Problems and programs for tests of lowering ----------===//
+
+#include "test/unit/lowering/Fixture.h"
+
+#include "lowering/Communication.h"
+#include "lowering/MemoryPlan.h"
+#include "schedule/Family.h"
+
+#include "gtest/gtest.h"
+
+#include <numeric>
+
+using namespace rondo;
+
+Problem rondo::test::linearProblem(int32_t ranks, int32_t microbatches,
+                                   int64_t latencyNs, int64_t outputBytes,
+                                   int64_t bytesPerUs) {
+  Problem problem;
+  problem.name = "linear";
+  problem.microbatches = microbatches;
+  problem.memoryCaps.assign(ranks, noMemoryCap);
+  for (int32_t s = 0; s < ranks; ++s)
+    problem.stageRanks.push_back({s});
+  problem.costs.resize(ranks * numTaskKinds);
+  for (int32_t s = 0; s < ranks; ++s)
+    problem.setStageCost(s, 1000, 1100, 800, 100, 0);
+  problem.makeChain(std::vector<int64_t>(ranks, outputBytes));
+  problem.link = {latencyNs, bytesPerUs};
+  return problem;
+}
+
+void rondo::test::layInChunks(Problem &problem, int32_t ranks, bool isWave) {
+  problem.memoryCaps.assign(ranks, noMemoryCap);
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const int32_t chunk = s / ranks, i = s % ranks;
+    const bool isUp = isWave && chunk % 2 == 1;
+    problem.stageRanks[s] = {isUp ? ranks - 1 - i : i};
+  }
+}
+
+std::vector<int32_t> rondo::test::homes(const Problem &problem) {
+  std::vector<int32_t> ranks;
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    ranks.push_back(problem.rankOf(s));
+  return ranks;
+}
+
+std::vector<StageBuffers> rondo::test::stageBuffers(const Problem &problem) {
+  std::vector<StageBuffers> buffers;
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    bool isFirst = s == 0, isLast = s + 1 == problem.numStages();
+    StageBuffers b{};
+    auto set = [&](BufferKind kind, int64_t bytes) {
+      b[static_cast<int>(kind)] = bytes;
+    };
+    set(BufferKind::Weights, 512);
+    set(BufferKind::Gradients, 512);
+    set(BufferKind::Moments, 1024);
+    set(BufferKind::Control, 64);
+    set(BufferKind::Data, isFirst || isLast ? 64 : 0);
+    set(BufferKind::Workspace, 256);
+    set(BufferKind::Input, isFirst ? 0 : 128);
+    set(BufferKind::InputGrad, isFirst ? 0 : 128);
+    set(BufferKind::Output, isLast ? 0 : 128);
+    set(BufferKind::OutputGrad, isLast ? 0 : 128);
+    set(BufferKind::SavedForInputGrad, 192);
+    set(BufferKind::SavedForWeightGrad, 640 + 64 * (s % 2));
+    buffers.push_back(b);
+  }
+  return buffers;
+}
+
+Schedule rondo::test::familySchedule(const std::string &name,
+                                     const Problem &problem) {
+  auto choice = parseFamily(name);
+  EXPECT_TRUE(std::holds_alternative<FamilyChoice>(choice)) << name;
+  FamilyResult result = generate(std::get<FamilyChoice>(choice), problem);
+  EXPECT_TRUE(std::holds_alternative<Schedule>(result)) << name;
+  return std::get<Schedule>(std::move(result));
+}
+
+Collective rondo::test::norm(const Problem &problem) {
+  Collective collective;
+  collective.stages.resize(problem.numStages());
+  std::iota(collective.stages.begin(), collective.stages.end(), 0);
+  return collective;
+}
+
+std::string rondo::test::broken(const Problem &problem,
+                                const Schedule &schedule,
+                                const Program &program,
+                                const std::vector<int64_t> &caps) {
+  for (auto found :
+       {checkChannels(problem, program), checkWaitCycle(problem, program),
+        checkBuffers(problem, program), checkArena(program, caps),
+        checkTasks(problem, schedule, program)})
+    if (found)
+      return found->message;
+  return "";
+}
+
+Program rondo::test::lower(const Problem &problem, const Schedule &schedule) {
+  Simulation simulation = simulate(problem, schedule, true);
+  EXPECT_TRUE(simulation.complete);
+  Program program =
+      insertCommunication(problem, schedule, simulation, {norm(problem)});
+  EXPECT_EQ(planMemory(problem, homes(problem), problem.numRanks(),
+                       stageBuffers(problem), program),
+            std::nullopt);
+  return program;
+}

@@ -1,0 +1,44 @@
+//===- Fixture.h - Problems and programs for tests of lowering --*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_LOWERING_FIXTURE_H
+#define RONDO_TEST_UNIT_LOWERING_FIXTURE_H
+
+#include "schedule/Program.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rondo::test {
+
+/// A chain with a stage a rank; F, I and W take 1000, 1100 and 800 ns, and an
+/// activation is 100 bytes.
+Problem linearProblem(int32_t ranks, int32_t microbatches, int64_t latencyNs,
+                      int64_t outputBytes, int64_t bytesPerUs);
+
+/// Lays the stages on fewer ranks, chunk after chunk; every second chunk runs
+/// up the ranks where `isWave` is set.
+void layInChunks(Problem &problem, int32_t ranks, bool isWave);
+
+/// The rank of each stage.
+std::vector<int32_t> homes(const Problem &problem);
+
+/// Of every kind a few bytes, as ends of the chain have them.
+std::vector<StageBuffers> stageBuffers(const Problem &problem);
+
+/// The order that a family such as `kfkb:k=2` writes.
+Schedule familySchedule(const std::string &name, const Problem &problem);
+
+/// A norm over all stages.
+Collective norm(const Problem &problem);
+
+/// All rules of lowered programs; the first broken one, or nothing.
+std::string broken(const Problem &problem, const Schedule &schedule,
+                   const Program &program, const std::vector<int64_t> &caps);
+
+/// The program of a schedule, with a norm and with memory.
+Program lower(const Problem &problem, const Schedule &schedule);
+
+} // namespace rondo::test
+
+#endif // RONDO_TEST_UNIT_LOWERING_FIXTURE_H

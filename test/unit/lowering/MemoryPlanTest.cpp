@@ -1,0 +1,101 @@
+//===- MemoryPlanTest.cpp - Slots of programs -----------------------------===//
+
+#include "test/unit/lowering/Fixture.h"
+
+#include "lowering/Communication.h"
+#include "lowering/MemoryPlan.h"
+
+#include "gtest/gtest.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
+  Problem problem = linearProblem(4, 6, 100, 128, 0);
+  Problem sequential = sequentialProblem(problem);
+  Schedule schedule = sequentialSchedule(sequential);
+  Simulation simulation = simulate(sequential, schedule, true);
+  ASSERT_TRUE(simulation.complete);
+  Program program =
+      insertCommunication(sequential, schedule, simulation, {norm(problem)});
+  ASSERT_EQ(
+      planMemory(sequential, homes(problem), 4, stageBuffers(problem), program),
+      std::nullopt);
+  EXPECT_EQ(broken(sequential, schedule, program, problem.memoryCaps), "");
+  for (int32_t s = 0; s < 4; ++s) {
+    const Placement &saved =
+        program.placement(s, BufferKind::SavedForWeightGrad);
+    EXPECT_EQ(saved.slotOf, std::vector<int32_t>{0});
+    EXPECT_EQ(program.pools[saved.pool].rank, s);
+  }
+  // No messages on one rank.
+  for (Action a : program.order.rank(0)) {
+    EXPECT_NE(a.kind(), ActionKind::Send);
+    EXPECT_NE(a.kind(), ActionKind::Recv);
+  }
+}
+
+TEST(MemoryPlan, ActivationSlotsAreThePeakOfTheSchedule) {
+  Problem problem = linearProblem(4, 16, 0, 128, 0);
+  for (const char *family : {"gpipe", "1f1b", "kfkb:k=2", "zb-h1"}) {
+    Schedule schedule = familySchedule(family, problem);
+    Simulation simulation = simulate(problem, schedule);
+    Program program = lower(problem, schedule);
+    for (int32_t r = 0; r < 4; ++r) {
+      const Placement &saved =
+          program.placement(r, BufferKind::SavedForWeightGrad);
+      // The problem counts 100 bytes for an activation.
+      EXPECT_EQ(program.pools[saved.pool].slots, simulation.peakBytes[r] / 100)
+          << family << " rank " << r;
+    }
+  }
+}
+
+TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
+  Problem problem = linearProblem(4, 4, 0, 128, 0);
+  layInChunks(problem, 2, /*isWave=*/false);
+  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  buffers[2][static_cast<int>(BufferKind::Workspace)] = 1000;
+  Schedule schedule = familySchedule("interleaved-1f1b", problem);
+  Program program = insertCommunication(problem, schedule,
+                                        simulate(problem, schedule, true), {});
+  ASSERT_EQ(planMemory(problem, homes(problem), 2, buffers, program),
+            std::nullopt);
+  auto poolOf = [&](int32_t stage) {
+    return program.placement(stage, BufferKind::Workspace).pool;
+  };
+  EXPECT_EQ(poolOf(0), poolOf(2));
+  EXPECT_EQ(poolOf(1), poolOf(3));
+  EXPECT_EQ(program.pools[poolOf(0)].slotBytes, 1024);
+  EXPECT_EQ(program.pools[poolOf(0)].slots, 1);
+  EXPECT_EQ(program.pools[poolOf(1)].slotBytes, 256);
+}
+
+TEST(MemoryPlan, AbsurdSizesAreAnError) {
+  Problem problem = linearProblem(2, 4, 0, 128, 0);
+  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  buffers[1][static_cast<int>(BufferKind::Weights)] = int64_t(1) << 60;
+  Schedule schedule = familySchedule("1f1b", problem);
+  Program program = insertCommunication(problem, schedule,
+                                        simulate(problem, schedule, true), {});
+  std::optional<std::string> wrong =
+      planMemory(problem, homes(problem), 2, buffers, program);
+  ASSERT_TRUE(wrong.has_value());
+  EXPECT_NE(wrong->find("weights"), std::string::npos) << *wrong;
+}
+
+TEST(MemoryPlan, MoreDataSlotsThanATableNamesAreAnError) {
+  Problem problem = linearProblem(1, maxSlots + 1, 0, 0, 0);
+  Schedule schedule = familySchedule("1f1b", problem);
+  Program program = insertCommunication(problem, schedule,
+                                        simulate(problem, schedule, true), {});
+  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  std::optional<std::string> wrong =
+      planMemory(problem, homes(problem), 1, buffers, program);
+  ASSERT_TRUE(wrong.has_value());
+  EXPECT_NE(wrong->find("65536 slots at most"), std::string::npos) << *wrong;
+}
+
+} // namespace
