@@ -3,9 +3,9 @@
 #
 # Builds targets of test/gpu into BUILD for the GPUs of this machine. Needs the
 # CUDA toolkit, NCCL (of the toolkit, of the system or of Python's wheel), cmake
-# with make or ninja, and g++; no network, no MLIR, no GoogleTest, no BLAS. Status
-# 77, with one line, where there is no device or a tool is missing; 1 where the
-# build fails.
+# with make or ninja, and g++; no network, no MLIR, no BLAS. GoogleTest is in
+# third_party. Status 77, with one line, where there is no device or a tool is
+# missing; 1 where the build fails.
 #
 #   JOBS=N                    parallel compilations
 #   ARCHITECTURES=90          builds for these without asking for a device

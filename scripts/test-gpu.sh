@@ -45,8 +45,8 @@ cases() {
 }
 
 # Runs the cases of an executable: run_cases NAME SECONDS PROGRAM. A case that
-# ends the program is a failure, also one that the stand-in for GoogleTest ends
-# since it hangs, and those behind it run all the same. The first of the other
+# ends the program is a failure, also one that test/gpu/Main.cpp ends since it
+# hangs, and those behind it run all the same. The first of the other
 # failures run again alone: after an error on a GPU nothing works in the process.
 run_cases() {
   name=$1

@@ -29,6 +29,9 @@ config.environment["OPENBLAS_NUM_THREADS"] = "1"
 config.substitutions.append(("%rondo_src_root", config.rondo_src_root))
 config.substitutions.append(("%rondo_build_root", config.rondo_build_root))
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(
+    ("%edit", f"{config.python} {os.path.join(config.test_source_root, 'edit.py')}")
+)
 
 # What a program for GPUs is linked with to run on the CPU.
 config.substitutions.append(
@@ -48,6 +51,10 @@ shared = os.environ.get("RONDO_SHARED") or os.path.join(
 config.substitutions.append(("%shared", shared))
 if os.path.isdir(shared):
     config.available_features.add("shared")
+
+# Debian's copy of GoogleTest's sources.
+if os.path.isdir("/usr/src/googletest/googletest/src"):
+    config.available_features.add("googletest-sources")
 
 # Programs for GPUs can be linked.
 if config.rondo_cuda:
