@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Draws which folder depends on which, and fails where a dependency runs up.
+
+    scripts/rooms.py [--dot] [FOLDER]
+
+docs/architecture.md has the rooms in their order, in tables whose heading begins
+with "room": `room` for the compiler's, "room of `X/`" for those of X. A file may
+include files of its own room and of rooms above it in its table. A third column
+names what else a room sees: LLVM, MLIR, and rooms of other tables. Read are the
+includes of all sources and the link lists of CMake. FOLDER is the root of the
+repository; the output is a drawing, as text or for Graphviz.
+"""
+
+import collections
+import os
+import pathlib
+import re
+import sys
+
+PAGE = "docs/architecture.md"
+SOURCES = {".h", ".cpp", ".cu", ".cuh", ".c", ".td"}
+
+Room = collections.namedtuple("Room", "path table rank sees")
+
+
+def read_rooms(root):
+    """The rooms of the tables of the page, in their order."""
+    rooms = []
+    table, prefix, rank = -1, None, 0
+    for line in (root / PAGE).read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|"):
+            prefix = None
+        elif prefix is None:
+            heading = re.fullmatch(r"room(?: of `(.+)`)?", cells[0])
+            if heading:
+                table, prefix, rank = table + 1, heading[1] or "", 0
+        elif name := re.match(r"`(.+?)/?`", cells[0]):
+            sees = set(re.findall(r"LLVM|MLIR", cells[2])) if len(cells) > 2 else set()
+            if len(cells) > 2:
+                sees |= {path.rstrip("/") for path in re.findall(r"`(.+?)`", cells[2])}
+            rooms.append(Room(prefix + name[1], table, rank, sees))
+            rank += 1
+    return rooms
+
+
+class Rooms:
+    def __init__(self, root):
+        self.root = root
+        self.rooms = read_rooms(root)
+        self.faults = []
+        self.arrows = collections.Counter()
+
+    def of(self, path):
+        """The room that a path lies in, or None."""
+        inside = [r for r in self.rooms if path == r.path or path.startswith(r.path + "/")]
+        return max(inside, key=lambda r: len(r.path), default=None)
+
+    def sources(self, names):
+        """Paths of files in rooms whose name or suffix is among `names`."""
+        tops = sorted({room.path.split("/")[0] for room in self.rooms})
+        for top in tops:
+            for folder, folders, files in os.walk(self.root / top):
+                folders.sort()
+                for file in sorted(files):
+                    if file in names or os.path.splitext(file)[1] in names:
+                        yield pathlib.Path(folder, file).relative_to(self.root).as_posix()
+
+    def depend(self, user, used, place, what):
+        """Notes that room `user` depends on room `used`; a fault where it must not."""
+        if user == used:
+            return
+        self.arrows[user.path, used.path] += 1
+        if user.table == used.table:
+            if user.rank < used.rank:
+                self.faults.append(
+                    f"{place}: {what}: {user.path} stands above {used.path} in {PAGE}, "
+                    "and what stands above knows nothing of what stands below"
+                )
+        elif used.path not in user.sees:
+            self.faults.append(f"{place}: {what}: {user.path} does not see {used.path} by {PAGE}")
+
+    def depend_on_library(self, user, library, place, what):
+        if library not in user.sees:
+            self.faults.append(f"{place}: {what}: {user.path} does not see {library} by {PAGE}")
+
+    def read_includes(self):
+        for path in self.sources(SOURCES):
+            user = self.of(path)
+            if not user:
+                self.faults.append(f"{path}: lies in no room of {PAGE}")
+                continue
+            text = (self.root / path).read_text(errors="replace")
+            for number, line in enumerate(text.splitlines(), 1):
+                found = re.match(r'\s*#?\s*include\s*["<]([^">]+)[">]', line)
+                if not found:
+                    continue
+                target, place, what = found[1], f"{path}:{number}", f"includes {found[1]}"
+                if used := self.of(target):
+                    self.depend(user, used, place, what)
+                elif target.startswith(("llvm/", "mlir/")):
+                    self.depend_on_library(user, target[:4].upper(), place, what)
+                elif (self.root / target).exists():
+                    self.faults.append(f"{place}: {what}, which lies in no room of {PAGE}")
+
+    def read_links(self):
+        lists = []
+        home = {}
+        for path in self.sources({"CMakeLists.txt"}):
+            text = re.sub(r"#.*", "", (self.root / path).read_text())
+            folder = os.path.dirname(path)
+            calls = re.findall(r"(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)", text)
+            for command, arguments in calls:
+                words = arguments.replace('"', " ").split()
+                if re.fullmatch(r"(add|rondo)_\w*(library|executable|tool)", command) and words:
+                    home.setdefault(words[0], folder)
+                if re.fullmatch(r"(mlir_)?target_link_libraries|rondo_tool", command):
+                    lists.append((path, words[0], words[1:]))
+        for path, target, libraries in lists:
+            user = self.of(home.get(target, os.path.dirname(path)))
+            for library in libraries:
+                what = f"links {library} to {target}"
+                if library in home:
+                    used = self.of(home[library])
+                    if user and used:
+                        self.depend(user, used, path, what)
+                    elif user:
+                        self.faults.append(f"{path}: {what}, which is built outside the rooms")
+                elif user and (found := re.match("LLVM|MLIR", library)):
+                    self.depend_on_library(user, found[0], path, what)
+
+    def draw(self, dot):
+        if dot:
+            print("digraph rooms {\n  rankdir = BT")
+            for room in self.rooms:
+                print(f'  "{room.path}"')
+            for (user, used), count in sorted(self.arrows.items()):
+                print(f'  "{user}" -> "{used}" [label = {count}]')
+            print("}")
+            return
+        width = max(len(room.path) for room in self.rooms)
+        place = {room.path: (room.table, room.rank) for room in self.rooms}
+        for room in self.rooms:
+            used = sorted((b for a, b in self.arrows if a == room.path), key=place.get)
+            text = ", ".join(f"{b} {self.arrows[room.path, b]}" for b in used)
+            print(f"{room.path:{width}} -> {text}" if text else room.path)
+
+
+def main():
+    arguments = sys.argv[1:]
+    dot = "--dot" in arguments
+    folders = [a for a in arguments if a != "--dot"]
+    here = pathlib.Path(__file__).resolve().parent.parent
+    rooms = Rooms(pathlib.Path(folders[0]) if folders else here)
+    if not rooms.rooms:
+        sys.exit(f"{PAGE} has no table of rooms")
+    rooms.read_includes()
+    rooms.read_links()
+    rooms.draw(dot)
+    if not rooms.arrows:
+        sys.exit("no room depends on another one: the sources were not found")
+    if rooms.faults:
+        sys.exit("\n".join(rooms.faults))
+
+
+main()
