@@ -1,0 +1,285 @@
+//===- DispatchTest.cpp - Clocks that make orders -------------------------===//
+//
+// The dispatcher, the list scheduler and the rounds of zbv-auto choose by a
+// clock of their own while they write an order. What they take for the times
+// are those that the simulator finds of that order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomChain.h"
+
+#include "schedule/Objective.h"
+#include "schedule/families/ListScheduler.h"
+#include "schedule/families/RankOrder.h"
+#include "schedule/families/ZbvRounds.h"
+#include "schedule/search/Dispatch.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+/// Starts whatever can start, of what has the earliest target.
+Pattern drawPattern(Engine &random, const Chain &chain) {
+  Pattern pattern;
+  for (auto &column : pattern.targets)
+    for (int64_t i = 0; i < int64_t(chain.stages) * chain.microbatches; ++i)
+      column.push_back(pick(random, 0, 99));
+  // W never waits for a message.
+  pattern.patience = 8;
+  return pattern;
+}
+
+using Discipline = Pattern::Discipline;
+using WeightGrad = Pattern::WeightGrad;
+
+TEST(Dispatch, AGreedyPatternRunsAsSimulated) {
+  int complete = 0;
+  for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Engine random(seed + 40000);
+    const Problem problem = drawChain(random);
+    const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
+    ASSERT_TRUE(chain);
+    Dispatcher dispatcher(*chain, Direction::Forwards);
+    const Pattern pattern = drawPattern(random, *chain);
+    const int64_t value = dispatcher.run(pattern, never - 1);
+    ASSERT_LT(value, never);
+    const Schedule schedule = toSchedule(*chain, dispatcher.orders(), false);
+    const Simulation simulation = simulate(problem, schedule, true);
+    ASSERT_TRUE(simulation.complete);
+    EXPECT_TRUE(keepsCaps(problem, simulation));
+    for (int32_t r = 0; r < chain->ranks; ++r)
+      EXPECT_EQ(dispatcher.starts()[r], startsOfCodes(schedule, simulation, r));
+    if (problem.objective == Objective::Makespan || chain->offsetsAreExact) {
+      EXPECT_EQ(value, objectiveOf(problem, simulation));
+    }
+    ++complete;
+  }
+  EXPECT_EQ(complete, 10000);
+}
+
+/// A pattern that lets a rank wait may start a task later than it could.
+TEST(Dispatch, APatternThatWaitsIsNeverEarly) {
+  int complete = 0;
+  for (unsigned seed = 0; seed < 4000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Engine random(seed + 60000);
+    const Problem problem = drawChain(random);
+    const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
+    Dispatcher dispatcher(*chain, Direction::Forwards);
+    Pattern pattern = drawPattern(random, *chain);
+    pattern.discipline = static_cast<Discipline>(pick(random, 0, 2));
+    pattern.weightGrad = static_cast<WeightGrad>(pick(random, 0, 2));
+    pattern.patience = int32_t(pick(random, 0, 8));
+    if (dispatcher.run(pattern, never - 1) >= never)
+      continue;
+    ++complete;
+    const Schedule schedule = toSchedule(*chain, dispatcher.orders(), false);
+    const Simulation simulation = simulate(problem, schedule, true);
+    ASSERT_TRUE(simulation.complete);
+    EXPECT_TRUE(keepsCaps(problem, simulation));
+    for (int32_t r = 0; r < chain->ranks; ++r) {
+      const std::vector<int64_t> starts =
+          startsOfCodes(schedule, simulation, r);
+      for (size_t i = 0; i < starts.size(); ++i)
+        EXPECT_GE(dispatcher.starts()[r][i], starts[i]);
+    }
+  }
+  EXPECT_GT(complete, 1500);
+}
+
+/// Backwards, what is told is when each task runs at the latest. These times
+/// are a schedule: nothing overlaps, every message has its time, and the last
+/// end is the objective. One that starts as early as possible is never later.
+TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
+  int complete = 0;
+  for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Engine random(seed + 80000);
+    Problem problem = drawChain(random, LinkCosts::Latency);
+    problem.objective = Objective::Makespan;
+    const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
+    Dispatcher dispatcher(*chain, Direction::Backwards);
+    const int64_t value =
+        dispatcher.run(drawPattern(random, *chain), never - 1);
+    if (value >= never)
+      continue;
+    ++complete;
+    const Orders orders = dispatcher.orders();
+    const Schedule schedule = toSchedule(*chain, orders, false);
+    const Simulation simulation = simulate(problem, schedule, true);
+    ASSERT_TRUE(simulation.complete);
+    EXPECT_TRUE(keepsCaps(problem, simulation));
+    EXPECT_LE(simulation.makespanNs, value);
+
+    // [letter][stage and micro-batch]
+    std::array<std::vector<int64_t>, 3> start;
+    for (auto &column : start)
+      column.resize(size_t(chain->stages) * chain->microbatches);
+    int64_t first = never, last = 0;
+    for (int32_t r = 0; r < chain->ranks; ++r) {
+      std::vector<int32_t> count(size_t(3) * chain->stages);
+      const std::vector<int64_t> simulated =
+          startsOfCodes(schedule, simulation, r);
+      int64_t free = 0;
+      for (size_t i = 0; i < orders[r].size(); ++i) {
+        const Code code = orders[r][i];
+        const int letter = letterOf(code);
+        const int64_t at = dispatcher.starts()[r][i];
+        start[letter][chain->at(stageOf(code), count[code]++)] = at;
+        EXPECT_GE(at, free);
+        EXPECT_GE(at, simulated[i]);
+        first = std::min(first, at);
+        free = at + chain->ns[letter][stageOf(code)];
+      }
+      last = std::max(last, free);
+    }
+    EXPECT_EQ(last, value);
+    EXPECT_EQ(first, 0);
+    for (int letter : {0, 1})
+      for (int32_t s = 0; s < chain->stages; ++s) {
+        const int32_t to = letter == 0 ? s + 1 : s - 1;
+        for (int32_t k = 0; k < chain->microbatches; ++k) {
+          const int64_t end =
+              start[letter][chain->at(s, k)] + chain->ns[letter][s];
+          EXPECT_LE(end, start[letter + 1][chain->at(s, k)]);
+          if (to >= 0 && to < chain->stages) {
+            EXPECT_LE(end + chain->messages[letter][s].latencyNs,
+                      start[letter][chain->at(to, k)]);
+          }
+        }
+      }
+  }
+  EXPECT_GT(complete, 9000);
+}
+
+/// At each choice of a greedy rule, exactly those messages have been seen that
+/// the simulator has arrived by then.
+TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
+  for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Engine random(seed + 100000);
+    const Problem problem = [&] {
+      const int32_t ranks = int32_t(pick(random, 1, 4));
+      std::vector<int32_t> rankOf;
+      for (int64_t stages = pick(random, 1, 6); stages > 0; --stages)
+        rankOf.push_back(int32_t(pick(random, 0, ranks - 1)));
+      // At one instant all is seen at once, so nothing may take no time.
+      return drawChain(random, rankOf, ranks, LinkCosts::Latency, 1);
+    }();
+    const bool fused = pick(random, 0, 1);
+    const int32_t stages = problem.numStages();
+    ListTimes times;
+    times.taskNs = [&](Action a) { return problem.cost(a.stage, a.kind()).ns; };
+    times.messageNs = [&](const Edge &edge) {
+      const int32_t from = problem.rankOf(edge.from),
+                    to = problem.rankOf(edge.to);
+      return from == to ? 0 : problem.linkBetween(from, to).latencyNs;
+    };
+    // By rank, what each choice has seen.
+    std::vector<std::vector<Arrivals>> seen(problem.numRanks());
+    std::vector<int32_t> done(size_t(numTaskKinds) * stages);
+    ListRule rule = [&](int32_t rank,
+                        const Arrivals &arrivals) -> std::optional<Action> {
+      for (int32_t s = stages - 1; s >= 0; --s) {
+        if (problem.rankOf(s) != rank)
+          continue;
+        int32_t *count = &done[size_t(numTaskKinds) * s];
+        auto take = [&](ActionKind kind) {
+          seen[rank].push_back(arrivals);
+          return Action(kind, s, count[static_cast<int>(kind)]++);
+        };
+        if (count[1] + count[3] < arrivals.backward[s] &&
+            count[1] + count[3] < count[0])
+          return take(fused ? ActionKind::Backward : ActionKind::InputGrad);
+        if (count[0] < arrivals.forward[s])
+          return take(ActionKind::Forward);
+        if (count[2] < count[1])
+          return take(ActionKind::WeightGrad);
+      }
+      return std::nullopt;
+    };
+    const Schedule schedule = listSchedule(problem, times, rule);
+    ASSERT_EQ(checkCompleteness(problem, schedule), std::nullopt);
+    const Simulation simulation = simulate(problem, schedule, true);
+    ASSERT_TRUE(simulation.complete);
+    // Arrivals by the simulator, in no order.
+    std::vector<std::vector<int64_t>> forward(stages), backward(stages);
+    for (int32_t r = 0; r < problem.numRanks(); ++r)
+      for (int64_t i = 0; i < schedule.rank(r).size(); ++i) {
+        const Action action = schedule.rank(r)[i];
+        const int64_t end = simulation.endNs[schedule.rankBegin(r) + i];
+        if (action.kind() == ActionKind::WeightGrad)
+          continue;
+        const int32_t s = int32_t(action.stage);
+        const bool isForward = action.kind() == ActionKind::Forward;
+        if (isForward && s + 1 == stages)
+          backward[s].push_back(end);
+        for (const Edge &edge : problem.edges)
+          if (edge.from == s &&
+              (edge.producer == ActionKind::Forward) == isForward)
+            (isForward ? forward : backward)[edge.to].push_back(
+                end + times.messageNs(edge));
+      }
+    auto arrivedBy = [](const std::vector<int64_t> &arrivals, int64_t time) {
+      return std::count_if(arrivals.begin(), arrivals.end(),
+                           [&](int64_t one) { return one <= time; });
+    };
+    for (int32_t r = 0; r < problem.numRanks(); ++r)
+      for (int64_t i = 0; i < schedule.rank(r).size(); ++i) {
+        const int64_t now = simulation.startNs[schedule.rankBegin(r) + i];
+        for (int32_t s = 0; s < stages; ++s) {
+          EXPECT_EQ(seen[r][i].forward[s],
+                    s == 0 ? problem.microbatches : arrivedBy(forward[s], now));
+          EXPECT_EQ(seen[r][i].backward[s], arrivedBy(backward[s], now));
+        }
+      }
+  }
+}
+
+TEST(Dispatch, TheRoundsOfAVTakeTheSimulatedTimes) {
+  int complete = 0;
+  for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Engine random(seed + 120000);
+    const int32_t ranks = int32_t(pick(random, 1, 4));
+    const Problem problem =
+        drawChain(random, waveRanks(ranks, 2), ranks, LinkCosts::Latency);
+    const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
+    const Chunks chunks{ranks, 2, true};
+    const zbvRounds::Costs costs(*chain, chunks, /*isEven=*/false);
+    const std::vector<int64_t> allowed(ranks, 0);
+    const auto made = zbvRounds::layOut(
+        costs, chain->caps, {pick(random, 0, 1) > 0, pick(random, 0, 1) > 0},
+        allowed);
+    if (!made)
+      continue;
+    ++complete;
+    Schedule schedule;
+    for (int32_t r = 0; r < ranks; ++r) {
+      RankOrder order(schedule, chunks, r, problem.microbatches);
+      for (zbvRounds::Step step : made->orders[r])
+        if (step.isWeightGrad)
+          order.weightGrad(step.value);
+        else if (zbvRounds::isForward(step.value))
+          order.forward(zbvRounds::chunkOf[step.value]);
+        else
+          order.inputGrad(zbvRounds::chunkOf[step.value]);
+      schedule.endRank();
+    }
+    const Simulation simulation = simulate(problem, schedule);
+    ASSERT_TRUE(simulation.complete);
+    EXPECT_TRUE(keepsCaps(problem, simulation));
+    EXPECT_EQ(made->makespanNs, simulation.makespanNs);
+    EXPECT_EQ(made->spanNs, simulation.spanNs);
+    // Idle up to the last I or F: the rest is W without a wait.
+    for (int32_t r = 0; r < ranks; ++r)
+      EXPECT_EQ(made->idle[r], simulation.rankEndNs[r] -
+                                   simulation.rankStartNs[r] -
+                                   simulation.rankWorkNs[r]);
+  }
+  EXPECT_GT(complete, 5000);
+}
+
+} // namespace

@@ -1,0 +1,146 @@
+//===- RandomChain.h - Chains and orders drawn at random --------*- C++ -*-===//
+
+#ifndef RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H
+#define RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H
+
+#include "Examples.h"
+
+#include "schedule/search/Orders.h"
+
+#include <algorithm>
+#include <random>
+
+namespace rondo::test {
+
+using Engine = std::mt19937;
+
+inline int64_t pick(Engine &random, int64_t least, int64_t most) {
+  return least + static_cast<int64_t>(random() % uint64_t(most - least + 1));
+}
+
+/// Which links a drawn problem has.
+enum class LinkCosts { None, Latency, Serial };
+
+/// A chain on 1 to 4 ranks, several stages a rank, every cost drawn apart: B
+/// may take less or more than I and W. Caps hold one micro-batch of all stages
+/// of the rank at least, so that some order always keeps them.
+inline Problem drawChain(Engine &random, const std::vector<int32_t> &rankOf,
+                         int32_t ranks, LinkCosts links, int64_t leastNs = 0) {
+  Problem problem = problemOn(rankOf, ranks, int32_t(pick(random, 1, 5)));
+  std::vector<int64_t> outputBytes, needed(ranks), all(ranks);
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const int64_t activation = pick(random, 0, 9);
+    problem.setStageCost(s, pick(random, leastNs, 9), pick(random, leastNs, 9),
+                         pick(random, leastNs, 9), activation,
+                         pick(random, 0, activation));
+    if (pick(random, 0, 2) == 0)
+      problem.cost(s, ActionKind::Backward).ns = pick(random, leastNs, 18);
+    outputBytes.push_back(pick(random, 0, 3) * pick(random, 0, 5));
+    needed[problem.rankOf(s)] += activation;
+    all[problem.rankOf(s)] += activation * problem.microbatches;
+  }
+  problem.makeChain(outputBytes);
+  auto draw = [&](Link &link) {
+    if (links != LinkCosts::None)
+      link.latencyNs = pick(random, 0, 6);
+    if (links == LinkCosts::Serial)
+      link.bytesPerUs = pick(random, 0, 3) * 700;
+  };
+  draw(problem.link);
+  for (int32_t a = 0; a < ranks; ++a)
+    for (int32_t b = 0; b < ranks; ++b)
+      if (a != b && pick(random, 0, 2) == 0)
+        draw(problem.links[{a, b}]);
+  for (int32_t r = 0; r < ranks; ++r)
+    if (pick(random, 0, 1))
+      problem.memoryCaps[r] = pick(random, needed[r], all[r]);
+  if (pick(random, 0, 3) == 0)
+    problem.objective = Objective::Span;
+  return problem;
+}
+
+inline Problem drawChain(Engine &random, LinkCosts links = LinkCosts::Serial) {
+  const int32_t ranks = int32_t(pick(random, 1, 4));
+  std::vector<int32_t> rankOf;
+  for (int64_t stages = pick(random, 1, 6); stages > 0; --stages)
+    rankOf.push_back(int32_t(pick(random, 0, ranks - 1)));
+  return drawChain(random, rankOf, ranks, links);
+}
+
+/// Strings of tasks in an order that some run could have, whatever the caps;
+/// where `fused`, every W right behind its I. Links with several producers get
+/// an order at random in half of the cases, which may be a dead-lock.
+inline Orders drawOrders(Engine &random, const Chain &chain, bool fused) {
+  Orders orders(chain.ranks);
+  std::vector<int32_t> done(size_t(3) * chain.stages);
+  auto mayRun = [&](int letter, int32_t s) {
+    const int32_t k = done[codeOf(letter, s)];
+    if (k == chain.microbatches)
+      return false;
+    if (letter == 2)
+      return k < done[codeOf(1, s)];
+    if (letter == 1 && k >= done[codeOf(0, s)])
+      return false;
+    const int32_t from = letter == 0 ? s - 1 : s + 1;
+    return from < 0 || from == chain.stages || k < done[codeOf(letter, from)];
+  };
+  auto run = [&](int letter, int32_t s) {
+    orders[chain.rankOf[s]].push_back(codeOf(letter, s));
+    ++done[codeOf(letter, s)];
+  };
+  for (int64_t left = chain.tasks(); left > 0;) {
+    const int letter = int(pick(random, 0, fused ? 1 : 2));
+    const int32_t s = int32_t(pick(random, 0, chain.stages - 1));
+    if (!mayRun(letter, s))
+      continue;
+    run(letter, s);
+    --left;
+    if (fused && letter == 1) {
+      run(2, s);
+      --left;
+    }
+  }
+  if (!chain.hasContendedLinks || pick(random, 0, 1))
+    return orders;
+  orders.resize(chain.ranks + chain.links);
+  for (int32_t link = 0; link < chain.links; ++link) {
+    std::vector<Code> &order = orders[chain.ranks + link];
+    const auto &producers = chain.producersOf[link];
+    for (Code code : orders[chain.rankOf[producers[0].stage]])
+      for (Chain::Producer producer : producers)
+        if (code == codeOf(producer.letter, producer.stage))
+          order.push_back(code);
+    for (int64_t swaps = pick(random, 0, 3); swaps > 0; --swaps)
+      std::swap(order[pick(random, 0, int64_t(order.size()) - 1)],
+                order[pick(random, 0, int64_t(order.size()) - 1)]);
+  }
+  return orders;
+}
+
+/// No rank passes its cap.
+inline bool keepsCaps(const Problem &problem, const Simulation &simulation) {
+  for (int32_t r = 0; r < problem.numRanks(); ++r)
+    if (simulation.peakBytes[r] > problem.memoryCaps[r])
+      return false;
+  return true;
+}
+
+/// The simulated start of every code of a rank's string; of the W of a B, its
+/// I's end, which is B's end in a chain that counts B so.
+inline std::vector<int64_t> startsOfCodes(const Schedule &schedule,
+                                          const Simulation &simulation,
+                                          int32_t rank) {
+  std::vector<int64_t> starts;
+  ActionRange order = schedule.rank(rank);
+  for (int64_t i = 0; i < order.size(); ++i) {
+    const int64_t at = schedule.rankBegin(rank) + i;
+    starts.push_back(simulation.startNs[at]);
+    if (order[i].kind() == ActionKind::Backward)
+      starts.push_back(simulation.endNs[at]);
+  }
+  return starts;
+}
+
+} // namespace rondo::test
+
+#endif // RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H
