@@ -62,7 +62,7 @@ std::string freeName(ModuleOp module, const std::string &name) {
 
 } // namespace
 
-Expected<codegen::ScheduleSource>
+Expected<formats::ScheduleSource>
 rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
                              StringRef contents) {
   std::string first;
