@@ -5,48 +5,11 @@
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
-
 #include <algorithm>
 
-using namespace mlir;
-
-namespace rondo::pipe {
+namespace rondo {
 
 namespace {
-
-/// What the ranks of a plan do together at the end of an iteration; empty where
-/// no stage has weights.
-std::vector<Collective> planCollectives(PlanOp plan) {
-  std::vector<Collective> collectives;
-  if (!declaresWeights(plan))
-    return collectives;
-  SmallVector<StageOp> stages = plan.getStages();
-  Collective norm;
-  for (size_t s = 0; s < stages.size(); ++s)
-    norm.stages.push_back(static_cast<int32_t>(s));
-
-  ModelOp model = plan.lookupModel();
-  if (model.getGptAttr() && model.getGptAttr().getTied()) {
-    Collective tied;
-    tied.kind = Collective::Kind::TiedGradients;
-    tied.tensor = "wte.weight";
-    llvm::StringMap<LayerKind> kinds;
-    for (LayerOp layer : model.getLayers())
-      kinds[layer.getSymName()] = layer.getKind();
-    for (auto [s, stage] : llvm::enumerate(stages))
-      for (FlatSymbolRefAttr layer :
-           stage.getLayers().getAsRange<FlatSymbolRefAttr>())
-        if (kinds[layer.getValue()] == LayerKind::Embedding ||
-            kinds[layer.getValue()] == LayerKind::Head)
-          tied.stages.push_back(s);
-    if (tied.stages.size() > 1)
-      collectives.push_back(std::move(tied));
-  }
-  collectives.push_back(std::move(norm));
-  return collectives;
-}
 
 /// Bytes of a rank's pools by what lies in them.
 struct ArenaUse {
@@ -99,7 +62,8 @@ ArenaUse::Part partOf(BufferKind kind) {
 
 ArenaUse useOf(const Program &program, int32_t rank) {
   std::vector<int> partOfPool(program.pools.size(), -1);
-  for (auto [k, placement] : llvm::enumerate(program.placements)) {
+  for (size_t k = 0; k < program.placements.size(); ++k) {
+    const Placement &placement = program.placements[k];
     if (placement.pool < 0)
       continue;
     int part = partOf(static_cast<BufferKind>(k % numBufferKinds));
@@ -107,9 +71,10 @@ ArenaUse useOf(const Program &program, int32_t rank) {
     known = known < 0 || known == part ? part : int(ArenaUse::Either);
   }
   ArenaUse use;
-  for (auto [part, pool] : llvm::zip_equal(partOfPool, program.pools))
-    if (part >= 0 && pool.rank == rank)
-      use.bytes[part] += pool.slotBytes * pool.slots;
+  for (size_t p = 0; p < program.pools.size(); ++p)
+    if (const Pool &pool = program.pools[p];
+        partOfPool[p] >= 0 && pool.rank == rank)
+      use.bytes[partOfPool[p]] += pool.slotBytes * pool.slots;
   return use;
 }
 
@@ -126,11 +91,6 @@ const char *nameOf(ProgramKind kind) {
 }
 
 } // namespace
-
-PlanFigures figuresOf(PlanOp plan) {
-  return {stageBuffers(plan), planCollectives(plan), deviceBytes(plan),
-          declaresWeights(plan)};
-}
 
 std::variant<std::vector<LoweredProgram>, std::string>
 lowerSchedule(const PlanFigures &plan, const Problem &problem,
@@ -157,21 +117,21 @@ lowerSchedule(const PlanFigures &plan, const Problem &problem,
   return programs;
 }
 
-std::optional<MemoryFault>
-planMemory(const PlanFigures &plan, const Problem &problem,
-           llvm::MutableArrayRef<LoweredProgram> programs) {
+std::optional<MemoryFault> planMemory(const PlanFigures &plan,
+                                      const Problem &problem,
+                                      std::vector<LoweredProgram> &programs) {
   std::vector<int32_t> homes;
   for (int32_t s = 0; s < problem.numStages(); ++s)
     homes.push_back(problem.rankOf(s));
   std::vector<int64_t> arena(problem.numRanks(), 0);
-  for (auto [number, lowered] : llvm::enumerate(programs)) {
+  for (size_t number = 0; number < programs.size(); ++number) {
+    LoweredProgram &lowered = programs[number];
     if (std::optional<std::string> wrong =
-            rondo::planMemory(lowered.executing, homes, problem.numRanks(),
-                              plan.buffers, lowered.program))
+            planMemory(lowered.executing, homes, problem.numRanks(),
+                       plan.buffers, lowered.program))
       return MemoryFault{number, *wrong};
-    for (auto [most, bytes] :
-         llvm::zip_equal(arena, lowered.program.arenaBytes))
-      most = std::max(most, bytes);
+    for (size_t rank = 0; rank < arena.size(); ++rank)
+      arena[rank] = std::max(arena[rank], lowered.program.arenaBytes[rank]);
   }
   for (LoweredProgram &lowered : programs)
     lowered.program.arenaBytes = arena;
@@ -198,7 +158,7 @@ checkLowered(const LoweredProgram &lowered,
   return violation;
 }
 
-std::string describeArena(llvm::ArrayRef<LoweredProgram> programs,
+std::string describeArena(const std::vector<LoweredProgram> &programs,
                           int32_t rank) {
   constexpr const char *names[] = {
       "weights",         "gradients",
@@ -207,12 +167,13 @@ std::string describeArena(llvm::ArrayRef<LoweredProgram> programs,
       "messages",        "activations and messages"};
   ArenaUse fullest;
   ProgramKind kind = ProgramKind::Pipeline;
-  for (const LoweredProgram &lowered : llvm::reverse(programs)) {
-    ArenaUse use = useOf(lowered.program, rank);
+  for (auto lowered = programs.rbegin(); lowered != programs.rend();
+       ++lowered) {
+    ArenaUse use = useOf(lowered->program, rank);
     if (use.total() <= fullest.total())
       continue;
     fullest = use;
-    kind = lowered.kind;
+    kind = lowered->kind;
   }
   std::string text;
   for (int part = 0; part < ArenaUse::numParts; ++part)
@@ -267,4 +228,4 @@ ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
   return result;
 }
 
-} // namespace rondo::pipe
+} // namespace rondo

@@ -1,21 +1,32 @@
 //===- Lowering.h - The programs of a schedule, as values -------*- C++ -*-===//
 //
-// What the passes of lowering do on a plan and an order, without ops, so that
-// tools can ask whether a schedule fits before anything is compiled.
+// What compiling makes of a plan and an order, so that tools can ask whether a
+// schedule fits before anything is compiled. The passes of lowering call it
+// too.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_LOWERING_LOWERING_H
 #define RONDO_LOWERING_LOWERING_H
 
-#include "dialect/Bridge.h"
+#include "schedule/Program.h"
 
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-namespace rondo::pipe {
+namespace rondo {
+
+/// What a program is for.
+enum class ProgramKind : uint8_t {
+  /// One rank runs all stages, micro-batch after micro-batch.
+  Sequential,
+  /// The schedule.
+  Pipeline,
+  /// Forward only.
+  Evaluation,
+};
 
 /// One of the programs that an executable holds for a schedule.
 struct LoweredProgram {
@@ -34,11 +45,10 @@ struct PlanFigures {
   std::vector<Collective> collectives;
   /// Memory by rank, in bytes; noMemoryCap where there is no limit.
   std::vector<int64_t> devices;
-  /// See declaresWeights().
+  /// Whether a stage has weights. The layers of a timed model may have none,
+  /// and then say nothing of what a program holds beside activations.
   bool declaresWeights = false;
 };
-/// Its stages have buffers.
-PlanFigures figuresOf(PlanOp plan);
 
 /// The sequential reference, the evaluation and the pipeline, with messages and
 /// without memory; or what is wrong. `problem` is the plan's. O(actions).
@@ -55,9 +65,9 @@ struct MemoryFault {
 /// Gives the buffers of all programs of one schedule their places. They run
 /// over the same arenas, so `arenaBytes` of each is what the largest needs.
 /// `problem` is the plan's.
-std::optional<MemoryFault>
-planMemory(const PlanFigures &plan, const Problem &problem,
-           llvm::MutableArrayRef<LoweredProgram> programs);
+std::optional<MemoryFault> planMemory(const PlanFigures &plan,
+                                      const Problem &problem,
+                                      std::vector<LoweredProgram> &programs);
 
 /// Rules L5, L1, L2, and where memory is planned L4 and L3; stops at the first
 /// violation. `devices` are the plan's, in bytes by rank.
@@ -68,7 +78,7 @@ checkLowered(const LoweredProgram &lowered,
 /// What fills a rank's arena where it is fullest, in words with bytes, such as
 /// `1024 bytes of weights, 192 of control and data, 512 of activations`. The
 /// programs are those of one schedule.
-std::string describeArena(llvm::ArrayRef<LoweredProgram> programs,
+std::string describeArena(const std::vector<LoweredProgram> &programs,
                           int32_t rank);
 
 /// Lowers a schedule and plans its memory; nothing where that cannot be done.
@@ -91,6 +101,6 @@ struct ProvedPrograms {
 ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule);
 
-} // namespace rondo::pipe
+} // namespace rondo
 
 #endif // RONDO_LOWERING_LOWERING_H

@@ -1,7 +1,8 @@
 //===- InsertCommunication.cpp - Write the programs of a schedule ---------===//
 
-#include "lowering/Lowering.h"
 #include "passes/Passes.h"
+#include "passes/Phases.h"
+#include "passes/PlanFigures.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -13,7 +14,8 @@ namespace rondo::pipe {
 
 namespace {
 
-StringRef suffixOf(ProgramKind kind) {
+StringRef suffixOf(rondo::ProgramKind kind) {
+  using rondo::ProgramKind;
   switch (kind) {
   case ProgramKind::Sequential:
     return "sequential";
@@ -74,7 +76,8 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
        std::get<std::vector<LoweredProgram>>(lowered))
     foldProgram(builder, schedule.getLoc(),
                 (schedule.getSymName() + "_" + suffixOf(program.kind)).str(),
-                schedule, program.kind, program.program, program.executing);
+                schedule, dialectKind(program.kind), program.program,
+                program.executing);
   return success();
 }
 

@@ -4,12 +4,26 @@
 #define RONDO_PASSES_PHASES_H
 
 #include "dialect/Bridge.h"
+#include "lowering/Lowering.h"
 
 namespace rondo::pipe {
 
 /// The problem whose ranks run a program of this kind: one rank for the
 /// sequential reference, else the plan's own.
 Problem executingProblem(ProgramKind kind, const Problem &problem);
+
+/// The dialect's kinds are those of lowering, in the same order.
+inline ProgramKind dialectKind(rondo::ProgramKind kind) {
+  return static_cast<ProgramKind>(kind);
+}
+inline rondo::ProgramKind loweredKind(ProgramKind kind) {
+  return static_cast<rondo::ProgramKind>(kind);
+}
+static_assert(
+    int(ProgramKind::Sequential) == int(rondo::ProgramKind::Sequential) &&
+        int(ProgramKind::Pipeline) == int(rondo::ProgramKind::Pipeline) &&
+        int(ProgramKind::Evaluation) == int(rondo::ProgramKind::Evaluation),
+    "the two conversions above are casts");
 
 /// Set on the module by a verify pass that finds a device's memory too small
 /// (S5, L4), so that a tool can tell that from other errors.

@@ -1,8 +1,8 @@
 //===- PlanMemory.cpp - Give every buffer a compile-time slot -------------===//
 
-#include "lowering/Lowering.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
+#include "passes/PlanFigures.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -39,8 +39,8 @@ LogicalResult PlanMemory::plan(ArrayRef<ProgramOp> programs) {
     FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
     if (failed(expanded))
       return failure();
-    lowered.push_back({op.getKind(), std::move(executing), Schedule(),
-                       std::move(expanded->program)});
+    lowered.push_back({loweredKind(op.getKind()), std::move(executing),
+                       Schedule(), std::move(expanded->program)});
   }
   if (std::optional<MemoryFault> fault =
           planMemory(figuresOf(plan), *problem, lowered))

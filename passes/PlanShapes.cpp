@@ -4,6 +4,7 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Layers.h"
+#include "passes/PlanFigures.h"
 #include "schedule/Partition.h"
 #include "schedule/families/Placement.h"
 
@@ -17,15 +18,6 @@
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
-
-std::string PlanShape::text() const {
-  constexpr const char *names[] = {"as written", "linear", "interleaved", "v",
-                                   "wave"};
-  std::string text = names[static_cast<int>(placing)];
-  if (placing == Placing::Interleaved || placing == Placing::Wave)
-    text += " v=" + std::to_string(chunks);
-  return text + " m=" + std::to_string(microbatches);
-}
 
 static StringAttr freeName(Operation *module, const Twine &wanted) {
   std::string name = wanted.str();
@@ -134,7 +126,9 @@ static std::vector<int32_t> ranksOfStages(const PlanShape &shape,
   return rankOfStage;
 }
 
-bool rondo::pipe::hasPlacing(PlanOp plan, const PlanShape &shape) {
+/// Whether the stages of `plan` lie on the ranks as `shape` says, however its
+/// layers are cut.
+static bool hasPlacing(PlanOp plan, const PlanShape &shape) {
   if (shape.placing == Placing::AsWritten)
     return true;
   return llvm::equal(
@@ -199,8 +193,23 @@ static std::string reshape(PlanOp plan, const PlanShape &shape) {
   return "";
 }
 
-std::variant<PlanOp, std::string>
-rondo::pipe::reshapePlan(PlanOp base, const PlanShape &shape) {
+/// `plan` states a sound problem.
+static ShapedPlan valueOf(PlanOp plan, StringRef name) {
+  ShapedPlan shaped;
+  shaped.problem = *buildProblem(plan);
+  shaped.problem.name = name.str();
+  // A chosen plan is one that compiles, so what weights are not declared is 0.
+  takeState(plan, shaped.problem);
+  shaped.figures = figuresOf(plan);
+  shaped.begins.push_back(0);
+  for (StageOp stage : plan.getStages()) {
+    shaped.ranks.push_back(stage.getRank());
+    shaped.begins.push_back(shaped.begins.back() + stage.getLayers().size());
+  }
+  return shaped;
+}
+
+std::variant<ShapedPlan, std::string> PlanShapes::make(const PlanShape &shape) {
   OpBuilder builder(base);
   builder.setInsertionPointAfter(base);
   auto plan = cast<PlanOp>(builder.clone(*base));
@@ -211,5 +220,20 @@ rondo::pipe::reshapePlan(PlanOp base, const PlanShape &shape) {
     plan.erase();
     return why;
   }
-  return plan;
+  ShapedPlan shaped = valueOf(plan, base.getSymName());
+  shaped.id = made.size();
+  made.push_back(plan);
+  return shaped;
+}
+
+PlanSpace PlanShapes::space() {
+  PlanSpace space;
+  space.name = base.getSymName().str();
+  space.ranks = base.lookupCluster().getDevices().size();
+  space.layers = base.lookupModel().getLayers().size();
+  space.make = [this](const PlanShape &shape) { return make(shape); };
+  space.isWrittenAs = [this](const PlanShape &shape) {
+    return hasPlacing(base, shape);
+  };
+  return space;
 }

@@ -2,6 +2,7 @@
 
 #include "passes/Passes.h"
 #include "passes/Phases.h"
+#include "passes/PlanFigures.h"
 #include "planning/FittingSearch.h"
 #include "schedule/Search.h"
 #include "schedule/Shortfall.h"

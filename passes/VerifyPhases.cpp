@@ -134,7 +134,7 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
 FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem,
                                         ExpandedProgram *places = nullptr) {
   LoweredProgram lowered;
-  lowered.kind = op.getKind();
+  lowered.kind = loweredKind(op.getKind());
   lowered.executing = executingProblem(op.getKind(), problem);
   FailureOr<ExpandedProgram> expanded = expandProgram(op, lowered.executing);
   if (failed(expanded))

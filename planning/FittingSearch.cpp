@@ -2,7 +2,7 @@
 
 #include "planning/FittingSearch.h"
 
-#include "planning/WallLimit.h"
+#include "planning/Deadline.h"
 #include "schedule/Bounds.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
@@ -10,11 +10,9 @@
 #include "schedule/Shortfall.h"
 #include "schedule/search/OneByOne.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 #include <algorithm>
 
-namespace rondo::pipe {
+namespace rondo {
 
 bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
   // Every transient buffer of every micro-batch at once, beside the state.
@@ -27,8 +25,9 @@ bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
       most[problem.rankOf(s)] += (double(plan.buffers[s][kind]) + alignment) *
                                  (isEach ? problem.microbatches : 1);
     }
-  for (auto [bytes, device] : llvm::zip_equal(most, plan.devices))
-    if (device != noMemoryCap && bytes > double(device))
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    if (plan.devices[rank] != noMemoryCap &&
+        most[rank] > double(plan.devices[rank]))
       return true;
   return false;
 }
@@ -82,7 +81,8 @@ std::string tighten(const PlanFigures &plan, const Problem &problem,
     return "its memory cannot be planned";
   std::string said;
   int64_t most = 0;
-  for (auto [rank, bytes] : llvm::enumerate(*arena)) {
+  for (size_t rank = 0; rank < arena->size(); ++rank) {
+    const int64_t bytes = (*arena)[rank];
     const int64_t excess = bytes - plan.devices[rank];
     if (plan.devices[rank] == noMemoryCap || excess <= 0)
       continue;
@@ -101,15 +101,16 @@ std::string tighten(const PlanFigures &plan, const Problem &problem,
 class FixedOrders {
 public:
   FixedOrders(const FittingSearch &search, const SearchOptions &options,
-              const WallLimit &limit)
+              const Deadline &limit)
       : search(search), options(options), limit(limit) {}
 
   /// The best that fits; nothing where none does, or where the caller gives up.
   std::optional<SearchResult> run() {
     judgeFamilies();
-    llvm::stable_sort(orders, [](const Order &a, const Order &b) {
-      return a.objective < b.objective;
-    });
+    std::stable_sort(orders.begin(), orders.end(),
+                     [](const Order &a, const Order &b) {
+                       return a.objective < b.objective;
+                     });
     for (const Order &order : orders) {
       if (mayStop())
         return std::nullopt;
@@ -132,12 +133,13 @@ private:
   /// Those that keep the rules, the quick ones first.
   void judgeFamilies() {
     std::vector<FamilyChoice> choices = allFamilies();
-    llvm::append_range(choices, familyVariants(search.problem));
-    llvm::stable_sort(choices,
-                      [&](const FamilyChoice &a, const FamilyChoice &b) {
-                        return a.family->stepsBeyondTasks(search.problem) <
-                               b.family->stepsBeyondTasks(search.problem);
-                      });
+    for (FamilyChoice &variant : familyVariants(search.problem))
+      choices.push_back(std::move(variant));
+    std::stable_sort(choices.begin(), choices.end(),
+                     [&](const FamilyChoice &a, const FamilyChoice &b) {
+                       return a.family->stepsBeyondTasks(search.problem) <
+                              b.family->stepsBeyondTasks(search.problem);
+                     });
     for (const FamilyChoice &choice : choices) {
       if (mayStop() || limit.isOver(0.25))
         return;
@@ -171,7 +173,7 @@ private:
 
   const FittingSearch &search;
   const SearchOptions &options;
-  const WallLimit &limit;
+  const Deadline &limit;
   std::vector<Order> orders;
 };
 
@@ -188,7 +190,7 @@ SearchResult searchFitting(const FittingSearch &search,
   }
   // Lower caps are not what state leaves.
   tightened.devices.clear();
-  const WallLimit limit(options.timeLimitMs);
+  const Deadline limit(options.timeLimitMs, options.clock);
   const int64_t attempts = attemptsOf(options, tightened);
   // As long as nothing has fitted, the last attempts are each half of the rest.
   constexpr int64_t mostAttempts = 12;
@@ -197,7 +199,7 @@ SearchResult searchFitting(const FittingSearch &search,
   std::optional<SearchResult> found, fixed;
   int64_t effort = 0;
   double seconds = 0;
-  rondo::SearchStop stop = rondo::SearchStop::Exhausted;
+  SearchStop stop = SearchStop::Exhausted;
   Bound bound = search.bound;
   std::string missing, reason;
   int64_t effortLeft = options.effort;
@@ -261,7 +263,7 @@ SearchResult searchFitting(const FittingSearch &search,
         objectiveOf(search.problem, found->simulation) <= found->bound.ns;
     found->effort = effort;
     found->seconds = seconds;
-    found->stop = found->provenOptimal ? rondo::SearchStop::Optimal : stop;
+    found->stop = found->provenOptimal ? SearchStop::Optimal : stop;
     return std::move(*found);
   }
   none.bound = bound;
@@ -273,11 +275,8 @@ SearchResult searchFitting(const FittingSearch &search,
   return none;
 }
 
-SearchResult searchPlan(
-    const PlanFigures &plan, const Problem &problem,
-    const SearchOptions &options,
-    llvm::function_ref<SearchResult(const Problem &, const SearchOptions &)>
-        run) {
+SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
+                        const SearchOptions &options, const RunSearch &run) {
   if (!plan.declaresWeights || !mayOverflow(plan, problem))
     return run(problem, options);
   Problem tightened = problem;
@@ -286,4 +285,4 @@ SearchResult searchPlan(
                        options);
 }
 
-} // namespace rondo::pipe
+} // namespace rondo

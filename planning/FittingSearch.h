@@ -11,9 +11,10 @@
 #include "lowering/Lowering.h"
 #include "schedule/Search.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include <functional>
+#include <optional>
 
-namespace rondo::pipe {
+namespace rondo {
 
 /// Whether the arena of some order of the plan's tasks could be larger than a
 /// device. `problem` is the plan's.
@@ -24,6 +25,10 @@ bool mayOverflow(const PlanFigures &plan, const Problem &problem);
 void keepBetter(const Problem &problem, std::optional<SearchResult> &kept,
                 SearchResult result);
 
+/// Runs one search, such as rondo::search().
+using RunSearch =
+    std::function<SearchResult(const Problem &, const SearchOptions &)>;
+
 struct FittingSearch {
   const PlanFigures &plan;
   /// The plan's, with a bound for it.
@@ -31,10 +36,9 @@ struct FittingSearch {
   Bound bound;
   /// The same problem with lower caps, where programs of schedules did not fit.
   Problem &tightened;
-  /// Runs one search.
-  llvm::function_ref<SearchResult(const Problem &, const SearchOptions &)> run;
+  RunSearch run;
   /// Whether to stop when time is over before anything fitted.
-  llvm::function_ref<bool()> mayGiveUp;
+  std::function<bool()> mayGiveUp;
   /// Whether families are tried; an earlier call may have done so.
   bool triesFamilies = true;
 };
@@ -50,12 +54,9 @@ SearchResult searchFitting(const FittingSearch &search,
 
 /// The same for a plan of its own: a plain search where everything fits, or
 /// where the plan declares no weights and memory is that of activations.
-SearchResult searchPlan(
-    const PlanFigures &plan, const Problem &problem,
-    const SearchOptions &options,
-    llvm::function_ref<SearchResult(const Problem &, const SearchOptions &)>
-        run);
+SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
+                        const SearchOptions &options, const RunSearch &run);
 
-} // namespace rondo::pipe
+} // namespace rondo
 
 #endif // RONDO_PLANNING_FITTINGSEARCH_H

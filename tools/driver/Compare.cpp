@@ -2,9 +2,9 @@
 
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
-#include "tools/driver/PlanCandidates.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
+#include "tools/driver/Shapes.h"
 #include "tools/driver/Simulate.h"
 
 using namespace llvm;

@@ -1,10 +1,11 @@
 //===- ComparePlans.cpp - Families on plans of other shapes ---------------===//
 
+#include "passes/PlanShapes.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
-#include "tools/driver/PlanCandidates.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
+#include "tools/driver/Shapes.h"
 #include "tools/driver/Simulate.h"
 
 namespace rondo::driver {
@@ -14,37 +15,39 @@ int comparePlans(const SimulateRequest &request) {
   pipe::PlanOp base;
   if (int code = readBasePlan(file, request.path, base))
     return code;
-  std::vector<pipe::PlanShape> shapes;
+  std::vector<PlanShape> shapes;
   if (int code = chooseShapes(shapeRequest(), base, shapes))
     return code;
-  std::vector<Shaped> candidates =
-      makeCandidates(base, shapes, pipe::WallLimit(0));
+  pipe::PlanShapes plans(base);
+  std::vector<PlanCandidate> candidates =
+      makeCandidates(plans.space(), shapes, wantedObjective(), Deadline());
   if (request.style == Style::Csv)
     llvm::outs() << csvHead();
   const auto without = planless(candidates);
   std::vector<Outcome> outcomes;
-  for (Shaped &candidate : candidates) {
+  for (PlanCandidate &candidate : candidates) {
     const std::string name =
         base.getSymName().str() + " " + candidate.shape.text();
     if (!candidate.plan) {
       if (auto said = without.find(&candidate); said != without.end())
         reportNote(base.getSymName() + " " + said->second + ": " +
-                   candidate.why);
+                   reasonOf(candidate, candidates));
       continue;
     }
-    if (!candidate.why.empty()) {
-      reportNote(name + ": " + candidate.why);
+    if (!candidate.isOpen()) {
+      reportNote(name + ": " + reasonOf(candidate, candidates));
       continue;
     }
-    candidate.problem.name = name;
-    Comparison comparison(candidate.problem, request.style);
-    comparison.showArenas(candidate.figures);
-    comparison.addSearched(runSearch(candidate.problem, &candidate.figures),
-                           request.allRanks);
+    candidate.plan->problem.name = name;
+    Comparison comparison(candidate.plan->problem, request.style);
+    comparison.showArenas(candidate.plan->figures);
+    comparison.addSearched(
+        runSearch(candidate.plan->problem, &candidate.plan->figures),
+        request.allRanks);
     for (const FamilyChoice &choice : request.choices) {
       Candidate made =
-          evaluate(choice, candidate.problem, comparison.needsTimes());
-      addArena(made, candidate.problem, candidate.figures);
+          evaluate(choice, candidate.plan->problem, comparison.needsTimes());
+      addArena(made, candidate.plan->problem, candidate.plan->figures);
       comparison.add(made);
     }
     outcomes.push_back(comparison.finish());

@@ -72,7 +72,7 @@ const char *summaryOf(const Bound &bound) {
 Comparison::Comparison(const Problem &problem, Style style)
     : problem(problem), style(style) {}
 
-void Comparison::showArenas(const pipe::PlanFigures &of) {
+void Comparison::showArenas(const PlanFigures &of) {
   figures = &of;
   if (of.declaresWeights)
     plan = &of;
@@ -140,7 +140,7 @@ void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
   Simulation timed = simulate(problem, *result.schedule, /*keepTimes=*/true);
   std::optional<std::vector<int64_t>> arena;
   if (plan && result.schedule->numActions() <= maxShownTasks)
-    arena = pipe::arenaOf(*plan, problem, *result.schedule);
+    arena = arenaOf(*plan, problem, *result.schedule);
   addSchedule("searched", result.origin, *result.schedule, timed,
               arena.value_or(std::vector<int64_t>()), &record);
 }

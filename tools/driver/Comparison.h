@@ -37,7 +37,7 @@ public:
   Comparison(const Problem &problem, Style style);
 
   /// With what programs allocate, beside the devices' memory. `plan` stays.
-  void showArenas(const pipe::PlanFigures &plan);
+  void showArenas(const PlanFigures &plan);
 
   /// Adds the schedule that a search has found. From here on also compares with
   /// the search's bound, and says what communication costs. Peaks are those of
@@ -77,9 +77,9 @@ private:
 
   const Problem &problem;
   /// Null for a problem without a plan.
-  const pipe::PlanFigures *figures = nullptr;
+  const PlanFigures *figures = nullptr;
   /// Null where arenas are not shown.
-  const pipe::PlanFigures *plan = nullptr;
+  const PlanFigures *plan = nullptr;
   Style style;
   bool allRanks = false;
   /// Set by addSearched().

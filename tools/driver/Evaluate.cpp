@@ -34,14 +34,13 @@ Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
 }
 
 void addArena(Candidate &candidate, const Problem &problem,
-              const pipe::PlanFigures &plan) {
+              const PlanFigures &plan) {
   const bool isLimited = llvm::any_of(
       plan.devices, [](int64_t bytes) { return bytes != noMemoryCap; });
   if (!candidate.schedule || (!plan.declaresWeights && !isLimited) ||
       candidate.schedule->numActions() > maxShownTasks)
     return;
-  pipe::ProvedPrograms proved =
-      pipe::provePrograms(plan, problem, *candidate.schedule);
+  ProvedPrograms proved = provePrograms(plan, problem, *candidate.schedule);
   candidate.arenaBytes = std::move(proved.arenaBytes);
   if (proved.fault.empty())
     return;

@@ -42,7 +42,7 @@ inline constexpr int64_t maxShownTasks = 50000;
 /// weights or limits memory. A schedule whose programs break a rule leaves the
 /// candidate.
 void addArena(Candidate &candidate, const Problem &problem,
-              const pipe::PlanFigures &plan);
+              const PlanFigures &plan);
 
 /// `keepTimes`: with the start and end of each task.
 Candidate evaluate(std::string name, std::string family, const Problem &problem,

@@ -1,32 +1,24 @@
-//===- PlanSearch.cpp - Searches placement and shape of a plan ------------===//
-//
-// Every candidate is bounded before it is searched, and dropped where its bound
-// is not below the best that was found. The others are searched in three rounds
-// that share time and effort: all of them, the better quarter, the best one.
-//
-//===----------------------------------------------------------------------===//
+//===- PlanSearch.cpp - Searches among plans, for people ------------------===//
 
 #include "tools/driver/PlanSearch.h"
 
+#include "planning/PlanSearch.h"
+
 #include "dialect/Bridge.h"
 #include "formats/json/ProblemWriter.h"
-#include "passes/Passes.h"
+#include "passes/PlanShapes.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/ModuleFile.h"
-#include "tools/driver/PlanCandidates.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Table.h"
 
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
-
-#include <algorithm>
 
 using namespace llvm;
 
@@ -34,155 +26,45 @@ namespace rondo::driver {
 
 namespace {
 
-class PlanSearcher {
+/// One `rondo search` among plans.
+class PlanSearchRun {
 public:
-  explicit PlanSearcher(const PlanSearchRequest &request)
-      : request(request), limit(searchOptions().timeLimitMs) {}
+  explicit PlanSearchRun(const PlanSearchRequest &request)
+      : request(request), deadline(searchOptions().timeLimitMs) {}
 
   int run();
 
 private:
-  void searchRound(const std::vector<Shaped *> &members, double share,
-                   double shareOfLeft, Progress &progress);
-  void searchOne(Shaped &candidate, const SearchOptions &options,
-                 Progress &progress);
-  void searchAll();
-  bool isAnyFound() const {
-    return any_of(candidates,
-                  [](const Shaped &c) { return c.found.has_value(); });
-  }
   /// The output is a module, whose schedule promises the sequential run's bits.
   bool isModule() const { return StringRef(request.output).ends_with(".mlir"); }
-  mlir::OwningOpRef<mlir::ModuleOp> moduleOf(Shaped &candidate);
-  Shaped *chooseBest();
+  ArrayRef<PlanCandidate> candidates() const { return result.candidates; }
+  mlir::OwningOpRef<mlir::ModuleOp> moduleOf(const PlanCandidate &best);
   std::string nearest() const;
-  void printTable(const Shaped *best, raw_ostream &os);
-  int64_t boundOfAll() const;
-  int write(Shaped &best);
+  void printTable(const PlanCandidate *best, raw_ostream &os);
+  int write(const PlanCandidate &best);
+  int reportNone() const;
 
   const PlanSearchRequest &request;
-  const pipe::WallLimit limit;
+  const Deadline deadline;
   ModuleFile file;
   pipe::PlanOp base;
-  std::vector<Shaped> candidates;
+  pipe::PlanShapes plans{nullptr};
+  PlanSearchResult result;
 };
 
 } // namespace
 
-static int64_t tasksOf(const Problem &problem) {
-  return int64_t(3) * problem.numStages() * problem.microbatches;
-}
-
-/// A search makes a first schedule in any case, and then its program.
-static int64_t leastMsOf(const Problem &problem) {
-  constexpr int64_t nsOfTask = 600;
-  return tasksOf(problem) * nsOfTask / 1000000;
-}
-
-/// Keeps the better of what was found before and of schedules whose programs
-/// fit the devices.
-void PlanSearcher::searchOne(Shaped &candidate, const SearchOptions &options,
-                             Progress &progress) {
-  auto run = [&](const Problem &problem, const SearchOptions &now) {
-    return runSearch(problem, now, progress, candidate.shape.text());
-  };
-  const std::vector<int64_t> caps = candidate.tightened.memoryCaps;
-  SearchResult result = pipe::searchFitting(
-      {candidate.figures, candidate.problem, candidate.bound,
-       candidate.tightened, run, [&] { return isAnyFound() || limit.isOver(); },
-       /*triesFamilies=*/!candidate.found},
-      options);
-  if (result.schedule) {
-    candidate.keep(std::move(result));
-    // What an earlier round did not find.
-    candidate.why.clear();
-  } else if (candidate.found) {
-    candidate.tightened.memoryCaps = caps;
-  } else {
-    candidate.why = result.reason;
-  }
-}
-
-/// Splits `share` of the effort, and `shareOfLeft` of the time that is left,
-/// among `members`. Of effort, what one leaves over is not given to others, so
-/// that it alone decides what is found; time that is left over is.
-void PlanSearcher::searchRound(const std::vector<Shaped *> &members,
-                               double share, double shareOfLeft,
-                               Progress &progress) {
-  const pipe::WallLimit round(
-      limit.exists()
-          ? std::max<int64_t>(1, int64_t(double(limit.leftMs()) * shareOfLeft))
-          : 0);
-  for (auto [place, candidate] : enumerate(members)) {
-    int64_t best = noObjective;
-    for (const Shaped &other : candidates)
-      best = std::min(best, other.objective());
-    if (candidate->knownBound() >= best) {
-      if (!candidate->found)
-        candidate->why = "no better: its bound is not below the best";
-      continue;
-    }
-    if (Interrupt::happened())
-      return;
-    if (limit.leftMs() <= leastMsOf(candidate->problem) && isAnyFound()) {
-      if (!candidate->found)
-        candidate->why = noTime;
-      continue;
-    }
-    SearchOptions options = searchOptions();
-    options.inIndexOrder = isModule();
-    const double part = share / double(members.size());
-    if (options.effort > 0)
-      options.effort = std::max<int64_t>(1, int64_t(options.effort * part));
-    if (options.timeLimitMs > 0)
-      options.timeLimitMs =
-          std::max<int64_t>(1, round.leftMs() / (members.size() - place));
-    searchOne(*candidate, options, progress);
-  }
-}
-
-void PlanSearcher::searchAll() {
-  std::vector<Shaped *> open;
-  for (Shaped &candidate : candidates)
-    if (candidate.why.empty())
-      open.push_back(&candidate);
-  const double shares[] = {0.3, 0.3, 0.4};
-  int64_t leastMs = 0;
-  for (const Shaped *candidate : open)
-    leastMs += leastMsOf(candidate->problem);
-  // The promising ones first: what they find excludes others. Where time is
-  // short the first that was made, which is the plan as written if that can be
-  // searched, stays the first: there must be an answer.
-  const bool isShort = !open.empty() && limit.exists() &&
-                       double(leastMs) >= shares[0] * double(limit.leftMs());
-  stable_sort(open.begin() + isShort, open.end(),
-              [](const Shaped *a, const Shaped *b) {
-                return a->bound.ns < b->bound.ns;
-              });
-  Progress progress(1);
-  double sharesLeft = 1;
-  for (int round = 0; round < 3 && !open.empty(); ++round) {
-    const double share = open.size() == 1 ? 1 : shares[round];
-    searchRound(open, share, std::min(1.0, share / sharesLeft), progress);
-    sharesLeft -= share;
-    if (open.size() == 1)
-      return;
-    stable_sort(open, [](const Shaped *a, const Shaped *b) {
-      return a->objective() < b->objective();
-    });
-    open.resize(round == 0 ? (open.size() + 3) / 4 : 1);
-  }
-}
-
 /// A module of the candidate's model, cluster, plan and schedule alone, under
 /// the names of the file.
-mlir::OwningOpRef<mlir::ModuleOp> PlanSearcher::moduleOf(Shaped &candidate) {
+mlir::OwningOpRef<mlir::ModuleOp>
+PlanSearchRun::moduleOf(const PlanCandidate &best) {
+  pipe::PlanOp chosen = plans.plan(*best.plan);
   mlir::OwningOpRef<mlir::ModuleOp> module(
       cast<mlir::ModuleOp>(file.module()->clone()));
   const StringRef planName = base.getSymName(), modelName = base.getModel();
   pipe::PlanOp plan;
   for (auto other : module->getOps<pipe::PlanOp>())
-    if (other.getSymName() == candidate.plan.getSymName())
+    if (other.getSymName() == chosen.getSymName())
       plan = other;
   SmallVector<mlir::Operation *> others;
   for (mlir::Operation &op : *module->getBody()) {
@@ -207,32 +89,24 @@ mlir::OwningOpRef<mlir::ModuleOp> PlanSearcher::moduleOf(Shaped &candidate) {
   auto schedule = pipe::ScheduleOp::create(
       builder, plan.getLoc(), "searched", planName, pipe::FamilyAttr(),
       pipe::SearchAttr(), pipe::FoundAttr(), pipe::Accumulate::IndexOrder);
-  if (failed(pipe::foldSchedule(*candidate.found->schedule, schedule)))
+  if (failed(pipe::foldSchedule(*best.found->schedule, schedule)))
     return {};
   return module;
 }
 
-/// The first of the best; nullptr where nothing was found.
-Shaped *PlanSearcher::chooseBest() {
-  auto best = std::min_element(candidates.begin(), candidates.end(),
-                               [](const Shaped &a, const Shaped &b) {
-                                 return a.objective() < b.objective();
-                               });
-  return best->objective() == noObjective ? nullptr : &*best;
-}
-
 /// By how much the plan that comes nearest misses its devices, and what would
 /// do.
-std::string PlanSearcher::nearest() const {
+std::string PlanSearchRun::nearest() const {
   std::string said;
   double least = std::numeric_limits<double>::infinity();
-  for (const Shaped &candidate : candidates) {
+  for (const PlanCandidate &candidate : candidates()) {
     if (!candidate.plan)
       continue;
-    const std::vector<int64_t> one = leastActivationBytes(candidate.problem);
+    const Problem &problem = candidate.plan->problem;
+    const std::vector<int64_t> one = leastActivationBytes(problem);
     double most = 0;
     std::string where;
-    for (auto [rank, memory] : enumerate(candidate.problem.devices)) {
+    for (auto [rank, memory] : enumerate(problem.devices)) {
       const int64_t need = memory.stateBytes + one[rank];
       const double part = double(need) / double(memory.deviceBytes);
       if (part < most)
@@ -247,7 +121,7 @@ std::string PlanSearcher::nearest() const {
     least = most;
     said = "; " + candidate.shape.text() + " is the nearest: " +
            (most > 1 ? "with one micro-batch at a time and no messages " + where
-                     : candidate.why);
+                     : reasonOf(candidate, candidates()));
   }
   said += "; devices of more memory, smaller micro-batches (--microbatches "
           "with larger numbers) ";
@@ -256,27 +130,29 @@ std::string PlanSearcher::nearest() const {
                      : "or other placements (--placement auto) may do");
 }
 
-void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
+void PlanSearchRun::printTable(const PlanCandidate *best, raw_ostream &os) {
   // Of those that have a plan.
-  const bool isSpan = any_of(candidates, [](const Shaped &candidate) {
-    return candidate.problem.objective == Objective::Span;
+  const bool isSpan = any_of(candidates(), [](const PlanCandidate &candidate) {
+    return candidate.plan &&
+           candidate.plan->problem.objective == Objective::Span;
   });
   Table table;
   table.add({"plan", isSpan ? "span" : "makespan", "at least", ""});
-  const auto without = planless(candidates);
-  for (const Shaped &candidate : candidates) {
+  const auto without = planless(candidates());
+  for (const PlanCandidate &candidate : candidates()) {
     std::vector<std::string> row = {candidate.shape.text()};
     if (!candidate.plan) {
       auto said = without.find(&candidate);
       if (said == without.end())
         continue;
-      row = {said->second, candidate.why};
+      row = {said->second, reasonOf(candidate, candidates())};
     } else {
       row.push_back(candidate.objective() == noObjective
                         ? "-"
                         : formatNs(candidate.objective()));
       row.push_back(formatNs(candidate.knownBound()));
-      row.push_back(&candidate == best ? "chosen" : candidate.why);
+      row.push_back(&candidate == best ? "chosen"
+                                       : reasonOf(candidate, candidates()));
     }
     table.add(std::move(row));
   }
@@ -286,16 +162,8 @@ void PlanSearcher::printTable(const Shaped *best, raw_ostream &os) {
   table.print(os);
 }
 
-/// No order of any plan in the table is faster.
-int64_t PlanSearcher::boundOfAll() const {
-  int64_t least = noObjective;
-  for (const Shaped &candidate : candidates)
-    if (candidate.plan && !findShortfall(candidate.problem))
-      least = std::min(least, candidate.knownBound());
-  return least;
-}
-
-int PlanSearcher::write(Shaped &best) {
+int PlanSearchRun::write(const PlanCandidate &best) {
+  const Problem &problem = best.plan->problem;
   std::string problemOutput = request.problemOutput;
   if (problemOutput.empty() && !isModule() && request.output != "-" &&
       !isSpecialFile(request.output)) {
@@ -309,73 +177,94 @@ int PlanSearcher::write(Shaped &best) {
       return Error::success();
     }
     json::SearchRecord record = recordOf(*best.found);
-    json::writeSchedule(os, best.problem, *best.found->schedule,
+    json::writeSchedule(os, problem, *best.found->schedule,
                         best.found->simulation, best.found->origin, &record);
     os << "\n";
     return Error::success();
   });
   if (!error && !problemOutput.empty())
     error = writeFile(problemOutput, [&](raw_ostream &os) -> Error {
-      json::writeProblem(os, best.problem);
+      json::writeProblem(os, problem);
       os << "\n";
       return Error::success();
     });
   if (error)
     return reportError(toString(std::move(error)));
-  const int64_t reached = best.objective(), bound = boundOfAll();
+  const int64_t reached = best.objective(), bound = result.boundNs;
   if (request.output != "-" && !isSpecialFile(request.output))
     outs() << "wrote " << request.output
            << (problemOutput.empty() ? "" : " and " + problemOutput) << ": "
-           << best.shape.text() << ", " << objectiveName(best.problem) << " "
+           << best.shape.text() << ", " << objectiveName(problem) << " "
            << formatNs(reached) << ", "
            << gapText(reached <= bound, reached, bound)
-           << (candidates.size() == 1 ? ""
-               : any_of(
-                     candidates,
-                     [](const Shaped &c) { return !c.plan && c.why == noTime; })
+           << (candidates().size() == 1 ? ""
+               : any_of(candidates(),
+                        [](const PlanCandidate &c) {
+                          return !c.plan &&
+                                 c.state == PlanCandidate::State::NoTime;
+                        })
                    ? " among the plans above that had time"
                    : " among the plans above")
            << "\n";
   return Success;
 }
 
-int PlanSearcher::run() {
-  if (int code = readBasePlan(file, request.path, base))
-    return code;
-  std::vector<pipe::PlanShape> shapes;
-  if (int code = chooseShapes(request.shapes, base, shapes))
-    return code;
-  candidates = makeCandidates(base, shapes, limit);
-  Interrupt interrupt;
-  searchAll();
-  Shaped *best = chooseBest();
-  // The table leaves standard output to a result that goes there.
-  printTable(best, request.output == "-" ? errs() : outs());
-  if (!best && Interrupt::happened())
-    return reportError(base.getSymName() +
+/// Why nothing was chosen; returns the exit code.
+int PlanSearchRun::reportNone() const {
+  const std::string name = pipe::PlanOp(base).getSymName().str();
+  if (result.isInterrupted)
+    return reportError(name +
                        ": interrupted before a plan with a schedule was found");
-  const bool isCut = any_of(
-      candidates, [](const Shaped &c) { return StringRef(c.why) == noTime; });
-  if (!best && isCut)
-    return reportError(base.getSymName() +
+  if (any_of(candidates(), [](const PlanCandidate &c) {
+        return c.state == PlanCandidate::State::NoTime;
+      }))
+    return reportError(name +
                        ": time ended before a plan with a schedule was found; "
                        "raise --time-limit-ms");
   // Then memory has no part in it.
-  if (none_of(candidates, [](const Shaped &c) { return bool(c.plan); }))
-    return reportError(base.getSymName() +
+  if (none_of(candidates(),
+              [](const PlanCandidate &c) { return bool(c.plan); }))
+    return reportError(name +
                        ": no plan has one of these shapes; the table says why");
-  if (!best) {
-    reportError(base.getSymName() +
-                ": none of these plans has a schedule that fits" + nearest());
-    return Infeasible;
+  reportError(name + ": none of these plans has a schedule that fits" +
+              nearest());
+  return Infeasible;
+}
+
+int PlanSearchRun::run() {
+  if (int code = readBasePlan(file, request.path, base))
+    return code;
+  std::vector<PlanShape> shapes;
+  if (int code = chooseShapes(request.shapes, base, shapes))
+    return code;
+  plans = pipe::PlanShapes(base);
+  Interrupt interrupt;
+  PlanSearchOptions options;
+  options.search = searchOptions();
+  options.search.inIndexOrder = isModule();
+  options.objective = wantedObjective();
+  options.deadline = deadline;
+  {
+    Progress progress(1);
+    options.observer = [&](const PlanCandidate &candidate,
+                           const SearchProgress &now) {
+      progress.show(candidate.plan->problem, candidate.shape.text(), now);
+    };
+    result = rondo::searchPlans(plans.space(), shapes, options);
   }
+  const PlanCandidate *best =
+      result.best ? &result.candidates[*result.best] : nullptr;
+  // The table leaves standard output to a result that goes there.
+  printTable(best, request.output == "-" ? errs() : outs());
+  if (!best)
+    return reportNone();
   if (int code = write(*best))
     return code;
   return Interrupt::happened() ? Interrupted : Success;
 }
 
 int searchPlans(const PlanSearchRequest &request) {
-  return PlanSearcher(request).run();
+  return PlanSearchRun(request).run();
 }
 
 } // namespace rondo::driver

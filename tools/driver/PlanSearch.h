@@ -1,9 +1,9 @@
-//===- PlanSearch.h - Searches placement and shape of a plan ----*- C++ -*-===//
+//===- PlanSearch.h - Searches among plans, for people ----------*- C++ -*-===//
 
 #ifndef RONDO_TOOLS_DRIVER_PLANSEARCH_H
 #define RONDO_TOOLS_DRIVER_PLANSEARCH_H
 
-#include "tools/driver/PlanCandidates.h"
+#include "tools/driver/Shapes.h"
 
 #include <string>
 

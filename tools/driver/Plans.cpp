@@ -5,6 +5,7 @@
 #include "dialect/Bridge.h"
 #include "formats/json/ProblemReader.h"
 #include "passes/Passes.h"
+#include "passes/PlanFigures.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/MeasuredCosts.h"
@@ -16,7 +17,7 @@ namespace rondo::driver {
 
 int readPlans(ModuleFile &file, const std::string &path,
               const std::string &costsPath, std::vector<Problem> &problems,
-              std::vector<pipe::PlanFigures> &figures) {
+              std::vector<PlanFigures> &figures) {
   if (failed(file.read(path)))
     return Failure;
   mlir::ModuleOp module = file.module();

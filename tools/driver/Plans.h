@@ -19,7 +19,7 @@ namespace rondo::driver {
 /// code.
 int readPlans(ModuleFile &file, const std::string &path,
               const std::string &costsPath, std::vector<Problem> &problems,
-              std::vector<pipe::PlanFigures> &figures);
+              std::vector<PlanFigures> &figures);
 
 /// The problems of a rondo-problem/1 file, in their order. As readPlans().
 int readProblems(const std::string &path, std::vector<Problem> &problems);

@@ -56,7 +56,7 @@ struct Line {
   std::string figures;
 };
 
-Line searchOne(const Problem &problem, const pipe::PlanFigures *plan,
+Line searchOne(const Problem &problem, const PlanFigures *plan,
                Progress &progress) {
   SearchResult result = runSearch(problem, progress, plan);
   Line line;
@@ -75,7 +75,7 @@ Line searchOne(const Problem &problem, const pipe::PlanFigures *plan,
 
 /// `plans` are those of the problems, or none.
 std::vector<Line> searchAll(const std::vector<Problem> &problems,
-                            const std::vector<pipe::PlanFigures> &plans) {
+                            const std::vector<PlanFigures> &plans) {
   std::vector<Line> lines(problems.size());
   std::atomic<size_t> next{0};
   Progress progress(problems.size());
@@ -146,7 +146,7 @@ int run() {
       StringRef(outputPath).ends_with(".mlir"))
     return searchShapes(path);
   std::vector<Problem> problems;
-  std::vector<pipe::PlanFigures> plans;
+  std::vector<PlanFigures> plans;
   if (int code = readProblemsOrPlans(path, costsPath, problems, plans))
     return code;
   applyObjective(problems);

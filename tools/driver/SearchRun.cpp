@@ -89,11 +89,16 @@ std::string limitOption() {
   return searchOptions().timeLimitMs > 0 ? "--time-limit-ms" : "--effort";
 }
 
+std::optional<Objective> wantedObjective() {
+  if (objective.empty())
+    return std::nullopt;
+  return objective == "span" ? Objective::Span : Objective::Makespan;
+}
+
 void applyObjective(MutableArrayRef<Problem> problems) {
-  if (!objective.empty())
+  if (std::optional<Objective> wanted = wantedObjective())
     for (Problem &problem : problems)
-      problem.objective =
-          objective == "span" ? Objective::Span : Objective::Makespan;
+      problem.objective = *wanted;
 }
 
 SearchOptions searchOptions() {
@@ -111,27 +116,19 @@ SearchOptions searchOptions() {
   return options;
 }
 
-SearchResult runSearch(const Problem &problem, SearchOptions options,
-                       Progress &progress, const std::string &name) {
-  options.observer = [&](const SearchProgress &now) {
-    progress.show(problem, name, now);
-  };
-  return search(problem, options);
-}
-
 SearchResult runSearch(const Problem &problem, Progress &progress,
-                       const pipe::PlanFigures *plan) {
-  auto run = [&](const Problem &tried, const SearchOptions &options) {
-    return runSearch(tried, options, progress, problem.name);
+                       const PlanFigures *plan) {
+  SearchOptions options = searchOptions();
+  options.observer = [&](const SearchProgress &now) {
+    progress.show(problem, problem.name, now);
   };
-  SearchResult result =
-      plan ? pipe::searchPlan(*plan, problem, searchOptions(), run)
-           : run(problem, searchOptions());
+  SearchResult result = plan ? searchPlan(*plan, problem, options, search)
+                             : search(problem, options);
   progress.step();
   return result;
 }
 
-SearchResult runSearch(const Problem &problem, const pipe::PlanFigures *plan) {
+SearchResult runSearch(const Problem &problem, const PlanFigures *plan) {
   Progress progress(1);
   return runSearch(problem, progress, plan);
 }
@@ -172,7 +169,7 @@ json::SearchRecord recordOf(const SearchResult &result) {
 
 int readProblemsOrPlans(const std::string &path, const std::string &costsPath,
                         std::vector<Problem> &problems,
-                        std::vector<pipe::PlanFigures> &figures) {
+                        std::vector<PlanFigures> &figures) {
   if (StringRef(path).ends_with(".mlir")) {
     ModuleFile file;
     return readPlans(file, path, costsPath, problems, figures);

@@ -16,6 +16,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/CommandLine.h"
 
+#include <optional>
 #include <vector>
 
 namespace rondo::driver {
@@ -31,7 +32,9 @@ int checkSearchOptions();
 /// The option that limits the search: `--effort` or `--time-limit-ms`.
 std::string limitOption();
 
-/// Gives the problems the objective of the command line, where it names one.
+/// The objective of the command line, where it names one.
+std::optional<Objective> wantedObjective();
+/// Gives it to problems.
 void applyObjective(llvm::MutableArrayRef<Problem> problems);
 
 /// What the command line says.
@@ -41,11 +44,8 @@ SearchOptions searchOptions();
 /// whose figures are not null, schedules are taken whose programs fit its
 /// devices.
 SearchResult runSearch(const Problem &problem, Progress &progress,
-                       const pipe::PlanFigures *plan);
-SearchResult runSearch(const Problem &problem, const pipe::PlanFigures *plan);
-/// The same with options of its own, under a name for the line of progress.
-SearchResult runSearch(const Problem &problem, SearchOptions options,
-                       Progress &progress, const std::string &name);
+                       const PlanFigures *plan);
+SearchResult runSearch(const Problem &problem, const PlanFigures *plan);
 
 /// `makespan 12 ms, at most 3.10 % above the optimum`.
 std::string figuresOf(const Problem &problem, const SearchResult &result);
@@ -60,7 +60,7 @@ json::SearchRecord recordOf(const SearchResult &result);
 /// returns the exit code.
 int readProblemsOrPlans(const std::string &path, const std::string &costsPath,
                         std::vector<Problem> &problems,
-                        std::vector<pipe::PlanFigures> &figures);
+                        std::vector<PlanFigures> &figures);
 
 } // namespace rondo::driver
 

@@ -35,7 +35,7 @@ Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
 
 /// What breaks a rule other than the cap is an error at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
-                                const pipe::PlanFigures &figures,
+                                const PlanFigures &figures,
                                 Comparison &comparison) {
   mlir::FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(op, problem);
@@ -78,7 +78,7 @@ SmallVector<pipe::ScheduleOp> unsearched(mlir::ModuleOp module) {
 }
 
 mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
-                                     const pipe::PlanFigures &figures,
+                                     const PlanFigures &figures,
                                      const SimulateRequest &request) {
   Comparison comparison(problem, request.style);
   comparison.showArenas(figures);
@@ -117,7 +117,7 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
 int simulatePlans(const SimulateRequest &request) {
   ModuleFile file;
   std::vector<Problem> problems;
-  std::vector<pipe::PlanFigures> figures;
+  std::vector<PlanFigures> figures;
   if (int code =
           readPlans(file, request.path, request.costsPath, problems, figures))
     return code;

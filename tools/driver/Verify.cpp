@@ -1,10 +1,12 @@
 //===- Verify.cpp - rondo verify ------------------------------------------===//
 
+#include "dialect/Bridge.h"
 #include "formats/json/Documents.h"
 #include "formats/json/Value.h"
 #include "formats/json/Verdict.h"
 #include "lowering/Lowering.h"
 #include "passes/Pipelines.h"
+#include "passes/PlanFigures.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
@@ -103,7 +105,7 @@ std::string arenaLine(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {
 }
 
 /// Says that a program does not fit, where, and what would do.
-void reportArena(pipe::ScheduleOp op, const pipe::ProvedPrograms &proved,
+void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
                  const Problem &problem) {
   pipe::PlanOp plan = op.lookupPlan();
   mlir::InFlightDiagnostic error = op.emitError() << proved.fault;
@@ -137,9 +139,9 @@ int proveSchedule(pipe::ScheduleOp op, std::string &said) {
             std::to_string(maxProvedTasks) + "; `rondo compile` checks them\n";
     return Success;
   }
-  const pipe::PlanFigures figures = pipe::figuresOf(plan);
-  const pipe::ProvedPrograms proved =
-      pipe::provePrograms(figures, *problem, expanded->schedule);
+  const PlanFigures figures = pipe::figuresOf(plan);
+  const ProvedPrograms proved =
+      provePrograms(figures, *problem, expanded->schedule);
   if (proved.fault.empty()) {
     said +=
         "  its programs too: " + arenaLine(proved.arenaBytes, figures.devices) +

@@ -1,0 +1,49 @@
+//===- PlanFigures.cpp - What lowering needs to know of a plan ------------===//
+
+#include "passes/PlanFigures.h"
+
+#include "dialect/Bridge.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+/// What the ranks of a plan do together at the end of an iteration; empty where
+/// no stage has weights.
+static std::vector<Collective> planCollectives(PlanOp plan) {
+  std::vector<Collective> collectives;
+  if (!declaresWeights(plan))
+    return collectives;
+  SmallVector<StageOp> stages = plan.getStages();
+  Collective norm;
+  for (size_t s = 0; s < stages.size(); ++s)
+    norm.stages.push_back(static_cast<int32_t>(s));
+
+  ModelOp model = plan.lookupModel();
+  if (model.getGptAttr() && model.getGptAttr().getTied()) {
+    Collective tied;
+    tied.kind = Collective::Kind::TiedGradients;
+    tied.tensor = "wte.weight";
+    llvm::StringMap<LayerKind> kinds;
+    for (LayerOp layer : model.getLayers())
+      kinds[layer.getSymName()] = layer.getKind();
+    for (auto [s, stage] : llvm::enumerate(stages))
+      for (FlatSymbolRefAttr layer :
+           stage.getLayers().getAsRange<FlatSymbolRefAttr>())
+        if (kinds[layer.getValue()] == LayerKind::Embedding ||
+            kinds[layer.getValue()] == LayerKind::Head)
+          tied.stages.push_back(s);
+    if (tied.stages.size() > 1)
+      collectives.push_back(std::move(tied));
+  }
+  collectives.push_back(std::move(norm));
+  return collectives;
+}
+
+PlanFigures rondo::pipe::figuresOf(PlanOp plan) {
+  return {stageBuffers(plan), planCollectives(plan), deviceBytes(plan),
+          declaresWeights(plan)};
+}

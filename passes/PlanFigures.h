@@ -1,0 +1,16 @@
+//===- PlanFigures.h - What lowering needs to know of a plan ----*- C++ -*-===//
+
+#ifndef RONDO_PASSES_PLANFIGURES_H
+#define RONDO_PASSES_PLANFIGURES_H
+
+#include "dialect/Pipe.h"
+#include "lowering/Lowering.h"
+
+namespace rondo::pipe {
+
+/// Its stages have buffers.
+PlanFigures figuresOf(PlanOp plan);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_PASSES_PLANFIGURES_H

@@ -1,0 +1,50 @@
+//===- Deadline.h - How long something may take -----------------*- C++ -*-===//
+
+#ifndef RONDO_PLANNING_DEADLINE_H
+#define RONDO_PLANNING_DEADLINE_H
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+namespace rondo {
+
+/// A limit of time that counts from its making.
+class Deadline {
+public:
+  /// No limit.
+  Deadline() = default;
+  /// `ms` 0: no limit. `clock` gives seconds from any point on; wall time where
+  /// it is null.
+  explicit Deadline(int64_t ms, double (*clock)() = nullptr)
+      : ms(ms), clock(clock ? clock : wallSeconds), begin(this->clock()) {}
+
+  bool exists() const { return ms > 0; }
+  /// What is left of the first `part` of the limit, 0 to 1, in ms, not below 0;
+  /// int64_t's maximum where there is no limit.
+  int64_t leftMs(double part = 1) const {
+    if (!exists())
+      return std::numeric_limits<int64_t>::max();
+    const auto used = static_cast<int64_t>(1000 * (clock() - begin));
+    return std::max<int64_t>(0, static_cast<int64_t>(double(ms) * part) - used);
+  }
+  bool isOver(double part = 1) const { return leftMs(part) == 0; }
+  /// A limit of the same clock from here on.
+  Deadline after(int64_t otherMs) const { return Deadline(otherMs, clock); }
+
+private:
+  static double wallSeconds() {
+    return std::chrono::duration<double>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  int64_t ms = 0;
+  double (*clock)() = wallSeconds;
+  double begin = 0;
+};
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_DEADLINE_H

@@ -1,0 +1,172 @@
+//===- PlanCandidates.cpp - Plans among which one is chosen ---------------===//
+
+#include "planning/PlanCandidates.h"
+
+#include "schedule/Shortfall.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// Makes the candidates of one call.
+class Maker {
+public:
+  Maker(const PlanSpace &space, std::optional<Objective> objective,
+        const Deadline &deadline)
+      : space(space), objective(objective), deadline(deadline) {}
+
+  std::vector<PlanCandidate> run(const std::vector<PlanShape> &shapes);
+
+private:
+  PlanCandidate make(PlanShape shape, double part) const;
+  Bound boundWithin(const Problem &problem) const;
+  void tryOwnCut(PlanCandidate &best) const;
+  void tryRoomierCuts(PlanCandidate &best, double part) const;
+
+  const PlanSpace &space;
+  const std::optional<Objective> objective;
+  const Deadline &deadline;
+};
+
+} // namespace
+
+/// A quick bound where it takes little of the time that is left.
+Bound Maker::boundWithin(const Problem &problem) const {
+  // L3 and L4 take about so long for a task.
+  constexpr int64_t nsOfQuickBound = 1000;
+  const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
+  return tasks / 1000000 * nsOfQuickBound > deadline.leftMs() / 8
+             ? roughBound(problem)
+             : quickBound(problem);
+}
+
+/// How many labels of a cut can be gone through in `ms`.
+static int64_t labelsWithin(int64_t ms, int64_t stages, int64_t layers) {
+  const int64_t most = PlanShape().maxLabels;
+  const int64_t nsOfLabel = std::max<int64_t>(300000, 10 * stages * layers);
+  if (ms >= most * nsOfLabel / 1000000)
+    return most;
+  return std::max<int64_t>(16, ms * 1000000 / nsOfLabel);
+}
+
+/// The plan of a shape with its bound, or why there is none. A cut of layers
+/// takes a part of what is left of the first `part` of the time.
+PlanCandidate Maker::make(PlanShape shape, double part) const {
+  PlanCandidate candidate;
+  shape.maxLabels = labelsWithin(deadline.leftMs(part) / 2,
+                                 shape.chunks * space.ranks, space.layers);
+  candidate.shape = shape;
+  auto made = space.make(shape);
+  if (auto *why = std::get_if<std::string>(&made)) {
+    candidate.state = PlanCandidate::State::NoPlan;
+    candidate.reason = std::move(*why);
+    return candidate;
+  }
+  candidate.plan = std::move(std::get<ShapedPlan>(made));
+  Problem &problem = candidate.plan->problem;
+  if (objective)
+    problem.objective = *objective;
+  if (auto shortfall = findShortfall(problem)) {
+    candidate.state = PlanCandidate::State::NoMemory;
+    candidate.reason = shortfall->reason;
+  }
+  candidate.bound =
+      candidate.isOpen() ? boundWithin(problem) : roughBound(problem);
+  return candidate;
+}
+
+/// Takes `other` in place of `best` where its bound is less.
+static void takeBetter(PlanCandidate &best, PlanCandidate other) {
+  if (other.isOpen() && (!best.isOpen() || other.bound.ns < best.bound.ns))
+    best = std::move(other);
+}
+
+/// The plan's own cut is one of those for its placing: people know of memory
+/// what equal room on every rank does not say.
+void Maker::tryOwnCut(PlanCandidate &best) const {
+  if (best.shape.placing == Placing::AsWritten ||
+      !space.isWrittenAs(best.shape))
+    return;
+  const PlanShape shape = best.shape;
+  PlanCandidate own = make({Placing::AsWritten, 0, shape.microbatches}, 1);
+  own.shape = shape;
+  takeBetter(best, std::move(own));
+}
+
+/// Where memory is scarce, a cut with room for more micro-batches can be faster
+/// than the one whose busiest rank has the least work. Takes the cut with the
+/// least bound, within the first `part` of the time.
+void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
+  // Of stages times micro-batches: beyond, the bounds take too long.
+  constexpr int64_t mostTasksOfCuts = 30000;
+  PlanShape shape = best.shape;
+  if (shape.placing == Placing::AsWritten || !best.plan)
+    return;
+  const Problem &problem = best.plan->problem;
+  const bool hasCaps =
+      std::any_of(problem.memoryCaps.begin(), problem.memoryCaps.end(),
+                  [](int64_t cap) { return cap != noMemoryCap; });
+  if (!hasCaps ||
+      int64_t(problem.numStages()) * problem.microbatches > mostTasksOfCuts)
+    return;
+  for (int64_t held : {space.ranks / 2, space.ranks, 2 * space.ranks}) {
+    held = std::min(held, shape.microbatches);
+    if (held <= shape.held)
+      continue;
+    if (deadline.isOver(part))
+      return;
+    shape.held = held;
+    PlanCandidate other = make(shape, part);
+    // With more there is no room either.
+    if (!other.plan)
+      return;
+    takeBetter(best, std::move(other));
+  }
+}
+
+static bool hasSameStages(const ShapedPlan &a, const ShapedPlan &b) {
+  return a.problem.microbatches == b.problem.microbatches &&
+         a.ranks == b.ranks && a.begins == b.begins;
+}
+
+std::vector<PlanCandidate> Maker::run(const std::vector<PlanShape> &shapes) {
+  // Of the time, for a candidate of each shape and for better cuts of them.
+  constexpr double partOfAll = 0.5, partOfCuts = 0.3;
+  std::vector<PlanCandidate> candidates;
+  bool isAny = false;
+  for (const PlanShape &shape : shapes) {
+    if (!candidates.empty() && deadline.isOver(isAny ? partOfAll : 1)) {
+      PlanCandidate left;
+      left.shape = shape;
+      left.state = PlanCandidate::State::NoTime;
+      candidates.push_back(std::move(left));
+      continue;
+    }
+    candidates.push_back(make(shape, partOfAll));
+    tryOwnCut(candidates.back());
+    isAny |= candidates.back().isOpen();
+  }
+  for (PlanCandidate &candidate : candidates)
+    tryRoomierCuts(candidate, partOfCuts);
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    PlanCandidate &candidate = candidates[c];
+    if (!candidate.isOpen())
+      continue;
+    candidate.tightened = candidate.plan->problem;
+    for (size_t before = 0; before < c && candidate.isOpen(); ++before)
+      if (candidates[before].plan &&
+          hasSameStages(*candidates[before].plan, *candidate.plan)) {
+        candidate.state = PlanCandidate::State::SameStages;
+        candidate.twin = before;
+      }
+  }
+  return candidates;
+}
+
+std::vector<PlanCandidate> rondo::makeCandidates(
+    const PlanSpace &space, const std::vector<PlanShape> &shapes,
+    std::optional<Objective> objective, const Deadline &deadline) {
+  return Maker(space, objective, deadline).run(shapes);
+}

@@ -1,0 +1,104 @@
+//===- PlanCandidates.h - Plans among which one is chosen -------*- C++ -*-===//
+
+#ifndef RONDO_PLANNING_PLANCANDIDATES_H
+#define RONDO_PLANNING_PLANCANDIDATES_H
+
+#include "lowering/Lowering.h"
+#include "planning/Deadline.h"
+#include "planning/PlanShape.h"
+#include "schedule/Objective.h"
+#include "schedule/Search.h"
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rondo {
+
+/// A plan of some shape.
+struct ShapedPlan {
+  /// What its maker knows it by.
+  size_t id = 0;
+  /// It has passed check(). Its caps are what is left of each device beside the
+  /// state of its stages.
+  Problem problem;
+  PlanFigures figures;
+  /// By stage.
+  std::vector<int32_t> ranks;
+  /// Stage s has the layers begins[s] to begins[s + 1] of the model; one more
+  /// than stages.
+  std::vector<int32_t> begins;
+};
+
+/// The plans of one model on one cluster.
+struct PlanSpace {
+  /// Of all plans.
+  std::string name;
+  int64_t ranks = 0, layers = 0;
+  /// The plan of a shape, or why there is none.
+  std::function<std::variant<ShapedPlan, std::string>(const PlanShape &)> make;
+  /// Whether the stages of the plan as it is written lie on the ranks as a
+  /// shape says, however its layers are cut.
+  std::function<bool(const PlanShape &)> isWrittenAs;
+};
+
+inline constexpr int64_t noObjective = std::numeric_limits<int64_t>::max();
+
+/// One plan that may be chosen.
+struct PlanCandidate {
+  enum class State : uint8_t {
+    /// To be searched, or searched.
+    Open,
+    /// There is no plan of this shape: `reason`.
+    NoPlan,
+    /// A rank cannot hold one micro-batch: `reason`.
+    NoMemory,
+    /// The stages of the candidate `twin`, which comes before.
+    SameStages,
+    /// Its bound is not below the best.
+    NotBetter,
+    /// No schedule fits: `reason`.
+    NoSchedule,
+    /// Time was over before it was made or searched.
+    NoTime,
+  };
+
+  PlanShape shape;
+  State state = State::Open;
+  std::string reason;
+  size_t twin = 0;
+  /// Nothing where there is none.
+  std::optional<ShapedPlan> plan;
+  /// The plan's problem with lower caps, where programs of schedules did not
+  /// fit.
+  Problem tightened;
+  /// Of the plan's problem.
+  Bound bound;
+  /// Has a schedule.
+  std::optional<SearchResult> found;
+
+  bool isOpen() const { return state == State::Open; }
+  /// noObjective where no schedule was found.
+  int64_t objective() const {
+    return found ? objectiveOf(plan->problem, found->simulation) : noObjective;
+  }
+  int64_t knownBound() const {
+    return found ? std::max(bound.ns, found->bound.ns) : bound.ns;
+  }
+};
+
+/// A candidate of each shape, with a bound and the objective that is given, or
+/// the plan's own. One that cannot be searched, or is the same as one before
+/// it, says so. Where one can be searched this takes up to about a half of
+/// `deadline`, and shapes beyond have no plan and are NoTime.
+std::vector<PlanCandidate> makeCandidates(const PlanSpace &space,
+                                          const std::vector<PlanShape> &shapes,
+                                          std::optional<Objective> objective,
+                                          const Deadline &deadline);
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_PLANCANDIDATES_H

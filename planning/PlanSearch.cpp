@@ -1,0 +1,181 @@
+//===- PlanSearch.cpp - Searches placement and shape of a plan ------------===//
+//
+// Every candidate is bounded before it is searched, and dropped where its bound
+// is not below the best that was found. The others are searched in three rounds
+// that share time and effort: all of them, the better quarter, the best one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "planning/PlanSearch.h"
+
+#include "planning/FittingSearch.h"
+#include "schedule/Shortfall.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+using State = PlanCandidate::State;
+
+class PlanSearcher {
+public:
+  PlanSearcher(const PlanSearchOptions &options,
+               std::vector<PlanCandidate> &candidates)
+      : options(options), candidates(candidates) {}
+
+  void run();
+
+private:
+  void searchRound(const std::vector<PlanCandidate *> &members, double share,
+                   double shareOfLeft);
+  void searchOne(PlanCandidate &candidate, const SearchOptions &share);
+  bool isAnyFound() const {
+    return std::any_of(candidates.begin(), candidates.end(),
+                       [](const PlanCandidate &c) { return bool(c.found); });
+  }
+
+  const PlanSearchOptions &options;
+  std::vector<PlanCandidate> &candidates;
+};
+
+} // namespace
+
+static bool isInterrupted(const PlanSearchOptions &options) {
+  return options.search.interrupt && *options.search.interrupt;
+}
+
+/// A search makes a first schedule in any case, and then its program.
+static int64_t leastMsOf(const Problem &problem) {
+  constexpr int64_t nsOfTask = 600;
+  return int64_t(3) * problem.numStages() * problem.microbatches * nsOfTask /
+         1000000;
+}
+
+/// Keeps the better of what was found before and of schedules whose programs
+/// fit the devices.
+void PlanSearcher::searchOne(PlanCandidate &candidate,
+                             const SearchOptions &share) {
+  auto run = [&](const Problem &problem, const SearchOptions &now) {
+    SearchOptions observed = now;
+    if (options.observer)
+      observed.observer = [&](const SearchProgress &progress) {
+        options.observer(candidate, progress);
+      };
+    return search(problem, observed);
+  };
+  const Problem &problem = candidate.plan->problem;
+  const std::vector<int64_t> caps = candidate.tightened.memoryCaps;
+  SearchResult result = searchFitting(
+      {candidate.plan->figures, problem, candidate.bound, candidate.tightened,
+       run, [&] { return isAnyFound() || options.deadline.isOver(); },
+       /*triesFamilies=*/!candidate.found},
+      share);
+  if (result.schedule) {
+    keepBetter(problem, candidate.found, std::move(result));
+    // What an earlier round did not find.
+    candidate.state = State::Open;
+  } else if (candidate.found) {
+    candidate.tightened.memoryCaps = caps;
+  } else {
+    candidate.state = State::NoSchedule;
+    candidate.reason = std::move(result.reason);
+  }
+}
+
+/// Splits `share` of the effort, and `shareOfLeft` of the time that is left,
+/// among `members`. Of effort, what one leaves over is not given to others, so
+/// that it alone decides what is found; time that is left over is.
+void PlanSearcher::searchRound(const std::vector<PlanCandidate *> &members,
+                               double share, double shareOfLeft) {
+  const Deadline &deadline = options.deadline;
+  const Deadline round = deadline.after(
+      deadline.exists()
+          ? std::max<int64_t>(1,
+                              int64_t(double(deadline.leftMs()) * shareOfLeft))
+          : 0);
+  for (size_t place = 0; place < members.size(); ++place) {
+    PlanCandidate &candidate = *members[place];
+    int64_t best = noObjective;
+    for (const PlanCandidate &other : candidates)
+      best = std::min(best, other.objective());
+    if (candidate.knownBound() >= best) {
+      if (!candidate.found)
+        candidate.state = State::NotBetter;
+      continue;
+    }
+    if (isInterrupted(options))
+      return;
+    if (deadline.leftMs() <= leastMsOf(candidate.plan->problem) &&
+        isAnyFound()) {
+      if (!candidate.found)
+        candidate.state = State::NoTime;
+      continue;
+    }
+    SearchOptions part = options.search;
+    if (part.effort > 0)
+      part.effort = std::max<int64_t>(
+          1, int64_t(part.effort * (share / double(members.size()))));
+    part.timeLimitMs =
+        deadline.exists()
+            ? std::max<int64_t>(1, round.leftMs() / (members.size() - place))
+            : 0;
+    searchOne(candidate, part);
+  }
+}
+
+void PlanSearcher::run() {
+  std::vector<PlanCandidate *> open;
+  for (PlanCandidate &candidate : candidates)
+    if (candidate.isOpen())
+      open.push_back(&candidate);
+  const double shares[] = {0.3, 0.3, 0.4};
+  int64_t leastMs = 0;
+  for (const PlanCandidate *candidate : open)
+    leastMs += leastMsOf(candidate->plan->problem);
+  // The promising ones first: what they find excludes others. Where time is
+  // short the first that was made, which is the plan as written if that can be
+  // searched, stays the first: there must be an answer.
+  const bool isShort =
+      !open.empty() && options.deadline.exists() &&
+      double(leastMs) >= shares[0] * double(options.deadline.leftMs());
+  std::stable_sort(open.begin() + isShort, open.end(),
+                   [](const PlanCandidate *a, const PlanCandidate *b) {
+                     return a->bound.ns < b->bound.ns;
+                   });
+  double sharesLeft = 1;
+  for (int round = 0; round < 3 && !open.empty(); ++round) {
+    const double share = open.size() == 1 ? 1 : shares[round];
+    searchRound(open, share, std::min(1.0, share / sharesLeft));
+    sharesLeft -= share;
+    if (open.size() == 1)
+      return;
+    std::stable_sort(open.begin(), open.end(),
+                     [](const PlanCandidate *a, const PlanCandidate *b) {
+                       return a->objective() < b->objective();
+                     });
+    open.resize(round == 0 ? (open.size() + 3) / 4 : 1);
+  }
+}
+
+PlanSearchResult rondo::searchPlans(const PlanSpace &space,
+                                    const std::vector<PlanShape> &shapes,
+                                    const PlanSearchOptions &options) {
+  PlanSearchResult result;
+  result.candidates =
+      makeCandidates(space, shapes, options.objective, options.deadline);
+  PlanSearcher(options, result.candidates).run();
+  result.isInterrupted = isInterrupted(options);
+  result.boundNs = noObjective;
+  for (size_t c = 0; c < result.candidates.size(); ++c) {
+    const PlanCandidate &candidate = result.candidates[c];
+    if (candidate.plan && !findShortfall(candidate.plan->problem))
+      result.boundNs = std::min(result.boundNs, candidate.knownBound());
+    if (candidate.found &&
+        (!result.best ||
+         candidate.objective() < result.candidates[*result.best].objective()))
+      result.best = c;
+  }
+  return result;
+}

@@ -1,0 +1,177 @@
+//===- Shapes.cpp - Plans of other shapes, as people ask for them ---------===//
+
+#include "tools/driver/Shapes.h"
+
+#include "passes/Passes.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/SearchRun.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+cl::opt<std::string>
+    placements("placement", cl::sub(searchSubCommand()),
+               cl::sub(compareSubCommand()), cl::cat(category),
+               cl::value_desc("LIST"),
+               cl::desc("lay the layers of a .mlir file anew: auto, or some of "
+                        "linear,interleaved,v,wave"));
+cl::opt<std::string>
+    chunks("chunks", cl::sub(searchSubCommand()), cl::sub(compareSubCommand()),
+           cl::cat(category), cl::value_desc("LIST"),
+           cl::desc("stages of each rank: auto, or numbers such as 1,2,4"));
+cl::opt<std::string>
+    microbatches("microbatches", cl::sub(searchSubCommand()),
+                 cl::sub(compareSubCommand()), cl::cat(category),
+                 cl::value_desc("LIST"),
+                 cl::desc("numbers of micro-batches into which the samples of "
+                          "an iteration are cut, such as 8,16"));
+} // namespace
+
+ShapeRequest shapeRequest() { return {placements, chunks, microbatches}; }
+
+int readBasePlan(ModuleFile &file, const std::string &path,
+                 pipe::PlanOp &base) {
+  if (failed(file.read(path)))
+    return Failure;
+  SmallVector<pipe::PlanOp> plans(file.module().getOps<pipe::PlanOp>());
+  if (plans.size() != 1)
+    return reportError(path +
+                       ": a search of placements needs one pipe.plan; "
+                       "there are " +
+                       Twine(plans.size()));
+  base = plans.front();
+  for (pipe::StageOp stage : base.getStages())
+    if (stage.getCostsAttr()) {
+      stage.emitError() << "stage @" << stage.getSymName()
+                        << " states its own costs, which say nothing of other "
+                           "stages; state those of the layers";
+      return Failure;
+    }
+  if (failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createResolveStages());
+        passes.addPass(pipe::createVerifyPartitioned());
+      })))
+    return file.exitCode();
+  return Success;
+}
+
+/// Whole numbers with commas, each once. False where `text` is no such list.
+template <typename Number>
+static bool readNumbers(StringRef text, std::vector<Number> &numbers) {
+  SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  for (StringRef part : parts) {
+    Number number = 0;
+    if (part.getAsInteger(10, number) || number < 1 || number > maxMicrobatches)
+      return false;
+    if (!is_contained(numbers, number))
+      numbers.push_back(number);
+  }
+  return true;
+}
+
+/// Each once. False where `text` names another.
+static bool readPlacings(StringRef text, std::vector<Placing> &placings,
+                         StringRef &unknown) {
+  const std::pair<StringRef, Placing> names[] = {
+      {"linear", Placing::Linear},
+      {"interleaved", Placing::Interleaved},
+      {"v", Placing::V},
+      {"wave", Placing::Wave}};
+  SmallVector<StringRef> wanted;
+  text.split(wanted, ',');
+  for (StringRef name : wanted)
+    if (none_of(names,
+                [&](const auto &known) { return known.first == name; })) {
+      unknown = name;
+      return false;
+    }
+  for (const auto &[name, placing] : names)
+    if (is_contained(wanted, name))
+      placings.push_back(placing);
+  return true;
+}
+
+int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
+                 std::vector<PlanShape> &shapes) {
+  ShapeChoice choice;
+  choice.onlyAsWritten = request.placements.empty() && request.chunks.empty();
+  StringRef unknown;
+  if (!request.placements.empty() && request.placements != "auto" &&
+      !readPlacings(request.placements, choice.placings, unknown))
+    return reportUsage("--placement names '" + unknown +
+                       "'; it takes auto, or some of linear, interleaved, v "
+                       "and wave");
+  if (!request.chunks.empty() && request.chunks != "auto" &&
+      !readNumbers(request.chunks, choice.chunks))
+    return reportUsage("--chunks is '" + request.chunks +
+                       "'; it takes auto, or numbers such as 1,2,4");
+  if (!request.microbatches.empty() &&
+      !readNumbers(request.microbatches, choice.microbatches))
+    return reportUsage("--microbatches is '" + request.microbatches +
+                       "'; it takes numbers from 1 to " +
+                       Twine(maxMicrobatches) + " such as 8,16,32");
+  shapes = shapesOf(choice, base.lookupCluster().getDevices().size(),
+                    base.getMicrobatches());
+  if (shapes.empty())
+    return reportUsage(
+        "no placement has these chunks: linear has 1, v 2, wave an even "
+        "number, interleaved 2 or more, and a single rank 1");
+  return Success;
+}
+
+std::string reasonOf(const PlanCandidate &candidate,
+                     ArrayRef<PlanCandidate> candidates) {
+  using State = PlanCandidate::State;
+  switch (candidate.state) {
+  case State::Open:
+    return "";
+  case State::NoPlan:
+    return "no plan: " + candidate.reason;
+  case State::NoMemory:
+  case State::NoSchedule:
+    return candidate.reason;
+  case State::SameStages:
+    return "the stages of " + candidates[candidate.twin].shape.text();
+  case State::NotBetter:
+    return "no better: its bound is not below the best";
+  case State::NoTime:
+    return "no time";
+  }
+  return "";
+}
+
+MapVector<const PlanCandidate *, std::string>
+planless(ArrayRef<PlanCandidate> candidates) {
+  std::vector<std::string> reasons;
+  for (const PlanCandidate &candidate : candidates)
+    reasons.push_back(reasonOf(candidate, candidates));
+  MapVector<StringRef, SmallVector<const PlanCandidate *>> byReason;
+  for (auto [candidate, reason] : zip(candidates, reasons))
+    if (!candidate.plan)
+      byReason[reason].push_back(&candidate);
+  MapVector<const PlanCandidate *, std::string> result;
+  for (const auto &[reason, shared] : byReason) {
+    const bool isOften = shared.size() > 2;
+    for (const PlanCandidate *candidate : shared)
+      result[candidate] = candidate->shape.text();
+    if (!isOften)
+      continue;
+    result[shared.front()] +=
+        " and " + std::to_string(shared.size() - 1) + " more";
+    for (const PlanCandidate *candidate : drop_begin(shared))
+      result.erase(candidate);
+  }
+  return result;
+}
+
+} // namespace rondo::driver

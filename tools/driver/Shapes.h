@@ -1,0 +1,53 @@
+//===- Shapes.h - Plans of other shapes, as people ask for them -*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_SHAPES_H
+#define RONDO_TOOLS_DRIVER_SHAPES_H
+
+#include "planning/PlanCandidates.h"
+#include "tools/driver/ModuleFile.h"
+
+#include "dialect/Pipe.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::driver {
+
+/// Which plans a command line asks for: lists with commas, or auto. Where
+/// neither placements nor chunks are named, the stages stay as they are
+/// written.
+struct ShapeRequest {
+  std::string placements, chunks, microbatches;
+
+  bool isEmpty() const {
+    return placements.empty() && chunks.empty() && microbatches.empty();
+  }
+};
+
+/// What the command line says.
+ShapeRequest shapeRequest();
+
+/// Reads a file with one plan whose costs come from its layers, and resolves
+/// its stages. Returns the exit code; every failure has been printed.
+int readBasePlan(ModuleFile &file, const std::string &path, pipe::PlanOp &base);
+
+/// The shapes for a plan. Returns the exit code; what makes no sense has been
+/// printed.
+int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
+                 std::vector<PlanShape> &shapes);
+
+/// Why a candidate is not made, not searched or not chosen; empty for one that
+/// is open.
+std::string reasonOf(const PlanCandidate &candidate,
+                     llvm::ArrayRef<PlanCandidate> candidates);
+
+/// The candidates without a plan, each reason once, with the shape that it is
+/// said of: where three or more share it, `V and 4 more`. Others are absent.
+llvm::MapVector<const PlanCandidate *, std::string>
+planless(llvm::ArrayRef<PlanCandidate> candidates);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_SHAPES_H

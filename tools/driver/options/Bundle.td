@@ -1,0 +1,6 @@
+include "tools/driver/options/Shared.td"
+include "tools/driver/options/Emission.td"
+
+defm output : Value<"output", "FOLDER",
+  "the folder to write (default train-src)">;
+defm o : ShortOutput<"FOLDER">;

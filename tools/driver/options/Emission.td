@@ -1,0 +1,17 @@
+//===- Emission.td - Options of compile and bundle ---------*- tablegen -*-===//
+
+defm schedule : Value<"schedule", "NAME",
+  "the schedule to compile (default: the first)">;
+defm schedule_file : Value<"schedule-file", "FILE",
+  "an order for a plan of the file (rondo-schedule/1), in place of its "
+  "schedules">;
+defm costs : Value<"costs", "FILE",
+  "measured times of the stages (rondo-costs/1), such as 'train --profile' "
+  "writes">;
+defm target : Choice<"target", "cpu,cuda",
+  "what to compile for (default: what the plan says, else cpu)">;
+defm dtype : Choice<"dtype", "fp32,bf16",
+  "what activations are stored in (default: fp32 on cpu, which takes no "
+  "other; bf16 on cuda)">;
+defm transport : Choice<"transport", "threads,mpi",
+  "what carries messages between the ranks of target cpu (default threads)">;
