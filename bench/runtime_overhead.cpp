@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/execution/plan_run.h"
+#include "runtime/execution/program_run.h"
 #include "test/unit/runtime/Fixture.h"
 
 #include <algorithm>
@@ -28,9 +28,10 @@ static void measure(int ranks, int cores) {
   Program program(spec);
   State state(program.exe);
   state.initialise(1);
-  PlanOptions options;
+  ProgramOptions options;
   options.transport.cores = cores;
-  PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
+  ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
+                 options);
   Team team(ranks);
   std::vector<double> perAction;
   for (int i = 0; i < iterations; ++i) {

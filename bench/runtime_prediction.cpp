@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/clock.h"
-#include "runtime/execution/plan_run.h"
+#include "runtime/execution/program_run.h"
 #include "test/unit/runtime/Fixture.h"
 
 #include <algorithm>
@@ -25,9 +25,10 @@ int main() {
   Program program(timedOnRanks(ranks, taskNs, microbatches));
   State state(program.exe);
   state.initialise(1);
-  PlanOptions options;
+  ProgramOptions options;
   options.transport.cores = cores;
-  PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
+  ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
+                 options);
   Team team(ranks);
   int64_t times[iterations];
   for (int64_t &time : times) {

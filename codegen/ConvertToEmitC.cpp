@@ -20,21 +20,21 @@ namespace rondo::codegen {
 #include "codegen/Passes.h.inc"
 
 static_assert(int(pipe::ProgramKind::Sequential) ==
-                      int(runtime::PlanKind::Sequential) &&
+                      int(runtime::ProgramKind::Sequential) &&
                   int(pipe::ProgramKind::Pipeline) ==
-                      int(runtime::PlanKind::Pipeline) &&
+                      int(runtime::ProgramKind::Pipeline) &&
                   int(pipe::ProgramKind::Evaluation) ==
-                      int(runtime::PlanKind::Evaluation),
-              "the runtime's plans are the dialect's programs, in the same "
+                      int(runtime::ProgramKind::Evaluation),
+              "the runtime's programs are the dialect's programs, in the same "
               "order");
 
 namespace {
 
-/// A program, expanded, with what its plan says of it.
-struct EmittedPlan {
+/// A program, expanded, with what its table says of it.
+struct EmittedProgram {
   pipe::ProgramOp op;
   Program program;
-  PlanText text;
+  ProgramText text;
 };
 
 class Emitter {
@@ -51,14 +51,14 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult expandPlans();
-  LogicalResult predict(PlanText &text);
+  LogicalResult expandPrograms();
+  LogicalResult predict(ProgramText &text);
   void text(const Twine &lines) {
     emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
                               ValueRange());
   }
   std::vector<StageText> describeStages();
-  void emitPlan(EmittedPlan &emitted);
+  void emitProgram(EmittedProgram &emitted);
 
   ModuleOp module;
   pipe::ScheduleOp schedule;
@@ -67,11 +67,11 @@ private:
   OpBuilder builder;
   Location loc;
   Problem problem;
-  std::vector<EmittedPlan> plans;
+  std::vector<EmittedProgram> programs;
 };
 
 /// Predicted figures, from the one simulator.
-LogicalResult Emitter::predict(PlanText &text) {
+LogicalResult Emitter::predict(ProgramText &text) {
   FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(schedule, problem);
   if (failed(expanded))
@@ -84,7 +84,7 @@ LogicalResult Emitter::predict(PlanText &text) {
   return success();
 }
 
-LogicalResult Emitter::expandPlans() {
+LogicalResult Emitter::expandPrograms() {
   FailureOr<Problem> built = pipe::buildProblem(plan);
   if (failed(built))
     return failure();
@@ -92,7 +92,7 @@ LogicalResult Emitter::expandPlans() {
   for (pipe::ProgramOp op : module.getOps<pipe::ProgramOp>()) {
     if (op.lookupSchedule() != schedule)
       continue;
-    EmittedPlan emitted;
+    EmittedProgram emitted;
     emitted.op = op;
     Problem executing = pipe::executingProblem(op.getKind(), problem);
     FailureOr<pipe::ExpandedProgram> expanded =
@@ -104,32 +104,33 @@ LogicalResult Emitter::expandPlans() {
                                "before emitting code";
     emitted.program = std::move(expanded->program);
     emitted.text.name = pipe::stringifyProgramKind(op.getKind()).str();
-    emitted.text.kind = static_cast<runtime::PlanKind>(op.getKind());
+    emitted.text.kind = static_cast<runtime::ProgramKind>(op.getKind());
     emitted.text.microbatches = problem.microbatches;
     for (int32_t s = 0; s < problem.numStages(); ++s)
       emitted.text.rankOfStage.push_back(executing.rankOf(s));
     if (op.getKind() == pipe::ProgramKind::Pipeline &&
         failed(predict(emitted.text)))
       return failure();
-    plans.push_back(std::move(emitted));
+    programs.push_back(std::move(emitted));
   }
-  // The reference is plan 0.
-  llvm::stable_sort(plans, [](const EmittedPlan &a, const EmittedPlan &b) {
-    return a.text.kind < b.text.kind;
-  });
-  for (size_t i = 1; i < plans.size(); ++i)
-    if (plans[i - 1].text.kind == plans[i].text.kind) {
-      InFlightDiagnostic error = plans[i].op.emitError()
+  // The reference is program 0.
+  llvm::stable_sort(programs,
+                    [](const EmittedProgram &a, const EmittedProgram &b) {
+                      return a.text.kind < b.text.kind;
+                    });
+  for (size_t i = 1; i < programs.size(); ++i)
+    if (programs[i - 1].text.kind == programs[i].text.kind) {
+      InFlightDiagnostic error = programs[i].op.emitError()
                                  << "schedule @" << schedule.getSymName()
-                                 << " has two " << plans[i].text.name
+                                 << " has two " << programs[i].text.name
                                  << " programs";
-      error.attachNote(plans[i - 1].op.getLoc()) << "this is the other";
+      error.attachNote(programs[i - 1].op.getLoc()) << "this is the other";
       return error;
     }
-  if (plans.empty())
+  if (programs.empty())
     return schedule.emitError()
            << "schedule has no program: lower it before emitting code";
-  for (EmittedPlan &emitted : plans)
+  for (EmittedProgram &emitted : programs)
     emitted.text.program = &emitted.program;
   return success();
 }
@@ -145,7 +146,7 @@ std::vector<StageText> Emitter::describeStages() {
   return stages;
 }
 
-void Emitter::emitPlan(EmittedPlan &emitted) {
+void Emitter::emitProgram(EmittedProgram &emitted) {
   llvm::StringMap<int64_t> numbers;
   for (auto [s, stage] : llvm::enumerate(plan.getStages()))
     numbers[stage.getSymName()] = s;
@@ -164,12 +165,12 @@ void Emitter::emitPlan(EmittedPlan &emitted) {
       function.name = emitted.text.name + "_" + function.name;
     emitFunction(builder, loc, function);
   }
-  text(planTables(emitted.text, functions));
+  text(programTables(emitted.text, functions));
   text("} // namespace " + emitted.text.name + "\n");
 }
 
 LogicalResult Emitter::run() {
-  if (failed(expandPlans()))
+  if (failed(expandPrograms()))
     return failure();
   builder.setInsertionPointToEnd(module.getBody());
   // Printed as references, names have no line ends.
@@ -185,14 +186,14 @@ LogicalResult Emitter::run() {
   std::vector<StageText> stages = describeStages();
   text(layerTable(layers));
   text(stageTable(stages));
-  for (EmittedPlan &emitted : plans)
-    emitPlan(emitted);
+  for (EmittedProgram &emitted : programs)
+    emitProgram(emitted);
   text("} // namespace\n");
-  std::vector<PlanText> texts;
-  for (const EmittedPlan &emitted : plans)
+  std::vector<ProgramText> texts;
+  for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
   text(executableText(schedule.getSymName(), layers.size(), stages.size(),
-                      plans.front().program.arenaBytes, texts,
+                      programs.front().program.arenaBytes, texts,
                       schedule.accumulatesInIndexOrder(), backend));
   return success();
 }

@@ -167,15 +167,15 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
 }
 
 std::string
-rondo::codegen::planTables(const PlanText &plan,
-                           llvm::ArrayRef<SharedFunction> functions) {
+rondo::codegen::programTables(const ProgramText &program,
+                              llvm::ArrayRef<SharedFunction> functions) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  writePlacements(os, *plan.program);
-  writeCollectives(os, *plan.program);
-  writeArray(os, "int32_t", "rank_of_stage", plan.rankOfStage);
-  if (!plan.peakMemoryBytes.empty())
-    writeArray(os, "int64_t", "peak_memory_bytes", plan.peakMemoryBytes);
+  writePlacements(os, *program.program);
+  writeCollectives(os, *program.program);
+  writeArray(os, "int32_t", "rank_of_stage", program.rankOfStage);
+  if (!program.peakMemoryBytes.empty())
+    writeArray(os, "int64_t", "peak_memory_bytes", program.peakMemoryBytes);
 
   std::map<int32_t, const SharedFunction *> functionOf;
   for (const SharedFunction &function : functions)
@@ -194,14 +194,14 @@ rondo::codegen::planTables(const PlanText &plan,
   return text;
 }
 
-static llvm::StringRef planKindName(runtime::PlanKind kind) {
+static llvm::StringRef programKindName(runtime::ProgramKind kind) {
   switch (kind) {
-  case runtime::PlanKind::Sequential:
-    return "PlanKind::Sequential";
-  case runtime::PlanKind::Pipeline:
-    return "PlanKind::Pipeline";
-  case runtime::PlanKind::Evaluation:
-    return "PlanKind::Evaluation";
+  case runtime::ProgramKind::Sequential:
+    return "ProgramKind::Sequential";
+  case runtime::ProgramKind::Pipeline:
+    return "ProgramKind::Pipeline";
+  case runtime::ProgramKind::Evaluation:
+    return "ProgramKind::Evaluation";
   }
   return "";
 }
@@ -209,7 +209,7 @@ static llvm::StringRef planKindName(runtime::PlanKind kind) {
 std::string rondo::codegen::executableText(llvm::StringRef name,
                                            size_t numLayers, size_t numStages,
                                            llvm::ArrayRef<int64_t> arenaBytes,
-                                           llvm::ArrayRef<PlanText> plans,
+                                           llvm::ArrayRef<ProgramText> programs,
                                            bool accumulateInIndexOrder,
                                            llvm::StringRef backend) {
   std::string text;
@@ -217,26 +217,27 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
   os << "// name, kind, micro-batches; ranks; stages' ranks; pools;\n"
         "// placements; collectives; predicted ns of an iteration, of all\n"
         "// ranks' work; peak bytes by rank\n"
-        "constexpr PlanDesc plans[] = {\n";
-  for (const PlanText &plan : plans) {
-    std::string in = plan.name + "::";
-    size_t collectives = plan.program->collectives.size();
-    os << "    {" << quoted(plan.name) << ", " << planKindName(plan.kind)
-       << ", " << plan.microbatches << ", " << plan.program->order.numRanks()
-       << ", " << in << "ranks, " << in << "rank_of_stage,\n     "
-       << plan.program->pools.size() << ", " << in << "pools, " << in
-       << "placements, " << collectives << ", "
+        "constexpr ProgramDesc programs[] = {\n";
+  for (const ProgramText &program : programs) {
+    std::string in = program.name + "::";
+    size_t collectives = program.program->collectives.size();
+    os << "    {" << quoted(program.name) << ", "
+       << programKindName(program.kind) << ", " << program.microbatches << ", "
+       << program.program->order.numRanks() << ", " << in << "ranks, " << in
+       << "rank_of_stage,\n     " << program.program->pools.size() << ", " << in
+       << "pools, " << in << "placements, " << collectives << ", "
        << (collectives ? in + "collectives" : "nullptr") << ",\n     "
-       << plan.predictedNs << ", " << plan.predictedWorkNs << ", "
-       << (plan.peakMemoryBytes.empty() ? "nullptr" : in + "peak_memory_bytes")
+       << program.predictedNs << ", " << program.predictedWorkNs << ", "
+       << (program.peakMemoryBytes.empty() ? "nullptr"
+                                           : in + "peak_memory_bytes")
        << "},\n";
   }
   os << "};\n";
   writeArray(os, "int64_t", "arena_bytes", arenaBytes);
   os << "constexpr Executable executable = {" << quoted(name) << ", "
      << numLayers << ", layers, " << numStages << ", stages, "
-     << arenaBytes.size() << ", arena_bytes, " << plans.size() << ", plans, "
-     << (accumulateInIndexOrder ? "true" : "false")
+     << arenaBytes.size() << ", arena_bytes, " << programs.size()
+     << ", programs, " << (accumulateInIndexOrder ? "true" : "false")
      << (backend.empty() ? "" : ", &" + backend.str()) << "};\n\n"
      << "int main(int argc, char **argv) {\n"
         "  return run_executable(executable, argc, argv);\n}\n";

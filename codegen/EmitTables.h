@@ -25,11 +25,11 @@ struct StageText {
   StageBuffers buffers;
 };
 
-/// One plan: its program and what is predicted of it.
-struct PlanText {
+/// One program of the executable and what is predicted of it.
+struct ProgramText {
   /// Also the namespace that its tables stand in.
   std::string name;
-  runtime::PlanKind kind = runtime::PlanKind::Pipeline;
+  runtime::ProgramKind kind = runtime::ProgramKind::Pipeline;
   int32_t microbatches = 0;
   const Program *program = nullptr;
   std::vector<int32_t> rankOfStage;
@@ -40,16 +40,16 @@ struct PlanText {
 std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers);
 std::string stageTable(llvm::ArrayRef<StageText> stages);
 
-/// Pools, slots, placements, collectives and ranks of a plan. `functions` cover
-/// every rank of its program.
-std::string planTables(const PlanText &plan,
-                       llvm::ArrayRef<SharedFunction> functions);
+/// Pools, slots, placements, collectives and ranks of a program. `functions`
+/// cover every rank of its program.
+std::string programTables(const ProgramText &program,
+                          llvm::ArrayRef<SharedFunction> functions);
 
-/// The plan list, the executable and main(). `backend` is the object of the
-/// target's runtime library; empty: the CPU's, which needs none.
+/// The list of programs, the executable and main(). `backend` is the object of
+/// the target's runtime library; empty: the CPU's, which needs none.
 std::string executableText(llvm::StringRef name, size_t numLayers,
                            size_t numStages, llvm::ArrayRef<int64_t> arenaBytes,
-                           llvm::ArrayRef<PlanText> plans,
+                           llvm::ArrayRef<ProgramText> programs,
                            bool accumulateInIndexOrder,
                            llvm::StringRef backend);
 

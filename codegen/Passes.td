@@ -15,7 +15,7 @@ def ConvertToEmitC : Pass<"pipe-convert-to-emitc", "::mlir::ModuleOp"> {
 
     The module must have passed `pipe-verify-lowered`. `schedule` names the
     schedule to emit; by default the first in the file. The sequential reference
-    is the executable's plan 0.
+    is the executable's program 0.
 
     Codegen chooses nothing: the order, the messages and the memory are the
     program's.

@@ -57,7 +57,7 @@ def Pipe_SearchStop : Pipe_Enum<"SearchStop", "why a search ended", [
   I32EnumAttrCase<"Interrupted", 3, "interrupted">
 ]>;
 
-/// The same order as rondo::runtime::PlanKind.
+/// The same order as rondo::runtime::ProgramKind.
 def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "what a program is for", [
   I32EnumAttrCase<"Sequential", 0, "sequential">,
   I32EnumAttrCase<"Pipeline", 1, "pipeline">,

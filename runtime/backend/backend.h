@@ -38,7 +38,7 @@ struct Backend {
   /// `ranks`. Throws Error, with Exit::NoDevice where this machine has none.
   std::unique_ptr<Device> (*makeDevice)(int32_t rank, int32_t ranks,
                                         const World &world);
-  /// Connects the ranks of a plan: rank r works on devices[r], which is null
+  /// Connects the ranks of a program: rank r works on devices[r], which is null
   /// where another process holds it. All processes make the same transports in
   /// the same order. The devices outlive the transport.
   std::unique_ptr<Transport> (*makeTransport)(

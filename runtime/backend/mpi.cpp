@@ -31,7 +31,7 @@ static void check(int status, const char *what) {
 namespace {
 
 /// Its communicators are never freed: MPI would number the next ones alike, and
-/// what a failed plan still has under way would meet their receives. A run
+/// what a failed program still has under way would meet their receives. A run
 /// makes few, and MPI_Comm_free() may wait for processes that have failed.
 class MpiEndpoint : public Endpoint {
 public:

@@ -28,7 +28,7 @@ void send(Rank &rank, Message message, int64_t stage, int64_t microbatch);
 /// for a send that still reads that buffer's slot.
 void recv(Rank &rank, Message message, int64_t stage, int64_t microbatch);
 
-/// Takes part in a collective of the plan.
+/// Takes part in a collective of the program.
 void all_reduce(Rank &rank, int64_t collective);
 /// Optimizer step of a stage, with the clip factor of the norm.
 void step(Rank &rank, int64_t stage);

@@ -23,9 +23,9 @@ static const Tensor *findShared(const State &state, int32_t stage,
   return nullptr;
 }
 
-Wiring rondo::runtime::wire(const State &state, const PlanDesc &plan,
+Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program,
                             ImposedLink link) {
-  const int32_t ranks = plan.numRanks;
+  const int32_t ranks = program.numRanks;
   const int32_t numStages = static_cast<int32_t>(state.stages().size());
   Wiring wiring;
   wiring.params.ranks = ranks;
@@ -37,22 +37,22 @@ Wiring rondo::runtime::wire(const State &state, const PlanDesc &plan,
       channel = static_cast<int32_t>(wiring.params.channels.size());
       wiring.params.channels.push_back({from, to, 0});
     }
-    wiring.params.channels[channel].messages += plan.microbatches;
+    wiring.params.channels[channel].messages += program.microbatches;
   };
   for (int32_t s = 0; s + 1 < numStages; ++s) {
-    int32_t from = plan.rankOfStage[s], to = plan.rankOfStage[s + 1];
+    int32_t from = program.rankOfStage[s], to = program.rankOfStage[s + 1];
     if (from == to)
       continue;
     connect(from, to);
     connect(to, from);
   }
 
-  for (int32_t c = 0; c < plan.numCollectives; ++c) {
-    const CollectiveDesc &desc = plan.collectives[c];
+  for (int32_t c = 0; c < program.numCollectives; ++c) {
+    const CollectiveDesc &desc = program.collectives[c];
     CollectiveParams parts;
     for (int32_t i = 0; i < desc.numStages; ++i) {
       int32_t s = desc.stages[i];
-      PartParams part{plan.rankOfStage[s], nullptr, 0};
+      PartParams part{program.rankOfStage[s], nullptr, 0};
       if (desc.kind == CollectiveKind::GradientNorm) {
         part.data = state.stages()[s].control.partials;
         part.count = partialsPerLayer *
@@ -93,7 +93,7 @@ void Rank::runNorm(int32_t collective) {
 }
 
 void Rank::runCollective(int32_t collective) {
-  if (plan.collectives[collective].kind == CollectiveKind::TiedGradients)
+  if (program.collectives[collective].kind == CollectiveKind::TiedGradients)
     transport.sumParts(collective, me);
   else
     runNorm(collective);

@@ -1,4 +1,4 @@
-//===- rank.cpp - Runs the actions of one rank of a plan ------------------===//
+//===- rank.cpp - Runs the actions of one rank of a program ---------------===//
 
 #include "runtime/execution/rank.h"
 
@@ -72,29 +72,29 @@ std::string Rank::currentAction() const {
                     static_cast<int64_t>(packed & 0xffffffff));
 }
 
-Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
+Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
            Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
-    : plan(plan), device(state.device(rank)), transport(transport), me(rank),
-      optimizer(optimizer), lossScale(1.0 / plan.microbatches),
+    : program(program), device(state.device(rank)), transport(transport),
+      me(rank), optimizer(optimizer), lossScale(1.0 / program.microbatches),
       stream(device.stream()), stages(state.stages().size()) {
   // Of the pools that this rank's stages use; -1: not yet counted.
-  std::vector<int32_t> firstFence(plan.numPools, -1);
+  std::vector<int32_t> firstFence(program.numPools, -1);
   int32_t numFences = 0;
   const int32_t last = static_cast<int32_t>(stages.size()) - 1;
   auto channel = [&](int32_t fromStage, int32_t toStage) {
-    return wiring.channelOf[plan.rankOfStage[fromStage] * plan.numRanks +
-                            plan.rankOfStage[toStage]];
+    return wiring.channelOf[program.rankOfStage[fromStage] * program.numRanks +
+                            program.rankOfStage[toStage]];
   };
   for (int32_t s = 0; s <= last; ++s) {
-    if (plan.rankOfStage[s] != me)
+    if (program.rankOfStage[s] != me)
       continue;
     LocalStage &stage = stages[s];
     stage.binding = &state.stages()[s];
     for (int b = 0; b < numBuffers; ++b) {
-      const PlacementDesc &placement = plan.placements[s * numBuffers + b];
+      const PlacementDesc &placement = program.placements[s * numBuffers + b];
       if (placement.pool < 0)
         continue;
-      const PoolDesc &pool = plan.pools[placement.pool];
+      const PoolDesc &pool = program.pools[placement.pool];
       if (firstFence[placement.pool] < 0) {
         firstFence[placement.pool] = numFences;
         numFences += pool.slots;
@@ -103,15 +103,15 @@ Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
           state.address(pool, 0), pool.slotBytes, placement.slotOf,
           static_cast<uint32_t>(placement.period), firstFence[placement.pool]};
     }
-    if (s > 0 && plan.rankOfStage[s - 1] != me) {
+    if (s > 0 && program.rankOfStage[s - 1] != me) {
       stage.inputFrom = channel(s - 1, s);
       stage.inputGradTo = channel(s, s - 1);
-      stage.inputTickets.assign(plan.microbatches, -1);
+      stage.inputTickets.assign(program.microbatches, -1);
     }
-    if (s < last && plan.rankOfStage[s + 1] != me) {
+    if (s < last && program.rankOfStage[s + 1] != me) {
       stage.outputTo = channel(s, s + 1);
       stage.outputGradFrom = channel(s + 1, s);
-      stage.outputGradTickets.assign(plan.microbatches, -1);
+      stage.outputGradTickets.assign(program.microbatches, -1);
     }
   }
   fences.resize(numFences);
@@ -120,7 +120,7 @@ Rank::Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
 void Rank::runIteration() {
   const size_t firstEvent = trace.size();
   transport.iterate(me, !keepTrace, [this] {
-    const RankDesc &desc = plan.ranks[me];
+    const RankDesc &desc = program.ranks[me];
     desc.run(*this, desc.row);
     for (Fence &fence : fences) {
       if (fence.channel >= 0)
@@ -137,7 +137,7 @@ void Rank::runIteration() {
 Rank::LocalStage &Rank::local(int64_t stage, int64_t microbatch) {
   if (stage < 0 || stage >= static_cast<int64_t>(stages.size()) ||
       !stages[stage].binding || microbatch < 0 ||
-      microbatch >= plan.microbatches)
+      microbatch >= program.microbatches)
     throw Error("the program of rank " + std::to_string(me) + " runs stage " +
                 std::to_string(stage) + ", micro-batch " +
                 std::to_string(microbatch) + ", which it does not hold");
@@ -287,10 +287,10 @@ void Rank::receive(Message message, int64_t s, int64_t microbatch) {
 }
 
 void Rank::allReduce(int64_t collective) {
-  if (collective < 0 || collective >= plan.numCollectives)
+  if (collective < 0 || collective >= program.numCollectives)
     throw Error("the program of rank " + std::to_string(me) +
                 " runs all_reduce " + std::to_string(collective) +
-                ", which the plan does not have");
+                ", which the program does not have");
   Action action(*this, ActionKind::AllReduce, collective, 0);
   runCollective(static_cast<int32_t>(collective));
 }

@@ -1,4 +1,4 @@
-//===- rank.h - Runs the actions of one rank of a plan ----------*- C++ -*-===//
+//===- rank.h - Runs the actions of one rank of a program -------*- C++ -*-===//
 
 #ifndef RONDO_RUNTIME_EXECUTION_RANK_H
 #define RONDO_RUNTIME_EXECUTION_RANK_H
@@ -43,7 +43,7 @@ struct OptimizerConfig {
   double maxNorm = 1;
 };
 
-/// How a plan's ranks are connected: the channels of its transport.
+/// How a program's ranks are connected: the channels of its transport.
 struct Wiring {
   TransportParams params;
   /// [from * ranks + to]; -1: no messages.
@@ -52,13 +52,13 @@ struct Wiring {
 /// Channels for all messages between neighbouring stages on different ranks,
 /// and the collectives' parts. Throws Error where a collective names a tensor
 /// that its stages do not have.
-Wiring wire(const State &state, const PlanDesc &plan, ImposedLink link);
+Wiring wire(const State &state, const ProgramDesc &program, ImposedLink link);
 
 /// Executes actions; one thread at a time. Buffer addresses come from tables
 /// made at construction, so an action costs its host much less than 1 us.
 class Rank {
 public:
-  Rank(State &state, const PlanDesc &plan, const Wiring &wiring,
+  Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
        Transport &transport, int32_t rank, const OptimizerConfig &optimizer);
 
   /// One iteration of the emitted function. Returns when every send and all
@@ -129,7 +129,7 @@ private:
   void runCollective(int32_t collective);
   void runNorm(int32_t collective);
 
-  const PlanDesc &plan;
+  const ProgramDesc &program;
   Device &device;
   Transport &transport;
   const int32_t me;

@@ -30,17 +30,17 @@ static const char *bufferName(Buffer buffer) {
   return names[static_cast<int>(buffer)];
 }
 
-static const PlacementDesc &placementOf(const PlanDesc &plan, int32_t stage,
-                                        Buffer buffer) {
-  return plan.placements[stage * numBuffers + static_cast<int>(buffer)];
+static const PlacementDesc &placementOf(const ProgramDesc &program,
+                                        int32_t stage, Buffer buffer) {
+  return program.placements[stage * numBuffers + static_cast<int>(buffer)];
 }
 
-void State::checkPlan(const PlanDesc &plan) const {
+void State::checkProgram(const ProgramDesc &program) const {
   auto fail = [&](const std::string &what) {
-    throw Error("plan '" + std::string(plan.name) + "': " + what);
+    throw Error("program '" + std::string(program.name) + "': " + what);
   };
-  for (int32_t p = 0; p < plan.numPools; ++p) {
-    const PoolDesc &pool = plan.pools[p];
+  for (int32_t p = 0; p < program.numPools; ++p) {
+    const PoolDesc &pool = program.pools[p];
     // Rule L4. Divided, so that no product overflows.
     if (pool.rank < 0 || pool.rank >= exe.numRanks || pool.offset < 0 ||
         pool.slotBytes < 0 || pool.slots < 0 ||
@@ -56,18 +56,19 @@ void State::checkPlan(const PlanDesc &plan) const {
            std::to_string(pool.rank));
   }
   for (int32_t s = 0; s < exe.numStages; ++s) {
-    if (plan.rankOfStage[s] < 0 || plan.rankOfStage[s] >= plan.numRanks)
+    if (program.rankOfStage[s] < 0 ||
+        program.rankOfStage[s] >= program.numRanks)
       fail("stage '" + std::string(exe.stages[s].name) + "' is on rank " +
-           std::to_string(plan.rankOfStage[s]) + " of " +
-           std::to_string(plan.numRanks));
+           std::to_string(program.rankOfStage[s]) + " of " +
+           std::to_string(program.numRanks));
     for (int b = 0; b < numBuffers; ++b) {
-      const PlacementDesc &placement = plan.placements[s * numBuffers + b];
+      const PlacementDesc &placement = program.placements[s * numBuffers + b];
       if (placement.pool < 0)
         continue;
-      if (placement.pool >= plan.numPools || placement.period < 1)
+      if (placement.pool >= program.numPools || placement.period < 1)
         fail("stage '" + std::string(exe.stages[s].name) + "' has no pool " +
              std::to_string(placement.pool));
-      const PoolDesc &pool = plan.pools[placement.pool];
+      const PoolDesc &pool = program.pools[placement.pool];
       if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
                       [&](uint16_t slot) { return slot >= pool.slots; }))
         fail(std::string(bufferName(Buffer(b))) + " of stage '" +
@@ -83,8 +84,9 @@ void State::checkPlan(const PlanDesc &plan) const {
 
 void State::checkStage(const StageDesc &stage) const {
   int64_t microbatches = 0;
-  for (int32_t p = 0; p < exe.numPlans; ++p)
-    microbatches = std::max<int64_t>(microbatches, exe.plans[p].microbatches);
+  for (int32_t p = 0; p < exe.numPrograms; ++p)
+    microbatches =
+        std::max<int64_t>(microbatches, exe.programs[p].microbatches);
   int64_t needed[numBuffers];
   stageBytes(exe.layers + stage.firstLayer, stage.numLayers, microbatches,
              needed);
@@ -104,22 +106,22 @@ void State::bindStage(int32_t s) {
   auto find = [&](Buffer buffer) -> char * {
     const PoolDesc *firstPool = nullptr;
     int64_t first = 0;
-    for (int32_t p = 0; p < exe.numPlans; ++p) {
-      const PlacementDesc &placement = placementOf(exe.plans[p], s, buffer);
+    for (int32_t p = 0; p < exe.numPrograms; ++p) {
+      const PlacementDesc &placement = placementOf(exe.programs[p], s, buffer);
       if (placement.pool < 0) {
         if (stage.bytes[static_cast<int>(buffer)] == 0)
           continue;
         throw Error("stage '" + std::string(stage.name) + "' has no " +
-                    bufferName(buffer) + " in plan '" + exe.plans[p].name +
-                    "'");
+                    bufferName(buffer) + " in program '" +
+                    exe.programs[p].name + "'");
       }
-      const PoolDesc &pool = exe.plans[p].pools[placement.pool];
+      const PoolDesc &pool = exe.programs[p].pools[placement.pool];
       int64_t here = pool.offset + placement.slotOf[0] * pool.slotBytes;
       if (firstPool && (pool.rank != firstPool->rank || here != first))
         throw Error("the " + std::string(bufferName(buffer)) + " of stage '" +
-                    stage.name + "' lie at another place in plan '" +
-                    exe.plans[p].name + "' than in plan '" + exe.plans[0].name +
-                    "'");
+                    stage.name + "' lie at another place in program '" +
+                    exe.programs[p].name + "' than in program '" +
+                    exe.programs[0].name + "'");
       firstPool = &pool;
       first = here;
     }
@@ -188,8 +190,8 @@ void State::bindStage(int32_t s) {
 
 State::State(const Executable &executable, const World &world)
     : exe(executable), processes(world) {
-  for (int32_t p = 0; p < exe.numPlans; ++p)
-    checkPlan(exe.plans[p]);
+  for (int32_t p = 0; p < exe.numPrograms; ++p)
+    checkProgram(exe.programs[p]);
   int32_t nextLayer = 0;
   for (int32_t s = 0; s < exe.numStages; ++s) {
     const StageDesc &stage = exe.stages[s];

@@ -23,7 +23,7 @@ struct LayerBinding {
           savedForWeightGradOffset = 0, dataOffset = 0;
 };
 
-/// A stage and its state, at the same place in every plan.
+/// A stage and its state, at the same place in every program.
 struct StageBinding {
   const StageDesc *desc = nullptr;
   std::vector<LayerBinding> layers;
@@ -43,7 +43,7 @@ class State {
 public:
   /// Checks the executable's tables, makes a device for each rank and
   /// allocates. Throws Error where buffers are smaller than the layers need,
-  /// overlap the arena's end, or move from one plan to another although they
+  /// overlap the arena's end, or move from one program to another although they
   /// hold state. Stages and tensors of ranks that other processes hold have
   /// their sizes and names here, and null for addresses.
   explicit State(const Executable &executable, const World &world = {});
@@ -84,7 +84,7 @@ public:
   void weightsWritten();
 
 private:
-  void checkPlan(const PlanDesc &plan) const;
+  void checkProgram(const ProgramDesc &program) const;
   void checkStage(const StageDesc &stage) const;
   void bindStage(int32_t stage);
 

@@ -13,8 +13,8 @@
 namespace rondo::runtime {
 
 /// Values that the processes of a run give each other, apart from messages of
-/// plans: identifiers of communicators, results of an iteration, tensors of a
-/// checkpoint, failures. Any thread may call. What waits throws Error with
+/// programs: identifiers of communicators, results of an iteration, tensors of
+/// a checkpoint, failures. Any thread may call. What waits throws Error with
 /// Exit::RunFailure where that takes too long, and PeerFailed as soon as
 /// another process has failed.
 class Store {

@@ -12,8 +12,8 @@ namespace rondo::runtime {
 
 class Store;
 
-/// The processes of a run. A process alone runs all ranks of a plan, each in a
-/// thread; otherwise process p runs rank p.
+/// The processes of a run. A process alone runs all ranks of a program, each in
+/// a thread; otherwise process p runs rank p.
 struct World {
   int32_t process = 0, processes = 1;
   /// Among the processes of this machine.

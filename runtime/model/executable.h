@@ -20,7 +20,7 @@ class Rank;
 /// A consecutive piece of the model.
 struct StageDesc {
   const char *name;
-  /// The rank that holds the stage's state in every plan.
+  /// The rank that holds the stage's state in every program.
   int32_t rank;
   int32_t firstLayer, numLayers;
   /// Bytes by Buffer as the compiler planned them. Checked at start against
@@ -57,13 +57,13 @@ struct CollectiveDesc {
 /// Runs all actions of one rank for one iteration.
 using RankFunction = void (*)(Rank &rank, const int64_t *row);
 
-/// One executing rank of a plan: a function and its row of parameters.
+/// One executing rank of a program: a function and its row of parameters.
 struct RankDesc {
   RankFunction run;
   const int64_t *row;
 };
 
-enum class PlanKind : uint8_t {
+enum class ProgramKind : uint8_t {
   /// One rank runs all stages, micro-batch after micro-batch: the reference.
   Sequential,
   /// The compiled schedule.
@@ -73,13 +73,13 @@ enum class PlanKind : uint8_t {
 };
 
 /// A schedule over the executable's state: same weights, own order and slots.
-struct PlanDesc {
+struct ProgramDesc {
   const char *name;
-  PlanKind kind;
+  ProgramKind kind;
   int32_t microbatches;
   int32_t numRanks;
   const RankDesc *ranks;
-  /// By stage: the rank of this plan that runs it.
+  /// By stage: the rank of this program that runs it.
   const int32_t *rankOfStage;
   int32_t numPools;
   const PoolDesc *pools;
@@ -106,7 +106,7 @@ extern const Backend cudaBackend;
 /// Of librondo_mpi.a: the CPU, with a process for each rank.
 extern const Backend mpiBackend;
 
-/// One state region and a list of plans over it.
+/// One state region and a list of programs over it.
 struct Executable {
   const char *name;
   int32_t numLayers;
@@ -115,10 +115,10 @@ struct Executable {
   const StageDesc *stages;
   /// Ranks that hold state; each has an arena.
   int32_t numRanks;
-  /// Bytes of each rank's arena: the largest that any plan needs.
+  /// Bytes of each rank's arena: the largest that any program needs.
   const int64_t *arenaBytes;
-  int32_t numPlans;
-  const PlanDesc *plans;
+  int32_t numPrograms;
+  const ProgramDesc *programs;
   /// What the gradients of one weight are added in: true for micro-batch index
   /// order (bit-equal to the reference), false for the schedule's order.
   bool accumulateInIndexOrder;

@@ -41,7 +41,7 @@ inline constexpr int64_t controlHeaderBytes = 64;
 /// each a multiple of bufferAlignment. Saved, message and data buffers are for
 /// one micro-batch. Control holds a header, partial norms (fp64) of each layer
 /// and, where the stage has the head, a loss (fp32) for each of `microbatches`,
-/// the most of any plan.
+/// the most of any program.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers]) {
   auto at = [&](Buffer buffer) -> int64_t & {

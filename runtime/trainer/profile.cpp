@@ -20,11 +20,11 @@ static void writeFile(const std::string &path, const std::string &text) {
 
 int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   const Executable &exe = trainer.executable();
-  const PlanDesc &plan = findPlan(exe, PlanKind::Sequential);
+  const ProgramDesc &program = findProgram(exe, ProgramKind::Sequential);
   const int64_t iterations = options.iterations > 0 ? options.iterations : 10;
   const uint64_t seed = options.seed.value_or(1);
   trainer.state().initialise(seed);
-  std::unique_ptr<PlanRun> run = trainer.makeRun(plan);
+  std::unique_ptr<ProgramRun> run = trainer.makeRun(program);
   // The first iteration warms caches and is not counted.
   trainer.train(*run, seed, 1, iterations + 1);
   run->rank(0).keepTrace = true;
@@ -61,9 +61,9 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
 }
 
 /// Of all ranks, on process 0's clock; only process 0 gets those of others.
-static std::vector<std::vector<TraceEvent>> collectTraces(PlanRun &run,
+static std::vector<std::vector<TraceEvent>> collectTraces(ProgramRun &run,
                                                           const World &world) {
-  std::vector<std::vector<TraceEvent>> traces(run.plan().numRanks);
+  std::vector<std::vector<TraceEvent>> traces(run.program().numRanks);
   for (int32_t r : run.heldRanks())
     traces[r] = run.rank(r).trace;
   if (world.isAlone())
@@ -92,9 +92,9 @@ static std::vector<std::vector<TraceEvent>> collectTraces(PlanRun &run,
   return traces;
 }
 
-void rondo::runtime::writeTrace(const std::string &path, PlanRun &run,
+void rondo::runtime::writeTrace(const std::string &path, ProgramRun &run,
                                 const World &world) {
-  const int32_t ranks = run.plan().numRanks;
+  const int32_t ranks = run.program().numRanks;
   const std::vector<std::vector<TraceEvent>> traces = collectTraces(run, world);
   if (!world.isFirst())
     return;

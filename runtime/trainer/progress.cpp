@@ -28,14 +28,15 @@ static std::string cores(int count) {
   return std::to_string(count) + (count == 1 ? " core" : " cores");
 }
 
-static std::string prediction(Trainer &trainer, const PlanDesc &plan) {
+static std::string prediction(Trainer &trainer, const ProgramDesc &program) {
   std::string text =
-      duration(plan.predictedNs) + " with a device for each rank";
+      duration(program.predictedNs) + " with a device for each rank";
   // Timed layers sleep, so they need no core of their own. A process does not
   // know which cores the others may use.
   if (needsData(trainer.executable()) && trainer.world().isAlone())
-    text += ", an estimated " + duration(boundOnCores(plan, trainer.cores())) +
-            " on " + cores(trainer.cores());
+    text += ", an estimated " +
+            duration(boundOnCores(program, trainer.cores())) + " on " +
+            cores(trainer.cores());
   return text;
 }
 
@@ -89,7 +90,7 @@ void Progress::note(const std::string &text) {
   std::fflush(stdout);
 }
 
-void Progress::begin(Trainer &trainer, const PlanDesc &plan) {
+void Progress::begin(Trainer &trainer, const ProgramDesc &program) {
   const int64_t allocated = trainer.allocatedBytes();
   if (options.quiet || !isFirst)
     return;
@@ -99,7 +100,7 @@ void Progress::begin(Trainer &trainer, const PlanDesc &plan) {
     planned += exe.arenaBytes[r];
   const World &world = trainer.world();
   std::printf("%s: %d stages, %d micro-batches, %d ranks as %s\n", exe.name,
-              exe.numStages, plan.microbatches, plan.numRanks,
+              exe.numStages, program.microbatches, program.numRanks,
               world.isAlone()
                   ? ("threads on " + cores(trainer.cores())).c_str()
                   : ("processes that " + world.startedBy + " started").c_str());
@@ -108,8 +109,9 @@ void Progress::begin(Trainer &trainer, const PlanDesc &plan) {
               static_cast<long long>(allocated));
   if (needsData(exe))
     std::printf("data: %s\n", trainer.data().describe().c_str());
-  if (plan.predictedNs > 0)
-    std::printf("predicted iteration: %s\n", prediction(trainer, plan).c_str());
+  if (program.predictedNs > 0)
+    std::printf("predicted iteration: %s\n",
+                prediction(trainer, program).c_str());
   std::fflush(stdout);
 }
 
@@ -166,14 +168,14 @@ void Progress::heldOut(int64_t number, double loss) {
   note(line);
 }
 
-void Progress::end(Trainer &trainer, const PlanDesc &plan) {
+void Progress::end(Trainer &trainer, const ProgramDesc &program) {
   if (options.quiet || !isFirst || times.empty())
     return;
   std::string line = "measured iteration: median " + duration(median(times)) +
                      ", best " +
                      duration(*std::min_element(times.begin(), times.end()));
-  if (plan.predictedNs > 0)
-    line += " (predicted " + prediction(trainer, plan) + ")";
+  if (program.predictedNs > 0)
+    line += " (predicted " + prediction(trainer, program) + ")";
   note(line);
   if (enqueueTimes.empty())
     return;

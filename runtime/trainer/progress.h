@@ -24,13 +24,13 @@ public:
   ~Progress();
 
   /// What will run, and the predicted times. All processes call it.
-  void begin(Trainer &trainer, const PlanDesc &plan);
+  void begin(Trainer &trainer, const ProgramDesc &program);
   void iteration(int64_t number, int64_t last, const IterationResult &result);
   void heldOut(int64_t number, double loss);
   /// A line of its own, also with --quiet.
   void note(const std::string &text);
   /// Measured beside predicted.
-  void end(Trainer &trainer, const PlanDesc &plan);
+  void end(Trainer &trainer, const ProgramDesc &program);
 
 private:
   void endLine();

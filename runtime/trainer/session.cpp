@@ -22,9 +22,9 @@ static std::string nameOfProgram(const Executable &exe) {
     for (int64_t bytes : exe.stages[s].bytes)
       add(bytes);
   }
-  for (int32_t p = 0; p < exe.numPlans; ++p) {
-    add(exe.plans[p].microbatches);
-    add(exe.plans[p].predictedNs);
+  for (int32_t p = 0; p < exe.numPrograms; ++p) {
+    add(exe.programs[p].microbatches);
+    add(exe.programs[p].predictedNs);
   }
   return std::string(exe.name) + "." + std::to_string(hash);
 }

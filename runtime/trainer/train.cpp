@@ -93,9 +93,9 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
 
 int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   const Executable &exe = trainer.executable();
-  const PlanDesc &plan = findPlan(exe, PlanKind::Pipeline);
+  const ProgramDesc &program = findProgram(exe, ProgramKind::Pipeline);
   const World &world = trainer.world();
-  Progress progress(options, trainer.hasLoss(), trainer.tokensOf(plan),
+  Progress progress(options, trainer.hasLoss(), trainer.tokensOf(program),
                     world.isFirst());
   RunPosition position = beginRun(trainer, options, progress);
   const int64_t last = options.iterations > 0 ? options.iterations : 100;
@@ -111,10 +111,10 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   if (world.isFirst() && !options.trace.empty())
     NewFile(options.trace, "trace '" + options.trace + "'");
 
-  std::unique_ptr<PlanRun> run = trainer.makeRun(plan), evaluation;
+  std::unique_ptr<ProgramRun> run = trainer.makeRun(program), evaluation;
   if (trainer.hasHeldOut())
-    evaluation = trainer.makeRun(findPlan(exe, PlanKind::Evaluation));
-  progress.begin(trainer, plan);
+    evaluation = trainer.makeRun(findProgram(exe, ProgramKind::Evaluation));
+  progress.begin(trainer, program);
 
   stopOnSignals();
   auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
@@ -160,7 +160,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   }
   if (signal == 0)
     evaluate();
-  progress.end(trainer, plan);
+  progress.end(trainer, program);
   if (!options.save.empty()) {
     save();
     progress.note("saved iteration " + std::to_string(position.step) + " in '" +

@@ -1,4 +1,4 @@
-//===- trainer.cpp - One executable, its state and its plans --------------===//
+//===- trainer.cpp - One executable, its state and its programs -----------===//
 
 #include "runtime/trainer/trainer.h"
 
@@ -25,8 +25,8 @@ static int32_t mostRanks(const Executable &executable, const World &world) {
   int32_t ranks = 1;
   if (!world.isAlone())
     return ranks;
-  for (int32_t p = 0; p < executable.numPlans; ++p)
-    ranks = std::max(ranks, executable.plans[p].numRanks);
+  for (int32_t p = 0; p < executable.numPrograms; ++p)
+    ranks = std::max(ranks, executable.programs[p].numRanks);
   return ranks;
 }
 
@@ -37,9 +37,9 @@ bool rondo::runtime::needsData(const Executable &executable) {
   return false;
 }
 
-int64_t rondo::runtime::boundOnCores(const PlanDesc &plan, int cores) {
-  int32_t devices = std::min(cores, plan.numRanks);
-  return std::max(plan.predictedNs, plan.predictedWorkNs / devices);
+int64_t rondo::runtime::boundOnCores(const ProgramDesc &program, int cores) {
+  int32_t devices = std::min(cores, program.numRanks);
+  return std::max(program.predictedNs, program.predictedWorkNs / devices);
 }
 
 int64_t rondo::runtime::median(std::vector<int64_t> values) {
@@ -88,30 +88,30 @@ Trainer::Trainer(const Executable &executable, const Options &options,
     open();
 }
 
-int64_t Trainer::tokensOf(const PlanDesc &plan) const {
+int64_t Trainer::tokensOf(const ProgramDesc &program) const {
   if (embeddingStage < 0)
     return 0;
   const LayerDesc &layer =
       exe.layers[exe.stages[embeddingStage].firstLayer + embeddingLayer];
-  return int64_t(plan.microbatches) * layer.batch * layer.sequence;
+  return int64_t(program.microbatches) * layer.batch * layer.sequence;
 }
 
-std::unique_ptr<PlanRun> Trainer::makeRun(const PlanDesc &plan) {
-  PlanOptions planOptions;
-  planOptions.link = options.link;
-  planOptions.transport.cores = numCores;
-  planOptions.transport.timeoutSeconds = options.timeoutSeconds;
-  planOptions.transport.useGraph = options.useGraph;
-  planOptions.optimizer.adamw.weightDecay =
+std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
+  ProgramOptions programOptions;
+  programOptions.link = options.link;
+  programOptions.transport.cores = numCores;
+  programOptions.transport.timeoutSeconds = options.timeoutSeconds;
+  programOptions.transport.useGraph = options.useGraph;
+  programOptions.optimizer.adamw.weightDecay =
       static_cast<float>(options.weightDecay);
-  planOptions.optimizer.maxNorm = options.clip;
-  return std::make_unique<PlanRun>(programState, plan, planOptions);
+  programOptions.optimizer.maxNorm = options.clip;
+  return std::make_unique<ProgramRun>(programState, program, programOptions);
 }
 
 /// Fills the staging buffers of all micro-batches. `sample` writes the tokens
 /// of one sample of the iteration by its number.
 template <typename Sample>
-void Trainer::stageData(PlanRun &run, Sample sample) {
+void Trainer::stageData(ProgramRun &run, Sample sample) {
   if (embeddingStage < 0)
     return;
   const bool hasInputs = programState.holds(embeddingStage),
@@ -125,7 +125,7 @@ void Trainer::stageData(PlanRun &run, Sample sample) {
                 sequence = embedding.desc->sequence;
   std::vector<int32_t> window(sequence + 1), inputs(batch * sequence),
       targets(batch * sequence);
-  for (int64_t i = 0; i < run.plan().microbatches; ++i) {
+  for (int64_t i = 0; i < run.program().microbatches; ++i) {
     for (int64_t b = 0; b < batch; ++b) {
       sample(i * batch + b, sequence + 1, window.data());
       std::copy(window.begin(), window.end() - 1,
@@ -144,20 +144,20 @@ void Trainer::stageData(PlanRun &run, Sample sample) {
   }
 }
 
-double Trainer::meanLoss(const PlanDesc &plan) {
+double Trainer::meanLoss(const ProgramDesc &program) {
   if (headStage < 0 || !programState.holds(headStage))
     return 0;
-  std::vector<float> losses(plan.microbatches);
+  std::vector<float> losses(program.microbatches);
   programState.read(headStage, losses.data(),
                     programState.stages()[headStage].control.losses,
                     4 * losses.size());
   double sum = 0;
   for (float loss : losses)
     sum += loss;
-  return sum / plan.microbatches;
+  return sum / program.microbatches;
 }
 
-int64_t Trainer::enqueueNs(const PlanRun &run) {
+int64_t Trainer::enqueueNs(const ProgramRun &run) {
   int64_t sum = 0;
   for (int32_t r : run.heldRanks()) {
     const int64_t ns = programState.device(r).enqueueNs();
@@ -188,8 +188,8 @@ void Trainer::share(const std::string &name, IterationResult &result) {
 
 const std::atomic<int> Trainer::noSignal{0};
 
-IterationResult Trainer::train(PlanRun &run, uint64_t seed, int64_t iteration,
-                               int64_t lastIteration,
+IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
+                               int64_t iteration, int64_t lastIteration,
                                const std::atomic<int> &stopSignal) {
   stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
     tokens->trainingSample(seed, iteration, sample, count, out);
@@ -220,7 +220,7 @@ IterationResult Trainer::train(PlanRun &run, uint64_t seed, int64_t iteration,
   run.iterate(threads);
   if (enqueuedNs >= 0)
     result.enqueueNs = enqueueNs(run) - enqueuedNs;
-  result.loss = meanLoss(run.plan());
+  result.loss = meanLoss(run.program());
   result.stopSignal = stopSignal;
   share("iteration " + std::to_string(iteration), result);
   result.ns = nowNs() - startNs;
@@ -255,16 +255,16 @@ int64_t Trainer::allocatedBytes() {
   return sum;
 }
 
-double Trainer::evaluate(PlanRun &run) {
+double Trainer::evaluate(ProgramRun &run) {
   const LayerDesc &layer =
       *programState.stages()[embeddingStage].layers[embeddingLayer].desc;
-  const int64_t samples = int64_t(run.plan().microbatches) * layer.batch;
+  const int64_t samples = int64_t(run.program().microbatches) * layer.batch;
   stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
     tokens->heldOutSample(sample, samples, count, out);
   });
   run.iterate(threads);
   IterationResult result;
-  result.loss = meanLoss(run.plan());
+  result.loss = meanLoss(run.program());
   share("evaluation", result);
   return result.loss;
 }

@@ -1,9 +1,9 @@
-//===- trainer.h - One executable, its state and its plans ------*- C++ -*-===//
+//===- trainer.h - One executable, its state and its programs ---*- C++ -*-===//
 
 #ifndef RONDO_RUNTIME_TRAINER_TRAINER_H
 #define RONDO_RUNTIME_TRAINER_TRAINER_H
 
-#include "runtime/execution/plan_run.h"
+#include "runtime/execution/program_run.h"
 #include "runtime/trainer/data.h"
 #include "runtime/trainer/options.h"
 
@@ -49,29 +49,29 @@ public:
   bool hasLoss() const { return headStage >= 0; }
   /// Whether the data have a part that is only evaluated.
   bool hasHeldOut();
-  /// Tokens of one iteration of a plan.
-  int64_t tokensOf(const PlanDesc &plan) const;
+  /// Tokens of one iteration of a program.
+  int64_t tokensOf(const ProgramDesc &program) const;
 
   /// Bytes of the arenas of all processes.
   int64_t allocatedBytes();
 
-  std::unique_ptr<PlanRun> makeRun(const PlanDesc &plan);
+  std::unique_ptr<ProgramRun> makeRun(const ProgramDesc &program);
 
   /// Stages the data, sets step number and learning rate, runs all ranks.
   /// Iterations count from 1. `lastIteration` ends the learning rate's decay
   /// unless an option does.
-  IterationResult train(PlanRun &run, uint64_t seed, int64_t iteration,
+  IterationResult train(ProgramRun &run, uint64_t seed, int64_t iteration,
                         int64_t lastIteration,
                         const std::atomic<int> &stopSignal = noSignal);
   /// The mean loss of held-out samples.
-  double evaluate(PlanRun &run);
+  double evaluate(ProgramRun &run);
 
 private:
   static const std::atomic<int> noSignal;
-  template <typename Sample> void stageData(PlanRun &run, Sample sample);
-  double meanLoss(const PlanDesc &plan);
-  /// Device::enqueueNs() of all ranks of the plan in this process.
-  int64_t enqueueNs(const PlanRun &run);
+  template <typename Sample> void stageData(ProgramRun &run, Sample sample);
+  double meanLoss(const ProgramDesc &program);
+  /// Device::enqueueNs() of all ranks of the program in this process.
+  int64_t enqueueNs(const ProgramRun &run);
   void share(const std::string &name, IterationResult &result);
 
   const Executable &exe;
@@ -91,7 +91,7 @@ bool needsData(const Executable &executable);
 
 /// The time that `cores` cores need at least for an iteration that is predicted
 /// for a device a rank; 0 where costs are not known.
-int64_t boundOnCores(const PlanDesc &plan, int cores);
+int64_t boundOnCores(const ProgramDesc &program, int cores);
 
 /// The middle of the values; 0 where there are none.
 int64_t median(std::vector<int64_t> values);
@@ -104,7 +104,7 @@ int profileModel(Trainer &trainer, const Options &options);
 /// Writes what the ranks of a run kept as a Chrome trace: pid = rank, tid 0
 /// compute, tid 1 communication. All processes call it; process 0 writes.
 /// Throws Error.
-void writeTrace(const std::string &path, PlanRun &run, const World &world);
+void writeTrace(const std::string &path, ProgramRun &run, const World &world);
 
 } // namespace rondo::runtime
 

@@ -46,13 +46,13 @@ static Weights copyWeights(const State &state) {
   return weights;
 }
 
-static Snapshot runFromStart(Trainer &trainer, const PlanDesc &plan,
+static Snapshot runFromStart(Trainer &trainer, const ProgramDesc &program,
                              uint64_t seed, int64_t iterations, bool keepBefore,
                              bool quiet) {
   // A buffer that is read too early must show.
   trainer.state().poison();
   trainer.state().initialise(seed);
-  std::unique_ptr<PlanRun> run = trainer.makeRun(plan);
+  std::unique_ptr<ProgramRun> run = trainer.makeRun(program);
   Snapshot snapshot;
   if (keepBefore)
     snapshot.before = copyWeights(trainer.state());
@@ -60,11 +60,11 @@ static Snapshot runFromStart(Trainer &trainer, const PlanDesc &plan,
     IterationResult result = trainer.train(*run, seed, i, iterations);
     snapshot.skipped += !result.isFinite;
     if (!quiet && trainer.hasLoss())
-      std::printf("%s  iteration %lld  loss %.6f  %s\n", plan.name,
+      std::printf("%s  iteration %lld  loss %.6f  %s\n", program.name,
                   static_cast<long long>(i), result.loss,
                   duration(result.ns).c_str());
     else if (!quiet)
-      std::printf("%s  iteration %lld  %s\n", plan.name,
+      std::printf("%s  iteration %lld  %s\n", program.name,
                   static_cast<long long>(i), duration(result.ns).c_str());
     std::fflush(stdout);
   }
@@ -127,25 +127,25 @@ int rondo::runtime::verifyModel(Trainer &trainer, const Options &options) {
   const uint64_t seed = options.seed.value_or(1);
   const bool isExact = exe.accumulateInIndexOrder;
   const World &world = trainer.world();
-  auto run = [&](Trainer &where, PlanKind kind) {
+  auto run = [&](Trainer &where, ProgramKind kind) {
     // A change is measured by the reference's.
-    const bool keepBefore = !isExact && kind == PlanKind::Sequential;
-    return runFromStart(where, findPlan(exe, kind), seed, iterations,
+    const bool keepBefore = !isExact && kind == ProgramKind::Sequential;
+    return runFromStart(where, findProgram(exe, kind), seed, iterations,
                         keepBefore, options.quiet || !world.isFirst());
   };
   Snapshot reference;
   if (world.isAlone()) {
-    reference = run(trainer, PlanKind::Sequential);
+    reference = run(trainer, ProgramKind::Sequential);
   } else {
     // The reference needs all stages in one process; process 0 holds them as
     // long as it runs.
     if (world.isFirst()) {
       Trainer alone(exe, options, true);
-      reference = run(alone, PlanKind::Sequential);
+      reference = run(alone, ProgramKind::Sequential);
     }
     world.store->exchange("the reference", "", Store::Patience::Endless);
   }
-  Snapshot pipeline = run(trainer, PlanKind::Pipeline);
+  Snapshot pipeline = run(trainer, ProgramKind::Pipeline);
   if (!world.isFirst())
     return 0;
   if (!isExact)

@@ -49,8 +49,8 @@ public:
   virtual bool test(int32_t operation, Ended &ended) = 0;
 };
 
-/// A transport between processes: process p is rank p of the plan. `cores` are
-/// those that the processes of this machine may use.
+/// A transport between processes: process p is rank p of the program. `cores`
+/// are those that the processes of this machine may use.
 std::unique_ptr<Transport>
 makeProcessTransport(const TransportParams &params, const World &world,
                      std::unique_ptr<Endpoint> endpoint, int cores);

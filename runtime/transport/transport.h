@@ -1,8 +1,8 @@
 //===- transport.h - How ranks hand messages to each other ------*- C++ -*-===//
 //
-// One transport serves one plan. A channel is a directed pair of ranks and an
-// in-order queue: its n-th send meets its n-th receive, and both must name the
-// same message. Every function that takes a rank is called by the thread of
+// One transport serves one program. A channel is a directed pair of ranks and
+// an in-order queue: its n-th send meets its n-th receive, and both must name
+// the same message. Every function that takes a rank is called by the thread of
 // that rank alone; channels and collectives are numbered as in TransportParams.
 //
 // Data lie in the memory of the ranks' devices. On a CPU "wait" means that the

@@ -229,19 +229,19 @@ constexpr RankDesc ranks[] = {
 // name, kind, micro-batches; ranks; stages' ranks; pools;
 // placements; collectives; predicted ns of an iteration, of all
 // ranks' work; peak bytes by rank
-constexpr PlanDesc plans[] = {
-    {"sequential", PlanKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+constexpr ProgramDesc programs[] = {
+    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
      8, sequential::pools, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", PlanKind::Pipeline, 8, 1, pipeline::ranks, pipeline::rank_of_stage,
+    {"pipeline", ProgramKind::Pipeline, 8, 1, pipeline::ranks, pipeline::rank_of_stage,
      8, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
      211633776, 211633776, pipeline::peak_memory_bytes},
-    {"evaluation", PlanKind::Evaluation, 8, 1, evaluation::ranks, evaluation::rank_of_stage,
+    {"evaluation", ProgramKind::Evaluation, 8, 1, evaluation::ranks, evaluation::rank_of_stage,
      8, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {6334675520};
-constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, arena_bytes, 3, plans, true, &cudaBackend};
+constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

@@ -21,7 +21,7 @@ static std::unique_ptr<Device> makeDevice(int32_t rank, int32_t ranks,
   if (world.isAlone())
     ordinal = ranks <= gpus ? rank : 0;
   std::shared_ptr<Gpu> gpu = Gpu::get(ordinal);
-  // The sequential plan runs all stages on the first rank's GPU.
+  // The sequential program runs all stages on the first rank's GPU.
   for (int other = 0;
        rank == 0 && world.isAlone() && ranks <= gpus && other < ranks; ++other)
     if (other != ordinal)

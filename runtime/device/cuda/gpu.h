@@ -40,7 +40,7 @@ public:
   /// Where writes are enqueued; for what has to come behind them.
   const Stream &transfers() const { return stream; }
   /// What `other` gets from now on waits for all writes so far, to any GPU of
-  /// this process: a plan of one rank works on the memory of all.
+  /// this process: a program of one rank works on the memory of all.
   static void holdBackUntilWritten(cudaStream_t other);
   /// Lets kernels of this GPU work on the memory of another one, if the machine
   /// can.

@@ -11,7 +11,7 @@
 #include "test/cuda_emulation/emulation.h"
 #include "test/unit/runtime/Support.h"
 
-#include "runtime/execution/plan_run.h"
+#include "runtime/execution/program_run.h"
 #include "runtime/transport/cuda/communicator.h"
 
 using namespace rondo::runtime;
@@ -47,10 +47,11 @@ std::string failureOf(
   try {
     State state(program.exe);
     state.initialise(1);
-    PlanOptions options;
+    ProgramOptions options;
     options.transport.timeoutSeconds = timeoutSeconds;
-    PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
-    Team team(run.plan().numRanks);
+    ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
+                   options);
+    Team team(run.program().numRanks);
     for (int i = 0; i < 4; ++i) {
       before(i);
       run.iterate(team);
@@ -163,7 +164,7 @@ TEST_F(Failures, RanksOnOneGpuAreNamedByNccl) {
   program.exe.backend = &emulatedNccl;
   State state(program.exe);
   try {
-    PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), {});
+    ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline), {});
     ADD_FAILURE() << "they share a GPU";
   } catch (const Error &error) {
     EXPECT_TRUE(contains(error.what(), {"the channel from rank ",

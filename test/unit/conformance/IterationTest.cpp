@@ -10,7 +10,7 @@
 
 #include "test/unit/runtime/Fixture.h"
 
-#include "runtime/execution/plan_run.h"
+#include "runtime/execution/program_run.h"
 
 #include <cmath>
 
@@ -29,7 +29,7 @@ struct Outcome {
 };
 
 struct Run {
-  PlanKind kind = PlanKind::Pipeline;
+  ProgramKind kind = ProgramKind::Pipeline;
   int iterations = 4;
   bool useGraph = true;
 };
@@ -41,13 +41,13 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   // A buffer that is read too early must show.
   state.poison();
   state.initialise(1);
-  PlanOptions options;
+  ProgramOptions options;
   options.transport.cores = 2;
   options.transport.useGraph = run.useGraph;
   options.transport.timeoutSeconds = 20;
-  const PlanDesc &plan = findPlan(exe, run.kind);
-  PlanRun planRun(state, plan, options);
-  Team team(plan.numRanks);
+  const ProgramDesc &desc = findProgram(exe, run.kind);
+  ProgramRun programRun(state, desc, options);
+  Team team(desc.numRanks);
   Outcome outcome;
   for (int i = 1; i <= run.iterations; ++i) {
     ControlHeader header{};
@@ -57,16 +57,16 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
       state.write(s, state.stages()[s].control.header, &header, sizeof header);
       const StageBinding &stage = state.stages()[s];
       for (const LayerBinding &layer : stage.layers)
-        for (int m = 0; layer.sizes.data > 0 && m < plan.microbatches; ++m) {
+        for (int m = 0; layer.sizes.data > 0 && m < desc.microbatches; ++m) {
           std::vector<int32_t> tokens(layer.desc->batch * layer.desc->sequence);
           for (size_t t = 0; t < tokens.size(); ++t)
             tokens[t] = static_cast<int32_t>((7 * t + 31 * m + 5 * i) %
                                              layer.desc->vocab);
-          state.write(s, planRun.data(s, m) + layer.dataOffset, tokens.data(),
-                      static_cast<int64_t>(4 * tokens.size()));
+          state.write(s, programRun.data(s, m) + layer.dataOffset,
+                      tokens.data(), static_cast<int64_t>(4 * tokens.size()));
         }
     }
-    planRun.iterate(team);
+    programRun.iterate(team);
   }
   for (const Tensor &tensor : state.tensors()) {
     outcome.weights.emplace_back(tensor.layout.count);
@@ -78,10 +78,10 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   outcome.norm = header.norm;
   EXPECT_EQ(header.isFinite, 1);
   const StageBinding &last = state.stages().back();
-  outcome.losses.resize(plan.microbatches);
+  outcome.losses.resize(desc.microbatches);
   if (last.layers.back().desc->kind == LayerKind::GptHead)
     state.read(exe.numStages - 1, outcome.losses.data(), last.control.losses,
-               4 * plan.microbatches);
+               4 * desc.microbatches);
   return outcome;
 }
 
@@ -99,12 +99,12 @@ protected:
   void expectBitsOfCpu(const Spec &spec) {
     Program program(spec);
     const Weights reference =
-        runOn(&cpuBackend, program, {PlanKind::Sequential}).weights;
+        runOn(&cpuBackend, program, {ProgramKind::Sequential}).weights;
     inAllOrders([&] {
       const Backend *backend = GetParam().backend;
       EXPECT_TRUE(runOn(backend, program, {}).weights == reference);
       EXPECT_TRUE(
-          runOn(backend, program, {PlanKind::Pipeline, 4, false}).weights ==
+          runOn(backend, program, {ProgramKind::Pipeline, 4, false}).weights ==
           reference);
     });
   }
@@ -134,13 +134,13 @@ TEST_P(Iterations, StagesThatComeBackToARank) {
 }
 
 /// One rank works on the memory of all.
-TEST_P(Iterations, SequentialPlan) {
+TEST_P(Iterations, SequentialProgram) {
   Program program(timed({0, 1, 2, 3}));
   const Weights reference =
-      runOn(&cpuBackend, program, {PlanKind::Sequential}).weights;
+      runOn(&cpuBackend, program, {ProgramKind::Sequential}).weights;
   inAllOrders([&] {
     EXPECT_TRUE(
-        runOn(GetParam().backend, program, {PlanKind::Sequential}).weights ==
+        runOn(GetParam().backend, program, {ProgramKind::Sequential}).weights ==
         reference);
   });
 }
@@ -174,7 +174,7 @@ Outcome gptOnCpu(bool tied) {
   static const Pair cpu = {"cpu", &cpuBackend, nullptr, nullptr, true,
                            false, nullptr,     nullptr, 1};
   Program program(gpt(cpu, DType::Fp32, tied));
-  return runOn(&cpuBackend, program, {PlanKind::Sequential, 3});
+  return runOn(&cpuBackend, program, {ProgramKind::Sequential, 3});
 }
 
 void expectNear(const Outcome &outcome, const Outcome &reference,
@@ -189,7 +189,7 @@ TEST_P(Iterations, GptHasTheLossesOfTheCpu) {
   for (bool tied : {false, true}) {
     const Outcome reference = gptOnCpu(tied);
     Program program(gpt(GetParam(), DType::Fp32, tied));
-    expectNear(runOn(GetParam().backend, program, {PlanKind::Pipeline, 3}),
+    expectNear(runOn(GetParam().backend, program, {ProgramKind::Pipeline, 3}),
                reference, 1e-4);
   }
 }
@@ -206,10 +206,10 @@ TEST_P(Iterations, SchedulesOfAGptHaveTheSameBits) {
     const Backend *backend = GetParam().backend;
     const Program first(split), second(together);
     GetParam().begin(1);
-    const Outcome a = runOn(backend, first, {PlanKind::Pipeline, 3});
+    const Outcome a = runOn(backend, first, {ProgramKind::Pipeline, 3});
     GetParam().begin(2);
     const Outcome b =
-        runOn(backend, second, {PlanKind::Pipeline, 3, /*useGraph=*/false});
+        runOn(backend, second, {ProgramKind::Pipeline, 3, /*useGraph=*/false});
     EXPECT_TRUE(a.weights == b.weights);
     EXPECT_EQ(a.losses, b.losses);
     EXPECT_EQ(a.norm, b.norm);

@@ -274,13 +274,13 @@ Program::Program(const Spec &spec) : layers(spec.layers) {
   arenaBytes.resize(numRanks(spec.rankOfStage));
 
   std::vector<int> onOne(spec.rankOfStage.size(), 0);
-  addPlan(spec, PlanKind::Sequential, "sequential", onOne,
-          sequentialLists(spec, onOne));
-  addPlan(spec, PlanKind::Pipeline, "pipeline", spec.rankOfStage,
-          spec.pipeline.empty() ? oneForwardOneBackward(spec, false)
-                                : spec.pipeline);
-  addPlan(spec, PlanKind::Evaluation, "evaluation", spec.rankOfStage,
-          evaluationLists(spec));
+  addProgram(spec, ProgramKind::Sequential, "sequential", onOne,
+             sequentialLists(spec, onOne));
+  addProgram(spec, ProgramKind::Pipeline, "pipeline", spec.rankOfStage,
+             spec.pipeline.empty() ? oneForwardOneBackward(spec, false)
+                                   : spec.pipeline);
+  addProgram(spec, ProgramKind::Evaluation, "evaluation", spec.rankOfStage,
+             evaluationLists(spec));
 
   exe.name = "fixture";
   exe.numLayers = static_cast<int32_t>(layers.size());
@@ -289,63 +289,65 @@ Program::Program(const Spec &spec) : layers(spec.layers) {
   exe.stages = stages.data();
   exe.numRanks = static_cast<int32_t>(arenaBytes.size());
   exe.arenaBytes = arenaBytes.data();
-  exe.numPlans = static_cast<int32_t>(plans.size());
-  exe.plans = plans.data();
+  exe.numPrograms = static_cast<int32_t>(programs.size());
+  exe.programs = programs.data();
   exe.accumulateInIndexOrder = true;
 }
 
-void Program::addPlan(const Spec &spec, PlanKind kind, const char *name,
-                      const std::vector<int> &rankOfStage, const Lists &lists) {
+void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
+                         const std::vector<int> &rankOfStage,
+                         const Lists &lists) {
   storage.emplace_back();
-  Plan &plan = storage.back();
-  plan.rankOfStage.assign(rankOfStage.begin(), rankOfStage.end());
+  ProgramTables &tables = storage.back();
+  tables.rankOfStage.assign(rankOfStage.begin(), rankOfStage.end());
   for (const std::vector<Act> &list : lists)
-    plan.rows.push_back(encode(list));
-  for (const std::vector<int64_t> &row : plan.rows)
-    plan.ranks.push_back({runList, row.data()});
-  plan.peaks.resize(lists.size());
+    tables.rows.push_back(encode(list));
+  for (const std::vector<int64_t> &row : tables.rows)
+    tables.ranks.push_back({runList, row.data()});
+  tables.peaks.resize(lists.size());
   if (isTied(spec))
-    plan.collectives.push_back(
+    tables.collectives.push_back(
         {CollectiveKind::TiedGradients, "wte.weight", 2, tiedStages.data()});
-  plan.collectives.push_back({CollectiveKind::GradientNorm, "",
-                              static_cast<int32_t>(allStages.size()),
-                              allStages.data()});
-  place(spec, plan, kind == PlanKind::Pipeline);
+  tables.collectives.push_back({CollectiveKind::GradientNorm, "",
+                                static_cast<int32_t>(allStages.size()),
+                                allStages.data()});
+  place(spec, tables, kind == ProgramKind::Pipeline);
 
-  PlanDesc desc{};
+  ProgramDesc desc{};
   desc.name = name;
   desc.kind = kind;
   desc.microbatches = spec.microbatches;
   desc.numRanks = static_cast<int32_t>(lists.size());
-  desc.ranks = plan.ranks.data();
-  desc.rankOfStage = plan.rankOfStage.data();
-  desc.numPools = static_cast<int32_t>(plan.pools.size());
-  desc.pools = plan.pools.data();
-  desc.placements = plan.placements.data();
-  desc.numCollectives = static_cast<int32_t>(plan.collectives.size());
-  desc.collectives = plan.collectives.data();
-  desc.peakMemoryBytes = plan.peaks.data();
-  plans.push_back(desc);
+  desc.ranks = tables.ranks.data();
+  desc.rankOfStage = tables.rankOfStage.data();
+  desc.numPools = static_cast<int32_t>(tables.pools.size());
+  desc.pools = tables.pools.data();
+  desc.placements = tables.placements.data();
+  desc.numCollectives = static_cast<int32_t>(tables.collectives.size());
+  desc.collectives = tables.collectives.data();
+  desc.peakMemoryBytes = tables.peaks.data();
+  programs.push_back(desc);
 }
 
 /// One pool for each buffer of each stage: state first, so that it lies at the
-/// same place in every plan.
-void Program::place(const Spec &spec, Plan &plan, bool hasRings) {
+/// same place in every program.
+void Program::place(const Spec &spec, ProgramTables &tables, bool hasRings) {
   const int numStages = static_cast<int>(stages.size());
-  plan.placements.assign(numStages * numBuffers, PlacementDesc{-1, 0, nullptr});
+  tables.placements.assign(numStages * numBuffers,
+                           PlacementDesc{-1, 0, nullptr});
   std::vector<int64_t> ends(arenaBytes.size(), 0);
   auto add = [&](int s, int b, int slots) {
     int64_t bytes = stages[s].bytes[b];
     if (bytes == 0)
       return;
     int64_t &end = ends[stages[s].rank];
-    plan.slots.emplace_back();
+    tables.slots.emplace_back();
     for (int i = 0; i < slots; ++i)
-      plan.slots.back().push_back(static_cast<uint16_t>(i));
-    plan.placements[s * numBuffers + b] = {
-        static_cast<int32_t>(plan.pools.size()), slots,
-        plan.slots.back().data()};
-    plan.pools.push_back({stages[s].rank, end, bytes, slots});
+      tables.slots.back().push_back(static_cast<uint16_t>(i));
+    tables.placements[s * numBuffers + b] = {
+        static_cast<int32_t>(tables.pools.size()), slots,
+        tables.slots.back().data()};
+    tables.pools.push_back({stages[s].rank, end, bytes, slots});
     end += bytes * slots;
   };
   const int m = spec.microbatches;
@@ -362,10 +364,10 @@ void Program::place(const Spec &spec, Plan &plan, bool hasRings) {
     }
   // A consumer on the producer's rank reads the producer's buffer.
   auto at = [&](int s, Buffer b) -> PlacementDesc & {
-    return plan.placements[s * numBuffers + static_cast<int>(b)];
+    return tables.placements[s * numBuffers + static_cast<int>(b)];
   };
   for (int s = 0; s + 1 < numStages; ++s)
-    if (plan.rankOfStage[s] == plan.rankOfStage[s + 1]) {
+    if (tables.rankOfStage[s] == tables.rankOfStage[s + 1]) {
       at(s + 1, Buffer::Input) = at(s, Buffer::Output);
       at(s, Buffer::OutputGrad) = at(s + 1, Buffer::InputGrad);
     }

@@ -18,7 +18,7 @@ struct Act {
   int64_t stage = 0, microbatch = 0;
   Message message = Message::Activation;
 };
-/// The action lists of all ranks of a plan.
+/// The action lists of all ranks of a program.
 using Lists = std::vector<std::vector<Act>>;
 
 /// What an executable is made from.
@@ -47,7 +47,7 @@ Lists oneForwardOneBackward(const Spec &spec, bool split);
 /// All F, then all B, stage by stage; also for stages that come back to a rank.
 Lists forwardThenBackward(const Spec &spec);
 
-/// Owns the tables of an executable with the plans sequential, pipeline and
+/// Owns the tables of an executable with the programs sequential, pipeline and
 /// evaluation.
 class Program {
 public:
@@ -57,7 +57,7 @@ public:
   Executable exe{};
 
 private:
-  struct Plan {
+  struct ProgramTables {
     std::vector<RankDesc> ranks;
     std::vector<std::vector<int64_t>> rows;
     std::vector<int32_t> rankOfStage;
@@ -67,17 +67,17 @@ private:
     std::vector<CollectiveDesc> collectives;
     std::vector<int64_t> peaks;
   };
-  void addPlan(const Spec &spec, PlanKind kind, const char *name,
-               const std::vector<int> &rankOfStage, const Lists &lists);
-  void place(const Spec &spec, Plan &plan, bool hasRings);
+  void addProgram(const Spec &spec, ProgramKind kind, const char *name,
+                  const std::vector<int> &rankOfStage, const Lists &lists);
+  void place(const Spec &spec, ProgramTables &tables, bool hasRings);
 
   std::vector<LayerDesc> layers;
   std::deque<std::string> names;
   std::vector<StageDesc> stages;
   std::vector<int64_t> arenaBytes;
   std::vector<int32_t> allStages, tiedStages;
-  std::deque<Plan> storage;
-  std::vector<PlanDesc> plans;
+  std::deque<ProgramTables> storage;
+  std::vector<ProgramDesc> programs;
 };
 
 } // namespace rondo::runtime::test

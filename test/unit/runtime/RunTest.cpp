@@ -5,7 +5,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/execution/plan_run.h"
+#include "runtime/execution/program_run.h"
 
 #include "gtest/gtest.h"
 
@@ -25,11 +25,12 @@ std::string failureOf(const Spec &spec, double timeoutSeconds = 60) {
   Program program(spec);
   State state(program.exe);
   state.initialise(1);
-  PlanOptions options;
+  ProgramOptions options;
   options.transport.cores = 2;
   options.transport.timeoutSeconds = timeoutSeconds;
-  PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
-  Team team(run.plan().numRanks);
+  ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
+                 options);
+  Team team(run.program().numRanks);
   try {
     run.iterate(team);
   } catch (const Error &error) {
@@ -154,7 +155,7 @@ TEST(Run, PoolBehindTheArenaIsAnError) {
 TEST(Run, SlotThatThePoolLacksIsAnError) {
   Program program(timedOnRanks(2, 0));
   const PlacementDesc &weights =
-      program.exe.plans[1].placements[static_cast<int>(Buffer::Weights)];
+      program.exe.programs[1].placements[static_cast<int>(Buffer::Weights)];
   const_cast<uint16_t &>(weights.slotOf[0]) = 60000;
   try {
     State state(program.exe);
@@ -184,11 +185,12 @@ int64_t bestIterationNs(const Spec &spec, ImposedLink link, int64_t enough) {
   Program program(spec);
   State state(program.exe);
   state.initialise(1);
-  PlanOptions options;
+  ProgramOptions options;
   options.transport.cores = 2;
   options.link = link;
-  PlanRun run(state, findPlan(program.exe, PlanKind::Pipeline), options);
-  Team team(run.plan().numRanks);
+  ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
+                 options);
+  Team team(run.program().numRanks);
   int64_t best = INT64_MAX;
   for (int i = 0; i < 100 && best > enough; ++i) {
     int64_t start = nowNs();

@@ -523,19 +523,19 @@ constexpr RankDesc ranks[] = {
 // name, kind, micro-batches; ranks; stages' ranks; pools;
 // placements; collectives; predicted ns of an iteration, of all
 // ranks' work; peak bytes by rank
-constexpr PlanDesc plans[] = {
-    {"sequential", PlanKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+constexpr ProgramDesc programs[] = {
+    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
      34, sequential::pools, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", PlanKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_stage,
+    {"pipeline", ProgramKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_stage,
      34, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
      251560425, 687484056, pipeline::peak_memory_bytes},
-    {"evaluation", PlanKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_stage,
+    {"evaluation", ProgramKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_stage,
      34, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {46427392, 39898880, 35164544, 31568704};
-constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, arena_bytes, 3, plans, true, &cudaBackend};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

@@ -1,6 +1,6 @@
-//===- plan_run.cpp - A plan that can be run ------------------------------===//
+//===- program_run.cpp - A program that can be run ------------------------===//
 
-#include "runtime/execution/plan_run.h"
+#include "runtime/execution/program_run.h"
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
@@ -12,25 +12,26 @@
 
 using namespace rondo::runtime;
 
-PlanRun::PlanRun(State &state, const PlanDesc &plan, const PlanOptions &options)
-    : state(state), desc(plan), options(options) {
-  Wiring wiring = wire(state, plan, options.link);
+ProgramRun::ProgramRun(State &state, const ProgramDesc &program,
+                       const ProgramOptions &options)
+    : state(state), desc(program), options(options) {
+  Wiring wiring = wire(state, program, options.link);
   std::vector<Device *> devices;
-  for (int32_t r = 0; r < plan.numRanks; ++r)
+  for (int32_t r = 0; r < program.numRanks; ++r)
     devices.push_back(state.world().holds(r) ? &state.device(r) : nullptr);
   transport = backendOf(state.executable())
                   .makeTransport(wiring.params, devices, options.transport,
                                  state.world());
-  ranks.resize(plan.numRanks);
-  for (int32_t r = 0; r < plan.numRanks; ++r)
+  ranks.resize(program.numRanks);
+  for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {
-      ranks[r] = std::make_unique<Rank>(state, plan, wiring, *transport, r,
+      ranks[r] = std::make_unique<Rank>(state, program, wiring, *transport, r,
                                         options.optimizer);
       held.push_back(r);
     }
 }
 
-char *PlanRun::data(int32_t stage, int64_t microbatch) const {
+char *ProgramRun::data(int32_t stage, int64_t microbatch) const {
   const PlacementDesc &placement =
       desc.placements[stage * numBuffers + static_cast<int>(Buffer::Data)];
   if (placement.pool < 0)
@@ -39,7 +40,7 @@ char *PlanRun::data(int32_t stage, int64_t microbatch) const {
                        placement.slotOf[microbatch % placement.period]);
 }
 
-RankStatus PlanRun::statusOf(int32_t rank) const {
+RankStatus ProgramRun::statusOf(int32_t rank) const {
   const Waiting waiting = transport->waiting(rank);
   RankStatus status;
   status.progress = ranks[rank]->actionsBegun() + transport->progress();
@@ -118,7 +119,7 @@ static double reportSeconds(double timeoutSeconds) {
   return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 10, 0.1, 2.0) : 2.0;
 }
 
-std::vector<RankStatus> PlanRun::allStatuses() const {
+std::vector<RankStatus> ProgramRun::allStatuses() const {
   const World &world = state.world();
   std::vector<RankStatus> all(desc.numRanks);
   if (!world.isAlone()) {
@@ -134,7 +135,7 @@ std::vector<RankStatus> PlanRun::allStatuses() const {
   return all;
 }
 
-std::string PlanRun::describeWaits() const {
+std::string ProgramRun::describeWaits() const {
   try {
     return describeChain(allStatuses());
   } catch (const Error &error) {
@@ -143,7 +144,7 @@ std::string PlanRun::describeWaits() const {
   }
 }
 
-uint64_t PlanRun::heldProgress() const {
+uint64_t ProgramRun::heldProgress() const {
   uint64_t sum = transport->progress();
   for (int32_t r : held)
     sum += ranks[r]->actionsBegun();
@@ -153,9 +154,9 @@ uint64_t PlanRun::heldProgress() const {
 /// Looks at the ranks while they run. Process 0 watches all of them, for each
 /// process tells it now and then what its rank does; the others only step in
 /// where process 0 does not.
-class PlanRun::Watchdog {
+class ProgramRun::Watchdog {
 public:
-  explicit Watchdog(PlanRun &run)
+  explicit Watchdog(ProgramRun &run)
       : run(run), world(run.state.world()),
         limit(run.options.transport.timeoutSeconds),
         reportNs(static_cast<int64_t>(1e9 * reportSeconds(limit))) {}
@@ -194,7 +195,7 @@ private:
                 Exit::RunFailure);
   }
 
-  PlanRun &run;
+  ProgramRun &run;
   const World &world;
   const double limit;
   const int64_t reportNs;
@@ -204,7 +205,7 @@ private:
   int64_t lastChangeNs = 0;
 };
 
-void PlanRun::iterate(Team &team) {
+void ProgramRun::iterate(Team &team) {
   Watchdog watchdog(*this);
   Team::Watch watch;
   watch.stopAll = [&] { transport->abort(); };
@@ -226,12 +227,12 @@ void PlanRun::iterate(Team &team) {
   }
 }
 
-const PlanDesc &rondo::runtime::findPlan(const Executable &executable,
-                                         PlanKind kind) {
-  for (int32_t p = 0; p < executable.numPlans; ++p)
-    if (executable.plans[p].kind == kind)
-      return executable.plans[p];
+const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
+                                               ProgramKind kind) {
+  for (int32_t p = 0; p < executable.numPrograms; ++p)
+    if (executable.programs[p].kind == kind)
+      return executable.programs[p];
   static const char *const names[] = {"sequential", "pipeline", "evaluation"};
   throw Error("'" + std::string(executable.name) + "' has no " +
-              names[static_cast<int>(kind)] + " plan");
+              names[static_cast<int>(kind)] + " program");
 }

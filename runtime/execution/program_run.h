@@ -1,7 +1,7 @@
-//===- plan_run.h - A plan that can be run ----------------------*- C++ -*-===//
+//===- program_run.h - A program that can be run ----------------*- C++ -*-===//
 
-#ifndef RONDO_RUNTIME_EXECUTION_PLAN_RUN_H
-#define RONDO_RUNTIME_EXECUTION_PLAN_RUN_H
+#ifndef RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
+#define RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
 
 #include "runtime/execution/rank.h"
 #include "runtime/execution/team.h"
@@ -12,7 +12,7 @@
 
 namespace rondo::runtime {
 
-struct PlanOptions {
+struct ProgramOptions {
   ImposedLink link;
   OptimizerConfig optimizer;
   /// The run fails where no rank begins an action, and no device ends a
@@ -33,12 +33,13 @@ struct RankStatus {
 /// one that does not wait.
 std::string describeChain(const std::vector<RankStatus> &ranks);
 
-/// The ranks of one plan that this process holds, and their transport.
-class PlanRun {
+/// The ranks of one program that this process holds, and their transport.
+class ProgramRun {
 public:
-  PlanRun(State &state, const PlanDesc &plan, const PlanOptions &options);
+  ProgramRun(State &state, const ProgramDesc &program,
+             const ProgramOptions &options);
 
-  const PlanDesc &plan() const { return desc; }
+  const ProgramDesc &program() const { return desc; }
   /// Held by this process.
   Rank &rank(int32_t r) { return *ranks[r]; }
   /// The ranks that this process holds.
@@ -63,17 +64,17 @@ private:
   std::vector<RankStatus> allStatuses() const;
 
   State &state;
-  const PlanDesc &desc;
-  const PlanOptions options;
+  const ProgramDesc &desc;
+  const ProgramOptions options;
   std::unique_ptr<Transport> transport;
   /// Null where another process holds the rank.
   std::vector<std::unique_ptr<Rank>> ranks;
   std::vector<int32_t> held;
 };
 
-/// The first plan of a kind. Throws Error where there is none.
-const PlanDesc &findPlan(const Executable &executable, PlanKind kind);
+/// The first program of a kind. Throws Error where there is none.
+const ProgramDesc &findProgram(const Executable &executable, ProgramKind kind);
 
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_EXECUTION_PLAN_RUN_H
+#endif // RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
