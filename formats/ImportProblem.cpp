@@ -3,6 +3,7 @@
 #include "dialect/Pipe.h"
 #include "formats/Translations.h"
 #include "formats/json/ProblemReader.h"
+#include "formats/json/ProblemWriter.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -151,6 +152,12 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
     if (problem.name.empty()) {
       emitError(loc) << fileName
                      << ": a problem has an empty name, which no plan can have";
+      return nullptr;
+    }
+    if (!json::isVersion1(problem)) {
+      emitError(loc) << fileName << ": problem \"" << problem.name
+                     << "\" has stages that are no chain, or a B that does "
+                        "not take I's and W's time; no plan is written of it";
       return nullptr;
     }
     Importer(builder, problem).write();

@@ -3,8 +3,11 @@
 #include "formats/Translations.h"
 
 #include "dialect/Pipe.h"
+#include "formats/json/ProblemReader.h"
+#include "formats/json/ProblemWriter.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Target/Cpp/CppEmitter.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
@@ -12,6 +15,21 @@
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
+
+static LogicalResult rewriteProblems(const llvm::MemoryBuffer *file,
+                                     raw_ostream &os, MLIRContext *context) {
+  llvm::Expected<rondo::json::ProblemFile> read =
+      rondo::json::readProblems(file->getBufferIdentifier(), file->getBuffer());
+  if (!read)
+    return emitError(UnknownLoc::get(context),
+                     file->getBufferIdentifier() + ": " +
+                         llvm::toString(read.takeError()));
+  for (const rondo::Problem &problem : read->problems) {
+    rondo::json::writeProblem(os, problem);
+    os << "\n";
+  }
+  return success();
+}
 
 void rondo::formats::registerTranslations() {
   auto pipe = [](DialectRegistry &registry) {
@@ -31,7 +49,7 @@ void rondo::formats::registerTranslations() {
       });
   static TranslateToMLIRRegistration fromProblem(
       "problem-to-pipe",
-      "rondo-problem/1 as cluster, model and plan, with --schedules as "
+      "rondo-problem as cluster, model and plan, with --schedules as "
       "schedules too",
       [](llvm::SourceMgr &sources, MLIRContext *context) {
         const llvm::MemoryBuffer *file =
@@ -41,6 +59,14 @@ void rondo::formats::registerTranslations() {
                            schedulesPath, context));
       },
       pipe);
+  static TranslateRegistration normalize(
+      "problem-to-problem",
+      "rondo-problem lines again, each in the lowest version that can say it",
+      [](const std::shared_ptr<llvm::SourceMgr> &sources, raw_ostream &os,
+         MLIRContext *context) {
+        return rewriteProblems(
+            sources->getMemoryBuffer(sources->getMainFileID()), os, context);
+      });
   static TranslateFromMLIRRegistration toSchedule(
       "pipe-to-schedule", "each pipe.schedule as a rondo-schedule/1 line",
       [](ModuleOp module, raw_ostream &os) {

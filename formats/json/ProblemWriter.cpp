@@ -1,10 +1,13 @@
-//===- ProblemWriter.cpp - Problem to rondo-problem/1 ---------------------===//
+//===- ProblemWriter.cpp - Problem to rondo-problem -----------------------===//
 
 #include "formats/json/ProblemWriter.h"
 
 #include "schedule/Objective.h"
 
 #include "llvm/Support/JSON.h"
+
+#include <algorithm>
+#include <map>
 
 namespace rondo::json {
 
@@ -18,8 +21,15 @@ void writeSpeed(llvm::json::OStream &json, const Link &link) {
     json.attribute("bytes_per_us", nullptr);
 }
 
-void writeStage(llvm::json::OStream &json, const Problem &problem,
-                int32_t stage) {
+void writeBytes(llvm::json::OStream &json, llvm::StringRef key, int64_t bytes) {
+  if (bytes == noMemoryCap)
+    json.attribute(key, nullptr);
+  else
+    json.attribute(key, bytes);
+}
+
+void writeStage1(llvm::json::OStream &json, const Problem &problem,
+                 int32_t stage) {
   const Cost &forward = problem.cost(stage, ActionKind::Forward);
   const Cost &inputGrad = problem.cost(stage, ActionKind::InputGrad);
   json.attribute("rank", problem.rankOf(stage));
@@ -33,27 +43,114 @@ void writeStage(llvm::json::OStream &json, const Problem &problem,
   json.attribute("output_bytes", isLast ? 0 : problem.edges[stage].bytes);
 }
 
+void writeStage2(llvm::json::OStream &json, const Problem &problem,
+                 int32_t stage) {
+  json.attributeArray("homes", [&] {
+    json.object([&] { json.attribute("rank", problem.rankOf(stage)); });
+  });
+  json.attributeObject("costs", [&] {
+    for (int kind = 0; kind < numTaskKinds; ++kind) {
+      const Cost &cost = problem.cost(stage, static_cast<ActionKind>(kind));
+      const char letter = letterOf(static_cast<ActionKind>(kind));
+      json.attributeObject(llvm::StringRef(&letter, 1), [&] {
+        json.attribute("ns", cost.ns);
+        if (cost.acquireBytes)
+          json.attribute("takes_bytes", cost.acquireBytes);
+        if (cost.releaseBytes)
+          json.attribute("frees_bytes", cost.releaseBytes);
+      });
+    }
+  });
+}
+
+/// One entry for an activation and its gradient.
+void writeEdges(llvm::json::OStream &json, const Problem &problem) {
+  std::map<std::pair<int32_t, int32_t>, int64_t> gradients;
+  for (const Edge &edge : problem.edges)
+    if (edge.producer == ActionKind::InputGrad)
+      gradients[{edge.to, edge.from}] = edge.bytes;
+  json.attributeArray("edges", [&] {
+    for (const Edge &edge : problem.edges) {
+      if (edge.producer != ActionKind::Forward)
+        continue;
+      json.object([&] {
+        json.attribute("from", edge.from);
+        json.attribute("to", edge.to);
+        json.attribute("bytes", edge.bytes);
+        auto gradient = gradients.find({edge.from, edge.to});
+        if (gradient == gradients.end())
+          json.attribute("gradient_bytes", nullptr);
+        else if (gradient->second != edge.bytes)
+          json.attribute("gradient_bytes", gradient->second);
+      });
+    }
+  });
+}
+
+void writeChannels(llvm::json::OStream &json, const ChannelModel &channels) {
+  json.attributeObject("channels", [&] {
+    json.attribute("protocol", channels.protocol == Protocol::Eager
+                                   ? "eager"
+                                   : "rendezvous");
+    if (channels.receiveSlots)
+      json.attribute("receive_slots", channels.receiveSlots);
+    json.attribute("queues",
+                   channels.queues == Queues::PerRank ? "rank" : "pair");
+  });
+}
+
 } // namespace
 
+bool isVersion1(const Problem &problem) {
+  const int32_t numStages = problem.numStages();
+  Problem chain;
+  chain.stageRanks = problem.stageRanks;
+  std::vector<int64_t> outputBytes(numStages, 0);
+  for (int32_t s = 0; s < numStages; ++s) {
+    if (s + 1 < numStages && size_t(s) < problem.edges.size())
+      outputBytes[s] = problem.edges[s].bytes;
+    if (problem.cost(s, ActionKind::Backward).ns !=
+        problem.cost(s, ActionKind::InputGrad).ns +
+            problem.cost(s, ActionKind::WeightGrad).ns)
+      return false;
+  }
+  chain.makeChain(outputBytes);
+  const auto same = [](const Edge &a, const Edge &b) {
+    return a.from == b.from && a.to == b.to && a.producer == b.producer &&
+           a.bytes == b.bytes;
+  };
+  return std::equal(chain.edges.begin(), chain.edges.end(),
+                    problem.edges.begin(), problem.edges.end(), same);
+}
+
 void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
+  const bool isFirst = isVersion1(problem);
   llvm::json::OStream json(os);
   json.object([&] {
-    json.attribute("format", "rondo-problem/1");
+    json.attribute("format", isFirst ? "rondo-problem/1" : "rondo-problem/2");
     json.attribute("name", problem.name);
     json.attribute("microbatches", problem.microbatches);
     json.attributeArray("ranks", [&] {
-      for (int64_t cap : problem.memoryCaps)
+      for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
         json.object([&] {
-          if (cap == noMemoryCap)
-            json.attribute("memory_bytes", nullptr);
-          else
-            json.attribute("memory_bytes", cap);
+          writeBytes(json, "memory_bytes", problem.memoryCaps[rank]);
+          if (isFirst || problem.devices.empty())
+            return;
+          json.attributeObject("device", [&] {
+            const DeviceMemory &device = problem.devices[rank];
+            writeBytes(json, "memory_bytes", device.deviceBytes);
+            json.attribute("state_bytes", device.stateBytes);
+          });
         });
     });
     json.attributeArray("stages", [&] {
       for (int32_t stage = 0; stage < problem.numStages(); ++stage)
-        json.object([&] { writeStage(json, problem, stage); });
+        json.object([&] {
+          (isFirst ? writeStage1 : writeStage2)(json, problem, stage);
+        });
     });
+    if (!isFirst)
+      writeEdges(json, problem);
     json.attributeObject("link", [&] { writeSpeed(json, problem.link); });
     json.attributeArray("links", [&] {
       for (const auto &[pair, link] : problem.links)
@@ -63,6 +160,8 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
           writeSpeed(json, speed);
         });
     });
+    if (!isFirst)
+      writeChannels(json, problem.channels);
     json.attribute("objective", objectiveName(problem));
   });
 }

@@ -1,4 +1,4 @@
-//===- ProblemWriter.h - Problem to rondo-problem/1 -------------*- C++ -*-===//
+//===- ProblemWriter.h - Problem to rondo-problem ---------------*- C++ -*-===//
 
 #ifndef RONDO_FORMATS_JSON_PROBLEMWRITER_H
 #define RONDO_FORMATS_JSON_PROBLEMWRITER_H
@@ -9,9 +9,14 @@
 
 namespace rondo::json {
 
-/// Writes a problem on one line, without a line end. Its edges are those of
-/// makeChain() and its costs those of setStageCost(). The output of the last
-/// stage goes nowhere and is written as 0.
+/// Whether version 1 can say this problem: its stages are a chain, and B takes
+/// I's and W's time.
+bool isVersion1(const Problem &problem);
+
+/// Writes a problem on one line, without a line end: in version 1 where that
+/// can say it, which is where its edges are those of makeChain() and its costs
+/// those of setStageCost(), else in version 2. The output of the last stage
+/// goes nowhere and is written as 0.
 void writeProblem(llvm::raw_ostream &os, const Problem &problem);
 
 } // namespace rondo::json

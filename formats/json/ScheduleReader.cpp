@@ -1,8 +1,11 @@
-//===- ScheduleReader.cpp - rondo-schedule/1 to Schedule ------------------===//
+//===- ScheduleReader.cpp - rondo-schedule to Schedule --------------------===//
 
 #include "formats/json/ScheduleReader.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <map>
 
 using llvm::StringRef;
 
@@ -12,9 +15,15 @@ namespace {
 
 constexpr StringRef requiredKeys[] = {"format", "problem", "ranks"};
 constexpr StringRef optionalKeys[] = {
-    "link_order",        "family",         "objective", "makespan_ns",
-    "span_ns",           "lower_bound_ns", "bound",     "proven_optimal",
-    "peak_memory_bytes", "search",         "provenance"};
+    "link_order",        "family",         "objective",  "makespan_ns",
+    "span_ns",           "lower_bound_ns", "bound",      "proven_optimal",
+    "peak_memory_bytes", "search",         "provenance", "overlap"};
+/// Laid out in version 2, and not taken yet.
+constexpr StringRef laterKeys[] = {"name", "entry", "exit", "weight_copies",
+                                   "delay"};
+constexpr StringRef laterKinds[] = {"R",           "UNSHARD",    "RESHARD",
+                                    "REDUCE_GRAD", "ALL_REDUCE", "STEP",
+                                    "SAVE",        "LOAD"};
 constexpr StringRef searchKeys[] = {"seed", "effort", "seconds", "stopped"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
@@ -33,6 +42,34 @@ bool takeNumber(StringRef &text, int64_t &number) {
   return true;
 }
 
+/// What an element is that is laid out in version 2 and not taken yet: a
+/// message, an await or a loop, a kind or a count. Empty where it is none.
+std::string laterElement(const Value &value, std::string &storage) {
+  if (value.isObject()) {
+    Members walk(value);
+    std::optional<Member> first = walk.next();
+    for (StringRef key : {"send", "recv", "await", "repeat"})
+      if (first && first->key == key)
+        return key.str();
+    return {};
+  }
+  StringRef rest = value.string(storage).value_or("");
+  int64_t number;
+  if (!takeNumber(rest, number))
+    return {};
+  StringRef kind =
+      rest.take_while([](char c) { return llvm::isAlpha(c) || c == '_'; });
+  rest = rest.drop_front(kind.size());
+  if (!takeNumber(rest, number))
+    return {};
+  if (llvm::is_contained(laterKinds, kind))
+    return "kind " + kind.str();
+  if (kind.size() == 1 && StringRef("FIWB").contains(kind) &&
+      rest.consume_front("x") && takeNumber(rest, number) && rest.empty())
+    return "count " + std::to_string(number);
+  return {};
+}
+
 /// `0F3`, as a task of the problem.
 std::optional<RuleFault> readAction(const Value &value, const Problem &problem,
                                     std::string &storage, Action &action) {
@@ -47,11 +84,16 @@ std::optional<RuleFault> readAction(const Value &value, const Problem &problem,
     isAction = takeNumber(rest, microbatch) && rest.empty();
   }
   size_t kind = StringRef("FIWB").find(letter);
-  if (!isAction || kind == StringRef::npos)
+  if (!isAction || kind == StringRef::npos) {
+    if (std::string later = laterElement(value, storage); !later.empty())
+      return RuleFault{"format", "action " + value.excerpt() + ": " + later +
+                                     " is laid out in rondo-schedule/2, but "
+                                     "not taken yet"};
     return RuleFault{"format",
                      "action " + value.excerpt() +
                          " is not a stage, one of F, I, W and B, and a "
                          "microbatch, such as \"0F3\""};
+  }
   if (stage >= problem.numStages() || microbatch >= problem.microbatches)
     return RuleFault{"completeness",
                      text->str() + " is no task of the problem, which has " +
@@ -78,10 +120,27 @@ std::optional<std::pair<int32_t, int32_t>> readPair(StringRef name,
   return std::pair(static_cast<int32_t>(from), static_cast<int32_t>(to));
 }
 
+std::optional<Value> findMember(Value object, StringRef key) {
+  if (!object.isObject())
+    return std::nullopt;
+  Members walk(object);
+  while (std::optional<Member> member = walk.next())
+    if (member->key == key)
+      return member->value;
+  return std::nullopt;
+}
+
 } // namespace
 
 Fault ScheduleText::readKeys() {
   bool isInfeasible = infeasible().has_value();
+  std::optional<Value> named = findMember(object, "format");
+  const bool isVersion2 = named && named->string() == "rondo-schedule/2";
+  if (isVersion2)
+    for (StringRef key : laterKeys)
+      if (findMember(object, key))
+        return key.str() +
+               " is laid out in rondo-schedule/2, but not taken yet";
   Fault fault =
       isInfeasible
           ? fields.read(object, "schedule", {"format", "problem", "infeasible"},
@@ -90,23 +149,14 @@ Fault ScheduleText::readKeys() {
   if (!fault.empty())
     return fault;
   const Value &format = fields.get("format");
-  if (format.string() != "rondo-schedule/1")
-    return "format is " + format.excerpt() + ", not \"rondo-schedule/1\"";
+  if (!isVersion2 && format.string() != "rondo-schedule/1")
+    return "format is " + format.excerpt() +
+           ", not \"rondo-schedule/1\" or \"rondo-schedule/2\"";
   if (const Value *search = fields.find("search")) {
     Fields searchFields;
     return searchFields.read(*search, "search", {}, searchKeys);
   }
   return {};
-}
-
-static std::optional<Value> findMember(Value object, StringRef key) {
-  if (!object.isObject())
-    return std::nullopt;
-  Members walk(object);
-  while (std::optional<Member> member = walk.next())
-    if (member->key == key)
-      return member->value;
-  return std::nullopt;
 }
 
 std::optional<std::string> ScheduleText::problemName() const {
@@ -208,6 +258,54 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
       actions.push_back(action);
     }
     schedule.linkOrders[*pair] = std::move(actions);
+  }
+  return std::nullopt;
+}
+
+std::optional<RuleFault>
+ScheduleText::readOverlap(const Problem &problem,
+                          const Schedule &schedule) const {
+  const Value *overlap = fields.find("overlap");
+  if (!overlap)
+    return std::nullopt;
+  if (!overlap->isArray())
+    return formatFault("overlap is not a list");
+  // By task, the one that follows it.
+  std::map<std::pair<ActionKind, int64_t>, Action> following;
+  const auto keyOf = [&](Action action) {
+    return std::pair(action.kind(),
+                     int64_t(action.stage) * problem.microbatches +
+                         int64_t(action.index));
+  };
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+    auto order = schedule.rank(rank);
+    for (int64_t i = 0; i + 1 < order.size(); ++i)
+      following[keyOf(order[i])] = order[i + 1];
+  }
+  std::string storage;
+  Elements walk(*overlap);
+  for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
+    const std::string where = "overlap[" + std::to_string(index) + "]";
+    std::vector<Action> pair;
+    if (value->isArray()) {
+      Elements both(*value);
+      for (std::optional<Value> task; (task = both.next());) {
+        Action action;
+        if (std::optional<RuleFault> fault =
+                readAction(*task, problem, storage, action)) {
+          fault->message += ", in " + where;
+          return fault;
+        }
+        pair.push_back(action);
+      }
+    }
+    if (pair.size() != 2)
+      return formatFault(where + " is not a pair of tasks");
+    auto next = following.find(keyOf(pair[0]));
+    if (next == following.end() || next->second != pair[1])
+      return RuleFault{"claim", where + " names " + value->excerpt() +
+                                    ", which do not follow each other on a "
+                                    "rank"};
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-//===- ScheduleReader.h - rondo-schedule/1 to Schedule ----------*- C++ -*-===//
+//===- ScheduleReader.h - rondo-schedule to Schedule ------------*- C++ -*-===//
 //
 // Reading is apart from judging: a schedule that was read may break any rule.
 // Link orders are a step of their own, since the rules of the rank lists come
@@ -25,7 +25,7 @@ struct RuleFault {
   std::string message;
 };
 
-/// The members of a rondo-schedule/1 object, before anything is known of its
+/// The members of a rondo-schedule object, before anything is known of its
 /// problem.
 class ScheduleText {
 public:
@@ -51,6 +51,9 @@ public:
   /// Fills the link orders. On a fault the schedule holds those before it.
   std::optional<RuleFault> readLinkOrders(const Problem &problem,
                                           Schedule &schedule) const;
+  /// Looks at the pairs of `overlap`. The rank lists are complete.
+  std::optional<RuleFault> readOverlap(const Problem &problem,
+                                       const Schedule &schedule) const;
 
   /// nullptr where the schedule does not have this member.
   const Value *find(llvm::StringRef key) const { return fields.find(key); }

@@ -142,6 +142,8 @@ MaybeFault judgeOrders(const ScheduleText &text, const Problem &problem,
     return fault;
   if (MaybeFault fault = toFault(checkMemory(problem, schedule), problem))
     return fault;
+  if (MaybeFault fault = text.readOverlap(problem, schedule))
+    return fault;
   if (MaybeFault fault = judgeFigures(text, simulation))
     return fault;
   return judgeBound(text, problem, simulation);

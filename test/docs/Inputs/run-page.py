@@ -7,7 +7,7 @@ Each ```sh block of PAGE runs in SCRATCH, where the sources and build/ can be
 seen under their own names. A ```text block that follows holds its output: "..."
 stands for any text, on a line of its own for any lines; in a block that is
 marked `text measured` numbers may differ. A ```mlir block that names a file
-holds that file's text. A block ```sh WORD needs what not every machine has, and runs
+holds that file's text; a ```json block that names one makes it. A block ```sh WORD needs what not every machine has, and runs
 where WORD is given. A line `make TARGET` only has to
 name a target, since set-up, build and tests do not nest; the steps of `make
 demo` run with few iterations.
@@ -108,6 +108,8 @@ def main():
         name = info.partition(" ")[2]
         if info.startswith("mlir ") and (scratch / name).read_text().strip() != text:
             sys.exit(f"{page.name}:{line}: {name} has another text")
+        if info.startswith("json "):
+            (scratch / name).write_text(text)
         if info not in kinds:
             continue
         ran += 1

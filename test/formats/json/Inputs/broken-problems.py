@@ -1,9 +1,9 @@
 """Runs `rondo simulate` on problems that are broken in one place each.
 
-    broken-problems.py FOLDER
+    broken-problems.py FOLDER [2]
 
 Prints each one's name and what rondo says; stops where rondo does not end with
-status 1 and one line on standard error.
+status 1 and one line on standard error. With `2` they are of version 2.
 """
 
 import copy
@@ -58,9 +58,82 @@ BROKEN = {
 }
 
 
+def cost(ns, **more):
+    return {"ns": ns, **more}
+
+
+def stage2(**changes):
+    return {
+        "homes": [{"rank": 0}],
+        "costs": {"F": cost(1, takes_bytes=2), "I": cost(1, frees_bytes=1), "W": cost(1, frees_bytes=1)},
+        **changes,
+    }
+
+
+def changed2(costs=None, **changes):
+    """A sound problem of version 2 with some members replaced; s_x changes x of its first stage, `costs` its costs."""
+    problem = {"format": "rondo-problem/2", "name": "p", "microbatches": 2, "ranks": [{}],
+               "stages": [stage2(), stage2()], "edges": [{"from": 0, "to": 1, "bytes": 1}]}
+    problem["stages"][0]["costs"].update(costs or {})
+    for key, value in changes.items():
+        if key.startswith("s_"):
+            problem["stages"][0][key[2:]] = value
+        elif value is None:
+            del problem[key]
+        else:
+            problem[key] = value
+    return json.dumps(problem)
+
+
+def link2(**more):
+    return {"latency_ns": 0, "bytes_per_us": None, **more}
+
+
+EDGE = {"from": 0, "to": 1, "bytes": 1}
+BROKEN2 = {
+    "homes": changed2(s_homes=[{"rank": 0}, {"rank": 0}]),
+    "no-home": changed2(s_homes=[]),
+    "share": changed2(s_homes=[{"rank": 0, "samples": 2}]),
+    "home-costs": changed2(s_homes=[{"rank": 0, "costs": {}}]),
+    "samples": changed2(samples=2),
+    "iterations": changed2(iterations=3),
+    "half-samples": changed2(samples=0.5),
+    "cards": changed2(cards=[]),
+    "host": changed2(host={"action_ns": 1}),
+    "rank-host": changed2(ranks=[{"host": {}}]),
+    "speed": changed2(ranks=[{"speed_percent": 50}]),
+    "half-duplex": changed2(link=link2(duplex="half")),
+    "duplex": changed2(link=link2(duplex="none")),
+    "resident": changed2(channels={"resident": 2}),
+    "protocol": changed2(channels={"protocol": "slow"}),
+    "receive-slots": changed2(channels={"receive_slots": 0}),
+    "queues": changed2(channels={"queues": 1}),
+    "deal": changed2(s_split="deal"),
+    "shard": changed2(s_shard={"what": "weights", "group": 2}),
+    "versions": changed2(s_versions={"forward": "live"}),
+    "buckets": changed2(s_buckets=2),
+    "recompute": changed2(costs={"R": cost(1)}),
+    "step": changed2(costs={"STEP": cost(1)}),
+    "kind": changed2(costs={"G": cost(1)}),
+    "no-weight-grad": changed2(s_costs={"F": cost(1), "I": cost(1)}),
+    "lane": changed2(costs={"F": cost(1, lane="copy")}),
+    "unknown-lane": changed2(costs={"F": cost(1, lane="fast")}),
+    "by-index": changed2(costs={"F": cost(1, ns_by_index=[1, 2])}),
+    "leak": changed2(costs={"F": cost(1, takes_bytes=3)}),
+    "fused-leak": changed2(costs={"B": cost(1, frees_bytes=1)}),
+    "weight-takes": changed2(costs={"W": cost(1, takes_bytes=1)}),
+    "cap": changed2(ranks=[{"memory_bytes": 50, "device": {"memory_bytes": 100, "state_bytes": 10}}]),
+    "no-edges": changed2(edges=None),
+    "back-edge": changed2(edges=[{"from": 1, "to": 0, "bytes": 1}]),
+    "edge-twice": changed2(edges=[EDGE, EDGE]),
+    "far-edge": changed2(edges=[{"from": 0, "to": 2, "bytes": 1}]),
+    "no-gradient": changed2(edges=[{**EDGE, "gradient_bytes": None}]),
+}
+
+
 def main():
     path = os.path.join(sys.argv[1], "broken.json")
-    for name, text in BROKEN.items():
+    for name, text in (BROKEN2 if sys.argv[2:] == ["2"] else BROKEN).items():
         # 0xff stands in JSON as itself, not as an escape.
         with open(path, "wb") as file:
             file.write(text.replace("\\udcff", "\udcff").encode("utf-8", "surrogateescape"))

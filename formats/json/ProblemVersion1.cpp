@@ -1,0 +1,99 @@
+//===- ProblemVersion1.cpp - rondo-problem/1 to Problem -------------------===//
+
+#include "formats/json/ProblemParts.h"
+
+#include "llvm/ADT/Twine.h"
+
+using llvm::StringRef;
+
+namespace rondo::json {
+
+namespace {
+
+constexpr StringRef stageKeys[] = {
+    "rank",           "forward_ns",       "input_grad_ns",
+    "weight_grad_ns", "activation_bytes", "input_grad_frees_bytes",
+    "output_bytes"};
+
+Fault readRanks(const Value &ranks, Problem &problem) {
+  if (!ranks.isArray())
+    return "ranks is not a list";
+  Elements walk(ranks);
+  while (std::optional<Value> rank = walk.next()) {
+    std::string where = element("ranks", problem.memoryCaps.size());
+    Fields fields;
+    if (Fault fault = fields.read(*rank, where, {"memory_bytes"});
+        !fault.empty())
+      return fault;
+    int64_t cap;
+    if (Fault fault = readMemory(fields.get("memory_bytes"),
+                                 where + ".memory_bytes", cap);
+        !fault.empty())
+      return fault;
+    problem.memoryCaps.push_back(cap);
+  }
+  return problem.memoryCaps.empty() ? "ranks is empty" : "";
+}
+
+Fault readStages(const Value &stages, Problem &problem) {
+  if (!stages.isArray())
+    return "stages is not a list";
+  std::vector<int64_t> outputBytes;
+  Elements walk(stages);
+  while (std::optional<Value> stage = walk.next()) {
+    size_t index = outputBytes.size();
+    std::string where = element("stages", index);
+    Fields fields;
+    if (Fault fault = fields.read(*stage, where, stageKeys); !fault.empty())
+      return fault;
+    int64_t figures[std::size(stageKeys)];
+    for (size_t i = 0; i < std::size(stageKeys); ++i) {
+      const Value &value = fields.get(stageKeys[i]);
+      const std::string key = (llvm::Twine(where) + "." + stageKeys[i]).str();
+      if (Fault fault =
+              i == 0 ? readRank(value, key, problem, figures[i])
+                     : readInteger(value, key, 0, mostFigure, figures[i]);
+          !fault.empty())
+        return fault;
+    }
+    auto [rank, forward, inputGrad, weightGrad, activation, frees, output] =
+        figures;
+    if (frees > activation)
+      return where + ".input_grad_frees_bytes is " + std::to_string(frees) +
+             ", more than its activation_bytes " + std::to_string(activation);
+    problem.stageRanks.push_back({static_cast<int32_t>(rank)});
+    problem.costs.resize(problem.costs.size() + numTaskKinds);
+    problem.setStageCost(static_cast<int32_t>(index), forward, inputGrad,
+                         weightGrad, activation, frees);
+    outputBytes.push_back(output);
+  }
+  if (outputBytes.empty())
+    return "stages is empty";
+  problem.makeChain(outputBytes);
+  return {};
+}
+
+} // namespace
+
+Fault readVersion1(Value object, Problem &problem) {
+  Fields fields;
+  if (Fault fault =
+          fields.read(object, "problem",
+                      {"format", "name", "microbatches", "ranks", "stages"},
+                      {"link", "links", "objective"});
+      !fault.empty())
+    return fault;
+  if (Fault fault = readName(fields, problem); !fault.empty())
+    return fault;
+  if (Fault fault = readMicrobatches(fields, problem); !fault.empty())
+    return fault;
+  if (Fault fault = readRanks(fields.get("ranks"), problem); !fault.empty())
+    return fault;
+  if (Fault fault = readStages(fields.get("stages"), problem); !fault.empty())
+    return fault;
+  if (Fault fault = readLinks(fields, {}, nullptr, problem); !fault.empty())
+    return fault;
+  return readObjective(fields, problem);
+}
+
+} // namespace rondo::json

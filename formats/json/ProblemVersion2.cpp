@@ -1,0 +1,226 @@
+//===- ProblemVersion2.cpp - rondo-problem/2 to Problem -------------------===//
+
+#include "formats/json/ProblemParts.h"
+#include "formats/json/Version2.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <limits>
+#include <set>
+
+using llvm::StringRef;
+
+namespace rondo::json {
+
+namespace {
+
+Fault readDuplex(const Fields &fields, const std::string &where) {
+  return takesWord("full", "half", fields, "duplex", where);
+}
+
+/// The cap of a rank, and where it is said, what it is left of.
+Fault readCap(const Fields &fields, const std::string &where, int64_t &cap,
+              std::optional<DeviceMemory> &device) {
+  cap = noMemoryCap;
+  const Value *memory = fields.find("memory_bytes");
+  if (memory)
+    if (Fault fault = readMemory(*memory, where + ".memory_bytes", cap);
+        !fault.empty())
+      return fault;
+  if (Fault fault = takesOnly(100, fields, "speed_percent", where + ".");
+      !fault.empty())
+    return fault;
+  if (Fault fault = takesNone(fields, {"host"}, where + "."); !fault.empty())
+    return fault;
+  const Value *value = fields.find("device");
+  if (!value)
+    return {};
+  Fields parts;
+  const std::string inside = where + ".device";
+  if (Fault fault = parts.read(*value, inside, {"memory_bytes", "state_bytes"});
+      !fault.empty())
+    return fault;
+  device.emplace();
+  if (Fault fault = readMemory(parts.get("memory_bytes"),
+                               inside + ".memory_bytes", device->deviceBytes);
+      !fault.empty())
+    return fault;
+  if (Fault fault =
+          readInteger(parts.get("state_bytes"), inside + ".state_bytes", 0,
+                      mostFigure, device->stateBytes);
+      !fault.empty())
+    return fault;
+  int64_t left =
+      device->deviceBytes == noMemoryCap
+          ? noMemoryCap
+          : std::max<int64_t>(device->deviceBytes - device->stateBytes, 0);
+  if (!memory)
+    cap = left;
+  else if (cap != left)
+    return where + ".memory_bytes is " + memory->excerpt() +
+           ", but the state leaves " +
+           (left == noMemoryCap ? "no cap" : std::to_string(left)) +
+           " of the device";
+  return {};
+}
+
+Fault readRanks(const Value &ranks, Problem &problem) {
+  if (!ranks.isArray())
+    return "ranks is not a list";
+  bool hasDevices = false;
+  Elements walk(ranks);
+  while (std::optional<Value> rank = walk.next()) {
+    std::string where = element("ranks", problem.memoryCaps.size());
+    Fields fields;
+    if (Fault fault =
+            fields.read(*rank, where, {},
+                        {"memory_bytes", "device", "speed_percent", "host"});
+        !fault.empty())
+      return fault;
+    int64_t cap;
+    std::optional<DeviceMemory> device;
+    if (Fault fault = readCap(fields, where, cap, device); !fault.empty())
+      return fault;
+    hasDevices |= device.has_value();
+    problem.memoryCaps.push_back(cap);
+    problem.devices.push_back(device.value_or(DeviceMemory{cap, 0}));
+  }
+  if (!hasDevices)
+    problem.devices.clear();
+  return problem.memoryCaps.empty() ? "ranks is empty" : "";
+}
+
+Fault readEdge(const Value &value, const std::string &where,
+               const Problem &problem, Edge &forward, Edge &gradient) {
+  Fields fields;
+  if (Fault fault = fields.read(value, where, {"from", "to", "bytes"},
+                                {"gradient_bytes"});
+      !fault.empty())
+    return fault;
+  int64_t ends[2];
+  for (int i = 0; i < 2; ++i)
+    if (Fault fault = readInteger(fields.get(i ? "to" : "from"),
+                                  where + (i ? ".to" : ".from"), 0,
+                                  problem.numStages() - 1, ends[i]);
+        !fault.empty())
+      return fault;
+  if (ends[0] >= ends[1])
+    return where + " goes from stage " + std::to_string(ends[0]) +
+           " to stage " + std::to_string(ends[1]) +
+           "; an edge goes from an earlier stage to a later one";
+  const auto from = static_cast<int32_t>(ends[0]);
+  const auto to = static_cast<int32_t>(ends[1]);
+  forward = {from, to, ActionKind::Forward, 0};
+  if (Fault fault = readInteger(fields.get("bytes"), where + ".bytes", 0,
+                                mostFigure, forward.bytes);
+      !fault.empty())
+    return fault;
+  gradient = {to, from, ActionKind::InputGrad, forward.bytes};
+  const Value *bytes = fields.find("gradient_bytes");
+  if (!bytes)
+    return {};
+  if (bytes->isNull())
+    return notTaken(where + ".gradient_bytes null");
+  return readInteger(*bytes, where + ".gradient_bytes", 0, mostFigure,
+                     gradient.bytes);
+}
+
+/// Those of activations first, then those of gradients, as makeChain() has
+/// them.
+Fault readEdges(const Value &edges, Problem &problem) {
+  if (!edges.isArray())
+    return "edges is not a list";
+  std::vector<Edge> gradients;
+  std::set<std::pair<int32_t, int32_t>> pairs;
+  Elements walk(edges);
+  for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
+    const std::string where = element("edges", index);
+    Edge forward, gradient;
+    if (Fault fault = readEdge(*value, where, problem, forward, gradient);
+        !fault.empty())
+      return fault;
+    if (!pairs.insert({forward.from, forward.to}).second)
+      return where + " is the second one from stage " +
+             std::to_string(forward.from) + " to stage " +
+             std::to_string(forward.to);
+    problem.edges.push_back(forward);
+    gradients.push_back(gradient);
+  }
+  llvm::append_range(problem.edges, gradients);
+  return {};
+}
+
+Fault readChannels(const Value &value, Problem &problem) {
+  Fields fields;
+  if (Fault fault =
+          fields.read(value, "channels", {},
+                      {"protocol", "receive_slots", "queues", "resident"});
+      !fault.empty())
+    return fault;
+  ChannelModel &channels = problem.channels;
+  if (const Value *protocol = fields.find("protocol")) {
+    std::optional<std::string> name = protocol->string();
+    if (name != "rendezvous" && name != "eager")
+      return "channels.protocol is " + protocol->excerpt() +
+             ", not \"rendezvous\" or \"eager\"";
+    channels.protocol =
+        name == "eager" ? Protocol::Eager : Protocol::Rendezvous;
+  }
+  if (const Value *slots = fields.find("receive_slots");
+      slots && !slots->isNull()) {
+    int64_t number;
+    if (Fault fault = readInteger(*slots, "channels.receive_slots", 1,
+                                  std::numeric_limits<int32_t>::max(), number);
+        !fault.empty())
+      return fault;
+    channels.receiveSlots = static_cast<int32_t>(number);
+  }
+  if (const Value *queues = fields.find("queues")) {
+    std::optional<std::string> name = queues->string();
+    if (name != "pair" && name != "rank")
+      return "channels.queues is " + queues->excerpt() +
+             ", not \"pair\" or \"rank\"";
+    channels.queues = name == "rank" ? Queues::PerRank : Queues::PerPair;
+  }
+  const Value *resident = fields.find("resident");
+  return resident && !resident->isNull() ? notTaken("channels.resident")
+                                         : Fault();
+}
+
+} // namespace
+
+Fault readVersion2(Value object, Problem &problem) {
+  Fields fields;
+  if (Fault fault = fields.read(
+          object, "problem",
+          {"format", "name", "microbatches", "ranks", "stages", "edges"},
+          {"samples", "iterations", "link", "links", "cards", "channels",
+           "host", "objective", "provenance"});
+      !fault.empty())
+    return fault;
+  if (Fault fault = readName(fields, problem); !fault.empty())
+    return fault;
+  if (Fault fault = readMicrobatches(fields, problem); !fault.empty())
+    return fault;
+  for (StringRef key : {"samples", "iterations"})
+    if (Fault fault = takesOnly(1, fields, key, ""); !fault.empty())
+      return fault;
+  if (Fault fault = takesNone(fields, {"cards", "host"}, ""); !fault.empty())
+    return fault;
+  if (Fault fault = readRanks(fields.get("ranks"), problem); !fault.empty())
+    return fault;
+  if (Fault fault = readStagesVersion2(fields.get("stages"), problem);
+      !fault.empty())
+    return fault;
+  if (Fault fault = readEdges(fields.get("edges"), problem); !fault.empty())
+    return fault;
+  if (Fault fault = readLinks(fields, {"duplex"}, readDuplex, problem);
+      !fault.empty())
+    return fault;
+  if (const Value *channels = fields.find("channels"))
+    if (Fault fault = readChannels(*channels, problem); !fault.empty())
+      return fault;
+  return readObjective(fields, problem);
+}
+
+} // namespace rondo::json

@@ -1,0 +1,158 @@
+//===- StagesVersion2.cpp - Stages of rondo-problem/2 ---------------------===//
+
+#include "formats/json/ProblemParts.h"
+#include "formats/json/Version2.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+namespace rondo::json {
+
+namespace {
+
+constexpr StringRef kindNames[] = {
+    "F",       "I",           "W",          "B",    "R",    "UNSHARD",
+    "RESHARD", "REDUCE_GRAD", "ALL_REDUCE", "STEP", "SAVE", "LOAD"};
+
+/// The one home that a stage has.
+Fault readHomes(const Value &homes, const std::string &where,
+                const Problem &problem, int64_t &rank) {
+  if (!homes.isArray())
+    return where + " is not a list";
+  Elements walk(homes);
+  std::optional<Value> home = walk.next();
+  if (!home)
+    return where + " is empty";
+  if (walk.next())
+    return notTaken(where + " with several entries");
+  Fields fields;
+  const std::string first = where + "[0]";
+  if (Fault fault = fields.read(*home, first, {"rank"}, {"samples", "costs"});
+      !fault.empty())
+    return fault;
+  if (Fault fault = takesOnly(1, fields, "samples", first + ".");
+      !fault.empty())
+    return fault;
+  if (Fault fault = takesNone(fields, {"costs"}, first + "."); !fault.empty())
+    return fault;
+  return readRank(fields.get("rank"), first + ".rank", problem, rank);
+}
+
+Fault readCost(const Value &value, const std::string &where, Cost &cost) {
+  Fields fields;
+  if (Fault fault =
+          fields.read(value, where, {"ns"},
+                      {"takes_bytes", "frees_bytes", "lane", "ns_by_index"});
+      !fault.empty())
+    return fault;
+  if (Fault fault = takesNone(fields, {"ns_by_index"}, where + ".");
+      !fault.empty())
+    return fault;
+  if (const Value *lane = fields.find("lane"); lane) {
+    std::optional<std::string> name = lane->string();
+    if (name == "collective" || name == "copy")
+      return notTaken(where + ".lane " + lane->excerpt());
+    if (name != "compute")
+      return where + ".lane is " + lane->excerpt() +
+             ", not \"compute\", \"collective\" or \"copy\"";
+  }
+  for (auto [key, figure] :
+       {std::pair("ns", &cost.ns), std::pair("takes_bytes", &cost.acquireBytes),
+        std::pair("frees_bytes", &cost.releaseBytes)})
+    if (const Value *number = fields.find(key))
+      if (Fault fault = readInteger(*number, where + "." + key, 0,
+                                    mostFigure - 1, *figure);
+          !fault.empty())
+        return fault;
+  return {};
+}
+
+/// F takes bytes, and the backward gives them back, in one or two tasks.
+Fault checkMemory(ArrayRef<Cost> costs, const std::string &where) {
+  const auto cost = [&](ActionKind kind) { return costs[int(kind)]; };
+  const Cost &forward = cost(ActionKind::Forward);
+  if (forward.releaseBytes)
+    return notTaken(where + ".F.frees_bytes");
+  for (ActionKind kind :
+       {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})
+    if (cost(kind).acquireBytes)
+      return notTaken(where + "." + letterOf(kind) + ".takes_bytes");
+  const int64_t split = cost(ActionKind::InputGrad).releaseBytes +
+                        cost(ActionKind::WeightGrad).releaseBytes;
+  const auto fault = [&](const char *who, int64_t bytes) {
+    return where + ".F takes " + std::to_string(forward.acquireBytes) +
+           " bytes, but " + who + " " + std::to_string(bytes);
+  };
+  if (split != forward.acquireBytes)
+    return fault("I and W free", split);
+  const int64_t fused = cost(ActionKind::Backward).releaseBytes;
+  return fused == forward.acquireBytes ? Fault() : fault("B frees", fused);
+}
+
+Fault readCosts(const Value &value, const std::string &where, Cost *costs) {
+  Fields fields;
+  if (Fault fault = fields.read(value, where, {"F", "I", "W"},
+                                ArrayRef(kindNames).drop_front(3));
+      !fault.empty())
+    return fault;
+  if (Fault fault = takesNone(
+          fields, ArrayRef(kindNames).drop_front(numTaskKinds), where + ".");
+      !fault.empty())
+    return fault;
+  for (int kind = 0; kind < numTaskKinds; ++kind)
+    if (const Value *cost = fields.find(kindNames[kind]))
+      if (Fault fault =
+              readCost(*cost, where + "." + kindNames[kind].str(), costs[kind]);
+          !fault.empty())
+        return fault;
+  if (!fields.find("B"))
+    // Two figures below mostFigure do not overflow.
+    costs[int(ActionKind::Backward)] = {
+        costs[int(ActionKind::InputGrad)].ns +
+            costs[int(ActionKind::WeightGrad)].ns,
+        0, costs[int(ActionKind::Forward)].acquireBytes};
+  return checkMemory(ArrayRef(costs, numTaskKinds), where);
+}
+
+} // namespace
+
+Fault readStagesVersion2(const Value &stages, Problem &problem) {
+  if (!stages.isArray())
+    return "stages is not a list";
+  Elements walk(stages);
+  while (std::optional<Value> stage = walk.next()) {
+    const std::string where = element("stages", problem.numStages());
+    Fields fields;
+    if (Fault fault = fields.read(
+            *stage, where, {"homes", "costs"},
+            {"split", "shard", "parameter_bytes", "buckets", "versions"});
+        !fault.empty())
+      return fault;
+    if (Fault fault = takesWord("samples", "deal", fields, "split", where);
+        !fault.empty())
+      return fault;
+    if (Fault fault = takesNone(
+            fields, {"shard", "parameter_bytes", "versions"}, where + ".");
+        !fault.empty())
+      return fault;
+    if (Fault fault = takesOnly(1, fields, "buckets", where + ".");
+        !fault.empty())
+      return fault;
+    int64_t rank;
+    if (Fault fault =
+            readHomes(fields.get("homes"), where + ".homes", problem, rank);
+        !fault.empty())
+      return fault;
+    Cost costs[numTaskKinds];
+    if (Fault fault = readCosts(fields.get("costs"), where + ".costs", costs);
+        !fault.empty())
+      return fault;
+    problem.stageRanks.push_back({static_cast<int32_t>(rank)});
+    llvm::append_range(problem.costs, costs);
+  }
+  return problem.numStages() == 0 ? "stages is empty" : "";
+}
+
+} // namespace rondo::json

@@ -1,0 +1,48 @@
+//===- Version2.cpp - What is taken of rondo-problem/2 --------------------===//
+
+#include "formats/json/Version2.h"
+
+#include "formats/json/ProblemParts.h"
+
+using llvm::ArrayRef;
+using llvm::StringRef;
+
+namespace rondo::json {
+
+Fault notTaken(const std::string &where) {
+  return where + " is laid out in rondo-problem/2, but not taken yet";
+}
+
+Fault takesOnly(int64_t taken, const Fields &fields, StringRef key,
+                const std::string &prefix) {
+  const Value *value = fields.find(key);
+  if (!value || value->integer() == taken)
+    return {};
+  const std::string where = prefix + key.str();
+  int64_t number;
+  if (Fault fault = readInteger(*value, where, 0, mostFigure, number);
+      !fault.empty())
+    return fault;
+  return notTaken(where + " " + value->excerpt());
+}
+
+Fault takesNone(const Fields &fields, ArrayRef<StringRef> keys,
+                const std::string &prefix) {
+  for (StringRef key : keys)
+    if (fields.find(key))
+      return notTaken(prefix + key.str());
+  return {};
+}
+
+Fault takesWord(StringRef taken, StringRef other, const Fields &fields,
+                StringRef key, const std::string &where) {
+  const Value *value = fields.find(key);
+  if (!value || value->string() == taken.str())
+    return {};
+  if (value->string() == other.str())
+    return notTaken(where + "." + key.str() + " " + value->excerpt());
+  return where + "." + key.str() + " is " + value->excerpt() + ", not \"" +
+         taken.str() + "\" or \"" + other.str() + "\"";
+}
+
+} // namespace rondo::json
