@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Writes the license's line into the head of each source file that lacks it.
+
+    scripts/spdx.py [--check] [FOLDER]
+
+With --check it only names the files without it. FOLDER is the root of the repository.
+"""
+
+import os
+import pathlib
+import sys
+
+LINE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+
+# How a comment begins, by a file's ending or name.
+COMMENT = {
+    **dict.fromkeys([".h", ".cpp", ".c", ".cu", ".cuh", ".td"], "// "),
+    **dict.fromkeys([".py", ".sh", ".cmake", "CMakeLists.txt", "Makefile", ".awk"], "# "),
+}
+
+# Written by rondo, or other people's.
+EXEMPT = {"bench/gpu/programs", "test/gpu/bundles", "third_party"}
+
+
+def sources(root):
+    """(path, how a comment begins) of each source file."""
+    for folder, folders, files in os.walk(root):
+        inside = pathlib.Path(folder).relative_to(root).as_posix()
+        folders[:] = sorted(
+            f
+            for f in folders
+            if f != ".git"
+            and not f.startswith("build")
+            and os.path.normpath(f"{inside}/{f}") not in EXEMPT
+        )
+        for file in sorted(files):
+            comment = COMMENT.get(os.path.splitext(file)[1]) or COMMENT.get(file)
+            if comment:
+                yield pathlib.Path(folder, file), comment
+
+
+def with_line(text, comment):
+    """The line goes behind a first line that must stay first: `#!`, or LLVM's banner."""
+    first, end, rest = text.partition("\n")
+    line = comment + LINE + "\n"
+    if not first.startswith(("#!", "//===")):
+        return line + text
+    # An empty line of the comment, as between a banner and what follows it.
+    bare = comment.strip()
+    banner = first.startswith("//===")
+    gap = bare + "\n" if banner and rest.startswith(bare) and not rest.startswith(bare + "\n") else ""
+    return first + end + line + gap + rest
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--check"]
+    check = len(arguments) < len(sys.argv) - 1
+    here = pathlib.Path(__file__).resolve().parent.parent
+    root = pathlib.Path(arguments[0]).resolve() if arguments else here
+    count, lacking = 0, []
+    for path, comment in sources(root):
+        count += 1
+        text = path.read_text()
+        # A line, and not this script's own text.
+        if any(l == comment + LINE for l in text.splitlines()[:5]):
+            continue
+        lacking.append(path.relative_to(root).as_posix())
+        if not check:
+            path.write_text(with_line(text, comment))
+    if not count:
+        sys.exit(f"no sources in {root}")
+    if check and lacking:
+        sys.exit("\n".join(f"{path} does not name its license; run scripts/spdx.py" for path in lacking))
+    print(f"{count} files name their license" + ("" if check else f", {len(lacking)} of them are new"))
+
+
+main()
