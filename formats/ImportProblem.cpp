@@ -15,7 +15,7 @@ using llvm::Error;
 
 namespace {
 
-/// Writes one problem behind what the builder has written.
+/// Writes one problem at the builder's insertion point.
 class Importer {
 public:
   Importer(OpBuilder &builder, const Problem &problem)
@@ -37,7 +37,7 @@ private:
   pipe::LinkAttr figures(const rondo::Link &link) {
     return pipe::LinkAttr::get(context, link.latencyNs, link.bytesPerUs);
   }
-  /// Makes the body of an op and goes there.
+  /// Creates the body of an op and moves the insertion point there.
   void enter(Region &body) {
     builder.setInsertionPointToEnd(&body.emplaceBlock());
   }
@@ -105,7 +105,7 @@ void Importer::writePlan() {
 
 } // namespace
 
-/// Writes a schedule behind the plan that it is for.
+/// Writes a schedule behind its plan.
 static Error addSchedule(ModuleOp module, const json::ProblemFile &problems,
                          StringRef text) {
   llvm::Expected<formats::ScheduleSource> source =

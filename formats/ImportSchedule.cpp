@@ -30,8 +30,7 @@ std::string namesOfPlans(ModuleOp module) {
 }
 
 /// The orders of a document, as a schedule of the problem that keeps all rules
-/// but S7. What its figures claim is not looked at: they may come from other
-/// costs.
+/// but S7. Its figures are not checked: they may come from other costs.
 Expected<Schedule> readOrders(const json::Document &document,
                               const Problem &problem, bool &isOverCap) {
   json::ScheduleText text{json::Value(document.text)};

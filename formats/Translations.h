@@ -52,7 +52,8 @@ mlir::LogicalResult exportSchedules(mlir::ModuleOp module,
 
 /// Registers with rondo-translate: `--pipe-to-cpp`, the EmitC of
 /// `pipe-convert-to-emitc` as C++; `--problem-to-pipe`, which `--schedules`
-/// gives schedules too; `--pipe-to-schedule`.
+/// gives schedules too; `--problem-to-problem`, which writes problems again in
+/// the lowest version; `--pipe-to-schedule`.
 void registerTranslations();
 
 } // namespace rondo::formats

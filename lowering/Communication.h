@@ -28,7 +28,7 @@ Program insertCommunication(const Problem &problem, const Schedule &schedule,
 /// in each of which a rank takes its next task if that has its inputs; the
 /// message of the task is sent, and at once received by the other rank, behind
 /// all that either has taken so far. Link orders are not looked at. All ranks
-/// keep one order of messages, so one queue a rank cannot dead-lock.
+/// keep one order of messages, so one queue a rank cannot deadlock.
 ///
 /// The schedule is complete and runs to its end. O(actions + rounds * ranks).
 Program insertCommunicationInRounds(const Problem &problem,

@@ -21,7 +21,7 @@ public:
         done(int64_t(problem.numStages()) * problem.microbatches) {}
 
   Program run() {
-    // A round in which no rank moves would be a dead-lock.
+    // A round in which no rank moves would be a deadlock.
     for (bool hasMoved = true; hasMoved;) {
       hasMoved = false;
       for (int32_t r = 0; r < schedule.numRanks(); ++r)

@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// A limit of time that counts from its making.
+/// A time limit that counts from its construction.
 class Deadline {
 public:
   /// No limit.
@@ -21,7 +21,7 @@ public:
       : ms(ms), clock(clock ? clock : wallSeconds), begin(this->clock()) {}
 
   bool exists() const { return ms > 0; }
-  /// What is left of the first `part` of the limit, 0 to 1, in ms, not below 0;
+  /// What is left of the first `part` (0 to 1) of the limit, in ms, at least 0;
   /// int64_t's maximum where there is no limit.
   int64_t leftMs(double part = 1) const {
     if (!exists())
@@ -30,7 +30,7 @@ public:
     return std::max<int64_t>(0, static_cast<int64_t>(double(ms) * part) - used);
   }
   bool isOver(double part = 1) const { return leftMs(part) == 0; }
-  /// A limit of the same clock from here on.
+  /// A limit of the same clock that begins at this moment.
   Deadline after(int64_t otherMs) const { return Deadline(otherMs, clock); }
 
 private:

@@ -55,8 +55,9 @@ int64_t tasksOf(const Problem &problem) {
   return int64_t(3) * problem.numStages() * problem.microbatches;
 }
 
-/// Among how many attempts a share is split: less than about this much of each
-/// task finds little, and caps that follow from a poor schedule are too low.
+/// How many attempts share a budget: an attempt with less than about this much
+/// work for each task finds little, and caps that follow from a poor schedule
+/// are too low.
 int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   constexpr int64_t stepsOfTask = 300, nsOfTask = 5000;
   const int64_t tasks = tasksOf(problem);
@@ -70,9 +71,9 @@ int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   return std::max<int64_t>(2, attempts);
 }
 
-/// Lowers the caps by `times` what the arenas of a schedule's programs are
-/// larger than the devices. What is missing most, in words; empty where they
-/// fit.
+/// Lowers the caps by `times` the bytes by which the arenas of a schedule's
+/// programs exceed the devices. Returns the largest shortfall in words; empty
+/// where the programs fit.
 std::string tighten(const PlanFigures &plan, const Problem &problem,
                     const Schedule &schedule, int64_t times,
                     std::vector<int64_t> &caps) {
@@ -97,7 +98,7 @@ std::string tighten(const PlanFigures &plan, const Problem &problem,
   return said;
 }
 
-/// Orders that follow from rules alone, whose programs are tried.
+/// Orders that follow from rules alone; their programs are tried.
 class FixedOrders {
 public:
   FixedOrders(const FittingSearch &search, const SearchOptions &options,
@@ -130,7 +131,7 @@ private:
 
   bool mayStop() const { return limit.isOver() && search.mayGiveUp(); }
 
-  /// Those that keep the rules, the quick ones first.
+  /// Those that keep the rules, quick ones first.
   void judgeFamilies() {
     std::vector<FamilyChoice> choices = allFamilies();
     for (FamilyChoice &variant : familyVariants(search.problem))
@@ -188,13 +189,14 @@ SearchResult searchFitting(const FittingSearch &search,
     none.reason = shortfall->message;
     return none;
   }
-  // Lower caps are not what state leaves.
+  // Lowered caps are not what the state leaves of a device.
   tightened.devices.clear();
   const Deadline limit(options.timeLimitMs, options.clock);
   const int64_t attempts = attemptsOf(options, tightened);
-  // As long as nothing has fitted, the last attempts are each half of the rest.
+  // Until something has fitted, each of the last attempts takes half of what is
+  // left.
   constexpr int64_t mostAttempts = 12;
-  // The last under which something fitted, if anything has.
+  // The last caps under which something fitted, if anything has.
   std::vector<int64_t> fitting = tightened.memoryCaps;
   std::optional<SearchResult> found, fixed;
   int64_t effort = 0;
@@ -207,7 +209,7 @@ SearchResult searchFitting(const FittingSearch &search,
   if (!fits && search.triesFamilies)
     fixed = FixedOrders(search, options, limit).run();
   for (int64_t attempt = 0; attempt < mostAttempts; ++attempt) {
-    // Whether a program fits takes time too.
+    // Checking whether a program fits takes time too.
     const bool isEnough =
         found || search.mayGiveUp() || (fixed && attempt >= attempts);
     if (attempt > 0 && limit.isOver() && isEnough)
@@ -230,7 +232,7 @@ SearchResult searchFitting(const FittingSearch &search,
       break;
     }
     const bool isOptimal = result.provenOptimal;
-    // A bound under lower caps does not speak of the plan.
+    // A bound under lowered caps does not hold for the plan.
     if (caps != search.problem.memoryCaps) {
       result.bound = bound;
       result.provenOptimal =
@@ -254,7 +256,7 @@ SearchResult searchFitting(const FittingSearch &search,
   }
   if (found)
     tightened.memoryCaps = fitting;
-  // A robust figure is that of searched orders alone.
+  // Only searched orders have a robust figure.
   if (fixed && (!found || !options.robustness))
     keepBetter(search.problem, found, std::move(*fixed));
   if (found) {

@@ -1,7 +1,7 @@
 //===- FittingSearch.h - Schedules whose programs fit -----------*- C++ -*-===//
 //
-// A search knows activations. What a program of its schedule allocates, with
-// messages, is known when it has been lowered.
+// A search knows only activations. What a program of its schedule allocates,
+// including messages, is known once it has been lowered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +31,13 @@ using RunSearch =
 
 struct FittingSearch {
   const PlanFigures &plan;
-  /// The plan's, with a bound for it.
+  /// The plan's problem, with a bound for it.
   const Problem &problem;
   Bound bound;
   /// The same problem with lower caps, where programs of schedules did not fit.
   Problem &tightened;
   RunSearch run;
-  /// Whether to stop when time is over before anything fitted.
+  /// Whether to stop if time is over before anything has fitted.
   std::function<bool()> mayGiveUp;
   /// Whether families are tried; an earlier call may have done so.
   bool triesFamilies = true;

@@ -32,9 +32,9 @@ private:
 
 } // namespace
 
-/// A quick bound where it takes little of the time that is left.
+/// A quick bound if it takes little of the remaining time.
 Bound Maker::boundWithin(const Problem &problem) const {
-  // L3 and L4 take about so long for a task.
+  // L3 and L4 take about this long for a task.
   constexpr int64_t nsOfQuickBound = 1000;
   const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
   return tasks / 1000000 * nsOfQuickBound > deadline.leftMs() / 8
@@ -42,7 +42,7 @@ Bound Maker::boundWithin(const Problem &problem) const {
              : quickBound(problem);
 }
 
-/// How many labels of a cut can be gone through in `ms`.
+/// The number of labels of a cut that can be tried in about `ms` milliseconds.
 static int64_t labelsWithin(int64_t ms, int64_t stages, int64_t layers) {
   const int64_t most = PlanShape().maxLabels;
   const int64_t nsOfLabel = std::max<int64_t>(300000, 10 * stages * layers);
@@ -51,7 +51,7 @@ static int64_t labelsWithin(int64_t ms, int64_t stages, int64_t layers) {
   return std::max<int64_t>(16, ms * 1000000 / nsOfLabel);
 }
 
-/// The plan of a shape with its bound, or why there is none. A cut of layers
+/// The plan of a shape with its bound, or why there is none. Cutting the layers
 /// takes a part of what is left of the first `part` of the time.
 PlanCandidate Maker::make(PlanShape shape, double part) const {
   PlanCandidate candidate;
@@ -77,14 +77,14 @@ PlanCandidate Maker::make(PlanShape shape, double part) const {
   return candidate;
 }
 
-/// Takes `other` in place of `best` where its bound is less.
+/// Replaces `best` by `other` if the bound of `other` is lower.
 static void takeBetter(PlanCandidate &best, PlanCandidate other) {
   if (other.isOpen() && (!best.isOpen() || other.bound.ns < best.bound.ns))
     best = std::move(other);
 }
 
-/// The plan's own cut is one of those for its placing: people know of memory
-/// what equal room on every rank does not say.
+/// The plan's own cut is one of those for its placement: its author may know
+/// more about memory than equal room on every rank says.
 void Maker::tryOwnCut(PlanCandidate &best) const {
   if (best.shape.placing == Placing::AsWritten ||
       !space.isWrittenAs(best.shape))
@@ -96,10 +96,10 @@ void Maker::tryOwnCut(PlanCandidate &best) const {
 }
 
 /// Where memory is scarce, a cut with room for more micro-batches can be faster
-/// than the one whose busiest rank has the least work. Takes the cut with the
-/// least bound, within the first `part` of the time.
+/// than the cut with the least work on its busiest rank. Takes the cut with the
+/// lowest bound, within the first `part` of the time.
 void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
-  // Of stages times micro-batches: beyond, the bounds take too long.
+  // Stages times micro-batches: for more, the bounds take too long.
   constexpr int64_t mostTasksOfCuts = 30000;
   PlanShape shape = best.shape;
   if (shape.placing == Placing::AsWritten || !best.plan)
@@ -119,7 +119,7 @@ void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
       return;
     shape.held = held;
     PlanCandidate other = make(shape, part);
-    // With more there is no room either.
+    // With more micro-batches there is no room either.
     if (!other.plan)
       return;
     takeBetter(best, std::move(other));
@@ -132,7 +132,8 @@ static bool hasSameStages(const ShapedPlan &a, const ShapedPlan &b) {
 }
 
 std::vector<PlanCandidate> Maker::run(const std::vector<PlanShape> &shapes) {
-  // Of the time, for a candidate of each shape and for better cuts of them.
+  // Share of the time for a candidate of each shape and for better cuts of
+  // them.
   constexpr double partOfAll = 0.5, partOfCuts = 0.3;
   std::vector<PlanCandidate> candidates;
   bool isAny = false;

@@ -20,7 +20,7 @@ namespace rondo {
 
 /// A plan of some shape.
 struct ShapedPlan {
-  /// What its maker knows it by.
+  /// The name that its maker knows it by.
   size_t id = 0;
   /// It has passed check(). Its caps are what is left of each device beside the
   /// state of its stages.
@@ -52,15 +52,15 @@ struct PlanCandidate {
   enum class State : uint8_t {
     /// To be searched, or searched.
     Open,
-    /// There is no plan of this shape: `reason`.
+    /// There is no plan of this shape; `reason` says why.
     NoPlan,
-    /// A rank cannot hold one micro-batch: `reason`.
+    /// A rank cannot hold one micro-batch; see `reason`.
     NoMemory,
-    /// The stages of the candidate `twin`, which comes before.
+    /// It has the stages of the candidate `twin`, which comes before it.
     SameStages,
     /// Its bound is not below the best.
     NotBetter,
-    /// No schedule fits: `reason`.
+    /// No schedule fits; see `reason`.
     NoSchedule,
     /// Time was over before it was made or searched.
     NoTime,
@@ -91,9 +91,9 @@ struct PlanCandidate {
 };
 
 /// A candidate of each shape, with a bound and the objective that is given, or
-/// the plan's own. One that cannot be searched, or is the same as one before
-/// it, says so. Where one can be searched this takes up to about a half of
-/// `deadline`, and shapes beyond have no plan and are NoTime.
+/// the plan's own. A candidate that cannot be searched, or that equals an
+/// earlier one, says so. If one can be searched, this takes up to about half of
+/// `deadline`; later shapes have no plan and are NoTime.
 std::vector<PlanCandidate> makeCandidates(const PlanSpace &space,
                                           const std::vector<PlanShape> &shapes,
                                           std::optional<Objective> objective,

@@ -1,8 +1,9 @@
 //===- PlanSearch.cpp - Searches placement and shape of a plan ------------===//
 //
 // Every candidate is bounded before it is searched, and dropped where its bound
-// is not below the best that was found. The others are searched in three rounds
-// that share time and effort: all of them, the better quarter, the best one.
+// is not below the best objective found. The others are searched in three
+// rounds that share time and effort: all of them, the better quarter, the best
+// one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +47,7 @@ static bool isInterrupted(const PlanSearchOptions &options) {
   return options.search.interrupt && *options.search.interrupt;
 }
 
-/// A search makes a first schedule in any case, and then its program.
+/// A search always makes a first schedule, and then its program.
 static int64_t leastMsOf(const Problem &problem) {
   constexpr int64_t nsOfTask = 600;
   return int64_t(3) * problem.numStages() * problem.microbatches * nsOfTask /
@@ -134,9 +135,9 @@ void PlanSearcher::run() {
   int64_t leastMs = 0;
   for (const PlanCandidate *candidate : open)
     leastMs += leastMsOf(candidate->plan->problem);
-  // The promising ones first: what they find excludes others. Where time is
-  // short the first that was made, which is the plan as written if that can be
-  // searched, stays the first: there must be an answer.
+  // Promising candidates first: what they find excludes others. If time is
+  // short, the first one made, which is the plan as written if that can be
+  // searched, stays first: there must be an answer.
   const bool isShort =
       !open.empty() && options.deadline.exists() &&
       double(leastMs) >= shares[0] * double(options.deadline.leftMs());

@@ -19,7 +19,7 @@ struct PlanSearchOptions {
   std::optional<Objective> objective;
   Deadline deadline;
   /// Called on the calling thread with what the search of a candidate knows,
-  /// whenever that has become better. May be empty.
+  /// whenever that has improved. May be empty.
   std::function<void(const PlanCandidate &, const SearchProgress &)> observer;
 };
 
@@ -28,7 +28,7 @@ struct PlanSearchResult {
   std::vector<PlanCandidate> candidates;
   /// The first of the fastest; nothing where no plan has a schedule that fits.
   std::optional<size_t> best;
-  /// No order of any of the candidates that have a plan is faster.
+  /// No order of any candidate that has a plan is faster.
   int64_t boundNs = 0;
   /// The search was told to end early.
   bool isInterrupted = false;

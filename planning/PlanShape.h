@@ -19,10 +19,10 @@ struct PlanShape {
   /// Stages of each rank.
   int32_t chunks = 1;
   int64_t microbatches = 1;
-  /// As many must find room on every rank, with their activations; it does not
-  /// belong to the name.
+  /// So many must find room on every rank, with their activations; not part of
+  /// the name.
   int64_t held = 1;
-  /// Of partitionLayers(): how many cuts of the first layers are gone on with.
+  /// For partitionLayers(): how many cuts of the first layers are kept.
   int64_t maxLabels = 2000;
 
   /// `interleaved v=2 m=16`.

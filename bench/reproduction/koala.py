@@ -50,7 +50,7 @@ def optima(stages, microbatches, latency):
     return [f"{s['makespan_ns']}{'' if s['proven_optimal'] else '?'}" for s in found]
 
 
-print("joint orders free of dead-lock, of all, and with the optimum; optimum by cap at c = 0 and c = 1")
+print("joint orders free of deadlock, of all, and with the optimum; optimum by cap at c = 0 and c = 1")
 row("S, M", "legal", "all", "optimal", "c = 0", "c = 1")
 for stages, microbatches in ((2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (3, 4), (4, 2)):
     free, all_orders = legal(stages, microbatches)

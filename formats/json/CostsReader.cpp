@@ -12,7 +12,7 @@ namespace rondo::json {
 
 namespace {
 
-/// Problem::check() has the limits of sums.
+/// Limits of sums are Problem::check()'s matter.
 constexpr int64_t mostNs = int64_t(1) << 62;
 
 Fault readStage(Value value, const std::string &where, StageTimes &stage) {

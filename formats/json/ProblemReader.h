@@ -22,7 +22,7 @@ struct ProblemFile {
   const Problem *find(llvm::StringRef name) const;
 };
 
-/// Reads one rondo-problem/1 object. The result has passed check(). An error is
+/// Reads one rondo-problem object. The result has passed check(). An error is
 /// one sentence, lower case, no final period.
 llvm::Expected<Problem> readProblem(llvm::StringRef text);
 

@@ -18,7 +18,7 @@ Fault readDuplex(const Fields &fields, const std::string &where) {
   return takesWord("full", "half", fields, "duplex", where);
 }
 
-/// The cap of a rank, and where it is said, what it is left of.
+/// The cap of a rank and, if stated, the device and state that it follows from.
 Fault readCap(const Fields &fields, const std::string &where, int64_t &cap,
               std::optional<DeviceMemory> &device) {
   cap = noMemoryCap;
@@ -125,8 +125,7 @@ Fault readEdge(const Value &value, const std::string &where,
                      gradient.bytes);
 }
 
-/// Those of activations first, then those of gradients, as makeChain() has
-/// them.
+/// Edges of activations first, then those of gradients, as in makeChain().
 Fault readEdges(const Value &edges, Problem &problem) {
   if (!edges.isArray())
     return "edges is not a list";

@@ -13,10 +13,9 @@ namespace rondo::json {
 /// I's and W's time.
 bool isVersion1(const Problem &problem);
 
-/// Writes a problem on one line, without a line end: in version 1 where that
-/// can say it, which is where its edges are those of makeChain() and its costs
-/// those of setStageCost(), else in version 2. The output of the last stage
-/// goes nowhere and is written as 0.
+/// Writes a problem on one line, without a line end: in version 1 if that can
+/// say it, else in version 2. In version 1 the output of the last stage, which
+/// goes nowhere, is written as 0.
 void writeProblem(llvm::raw_ostream &os, const Problem &problem);
 
 } // namespace rondo::json

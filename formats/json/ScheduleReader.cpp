@@ -27,7 +27,7 @@ constexpr StringRef laterKinds[] = {"R",           "UNSHARD",    "RESHARD",
 constexpr StringRef searchKeys[] = {"seed", "effort", "seconds", "stopped"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
-/// zero. What lies beyond 2^31 becomes 2^31.
+/// zero. Values beyond 2^31 become 2^31.
 bool takeNumber(StringRef &text, int64_t &number) {
   size_t length = 0;
   constexpr int64_t most = int64_t(1) << 31;
@@ -42,8 +42,8 @@ bool takeNumber(StringRef &text, int64_t &number) {
   return true;
 }
 
-/// What an element is that is laid out in version 2 and not taken yet: a
-/// message, an await or a loop, a kind or a count. Empty where it is none.
+/// Names what is laid out in version 2 and not taken yet in an element: a
+/// message, an await or a loop, a kind or a count. Empty if nothing is.
 std::string laterElement(const Value &value, std::string &storage) {
   if (value.isObject()) {
     Members walk(value);
@@ -270,7 +270,7 @@ ScheduleText::readOverlap(const Problem &problem,
     return std::nullopt;
   if (!overlap->isArray())
     return formatFault("overlap is not a list");
-  // By task, the one that follows it.
+  // By task, the task that follows it.
   std::map<std::pair<ActionKind, int64_t>, Action> following;
   const auto keyOf = [&](Action action) {
     return std::pair(action.kind(),

@@ -1,8 +1,8 @@
 //===- ScheduleReader.h - rondo-schedule to Schedule ------------*- C++ -*-===//
 //
-// Reading is apart from judging: a schedule that was read may break any rule.
-// Link orders are a step of their own, since the rules of the rank lists come
-// before them.
+// Reading is separate from judging: a schedule that was read may break any
+// rule. Link orders are read in a second step, since the rules of the rank
+// lists come before them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,7 @@ struct RuleFault {
   std::string message;
 };
 
-/// The members of a rondo-schedule object, before anything is known of its
-/// problem.
+/// The members of a rondo-schedule object, before its problem is known.
 class ScheduleText {
 public:
   /// `text` has passed checkSyntax() and outlives this object.

@@ -24,18 +24,20 @@ struct SearchRecord {
   /// `time`, `optimal`, `exhausted` or `interrupted`.
   llvm::StringRef stopped;
   /// `mean` or `p95` where a robust schedule was asked for, with the samples
-  /// and the figure, which is left out where time did not let it be sampled.
+  /// and the figure; the figure is left out where time did not allow sampling
+  /// it.
   llvm::StringRef robust;
   int64_t samples = 0, jitterPercent = 0;
   std::optional<int64_t> robustNs;
 };
 
-/// What a comparison says about a schedule beside its figures.
+/// What a comparison says about a schedule beyond its figures.
 struct ComparisonRecord {
   int64_t lowerBoundNs = 0;
   llvm::StringRef bound;
-  /// What the iteration is longer than with free communication, with a queue
-  /// for each pair of ranks and with one a rank; left out where not known.
+  /// By how much the iteration is longer than with free communication, with a
+  /// queue for each pair of ranks and with one queue a rank; left out where not
+  /// known.
   std::optional<int64_t> exposedNs, exposedInOneQueueNs;
 };
 

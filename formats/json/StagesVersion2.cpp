@@ -16,7 +16,7 @@ constexpr StringRef kindNames[] = {
     "F",       "I",           "W",          "B",    "R",    "UNSHARD",
     "RESHARD", "REDUCE_GRAD", "ALL_REDUCE", "STEP", "SAVE", "LOAD"};
 
-/// The one home that a stage has.
+/// The only home of a stage.
 Fault readHomes(const Value &homes, const std::string &where,
                 const Problem &problem, int64_t &rank) {
   if (!homes.isArray())
@@ -69,7 +69,7 @@ Fault readCost(const Value &value, const std::string &where, Cost &cost) {
   return {};
 }
 
-/// F takes bytes, and the backward gives them back, in one or two tasks.
+/// F takes bytes; the backward gives them back, in one task or two.
 Fault checkMemory(ArrayRef<Cost> costs, const std::string &where) {
   const auto cost = [&](ActionKind kind) { return costs[int(kind)]; };
   const Cost &forward = cost(ActionKind::Forward);

@@ -1,9 +1,9 @@
 //===- Value.h - Views of JSON text -----------------------------*- C++ -*-===//
 //
-// Readers take the values they need straight from the text, in the order they
-// need them, so that a schedule of a million actions builds no tree. Unlike
-// llvm::json this keeps the order of keys, sees a key that stands twice and
-// tells 4 from 4.0.
+// Readers take the values that they need straight from the text, in the order
+// in which they need them, so that a schedule of a million actions builds no
+// tree. Unlike llvm::json this keeps the order of keys, detects a key that
+// stands twice, and tells 4 from 4.0.
 //
 //===----------------------------------------------------------------------===//
 

@@ -12,7 +12,7 @@
 
 namespace rondo::json {
 
-/// What one schedule came to.
+/// The judgement of one schedule.
 struct Verdict {
   /// `?` where the schedule names none.
   std::string problem;

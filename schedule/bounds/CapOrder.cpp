@@ -22,8 +22,8 @@ CapOrder::CapOrder(const Chain &chain, int32_t rank)
   later.resize(size_t(places) * places * all);
   behind.resize(size_t(3) * places * places * all, all);
 
-  // When F of (other, j) starts, the stages before `other` hold all that they
-  // have started from j on, as nothing of these has been through `other`.
+  // When F of (other, j) starts, the stages before `other` hold everything that
+  // they have started from j on, since none of it has passed `other`.
   for (int32_t s = 0; s < places; ++s)
     for (int32_t other = s + 1; other < places; ++other) {
       int32_t j = 0;
@@ -41,8 +41,9 @@ CapOrder::CapOrder(const Chain &chain, int32_t rank)
       }
     }
 
-  // What F of (s, k) finds started must have been given back but for the cap.
-  // Where that cannot be without a task, the task comes first.
+  // What F of (s, k) finds started must have been given back, except for what
+  // the cap can hold. Where that is impossible without a task, the task comes
+  // first.
   auto isBehind = [&](int letter, int32_t of, int32_t j, int32_t s, int32_t k) {
     if (letter == 0)
       return of > s && started(s, k, of) > j;

@@ -27,20 +27,20 @@ using namespace rondo;
 
 namespace {
 
-/// From `time` on a task can have run that takes, or gives back, so much.
+/// From `time` on a task can have run that takes, or gives back, so many bytes.
 struct Gain {
   int64_t time, bytes, ns;
 };
 
-/// Until the cap can be held.
+/// Until the cap can be reached.
 struct Ramp {
   int64_t end = never;
   /// Bytes times ns that are missing to the cap.
   double missing = 0;
 };
 
-/// The rank runs one task at a time: up to any time no more can be there than
-/// if the shortest tasks ran in a row, each with the most bytes.
+/// The rank runs one task at a time: at any time no more can have been taken
+/// than if the shortest tasks ran in a row, each with the most bytes.
 Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   std::sort(gains.begin(), gains.end(),
             [](const Gain &a, const Gain &b) { return a.time < b.time; });
@@ -67,7 +67,7 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
       inRow += mostBytes;
     else
       released += gains[next++].bytes;
-    // Without time there is no row.
+    // If tasks take no time, there is no row.
     if (leastNs == 0)
       inRow = released;
     if (std::min(inRow, released) >= cap) {
@@ -101,8 +101,9 @@ double areaOf(const Chain &chain, const std::vector<int64_t> &roundTrip,
   return area;
 }
 
-/// What of a rank's cap can be held: all is a multiple of one unit. 0 where
-/// nothing is held, or not all comes back, so that it has no end.
+/// How much of a rank's cap can be held: every size is a multiple of one unit.
+/// 0 where nothing is held, or where not everything is given back, so that it
+/// has no end.
 int64_t usableCap(const Chain &chain, int32_t rank) {
   int64_t unit = 0;
   for (int32_t s : chain.stagesOf[rank]) {
@@ -149,7 +150,7 @@ int64_t boundOfRank(const Chain &chain, const Propagation &propagation,
   if (begin.end >= never || end.end >= never || begin.end > lastHead ||
       end.end > lastTail)
     return 0;
-  // Less the error of the sums.
+  // Less the rounding error of the sums.
   const double least = (double(microbatches) * areaOf(chain, roundTrip, rank) +
                         begin.missing + end.missing) /
                        double(cap) * (1 - 1e-9);

@@ -21,8 +21,8 @@ int64_t bytesOf(const Chain &chain, Side side, int letter, int32_t s) {
                                   chain.takes[s] - chain.inputGradFrees[s]);
 }
 
-/// From `time` on, more of a letter can have run, or as much of it as these
-/// bytes let.
+/// From `time` on, more tasks of a kind can have run, or as many as these bytes
+/// allow.
 struct Event {
   int64_t time;
   std::array<int64_t, 3> work, bytes;
@@ -58,7 +58,7 @@ std::vector<Event> eventsOf(const Chain &chain, const Propagation &propagation,
   return events;
 }
 
-/// How long a letter can run on so many bytes.
+/// How long tasks of a kind can run on so many bytes.
 class Allowance {
 public:
   Allowance(const Chain &chain, int32_t rank, Side side, int letter) {
@@ -72,7 +72,7 @@ public:
     }
   }
 
-  /// Rounded up. The second way is the better one for unlike stages.
+  /// Rounded up. The second way is better for stages that differ.
   int64_t limit(int64_t work, int64_t bytes) const {
     if (leastBytes == 0 || work == 0)
       return work;
@@ -101,7 +101,8 @@ std::vector<IdlePoint> rondo::idleOf(const Chain &chain,
       {0, side == Side::Begin ? 0 : chain.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(chain, propagation, rank, side);
   for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
-    // What begins exactly then has not run before, nor what it would let start.
+    // What begins exactly then has not run before, nor what it would allow to
+    // start.
     const int64_t time = events[i].time;
     int64_t most = 0;
     for (int letter : {0, 1, 2})
@@ -124,7 +125,7 @@ int64_t rondo::idleBeside(const std::vector<IdlePoint> &points, int64_t work) {
   return std::prev(next)->idle;
 }
 
-/// Up to then none of the micro-batches that the chain leaves out runs.
+/// Until then none of the micro-batches that the chain leaves out runs.
 static int64_t latestOf(const Chain &chain, const Propagation &propagation,
                         int32_t rank, Side side) {
   int64_t latest = never;
@@ -155,7 +156,7 @@ int64_t rondo::idleBound(const Chain &chain, const Propagation &propagation,
                         : latestOf(chain, propagation, rank, side));
     };
     const std::vector<IdlePoint> end = pointsOf(Side::End);
-    // Where some work is in neither, the two stretches of time are apart.
+    // Where some work is in neither stretch of time, the two are apart.
     for (const IdlePoint &point : pointsOf(Side::Begin))
       if (point.work < all)
         best = std::max(best,

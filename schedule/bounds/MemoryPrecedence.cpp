@@ -18,7 +18,8 @@
 
 using namespace rondo;
 
-/// All, or where these have too many tasks, what a ramp of all ranks has.
+/// All of them, or, where these have too many tasks, what a ramp of all ranks
+/// has.
 static int32_t microbatchesOfEnd(const Problem &problem) {
   const int64_t most = std::max(
       maxDetailedTasks / (int64_t(3) * problem.numStages()),
@@ -35,7 +36,7 @@ static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
     return 0;
   Propagation propagation(*chain, true);
   const int64_t bound = propagation.estimate(PartialState(*chain)).bound;
-  // A problem without a schedule has no objective to speak of.
+  // A problem without a schedule has no objective.
   if (bound >= never)
     return 0;
   return std::max({bound, idleBound(*chain, propagation, problem.microbatches),

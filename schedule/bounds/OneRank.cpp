@@ -2,7 +2,7 @@
 //
 // One rank keeps its cap, its order and its exclusive use; every other rank
 // becomes a pure delay. A micro-batch passes the rank's stages by F, then back
-// by I, with a delay from each of these steps to the next. What is left is
+// by I, with a delay from each of these operations to the next. What is left is
 // solved exactly by a program over how many of each have run, with labels that
 // no other label of the same counts beats in every component: the clock, when
 // each micro-batch in flight can go on, and the largest tail so far. What the
@@ -24,8 +24,8 @@ namespace {
 
 struct Label {
   int64_t clock = 0, cost = 0;
-  /// When each micro-batch in flight can take its next step, step after step,
-  /// the oldest first.
+  /// When each micro-batch in flight can take its next operation, operation
+  /// after operation, the oldest first.
   std::vector<int64_t> ready;
 
   bool beats(const Label &other) const {
@@ -38,8 +38,8 @@ struct Label {
   }
 };
 
-/// How often each step has run, then W: of each stage, or of all in one where
-/// they are alike. All labels of one sum are made before the next.
+/// How often each operation has run, then W: of each stage, or of all in one
+/// where they are alike. All labels of one sum are made before the next.
 using Counts = std::vector<int32_t>;
 using Layer = std::map<Counts, std::vector<Label>>;
 
@@ -54,11 +54,11 @@ public:
         all(chain.microbatches) {
     const auto &stages = chain.stagesOf[rank];
     for (int32_t s : stages)
-      steps.push_back({0, s, 0});
+      operations.push_back({0, s, 0});
     for (size_t i = stages.size(); i-- > 0;)
-      steps.push_back({1, stages[i], 0});
-    for (size_t i = 0; i + 1 < steps.size(); ++i)
-      steps[i].delay = delayBetween(steps[i], steps[i + 1]);
+      operations.push_back({1, stages[i], 0});
+    for (size_t i = 0; i + 1 < operations.size(); ++i)
+      operations[i].delay = delayBetween(operations[i], operations[i + 1]);
     weightGrads = stages;
     bool areAlike = true;
     for (int32_t s : stages)
@@ -74,7 +74,7 @@ public:
 
   int64_t solve() {
     Layer layer;
-    layer[Counts(steps.size() + weightGrads.size(), 0)] = {Label()};
+    layer[Counts(operations.size() + weightGrads.size(), 0)] = {Label()};
     const int64_t depths = 3 * int64_t(chain.stagesOf[rank].size()) * all;
     for (int64_t depth = 0; depth < depths; ++depth) {
       next.clear();
@@ -86,7 +86,7 @@ public:
           expand(counts, label);
         }
       std::swap(layer, next);
-      // Every way costs the known schedule's objective at least.
+      // Every continuation costs at least the known schedule's objective.
       if (layer.empty())
         return ceiling;
     }
@@ -94,14 +94,14 @@ public:
   }
 
 private:
-  struct Step {
+  struct Operation {
     int letter;
     int32_t stage;
-    /// From its end until the next step can start.
+    /// From its end until the next operation can start.
     int64_t delay;
   };
 
-  int64_t delayBetween(const Step &from, const Step &to) const {
+  int64_t delayBetween(const Operation &from, const Operation &to) const {
     int64_t delay = 0;
     int letter = from.letter;
     for (int32_t s = from.stage; letter != to.letter || s != to.stage;) {
@@ -117,11 +117,11 @@ private:
     return delay;
   }
 
-  int64_t headOf(const Step &step, int32_t k) const {
-    return propagation.heads(step.letter)[chain.at(step.stage, k)];
+  int64_t headOf(const Operation &operation, int32_t k) const {
+    return propagation.heads(operation.letter)[chain.at(operation.stage, k)];
   }
-  int64_t tailOf(const Step &step, int32_t k) const {
-    return propagation.tails(step.letter)[chain.at(step.stage, k)];
+  int64_t tailOf(const Operation &operation, int32_t k) const {
+    return propagation.tails(operation.letter)[chain.at(operation.stage, k)];
   }
 
   int64_t leastOf(const Layer &layer, bool isEnd) const {
@@ -132,49 +132,50 @@ private:
     return least;
   }
 
-  /// What every way on from a label costs.
+  /// What every continuation of a label costs.
   int64_t floorOf(const Counts &counts, const Label &label) const {
     int64_t left = work, result = label.cost;
     for (size_t i = 0; i < weightGrads.size(); ++i)
-      left -= counts[steps.size() + i] * chain.ns[2][weightGrads[i]];
+      left -= counts[operations.size() + i] * chain.ns[2][weightGrads[i]];
     const int64_t *ready = label.ready.data();
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const Step &step = steps[i];
+    for (size_t i = 0; i < operations.size(); ++i) {
+      const Operation &operation = operations[i];
       const int32_t k = counts[i];
-      const int64_t ns = chain.ns[step.letter][step.stage];
+      const int64_t ns = chain.ns[operation.letter][operation.stage];
       left -= k * ns;
       if (k == all)
         continue;
-      int64_t start = std::max(label.clock, headOf(step, k));
+      int64_t start = std::max(label.clock, headOf(operation, k));
       if (i > 0) {
         if (counts[i - 1] > k)
           start = std::max(start, *ready);
         ready += counts[i - 1] - k;
       }
-      result = std::max(result, start + ns + tailOf(step, k));
+      result = std::max(result, start + ns + tailOf(operation, k));
     }
     return std::max(result, label.clock + left + idleBeside(idle, left));
   }
 
   int64_t heldBy(const Counts &counts) const {
     int64_t held = 0;
-    for (size_t i = 0; i < steps.size(); ++i)
-      held += counts[i] * (steps[i].letter == 0
-                               ? chain.takes[steps[i].stage]
-                               : -chain.inputGradFrees[steps[i].stage]);
+    for (size_t i = 0; i < operations.size(); ++i)
+      held += counts[i] * (operations[i].letter == 0
+                               ? chain.takes[operations[i].stage]
+                               : -chain.inputGradFrees[operations[i].stage]);
     for (size_t i = 0; i < weightGrads.size(); ++i)
-      held -= counts[steps.size() + i] * chain.weightGradFrees[weightGrads[i]];
+      held -=
+          counts[operations.size() + i] * chain.weightGradFrees[weightGrads[i]];
     return held;
   }
 
   /// How many W of an entry of `weightGrads` wait.
   int32_t pending(const Counts &counts, size_t i) const {
-    const size_t stages = steps.size() / 2;
+    const size_t stages = operations.size() / 2;
     int32_t done = 0;
     for (size_t place = 0; place < stages; ++place)
       if (weightGrads.size() == 1 || place == i)
-        done += counts[steps.size() - 1 - place];
-    return done - counts[steps.size() + i];
+        done += counts[operations.size() - 1 - place];
+    return done - counts[operations.size() + i];
   }
 
   void expand(const Counts &counts, const Label &label) {
@@ -184,44 +185,47 @@ private:
     int64_t firstEnd = never;
     std::array<int64_t, 2 * maxStagesOfRank> starts;
     size_t ready = 0;
-    for (size_t i = 0; i < steps.size(); ++i) {
+    for (size_t i = 0; i < operations.size(); ++i) {
       starts[i] = never;
       const int32_t k = counts[i];
       const size_t oldest = ready;
       if (i > 0)
         ready += counts[i - 1] - k;
       if (k == all || (i > 0 && counts[i - 1] == k) ||
-          (steps[i].letter == 0 &&
-           heldBy(counts) + chain.takes[steps[i].stage] > chain.caps[rank]))
+          (operations[i].letter == 0 &&
+           heldBy(counts) + chain.takes[operations[i].stage] >
+               chain.caps[rank]))
         continue;
-      starts[i] = std::max(label.clock, headOf(steps[i], k));
+      starts[i] = std::max(label.clock, headOf(operations[i], k));
       if (i > 0)
         starts[i] = std::max(starts[i], label.ready[oldest]);
-      if (steps[i].letter == 1 || steps.size() == 2)
+      if (operations[i].letter == 1 || operations.size() == 2)
         firstEnd = std::min(
-            firstEnd, starts[i] + chain.ns[steps[i].letter][steps[i].stage]);
+            firstEnd,
+            starts[i] + chain.ns[operations[i].letter][operations[i].stage]);
     }
     for (size_t i = 0; i < weightGrads.size(); ++i)
       if (pending(counts, i) > 0)
         firstEnd =
             std::min(firstEnd, label.clock + chain.ns[2][weightGrads[i]]);
     ready = 0;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const Step &step = steps[i];
+    for (size_t i = 0; i < operations.size(); ++i) {
+      const Operation &operation = operations[i];
       const size_t oldest = ready;
       if (i > 0)
         ready += counts[i - 1] - counts[i];
-      const int64_t end = starts[i] + chain.ns[step.letter][step.stage];
+      const int64_t end =
+          starts[i] + chain.ns[operation.letter][operation.stage];
       if (starts[i] >= never || (starts[i] >= firstEnd && end > firstEnd))
         continue;
       Label made = label;
       made.clock = end;
-      made.cost = std::max(label.cost, end + tailOf(step, counts[i]));
-      // The new one is the last of those that wait for the next step.
-      if (i + 1 < steps.size())
+      made.cost = std::max(label.cost, end + tailOf(operation, counts[i]));
+      // The new one is the last of those that wait for the next operation.
+      if (i + 1 < operations.size())
         made.ready.insert(made.ready.begin() +
                               (ready + counts[i] - counts[i + 1]),
-                          end + step.delay);
+                          end + operation.delay);
       if (i > 0)
         made.ready.erase(made.ready.begin() + oldest);
       add(counts, i, std::move(made));
@@ -231,7 +235,7 @@ private:
         Label made = label;
         made.clock += chain.ns[2][weightGrads[i]];
         made.cost = std::max(label.cost, made.clock + chain.endOffset[rank]);
-        add(counts, steps.size() + i, std::move(made));
+        add(counts, operations.size() + i, std::move(made));
       }
   }
 
@@ -267,7 +271,7 @@ private:
   const int64_t labelCost;
   const int32_t all;
   int64_t work = 0;
-  std::vector<Step> steps;
+  std::vector<Operation> operations;
   /// A stage for each counter of W.
   std::vector<int32_t> weightGrads;
   Layer next;
@@ -286,7 +290,8 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
     const size_t stages = chain->stagesOf[rank].size();
     if (stages == 0 || stages > OneRank::maxStagesOfRank)
       continue;
-    // A rank may not use up what the others need, but many are often alike.
+    // One rank may not use up what the others need; but many ranks are often
+    // alike.
     const int64_t share = effort / std::min(4, chain->ranks - rank);
     int64_t left = share;
     best = std::max(best,

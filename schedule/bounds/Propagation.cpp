@@ -102,7 +102,7 @@ int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
                                  int32_t k) {
   const int32_t rank = chain.rankOf[s];
   const auto &stages = chain.stagesOf[rank];
-  // What the rank must run before, on its own.
+  // What the rank must run before it, counting only its own tasks.
   int64_t start = state.clock(rank) + (k - state.done(0, s)) * chain.ns[0][s];
   for (int32_t i = 0; i < place[s]; ++i)
     start += std::max<int64_t>(0, k + 1 - state.done(0, stages[i])) *
@@ -160,7 +160,7 @@ void Propagation::messageHead(const PartialState &state, int letter, int32_t s,
                       : head[letter][at] + chain.ns[letter][s];
   if (k > state.sent(letter, s))
     start = std::max(start, messageStart[letter][at - 1] + message.occupancyNs);
-  // What the link must carry before, on its own.
+  // What the link must carry before it, counting only its own messages.
   int64_t free = state.linkFree(message.link);
   if (message.isContended) {
     free += (k - state.sent(letter, s)) * message.occupancyNs;
@@ -331,7 +331,7 @@ void Propagation::tighten(PartialState &state) const {
       const bool isSerial = chain.messages[letter][s].occupancyNs > 0;
       const int64_t all = state.done(letter, s);
       int64_t k = state.sent(letter, s);
-      // What takes no time on the link has no start of its own here.
+      // A message that takes no time on the link has no start of its own here.
       if (!isSerial && k < chain.microbatches)
         first = -1;
       if (!isSerial)

@@ -272,7 +272,7 @@ void Repeater::squeeze() {
       if (slot >= loose[rank].size() || loose[rank].cells[slot].type == Free)
         continue;
       Cell cell = loose[rank].cells[slot];
-      // What it needs stands in earlier slots and has been squeezed already.
+      // What it needs stands in earlier slots and has been moved already.
       rows[rank].place(cell.type, cell.index,
                        std::max(earliest(rank, cell), rows[rank].size()));
     }

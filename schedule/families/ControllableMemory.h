@@ -27,7 +27,7 @@ using Block = std::vector<std::array<int64_t, 4>>;
 Schedule repeatBlock(const Chunks &chunks, int64_t microbatches,
                      const Block &block);
 
-/// What the ramps take, for the table.
+/// What the ramps cost, for the table.
 int64_t stepsOfRepeatedBlocks(const Problem &problem);
 
 } // namespace rondo

@@ -25,17 +25,17 @@ struct ListTimes {
   std::function<int64_t(const Edge &)> messageNs;
 };
 
-/// What rank r starts now that it is free, or nothing until something arrives.
+/// What rank r starts when it becomes free, or nothing until something arrives.
 /// Every stage must take its micro-batches in order.
 using ListRule =
     std::function<std::optional<Action>(int32_t rank, const Arrivals &)>;
 
-/// Runs a clock and lets `rule` choose whenever a rank is free. What happens at
-/// one instant is all seen before a choice. O(n log n) for n tasks.
+/// Runs a clock and lets `rule` choose whenever a rank is free. All events of
+/// one instant are seen before a choice. O(n log n) for n tasks.
 Schedule listSchedule(const Problem &problem, const ListTimes &times,
                       const ListRule &rule);
 
-/// What that takes, for the table.
+/// What that costs, for the table.
 int64_t stepsOfListSchedule(const Problem &problem);
 
 } // namespace rondo

@@ -1,9 +1,9 @@
 //===- Rounds.h - The rounds of interleaved schedules -----------*- C++ -*-===//
 //
-// Interleaved schedules cut M micro-batches into max(1, floor(M / P)) rounds.
-// A round runs chunk after chunk. The published generators want rounds of one
+// Interleaved schedules cut M micro-batches into max(1, floor(M / P)) rounds. A
+// round runs chunk after chunk. The published generators require rounds of one
 // size; here the first M mod rounds of them have one micro-batch more, so that
-// any M does and the order is the published one where the division is whole.
+// any M works and the order is the published one where the division is whole.
 // The longer rounds come first, since the warm-up of the first round must cover
 // every later one.
 //

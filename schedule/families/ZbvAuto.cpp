@@ -78,21 +78,21 @@ Schedule toSchedule(const Outcome &outcome, const Chunks &chunks,
   schedule.reserve(int64_t(6) * chunks.ranks * microbatches);
   for (int32_t r = 0; r < chunks.ranks; ++r) {
     RankOrder order(schedule, chunks, r, microbatches);
-    for (Step step : outcome.orders[r]) {
-      if (step.isWeightGrad)
-        order.weightGrad(step.value);
-      else if (isForward(step.value))
-        order.forward(chunkOf[step.value]);
+    for (Entry entry : outcome.orders[r]) {
+      if (entry.isWeightGrad)
+        order.weightGrad(entry.value);
+      else if (isForward(entry.value))
+        order.forward(chunkOf[entry.value]);
       else
-        order.inputGrad(chunkOf[step.value]);
+        order.inputGrad(chunkOf[entry.value]);
     }
     schedule.endRank();
   }
   return schedule;
 }
 
-/// By which times the greedy choices are made. They are blind to what follows
-/// from a wait, so that other times than the true ones may guide them better.
+/// The times by which the greedy choices are made. They do not see what follows
+/// from a wait, so times other than the true ones may guide them better.
 struct Plan {
   /// Of a message's and of W's time.
   int64_t messagePercent = 100, weightGradPercent = 100;
@@ -100,14 +100,14 @@ struct Plan {
   bool isEven = false;
 };
 
-/// Up to this many tasks there is time for more than one.
+/// Up to this many tasks there is time for more than one plan.
 constexpr int64_t plannedTasks = 200000;
 constexpr Plan guides[] = {
     {75, 100}, {150, 100}, {200, 100}, {100, 110}, {100, 120}};
 
 std::vector<Plan> plansFor(const Problem &problem, const Chain &chain) {
   std::vector<Plan> plans = {{}};
-  // With less memory the rules serve badly.
+  // With less memory these rules work badly.
   if (chain.tasks() > plannedTasks ||
       microbatchesThatFit(problem) < std::min(chain.microbatches, chain.ranks))
     return plans;
@@ -192,7 +192,7 @@ static FamilyResult generateZbvAuto(const Problem &problem,
 }
 
 /// Four switches and two limits for each plan, most of them twice.
-static int64_t stepsOfZbvAuto(const Problem &problem) {
+static int64_t tasksTimedByZbvAuto(const Problem &problem) {
   const int64_t tasks = int64_t(3) * problem.numStages() * problem.microbatches;
   if (problem.numStages() != 2 * problem.numRanks())
     return 0;
@@ -208,5 +208,5 @@ Family rondo::zbvAuto() {
           {},
           generateZbvAuto,
           nullptr,
-          stepsOfZbvAuto};
+          tasksTimedByZbvAuto};
 }

@@ -53,8 +53,8 @@ public:
       rank.order.reserve(size_t(6) * costs.microbatches);
   }
 
-  /// Nothing where a rank comes to a halt: its limit is too low, or what it is
-  /// to run next is not there.
+  /// Nothing where a rank comes to a halt: its limit is too low, or its next
+  /// task lacks its input.
   std::optional<Outcome> run() {
     if (!warmUp() || !runRounds())
       return std::nullopt;
@@ -78,7 +78,7 @@ private:
     /// Chunks of I in their order, and how many of these have had their W.
     std::vector<uint8_t> inputGrads;
     size_t weightGrads = 0;
-    std::vector<Step> order;
+    std::vector<Entry> order;
 
     bool hasWeightGrad() const { return weightGrads < inputGrads.size(); }
     int32_t forwards() const { return done[F0] + done[F1]; }
@@ -86,8 +86,8 @@ private:
 
   int32_t indexOf(const Rank &rank) const { return int32_t(&rank - &ranks[0]); }
 
-  /// When the next task of a leg has its input; -1 where that is not made yet
-  /// or there is no further task.
+  /// When the next task of a leg has its input; -1 where the input is not made
+  /// yet or there is no further task.
   int64_t arrival(int32_t r, int leg) const {
     const int32_t k = ranks[r].done[leg];
     if (k == costs.microbatches)
@@ -208,7 +208,8 @@ private:
             above.done[F1] < costs.microbatches);
   }
 
-  /// Whether a further F leaves rank `r` and those above what they still need.
+  /// Whether a further F leaves rank `r` and those above it what they still
+  /// need.
   bool haveRoomAhead(int32_t r) const {
     for (int32_t above = 0; above <= r; ++above) {
       const int64_t most =
@@ -225,7 +226,7 @@ private:
     const int64_t all = int64_t(numLegs) * costs.ranks * costs.microbatches;
     while (placed < all) {
       const int64_t before = placed;
-      // All choices are made by what the round before has made.
+      // All choices depend only on what the round before has made.
       first.clear();
       second.clear();
       for (int32_t r = 0; r < costs.ranks; ++r)

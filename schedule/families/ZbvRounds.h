@@ -1,6 +1,6 @@
 //===- ZbvRounds.h - A V laid out in rounds by a clock ----------*- C++ -*-===//
 //
-// What zbv-auto tries: see there for the rules.
+// The plans that zbv-auto tries: see there for the rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@ constexpr bool isForward(int leg) { return leg < 2; }
 /// From rank to rank + 1.
 constexpr bool isDown(int leg) { return leg % 2 == 0; }
 
-/// One step of a rank's order: a leg, or W of a chunk.
-struct Step {
+/// One entry of a rank's order: a leg, or W of a chunk.
+struct Entry {
   uint8_t isWeightGrad : 1, value : 7;
 };
 
@@ -42,16 +42,16 @@ struct Switches {
   bool fillsForward, fillsInputGrad;
 };
 
-/// What a run came to.
+/// The result of a run.
 struct Outcome {
-  std::vector<std::vector<Step>> orders;
+  std::vector<std::vector<Entry>> orders;
   std::vector<int64_t> idle;
   int64_t longestIdle = 0, spanNs = 0, makespanNs = 0;
 };
 
 /// Keeps `limits`, bytes by rank that hold a micro-batch each. `allowed` is the
-/// idle time by rank that counts as had. Nothing where a rank comes to a halt.
-/// O(tasks + P^2).
+/// idle time by rank that is taken as given. Nothing where a rank comes to a
+/// halt. O(tasks + P^2).
 std::optional<Outcome> layOut(const Costs &costs,
                               const std::vector<int64_t> &limits,
                               Switches switches,

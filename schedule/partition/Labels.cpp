@@ -38,7 +38,7 @@ Labels::Answer Labels::run(int64_t limit, int64_t maxLabels) {
     if (lastStageOf[rank] == stage)
       openRanks.erase(std::find(openRanks.begin(), openRanks.end(), rank));
     answer.isExact &= cutOff(next, openRanks.size() * figures, maxLabels);
-    // Of what is done only the way back is needed.
+    // Of finished stages only the way back is needed.
     all.push_back(std::move(row.labels));
     row = std::move(next);
   }
@@ -67,7 +67,7 @@ void Labels::extend(const Row &row, int32_t parent, int32_t stage,
       figures *
       (std::find(openRanks.begin(), openRanks.end(), rank) - openRanks.begin());
   const int64_t *open = &row.open[parent * width];
-  // What the open ranks can take in all, and what they have.
+  // What the open ranks can take in total, and what they have.
   double room = 0, others = 0;
   for (size_t k = 0; k < openRanks.size(); ++k) {
     const double perNs = layers.capacity(openRanks[k], 1);
@@ -107,7 +107,7 @@ void Labels::extend(const Row &row, int32_t parent, int32_t stage,
   }
 }
 
-/// Of labels that are alike the best is enough.
+/// Of labels that are alike, the best one is enough.
 void Labels::keep(const Label &label, const std::vector<int64_t> &open,
                   Row &next) {
   uint64_t hash = uint64_t(label.end) * 0x9e3779b97f4a7c15u;

@@ -31,10 +31,10 @@ private:
     int32_t end = 0;
     int32_t parent = -1;
     int64_t busiest = 0;
-    /// Of the stages' work: less is more even.
+    /// Of the stages' work: a smaller figure is more even.
     double squares = 0;
     /// The share of the ranks' room that is used if nothing else is lost: the
-    /// less, the more promising.
+    /// smaller, the more promising.
     double fill = 0;
     uint64_t hash = 0;
   };

@@ -11,7 +11,7 @@
 using namespace rondo;
 using namespace rondo::partition;
 
-/// Shares are sums of doubles; what may be rounding is not counted.
+/// Shares are sums of doubles; differences that may be rounding do not count.
 static constexpr double rounding = 1 + 1e-9;
 
 Layers::Layers(const PartitionInput &input) : input(input) {
@@ -27,8 +27,8 @@ Layers::Layers(const PartitionInput &input) : input(input) {
   isCapped = std::any_of(input.memoryCaps.begin(), input.memoryCaps.end(),
                          [](int64_t cap) { return cap != noMemoryCap; });
 
-  // The first rank's time is the scale. A rank is as fast as on the layer on
-  // which it is fastest.
+  // The first rank's time is the scale. A rank is as fast as it is on its
+  // fastest layer.
   const std::vector<int64_t> &scale = input.workNs.front();
   for (const std::vector<int64_t> &row : input.workNs) {
     double most = 0;
@@ -106,7 +106,7 @@ int64_t Layers::leastBusiest() const {
       alone = std::min(alone, input.workNs[rank][layer]);
     least = std::max(least, alone);
   }
-  // Times without which nothing fits are no cut's matter.
+  // Times under which nothing fits are not the cut's concern.
   int64_t most = least;
   for (int32_t rank : ranks)
     most = std::max(most, workBefore[rank].back());

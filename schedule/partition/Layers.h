@@ -12,7 +12,7 @@ namespace rondo::partition {
 /// More than the work of any rank.
 inline constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
 
-/// Sums over consecutive layers, and what bounds every cut.
+/// Sums over consecutive layers, and bounds that hold for every cut.
 class Layers {
 public:
   explicit Layers(const PartitionInput &input);
@@ -27,21 +27,21 @@ public:
   }
   bool hasCaps() const { return isCapped; }
 
-  /// The part of all work that the layers from `begin` to before `end` are, on
+  /// The share of all work that the layers from `begin` to before `end` are, on
   /// the scale of capacity().
   double share(int32_t begin, int32_t end) const {
     return shareBefore[end] - shareBefore[begin];
   }
-  /// The most share() that a rank holds whose work is not above `limit`.
+  /// The largest share() of a rank whose work is not above `limit`.
   double capacity(int32_t rank, int64_t limit) const {
     return double(limit) * capacityOfOne[rank];
   }
 
-  /// No cut has a less busy busiest rank.
+  /// No cut has less work on its busiest rank.
   int64_t leastBusiest() const;
 
 private:
-  /// Whether the layers of the commonest kind, which stay whole, have room on
+  /// Whether the layers of the most common kind, which stay whole, have room on
   /// the ranks beside the first and the last layer.
   bool kindFits(int64_t limit) const;
   void findKind();
@@ -54,7 +54,7 @@ private:
   std::vector<double> shareBefore;
   /// By rank: share for a nanosecond.
   std::vector<double> capacityOfOne;
-  /// A layer of the commonest kind, and how many there are of it.
+  /// A layer of the most common kind, and how many there are of it.
   int32_t kind = 0;
   int64_t ofKind = 0;
 };

@@ -39,7 +39,7 @@ TwoChunks::TwoChunks(const PartitionInput &input, const Layers &layers,
 
 TwoChunks::Answer TwoChunks::run(int64_t limit, int64_t maxSteps) {
   const size_t size = size_t(layers.count() + 1) * (layers.count() + 1);
-  // A table of this size takes as long as its steps.
+  // A table of this size takes as long as its entries.
   if (static_cast<int64_t>(size) > maxSteps)
     return {std::nullopt, false};
   placeOf.resize(size);
@@ -91,7 +91,7 @@ bool TwoChunks::runFrom(int32_t middle, int64_t limit, Aim aim) {
   return true;
 }
 
-/// All that the rank at `place` can be given behind `cut`.
+/// Everything that the rank at `place` can be given behind `cut`.
 void TwoChunks::extend(const Cut &cut, int32_t parent, int32_t place,
                        int32_t middle, int64_t limit, Aim aim,
                        std::vector<Cut> &next) {
@@ -134,7 +134,7 @@ void TwoChunks::extend(const Cut &cut, int32_t parent, int32_t place,
   }
 }
 
-/// Of the cuts with the same layers one is enough.
+/// Of cuts with the same layers, one is enough.
 void TwoChunks::keep(const Cut &cut, Aim aim, std::vector<Cut> &next) {
   const size_t key =
       size_t(cut.first) * (layers.count() + 1) + size_t(cut.second);

@@ -1,9 +1,9 @@
 //===- TwoChunks.h - The best cut into two stages a rank --------*- C++ -*-===//
 //
-// With two stages a rank the ranks are gone through one by one, each with its
-// stage of either chunk: a cut so far is how many layers of each chunk are
-// taken. In a V the second chunk is taken from the end of the model backwards;
-// in a loop it is taken forwards from every layer that may be its first.
+// With two stages a rank, the ranks are visited one by one, each with its stage
+// of either chunk: a cut so far is how many layers of each chunk are taken. In
+// a V the second chunk is taken from the end of the model backwards; in a loop
+// it is taken forwards from every layer that may be its first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ public:
                                      const Layers &layers);
 
   struct Answer {
-    /// The cut with the least busiest rank, not above the limit; of several one
-    /// with even stages.
+    /// The cut whose busiest rank has least work, not above the limit; of
+    /// several, one with even stages.
     std::optional<Partition> best;
     /// Nothing was left out.
     bool isExact = true;
@@ -50,7 +50,7 @@ private:
   void extend(const Cut &cut, int32_t parent, int32_t place, int32_t middle,
               int64_t limit, Aim aim, std::vector<Cut> &next);
   void keep(const Cut &cut, Aim aim, std::vector<Cut> &next);
-  /// Takes the least busy, or the most even, of all middles.
+  /// Takes the cut with the least work, or the most even, of all middles.
   void runAll(int64_t limit, Aim aim);
   Partition partitionOf(const Cut &last, int32_t middle) const;
 
@@ -59,12 +59,12 @@ private:
   bool isV;
   int32_t ranks;
   /// By place in the order of the first chunk: what this rank and all behind it
-  /// hold for a nanosecond.
+  /// can do in a nanosecond.
   std::vector<double> capacityFrom;
   /// By place: the cuts after it.
   std::vector<std::vector<Cut>> cuts;
-  /// By layers of the first and second chunk: where the cut is, if it is of
-  /// this turn.
+  /// By layers of the first and second chunk: where the cut is, if it belongs
+  /// to this turn.
   std::vector<int32_t> placeOf, turnOf;
   int32_t turn = 0;
   int64_t stepsLeft = 0;

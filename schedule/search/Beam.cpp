@@ -104,7 +104,7 @@ private:
           if (start >= never ||
               (letter == 0 && (state.banned(s) || !state.fits(chain, s))))
             continue;
-          // W of stages with equal time and bytes may change places.
+          // W of stages with equal times and bytes are interchangeable.
           if (letter == 2) {
             if (hasWeightGrad && hasEqualWeightGrads[r])
               continue;
@@ -146,7 +146,7 @@ private:
     expand(held, node);
   }
 
-  /// Another stage of the rank has an F left that is not banned.
+  /// Another stage of this rank still has an F that is not banned.
   bool canWait(const PartialState &state, int32_t stage) const {
     for (int32_t s : chain.stagesOf[chain.rankOf[stage]])
       if (s != stage && !state.banned(s) &&
@@ -186,7 +186,8 @@ private:
     item.node = int32_t(nodes.size()) - 1;
   }
 
-  /// Whether a state of this layer is at least as good as `child` everywhere.
+  /// Whether some state of this layer is at least as good as `child` in every
+  /// respect.
   bool isBeaten(const std::vector<int32_t> &group) const {
     for (int32_t other : group)
       if (!made[other].isBeaten && made[other].state.dominates(child))
@@ -232,12 +233,12 @@ private:
   Budget &budget;
   Propagation propagation;
   PartialState child;
-  /// By rank: an F may gain from waiting, and all W are alike.
+  /// By rank: whether an F may gain from waiting, and whether all W are alike.
   std::vector<bool> mayBan, hasEqualWeightGrads;
   bool wasCut = false;
   int64_t depths = 0, left = 0;
   std::vector<Choice> choices;
-  /// The next layer; only the first `used` count.
+  /// The next layer; only the first `used` states count.
   std::vector<Item> made;
   size_t used = 0;
   std::vector<Node> nodes;

@@ -6,8 +6,8 @@
 
 using namespace rondo;
 
-/// Stages keep their numbers. `endOffset` keeps its meaning; a rank begins that
-/// much after the one that begins first.
+/// Stages keep their numbers. `endOffset` keeps its meaning: a rank begins that
+/// much later than the rank that begins first.
 static Chain mirror(const Chain &chain) {
   Chain result = chain;
   std::swap(result.ns[0], result.ns[1]);
@@ -16,7 +16,7 @@ static Chain mirror(const Chain &chain) {
         s + 1 < chain.stages ? chain.messages[1][s + 1] : Chain::Message();
     result.messages[1][s] = s > 0 ? chain.messages[0][s - 1] : Chain::Message();
   }
-  // W is charged with all that its micro-batch holds.
+  // W is charged with everything that its micro-batch holds.
   result.inputGradFrees = chain.takes;
   result.weightGradFrees.assign(chain.stages, 0);
   const int64_t least =
@@ -48,7 +48,7 @@ void Alarms::set(int32_t rank, int64_t time) {
     const int32_t left = winner[2 * i], right = winner[2 * i + 1];
     const int32_t before = winner[i];
     winner[i] = times[right] < times[left] ? right : left;
-    // Another rank is first here, as it was.
+    // Another rank comes first here, as before.
     if (before != rank && winner[i] == before)
       return;
   }
@@ -96,7 +96,7 @@ int64_t Dispatcher::target(const Pattern &pattern, int letter,
          k % pattern.group * pattern.step;
 }
 
-/// Takes the next task of a stage and letter into view.
+/// Makes the next task of a stage and kind a candidate.
 void Dispatcher::look(const Pattern &pattern, int letter, int32_t stage) {
   Candidate &next = candidate(letter, stage);
   const int64_t k = state.done(letter, stage);
@@ -153,7 +153,7 @@ const Orders &Dispatcher::orders() {
   for (int32_t rank = 0; rank < chain.ranks; ++rank) {
     std::vector<Code> &order = made[rank];
     for (size_t i = 0; i < order.size(); ++i) {
-      const int letter = letterOf(order[i]);
+      const int letter = kindOf(order[i]);
       const int32_t stage = stageOf(order[i]);
       times[rank][i] =
           horizon + latest - times[rank][i] - chain.ns[letter][stage];
@@ -166,9 +166,9 @@ const Orders &Dispatcher::orders() {
   return made;
 }
 
-/// Forwards, of what is pending: the stage whose W has the earliest target,
-/// else the one that gives back most, the oldest of equals. Backwards, of what
-/// fits: the stage whose W or I has the earliest target.
+/// Forwards, of the pending W: the stage whose W has the earliest target, else
+/// the one that gives back most memory, the oldest of equals. Backwards, of
+/// those that fit: the stage whose W or I has the earliest target.
 int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
   using WeightGrad = Pattern::WeightGrad;
   int32_t chosen = -1;
@@ -225,7 +225,7 @@ bool Dispatcher::fits(int letter, int32_t stage) const {
 void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
   using Discipline = Pattern::Discipline;
   using WeightGrad = Pattern::WeightGrad;
-  // The next F and I that may run, whether they are there or not.
+  // The next F and I that may run, whether or not their inputs have arrived.
   static const Candidate none;
   const Candidate *bestReady = &none, *nextForward = &none, *nextAny = &none;
   int64_t known = never, wake = never;

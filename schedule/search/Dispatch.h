@@ -23,46 +23,51 @@ struct Pattern {
   int64_t step = 0;
 
   enum class Discipline : uint8_t {
-    /// The earliest target of what can start now.
+    /// The task with the earliest target among those that can start now.
     Ready,
-    /// Of F only the one with the earliest target that fits; I as it comes.
+    /// Of the F, only the one with the earliest target that fits; I as they
+    /// arrive.
     ForwardInOrder,
-    /// Only the earliest target of what fits, even if it is not there yet.
+    /// Only the task with the earliest target that fits, even if its input has
+    /// not arrived.
     InOrder,
   } discipline = Discipline::Ready;
-  /// In order, what is there may go before what is not by this much.
+  /// A task whose input is there may overtake one whose input is not by at most
+  /// this much.
   int64_t reach = 0;
   enum class WeightGrad : uint8_t {
-    /// Where nothing else can start.
+    /// When nothing else can start.
     Fills,
-    /// Also before an F or I with a later target.
+    /// Even before an F or I with a later target.
     Ordered,
     /// Only there.
     Exact,
   } weightGrad = WeightGrad::Fills;
-  /// W may delay a message that is known to come by this share of W, in 1/8.
+  /// W may delay a message that is known to come by this share of W, in
+  /// eighths.
   int32_t patience = 4;
   /// Where not `never`, in place of patience: W delays a message only where
   /// waiting for that would end the rank after this.
   int64_t goal = never;
-  /// From this many pending W of a rank on, W goes before F; twice as many go
-  /// before I, too. Backwards, this many W may run ahead of their I.
+  /// From this many pending W on a rank, W goes before F; from twice as many,
+  /// before I as well. Backwards, this many W may run ahead of their I.
   int32_t backlog = unlimited;
   static constexpr int32_t unlimited = 1 << 24;
 };
 
-/// Forwards in time, or from the last task to the first: what is greedy there
-/// fills the end of a schedule as the other fills its beginning.
+/// Forwards in time, or backwards from the last task to the first. What is
+/// greedy forwards fills the end of a schedule well; what is greedy backwards
+/// fills its beginning.
 enum class Direction : uint8_t { Forwards, Backwards };
 
-/// The rank that is to be looked at next: a tree of the earlier of two.
+/// The rank to look at next: a tournament tree by time.
 class Alarms {
 public:
   explicit Alarms(int32_t ranks);
   void clear();
   void set(int32_t rank, int64_t time);
   int64_t time(int32_t rank) const { return times[rank]; }
-  /// The lowest of equals; its time is `never` where all are.
+  /// The lowest of equal ranks; its time is `never` where all are.
   int32_t first() const { return winner[1]; }
 
 private:
@@ -88,8 +93,8 @@ public:
   int64_t run(const Pattern &pattern, int64_t ceiling);
   /// Of the chain itself, in both directions.
   const Orders &orders();
-  /// Of each task of orders(), when it runs at the latest if the objective is
-  /// to be kept (backwards), or starts (forwards).
+  /// By task of orders(): the latest time at which it may run if the objective
+  /// is to be kept (backwards), or its start (forwards).
   const std::vector<std::vector<int64_t>> &starts() const { return times; }
   /// Tasks that the last run placed.
   int64_t placed() const { return count; }
@@ -98,7 +103,7 @@ private:
   /// The next F or I of a stage; both times are `never` where all have run.
   struct Candidate {
     int64_t target = never;
-    /// When its input is there; `never` where that has not been made.
+    /// When its input arrives; `never` where the input has not been made.
     int64_t arrival = never;
     int32_t stage = 0, letter = 0;
   };
@@ -122,15 +127,15 @@ private:
   /// before F; slots[stage] is the place of I.
   std::vector<Candidate> candidates;
   std::vector<int32_t> begins, slots;
-  /// By rank, W that may run: forwards those whose I has run, backwards those
-  /// that have run before their I.
+  /// By rank, the W that may run: forwards those whose I has run, backwards
+  /// those that have run before their I.
   std::vector<int64_t> pending;
-  /// By rank: with no more than this held, any F fits.
+  /// By rank: if no more than this is held, any F fits.
   std::vector<int64_t> roomy;
   Orders made;
   std::vector<std::vector<int64_t>> times;
   bool isTurned = false;
-  /// The time from which backwards is counted, less the objective.
+  /// The time that backwards runs count from, less the objective.
   int64_t horizon = 0;
   int64_t count = 0, latest = 0;
 };

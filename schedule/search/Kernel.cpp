@@ -2,9 +2,10 @@
 //
 // A steady state is an offset of every stage's F and I in a common period: the
 // repeated building block of Qi et al., arXiv 2405.15362, with real times in
-// place of slots. Offsets follow the chain, with slack for each hop and each
-// turn from one row of ranks to the next. The dispatcher turns a pattern into
-// an order with its ramps and W; here patterns are changed one step at a time.
+// place of slots. Offsets follow the chain, with slack for each hop and for
+// each turn from one row of ranks to the next. The dispatcher turns a pattern
+// into an order with its ramps and W; this file changes patterns a little at a
+// time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,18 +27,18 @@ struct Genes {
   Pattern::Discipline discipline = Pattern::Discipline::Ready;
   int32_t patience = 4;
   int32_t backlog = Pattern::unlimited;
-  /// Tasks of a rank that would meet in the steady state are moved apart.
+  /// Tasks of a rank that would overlap in the steady state are moved apart.
   bool isApart = false;
   int32_t goal = -1;
 };
 
-/// What runs on each rank in a period.
+/// What runs on each rank within a period.
 class Occupancy {
 public:
   explicit Occupancy(int32_t ranks) : taken(ranks) {}
 
   /// The first time from `time` on that is free for `length`, modulo the
-  /// period; `time` itself where none is.
+  /// period; `time` itself if there is none.
   int64_t place(int32_t rank, int64_t time, int64_t length, int64_t period) {
     int64_t at = time;
     std::vector<Interval> &all = taken[rank];
@@ -69,7 +70,7 @@ private:
   std::vector<std::vector<Interval>> taken;
 };
 
-class Tuner : public Step {
+class Tuner : public Part {
 public:
   Tuner(const Chain &chain, uint64_t seed, Incumbent &best, Budget &budget)
       : chain(chain), best(best), budget(budget),
@@ -101,7 +102,7 @@ public:
     for (; next < waiting.size(); ++next) {
       if (best.objective < never && stop(end))
         return;
-      // What is far above the best ends early.
+      // A run far above the best ends early.
       const int64_t ceiling = best.objective < never
                                   ? best.objective + best.objective / 16
                                   : never - 1;
@@ -190,7 +191,7 @@ private:
   std::vector<Genes> presets() const {
     using Discipline = Pattern::Discipline;
     std::vector<Genes> result;
-    // As many as fit go together at the pace that memory permits.
+    // As many as fit run together, at the pace that memory permits.
     std::vector<std::pair<int32_t, int32_t>> groups = {{1, 0}};
     if (rows > 1)
       groups.push_back({chain.ranks, 0});
@@ -284,7 +285,8 @@ private:
   int64_t period = 0;
   /// How many micro-batches fit all ranks.
   int32_t fit;
-  /// Presets, how many have been run, and the best of them with their changes.
+  /// Presets, how many of them have run, and the best of them with later
+  /// changes.
   std::vector<Genes> waiting;
   size_t next = 0;
   std::vector<Start> starts;
@@ -293,7 +295,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Step> rondo::tuneKernel(const Chain &chain, uint64_t seed,
+std::unique_ptr<Part> rondo::tuneKernel(const Chain &chain, uint64_t seed,
                                         Incumbent &best, Budget &budget) {
   return std::make_unique<Tuner>(chain, seed, best, budget);
 }

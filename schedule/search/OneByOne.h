@@ -12,8 +12,8 @@ namespace rondo {
 bool hasCheaperBackward(const Problem &problem, int32_t stage);
 
 /// Every rank ends a micro-batch before it begins the next, which takes the
-/// least memory of all orders; findShortfall() counts on it. B where that is
-/// cheaper. O(tasks).
+/// least memory of all orders; findShortfall() relies on it. Uses B where that
+/// is cheaper. O(tasks).
 Schedule oneByOne(const Problem &problem);
 
 } // namespace rondo

@@ -49,15 +49,15 @@ Schedule rondo::toSchedule(const Chain &chain, const Orders &orders,
       int32_t stage = stageOf(code);
       int32_t k = next[code]++;
       Code weightGrad = codeOf(2, stage);
-      bool fused = fuse && letterOf(code) == 1 && i + 1 < order.size() &&
+      bool fused = fuse && kindOf(code) == 1 && i + 1 < order.size() &&
                    order[i + 1] == weightGrad && next[weightGrad] == k;
       if (fused) {
         ++next[weightGrad];
         ++i;
       }
-      schedule.append({fused ? ActionKind::Backward
-                             : static_cast<ActionKind>(letterOf(code)),
-                       stage, k});
+      schedule.append(
+          {fused ? ActionKind::Backward : static_cast<ActionKind>(kindOf(code)),
+           stage, k});
     }
     schedule.endRank();
   }
@@ -126,8 +126,8 @@ int64_t Budget::tasksInTime() const {
   const double left = double(options.timeLimitMs) - elapsed;
   if (left <= 0)
     return 0;
-  // Further tasks take as long as those before, and a tenth more. The first are
-  // reckoned with 40 ns.
+  // More tasks take as long each as those before, plus a tenth. The first ones
+  // are estimated at 40 ns.
   constexpr double firstTasks = 100000, firstMs = 4;
   const double tasks =
       left * (double(used) + firstTasks) / (1.1 * (elapsed + firstMs)) -

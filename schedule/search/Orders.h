@@ -12,17 +12,18 @@
 namespace rondo {
 
 /// A task without its micro-batch, which follows from the order: 3 * stage +
-/// letter.
+/// kind, where kind is 0, 1 or 2 for F, I or W. Variables named `letter` hold
+/// that kind.
 using Code = uint32_t;
-constexpr int letterOf(Code code) { return int(code % 3); }
+constexpr int kindOf(Code code) { return int(code % 3); }
 constexpr int32_t stageOf(Code code) { return int32_t(code / 3); }
 constexpr Code codeOf(int letter, int32_t stage) {
   return Code(3 * stage + letter);
 }
 
-/// The string of every rank; then, where there are any, the string of every
-/// link of the chain: messages by their producers. An empty one leaves them in
-/// the order in which they get ready.
+/// The string of every rank; then, if there are any, the string of every link
+/// of the chain: messages by their producers. An empty string leaves the
+/// messages in the order in which they become ready.
 using Orders = std::vector<std::vector<Code>>;
 
 /// Adjacent I and W of a micro-batch become B where `fuse` is set.
@@ -36,24 +37,24 @@ class Timer {
 public:
   explicit Timer(const Chain &chain);
 
-  /// The objective, or `never` where the order breaks a cap, dead-locks or ends
+  /// The objective, or `never` where the order breaks a cap, deadlocks or ends
   /// above `ceiling`. Keeps starts by [rank][position]. O(tasks).
   int64_t run(const Orders &orders, int64_t ceiling = never);
   const std::vector<std::vector<int64_t>> &starts() const { return start; }
-  /// The rank that ends the objective.
+  /// The rank that determines the objective.
   int32_t lastRank() const { return last; }
   /// A position in a string of Orders.
   struct Place {
     int32_t rank = -1;
     int64_t position = -1;
   };
-  /// The messages of a link in the order of the last run.
+  /// The messages of a link in the order in which the last run carried them.
   const std::vector<Code> &carriedBy(int32_t link) const {
     return messagesOf[link];
   }
-  /// What made a task or message start when it did: what is before it in its
-  /// string, or what it needs, which is a message where its link is contended;
-  /// rank -1 where it started at 0.
+  /// What made a task or message start when it did: its predecessor in its
+  /// string, or an input, which is a message where its link is contended; rank
+  /// -1 where it started at 0.
   Place cause(const Orders &orders, Place place) const;
 
 private:
@@ -62,8 +63,8 @@ private:
 
   const Chain &chain;
   std::vector<std::vector<int64_t>> start;
-  /// By link, for contended ones: what has been carried, from when on and which
-  /// micro-batch of its producer each was.
+  /// By contended link: what has been carried, from which time on, and which
+  /// micro-batch of its producer each message was.
   std::vector<std::vector<Code>> messagesOf;
   std::vector<std::vector<int64_t>> messageStart;
   std::vector<std::vector<int32_t>> messageIndex;
@@ -89,17 +90,17 @@ public:
 
   /// Adds tasks that were placed or timed.
   void use(int64_t tasks) { used += tasks; }
-  /// True where the search must end, or the next step, of so many tasks, would
-  /// pass the time limit. Looks at the clock rarely.
+  /// True where the search must end, or where the next part, of so many tasks,
+  /// would pass the time limit. Reads the clock rarely.
   bool isSpent(int64_t next = 0);
-  /// Whether a step of so many tasks would end within the time limit. Another,
-  /// smaller step may still be made.
+  /// Whether so many tasks would end within the time limit. A smaller number
+  /// may still fit.
   bool hasTimeFor(int64_t tasks) const { return tasks < tasksInTime(); }
   /// How many tasks fit the time that is left, at the pace so far; `never`
   /// where there is no time limit.
   int64_t tasksInTime() const;
   void limitEffort(int64_t tasks) { limit = tasks; }
-  /// So many are left over for what follows on the last step.
+  /// Reserves so many tasks for what follows.
   void keepBack(int64_t tasks) { kept = tasks; }
   int64_t tasksUsed() const { return used; }
   int64_t tasksLeft() const { return limit - used; }
@@ -115,12 +116,12 @@ private:
   SearchStop why = SearchStop::Exhausted;
 };
 
-/// The best so far. What is better is found by its objective alone.
+/// The best schedule so far. Better ones are found by the objective alone.
 struct Incumbent {
   Orders orders;
   int64_t objective = never;
   std::string origin;
-  /// No schedule is below this.
+  /// No schedule has an objective below this.
   int64_t bound = 0;
   /// Called with each better objective.
   std::function<void(int64_t)> onBetter;
@@ -144,9 +145,9 @@ struct Incumbent {
 bool beam(const Chain &chain, int64_t width, Incumbent &best, Budget &budget);
 
 /// A part of the search that keeps what it learnt between its turns.
-class Step {
+class Part {
 public:
-  virtual ~Step() = default;
+  virtual ~Part() = default;
   /// Works until so many more tasks are used; always makes one schedule if the
   /// incumbent has none.
   virtual void run(int64_t tasks) = 0;
@@ -156,12 +157,12 @@ public:
 
 /// Periodic kernels: each stage runs at an offset of a common period; ramps and
 /// W follow by dispatching. Changes offsets.
-std::unique_ptr<Step> tuneKernel(const Chain &chain, uint64_t seed,
+std::unique_ptr<Part> tuneKernel(const Chain &chain, uint64_t seed,
                                  Incumbent &best, Budget &budget);
 
 /// Makes orders that keep the caps from any orders as priorities, and changes
 /// the priorities.
-std::unique_ptr<Step> replay(const Chain &chain, uint64_t seed, Orders orders,
+std::unique_ptr<Part> replay(const Chain &chain, uint64_t seed, Orders orders,
                              Incumbent &best, Budget &budget);
 
 /// search() with a robustness.

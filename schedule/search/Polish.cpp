@@ -39,7 +39,7 @@ public:
     const int64_t patience = 400;
     while (!best.isOptimal() && budget.tasksUsed() < end &&
            !budget.isSpent(3 * chain.tasks() / 2)) {
-      // What a move may lose falls to nothing over the run.
+      // How much a move may lose falls to nothing over the run.
       double share = 1.0 - double(budget.tasksUsed() - begin) / double(tasks);
       int64_t allowed = int64_t(share * random.unit() * double(longest) / 4);
       const Move move = choose(current);
@@ -76,8 +76,8 @@ private:
     int64_t from, to;
   };
 
-  /// Writes the order of a link down before it is changed; true where the
-  /// messages went as they got ready.
+  /// Writes the order of a link down before it is changed; true where messages
+  /// went as they became ready.
   bool holdMessages(Orders &orders, int32_t string) const {
     if (string < chain.ranks)
       return false;
@@ -111,13 +111,13 @@ private:
 
   Move choose(const Orders &orders) {
     Timer::Place place = path[random.below(int64_t(path.size()))];
-    // A gap before a task that waits for a message is filled from behind it.
+    // A gap before a task that waits for a message is filled with a later task.
     const std::vector<Code> &order = place.rank < chain.ranks
                                          ? orders[place.rank]
                                          : carried[place.rank - chain.ranks];
     const int64_t size = int64_t(order.size());
     int64_t from = place.position;
-    // A message before which its link was busy mostly goes one place earlier.
+    // A message that waited for its busy link usually goes one place earlier.
     if (place.rank >= chain.ranks && from > 0 && random.below(4))
       return order[from - 1] == order[from] ? Move{place.rank, from, from}
                                             : Move{place.rank, from, from - 1};
@@ -128,13 +128,13 @@ private:
     to = std::max<int64_t>(0, std::min(size - 1, to));
     const int64_t direction = to < from ? -1 : 1;
     const int32_t stage = stageOf(order[from]);
-    const int letter = letterOf(order[from]);
+    const int letter = kindOf(order[from]);
     for (int64_t at = from; at != to; at += direction) {
       const Code other = order[at + direction];
-      // Past its own kind a task is the same task; past the next letter of its
-      // stage it may only go where that serves an earlier micro-batch, which
-      // timing finds out.
-      if (stageOf(other) == stage && letterOf(other) == letter)
+      // Moving a task past another of its own kind and stage changes nothing;
+      // moving it past the next kind of its stage only helps where that serves
+      // an earlier micro-batch, which timing finds out.
+      if (stageOf(other) == stage && kindOf(other) == letter)
         return {place.rank, from, at};
     }
     return {place.rank, from, to};
@@ -146,7 +146,7 @@ private:
   Timer timer;
   Random random;
   std::vector<Timer::Place> path;
-  /// What contended links carried in the order that the path is of.
+  /// What contended links carried in the run that the path is of.
   std::vector<std::vector<Code>> carried;
 };
 

@@ -19,7 +19,7 @@ using namespace rondo;
 
 namespace {
 
-class Replayer : public Step {
+class Replayer : public Part {
 public:
   Replayer(const Chain &chain, uint64_t seed, Orders orders, Incumbent &best,
            Budget &budget)
@@ -67,7 +67,7 @@ private:
     Pattern pattern;
   };
 
-  /// False where the order cannot be run, caps apart.
+  /// False where the order cannot run, apart from caps.
   bool begin() {
     isStarted = true;
     Chain free = chain;
@@ -90,7 +90,8 @@ private:
            budget.isSpent(7 * chain.tasks() / 2);
   }
 
-  /// Takes what is no worse than the last, and tells the other side.
+  /// Takes an order that is no worse than the last, and tells the other
+  /// direction.
   void attempt(Side &side, Pattern pattern) {
     const int64_t ceiling = std::min(own, never - 1);
     int64_t found = side.dispatcher.run(pattern, ceiling);
@@ -99,7 +100,7 @@ private:
       return;
     const Orders &orders = side.dispatcher.orders();
     if (side.direction == Direction::Backwards || chain.hasSerialLinks) {
-      // Forwards it may be shorter, and with serial links longer.
+      // Forwards the objective may be shorter, and with serial links longer.
       found = timer.run(orders, ceiling);
       budget.use(chain.tasks());
       if (found >= never)
@@ -123,7 +124,7 @@ private:
       std::fill(count.begin(), count.end(), 0);
       for (size_t i = 0; i < orders[rank].size(); ++i) {
         const Code code = orders[rank][i];
-        const int letter = letterOf(code);
+        const int letter = kindOf(code);
         const int32_t stage = stageOf(code), k = count[code]++;
         const int64_t start = starts[rank][i],
                       finish = start + chain.ns[letter][stage];
@@ -142,7 +143,7 @@ private:
           target += horizon;
   }
 
-  /// The first is the order as it was, where it keeps the caps.
+  /// The first trial is the order as it was, if it keeps the caps.
   static Pattern variant(const Pattern &base, size_t number) {
     using Discipline = Pattern::Discipline;
     static constexpr int32_t backlogs[] = {Pattern::unlimited, 4, 1};
@@ -183,7 +184,7 @@ private:
       shift(pattern);
   }
 
-  /// Moves the targets of some letter, stages and stretch of time.
+  /// Shifts the targets of some kind, stages and stretch of time.
   void shift(Pattern &pattern) {
     const int64_t amount =
         (random.below(2) ? 1 : -1) *
@@ -228,7 +229,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Step> rondo::replay(const Chain &chain, uint64_t seed,
+std::unique_ptr<Part> rondo::replay(const Chain &chain, uint64_t seed,
                                     Orders orders, Incumbent &best,
                                     Budget &budget) {
   return std::make_unique<Replayer>(chain, seed, std::move(orders), best,

@@ -1,9 +1,8 @@
 //===- Robust.cpp - Ranks schedules by sampled times ----------------------===//
 //
-// Candidates are the best schedule of the problem itself, the families and the
-// best schedules under some sampled times. All are ranked over the same
-// samples, which are others: a schedule made for a sample would look too good
-// on it.
+// Candidates are the best schedule of the problem itself, the families, and the
+// best schedules under some sampled times. All are ranked over one other set of
+// samples: a schedule made for a sample would look too good on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +17,7 @@ using namespace rondo;
 
 namespace {
 
-/// Samples that are searched.
+/// Samples for which a schedule is searched.
 constexpr int32_t searchedSamples = 6;
 
 struct Candidate {
@@ -97,7 +96,8 @@ private:
     }
   }
 
-  /// The last eighth of the time is for ranking, and what two candidates take.
+  /// The last eighth of the time is for ranking, and for the time that two
+  /// candidates take.
   void searchSamples(SearchResult &result) {
     Robustness robustness = *options.robustness;
     robustness.samples = searchedSamples;
@@ -118,8 +118,8 @@ private:
     }
   }
 
-  /// How many candidates time lets run over all samples; two at least, which
-  /// may then see fewer of them.
+  /// How many candidates time allows to run over all samples; at least two,
+  /// which may then see fewer samples.
   size_t numRanked() const {
     const int64_t fit =
         budget.tasksInTime() / tasks() / int64_t(scenarios.size());
@@ -127,8 +127,8 @@ private:
         std::min(int64_t(candidates.size()), std::max<int64_t>(fit, 2)));
   }
 
-  /// The index of the best candidate, whose figure the result then has. All see
-  /// the same samples, as many as time allows; one sample in any case.
+  /// The index of the best candidate; the result gets its figure. All see the
+  /// same samples, as many as time allows, at least one.
   size_t rank(SearchResult &result) {
     std::vector<std::vector<int64_t>> objectives(numRanked());
     for (size_t i = 0; i < scenarios.size(); ++i)
@@ -145,8 +145,8 @@ private:
     return choose(objectives, result);
   }
 
-  /// Over the samples that all have seen; where that is none, the first alone
-  /// has seen one.
+  /// Compares over the samples that all have seen; if there is none, only the
+  /// first candidate has seen one.
   size_t choose(std::vector<std::vector<int64_t>> &objectives,
                 SearchResult &result) const {
     if (objectives.back().empty())
@@ -168,7 +168,7 @@ private:
   const SearchOptions &options;
   Budget budget;
   Scenarios scenarios;
-  /// The first is the one of the problem itself.
+  /// The first candidate is that of the problem itself.
   std::vector<Candidate> candidates;
 };
 

@@ -12,7 +12,7 @@ Scenarios::Scenarios(const Problem &problem, const Robustness &robustness,
                      uint64_t seed)
     : statistic(robustness.statistic), problems(robustness.samples, problem) {
   Random random(seed * 0x9e3779b97f4a7c15u + 77);
-  // In millionths, so that all machines round alike.
+  // In millionths, so that all machines round the same way.
   auto scaled = [&](int64_t ns) {
     const int64_t width = int64_t(20000) * robustness.jitterPercent;
     const int64_t factor = 1000000 - width / 2 + random.below(width + 1);

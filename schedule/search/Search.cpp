@@ -18,9 +18,9 @@ namespace {
 constexpr int64_t smallTasks = 200;
 /// Up to this many a beam is worth its quadratic time.
 constexpr int64_t guidedTasks = 1600;
-/// What bounds of a task take at most, in steps that place or time one.
+/// The most that bounds of a task cost, in tasks placed or timed.
 constexpr int64_t stepsOfBound = 12;
-/// What it takes to make a schedule of orders and to judge it, by task.
+/// What making a schedule of orders and judging it costs, by task.
 constexpr int64_t stepsOfOffer = 3;
 /// Up to this many the families are also priorities for orders within the caps.
 constexpr int64_t replayedTasks = 200000;
@@ -48,7 +48,8 @@ public:
     searchChain(BackwardCosts::Split);
     if (hasCheaperBackward())
       searchChain(BackwardCosts::Fused);
-    // What fits at all fits so: no limit makes a problem infeasible.
+    // Whatever fits at all fits one by one: no limit makes a problem
+    // infeasible.
     if (!result.schedule)
       offer(oneByOne(problem), "one-by-one");
     if (!result.schedule)
@@ -73,8 +74,8 @@ private:
     return rondo::objectiveOf(problem, simulation);
   }
 
-  /// Whether it is worth a look by all rules: whether each rank keeps its cap
-  /// does not depend on times.
+  /// Whether a schedule is worth checking by all rules: whether each rank keeps
+  /// its cap does not depend on times.
   bool keepsCaps(const Schedule &schedule) const {
     for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
       int64_t held = 0;
@@ -129,7 +130,7 @@ private:
     return objective() <= result.bound.ns || budget.isSpent(3 * tasks());
   }
 
-  /// All with their defaults, the quick ones first, then with other arguments.
+  /// All with their defaults, quick ones first, then with other arguments.
   void tryFamilies(bool inAnyCase = false) {
     std::vector<FamilyChoice> choices = allFamilies();
     std::stable_sort(choices.begin(), choices.end(),
@@ -143,7 +144,7 @@ private:
       tryFamily(choice, inAnyCase);
   }
 
-  /// In any case only until there is a schedule.
+  /// Always continues until there is a schedule.
   void tryFamily(const FamilyChoice &choice, bool inAnyCase) {
     auto hasTime = [&] {
       return budget.hasTimeFor((stepsOfOffer + 1) * tasks() +
@@ -167,8 +168,8 @@ private:
   void improveBound() {
     if (objective() <= result.bound.ns || budget.isSpent())
       return;
-    // A label takes the time of eight tasks; three quarters of the time that is
-    // left are for schedules.
+    // A label takes the time of eight tasks; three quarters of the remaining
+    // time are for schedules.
     const int64_t labels =
         std::min({budget.tasksLeft() / 4,
                   (budget.tasksInTime() - 3 * tasks()) / 32, int64_t(400000)});
@@ -182,7 +183,7 @@ private:
   }
 
   void searchChain(BackwardCosts costs) {
-    // Where time is over, one schedule is still made if there is none.
+    // If time is up, one schedule is still made if there is none.
     if (isDone() && result.schedule)
       return;
     std::optional<Chain> chain = Chain::of(problem, costs);
@@ -229,7 +230,7 @@ private:
         wentThrough = true;
         return;
       }
-      // The other ways take as long as the beam has taken.
+      // The other methods get as much time as the beam has taken.
       const int64_t turn = budget.tasksUsed() - before;
       const uint64_t seed = options.seed + uint64_t(width);
       if (width >= 48)
@@ -239,8 +240,8 @@ private:
     }
   }
 
-  /// Whether going through all of Beam's choices is a proof: a mixture of fused
-  /// and split is not searched, nor a later first start of a rank.
+  /// Whether exhausting Beam's choices is a proof: mixtures of fused and split
+  /// backwards are not searched, nor later first starts of a rank.
   bool isExact(const Chain &chain, BackwardCosts costs) const {
     return costs == BackwardCosts::Split && chain.offsetsAreExact &&
            !hasCheaperBackward();
@@ -249,13 +250,13 @@ private:
   template <typename Keep>
   void searchLarge(const Chain &chain, BackwardCosts costs, Incumbent &best,
                    const Keep &keep) {
-    std::unique_ptr<Step> kernel =
+    std::unique_ptr<Part> kernel =
         tuneKernel(chain, options.seed, best, budget);
-    std::vector<std::unique_ptr<Step>> islands = islandsOf(chain, best);
+    std::vector<std::unique_ptr<Part>> islands = islandsOf(chain, best);
     auto isOver = [&] {
       return best.isOptimal() || budget.isSpent(4 * chain.tasks());
     };
-    // All begin; the best seed before the kernel, which makes many trials.
+    // All begin; the best seed runs before the kernel, which makes many trials.
     for (size_t i = 0; i < islands.size() && !isOver(); ++i) {
       islands[i]->run(30 * chain.tasks());
       if (i == 0)
@@ -271,8 +272,8 @@ private:
     keep();
     improveBound();
     best.bound = result.bound.ns;
-    // Turns grow, so that a long search has long ones; of the islands the worse
-    // half leaves after each round.
+    // Turns grow, so that a long search has long ones; after each round the
+    // worse half of the islands stops.
     int64_t turn = 60 * chain.tasks();
     for (uint64_t round = 1; !isOver(); ++round) {
       const uint64_t seed = options.seed + round * 1000003;
@@ -296,11 +297,11 @@ private:
     }
   }
 
-  /// One for each seed, the best first: what keeps the caps before what does
-  /// not. Large problems have only the incumbent's.
-  std::vector<std::unique_ptr<Step>> islandsOf(const Chain &chain,
+  /// One for each seed, the best first: orders that keep the caps before those
+  /// that do not. Large problems have only the incumbent's.
+  std::vector<std::unique_ptr<Part>> islandsOf(const Chain &chain,
                                                Incumbent &best) {
-    std::vector<std::unique_ptr<Step>> islands;
+    std::vector<std::unique_ptr<Part>> islands;
     if (chain.tasks() > replayedTasks) {
       if (!best.orders.empty())
         islands.push_back(
@@ -335,13 +336,13 @@ private:
   const SearchOptions &options;
   Budget budget;
   SearchResult result;
-  /// What the families wrote, also where it breaks a cap.
+  /// What the families wrote, including schedules that break a cap.
   struct Seed {
     Schedule schedule;
     int64_t objective = never;
   };
   std::vector<Seed> seeds;
-  /// The beam left nothing out that could be better.
+  /// The beam left out nothing that could be better.
   bool wentThrough = false;
 };
 

@@ -72,8 +72,8 @@ void Timer::send(int letter, int32_t stage, int32_t k, int64_t end) {
   }
   auto arrivalOf = [&](Code code, int32_t index) -> int64_t & {
     const int32_t from = stageOf(code);
-    return arrival[letterOf(code)]
-                  [chain.at(letterOf(code) == 0 ? from + 1 : from - 1, index)];
+    return arrival[kindOf(code)]
+                  [chain.at(kindOf(code) == 0 ? from + 1 : from - 1, index)];
   };
   arrivalOf(codeOf(letter, stage), k) = -2 - end;
   const std::vector<Code> &order = (*running)[string];
@@ -83,7 +83,7 @@ void Timer::send(int letter, int32_t stage, int32_t k, int64_t end) {
     const int64_t held = arrivalOf(code, index);
     if (held == -1)
       return;
-    carry(letterOf(code), stageOf(code), index++, -2 - held);
+    carry(kindOf(code), stageOf(code), index++, -2 - held);
   }
 }
 
@@ -115,7 +115,7 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
     const std::vector<Code> &order = orders[rank];
     for (int64_t &at = position[rank]; at < int64_t(order.size()); ++at) {
       const Code code = order[at];
-      const int letter = letterOf(code);
+      const int letter = kindOf(code);
       const int32_t stage = stageOf(code), k = done[code];
       int64_t begin = clock[rank];
       if (letter == 2 ? k >= done[code - 1]
@@ -170,22 +170,22 @@ Timer::Place Timer::cause(const Orders &orders, Place place) const {
     if (place.position > 0) {
       const Code before = messagesOf[link][place.position - 1];
       if (messageStart[link][place.position - 1] +
-              chain.messages[letterOf(before)][stageOf(before)].occupancyNs ==
+              chain.messages[kindOf(before)][stageOf(before)].occupancyNs ==
           messageStart[link][place.position])
         return {place.rank, place.position - 1};
     }
     return {chain.rankOf[stage],
-            positionOf[letterOf(code)]
+            positionOf[kindOf(code)]
                       [chain.at(stage, messageIndex[link][place.position])]};
   }
   const Code code = orders[place.rank][place.position];
-  const int letter = letterOf(code);
+  const int letter = kindOf(code);
   const int32_t stage = stageOf(code), k = index[place.rank][place.position];
   const int64_t begin = start[place.rank][place.position];
   if (place.position > 0) {
     const Code before = orders[place.rank][place.position - 1];
     if (start[place.rank][place.position - 1] +
-            chain.ns[letterOf(before)][stageOf(before)] ==
+            chain.ns[kindOf(before)][stageOf(before)] ==
         begin)
       return {place.rank, place.position - 1};
   }

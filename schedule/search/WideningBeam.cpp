@@ -16,7 +16,7 @@ bool WideningBeam::run() {
   const bool wentThrough = beam(chain, width, best, budget);
   hasFound = best.objective < known;
   width *= int64_t(widening);
-  // Where wider beams do not take longer, there is little left to go through.
+  // Where wider beams do not take longer, little is left to search.
   const double taken = double(budget.tasksUsed() - before);
   const double growth = last > 0 ? std::min(widening, taken / last) : widening;
   cost = wentThrough ? never : int64_t(taken * growth);

@@ -8,16 +8,16 @@
 namespace rondo {
 
 /// Beams of one state, then of more and more. Under a tight cap there are few
-/// choices, so that a beam gets far where the other parts do not.
+/// choices, so a beam gets far where the other methods do not.
 class WideningBeam {
 public:
   WideningBeam(const Chain &chain, Incumbent &best, Budget &budget)
       : chain(chain), best(best), budget(budget) {}
 
-  /// Whether the next one is worth what it takes: as much as all before it, or
+  /// Whether the next beam is worth its cost: as much as all before it, or,
   /// where the last one found nothing, a quarter of that.
   bool isDue() const;
-  /// Runs the next one. True where it went through all choices, so that what is
+  /// Runs the next beam. True where it exhausted all choices, so that what is
   /// known is the best.
   bool run();
 
@@ -29,8 +29,8 @@ private:
   int64_t width = 1;
   bool hasFound = true;
   double last = 0;
-  /// What the next one takes at most; `never` before the first, and where there
-  /// is nothing left to go through.
+  /// The most that the next beam costs; `never` before the first, and where
+  /// nothing is left to search.
   int64_t cost = never;
 };
 

@@ -40,7 +40,7 @@ std::string exposedText(const std::optional<ExposedCommunication> &measured,
     return "-";
   std::optional<int64_t> makespan = (*measured).*queues;
   if (!makespan)
-    return "dead-lock";
+    return "deadlock";
   int64_t exposed = *makespan - measured->freeNs;
   if (exposed == 0)
     return "0 ns";

@@ -125,7 +125,7 @@ TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
       int64_t free = 0;
       for (size_t i = 0; i < orders[r].size(); ++i) {
         const Code code = orders[r][i];
-        const int letter = letterOf(code);
+        const int letter = kindOf(code);
         const int64_t at = dispatcher.starts()[r][i];
         start[letter][chain->at(stageOf(code), count[code]++)] = at;
         EXPECT_GE(at, free);
@@ -259,13 +259,13 @@ TEST(Dispatch, TheRoundsOfAVTakeTheSimulatedTimes) {
     Schedule schedule;
     for (int32_t r = 0; r < ranks; ++r) {
       RankOrder order(schedule, chunks, r, problem.microbatches);
-      for (zbvRounds::Step step : made->orders[r])
-        if (step.isWeightGrad)
-          order.weightGrad(step.value);
-        else if (zbvRounds::isForward(step.value))
-          order.forward(zbvRounds::chunkOf[step.value]);
+      for (zbvRounds::Entry entry : made->orders[r])
+        if (entry.isWeightGrad)
+          order.weightGrad(entry.value);
+        else if (zbvRounds::isForward(entry.value))
+          order.forward(zbvRounds::chunkOf[entry.value]);
         else
-          order.inputGrad(zbvRounds::chunkOf[step.value]);
+          order.inputGrad(zbvRounds::chunkOf[entry.value]);
       schedule.endRank();
     }
     const Simulation simulation = simulate(problem, schedule);

@@ -69,7 +69,7 @@ inline Problem drawChain(Engine &random, LinkCosts links = LinkCosts::Serial) {
 
 /// Strings of tasks in an order that some run could have, whatever the caps;
 /// where `fused`, every W right behind its I. Links with several producers get
-/// an order at random in half of the cases, which may be a dead-lock.
+/// an order at random in half of the cases, which may be a deadlock.
 inline Orders drawOrders(Engine &random, const Chain &chain, bool fused) {
   Orders orders(chain.ranks);
   std::vector<int32_t> done(size_t(3) * chain.stages);

@@ -241,7 +241,7 @@ Schedule randomSchedule(const Problem &problem, Random &random) {
   return schedule;
 }
 
-/// Gives some links an order at random, which may be a dead-lock.
+/// Gives some links an order at random, which may be a deadlock.
 void orderSomeLinks(const Problem &problem, Schedule &schedule,
                     Random &random) {
   for (int32_t a = 0; a < problem.numRanks(); ++a)

@@ -41,12 +41,12 @@ void expectCauses(const Chain &chain, const Orders &orders,
         continue; // a message, whose time it keeps to itself
       const Code by = orders[cause.rank][cause.position];
       const int64_t end = timer.starts()[cause.rank][cause.position] +
-                          chain.ns[letterOf(by)][stageOf(by)];
+                          chain.ns[kindOf(by)][stageOf(by)];
       if (cause.rank == rank) {
         EXPECT_EQ(end, start);
         continue;
       }
-      const Chain::Message &message = chain.messages[letterOf(by)][stageOf(by)];
+      const Chain::Message &message = chain.messages[kindOf(by)][stageOf(by)];
       // A serial link may have been busy with the message before, and an order
       // may have put another message first.
       const size_t string = size_t(chain.ranks) + size_t(message.link);
