@@ -20,7 +20,7 @@ static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
                               options.cores);
 }
 
-/// Processes need nothing but a store to come together.
+/// Processes need only a store to find each other.
 static const ProcessSupport processes = {"TCP", nullptr, nullptr, nullptr};
 const Backend rondo::runtime::cpuBackend = {makeDevice, makeTransport,
                                             &processes};

@@ -1,8 +1,8 @@
 //===- backend.h - What an executable's ranks run on ------------*- C++ -*-===//
 //
 // A backend is a kind of device and the transports between such devices. An
-// executable names its backend (rondo_runtime.h), and the library that defines
-// it is linked.
+// executable names its backend (rondo_runtime.h); linking the library that
+// defines it decides which one that is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +24,13 @@ struct Launch;
 /// How a backend's ranks run as processes. Functions may be null.
 struct ProcessSupport {
   const char *name;
-  /// Called once, before anything else. Throws Error where the process was not
-  /// started as this needs it; PeerFailed where another process says so.
+  /// Called once, before anything else. Throws Error if the process was not
+  /// started as the backend needs it; PeerFailed if another process reports a
+  /// failure.
   void (*start)(const Launch &launch);
   /// Gives all processes the text of process 0.
   std::string (*broadcast)(const std::string &text);
-  /// At the end of a run that has not failed.
+  /// Called at the end of a run that has not failed.
   void (*stop)();
 };
 
@@ -48,7 +49,7 @@ struct Backend {
   const ProcessSupport *processes = nullptr;
 };
 
-/// Threads of this process, and its memory.
+/// The threads of this process, and its memory.
 extern const Backend cpuBackend;
 
 /// The backend that an executable names.

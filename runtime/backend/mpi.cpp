@@ -1,8 +1,8 @@
 //===- mpi.cpp - Ranks are processes that MPI connects --------------------===//
 //
-// A communicator a lane, and in it the order that MPI promises for each pair of
-// processes: receives take any tag, so that the n-th send meets the n-th
-// receive.
+// A communicator for each lane; in it, the order that MPI promises for each
+// pair of processes. Receives take any tag, so that the n-th send meets the
+// n-th receive.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +30,10 @@ static void check(int status, const char *what) {
 
 namespace {
 
-/// Its communicators are never freed: MPI would number the next ones alike, and
-/// what a failed program still has under way would meet their receives. A run
-/// makes few, and MPI_Comm_free() may wait for processes that have failed.
+/// Communicators are never freed: MPI would reuse their numbers, and messages
+/// of a failed program that are still under way would meet receives of the
+/// next. A run makes few, and MPI_Comm_free() may wait for processes that have
+/// failed.
 class MpiEndpoint : public Endpoint {
 public:
   MpiEndpoint() {
@@ -43,7 +44,7 @@ public:
     }
   }
 
-  /// Open MPI has 2^23 - 1 over UCX.
+  /// Open MPI over UCX has 2^23 - 1.
   int32_t largestTag() const override {
     int *largest = nullptr, isKnown = 0;
     check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &largest, &isKnown),
@@ -153,7 +154,7 @@ static void start(const Launch &launch) {
     fail("this MPI cannot be called by two threads of a process");
 }
 
-/// Gives all processes what process 0 has.
+/// Gives all processes the value of process 0.
 static std::string broadcast(const std::string &text) {
   unsigned long size = text.size();
   check(MPI_Bcast(&size, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD), "MPI_Bcast");

@@ -17,7 +17,8 @@ Device::~Device() = default;
 
 namespace {
 
-/// An arena of 0 bytes has no address, which memcpy() and memset() may not get.
+/// An arena of 0 bytes has no address, which memcpy() and memset() must not
+/// get.
 class CpuArena : public Arena {
 public:
   explicit CpuArena(int64_t bytes) : size(bytes) {
@@ -29,7 +30,7 @@ public:
       throw Error("the system refused an arena of " + std::to_string(bytes) +
                       " bytes",
                   Exit::RunFailure);
-    // Touching every page now keeps page faults out of the first iteration.
+    // Touching every page here keeps page faults out of the first iteration.
     std::memset(memory, 0, static_cast<size_t>(bytes));
   }
   ~CpuArena() override { std::free(memory); }
@@ -54,8 +55,8 @@ private:
   int64_t size;
 };
 
-/// Adds the partial gradients of a tensor and its copy in one stage; a
-/// collective does it where they are in two.
+/// Adds the partial gradients of a tensor and its copy in one stage; if they
+/// are in two stages, a collective does it.
 void addCopies(const StageTensors &stage) {
   for (int32_t c = 0; c < stage.numTensors; ++c) {
     const Tensor &copy = stage.tensors[c];

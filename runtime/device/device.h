@@ -28,12 +28,12 @@ public:
   virtual ~Arena();
   /// Aligned to bufferAlignment; null where bytes() is 0.
   virtual char *base() const = 0;
-  /// Exactly what was asked for.
+  /// Exactly the bytes that were asked for.
   virtual int64_t bytes() const = 0;
   /// Copies to and from the host. The ranges lie inside the arena, `host` may
-  /// be used again on return, and calls take effect in their order. What an
-  /// iteration wrote is there once it has ended, and it sees what was written
-  /// before it began.
+  /// be used again on return, and calls take effect in their order. They see
+  /// what an iteration wrote once it has ended, and an iteration sees what was
+  /// written before it began.
   virtual void read(void *host, const void *device, int64_t bytes) const = 0;
   virtual void write(void *device, const void *host, int64_t bytes) = 0;
   virtual void fill(void *device, uint8_t byte, int64_t bytes) = 0;
@@ -43,8 +43,8 @@ class Device {
 public:
   virtual ~Device();
 
-  /// Memory of 0 bytes or more, all 0. Throws Error with Exit::RunFailure where
-  /// there is not that much.
+  /// Zeroed memory of 0 bytes or more. Throws Error with Exit::RunFailure if
+  /// there is not enough.
   virtual std::unique_ptr<Arena> makeArena(int64_t bytes) = 0;
 
   /// The computation of a layer of that kind and number format.
@@ -64,8 +64,8 @@ public:
   /// AdamW on all tensors, unless the finite flag is 0. Sets the gradients
   /// to 0.
   virtual void step(const StageTensors &stage, const AdamWConfig &config) = 0;
-  /// To be called when the host has written weights: brings up to date what is
-  /// derived from them.
+  /// To be called when the host has written weights: updates everything derived
+  /// from them.
   virtual void weightsWritten(const StageTensors &) {}
 
   /// A point in the work so far, and when it was reached, ns. timeOf() may be
@@ -73,8 +73,8 @@ public:
   virtual int64_t stamp() = 0;
   virtual int64_t timeOf(int64_t stamp) { return stamp; }
 
-  /// Processor time that threads have taken so far to enqueue the device's
-  /// iterations, or to launch recorded ones, ns. -1 where nothing is enqueued.
+  /// Processor time that threads have spent so far enqueueing the device's
+  /// iterations, or launching recorded ones, ns. -1 where nothing is enqueued.
   virtual int64_t enqueueNs() const { return -1; }
 };
 

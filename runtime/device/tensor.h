@@ -20,8 +20,8 @@ struct Tensor {
   int32_t stage = 0, layerInStage = 0, index = 0;
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
-  /// The weights in the layer's dtype, where that is another than fp32; else
-  /// null. The device writes it.
+  /// The weights in the layer's dtype if that is not fp32; else null. Written
+  /// by the device.
   void *weightsCopy = nullptr;
 };
 

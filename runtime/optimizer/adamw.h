@@ -34,12 +34,12 @@ void adamw(const AdamWConfig &config, const StepControl *control, bool decay,
 /// Sum of squares in fp64, always added in the same order.
 double sumOfSquares(const float *values, int64_t count);
 
-/// What gradients of that norm are multiplied by so that their norm is at most
-/// `maxNorm`: 1 where it already is, or where maxNorm is 0 or less (no limit).
-/// Not finite where the norm is not.
+/// The factor that brings gradients of that norm to at most `maxNorm`: 1 if the
+/// norm is small enough, or if maxNorm is 0 or less (no limit). Not finite if
+/// the norm is not.
 float clipFactor(double norm, double maxNorm);
 
-/// Linear warm-up, then half a cosine down to a floor that is kept.
+/// Linear warm-up, then half a cosine down to a floor, which is kept.
 struct LearningRateSchedule {
   double peak = 1e-3;
   double floor = 1e-4;

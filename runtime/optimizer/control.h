@@ -1,7 +1,7 @@
 //===- control.h - What a stage's control buffer holds ----------*- C++ -*-===//
 //
-// All that changes from one iteration to the next and is no weight lies in the
-// control buffer, so that an iteration reads nothing of the host.
+// Everything that changes from one iteration to the next and is no weight lies
+// in the control buffer, so that an iteration reads nothing from the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ struct ControlHeader {
   StepControl step;
   /// Global norm of the gradients, before clipping.
   double norm;
-  /// 0: a gradient was not finite, the optimizer step is left out.
+  /// 0: a gradient was not finite, and the optimizer step is left out.
   int32_t isFinite;
 };
 static_assert(sizeof(ControlHeader) <= controlHeaderBytes);
@@ -32,7 +32,7 @@ struct ControlView {
   ControlHeader *header = nullptr;
   /// [layer in the stage * partialsPerLayer + tensor]: sums of squares.
   double *partials = nullptr;
-  /// By micro-batch; only where the stage has the head.
+  /// By micro-batch; only in the stage that has the head.
   float *losses = nullptr;
 };
 

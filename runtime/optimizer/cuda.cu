@@ -22,7 +22,7 @@ constexpr int64_t sumBlocks = 256;
 constexpr int64_t updateBlocks = 2048;
 static_assert(sumSquaresScratchBytes == tensorsAtOnce * sumBlocks * 8);
 
-/// Travels as a kernel's argument.
+/// Passed as a kernel argument.
 template <typename T> struct Table {
   T entries[tensorsAtOnce];
 };
@@ -48,7 +48,7 @@ unsigned blocksOf(int64_t count, int64_t limit) {
       1, std::min(limit, (count + 4 * threads - 1) / (4 * threads))));
 }
 
-/// How far apart the elements of a thread lie, and the first one.
+/// The distance between elements of a thread, and its first one.
 __device__ __forceinline__ int64_t stride() {
   return int64_t(gridDim.x) * blockDim.x;
 }
@@ -220,7 +220,7 @@ void sumSquares(const Stream &stream, const std::vector<SquaredTensor> &tensors,
 
 void finishNorm(const Stream &stream, const double *sum, double maxNorm,
                 const std::vector<ControlHeader *> &headers) {
-  // The header that holds the sum comes last, and with it the sum's end.
+  // The header that holds the sum comes last: writing it ends the sum.
   std::vector<ControlHeader *> ordered = headers;
   std::stable_partition(
       ordered.begin(), ordered.end(), [&](const ControlHeader *header) {

@@ -1,8 +1,8 @@
 //===- cuda.h - Gradient norm and AdamW on a GPU ----------------*- C++ -*-===//
 //
-// Everything is enqueued and reads what changes from iteration to iteration in
-// the control header, so that it can be recorded. Sums are cut by the sizes
-// alone and added in order: the same bits each time.
+// Everything is enqueued, and reads what changes between iterations from the
+// control header, so that it can be recorded. How sums are split depends on
+// sizes alone, and parts are added in order: the bits are always the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,12 +41,12 @@ struct OptimizedTensor {
   float *weights;
   const float *gradients;
   float *moment1, *moment2;
-  /// Gets the new weights in bf16; null: there is no such copy.
+  /// Receives the new weights in bf16; null if there is no such copy.
   __nv_bfloat16 *copy;
   int64_t count;
   bool decay;
 };
-/// One step on each tensor, with the header's factors; nothing where its finite
+/// One step on each tensor, with the header's factors; nothing if its finite
 /// flag is 0.
 void adamw(const Stream &stream, const AdamWConfig &config,
            const ControlHeader *header,

@@ -1,7 +1,7 @@
 //===- endpoint.h - One process's way to move bytes to others ---*- C++ -*-===//
 //
-// What differs between MPI, TCP and the like. Everything above it, channels,
-// waits and collectives, is process_transport.h.
+// What differs between MPI, TCP and the like. Everything above it (channels,
+// waits, collectives) is in process_transport.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +24,12 @@ class Endpoint {
 public:
   virtual ~Endpoint();
 
-  /// A lane of its own for each purpose.
+  /// One for each purpose.
   enum Lane : int { Messages, Collectives, numLanes };
 
-  /// What came of an operation that has ended.
+  /// The result of an operation that has ended.
   struct Ended {
-    /// Of a receive: the sender's.
+    /// Of a receive: the sender's tag.
     int32_t tag = 0;
     int64_t bytes = 0;
   };
@@ -37,14 +37,14 @@ public:
   /// The largest tag that send() takes, 2^15 - 1 or more.
   virtual int32_t largestTag() const = 0;
   /// Neither blocks. The memory belongs to the operation until it has ended. A
-  /// tag is a number of at least 0 that travels along.
+  /// tag is a number of at least 0 that travels with the message.
   virtual int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
                        int64_t bytes) = 0;
   virtual int32_t receive(int32_t from, Lane lane, void *data,
                           int64_t bytes) = 0;
-  /// Brings operations forward; true once this one has ended, and its number is
-  /// then free for another. A message larger than the receive's memory counts
-  /// as ended, with more bytes than that; what lies behind the memory may have
+  /// Advances operations; true once this one has ended, after which its number
+  /// is free for another. A message larger than the receive's memory counts as
+  /// ended, with more bytes than that memory; bytes behind the memory may have
   /// been overwritten, since MPI promises nothing and Open MPI does so.
   virtual bool test(int32_t operation, Ended &ended) = 0;
 };

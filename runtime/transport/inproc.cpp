@@ -1,10 +1,10 @@
 //===- inproc.cpp - Ranks are threads of this process ---------------------===//
 //
 // The two ends of a channel share a ring of entries. Each end fills its half of
-// entry n and swaps its mark into the entry's state; whoever finds the other's
-// mark there came second and copies. Both ends post in order and the second
-// copies before it goes on, so entries of a channel complete in order and one
-// counter tells how many have.
+// entry n and swaps its mark into the entry's state; an end that finds the
+// other's mark there came second and copies. Both ends post in order and the
+// second copies before it goes on, so entries of a channel complete in order
+// and one counter tells how many have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -262,7 +262,7 @@ private:
 
   const ImposedLink link;
   const bool isLinkImposed;
-  /// How often a waiter looks before it blocks.
+  /// How often a waiting thread looks before it blocks.
   const int spins;
   std::vector<Channel> channels;
   std::vector<Meeting> meetings;

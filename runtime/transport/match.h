@@ -14,7 +14,7 @@ struct Posting {
   int64_t bytes = 0;
 };
 
-/// Throws Error where the ends post different messages or sizes.
+/// Throws Error if the ends post different messages or sizes.
 void checkMatch(const Posting &sent, const Posting &posted, int32_t from,
                 int32_t to);
 

@@ -1,7 +1,7 @@
 //===- process_transport.h - Ranks are processes ----------------*- C++ -*-===//
 //
-// The rank's thread starts operations and brings them forward while it waits. A
-// second thread brings them forward now and then while the rank computes, for a
+// The rank's thread starts operations and advances them while it waits. A
+// second thread advances them now and then while the rank computes, because a
 // large message needs both sides. One lock keeps the two apart.
 //
 //===----------------------------------------------------------------------===//
@@ -86,7 +86,7 @@ private:
 
   Entry &start(Channel &c, MessageName name, int64_t bytes);
   void check(const Channel &c, const Entry &entry) const;
-  /// Brings everything forward. `mutex` is held.
+  /// Advances all operations. `mutex` is held.
   void bringForward();
   void impose(Channel &c, Entry &entry);
   /// Spins for a moment, then gives the core away between looks, then sleeps
@@ -120,7 +120,7 @@ private:
   const int64_t spinNs;
   std::vector<Channel> channels;
 
-  /// Guards the endpoint and all that follows.
+  /// Guards the endpoint and everything below.
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::pair<Channel *, Entry *>> pending;

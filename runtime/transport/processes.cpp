@@ -1,6 +1,6 @@
 //===- processes.cpp - Ranks are processes --------------------------------===//
 //
-// The name of a message travels as its tag, so that both ends notice where they
+// The name of a message travels as its tag, so that both ends notice if they
 // disagree.
 //
 //===----------------------------------------------------------------------===//
@@ -79,7 +79,7 @@ ProcessTransport::~ProcessTransport() {
   helper.join();
 }
 
-/// A message that nobody has waited for has to be the right one too.
+/// A message that nobody has waited for must be the right one too.
 void ProcessTransport::iterate(int32_t, bool,
                                const std::function<void()> &actions) {
   for (Channel &c : channels)
@@ -220,7 +220,7 @@ void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
     } else if (waitedNs < 4 * spinNs) {
       sched_yield();
     } else {
-      // The message is late by a fraction of the wait at most.
+      // The message is late by at most a fraction of the wait.
       int64_t sleepNs = std::clamp<int64_t>(waitedNs / 32, 5'000, 1'000'000);
       timespec time = {0, sleepNs};
       nanosleep(&time, nullptr);
@@ -259,7 +259,7 @@ void ProcessTransport::help() {
       if (!isWaiting())
         bringForward();
     } catch (const Error &) {
-      // The rank's thread meets it too, and says it.
+      // The rank's thread meets the same failure, and reports it.
     } catch (const PeerFailed &) {
     }
   }

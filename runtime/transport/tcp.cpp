@@ -32,7 +32,7 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// In front of a message.
+/// Precedes each message.
 struct Header {
   int64_t bytes;
   int64_t tag;
@@ -40,7 +40,7 @@ struct Header {
 
 /// The first bytes of a connection.
 struct Greeting {
-  /// Of the process that is called: others do not know it.
+  /// Sent by the process that is called: others do not know it.
   uint64_t token;
   int32_t process, lane;
 };
@@ -86,7 +86,7 @@ private:
     char *data = nullptr;
     int64_t bytes = 0;
     bool isSend = false, hasEnded = false;
-    /// What has been moved of the header and the data.
+    /// How much of the header and the data has been moved.
     Header header{};
     int64_t done = 0;
   };
@@ -120,7 +120,7 @@ private:
     return number;
   }
 
-  /// What is left of the operation, for one call of the system.
+  /// What is left of the operation, for one system call.
   static msghdr restOf(Operation &operation, iovec (&parts)[2], int64_t bytes) {
     msghdr message{};
     message.msg_iov = parts;
@@ -135,7 +135,7 @@ private:
     return message;
   }
 
-  /// The process that failed first has the reason; that another one has ended
+  /// The process that failed first knows the reason; that another has ended
   /// then is a consequence.
   [[noreturn]] void lose(const Link &link) const {
     const int64_t deadlineNs = nowNs() + 2'000'000'000;
@@ -170,7 +170,7 @@ private:
   void read(Link &link) {
     while (!link.receives.empty()) {
       Operation &operation = operations[link.receives.front()];
-      // The size of a message is known behind its header.
+      // The size of a message is known once its header has come.
       const bool isKnown = operation.done >= headerBytes;
       // A message that does not fit ends here: the run fails.
       if (isKnown && (operation.header.bytes > operation.bytes ||
@@ -236,8 +236,8 @@ TcpEndpoint::TcpEndpoint(const World &world)
   connect(world);
 }
 
-/// The same for processes that share a loopback interface: containers of one
-/// machine need not.
+/// The same for processes that share a loopback interface; containers on one
+/// machine may not.
 static std::string machineName() {
   char space[64] = {};
   if (readlink("/proc/self/ns/net", space, sizeof space - 1) < 0)
@@ -248,9 +248,9 @@ static std::string machineName() {
   return (clock.empty() ? host : clock) + "/" + space;
 }
 
-/// Calls the processes below, and is called by those above. Names of machines
-/// need not be known to each other, so that addresses are those by which all
-/// have reached process 0.
+/// Calls the processes with lower numbers, and is called by the others.
+/// Machines need not know each other's names, so the addresses are those by
+/// which all have reached process 0.
 void TcpEndpoint::connect(const World &world) {
   const bool isLocal = world.localProcesses == world.processes;
   Socket listener = listenOn(0, isLocal);
@@ -314,7 +314,7 @@ void TcpEndpoint::admit(const World &world, const Socket &listener,
       continue;
     Socket socket(
         accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
-    // Strangers say something else, or nothing.
+    // Strangers send something else, or nothing.
     Greeting greeting{};
     timeval patience = {2, 0};
     setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &patience,

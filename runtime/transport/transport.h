@@ -42,7 +42,7 @@ std::string nameOf(MessageName name);
 
 struct ChannelParams {
   int32_t from, to;
-  /// Messages of one iteration.
+  /// The messages of one iteration.
   int64_t messages;
 };
 
@@ -62,7 +62,7 @@ struct ImposedLink {
   int64_t bytesPerUs = 0;
 
   bool isImposed() const { return latencyNs > 0 || bytesPerUs > 0; }
-  /// How long a message occupies the link, ns, rounded up.
+  /// How long a message occupies the link, in ns, rounded up.
   int64_t occupancyNs(int64_t bytes) const {
     if (bytesPerUs <= 0)
       return 0;
@@ -84,7 +84,7 @@ struct Waiting {
   For what = For::Nothing;
   /// The rank that it waits for.
   int32_t onRank = -1;
-  /// Of Arrival and Release.
+  /// For Arrival and Release.
   MessageName message;
   /// Of Collective.
   int32_t collective = -1;
@@ -94,9 +94,10 @@ struct Waiting {
 struct TransportOptions {
   /// Cores that the ranks may use.
   int cores = 1;
-  /// Repeat an iteration as one recorded graph where the backend has such.
+  /// Whether to repeat an iteration as one recorded graph, if the backend has
+  /// such.
   bool useGraph = true;
-  /// What makes no progress for so long has failed; 0: never.
+  /// A rank without progress for so long has failed; 0: never.
   double timeoutSeconds = 600;
 };
 
@@ -138,7 +139,7 @@ public:
   /// part.
   virtual void addAll(int32_t collective, int32_t rank, double *sum) = 0;
 
-  /// Makes every rank that waits, now or later, throw Aborted. Any thread.
+  /// Makes every rank that waits, or will wait, throw Aborted. Any thread.
   virtual void abort() = 0;
   /// What a rank waits for at this moment. Any thread.
   virtual Waiting waiting(int32_t rank) const = 0;
@@ -148,8 +149,8 @@ public:
 };
 
 /// Ranks are threads of this process; a message is copied once, into the
-/// receiver's buffer, by whoever comes second. Waits spin briefly, then block;
-/// with more ranks than `cores` they hardly spin.
+/// receiver's buffer, by the end that comes second. Waits spin briefly, then
+/// block; with more ranks than `cores` they hardly spin.
 std::unique_ptr<Transport> makeInprocTransport(const TransportParams &params,
                                                int cores);
 

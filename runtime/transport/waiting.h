@@ -12,7 +12,7 @@ namespace rondo::runtime {
 class Signal {
 public:
   uint32_t value() const { return count.load(std::memory_order_acquire); }
-  /// Writes made before are seen by whoever sees the new value.
+  /// A thread that sees the new value also sees writes made before.
   void advance() {
     count.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) != 0)

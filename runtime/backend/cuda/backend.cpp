@@ -1,8 +1,8 @@
 //===- backend.cpp - Which GPU a rank gets, and how GPUs connect ----------===//
 //
 // One process runs all ranks: on one GPU, or on as many GPUs as there are
-// ranks. Several processes: each has one rank and takes the GPU of its number
-// on its machine.
+// ranks. With several processes each has one rank and takes the GPU with its
+// number on its machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,13 +45,13 @@ makeTransport(const TransportParams &params,
   }
   if (isOneGpu)
     return makeLoopbackTransport(params, gpus, options);
-  // NCCL's manual: with several GPUs in a process, graphs may deadlock.
+  // See NCCL's manual: with several GPUs in a process, graphs may deadlock.
   TransportOptions own = options;
   own.useGraph = options.useGraph && !world.isAlone();
   return makeNcclTransport(params, gpus, own, world);
 }
 
-/// Processes need nothing but a store to come together.
+/// Processes need only a store to find each other.
 static const ProcessSupport processes = {"NCCL", nullptr, nullptr, nullptr};
 const Backend rondo::runtime::cudaBackend = {makeDevice, makeTransport,
                                              &processes};

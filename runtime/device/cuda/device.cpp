@@ -158,7 +158,7 @@ void CudaDevice::step(const StageTensors &stage, const AdamWConfig &config) {
 }
 
 void CudaDevice::weightsWritten(const StageTensors &stage) {
-  // Behind the writes; every iteration waits for that stream.
+  // Enqueued after the writes; every iteration waits for that stream.
   myGpu->select();
   for (int32_t t = 0; t < stage.numTensors; ++t)
     if (__nv_bfloat16 *copy = copyOf(stage.tensors[t]))

@@ -34,12 +34,11 @@ public:
   Gpu &gpu() const { return *myGpu; }
   int32_t rank() const { return me; }
   const Stream &compute() const { return computeStream; }
-  /// The calling thread works for this rank from now on.
+  /// The calling thread works for this rank from here on.
   void enter();
-  /// The thread has enqueued an iteration, and only waits from now on.
+  /// The thread has enqueued an iteration, and from here on only waits.
   void hasEnqueued() { enqueuedNs += threadNs() - enteredNs; }
-  /// The compute stream waits for what the host has written. Stamps begin
-  /// anew.
+  /// The compute stream waits for what the host has written. Stamps start over.
   void beginIteration();
 
 private:
@@ -54,7 +53,7 @@ private:
   std::vector<Event> stamps;
   size_t numStamps = 0;
   int64_t firstNs = 0;
-  /// Of the thread that entered last; in all iterations.
+  /// Processor time of the thread that entered last; in all iterations.
   int64_t enteredNs = 0, enqueuedNs = 0;
 };
 

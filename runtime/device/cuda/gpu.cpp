@@ -10,19 +10,19 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
-/// Pinned memory of one GPU: the data of an iteration and its control headers
-/// fit; larger transfers go through it piece by piece.
+/// Size of the pinned memory of one GPU: an iteration's data and its control
+/// headers fit; larger transfers go through it piece by piece.
 static constexpr int64_t pinnedBytes = 8 << 20;
 
 void rondo::runtime::cuda::setDefaults() {
-  // Streams must not share a queue of the hardware: a message that waits would
-  // hold back the one that it waits for.
+  // Streams must not share a hardware queue: a message that waits would hold
+  // back the one that it waits for.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  // A kernel that is loaded with its first launch may wait for all others, also
-  // for one that waits for a message which this one has to come before.
+  // A kernel that is loaded at its first launch may wait for all other kernels,
+  // including one that waits for a message which must come after it.
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
-  // Recorded iterations never run beside other ones. NCCL's manual tells of
-  // hangs where it provides for that.
+  // Recorded iterations never run at the same time. NCCL's manual warns of
+  // hangs where it prepares for that.
   setenv("NCCL_GRAPH_MIXING_SUPPORT", "0", 0);
   // No handshake between processes while an iteration is recorded.
   setenv("NCCL_GRAPH_REGISTER", "0", 0);
@@ -34,7 +34,7 @@ static std::string versionText(int version) {
          std::to_string(version % 1000 / 10);
 }
 
-/// CUDA calls a missing driver one that is too old.
+/// CUDA reports a missing driver as one that is too old.
 static std::string whyNoGpu(cudaError_t error) {
   int driver = 0, runtime = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
@@ -53,7 +53,7 @@ int rondo::runtime::cuda::countGpus() {
   cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0)
     return count;
-  // An old or missing driver is no device either.
+  // An old or missing driver counts as no device.
   if (error == cudaSuccess || error == cudaErrorNoDevice ||
       error == cudaErrorInsufficientDriver)
     throw Error(whyNoGpu(error), Exit::NoDevice);
@@ -61,7 +61,7 @@ int rondo::runtime::cuda::countGpus() {
   return 0;
 }
 
-/// Selects before the members that belong to the GPU are made.
+/// Selects the GPU before the members that belong to it are made.
 static int selected(int ordinal) {
   RONDO_CUDA(cudaSetDevice(ordinal));
   return ordinal;
@@ -113,13 +113,13 @@ void Gpu::reach(int other) const {
   int isPossible = 0;
   select();
   RONDO_CUDA(cudaDeviceCanAccessPeer(&isPossible, ordinal, other));
-  // Once is enough; a second call is an error that means nothing.
+  // Once is enough; the error of a second call means nothing.
   if (isPossible && cudaDeviceEnablePeerAccess(other, 0) != cudaSuccess)
     cudaGetLastError();
 }
 
-/// Pinned memory that no transfer uses; `bytes` becomes less where there is not
-/// that much.
+/// Pinned memory that no transfer uses; `bytes` is reduced if there is not that
+/// much.
 char *Gpu::reserve(int64_t &bytes) {
   if (used == pinnedBytes) {
     RONDO_CUDA(cudaStreamSynchronize(stream.handle));

@@ -11,8 +11,8 @@
 
 namespace rondo::runtime::cuda {
 
-/// Sets environment variables that the driver and NCCL read when they start.
-/// What the user has set holds. Before all other calls.
+/// Sets environment variables that the driver and NCCL read when they start,
+/// unless the user has set them. Must come before all other calls.
 void setDefaults();
 
 /// How many GPUs this process can use. Throws Error with Exit::NoDevice where
@@ -20,7 +20,7 @@ void setDefaults();
 int countGpus();
 
 /// Moves data between the host and all arenas of one GPU, in the order of the
-/// calls, through pinned memory: so a call returns before its data are there,
+/// calls, through pinned memory: a call returns before its data have arrived,
 /// and the host's buffer may be used again at once.
 class Gpu {
 public:
@@ -35,12 +35,12 @@ public:
 
   void write(void *device, const void *host, int64_t bytes);
   void fill(void *device, uint8_t byte, int64_t bytes);
-  /// Waits for the data.
+  /// Waits until the data have arrived.
   void read(void *host, const void *device, int64_t bytes);
-  /// Where writes are enqueued; for what has to come behind them.
+  /// The stream in which writes are enqueued, for what has to come after them.
   const Stream &transfers() const { return stream; }
-  /// What `other` gets from now on waits for all writes so far, to any GPU of
-  /// this process: a program of one rank works on the memory of all.
+  /// Whatever `other` gets from here on waits for all writes so far, to any GPU
+  /// of this process: a program of one rank works on the memory of all.
   static void holdBackUntilWritten(cudaStream_t other);
   /// Lets kernels of this GPU work on the memory of another one, if the machine
   /// can.

@@ -23,7 +23,7 @@ void RecordedGraph::end() {
   cudaStream_t stream = origin;
   origin = nullptr;
   RONDO_CUDA(cudaStreamEndCapture(stream, &recorded));
-  // Nodes keep the priority of the stream that they were recorded in.
+  // Nodes keep the priority of the stream in which they were recorded.
   cudaError_t error = cudaGraphInstantiate(
       &graph, recorded, cudaGraphInstantiateFlagUseNodePriority);
   cudaGraphDestroy(recorded);

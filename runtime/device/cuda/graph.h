@@ -7,9 +7,9 @@
 
 namespace rondo::runtime::cuda {
 
-/// What is enqueued between begin() and end() on the stream, and on streams
+/// Whatever is enqueued between begin() and end() on the stream, and on streams
 /// that wait for it and are waited for again before the end, is not run but
-/// recorded, and run by each launch().
+/// recorded; each launch() runs it.
 class RecordedGraph {
 public:
   RecordedGraph() = default;
@@ -21,9 +21,9 @@ public:
   /// Relaxed mode lets other threads enqueue and end().
   void begin(cudaStream_t stream, cudaStreamCaptureMode mode);
   void end();
-  /// Drops a recording that has not come to its end.
+  /// Drops a recording that has not reached its end.
   void cancel();
-  /// Drops what is recorded, too. One that runs is gone when it has ended.
+  /// Drops what is recorded, too. A graph that runs is gone when it has ended.
   void drop();
   void launch(cudaStream_t stream) {
     RONDO_CUDA(cudaGraphLaunch(graph, stream));

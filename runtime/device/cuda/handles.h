@@ -27,12 +27,12 @@ public:
   Event &operator=(const Event &) = delete;
 
   cudaEvent_t get() const { return handle; }
-  /// All that the stream has got so far.
+  /// Everything that the stream has got so far.
   void record(cudaStream_t stream) {
     RONDO_CUDA(cudaEventRecord(handle, stream));
   }
-  /// What the stream gets from now on waits for what was recorded last, which
-  /// has to be before this call.
+  /// Whatever the stream gets from here on waits for the last recorded point,
+  /// which must have been recorded before this call.
   void holdBack(cudaStream_t stream) const {
     RONDO_CUDA(cudaStreamWaitEvent(stream, handle, 0));
   }

@@ -10,10 +10,10 @@
 
 namespace rondo::runtime::cuda {
 
-/// What NCCL says of an error, and of its cause if it knows that.
+/// NCCL's text for an error, and for its cause if it knows that.
 std::string reasonOf(ncclResult_t result);
 
-/// Throws Error where a call failed; one that is in progress has not.
+/// Throws Error if a call failed; a call in progress has not.
 inline void check(ncclResult_t result, const char *call, const char *file,
                   int line) {
   if (result != ncclSuccess && result != ncclInProgress)
@@ -22,7 +22,7 @@ inline void check(ncclResult_t result, const char *call, const char *file,
 #define RONDO_NCCL(call)                                                       \
   ::rondo::runtime::cuda::check((call), #call, __FILE__, __LINE__)
 
-/// A communicator has failed: often because another rank has.
+/// A communicator has failed, often because another rank has.
 struct CommunicatorFailed : Error {
   using Error::Error;
 };
@@ -48,11 +48,11 @@ public:
   const std::string &name() const { return myName; }
   /// Whether all calls so far have taken effect. Throws CommunicatorFailed.
   bool isSettled() const;
-  /// Begins to part; all its ranks do, before any of them is destroyed, so that
-  /// nobody frees memory that another one still reads.
+  /// Begins to leave; all ranks do so before any communicator is destroyed, so
+  /// that no rank frees memory that another still reads.
   void part();
-  /// Ends what it does on the device, for a run that has failed; it is of no
-  /// use afterwards.
+  /// Ends its work on the device, for a run that has failed; the communicator
+  /// cannot be used afterwards.
   void abort();
 
 private:

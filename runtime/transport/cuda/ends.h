@@ -14,8 +14,8 @@
 
 namespace rondo::runtime::cuda {
 
-/// Elements of a collective that are gathered at once: the memory for it is not
-/// in the arena.
+/// Elements of a collective that are gathered at once: their memory is not in
+/// the arena.
 inline constexpr int64_t elementsAtOnce = 1 << 20;
 
 /// Thread blocks that all ends of one rank may take together, and a collective.
@@ -39,8 +39,7 @@ private:
   void *memory = nullptr;
 };
 
-/// Counts what a stream has done where the host can see it, also while a graph
-/// runs.
+/// Counts what a stream has done, visible to the host even while a graph runs.
 class Counter {
 public:
   Counter();
@@ -48,7 +47,7 @@ public:
   Counter(const Counter &) = delete;
   Counter &operator=(const Counter &) = delete;
 
-  /// One more, once the stream has got there.
+  /// Adds one when the stream gets there.
   void countUp(cudaStream_t stream);
   uint64_t value() const { return *static_cast<volatile uint64_t *>(shown); }
   /// Since the iteration began.
@@ -76,7 +75,7 @@ struct ChannelEnd {
   uint32_t tickets = 0, firstOfIteration = 0;
   /// Names and sizes of the messages of the first iteration, in order.
   std::vector<Posting> firstPostings;
-  /// All that the stream has got in an iteration.
+  /// Everything that the stream has got in an iteration.
   Event tail;
   Counter ended;
   /// For the first message.
@@ -96,7 +95,7 @@ struct Member {
   const std::vector<int32_t> ranks;
   /// Null where one rank has all parts.
   std::unique_ptr<Communicator> communicator;
-  /// What this rank gives, and what all give.
+  /// What this rank gives, and what all ranks give.
   std::unique_ptr<DeviceMemory> mine, all;
   /// Elements of all parts of the rank that has most, and parts.
   int64_t mostElements = 0, mostParts = 1;
@@ -105,7 +104,7 @@ struct Member {
 /// What a rank has issued in an iteration, for reports of what it waits for.
 struct Issued {
   Waiting waiting;
-  /// What it is counted by, and how many have to be done.
+  /// The counter, and the count at which it is done.
   const Counter *counter;
   uint64_t number;
 };
@@ -117,7 +116,7 @@ struct GpuRank {
   std::vector<Member *> members;
   /// What the compute stream has got when a message is posted.
   Event posted;
-  /// Collectives: that the device has ended, and issued in the iteration.
+  /// Collectives that the device has ended, and those issued in the iteration.
   Counter met;
   uint64_t collectives = 0;
   RecordedGraph graph;

@@ -10,11 +10,11 @@
 
 namespace rondo::runtime::cuda {
 
-/// How long a thread sleeps between two looks at a GPU: little beside an
-/// iteration, and no core is kept busy.
+/// How long a thread sleeps between two looks at a GPU: short beside an
+/// iteration, and long enough to leave the core free.
 constexpr std::chrono::microseconds lookInterval{20};
 
-/// Returns once the stream has done all its work. Calls `look` between the
+/// Returns once the stream has done all its work. Calls `look` each time it
 /// looks; it may throw.
 template <typename Look> void awaitIdle(cudaStream_t stream, Look look) {
   for (;;) {

@@ -48,7 +48,7 @@ public:
   Waiting waiting(int32_t rank) const override;
 
 private:
-  /// One end of a message; `ready` is the point in its rank's work behind which
+  /// One end of a message; `ready` is the point in its rank's work after which
   /// the copy may run.
   struct Half {
     Posting posting;
@@ -76,7 +76,7 @@ private:
     const int32_t from, to;
     OwnedStream stream;
     std::vector<Entry> entries;
-    /// Messages so far: of either end, and whose copy has been enqueued.
+    /// Messages so far at either end, and those whose copy has been enqueued.
     uint32_t sent = 0, posted = 0, copied = 0;
   };
 
@@ -92,7 +92,7 @@ private:
 
   struct LocalRank {
     CudaDevice *device = nullptr;
-    /// The end of its actions, or its part of a meeting.
+    /// The end of its actions, or its part of a collective.
     Event reached;
     bool isWarm = false, hasRecorded = false;
     Waiting waiting;
@@ -105,12 +105,12 @@ private:
             const Posting &posting);
   void waitCopied(Channel &c, Ticket ticket, int32_t rank,
                   const Waiting &waiting);
-  /// `work` is enqueued by the last rank to come, behind what all have enqueued
-  /// before; all go on behind it.
+  /// The last rank to come enqueues `work`, after what all have enqueued
+  /// before; everything later waits for it.
   void meet(Meeting &meeting, int32_t collective, int32_t rank,
             const std::function<void(const Stream &)> &work);
   /// Lets other threads enqueue until the condition holds. The calling thread
-  /// has the mutex, from iterate() on.
+  /// holds the mutex, from iterate() on.
   void waitFor(int32_t rank, const Waiting &waiting,
                const std::function<bool()> &isReady);
   void note(int32_t rank, const Waiting &waiting);
@@ -129,7 +129,8 @@ private:
   std::deque<Channel> channels;
   std::vector<Meeting> meetings;
 
-  /// Of the thread that enqueues; guards all but `waiting` of the ranks.
+  /// Held by the thread that enqueues; guards everything but `waiting` of the
+  /// ranks.
   std::mutex turn;
   std::condition_variable changed;
   mutable std::mutex waitingMutex;
@@ -138,8 +139,8 @@ private:
   /// The iterations of all ranks, recorded in the first one's stream.
   RecordedGraph graph;
   std::unique_ptr<Event> start;
-  /// Of a recorded iteration: ranks that have begun it, that have enqueued
-  /// their part, and that have left it again; whether the GPU has ended it.
+  /// For a recorded iteration: how many ranks have begun it, have enqueued
+  /// their part, and have left it again; and whether the GPU has ended it.
   size_t begun = 0, enqueued = 0, left = 0;
   bool isOver = false;
 };

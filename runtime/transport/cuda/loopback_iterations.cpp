@@ -77,8 +77,8 @@ void Loopback::finishTogether(LocalRank &me, bool hasLaunched, Lock &lock) {
   isOver = false;
 }
 
-/// Waits in the thread of `me` for the stream of `other`: the GPU comes to the
-/// end of what has been enqueued without anybody's help.
+/// Waits in the thread of `me` for the stream of `other`: the GPU finishes what
+/// has been enqueued without anyone's help.
 void Loopback::awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock) {
   me.device->hasEnqueued();
   lock.unlock();

@@ -24,7 +24,7 @@ void NcclTransport::gather(Member &member, int64_t first, int64_t count,
       add(part, static_cast<const T *>(part.data) + first, countOf(part));
     return;
   }
-  // A rank gives its parts one behind the other.
+  // A rank gives its parts one after the other.
   std::vector<int64_t> elements(member.ranks.size()), offsets;
   auto indexOf = [&](int32_t rank) {
     return std::find(member.ranks.begin(), member.ranks.end(), rank) -
@@ -53,7 +53,7 @@ void NcclTransport::gather(Member &member, int64_t first, int64_t count,
         countOf(member.parts[p]));
 }
 
-/// Which rank is late, nobody here knows: the first other one is named.
+/// It is not known here which rank is late: the first other one is named.
 void NcclTransport::beginCollective(Member &member) {
   GpuRank &rank = *ranks[member.rank];
   Waiting waiting;
@@ -74,7 +74,7 @@ void NcclTransport::sumParts(int32_t collective, int32_t rank) {
   Member &member = memberOf(collective, rank);
   beginCollective(member);
   const Stream &stream = ranks[rank]->device->compute();
-  // All of a rank's parts have room at once; the same steps on all ranks.
+  // All parts of a rank fit at once; the same chunks on all ranks.
   const int64_t total = member.parts.front().count;
   const int64_t step = std::max<int64_t>(1, elementsAtOnce / member.mostParts);
   for (int64_t first = 0; first < total; first += step) {

@@ -44,16 +44,16 @@ static void compare(const ChannelEnd &end, const std::vector<Posting> &sent,
                 std::to_string(received.size()));
 }
 
-/// NCCL does not tell messages from each other: one that met the wrong receive
-/// would train on wrong data. So the ends compare what they have posted in the
-/// first iteration; later ones repeat it.
+/// NCCL does not tell messages apart: one that met the wrong receive would
+/// train on wrong data. So both ends compare what they have posted in the first
+/// iteration; later ones repeat it.
 void NcclTransport::compareEnds(GpuRank &me) {
   for (ChannelEnd *end : me.ends) {
     const std::string key = prefix + "posted/" + std::to_string(end->channel),
                       mine = textOf(end->firstPostings);
     std::string theirs;
     if (world.isAlone()) {
-      // Who comes second compares.
+      // The end that comes second compares.
       std::lock_guard<std::mutex> lock(postedMutex);
       std::string &other = posted[key];
       if (other.empty()) {

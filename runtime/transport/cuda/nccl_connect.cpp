@@ -50,8 +50,8 @@ NcclTransport::NcclTransport(const TransportParams &params,
   }
 }
 
-/// Whether NCCL takes several ranks of a communicator on one GPU: from 2.30 on,
-/// where it is told to.
+/// Whether NCCL allows several ranks of a communicator on one GPU: from 2.30
+/// on, if it is told to.
 static bool mayShareGpus(std::string &version) {
   int number = 0;
   RONDO_NCCL(ncclGetVersion(&number));
@@ -62,8 +62,8 @@ static bool mayShareGpus(std::string &version) {
   return number >= 23000 && text && std::string(text) == "1";
 }
 
-/// All processes are there before any waits for another in NCCL, whose time-out
-/// could not say who is missing; and each has a GPU.
+/// All processes must be there before any waits for another in NCCL, whose
+/// time-out could not say who is missing; and each must have a GPU.
 void NcclTransport::meet() const {
   if (world.isAlone())
     return;
@@ -176,8 +176,8 @@ void NcclTransport::connect(const TransportParams &params) {
 
 namespace {
 
-/// Calls that NCCL takes as one. The thread's group is closed also where a call
-/// fails, or later ones would fall into it.
+/// Calls that NCCL takes as one. The thread's group is closed even if a call
+/// fails, or later calls would fall into it.
 class Group {
 public:
   Group() { RONDO_NCCL(ncclGroupStart()); }
@@ -196,14 +196,15 @@ private:
 
 } // namespace
 
-/// A pair connects with its first message, which takes the hosts of both and
-/// must not fall into a recorded iteration: all do at once, in one group.
+/// A pair connects with its first message, which involves both hosts and must
+/// not happen while an iteration is recorded: all connect at once here, in one
+/// group.
 void NcclTransport::warmUp() {
   Group group;
   for (const std::unique_ptr<ChannelEnd> &end : ends) {
     const GpuRank &rank = *ranks[end->isSender ? end->from : end->to];
     rank.device->gpu().select();
-    // Any memory will do that this end has alone.
+    // Any memory that belongs to this end alone will do.
     if (end->isSender)
       RONDO_NCCL(ncclSend(end->scratch.get(), 1, ncclInt8, 1,
                           end->communicator.get(), end->stream.get()));
@@ -272,12 +273,12 @@ NcclTransport::~NcclTransport() {
     if (!rank)
       continue;
     rank->device->enter();
-    // A communicator is there as long as a graph holds its operations.
+    // A communicator must live as long as a graph holds its operations.
     rank->graph.drop();
     for (Communicator *communicator : communicatorsOf(*rank))
       communicator->part();
   }
-  // What NCCL and the streams have must be gone before their memory is.
+  // NCCL's objects and the streams must be gone before their memory is.
   ends.clear();
   members.clear();
   callingRank = -1;

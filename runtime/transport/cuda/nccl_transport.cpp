@@ -36,7 +36,7 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
     failOnTooMany(end.isSender, name, end.from, end.to);
   GpuRank &rank = *ranks[end.isSender ? end.from : end.to];
   log(rank, {waiting, &end.ended, number + 1});
-  // Behind the task that made the data or used the buffer before.
+  // After the task that made the data or used the buffer before.
   rank.posted.record(computeOf(end).handle);
   rank.posted.holdBack(end.stream.get());
   if (!rank.isWarm)
@@ -101,8 +101,8 @@ void NcclTransport::iterate(int32_t rank, bool mayReplay,
   }
 }
 
-/// The process that failed first has the reason; what NCCL notices of its end
-/// here is a consequence. Throws PeerFailed where such a process is heard of.
+/// The process that failed first knows the reason; what NCCL notices of its end
+/// here is a consequence. Throws PeerFailed if such a process has reported.
 void NcclTransport::awaitFailureOfOthers() const {
   if (world.isAlone())
     return;
@@ -113,7 +113,7 @@ void NcclTransport::awaitFailureOfOthers() const {
 }
 
 /// Ends what the rank has enqueued: operations that wait for another rank would
-/// never end. No call of NCCL is made while the rank's streams record.
+/// never end. NCCL is not called while the rank's streams record.
 void NcclTransport::abandon(GpuRank &rank) {
   rank.graph.cancel();
   // An abort returns when the communicator's work has ended and all graphs with
@@ -174,8 +174,8 @@ Waiting NcclTransport::waiting(int32_t rank) const {
     return {};
   const GpuRank &me = *ranks[rank];
   std::lock_guard<std::mutex> lock(me.logMutex);
-  // What comes first in the rank's order and has not been done. A send may well
-  // be under way while later tasks run: it counts where nothing else is.
+  // The first action in the rank's order that has not been done. A send may be
+  // under way while later tasks run: it counts only if nothing else is left.
   Waiting sent;
   for (const Issued &issued : me.log) {
     if (issued.counter->ofIteration() >= issued.number)

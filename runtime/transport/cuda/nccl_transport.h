@@ -95,7 +95,7 @@ private:
 
   const TransportOptions options;
   const World world;
-  /// Of this transport's keys in the store.
+  /// Prefix of this transport's keys in the store.
   std::string prefix;
   /// What the ends of one process have posted.
   std::mutex postedMutex;
