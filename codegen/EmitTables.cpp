@@ -51,18 +51,14 @@ static void writeArray(llvm::raw_ostream &os, llvm::StringRef type,
   os << line << "};\n";
 }
 
-static llvm::StringRef layerKindName(runtime::LayerKind kind) {
-  switch (kind) {
-  case runtime::LayerKind::GptEmbedding:
-    return "LayerKind::GptEmbedding";
-  case runtime::LayerKind::GptBlock:
-    return "LayerKind::GptBlock";
-  case runtime::LayerKind::GptHead:
-    return "LayerKind::GptHead";
-  case runtime::LayerKind::Synthetic:
-    return "LayerKind::Synthetic";
-  }
-  return "";
+/// `{1, 2}` without the zeros behind the last input.
+static std::string inputsText(const runtime::LayerDesc &layer) {
+  std::string text = "{";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(
+      llvm::ArrayRef(layer.inputBytes).take_front(layer.numInputs), os);
+  os << "}";
+  return text;
 }
 
 /// The last fields of a layer that does not run on the CPU.
@@ -77,20 +73,20 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
   llvm::raw_string_ostream os(text);
   os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
         "// then of timed layers: ns of F, I and W; bytes of activations, of\n"
-        "// what I frees, of input, output and weights.\n";
+        "// what I frees, inputs, bytes of each, of output and weights.\n";
   bool isCpu = layers.empty() || layers[0].target == runtime::Target::Cpu;
   if (!isCpu)
     os << "// Last, the target and what activations are stored in.\n";
   os << "constexpr LayerDesc layers[] = {\n";
   for (const runtime::LayerDesc &l : layers)
-    os << "    {" << quoted(l.name) << ", " << layerKindName(l.kind) << ", "
-       << l.vocab << ", " << l.sequence << ", " << l.hidden << ", " << l.heads
-       << ", " << l.ffn << ", " << l.batch << ", "
-       << (l.tied ? "true" : "false") << ",\n     " << l.forwardNs << ", "
-       << l.inputGradNs << ", " << l.weightGradNs << ", " << l.activationBytes
-       << ", " << l.inputGradFreesBytes << ", " << l.inputBytes << ", "
-       << l.outputBytes << ", " << l.weightBytes
-       << (isCpu ? "" : targetAndType(l)) << "},\n";
+    os << "    {" << quoted(l.name) << ", "
+       << "LayerKind::" << rowOf(l.kind).name << ", " << l.vocab << ", "
+       << l.sequence << ", " << l.hidden << ", " << l.heads << ", " << l.ffn
+       << ", " << l.batch << ", " << (l.tied ? "true" : "false") << ",\n     "
+       << l.forwardNs << ", " << l.inputGradNs << ", " << l.weightGradNs << ", "
+       << l.activationBytes << ", " << l.inputGradFreesBytes << ", "
+       << l.numInputs << ", " << inputsText(l) << ", " << l.outputBytes << ", "
+       << l.weightBytes << (isCpu ? "" : targetAndType(l)) << "},\n";
   os << "};\n";
   return text;
 }

@@ -12,6 +12,7 @@ class Pipe_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
+/// The same order as rondo::runtime::LayerKind.
 def Pipe_LayerKind : Pipe_Enum<"LayerKind", "what a layer is", [
   I32EnumAttrCase<"Embedding", 0, "embedding">,
   I32EnumAttrCase<"Block", 1, "block">,

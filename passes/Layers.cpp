@@ -15,27 +15,16 @@ using namespace rondo;
 using namespace rondo::pipe;
 
 static_assert(int(Target::Cuda) == int(runtime::Target::Cuda) &&
-                  int(DType::Bf16) == int(runtime::DType::Bf16),
-              "targets and types are the runtime's, in the same order");
+                  int(DType::Bf16) == int(runtime::DType::Bf16) &&
+                  int(LayerKind::Block) == int(runtime::LayerKind::GptBlock) &&
+                  int(LayerKind::Synthetic) ==
+                      int(runtime::LayerKind::Synthetic),
+              "targets, types and kinds are the runtime's, in the same order");
 
 /// What a device does where it says nothing: about one core of a processor, or
 /// a quarter of what the tensor cores of a large GPU promise.
 static int64_t defaultFlopsPerUs(Target target) {
   return target == Target::Cpu ? 10000 : 250000000;
-}
-
-static runtime::LayerKind runtimeKind(LayerKind kind) {
-  switch (kind) {
-  case LayerKind::Embedding:
-    return runtime::LayerKind::GptEmbedding;
-  case LayerKind::Block:
-    return runtime::LayerKind::GptBlock;
-  case LayerKind::Head:
-    return runtime::LayerKind::GptHead;
-  case LayerKind::Synthetic:
-    return runtime::LayerKind::Synthetic;
-  }
-  return runtime::LayerKind::Synthetic;
 }
 
 std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
@@ -45,7 +34,7 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
   for (LayerOp layer : model.getLayers()) {
     runtime::LayerDesc desc = {};
     desc.name = layer.getSymName().data();
-    desc.kind = runtimeKind(layer.getKind());
+    desc.kind = static_cast<runtime::LayerKind>(layer.getKind());
     desc.target = static_cast<runtime::Target>(plan.getTargetKind());
     desc.dtype = static_cast<runtime::DType>(plan.getDType());
     if (GptAttr gpt = model.getGptAttr()) {
@@ -63,11 +52,14 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.weightGradNs = figures.getWeightGradNs();
       desc.activationBytes = figures.getActivationBytes();
       desc.inputGradFreesBytes = figures.getInputGradFreesBytes();
-      desc.inputBytes = previousOutput;
       desc.outputBytes = figures.getOutputBytes();
       desc.weightBytes = figures.getWeightBytes();
-      previousOutput = desc.outputBytes;
     }
+    desc.numInputs = layers.empty() ? 0 : 1;
+    desc.inputBytes[0] = previousOutput;
+    previousOutput = layer.getSyntheticAttr()
+                         ? desc.outputBytes
+                         : runtime::layerSizes(desc).output;
     layers.push_back(desc);
   }
   // What the last layer of a model makes goes nowhere.

@@ -54,7 +54,7 @@ template <typename Real>
 void forward(const LayerDesc *layer, const LayerArgs *args) {
   const Block<Real> b(layer, args);
   const int64_t rows = b.rows, hidden = b.hidden, ffn = b.ffn;
-  const Real *input = at<Real>(args->input, 0);
+  const Real *input = at<Real>(args->inputs[0], 0);
   // Holds `middle` until the MLP is added.
   Real *output = at<Real>(args->output, 0);
   Real *normed = b.activations();
@@ -105,7 +105,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
                   scratch);
   normInputGrad(rows, hidden, scratch, b.forW(b.s.normal1),
                 b.forI(b.i.norm1Scale), b.weight(b.w.norm1Gain),
-                b.forW(b.s.middleGrad), at<Real>(args->inputGrad, 0),
+                b.forW(b.s.middleGrad), at<Real>(args->inputGrads[0], 0),
                 b.forW(b.s.norm1Grads));
 }
 

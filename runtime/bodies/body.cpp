@@ -1,4 +1,4 @@
-//===- body.cpp - The body of each layer kind -----------------------------===//
+//===- body.cpp - The body of each kind of layer --------------------------===//
 
 #include "runtime/bodies/body.h"
 
@@ -6,24 +6,13 @@
 
 namespace rondo::runtime {
 
-const LayerBody &LayerBodies::of(LayerKind kind) const {
-  switch (kind) {
-  case LayerKind::GptEmbedding:
-    return embedding;
-  case LayerKind::GptBlock:
-    return block;
-  case LayerKind::GptHead:
-    return head;
-  case LayerKind::Synthetic:
-    break;
-  }
-  return synthetic;
-}
-
 template <typename Real> static const LayerBody &bodyOf(LayerKind kind) {
-  static const LayerBodies bodies = {embeddingBody<Real>(), blockBody<Real>(),
+  // In the order of LayerKind.
+  static const LayerBody bodies[] = {embeddingBody<Real>(), blockBody<Real>(),
                                      headBody<Real>(), syntheticBody()};
-  return bodies.of(kind);
+  static_assert(sizeof bodies / sizeof bodies[0] == numLayerKinds,
+                "each kind has a body");
+  return bodies[static_cast<int>(kind)];
 }
 
 const LayerBody &cpuBody(LayerKind kind) { return bodyOf<float>(kind); }

@@ -12,8 +12,9 @@
 //   savedForInputGrad     from the start of F to the end of I
 //   savedForWeightGrad    from the start of F to the end of W; I may replace
 //                         parts of it by what W needs
-//   input, data, output   during F; F writes all of output
-//   outputGrad, inputGrad during I; I writes all of inputGrad
+//   inputs, data, output  during F; F writes all of output
+//   outputGrad            during I
+//   inputGrads            during I, which writes all of each
 //   workspace             during one task; its first content does not matter
 //
 // No two buffers overlap.
@@ -38,11 +39,11 @@ struct LayerArgs {
   void *gradients;
   void *savedForInputGrad;
   void *savedForWeightGrad;
-  const void *input;
+  /// LayerDesc::numInputs of them, in the order of the edges.
+  const void *inputs[maxLayerInputs];
   void *output;
   const void *outputGrad;
-  /// Null: the layer is the model's first.
-  void *inputGrad;
+  void *inputGrads[maxLayerInputs];
   void *workspace;
   /// [batch][sequence]: tokens of an embedding, targets of a head, each in
   /// [0, vocab).
@@ -98,13 +99,6 @@ struct LayerBody {
 };
 
 } // extern "C"
-
-/// A body of each kind.
-struct LayerBodies {
-  LayerBody embedding, block, head, synthetic;
-
-  const LayerBody &of(LayerKind kind) const;
-};
 
 /// No layer has more tensors.
 inline constexpr int32_t maxLayerTensors = 16;

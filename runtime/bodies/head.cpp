@@ -41,7 +41,7 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   const int64_t rows = numTokens(*layer), hidden = layer->hidden;
   Real *normed = at<Real>(args->workspace, 0);
   Real *logits = at<Real>(args->savedForWeightGrad, forW.logitsGrad);
-  normForward(rows, hidden, at<Real>(args->input, 0),
+  normForward(rows, hidden, at<Real>(args->inputs[0], 0),
               at<Real>(args->weights, weights.normGain),
               at<Real>(args->weights, weights.normBias),
               at<Real>(args->savedForWeightGrad, forW.normal),
@@ -68,7 +68,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
                       at<Real>(args->savedForWeightGrad, forW.normal),
                       at<Real>(args->savedForInputGrad, forI.normScale),
                       at<Real>(args->weights, weights.normGain), nullptr,
-                      at<Real>(args->inputGrad, 0),
+                      at<Real>(args->inputGrads[0], 0),
                       at<Real>(args->savedForWeightGrad, forW.normGrads));
 }
 

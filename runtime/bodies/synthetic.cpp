@@ -51,7 +51,9 @@ int64_t keptForW(const LayerDesc *layer) {
 
 void forward(const LayerDesc *layer, const LayerArgs *args) {
   const int64_t deadlineNs = nowNs() + layer->forwardNs;
-  uint64_t tag = mixTag(taskTag(layer, args), args->input, layer->inputBytes);
+  uint64_t tag = taskTag(layer, args);
+  for (int32_t k = 0; k < layer->numInputs; ++k)
+    tag = mixTag(tag, args->inputs[k], layer->inputBytes[k]);
   if (layer->weightBytes >= 4) {
     uint32_t firstWeight;
     std::memcpy(&firstWeight, args->weights, sizeof(firstWeight));
@@ -72,7 +74,8 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   tag = mixTag(tag, args->savedForWeightGrad, keptForW(layer));
   tag = mixTag(tag, args->outputGrad, layer->outputBytes);
   writeTag(args->savedForWeightGrad, keptForW(layer), tag);
-  writeTag(args->inputGrad, layer->inputBytes, tag);
+  for (int32_t k = 0; k < layer->numInputs; ++k)
+    writeTag(args->inputGrads[k], layer->inputBytes[k], tag);
   sleepUntil(deadlineNs);
 }
 

@@ -193,13 +193,13 @@ LayerArgs Rank::argsOf(const LocalStage &stage, size_t l,
   if (workspace)
     args.workspace = workspace + binding.numInner * binding.innerBytes;
   bool isFirst = l == 0, isLast = l + 1 == binding.layers.size();
-  args.input = isFirst ? at(Buffer::Input, 0) : inner(l - 1);
+  args.inputs[0] = isFirst ? at(Buffer::Input, 0) : inner(l - 1);
   args.output = isLast ? at(Buffer::Output, 0) : inner(l);
   args.outputGrad = isLast ? at(Buffer::OutputGrad, 0) : inner(l);
-  args.inputGrad = isFirst ? at(Buffer::InputGrad, 0) : inner(l - 1);
+  args.inputGrads[0] = isFirst ? at(Buffer::InputGrad, 0) : inner(l - 1);
   args.data =
       reinterpret_cast<const int32_t *>(at(Buffer::Data, layer.dataOffset));
-  if (layer.desc->kind == LayerKind::GptHead)
+  if (hasLoss(*layer.desc))
     args.loss = binding.control.losses + microbatch;
   args.lossScale = lossScale;
   args.microbatch = microbatch;

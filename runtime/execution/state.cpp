@@ -242,7 +242,7 @@ void State::poison() {
 void State::initialise(uint64_t seed) {
   int32_t blocks = 0;
   for (int32_t l = 0; l < exe.numLayers; ++l)
-    blocks += exe.layers[l].kind == LayerKind::GptBlock;
+    blocks += rowOf(exe.layers[l].kind).isResidual;
   for (const StageBinding &stage : bindings) {
     if (!processes.holds(stage.desc->rank))
       continue;

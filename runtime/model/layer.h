@@ -14,12 +14,19 @@ enum class Target : uint8_t { Cpu, Cuda };
 /// gradients and moments that the optimizer reads are fp32 in both.
 enum class DType : uint8_t { Fp32, Bf16 };
 
+/// Each has a row in model/layer_kinds.h, in this order.
 enum class LayerKind : uint8_t {
   GptEmbedding, // token and position embedding
   GptBlock,     // pre-norm attention and MLP with GELU
   GptHead,      // final norm, linear to the vocabulary, cross-entropy
   Synthetic,    // sleeps and spins for given times
 };
+
+/// No layer has more inputs: edges that end at it.
+inline constexpr int32_t maxLayerInputs = 8;
+
+/// What a layer reads of the data set, for each micro-batch.
+enum class LayerData : uint8_t { None, Tokens, Targets };
 
 /// One layer of a model. Fields that its kind does not use are 0.
 struct LayerDesc {
@@ -38,8 +45,11 @@ struct LayerDesc {
 
   // synthetic
   int64_t forwardNs, inputGradNs, weightGradNs;
-  int64_t activationBytes, inputGradFreesBytes, inputBytes, outputBytes;
-  int64_t weightBytes;
+  int64_t activationBytes, inputGradFreesBytes;
+  /// What each input brings, in the order of the edges.
+  int32_t numInputs;
+  int64_t inputBytes[maxLayerInputs];
+  int64_t outputBytes, weightBytes;
 
   /// The same for all layers of an executable. The CPU takes fp32 only.
   Target target = Target::Cpu;
@@ -56,7 +66,8 @@ struct LayerSizes {
   int64_t savedForInputGrad;
   /// Written by F; I may overwrite parts with what W needs; free after W.
   int64_t savedForWeightGrad;
-  /// Activations from the layer before, 0 for the first layer of a model.
+  /// Activations from the layers before, input after input; 0 for the first
+  /// layer of a model.
   int64_t input;
   /// Activations for the next layer, 0 for the last layer of a model.
   int64_t output;

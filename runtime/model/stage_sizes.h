@@ -40,7 +40,7 @@ inline constexpr int64_t controlHeaderBytes = 64;
 /// Bytes of each buffer of the stage that runs `layers[0..numLayers)` in order,
 /// each a multiple of bufferAlignment. Saved, message and data buffers are for
 /// one micro-batch. Control holds a header, partial norms (fp64) of each layer
-/// and, where the stage has the head, a loss (fp32) for each of `microbatches`,
+/// and, where a layer has a loss, one (fp32) for each of `microbatches`,
 /// the most of any program.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers]) {
@@ -57,13 +57,10 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::Output) = at(Buffer::OutputGrad) = alignedBytes(sizes.output);
   at(Buffer::SavedForInputGrad) = alignedBytes(sizes.savedForInputGrad);
   at(Buffer::SavedForWeightGrad) = alignedBytes(sizes.savedForWeightGrad);
-  bool hasHead =
-      std::any_of(layers, layers + numLayers, [](const LayerDesc &l) {
-        return l.kind == LayerKind::GptHead;
-      });
+  const bool writesLoss = std::any_of(layers, layers + numLayers, hasLoss);
   at(Buffer::Control) = controlHeaderBytes +
                         alignedBytes(8 * partialsPerLayer * numLayers) +
-                        alignedBytes(hasHead ? 4 * microbatches : 0);
+                        alignedBytes(writesLoss ? 4 * microbatches : 0);
 }
 
 } // namespace rondo::runtime

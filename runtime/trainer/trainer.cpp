@@ -32,7 +32,7 @@ static int32_t mostRanks(const Executable &executable, const World &world) {
 
 bool rondo::runtime::needsData(const Executable &executable) {
   for (int32_t l = 0; l < executable.numLayers; ++l)
-    if (executable.layers[l].kind != LayerKind::Synthetic)
+    if (dataOf(executable.layers[l]) != LayerData::None)
       return true;
   return false;
 }
@@ -56,11 +56,11 @@ Trainer::Trainer(const Executable &executable, const Options &options,
       programState(executable, world), threads(mostRanks(executable, world)) {
   for (int32_t s = 0; s < exe.numStages; ++s)
     for (int32_t l = 0; l < exe.stages[s].numLayers; ++l) {
-      LayerKind kind = exe.layers[exe.stages[s].firstLayer + l].kind;
-      if (kind == LayerKind::GptEmbedding) {
+      const LayerData data = dataOf(exe.layers[exe.stages[s].firstLayer + l]);
+      if (data == LayerData::Tokens) {
         embeddingStage = s;
         embeddingLayer = l;
-      } else if (kind == LayerKind::GptHead) {
+      } else if (data == LayerData::Targets) {
         headStage = s;
         headLayer = l;
       }

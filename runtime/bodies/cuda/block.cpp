@@ -108,7 +108,7 @@ template <typename T> struct Block {
 template <typename T>
 void forward(const LayerDesc *layer, const LayerArgs *args) {
   const Block<T> b(*layer, *args);
-  const auto *input = static_cast<const T *>(args->input);
+  const auto *input = static_cast<const T *>(args->inputs[0]);
   // Holds `middle` until the MLP is added.
   auto *output = static_cast<T *>(args->output);
   T *normed = b.activations();
@@ -159,7 +159,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   normInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal1),
                    b.forI(b.i.norm1Scale), b.weights.fp32(b.at.norm1Gain),
                    b.weights.fp32(b.at.norm1Bias), b.forW(b.s.middleGrad),
-                   static_cast<T *>(args->inputGrad), b.vectorGrads(0),
+                   static_cast<T *>(args->inputGrads[0]), b.vectorGrads(0),
                    b.partials());
 }
 

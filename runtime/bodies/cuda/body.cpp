@@ -7,10 +7,13 @@
 namespace rondo::runtime {
 
 template <typename T> static const LayerBody &bodyOf(LayerKind kind) {
-  static const LayerBodies bodies = {cuda::embeddingBody<T>(),
+  // In the order of LayerKind.
+  static const LayerBody bodies[] = {cuda::embeddingBody<T>(),
                                      cuda::blockBody<T>(), cuda::headBody<T>(),
                                      cuda::syntheticBody()};
-  return bodies.of(kind);
+  static_assert(sizeof bodies / sizeof bodies[0] == numLayerKinds,
+                "each kind has a body");
+  return bodies[static_cast<int>(kind)];
 }
 
 const LayerBody &cudaBody(LayerKind kind, DType dtype) {

@@ -100,10 +100,10 @@ template <typename T>
 void headForward(const LayerDesc &layer, const HeadChunks &chunks,
                  const LayerArgs &args) {
   const Head<T> h(layer, chunks, args);
-  normForward(h.stream, h.rows, h.hidden, static_cast<const T *>(args.input),
-              h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
-              h.forW(h.s.normal), h.template forI<float>(h.i.normScale),
-              h.normed());
+  normForward(
+      h.stream, h.rows, h.hidden, static_cast<const T *>(args.inputs[0]),
+      h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
+      h.forW(h.s.normal), h.template forI<float>(h.i.normScale), h.normed());
   const float share =
       static_cast<float>(args.lossScale / static_cast<double>(h.rows));
   float *losses = h.template scratchAt<float>(h.scratch.losses);
@@ -138,7 +138,7 @@ void headInputGrad(const LayerDesc &layer, const HeadChunks &chunks,
   normInputGrad<T>(h.stream, h.rows, h.hidden, normedGrad, h.forW(h.s.normal),
                    h.template forI<float>(h.i.normScale),
                    h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
-                   nullptr, static_cast<T *>(args.inputGrad),
+                   nullptr, static_cast<T *>(args.inputGrads[0]),
                    h.template forW<float>(h.s.normGrads),
                    h.template scratchAt<float>(h.scratch.partials));
 }

@@ -32,7 +32,7 @@ Tagged tagged(const void *buffer, int64_t bytes) {
 struct Task {
   int64_t ns;
   uint64_t tag;
-  Tagged read[3], written[3];
+  Tagged read[maxLayerInputs + 2], written[maxLayerInputs + 2];
   /// Mixed into the tag; null: not.
   const uint32_t *weight;
   float *gradients;
@@ -93,7 +93,8 @@ int64_t keptForW(const LayerDesc *layer) {
 
 void forward(const LayerDesc *layer, const LayerArgs *args) {
   Task task = taskOf(layer, args, layer->forwardNs);
-  task.read[0] = tagged(args->input, layer->inputBytes);
+  for (int32_t k = 0; k < layer->numInputs; ++k)
+    task.read[k] = tagged(args->inputs[k], layer->inputBytes[k]);
   if (layer->weightBytes >= 4)
     task.weight = static_cast<const uint32_t *>(args->weights);
   task.written[0] = tagged(args->savedForInputGrad, layer->inputGradFreesBytes);
@@ -109,7 +110,8 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   task.read[1] = tagged(args->savedForWeightGrad, keptForW(layer));
   task.read[2] = tagged(args->outputGrad, layer->outputBytes);
   task.written[0] = tagged(args->savedForWeightGrad, keptForW(layer));
-  task.written[1] = tagged(args->inputGrad, layer->inputBytes);
+  for (int32_t k = 0; k < layer->numInputs; ++k)
+    task.written[1 + k] = tagged(args->inputGrads[k], layer->inputBytes[k]);
   enqueue(args, task);
 }
 

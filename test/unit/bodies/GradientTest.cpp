@@ -192,7 +192,7 @@ TEST(Tasks, AttentionIsCausal) {
     args.savedForInputGrad = forI.get();
     args.savedForWeightGrad = forW.get();
     args.workspace = workspace.get();
-    args.input = input.get();
+    args.inputs[0] = input.get();
     args.output = result.get();
     cpuBody(block.kind).forward(&block, &args);
     return std::vector<float>(result.get(), result.get() + 70 * 8);

@@ -134,7 +134,7 @@ public:
       activations[l + 1]->poison();
       LayerArgs args = argsOf(l, microbatch);
       args.savedForInputGrad = saved[l][microbatch]->forI.get();
-      args.input = activations[l]->get();
+      args.inputs[0] = activations[l]->get();
       args.output = activations[l + 1]->get();
       args.data = data.data();
       args.loss = &loss;
@@ -165,7 +165,8 @@ public:
       LayerArgs args = argsOf(l, microbatch);
       args.savedForInputGrad = saved[l][microbatch]->forI.get();
       args.outputGrad = activations[l + 1]->get();
-      args.inputGrad = activations[l]->size() ? activations[l]->get() : nullptr;
+      args.inputGrads[0] =
+          activations[l]->size() ? activations[l]->get() : nullptr;
       body(l).inputGrad(&layers[l], &args);
       activations[l + 1]->poison();
       saved[l][microbatch]->forI.poison();

@@ -15,7 +15,8 @@ LayerDesc syntheticLayer(const char *name) {
   layer.kind = LayerKind::Synthetic;
   layer.activationBytes = 200;
   layer.inputGradFreesBytes = 100;
-  layer.inputBytes = 1000;
+  layer.numInputs = 1;
+  layer.inputBytes[0] = 1000;
   layer.outputBytes = 1000;
   layer.weightBytes = 400;
   return layer;
@@ -65,10 +66,10 @@ std::vector<float> gradientsOf(const LayerDesc &layer,
     args.weights = weights.get();
     args.savedForInputGrad = forI.get();
     args.savedForWeightGrad = forW.get();
-    args.input = input.get();
+    args.inputs[0] = input.get();
     args.output = output.get();
     args.outputGrad = outputGrad.get();
-    args.inputGrad = inputGrad.get();
+    args.inputGrads[0] = inputGrad.get();
     args.gradients = gradients.get();
     args.microbatch = microbatch;
     body.forward(&layer, &args);

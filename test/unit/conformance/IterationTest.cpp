@@ -148,7 +148,7 @@ TEST_P(Iterations, SequentialProgram) {
 TEST_P(Iterations, MessagesWithoutBytes) {
   Spec spec = timed({0, 1});
   for (LayerDesc &layer : spec.layers)
-    layer.inputBytes = layer.outputBytes = 0;
+    layer.inputBytes[0] = layer.outputBytes = 0;
   spec.pipeline = oneForwardOneBackward(spec, false);
   expectBitsOfCpu(spec);
 }

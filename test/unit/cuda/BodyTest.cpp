@@ -109,7 +109,7 @@ TYPED_TEST(Bodies, HeadInChunks) {
   args.workspace = workspace.get();
   args.stream = &this->stream;
   LayerArgs forwardArgs = args;
-  forwardArgs.input = input.get();
+  forwardArgs.inputs[0] = input.get();
   forwardArgs.data = targets.get();
   forwardArgs.loss = onLoss.get();
   forwardArgs.lossScale = 0.25;
@@ -118,13 +118,13 @@ TYPED_TEST(Bodies, HeadInChunks) {
   EXPECT_NEAR(onLoss.read()[0], loss, tolerance<T>() * loss);
   workspace.poison();
   targets.poison();
-  args.inputGrad = onInputGrad.get();
+  args.inputGrads[0] = onInputGrad.get();
   headInputGrad<T>(layer, chunks, args);
   this->wait();
   expectClose(onInputGrad.read(), inputGrad, tolerance<T>(), "input gradient");
   workspace.poison();
   forI.poison();
-  args.savedForInputGrad = args.inputGrad = nullptr;
+  args.savedForInputGrad = args.inputGrads[0] = nullptr;
   args.gradients = gradients.get();
   headWeightGrad<T>(layer, chunks, args);
   this->wait();

@@ -74,7 +74,7 @@ public:
       activations[l + 1]->poison();
       LayerArgs args = argsOf(l, microbatch);
       args.savedForInputGrad = savedForI[l][microbatch]->get();
-      args.input = activations[l]->get();
+      args.inputs[0] = activations[l]->get();
       args.output = activations[l + 1]->get();
       args.data = data.get();
       args.loss = loss.get();
@@ -101,7 +101,7 @@ public:
       LayerArgs args = argsOf(l, microbatch);
       args.savedForInputGrad = savedForI[l][microbatch]->get();
       args.outputGrad = activations[l + 1]->get();
-      args.inputGrad =
+      args.inputGrads[0] =
           activations[l]->bytes() > 0 ? activations[l]->get() : nullptr;
       bodyOf(l).inputGrad(&layers[l], &args);
       wait();

@@ -44,7 +44,8 @@ std::vector<LayerDesc> rondo::runtime::test::syntheticLayers(int count,
     layer.forwardNs = layer.inputGradNs = layer.weightGradNs = ns;
     layer.activationBytes = 256;
     layer.inputGradFreesBytes = 128;
-    layer.inputBytes = i > 0 ? 192 : 0;
+    layer.numInputs = i > 0 ? 1 : 0;
+    layer.inputBytes[0] = i > 0 ? 192 : 0;
     layer.outputBytes = i + 1 < count ? 192 : 0;
     layer.weightBytes = 128;
   }

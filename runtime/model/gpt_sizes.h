@@ -1,0 +1,102 @@
+//===- gpt_sizes.h - Buffer sizes and work of a GPT's layers ----*- C++ -*-===//
+//
+// Integer arithmetic on descriptions that the caller has checked: sizes are
+// positive, heads divides hidden, and no product overflows 64 bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_MODEL_GPT_SIZES_H
+#define RONDO_RUNTIME_MODEL_GPT_SIZES_H
+
+#include "runtime/model/cuda_layouts.h"
+#include "runtime/model/layouts.h"
+
+namespace rondo::runtime {
+
+/// The largest width of a head that the bodies of CUDA take.
+inline constexpr int32_t maxHeadWidthCuda = 256;
+
+/// Bytes of a layer's activations: its input, its output.
+inline int64_t gptActivationBytes(const LayerDesc &layer) {
+  const int64_t count = numTokens(layer) * layer.hidden;
+  return alignedBytes(layer.target == Target::Cuda
+                          ? cuda::activationBytes(layer, count)
+                          : 4 * count);
+}
+
+/// Weights and gradients of so many elements, with what else all kinds have.
+inline LayerSizes gptSizes(const LayerDesc &layer, int64_t weights) {
+  LayerSizes sizes{};
+  sizes.gradients = alignedBytes(4 * weights);
+  sizes.weights = layer.target == Target::Cuda
+                      ? cuda::weightBytes(layer, weights)
+                      : sizes.gradients;
+  return sizes;
+}
+
+/// Bytes of a buffer: its layout counts floats on the CPU, bytes on CUDA.
+template <typename OnCpu, typename OnCuda>
+int64_t gptBufferBytes(const LayerDesc &layer) {
+  return layer.target == Target::Cuda
+             ? OnCuda(layer).all.bytes()
+             : alignedBytes(4 * OnCpu(layer).all.size());
+}
+
+inline LayerSizes gptEmbeddingSizes(const LayerDesc &layer) {
+  LayerSizes sizes = gptSizes(layer, EmbeddingWeights(layer).all.size());
+  sizes.savedForWeightGrad =
+      gptBufferBytes<EmbeddingSavedForW, cuda::EmbeddingSavedForW>(layer);
+  sizes.output = gptActivationBytes(layer);
+  sizes.data = alignedBytes(4 * numTokens(layer));
+  return sizes;
+}
+
+inline LayerSizes gptBlockSizes(const LayerDesc &layer) {
+  LayerSizes sizes = gptSizes(layer, BlockWeights(layer).all.size());
+  sizes.savedForInputGrad =
+      gptBufferBytes<BlockSavedForI, cuda::BlockSavedForI>(layer);
+  sizes.savedForWeightGrad =
+      gptBufferBytes<BlockSavedForW, cuda::BlockSavedForW>(layer);
+  sizes.input = sizes.output = gptActivationBytes(layer);
+  sizes.workspace = gptBufferBytes<BlockWorkspace, cuda::BlockWorkspace>(layer);
+  return sizes;
+}
+
+inline LayerSizes gptHeadSizes(const LayerDesc &layer) {
+  LayerSizes sizes = gptSizes(layer, HeadWeights(layer).all.size());
+  sizes.savedForInputGrad =
+      gptBufferBytes<HeadSavedForI, cuda::HeadSavedForI>(layer);
+  sizes.savedForWeightGrad =
+      gptBufferBytes<HeadSavedForW, cuda::HeadSavedForW>(layer);
+  sizes.input = gptActivationBytes(layer);
+  sizes.workspace = layer.target == Target::Cuda
+                        ? cuda::HeadWorkspace(layer).all.bytes()
+                        : sizes.input;
+  sizes.data = alignedBytes(4 * numTokens(layer));
+  return sizes;
+}
+
+// Floating-point operations: a multiply and an add count as two. Only matrix
+// products count, and the additions of an embedding. Attention counts the
+// causal half, and its probabilities again in I, which computes them anew.
+
+inline LayerFlops gptEmbeddingFlops(const LayerDesc &layer) {
+  const int64_t values = numTokens(layer) * layer.hidden;
+  return {values, 0, 2 * values};
+}
+
+inline LayerFlops gptBlockFlops(const LayerDesc &layer) {
+  const int64_t tokens = numTokens(layer), hidden = layer.hidden;
+  const int64_t linear = 2 * tokens * hidden * (4 * hidden + 2 * layer.ffn);
+  const int64_t causal = tokens * hidden * (int64_t(layer.sequence) + 1);
+  return {linear + 2 * causal, linear + 5 * causal, linear};
+}
+
+inline LayerFlops gptHeadFlops(const LayerDesc &layer) {
+  const int64_t linear = 2 * numTokens(layer) * layer.hidden * layer.vocab;
+  return {linear, linear, linear};
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_MODEL_GPT_SIZES_H

@@ -1,0 +1,80 @@
+//===- layer_kinds.h - What the compiler knows of each kind -----*- C++ -*-===//
+//
+// One row a kind of layer. Bodies have tables in the same order for each
+// target: bodies/body.cpp and bodies/cuda/body.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_MODEL_LAYER_KINDS_H
+#define RONDO_RUNTIME_MODEL_LAYER_KINDS_H
+
+#include "runtime/model/gpt_sizes.h"
+
+namespace rondo::runtime {
+
+/// Sizes and times are those that the layer states.
+inline LayerSizes syntheticSizes(const LayerDesc &layer) {
+  LayerSizes sizes{};
+  sizes.weights = sizes.gradients = alignedBytes(layer.weightBytes);
+  sizes.savedForInputGrad = alignedBytes(layer.inputGradFreesBytes);
+  sizes.savedForWeightGrad =
+      alignedBytes(layer.activationBytes - layer.inputGradFreesBytes);
+  for (int32_t k = 0; k < layer.numInputs; ++k)
+    sizes.input += alignedBytes(layer.inputBytes[k]);
+  sizes.output = alignedBytes(layer.outputBytes);
+  return sizes;
+}
+inline LayerFlops syntheticFlops(const LayerDesc &) { return {0, 0, 0}; }
+
+struct LayerKindRow {
+  LayerKind kind;
+  /// As the enumerator is spelled.
+  const char *name;
+  LayerSizes (*sizes)(const LayerDesc &);
+  LayerFlops (*flops)(const LayerDesc &);
+  /// How many inputs its bodies take.
+  int32_t minInputs, maxInputs;
+  LayerData data;
+  /// F writes the loss of a micro-batch.
+  bool hasLoss;
+  /// Adds to a residual stream: more of them make first values smaller
+  /// (TensorInit::ResidualNormal).
+  bool isResidual;
+};
+
+inline constexpr LayerKindRow layerKinds[] = {
+    {LayerKind::GptEmbedding, "GptEmbedding", gptEmbeddingSizes,
+     gptEmbeddingFlops, 0, 0, LayerData::Tokens, false, false},
+    {LayerKind::GptBlock, "GptBlock", gptBlockSizes, gptBlockFlops, 1, 1,
+     LayerData::None, false, true},
+    {LayerKind::GptHead, "GptHead", gptHeadSizes, gptHeadFlops, 1, 1,
+     LayerData::Targets, true, false},
+    {LayerKind::Synthetic, "Synthetic", syntheticSizes, syntheticFlops, 0,
+     maxLayerInputs, LayerData::None, false, false},
+};
+inline constexpr int numLayerKinds = sizeof layerKinds / sizeof layerKinds[0];
+
+constexpr bool areLayerKindsInOrder() {
+  for (int k = 0; k < numLayerKinds; ++k)
+    if (static_cast<int>(layerKinds[k].kind) != k)
+      return false;
+  return true;
+}
+static_assert(areLayerKindsInOrder(), "a kind is the number of its row");
+
+constexpr const LayerKindRow &rowOf(LayerKind kind) {
+  return layerKinds[static_cast<int>(kind)];
+}
+
+/// What the layer reads of the data set.
+constexpr LayerData dataOf(const LayerDesc &layer) {
+  return rowOf(layer.kind).data;
+}
+/// Whether its F writes the loss of a micro-batch.
+constexpr bool hasLoss(const LayerDesc &layer) {
+  return rowOf(layer.kind).hasLoss;
+}
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_MODEL_LAYER_KINDS_H
