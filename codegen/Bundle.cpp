@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -66,11 +67,31 @@ add_subdirectory(runtime)
   message(FATAL_ERROR "there is no MPI: install one, such as libopenmpi-dev")
 endif()
 )";
+  if (!contents.bodies.empty())
+    text += "set(RONDO_BODIES \"\" CACHE STRING\n"
+            "  \"sources, objects or libraries that define the bodies " +
+            llvm::join(contents.bodies, ", ") +
+            "\")\nif(NOT RONDO_BODIES)\n"
+            "  message(FATAL_ERROR \"RONDO_BODIES names no file that defines "
+            "the bodies " +
+            llvm::join(contents.bodies, ", ") +
+            ": cmake -B build -DRONDO_BODIES=FILE\")\nendif()\n";
   text += "add_executable(train train.cpp)\n"
           "target_link_libraries(train PRIVATE ";
   text += contents.needsCuda  ? "RondoCuda)\n"
           : contents.needsMpi ? "RondoMpi)\n"
                               : "RondoRuntime)\n";
+  if (!contents.bodies.empty())
+    text += R"(foreach(file IN LISTS RONDO_BODIES)
+  get_filename_component(file ${file} ABSOLUTE BASE_DIR ${PROJECT_SOURCE_DIR})
+  if(file MATCHES "\\.(c|cc|cpp|cxx|cu)$")
+    target_sources(train PRIVATE ${file})
+  else()
+    target_link_libraries(train PRIVATE ${file})
+  endif()
+endforeach()
+target_include_directories(train PRIVATE runtime/bodies)
+)";
   text += "set_target_properties(train PROPERTIES RUNTIME_OUTPUT_DIRECTORY "
           "${PROJECT_BINARY_DIR})\n";
   return text;
@@ -89,8 +110,11 @@ static std::string readme(const BundleContents &contents) {
          "\n\nA program that trains, written by rondo for the target " +
          contents.target + " in " + contents.dtype + ". It needs " + needs +
          ".\n\n"
-         "    cmake -B build\n"
-         "    cmake --build build -j\n"
+         "    cmake -B build" +
+         (contents.bodies.empty() ? ""
+                                  : " -DRONDO_BODIES=FILE  # that defines " +
+                                        llvm::join(contents.bodies, ", ")) +
+         "\n    cmake --build build -j\n"
          "    build/train --data FILE            # --help lists the flags\n" +
          (contents.needsMpi ? "    mpirun -np RANKS build/train --data FILE\n"
                             : "");

@@ -19,6 +19,8 @@ struct BundleContents {
   std::string input, schedule, target, dtype;
   /// Which libraries beside the runtime the program links.
   bool needsCuda = false, needsMpi = false;
+  /// Bodies from outside, which the bundle does not hold.
+  std::vector<std::string> bodies;
 };
 
 /// Writes a folder that builds with cmake and a C++ compiler, and nvcc where it

@@ -181,8 +181,9 @@ LogicalResult Emitter::run() {
   text(heading);
   emitc::IncludeOp::create(builder, loc, "runtime/rondo_runtime.h",
                            /*is_standard_include=*/false);
-  text("\nusing namespace rondo::runtime;\n\nnamespace {\n");
   std::vector<runtime::LayerDesc> layers = pipe::describeLayers(plan);
+  text("\n" + bodyDeclarations(layers) +
+       "using namespace rondo::runtime;\n\nnamespace {\n");
   std::vector<StageText> stages = describeStages();
   text(layerTable(layers));
   text(stageTable(stages));

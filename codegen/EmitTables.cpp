@@ -4,12 +4,14 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
 
 using namespace rondo;
 using namespace rondo::codegen;
+using llvm::StringRef;
 
 static_assert(numBufferKinds == runtime::numBuffers &&
                   int(BufferKind::Workspace) ==
@@ -61,16 +63,58 @@ static std::string inputsText(const runtime::LayerDesc &layer) {
   return text;
 }
 
-/// The last fields of a layer that does not run on the CPU.
-static std::string targetAndType(const runtime::LayerDesc &layer) {
-  return std::string(",\n     Target::Cuda, ") +
-         (layer.dtype == runtime::DType::Bf16 ? "DType::Bf16" : "DType::Fp32");
+/// The last fields of a layer that is custom or does not run on the CPU.
+static std::string lastFields(const runtime::LayerDesc &layer, size_t number) {
+  const bool isCpu = layer.target == runtime::Target::Cpu;
+  const bool isCustom = layer.kind == runtime::LayerKind::Custom;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (isCpu && !isCustom)
+    return text;
+  os << ",\n     Target::" << (isCpu ? "Cpu" : "Cuda")
+     << ", DType::" << (layer.dtype == runtime::DType::Bf16 ? "Bf16" : "Fp32");
+  if (!isCustom)
+    return text;
+  static const char *const data[] = {"None", "Tokens", "Targets"};
+  const runtime::CustomDesc &custom = layer.custom;
+  os << ",\n     {" << quoted(custom.name) << ", &rondo_body_" << custom.name
+     << ", " << custom.numParameters << ", ";
+  if (custom.numParameters > 0)
+    os << "parameters_" << number;
+  else
+    os << "nullptr";
+  os << ", " << custom.workspaceBytes
+     << ",\n      LayerData::" << data[static_cast<int>(custom.data)] << ", "
+     << (custom.hasLoss ? "true" : "false") << ", {" << custom.flops.forward
+     << ", " << custom.flops.inputGrad << ", " << custom.flops.weightGrad
+     << "}}";
+  return text;
+}
+
+std::string
+rondo::codegen::bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers) {
+  llvm::SetVector<StringRef> bodies;
+  for (const runtime::LayerDesc &layer : layers)
+    if (layer.kind == runtime::LayerKind::Custom)
+      bodies.insert(layer.custom.name);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (StringRef body : bodies)
+    os << "extern \"C\" const rondo_body rondo_body_" << body << ";\n";
+  return text;
 }
 
 std::string
 rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
   std::string text;
   llvm::raw_string_ostream os(text);
+  auto parametersOf = [](const runtime::LayerDesc &layer) {
+    return llvm::ArrayRef(layer.custom.parameters, layer.custom.numParameters);
+  };
+  for (auto [k, layer] : llvm::enumerate(layers))
+    if (!parametersOf(layer).empty())
+      writeArray(os, "int64_t", "parameters_" + std::to_string(k),
+                 parametersOf(layer));
   os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
         "// then of timed layers: ns of F, I and W; bytes of activations, of\n"
         "// what I frees, inputs, bytes of each, of output and weights.\n";
@@ -78,7 +122,7 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
   if (!isCpu)
     os << "// Last, the target and what activations are stored in.\n";
   os << "constexpr LayerDesc layers[] = {\n";
-  for (const runtime::LayerDesc &l : layers)
+  for (auto [k, l] : llvm::enumerate(layers))
     os << "    {" << quoted(l.name) << ", "
        << "LayerKind::" << rowOf(l.kind).name << ", " << l.vocab << ", "
        << l.sequence << ", " << l.hidden << ", " << l.heads << ", " << l.ffn
@@ -86,7 +130,7 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
        << l.forwardNs << ", " << l.inputGradNs << ", " << l.weightGradNs << ", "
        << l.activationBytes << ", " << l.inputGradFreesBytes << ", "
        << l.numInputs << ", " << inputsText(l) << ", " << l.outputBytes << ", "
-       << l.weightBytes << (isCpu ? "" : targetAndType(l)) << "},\n";
+       << l.weightBytes << lastFields(l, k) << "},\n";
   os << "};\n";
   return text;
 }

@@ -37,6 +37,8 @@ struct ProgramText {
   std::vector<int64_t> peakMemoryBytes;
 };
 
+/// The bodies from outside that the layers name, which the link defines.
+std::string bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers);
 std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers);
 std::string stageTable(llvm::ArrayRef<StageText> stages);
 

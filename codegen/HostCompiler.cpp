@@ -88,8 +88,10 @@ static std::string contents(StringRef path) {
   return buffer ? (*buffer)->getBuffer().trim().str() : std::string();
 }
 
-llvm::Error HostCompiler::build(StringRef source, StringRef output,
-                                llvm::ArrayRef<std::string> libraries) const {
+llvm::Error
+HostCompiler::build(StringRef source, StringRef output,
+                    llvm::ArrayRef<std::string> wantedParts,
+                    llvm::ArrayRef<std::string> bodyLibraries) const {
   auto found = llvm::sys::findProgramByName(compiler);
   if (!found)
     return failure("no C++ compiler '" + compiler +
@@ -106,8 +108,17 @@ llvm::Error HostCompiler::build(StringRef source, StringRef output,
       return missing(needed, "RondoRuntime");
   // Parts refer to the runtime, so they stand before it.
   std::vector<std::string> inputs, arguments;
+  for (const std::string &library : bodyLibraries) {
+    SmallString<256> file(library);
+    llvm::sys::fs::make_absolute(file);
+    inputs.push_back(file.str().str());
+    // The program finds it wherever it is started.
+    if (llvm::sys::path::extension(file) == ".so")
+      arguments.push_back("-Wl,-rpath," +
+                          llvm::sys::path::parent_path(file).str());
+  }
   for (const Part &part : parts) {
-    if (!llvm::is_contained(libraries, part.name))
+    if (!llvm::is_contained(wantedParts, part.name))
       continue;
     if (part.arguments.empty())
       return failure(part.whereWithout);

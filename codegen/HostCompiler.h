@@ -28,12 +28,14 @@ struct HostCompiler {
   /// else what the build recorded.
   static HostCompiler forThisTool();
 
-  /// Compiles `source` and links it into `output`, with the runtime and the
-  /// parts of it that `libraries` names: "cuda", "mpi". The executable is
-  /// written beside `output` and renamed, so that a failure leaves an existing
-  /// file as it was. The error carries the command and what the compiler said.
+  /// Compiles `source` and links it into `output`, with the runtime, the parts
+  /// of it that `parts` names ("cuda", "mpi"), and files with bodies from
+  /// outside, as checkBodies() takes them. The executable is written beside
+  /// `output` and renamed, so that a failure leaves an existing file as it was.
+  /// The error carries the command and what the compiler said.
   llvm::Error build(llvm::StringRef source, llvm::StringRef output,
-                    llvm::ArrayRef<std::string> libraries) const;
+                    llvm::ArrayRef<std::string> parts,
+                    llvm::ArrayRef<std::string> bodyLibraries = {}) const;
 };
 
 } // namespace rondo::codegen

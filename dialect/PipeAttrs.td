@@ -29,6 +29,12 @@ def Pipe_BoolParameter : DefaultValuedParameter<"bool", "false"> {
   let printer = "$_printer << ($_self ? \"true\" : \"false\")";
 }
 
+/// `[1, 2]`, absent where there are none.
+def Pipe_NumbersParameter : OptionalArrayRefParameter<"int64_t"> {
+  let parser = "parseNumbers($_parser)";
+  let printer = "printNumbers($_printer, $_self)";
+}
+
 /// A keyword of an enum as a field of a struct.
 class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
   let parser = "parseWord<" # info.cppNamespace # "::" # info.className #
@@ -38,6 +44,10 @@ class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
 
 def Pipe_ObjectiveParameter : Pipe_WordParameter<Pipe_Objective> {
   let defaultValue = "::rondo::pipe::Objective::Makespan";
+}
+
+def Pipe_LayerDataParameter : Pipe_WordParameter<Pipe_LayerData> {
+  let defaultValue = "::rondo::pipe::LayerData::None";
 }
 
 def Pipe_ChannelsAttr : AttrDef<PipeDialect, "Channels"> {
@@ -103,6 +113,31 @@ def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic"> {
       "int64_t":$weight_grad_ns, Pipe_OrElse<"0">:$activation_bytes,
       Pipe_OrElse<"0">:$input_grad_frees_bytes, Pipe_OrElse<"0">:$output_bytes,
       Pipe_OrElse<"0">:$weight_bytes);
+}
+
+def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom"> {
+  let summary = "what a layer states whose body comes from outside";
+  let description = [{
+    `body` names the body, an object of a library that `rondo compile` links.
+    `parameters` are whole numbers that mean something to the body alone. Bytes
+    are for one micro-batch, but for those of the weights, which are fp32 and do
+    not include copies in another type; gradients are as large. When the program
+    starts it compares all of them with what the body itself says.
+
+    `data = tokens` has the layer read the tokens of the data set, as an
+    embedding does, and `data = targets` the targets, as a head does.
+    `loss = true`: the layer writes the loss. `forward_flops` and its like serve
+    to estimate times that were not measured.
+  }];
+  let parameters = (ins StringRefParameter<>:$body,
+      Pipe_NumbersParameter:$parameters,
+      Pipe_OrElse<"0">:$weight_bytes,
+      Pipe_OrElse<"0">:$saved_for_input_grad_bytes,
+      Pipe_OrElse<"0">:$saved_for_weight_grad_bytes,
+      Pipe_OrElse<"0">:$output_bytes, Pipe_OrElse<"0">:$workspace_bytes,
+      Pipe_LayerDataParameter:$data, Pipe_BoolParameter:$loss,
+      Pipe_OrElse<"0">:$forward_flops, Pipe_OrElse<"0">:$input_grad_flops,
+      Pipe_OrElse<"0">:$weight_grad_flops);
 }
 
 def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {

@@ -114,6 +114,20 @@ static FailureOr<bool> parseBool(AsmParser &parser) {
   return value.getValue();
 }
 
+static FailureOr<SmallVector<int64_t>> parseNumbers(AsmParser &parser) {
+  SmallVector<int64_t> numbers;
+  auto parseOne = [&] { return parser.parseInteger(numbers.emplace_back()); };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
+    return failure();
+  return numbers;
+}
+
+static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
+  printer << '[';
+  llvm::interleaveComma(numbers, printer);
+  printer << ']';
+}
+
 /// `, k = 2, ...`
 static ParseResult parseFamilyArguments(AsmParser &parser,
                                         DictionaryAttr &arguments) {
@@ -165,23 +179,33 @@ static void printDeviceFigures(OpAsmPrinter &printer, Operation *,
   figures.print(printer);
 }
 
-/// `<forward_ns = ..., ...>` behind the kind `synthetic`, nothing behind
-/// others.
-static ParseResult parseSyntheticFigures(OpAsmParser &parser, LayerKind kind,
-                                         SyntheticAttr &figures) {
-  if (kind != LayerKind::Synthetic)
-    return success();
-  Attribute parsed = SyntheticAttr::parse(parser, Type());
+template <typename Figures>
+static ParseResult parseFigures(OpAsmParser &parser, Figures &figures) {
+  Attribute parsed = Figures::parse(parser, Type());
   if (!parsed)
     return failure();
-  figures = cast<SyntheticAttr>(parsed);
+  figures = cast<Figures>(parsed);
   return success();
 }
 
-static void printSyntheticFigures(OpAsmPrinter &printer, Operation *, LayerKind,
-                                  SyntheticAttr figures) {
-  if (figures)
-    figures.print(printer);
+/// `<forward_ns = ..., ...>` behind the kind `synthetic`, `<body = ..., ...>`
+/// behind `custom`, nothing behind others.
+static ParseResult parseLayerFigures(OpAsmParser &parser, LayerKind kind,
+                                     SyntheticAttr &synthetic,
+                                     CustomAttr &custom) {
+  if (kind == LayerKind::Synthetic)
+    return parseFigures(parser, synthetic);
+  if (kind == LayerKind::Custom)
+    return parseFigures(parser, custom);
+  return success();
+}
+
+static void printLayerFigures(OpAsmPrinter &printer, Operation *, LayerKind,
+                              SyntheticAttr synthetic, CustomAttr custom) {
+  if (synthetic)
+    synthetic.print(printer);
+  if (custom)
+    custom.print(printer);
 }
 
 /// `[%i * 2 + 3]`

@@ -17,7 +17,15 @@ def Pipe_LayerKind : Pipe_Enum<"LayerKind", "what a layer is", [
   I32EnumAttrCase<"Embedding", 0, "embedding">,
   I32EnumAttrCase<"Block", 1, "block">,
   I32EnumAttrCase<"Head", 2, "head">,
-  I32EnumAttrCase<"Synthetic", 3, "synthetic">
+  I32EnumAttrCase<"Synthetic", 3, "synthetic">,
+  I32EnumAttrCase<"Custom", 4, "custom">
+]>;
+
+/// The same order as rondo::runtime::LayerData.
+def Pipe_LayerData : Pipe_Enum<"LayerData", "what a layer reads of the data", [
+  I32EnumAttrCase<"None", 0, "none">,
+  I32EnumAttrCase<"Tokens", 1, "tokens">,
+  I32EnumAttrCase<"Targets", 2, "targets">
 ]>;
 
 /// The same order as rondo::runtime::Target.

@@ -89,7 +89,9 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let summary = "layers in the order in which data pass through them";
   let description = [{
     A model is either a GPT, whose sizes stand in `gpt` and whose layers are an
-    `embedding`, `block`s and a `head`, or `synthetic` throughout.
+    `embedding`, `block`s and a `head`, or its layers are `synthetic`. `custom`
+    layers may stand in both: in a GPT the first layer reads tokens, and the
+    last one, alone, targets.
 
     ```mlir
     pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = 128, heads = 4,
@@ -119,22 +121,32 @@ def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
   let description = [{
     `embedding` (tokens and positions), `block` (pre-norm attention and MLP) and
     `head` (final norm, linear, cross-entropy) take their sizes from the model.
-    `synthetic` states its own times and sizes. `costs` are measured times; a
-    layer without them is estimated from its floating-point operations.
+    `synthetic` states its own times and sizes, `custom` its sizes and the name
+    of a body from outside (see [add-a-body.md](../add-a-body.md)). `costs` are
+    measured times; a layer without them is estimated from its floating-point
+    operations.
 
     ```mlir
     pipe.layer @h0 block costs<forward_ns = 1000, input_grad_ns = 1000, weight_grad_ns = 900>
     pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2>
+    pipe.layer @mlp custom<body = "mlp", parameters = [64, 256], weight_bytes = 131072, output_bytes = 8192>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, EnumProp<Pipe_LayerKind>:$kind,
       OptionalAttr<Pipe_SyntheticAttr>:$synthetic,
+      OptionalAttr<Pipe_CustomAttr>:$custom,
       OptionalAttr<Pipe_LayerCostsAttr>:$costs);
   let assemblyFormat = [{
-    $sym_name custom<Word>($kind) `` custom<SyntheticFigures>(ref($kind), $synthetic)
+    $sym_name custom<Word>($kind) `` custom<LayerFigures>(ref($kind), $synthetic, $custom)
     (`costs` `` $costs^)? attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What the layer reads of the data set.
+    LayerData getData();
+    /// Whether it writes the loss.
+    bool hasLoss();
+  }];
 }
 
 #endif // RONDO_DIALECT_PIPESOURCEOPS_TD

@@ -1,59 +1,15 @@
-//===- VerifySource.cpp - Local rules of clusters, models and plans -------===//
+//===- VerifySource.cpp - Local rules of clusters and plans --------------===//
 
-#include "dialect/Pipe.h"
+#include "dialect/SourceRules.h"
 
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace rondo::pipe;
 
-namespace {
-
-/// A figure that a person wrote, with its keyword.
-struct Figure {
-  const char *name;
-  int64_t value;
-};
-
-} // namespace
-
-/// The first figure below `least` is an error.
-static LogicalResult verifyFigures(Operation *op, ArrayRef<Figure> figures,
-                                   int64_t least = 0) {
-  for (const Figure &figure : figures)
-    if (figure.value < least)
-      return op->emitError() << figure.name << " is " << figure.value
-                             << "; the least is " << least;
-  return success();
-}
-
 static LogicalResult verifyLink(Operation *op, LinkAttr link) {
   return verifyFigures(op, {{"latency_ns", link.getLatencyNs()},
                             {"bytes_per_us", link.getBytesPerUs()}});
-}
-
-static LogicalResult verifyFrees(Operation *op, int64_t frees, int64_t held) {
-  if (frees <= held)
-    return success();
-  return op->emitError() << "input_grad_frees_bytes is " << frees
-                         << ", more than the activation_bytes of " << held;
-}
-
-template <typename... Ops>
-static LogicalResult verifyBody(Operation *op, Region &body,
-                                const char *expected) {
-  for (Operation &inner : body.getOps())
-    if (!isa<Ops...>(inner))
-      return inner.emitError()
-                 .append("'", inner.getName().getStringRef(),
-                         "' does not belong here; this body holds ", expected)
-                 .attachNote(op->getLoc())
-             << "the body of this '" << op->getName().getStringRef() << "'";
-  return success();
-}
-
-template <typename Op> static SmallVector<Op, 0> opsOf(Region &region) {
-  return llvm::to_vector<0>(region.getOps<Op>());
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,102 +83,6 @@ LogicalResult LinkOp::verifySymbolUses(SymbolTableCollection &tables) {
                  .attachNote(cluster.getLoc())
              << "cluster @" << cluster.getSymName() << " is here";
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Models
-//===----------------------------------------------------------------------===//
-
-SmallVector<LayerOp, 0> ModelOp::getLayers() {
-  return opsOf<LayerOp>(getBody());
-}
-
-LogicalResult ModelOp::verify() {
-  auto gpt = getGpt();
-  if (!gpt)
-    return success();
-  if (failed(verifyFigures(*this,
-                           {{"vocab", gpt->getVocab()},
-                            {"sequence", gpt->getSequence()},
-                            {"hidden", gpt->getHidden()},
-                            {"heads", gpt->getHeads()},
-                            {"ffn", gpt->getFfn()},
-                            {"batch", gpt->getBatch()}},
-                           1)))
-    return failure();
-  for (int64_t size : {gpt->getVocab(), gpt->getSequence(), gpt->getHidden(),
-                       gpt->getHeads(), gpt->getFfn(), gpt->getBatch()})
-    if (size > std::numeric_limits<int32_t>::max())
-      return emitError() << "size " << size << " is too large; the most is "
-                         << std::numeric_limits<int32_t>::max();
-  if (gpt->getHidden() % gpt->getHeads() != 0)
-    return emitError() << "hidden is " << gpt->getHidden()
-                       << ", no multiple of the " << gpt->getHeads()
-                       << " heads";
-  return success();
-}
-
-LogicalResult ModelOp::verifyRegions() {
-  if (failed(verifyBody<LayerOp>(*this, getBody(), "pipe.layer")))
-    return failure();
-  SmallVector<LayerOp> layers = getLayers();
-  if (layers.empty())
-    return emitError() << "model @" << getSymName() << " has no layer";
-  for (LayerOp layer : layers) {
-    bool isSynthetic = layer.getKind() == LayerKind::Synthetic;
-    if (isSynthetic && getGpt())
-      return layer.emitError()
-                 .append("layer @", layer.getSymName(),
-                         " is synthetic, but its model is a gpt")
-                 .attachNote(getLoc())
-             << "a model is a gpt or synthetic throughout";
-    if (!isSynthetic && !getGpt())
-      return layer.emitError()
-                 .append("layer @", layer.getSymName(), " is of kind ",
-                         stringifyLayerKind(layer.getKind()),
-                         ", but its model gives no sizes")
-                 .attachNote(getLoc())
-             << "add gpt<vocab = ..., sequence = ..., hidden = ..., heads = "
-                "..., ffn = ..., batch = ...> behind @"
-             << getSymName();
-    bool isFirst = layer == layers.front(), isLast = layer == layers.back();
-    if (!isSynthetic && (isFirst != (layer.getKind() == LayerKind::Embedding) ||
-                         isLast != (layer.getKind() == LayerKind::Head)))
-      return layer.emitError()
-                 .append("layer @", layer.getSymName(), " of kind ",
-                         stringifyLayerKind(layer.getKind()),
-                         " cannot stand here")
-                 .attachNote(getLoc())
-             << "a gpt is one embedding, then blocks, then one head";
-  }
-  return success();
-}
-
-LogicalResult LayerOp::verify() {
-  auto synthetic = getSynthetic();
-  if ((getKind() == LayerKind::Synthetic) != synthetic.has_value())
-    return emitError() << "only a layer of kind synthetic states its own "
-                          "figures, and must";
-  if (auto costs = getCosts())
-    if (failed(verifyFigures(*this,
-                             {{"forward_ns", costs->getForwardNs()},
-                              {"input_grad_ns", costs->getInputGradNs()},
-                              {"weight_grad_ns", costs->getWeightGradNs()}})))
-      return failure();
-  if (!synthetic)
-    return success();
-  if (failed(verifyFigures(
-          *this,
-          {{"forward_ns", synthetic->getForwardNs()},
-           {"input_grad_ns", synthetic->getInputGradNs()},
-           {"weight_grad_ns", synthetic->getWeightGradNs()},
-           {"activation_bytes", synthetic->getActivationBytes()},
-           {"input_grad_frees_bytes", synthetic->getInputGradFreesBytes()},
-           {"output_bytes", synthetic->getOutputBytes()},
-           {"weight_bytes", synthetic->getWeightBytes()}})))
-    return failure();
-  return verifyFrees(*this, synthetic->getInputGradFreesBytes(),
-                     synthetic->getActivationBytes());
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,14 +17,31 @@ using namespace rondo::pipe;
 static_assert(int(Target::Cuda) == int(runtime::Target::Cuda) &&
                   int(DType::Bf16) == int(runtime::DType::Bf16) &&
                   int(LayerKind::Block) == int(runtime::LayerKind::GptBlock) &&
-                  int(LayerKind::Synthetic) ==
-                      int(runtime::LayerKind::Synthetic),
+                  int(LayerKind::Custom) == int(runtime::LayerKind::Custom) &&
+                  int(LayerData::Targets) == int(runtime::LayerData::Targets),
               "targets, types and kinds are the runtime's, in the same order");
 
 /// What a device does where it says nothing: about one core of a processor, or
 /// a quarter of what the tensor cores of a large GPU promise.
 static int64_t defaultFlopsPerUs(Target target) {
   return target == Target::Cpu ? 10000 : 250000000;
+}
+
+/// The body itself is known to the linker alone.
+static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
+  desc.activationBytes =
+      custom.getSavedForInputGradBytes() + custom.getSavedForWeightGradBytes();
+  desc.inputGradFreesBytes = custom.getSavedForInputGradBytes();
+  desc.outputBytes = custom.getOutputBytes();
+  desc.weightBytes = custom.getWeightBytes();
+  desc.custom.name = custom.getBody().data();
+  desc.custom.numParameters = custom.getParameters().size();
+  desc.custom.parameters = custom.getParameters().data();
+  desc.custom.workspaceBytes = custom.getWorkspaceBytes();
+  desc.custom.data = static_cast<runtime::LayerData>(custom.getData());
+  desc.custom.hasLoss = custom.getLoss();
+  desc.custom.flops = {custom.getForwardFlops(), custom.getInputGradFlops(),
+                       custom.getWeightGradFlops()};
 }
 
 std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
@@ -55,9 +72,12 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.outputBytes = figures.getOutputBytes();
       desc.weightBytes = figures.getWeightBytes();
     }
+    if (CustomAttr custom = layer.getCustomAttr())
+      describeCustom(custom, desc);
     desc.numInputs = layers.empty() ? 0 : 1;
     desc.inputBytes[0] = previousOutput;
-    previousOutput = layer.getSyntheticAttr()
+    // What a layer states is exact, what its kind computes is padded.
+    previousOutput = layer.getSyntheticAttr() || layer.getCustomAttr()
                          ? desc.outputBytes
                          : runtime::layerSizes(desc).output;
     layers.push_back(desc);
@@ -72,7 +92,8 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
 /// operations, so that sums over 2^15 stages or layers fit 64 bits.
 static constexpr double maxElements = 0x1p40, maxFlops = 0x1p58;
 static constexpr int64_t maxLayerBytes = int64_t(1) << 46,
-                         maxLayerNs = int64_t(1) << 46;
+                         maxLayerNs = int64_t(1) << 46,
+                         maxLayerFlops = int64_t(1) << 60;
 
 LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
   if (GptAttr gpt = model.getGptAttr()) {
@@ -99,6 +120,18 @@ LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
       sizes = {figures.getActivationBytes(), figures.getOutputBytes(),
                figures.getWeightBytes()};
     }
+    if (CustomAttr custom = layer.getCustomAttr()) {
+      sizes = {custom.getWeightBytes(), custom.getSavedForInputGradBytes(),
+               custom.getSavedForWeightGradBytes(), custom.getOutputBytes(),
+               custom.getWorkspaceBytes()};
+      for (int64_t flops :
+           {custom.getForwardFlops(), custom.getInputGradFlops(),
+            custom.getWeightGradFlops()})
+        if (flops > maxLayerFlops)
+          return layer.emitError()
+                 << "layer states " << flops
+                 << " operations, more than the most of " << maxLayerFlops;
+    }
     for (int64_t bytes : sizes)
       if (bytes > maxLayerBytes)
         return layer.emitError()
@@ -112,7 +145,30 @@ LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
   return success();
 }
 
+/// What layers hand over has the size that the next kind works on.
+static LogicalResult checkInputs(PlanOp plan) {
+  const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
+  SmallVector<LayerOp> ops = plan.lookupModel().getLayers();
+  for (size_t l = 1; l < layers.size(); ++l) {
+    const int64_t taken = runtime::layerSizes(layers[l]).input;
+    const int64_t made = runtime::layerSizes(layers[l - 1]).output;
+    if (taken == made)
+      continue;
+    InFlightDiagnostic error = ops[l - 1].emitError()
+                               << "layer @" << ops[l - 1].getSymName()
+                               << " makes " << made
+                               << " bytes of output, the next layer takes "
+                               << taken << ": output_bytes = " << taken;
+    error.attachNote(ops[l].getLoc())
+        << "layer @" << ops[l].getSymName() << " is here";
+    return error;
+  }
+  return success();
+}
+
 LogicalResult rondo::pipe::checkTarget(PlanOp plan) {
+  if (failed(checkInputs(plan)))
+    return failure();
   GptAttr gpt = plan.lookupModel().getGptAttr();
   if (!gpt || plan.getTargetKind() != Target::Cuda)
     return success();

@@ -79,6 +79,11 @@ static std::string resizeMicrobatches(PlanOp plan, int64_t after) {
            " samples of an iteration are no " + std::to_string(after) +
            " equal micro-batches; " +
            nextDivisors(gpt.getBatch() * before, after) + " would be";
+  for (LayerOp layer : model.getLayers())
+    if (layer.getCustomAttr())
+      return "layer @" + layer.getSymName().str() +
+             " has a body from outside, whose sizes are known for the plan's " +
+             std::to_string(before) + " micro-batches alone";
   OpBuilder builder(model);
   builder.setInsertionPointAfter(model);
   auto copy = cast<ModelOp>(builder.clone(*model));

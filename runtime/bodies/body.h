@@ -107,7 +107,7 @@ inline constexpr int32_t maxLayerTensors = 16;
 const LayerBody &cpuBody(LayerKind kind);
 
 /// The same code in fp64, to check gradients. Buffers are twice as large; data
-/// stays int32. Synthetic layers have only the one body.
+/// stays int32. Synthetic and custom layers have only the one body.
 const LayerBody &cpuBodyFp64(LayerKind kind);
 
 } // namespace rondo::runtime

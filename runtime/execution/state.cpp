@@ -3,6 +3,7 @@
 #include "runtime/execution/state.h"
 
 #include "runtime/base/error.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/bodies/tensors.h"
 
 #include <algorithm>
@@ -192,6 +193,9 @@ State::State(const Executable &executable, const World &world)
     : exe(executable), processes(world) {
   for (int32_t p = 0; p < exe.numPrograms; ++p)
     checkProgram(exe.programs[p]);
+  for (int32_t l = 0; l < exe.numLayers; ++l)
+    if (exe.layers[l].kind == LayerKind::Custom)
+      checkCustomLayer(exe.layers[l]);
   int32_t nextLayer = 0;
   for (int32_t s = 0; s < exe.numStages; ++s) {
     const StageDesc &stage = exe.stages[s];

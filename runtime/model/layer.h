@@ -5,6 +5,9 @@
 
 #include <cstdint>
 
+/// The computation of a custom layer.
+struct rondo_body;
+
 namespace rondo::runtime {
 
 /// What the bodies run on.
@@ -20,6 +23,7 @@ enum class LayerKind : uint8_t {
   GptBlock,     // pre-norm attention and MLP with GELU
   GptHead,      // final norm, linear to the vocabulary, cross-entropy
   Synthetic,    // sleeps and spins for given times
+  Custom,       // a body from outside
 };
 
 /// No layer has more inputs: edges that end at it.
@@ -27,6 +31,25 @@ inline constexpr int32_t maxLayerInputs = 8;
 
 /// What a layer reads of the data set, for each micro-batch.
 enum class LayerData : uint8_t { None, Tokens, Targets };
+
+/// Floating-point operations of one task of a layer on one micro-batch. Zero
+/// for synthetic layers.
+struct LayerFlops {
+  int64_t forward, inputGrad, weightGrad;
+};
+
+/// What a custom layer states beside its sizes.
+struct CustomDesc {
+  const char *name;
+  /// Of C; null in the compiler, which needs none (bodies/rondo_body.h).
+  const ::rondo_body *body;
+  int32_t numParameters;
+  const int64_t *parameters;
+  int64_t workspaceBytes;
+  LayerData data;
+  bool hasLoss;
+  LayerFlops flops;
+};
 
 /// One layer of a model. Fields that its kind does not use are 0.
 struct LayerDesc {
@@ -45,6 +68,7 @@ struct LayerDesc {
 
   // synthetic
   int64_t forwardNs, inputGradNs, weightGradNs;
+  // synthetic and custom
   int64_t activationBytes, inputGradFreesBytes;
   /// What each input brings, in the order of the edges.
   int32_t numInputs;
@@ -54,6 +78,7 @@ struct LayerDesc {
   /// The same for all layers of an executable. The CPU takes fp32 only.
   Target target = Target::Cpu;
   DType dtype = DType::Fp32;
+  CustomDesc custom = {};
 };
 
 /// Bytes of one layer's buffers, all for one micro-batch but the first two.
@@ -82,12 +107,6 @@ inline constexpr int64_t bufferAlignment = 64;
 constexpr int64_t alignedBytes(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
-
-/// Floating-point operations of one task of a layer on one micro-batch. Zero
-/// for synthetic layers.
-struct LayerFlops {
-  int64_t forward, inputGrad, weightGrad;
-};
 
 } // namespace rondo::runtime
 

@@ -12,7 +12,7 @@
 
 namespace rondo::runtime {
 
-/// Sizes and times are those that the layer states.
+/// Sizes are those that the layer states.
 inline LayerSizes syntheticSizes(const LayerDesc &layer) {
   LayerSizes sizes{};
   sizes.weights = sizes.gradients = alignedBytes(layer.weightBytes);
@@ -26,6 +26,19 @@ inline LayerSizes syntheticSizes(const LayerDesc &layer) {
 }
 inline LayerFlops syntheticFlops(const LayerDesc &) { return {0, 0, 0}; }
 
+inline LayerSizes customSizes(const LayerDesc &layer) {
+  LayerSizes sizes = syntheticSizes(layer);
+  if (layer.target == Target::Cuda)
+    sizes.weights = cuda::weightBytes(layer, sizes.gradients / 4);
+  sizes.workspace = alignedBytes(layer.custom.workspaceBytes);
+  if (layer.custom.data != LayerData::None)
+    sizes.data = alignedBytes(4 * numTokens(layer));
+  return sizes;
+}
+inline LayerFlops customFlops(const LayerDesc &layer) {
+  return layer.custom.flops;
+}
+
 struct LayerKindRow {
   LayerKind kind;
   /// As the enumerator is spelled.
@@ -34,6 +47,7 @@ struct LayerKindRow {
   LayerFlops (*flops)(const LayerDesc &);
   /// How many inputs its bodies take.
   int32_t minInputs, maxInputs;
+  /// Of custom layers each says so itself, see dataOf() and hasLoss().
   LayerData data;
   /// F writes the loss of a micro-batch.
   bool hasLoss;
@@ -51,6 +65,8 @@ inline constexpr LayerKindRow layerKinds[] = {
      LayerData::Targets, true, false},
     {LayerKind::Synthetic, "Synthetic", syntheticSizes, syntheticFlops, 0,
      maxLayerInputs, LayerData::None, false, false},
+    {LayerKind::Custom, "Custom", customSizes, customFlops, 0, maxLayerInputs,
+     LayerData::None, false, false},
 };
 inline constexpr int numLayerKinds = sizeof layerKinds / sizeof layerKinds[0];
 
@@ -68,11 +84,13 @@ constexpr const LayerKindRow &rowOf(LayerKind kind) {
 
 /// What the layer reads of the data set.
 constexpr LayerData dataOf(const LayerDesc &layer) {
-  return rowOf(layer.kind).data;
+  return layer.kind == LayerKind::Custom ? layer.custom.data
+                                         : rowOf(layer.kind).data;
 }
 /// Whether its F writes the loss of a micro-batch.
 constexpr bool hasLoss(const LayerDesc &layer) {
-  return rowOf(layer.kind).hasLoss;
+  return layer.kind == LayerKind::Custom ? layer.custom.hasLoss
+                                         : rowOf(layer.kind).hasLoss;
 }
 
 } // namespace rondo::runtime

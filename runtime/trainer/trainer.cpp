@@ -56,7 +56,10 @@ Trainer::Trainer(const Executable &executable, const Options &options,
       programState(executable, world), threads(mostRanks(executable, world)) {
   for (int32_t s = 0; s < exe.numStages; ++s)
     for (int32_t l = 0; l < exe.stages[s].numLayers; ++l) {
-      const LayerData data = dataOf(exe.layers[exe.stages[s].firstLayer + l]);
+      const LayerDesc &layer = exe.layers[exe.stages[s].firstLayer + l];
+      const LayerData data = dataOf(layer);
+      if (runtime::hasLoss(layer))
+        lossStage = s;
       if (data == LayerData::Tokens) {
         embeddingStage = s;
         embeddingLayer = l;
@@ -145,11 +148,11 @@ void Trainer::stageData(ProgramRun &run, Sample sample) {
 }
 
 double Trainer::meanLoss(const ProgramDesc &program) {
-  if (headStage < 0 || !programState.holds(headStage))
+  if (lossStage < 0 || !programState.holds(lossStage))
     return 0;
   std::vector<float> losses(program.microbatches);
-  programState.read(headStage, losses.data(),
-                    programState.stages()[headStage].control.losses,
+  programState.read(lossStage, losses.data(),
+                    programState.stages()[lossStage].control.losses,
                     4 * losses.size());
   double sum = 0;
   for (float loss : losses)
@@ -180,7 +183,7 @@ void Trainer::share(const std::string &name, IterationResult &result) {
   for (size_t p = 0; p < all.size(); ++p) {
     char *rest = nullptr;
     double loss = std::strtod(all[p].c_str(), &rest);
-    if (headStage >= 0 && static_cast<int32_t>(p) == exe.stages[headStage].rank)
+    if (lossStage >= 0 && static_cast<int32_t>(p) == exe.stages[lossStage].rank)
       result.loss = loss;
     result.stopSignal = std::max(result.stopSignal, std::atoi(rest));
   }
@@ -238,7 +241,7 @@ bool Trainer::hasHeldOut() {
   if (!hasLoss())
     return false;
   if (world().isAlone())
-    return tokens->hasHeldOut();
+    return tokens && tokens->hasHeldOut();
   bool mine = tokens && tokens->hasHeldOut();
   return world().store->exchange("held-out data", mine ? "1" : "0").front() ==
          "1";

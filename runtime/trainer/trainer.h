@@ -15,7 +15,7 @@ namespace rondo::runtime {
 
 /// What came of one iteration.
 struct IterationResult {
-  /// Mean over the micro-batches; 0 where the model has no head.
+  /// Mean over the micro-batches; 0 where no layer writes it.
   double loss = 0;
   double norm = 0, learningRate = 0;
   /// False: a gradient was not finite and the step was left out.
@@ -46,7 +46,7 @@ public:
   const Data &data() const { return *tokens; }
   int cores() const { return numCores; }
   Team &team() { return threads; }
-  bool hasLoss() const { return headStage >= 0; }
+  bool hasLoss() const { return lossStage >= 0; }
   /// Whether the data have a part that is only evaluated.
   bool hasHeldOut();
   /// Tokens of one iteration of a program.
@@ -79,7 +79,9 @@ private:
   const int numCores;
   State programState;
   std::unique_ptr<Data> tokens;
-  /// Stage and layer in it, of the embedding and of the head; -1: none.
+  /// The stage that writes the loss; -1: none.
+  int32_t lossStage = -1;
+  /// Stage and layer in it, of what reads tokens and targets; -1: none.
   int32_t embeddingStage = -1, headStage = -1;
   int32_t embeddingLayer = 0, headLayer = 0;
   Team threads;

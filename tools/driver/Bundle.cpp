@@ -48,6 +48,7 @@ int run() {
   contents.dtype = stringifyDType(emission.dtype()).str();
   contents.needsCuda = emission.target() == pipe::Target::Cuda;
   contents.needsMpi = emission.needsMpi();
+  contents.bodies = emission.bodies();
   if (Error error = codegen::writeBundle(contents, outputPath))
     return reportError(toString(std::move(error)));
   emission.reportWritten(outputPath);

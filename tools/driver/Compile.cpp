@@ -1,5 +1,6 @@
 //===- Compile.cpp - rondo compile ----------------------------------------===//
 
+#include "codegen/BodyLibraries.h"
 #include "codegen/HostCompiler.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
@@ -35,6 +36,12 @@ cl::opt<Emit> emitWhat(
                clEnumValN(Emit::Lowered, "lowered", "with messages and memory"),
                clEnumValN(Emit::Cpp, "cpp", "the C++ of the executable"),
                clEnumValN(Emit::Exe, "exe", "the executable")));
+
+cl::list<std::string> bodyLibraries(
+    "library", cl::sub(compileSubCommand()), cl::cat(category),
+    cl::value_desc("FILE"),
+    cl::desc("an object file, archive or shared library with the bodies of "
+             "custom layers; may be given several times"));
 
 int writeText(const Emission &emission,
               function_ref<mlir::LogicalResult(raw_ostream &)> print) {
@@ -90,7 +97,7 @@ int writeExecutable(Emission &emission, StringRef output) {
     libraries.push_back("cuda");
   if (emission.needsMpi())
     libraries.push_back("mpi");
-  if (Error error = host.build(source, output, libraries))
+  if (Error error = host.build(source, output, libraries, bodyLibraries))
     return reportError(toString(std::move(error)));
   emission.reportWritten(output);
   return Success;
@@ -122,6 +129,12 @@ int compile() {
   if (emitWhat == Emit::Cpp)
     return writeText(emission,
                      [&](raw_ostream &os) { return emission.print(os); });
+  if (!emission.bodies().empty() && bodyLibraries.empty())
+    return reportUsage("body '" + emission.bodies().front() +
+                       "' comes from outside: --library FILE names the file "
+                       "that defines it");
+  if (Error error = codegen::checkBodies(emission.bodies(), bodyLibraries))
+    return reportError(toString(std::move(error)));
   return writeExecutable(emission, executable);
 }
 

@@ -241,6 +241,16 @@ static std::string nameAndRanksOf(pipe::ScheduleOp schedule) {
   return text;
 }
 
+/// The bodies that custom layers name, each once.
+static std::vector<std::string> bodiesOf(pipe::ModelOp model) {
+  std::vector<std::string> bodies;
+  for (pipe::LayerOp layer : model.getLayers())
+    if (auto custom = layer.getCustom())
+      if (!is_contained(bodies, custom->getBody()))
+        bodies.push_back(custom->getBody().str());
+  return bodies;
+}
+
 int Emission::schedule() {
   if (failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createResolveStages());
@@ -255,8 +265,10 @@ int Emission::schedule() {
         pipe::buildSchedulePipeline(passes, interrupt.flag());
       })))
     return file.exitCode();
-  for (auto schedule : file.module().getOps<pipe::ScheduleOp>())
+  for (auto schedule : file.module().getOps<pipe::ScheduleOp>()) {
     figures = nameAndRanksOf(schedule);
+    bodyNames = bodiesOf(schedule.lookupPlan().lookupModel());
+  }
   return Success;
 }
 

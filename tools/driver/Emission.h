@@ -51,6 +51,9 @@ public:
   void reportWritten(llvm::StringRef path) const;
   /// Whether the program names the backend of librondo_mpi.a.
   bool needsMpi() const;
+  /// The bodies from outside that the plan's model names, each once. Known from
+  /// schedule() on.
+  const std::vector<std::string> &bodies() const { return bodyNames; }
 
 private:
   bool chooseSchedule();
@@ -69,6 +72,7 @@ private:
   std::string figures;
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;
+  std::vector<std::string> bodyNames;
 };
 
 } // namespace rondo::driver

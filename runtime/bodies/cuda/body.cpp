@@ -10,7 +10,7 @@ template <typename T> static const LayerBody &bodyOf(LayerKind kind) {
   // In the order of LayerKind.
   static const LayerBody bodies[] = {cuda::embeddingBody<T>(),
                                      cuda::blockBody<T>(), cuda::headBody<T>(),
-                                     cuda::syntheticBody()};
+                                     cuda::syntheticBody(), cuda::customBody()};
   static_assert(sizeof bodies / sizeof bodies[0] == numLayerKinds,
                 "each kind has a body");
   return bodies[static_cast<int>(kind)];

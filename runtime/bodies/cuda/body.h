@@ -15,6 +15,7 @@ const LayerBody &cudaBody(LayerKind kind, DType dtype);
 
 namespace cuda {
 LayerBody syntheticBody();
+LayerBody customBody();
 } // namespace cuda
 
 } // namespace rondo::runtime

@@ -1,0 +1,22 @@
+//===- BodyLibraries.h - Which library has which body -----------*- C++ -*-===//
+
+#ifndef RONDO_CODEGEN_BODYLIBRARIES_H
+#define RONDO_CODEGEN_BODYLIBRARIES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace rondo::codegen {
+
+/// Fails where a file of `libraries` is no object file, archive or shared
+/// library, and where a body is defined by none of them or more than once: of
+/// two archives the linker would take the first without a word. Says nothing of
+/// missing bodies where a file keeps its symbols to a linker's plug-in.
+llvm::Error checkBodies(llvm::ArrayRef<std::string> bodies,
+                        llvm::ArrayRef<std::string> libraries);
+
+} // namespace rondo::codegen
+
+#endif // RONDO_CODEGEN_BODYLIBRARIES_H

@@ -1,0 +1,55 @@
+//===- SourceRules.h - Local rules that source ops share --------*- C++ -*-===//
+
+#ifndef RONDO_DIALECT_SOURCERULES_H
+#define RONDO_DIALECT_SOURCERULES_H
+
+#include "dialect/Pipe.h"
+
+namespace rondo::pipe {
+
+/// A figure that a person wrote, with its keyword.
+struct Figure {
+  const char *name;
+  int64_t value;
+};
+
+/// The first figure below `least` is an error.
+inline mlir::LogicalResult verifyFigures(mlir::Operation *op,
+                                         llvm::ArrayRef<Figure> figures,
+                                         int64_t least = 0) {
+  for (const Figure &figure : figures)
+    if (figure.value < least)
+      return op->emitError() << figure.name << " is " << figure.value
+                             << "; the least is " << least;
+  return mlir::success();
+}
+
+inline mlir::LogicalResult verifyFrees(mlir::Operation *op, int64_t frees,
+                                       int64_t held) {
+  if (frees <= held)
+    return mlir::success();
+  return op->emitError() << "input_grad_frees_bytes is " << frees
+                         << ", more than the activation_bytes of " << held;
+}
+
+/// The region holds no other ops; `expected` names them.
+template <typename... Ops>
+mlir::LogicalResult verifyBody(mlir::Operation *op, mlir::Region &body,
+                               const char *expected) {
+  for (mlir::Operation &inner : body.getOps())
+    if (!llvm::isa<Ops...>(inner))
+      return inner.emitError()
+                 .append("'", inner.getName().getStringRef(),
+                         "' does not belong here; this body holds ", expected)
+                 .attachNote(op->getLoc())
+             << "the body of this '" << op->getName().getStringRef() << "'";
+  return mlir::success();
+}
+
+template <typename Op> llvm::SmallVector<Op, 0> opsOf(mlir::Region &region) {
+  return llvm::to_vector<0>(region.getOps<Op>());
+}
+
+} // namespace rondo::pipe
+
+#endif // RONDO_DIALECT_SOURCERULES_H

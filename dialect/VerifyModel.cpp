@@ -1,0 +1,177 @@
+//===- VerifyModel.cpp - Local rules of models and their layers -----------===//
+
+#include "dialect/SourceRules.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace rondo::pipe;
+
+SmallVector<LayerOp, 0> ModelOp::getLayers() {
+  return opsOf<LayerOp>(getBody());
+}
+
+LogicalResult ModelOp::verify() {
+  auto gpt = getGpt();
+  if (!gpt)
+    return success();
+  if (failed(verifyFigures(*this,
+                           {{"vocab", gpt->getVocab()},
+                            {"sequence", gpt->getSequence()},
+                            {"hidden", gpt->getHidden()},
+                            {"heads", gpt->getHeads()},
+                            {"ffn", gpt->getFfn()},
+                            {"batch", gpt->getBatch()}},
+                           1)))
+    return failure();
+  for (int64_t size : {gpt->getVocab(), gpt->getSequence(), gpt->getHidden(),
+                       gpt->getHeads(), gpt->getFfn(), gpt->getBatch()})
+    if (size > std::numeric_limits<int32_t>::max())
+      return emitError() << "size " << size << " is too large; the most is "
+                         << std::numeric_limits<int32_t>::max();
+  if (gpt->getHidden() % gpt->getHeads() != 0)
+    return emitError() << "hidden is " << gpt->getHidden()
+                       << ", no multiple of the " << gpt->getHeads()
+                       << " heads";
+  return success();
+}
+
+/// Which kinds a model may have, and where.
+static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
+                                 bool isLast) {
+  const LayerKind kind = layer.getKind();
+  const bool isSynthetic = kind == LayerKind::Synthetic;
+  auto gpt = model.getGpt();
+  if (isSynthetic && gpt)
+    return layer.emitError()
+               .append("layer @", layer.getSymName(),
+                       " is synthetic, but its model is a gpt")
+               .attachNote(model.getLoc())
+           << "a model is a gpt or synthetic throughout";
+  if (layer.hasLoss() && !isLast)
+    return layer.emitError()
+               .append("layer @", layer.getSymName(),
+                       " writes the loss, but is not the last")
+               .attachNote(model.getLoc())
+           << "layers behind it would have nothing to do";
+  if (!isSynthetic && !gpt &&
+      (kind != LayerKind::Custom || layer.getData() != LayerData::None))
+    return layer.emitError()
+               .append("layer @", layer.getSymName(), " ",
+                       kind == LayerKind::Custom ? "reads " : "is of kind ",
+                       kind == LayerKind::Custom
+                           ? stringifyLayerData(layer.getData())
+                           : stringifyLayerKind(kind),
+                       ", but its model gives no sizes")
+               .attachNote(model.getLoc())
+           << "add gpt<vocab = ..., sequence = ..., hidden = ..., heads = "
+              "..., ffn = ..., batch = ...> behind @"
+           << model.getSymName();
+  if (gpt && (isFirst != (layer.getData() == LayerData::Tokens) ||
+              isLast != (layer.getData() == LayerData::Targets)))
+    return layer.emitError()
+               .append("layer @", layer.getSymName(), " of kind ",
+                       stringifyLayerKind(kind), " cannot stand here")
+               .attachNote(model.getLoc())
+           << (kind == LayerKind::Custom
+                   ? "the first layer of a gpt, and no other, has data = "
+                     "tokens, and the last, and no other, data = targets"
+                   : "a gpt is one embedding, then blocks, then one head");
+  return success();
+}
+
+LogicalResult ModelOp::verifyRegions() {
+  if (failed(verifyBody<LayerOp>(*this, getBody(), "pipe.layer")))
+    return failure();
+  SmallVector<LayerOp> layers = getLayers();
+  if (layers.empty())
+    return emitError() << "model @" << getSymName() << " has no layer";
+  auto gpt = getGpt();
+  if (gpt && gpt->getTied())
+    for (LayerOp layer : {layers.front(), layers.back()})
+      if (layer.getKind() == LayerKind::Custom)
+        return layer.emitError()
+                   .append("layer @", layer.getSymName(),
+                           " is custom, but its model is tied")
+                   .attachNote(getLoc())
+               << "the embedding and the head share a weight: leave out tied = "
+                  "true";
+  for (LayerOp layer : layers)
+    if (failed(verifyPlace(*this, layer, layer == layers.front(),
+                           layer == layers.back())))
+      return failure();
+  return success();
+}
+
+LayerData LayerOp::getData() {
+  if (auto custom = getCustom())
+    return custom->getData();
+  if (getKind() == LayerKind::Embedding)
+    return LayerData::Tokens;
+  return getKind() == LayerKind::Head ? LayerData::Targets : LayerData::None;
+}
+
+bool LayerOp::hasLoss() {
+  auto custom = getCustom();
+  return custom ? custom->getLoss() : getKind() == LayerKind::Head;
+}
+
+static LogicalResult verifyCustom(LayerOp op, CustomAttr custom) {
+  const StringRef body = custom.getBody();
+  auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  if (body.empty() || llvm::isDigit(body.front()) ||
+      !llvm::all_of(body, isPart))
+    return op.emitError() << "body '" << body
+                          << "' is no name of C: letters, digits and _, and no "
+                             "digit first";
+  if (failed(verifyFigures(
+          op,
+          {{"weight_bytes", custom.getWeightBytes()},
+           {"saved_for_input_grad_bytes", custom.getSavedForInputGradBytes()},
+           {"saved_for_weight_grad_bytes", custom.getSavedForWeightGradBytes()},
+           {"output_bytes", custom.getOutputBytes()},
+           {"workspace_bytes", custom.getWorkspaceBytes()},
+           {"forward_flops", custom.getForwardFlops()},
+           {"input_grad_flops", custom.getInputGradFlops()},
+           {"weight_grad_flops", custom.getWeightGradFlops()}})))
+    return failure();
+  if (custom.getWeightBytes() % 4 != 0)
+    return op.emitError() << "weight_bytes is " << custom.getWeightBytes()
+                          << ", no multiple of the 4 bytes of a weight";
+  if (custom.getData() == LayerData::Targets && !custom.getLoss())
+    return op.emitError() << "only a layer that writes the loss reads targets: "
+                             "add loss = true";
+  return success();
+}
+
+LogicalResult LayerOp::verify() {
+  auto synthetic = getSynthetic();
+  if ((getKind() == LayerKind::Synthetic) != synthetic.has_value())
+    return emitError() << "only a layer of kind synthetic states its own "
+                          "figures, and must";
+  auto custom = getCustom();
+  if ((getKind() == LayerKind::Custom) != custom.has_value())
+    return emitError() << "only a layer of kind custom names a body, and must";
+  if (auto costs = getCosts())
+    if (failed(verifyFigures(*this,
+                             {{"forward_ns", costs->getForwardNs()},
+                              {"input_grad_ns", costs->getInputGradNs()},
+                              {"weight_grad_ns", costs->getWeightGradNs()}})))
+      return failure();
+  if (custom)
+    return verifyCustom(*this, *custom);
+  if (!synthetic)
+    return success();
+  if (failed(verifyFigures(
+          *this,
+          {{"forward_ns", synthetic->getForwardNs()},
+           {"input_grad_ns", synthetic->getInputGradNs()},
+           {"weight_grad_ns", synthetic->getWeightGradNs()},
+           {"activation_bytes", synthetic->getActivationBytes()},
+           {"input_grad_frees_bytes", synthetic->getInputGradFreesBytes()},
+           {"output_bytes", synthetic->getOutputBytes()},
+           {"weight_bytes", synthetic->getWeightBytes()}})))
+    return failure();
+  return verifyFrees(*this, synthetic->getInputGradFreesBytes(),
+                     synthetic->getActivationBytes());
+}

@@ -1,0 +1,227 @@
+//===- custom.cpp - Bodies from outside -----------------------------------===//
+
+#include "runtime/bodies/custom.h"
+
+#include "runtime/base/error.h"
+#include "runtime/bodies/layers.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+static_assert(RONDO_TARGET_CUDA == int(Target::Cuda) &&
+                  RONDO_DTYPE_BF16 == int(DType::Bf16) &&
+                  RONDO_INIT_RESIDUAL_NORMAL == int(TensorInit::ResidualNormal),
+              "bodies from outside see the same numbers");
+
+/// The layer as its body sees it.
+static rondo_layer describe(const LayerDesc &layer) {
+  rondo_layer result{};
+  result.name = layer.name;
+  result.target = static_cast<int32_t>(layer.target);
+  result.dtype = static_cast<int32_t>(layer.dtype);
+  result.num_parameters = layer.custom.numParameters;
+  result.parameters = layer.custom.parameters;
+  result.num_inputs = layer.numInputs;
+  result.input_bytes = layer.inputBytes;
+  result.output_bytes = layer.outputBytes;
+  result.batch = layer.batch;
+  result.sequence = layer.sequence;
+  result.vocab = layer.vocab;
+  result.hidden = layer.hidden;
+  return result;
+}
+
+void runCustom(const LayerDesc &layer, const LayerArgs &args,
+               rondo_function task, void *stream) {
+  const rondo_layer described = describe(layer);
+  rondo_task buffers{};
+  buffers.weights = buffers.weights_in_dtype = args.weights;
+  // The copy lies behind the fp32 weights.
+  if (layer.dtype != DType::Fp32)
+    buffers.weights_in_dtype = static_cast<const char *>(args.weights) +
+                               alignedBytes(layer.weightBytes);
+  buffers.gradients = args.gradients;
+  buffers.saved_for_input_grad = args.savedForInputGrad;
+  buffers.saved_for_weight_grad = args.savedForWeightGrad;
+  buffers.inputs = args.inputs;
+  buffers.input_grads = args.inputGrads;
+  buffers.output = args.output;
+  buffers.output_grad = args.outputGrad;
+  buffers.workspace = args.workspace;
+  buffers.data = args.data;
+  buffers.loss = static_cast<float *>(args.loss);
+  buffers.loss_scale = args.lossScale;
+  buffers.microbatch = args.microbatch;
+  buffers.stream = stream;
+  task(&described, &buffers);
+}
+
+template <rondo_function rondo_functions::*task>
+static void runOnCpu(const LayerDesc *layer, const LayerArgs *args) {
+  runCustom(*layer, *args, layer->custom.body->cpu.*task, nullptr);
+}
+
+/// The body's own descriptions.
+static std::vector<rondo_tensor> describeTensors(const LayerDesc &layer) {
+  const rondo_layer described = describe(layer);
+  const rondo_body &body = *layer.custom.body;
+  std::vector<rondo_tensor> tensors(std::clamp<int32_t>(
+      body.tensors(&described, nullptr, 0), 0, maxLayerTensors + 1));
+  body.tensors(&described, tensors.data(),
+               static_cast<int32_t>(tensors.size()));
+  return tensors;
+}
+
+static int32_t tensors(const LayerDesc *layer, LayerTensor *out,
+                       int32_t capacity) {
+  const std::vector<rondo_tensor> own = describeTensors(*layer);
+  const int32_t count = static_cast<int32_t>(own.size());
+  for (int32_t t = 0; t < std::min(count, capacity); ++t) {
+    const rondo_tensor &tensor = own[t];
+    const int64_t columns = tensor.num_dims == 2 ? tensor.shape[1] : 1;
+    out[t] = {layer->name,
+              tensor.name,
+              tensor.num_dims,
+              {tensor.shape[0], columns},
+              tensor.offset,
+              tensor.shape[0] * columns,
+              tensor.decay != 0,
+              static_cast<TensorInit>(tensor.init),
+              nullptr};
+  }
+  return count;
+}
+
+LayerBody customBody() {
+  return {runOnCpu<&rondo_functions::forward>,
+          runOnCpu<&rondo_functions::input_grad>,
+          runOnCpu<&rondo_functions::weight_grad>, tensors};
+}
+
+//===----------------------------------------------------------------------===//
+// Checks.
+//===----------------------------------------------------------------------===//
+
+[[noreturn]] static void fail(const LayerDesc &layer, const std::string &what) {
+  throw Error("layer '" + std::string(layer.name) + "': " + what);
+}
+
+static std::string nameOfBody(const LayerDesc &layer) {
+  return "body '" + std::string(layer.custom.name) + "'";
+}
+
+static void checkInputs(const LayerDesc &layer, const rondo_body &body) {
+  if (layer.numInputs >= body.min_inputs && layer.numInputs <= body.max_inputs)
+    return;
+  std::string takes = std::to_string(body.min_inputs);
+  if (body.max_inputs != body.min_inputs)
+    takes += " to " + std::to_string(body.max_inputs);
+  fail(layer, "it has " + std::to_string(layer.numInputs) +
+                  (layer.numInputs == 1 ? " input, but " : " inputs, but ") +
+                  nameOfBody(layer) + " takes " + takes);
+}
+
+static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
+  const rondo_layer described = describe(layer);
+  rondo_sizes sizes{};
+  if (const char *what = body.sizes(&described, &sizes))
+    fail(layer, what);
+  struct Size {
+    const char *name;
+    int64_t stated, needed;
+  };
+  const Size all[] = {
+      {"weight_bytes", layer.weightBytes, sizes.weight_bytes},
+      {"saved_for_input_grad_bytes", layer.inputGradFreesBytes,
+       sizes.saved_for_input_grad_bytes},
+      {"saved_for_weight_grad_bytes",
+       layer.activationBytes - layer.inputGradFreesBytes,
+       sizes.saved_for_weight_grad_bytes},
+      // Nobody reads what the last layer makes.
+      {"output_bytes", layer.outputBytes,
+       layer.outputBytes == 0 ? 0 : sizes.output_bytes},
+      {"workspace_bytes", layer.custom.workspaceBytes, sizes.workspace_bytes},
+  };
+  std::string stated, needed;
+  for (const Size &size : all) {
+    if (size.stated == size.needed)
+      continue;
+    const std::string comma = stated.empty() ? "" : ", ";
+    stated += comma + size.name + " = " + std::to_string(size.stated);
+    needed += comma + size.name + " = " + std::to_string(size.needed);
+  }
+  if (!stated.empty())
+    fail(layer, "the program was compiled for " + stated + ", but " +
+                    nameOfBody(layer) + " needs " + needed +
+                    ": write that into the model and compile it again");
+}
+
+static void checkTensors(const LayerDesc &layer) {
+  std::vector<rondo_tensor> tensors = describeTensors(layer);
+  const std::string who = nameOfBody(layer);
+  if (static_cast<int32_t>(tensors.size()) > maxLayerTensors)
+    fail(layer, who + " has more tensors than the most of " +
+                    std::to_string(maxLayerTensors));
+  auto countOf = [](const rondo_tensor &tensor) {
+    return tensor.shape[0] * (tensor.num_dims == 2 ? tensor.shape[1] : 1);
+  };
+  const int64_t elements = layer.weightBytes / 4;
+  for (const rondo_tensor &tensor : tensors) {
+    if (!tensor.name || !*tensor.name)
+      fail(layer, who + " has a tensor without a name");
+    const std::string which =
+        "tensor '" + std::string(tensor.name) + "' of " + who;
+    if (tensor.num_dims < 1 || tensor.num_dims > 2 || tensor.shape[0] < 1 ||
+        (tensor.num_dims == 2 && tensor.shape[1] < 1))
+      fail(layer, which + " has a shape that is neither 1 nor 2 sizes of at "
+                          "least 1");
+    if (tensor.init < RONDO_INIT_ZEROS ||
+        tensor.init > RONDO_INIT_RESIDUAL_NORMAL)
+      fail(layer, which + " has init " + std::to_string(tensor.init) +
+                      ", which is none of RONDO_INIT_...");
+    if (tensor.offset < 0 || tensor.offset % 16 != 0)
+      fail(layer, which + " begins at element " +
+                      std::to_string(tensor.offset) +
+                      ", which is no multiple of 16");
+    // Divided, so that no product overflows.
+    if (tensor.shape[0] > elements ||
+        (tensor.num_dims == 2 &&
+         tensor.shape[1] > elements / tensor.shape[0]) ||
+        tensor.offset > elements - countOf(tensor))
+      fail(layer, which + " at element " + std::to_string(tensor.offset) +
+                      " ends behind the " + std::to_string(elements) +
+                      " of the weights");
+  }
+  std::sort(tensors.begin(), tensors.end(),
+            [](const rondo_tensor &a, const rondo_tensor &b) {
+              return a.offset < b.offset;
+            });
+  for (size_t t = 1; t < tensors.size(); ++t)
+    if (tensors[t].offset < tensors[t - 1].offset + countOf(tensors[t - 1]))
+      fail(layer, "tensors '" + std::string(tensors[t - 1].name) + "' and '" +
+                      tensors[t].name + "' of " + who + " overlap");
+}
+
+void checkCustomLayer(const LayerDesc &layer) {
+  const rondo_body &body = *layer.custom.body;
+  if (body.version != RONDO_BODY_VERSION)
+    fail(layer, nameOfBody(layer) + " is written for version " +
+                    std::to_string(body.version) +
+                    " of rondo_body.h, this program has version " +
+                    std::to_string(RONDO_BODY_VERSION) +
+                    ": compile it again with the header of this installation");
+  const bool isCpu = layer.target == Target::Cpu;
+  const rondo_functions &tasks = isCpu ? body.cpu : body.cuda;
+  if (!tasks.forward || !tasks.input_grad || !tasks.weight_grad)
+    fail(layer, nameOfBody(layer) + " does not run on " +
+                    (isCpu ? "the CPU" : "CUDA") +
+                    ": it lacks F, I or W for it");
+  checkInputs(layer, body);
+  checkSizes(layer, body);
+  checkTensors(layer);
+}
+
+} // namespace rondo::runtime

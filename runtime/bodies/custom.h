@@ -1,0 +1,23 @@
+//===- custom.h - Bodies from outside ---------------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_BODIES_CUSTOM_H
+#define RONDO_RUNTIME_BODIES_CUSTOM_H
+
+#include "runtime/bodies/body.h"
+#include "runtime/bodies/rondo_body.h"
+
+namespace rondo::runtime {
+
+/// Throws Error where the body of a custom layer is written for another version
+/// of rondo_body.h, does not run on the layer's target, does not take its
+/// inputs, needs other sizes than the layer states, or describes tensors that
+/// do not fit. To be called before anything else is done with the layer.
+void checkCustomLayer(const LayerDesc &layer);
+
+/// Calls a task of the body, with `stream` in place of the arguments' own.
+void runCustom(const LayerDesc &layer, const LayerArgs &args,
+               rondo_function task, void *stream);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BODIES_CUSTOM_H
