@@ -11,4 +11,6 @@ foreach(part IN ITEMS RondoMpi RondoCuda)
 endforeach()
 install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
   FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.cu PATTERN *.cuh)
+# What a body from outside is written against.
+install(FILES runtime/bodies/rondo_body.h DESTINATION include)
 install(FILES cmake/Cuda.cmake DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/cmake)

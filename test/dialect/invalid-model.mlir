@@ -77,6 +77,6 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{expected one of embedding, block, head, synthetic; there is no 'blok'}}
+  // expected-error @+1 {{expected one of embedding, block, head, synthetic, custom; there is no 'blok'}}
   pipe.layer @h0 blok
 }

@@ -19,7 +19,7 @@ pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, activations_bytes =
 
 // -----
 
-// expected-error @+1 {{expected one of embedding, block, head, synthetic; there is no 'sythetic'; did you mean synthetic?}}
+// expected-error @+1 {{expected one of embedding, block, head, synthetic, custom; there is no 'sythetic'; did you mean synthetic?}}
 pipe.model @timed { pipe.layer @l0 sythetic<forward_ns = 1> }
 
 // -----

@@ -45,3 +45,22 @@ pipe.model @timed {
   // CHECK-NEXT: pipe.layer @l1 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2>
   pipe.layer @l1 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2>
 }
+
+// CHECK-LABEL: pipe.model @from_outside {
+pipe.model @from_outside {
+  // CHECK-NEXT: pipe.layer @l0 custom<body = "source">
+  pipe.layer @l0 custom<body = "source", parameters = [], data = none, loss = false>
+  // CHECK-NEXT: pipe.layer @l1 custom<body = "last", parameters = [4, -2], weight_bytes = 4, saved_for_input_grad_bytes = 1, saved_for_weight_grad_bytes = 2, output_bytes = 3, workspace_bytes = 5, loss = true, forward_flops = 6, input_grad_flops = 7, weight_grad_flops = 8> costs<forward_ns = 1, input_grad_ns = 2, weight_grad_ns = 3>
+  pipe.layer @l1 custom<body = "last", loss = true, parameters = [4, -2], weight_bytes = 4,
+                        saved_for_input_grad_bytes = 1, saved_for_weight_grad_bytes = 2, output_bytes = 3,
+                        workspace_bytes = 5, forward_flops = 6, input_grad_flops = 7, weight_grad_flops = 8>
+      costs<forward_ns = 1, input_grad_ns = 2, weight_grad_ns = 3>
+}
+// CHECK-LABEL: pipe.model @between gpt
+pipe.model @between gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  // CHECK-NEXT: custom<body = "table", data = tokens>
+  pipe.layer @l0 custom<body = "table", data = tokens>
+  pipe.layer @l1 block
+  // CHECK: custom<body = "logits", data = targets, loss = true>
+  pipe.layer @l2 custom<body = "logits", data = targets, loss = true>
+}

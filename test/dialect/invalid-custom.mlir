@@ -1,0 +1,92 @@
+// What is wrong with a layer whose body comes from outside, or with its place.
+// RUN: rondo-opt %s -split-input-file -verify-diagnostics
+
+pipe.model @m {
+  // expected-error @+1 {{body 'my-mlp' is no name of C: letters, digits and _, and no digit first}}
+  pipe.layer @l custom<body = "my-mlp">
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{body '2mlp' is no name of C}}
+  pipe.layer @l custom<body = "2mlp">
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{body '' is no name of C}}
+  pipe.layer @l custom<body = "">
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{workspace_bytes is -1; the least is 0}}
+  pipe.layer @l custom<body = "mlp", workspace_bytes = -1>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{weight_bytes is 6, no multiple of the 4 bytes of a weight}}
+  pipe.layer @l custom<body = "mlp", weight_bytes = 6>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{only a layer that writes the loss reads targets: add loss = true}}
+  pipe.layer @l custom<body = "mlp", data = targets>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{only a layer of kind custom names a body, and must}}
+  "pipe.layer"() <{kind = 4 : i32, sym_name = "l"}> : () -> ()
+}
+
+// -----
+
+// expected-note @+1 {{add gpt<vocab = ...}}
+pipe.model @m {
+  // expected-error @+1 {{layer @l reads tokens, but its model gives no sizes}}
+  pipe.layer @l custom<body = "mlp", data = tokens>
+}
+
+// -----
+
+// expected-note @+1 {{layers behind it would have nothing to do}}
+pipe.model @m {
+  // expected-error @+1 {{layer @l writes the loss, but is not the last}}
+  pipe.layer @l custom<body = "mlp", loss = true>
+  pipe.layer @m custom<body = "mlp">
+}
+
+// -----
+
+// expected-note @+1 {{the first layer of a gpt, and no other, has data = tokens, and the last, and no other, data = targets}}
+pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  // expected-error @+1 {{layer @l of kind custom cannot stand here}}
+  pipe.layer @l custom<body = "mlp">
+  pipe.layer @lm_head head
+}
+
+// -----
+
+// expected-note @+1 {{the embedding and the head share a weight: leave out tied = true}}
+pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1, tied = true> {
+  // expected-error @+1 {{layer @l is custom, but its model is tied}}
+  pipe.layer @l custom<body = "mlp", data = tokens>
+  pipe.layer @lm_head head
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+2 {{expected one of none, tokens, targets; there is no 'token'; did you mean tokens?}}
+  // expected-error @+1 {{failed to parse Pipe_CustomAttr parameter 'data'}}
+  pipe.layer @l custom<body = "mlp", data = token>
+}

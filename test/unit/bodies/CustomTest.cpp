@@ -1,0 +1,240 @@
+// Bodies from outside: what a program refuses at start, and what a body sees.
+
+#include "Model.h"
+
+#include "runtime/base/error.h"
+#include "runtime/bodies/custom.h"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+namespace {
+
+/// What the functions below answer; a test changes it.
+struct Answers {
+  const char *complaint = nullptr;
+  rondo_sizes sizes = {256, 64, 128, 192, 320};
+  std::vector<rondo_tensor> tensors = {
+      {"matrix", 2, {8, 4}, 0, RONDO_INIT_NORMAL, 1},
+      {"vector", 1, {20, 0}, 32, RONDO_INIT_ONES, 0}};
+  rondo_layer layer{};
+  rondo_task task{};
+  std::vector<const void *> inputs;
+};
+Answers answers;
+
+const char *sizes(const rondo_layer *, rondo_sizes *out) {
+  *out = answers.sizes;
+  return answers.complaint;
+}
+int32_t tensors(const rondo_layer *, rondo_tensor *out, int32_t capacity) {
+  const int32_t count = static_cast<int32_t>(answers.tensors.size());
+  for (int32_t t = 0; t < count && t < capacity; ++t)
+    out[t] = answers.tensors[t];
+  return count;
+}
+void remember(const rondo_layer *layer, const rondo_task *task) {
+  answers.layer = *layer;
+  answers.task = *task;
+  answers.inputs.assign(task->inputs, task->inputs + layer->num_inputs);
+}
+
+class Custom : public testing::Test {
+protected:
+  Custom() {
+    answers = Answers();
+    body = {RONDO_BODY_VERSION,
+            1,
+            2,
+            sizes,
+            tensors,
+            {remember, remember, remember},
+            {}};
+    layer.name = "mix";
+    layer.kind = LayerKind::Custom;
+    layer.activationBytes = 192;
+    layer.inputGradFreesBytes = 64;
+    layer.numInputs = 2;
+    layer.inputBytes[0] = 192;
+    layer.inputBytes[1] = 64;
+    layer.outputBytes = 192;
+    layer.weightBytes = 256;
+    layer.custom.name = "mixer";
+    layer.custom.body = &body;
+    layer.custom.workspaceBytes = 320;
+  }
+
+  /// The error of checkCustomLayer().
+  std::string error() {
+    try {
+      checkCustomLayer(layer);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  rondo_body body{};
+  LayerDesc layer{};
+};
+
+TEST_F(Custom, ALayerThatFitsIsTaken) { EXPECT_EQ(error(), ""); }
+
+TEST_F(Custom, SizesAreThoseOfTheLayer) {
+  const LayerSizes sizes = layerSizes(layer);
+  EXPECT_EQ(sizes.weights, 256);
+  EXPECT_EQ(sizes.gradients, 256);
+  EXPECT_EQ(sizes.savedForInputGrad, 64);
+  EXPECT_EQ(sizes.savedForWeightGrad, 128);
+  EXPECT_EQ(sizes.input, 192 + 64);
+  EXPECT_EQ(sizes.output, 192);
+  EXPECT_EQ(sizes.workspace, 320);
+  EXPECT_EQ(sizes.data, 0);
+}
+
+TEST_F(Custom, Version) {
+  body.version = RONDO_BODY_VERSION + 1;
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' is written for version 2 of "
+                     "rondo_body.h, this program has version 1: compile it "
+                     "again with the header of this installation");
+}
+
+TEST_F(Custom, Target) {
+  layer.target = Target::Cuda;
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' does not run on CUDA: it lacks "
+                     "F, I or W for it");
+  layer.target = Target::Cpu;
+  body.cpu.weight_grad = nullptr;
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' does not run on the CPU: it "
+                     "lacks F, I or W for it");
+}
+
+TEST_F(Custom, Inputs) {
+  layer.numInputs = 3;
+  EXPECT_EQ(error(),
+            "layer 'mix': it has 3 inputs, but body 'mixer' takes 1 to 2");
+  layer.numInputs = 1;
+  body.min_inputs = 2;
+  EXPECT_EQ(error(), "layer 'mix': it has 1 input, but body 'mixer' takes 2");
+}
+
+TEST_F(Custom, Sizes) {
+  answers.sizes.weight_bytes = 512;
+  answers.sizes.workspace_bytes = 0;
+  EXPECT_EQ(error(),
+            "layer 'mix': the program was compiled for weight_bytes = 256, "
+            "workspace_bytes = 320, but body 'mixer' needs weight_bytes = 512, "
+            "workspace_bytes = 0: write that into the model and compile it "
+            "again");
+  answers.sizes = {256, 65, 127, 193, 320};
+  EXPECT_NE(error().find("needs saved_for_input_grad_bytes = 65, "
+                         "saved_for_weight_grad_bytes = 127, output_bytes = "
+                         "193:"),
+            std::string::npos)
+      << error();
+}
+
+TEST_F(Custom, LastLayerMakesNothing) {
+  layer.outputBytes = 0;
+  EXPECT_EQ(error(), "");
+}
+
+TEST_F(Custom, Complaint) {
+  answers.complaint = "parameters = [WIDTH] is missing";
+  EXPECT_EQ(error(), "layer 'mix': parameters = [WIDTH] is missing");
+}
+
+TEST_F(Custom, TensorsLieInTheWeights) {
+  answers.tensors[1].shape[0] = 33;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' at element "
+                     "32 ends behind the 64 of the weights");
+  answers.tensors[1].shape[0] = INT64_MAX;
+  EXPECT_NE(error().find("ends behind"), std::string::npos) << error();
+  answers.tensors[1] = {"vector", 2, {8, INT64_MAX}, 32, RONDO_INIT_ONES, 0};
+  EXPECT_NE(error().find("ends behind"), std::string::npos) << error();
+}
+
+TEST_F(Custom, TensorsDoNotOverlap) {
+  answers.tensors[1].offset = 16;
+  EXPECT_EQ(error(), "layer 'mix': tensors 'matrix' and 'vector' of body "
+                     "'mixer' overlap");
+}
+
+TEST_F(Custom, Tensors) {
+  answers.tensors[1].offset = 40;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' begins at "
+                     "element 40, which is no multiple of 16");
+  answers.tensors[1].offset = 32;
+  answers.tensors[1].init = 4;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has init 4, "
+                     "which is none of RONDO_INIT_...");
+  answers.tensors[1].init = 0;
+  answers.tensors[1].num_dims = 3;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has a shape "
+                     "that is neither 1 nor 2 sizes of at least 1");
+  answers.tensors[1].num_dims = 1;
+  answers.tensors[0].name = "";
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' has a tensor without a name");
+  answers.tensors.assign(17, {"t", 1, {1, 1}, 0, 0, 0});
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' has more tensors than the most "
+                     "of 16");
+}
+
+TEST_F(Custom, NamesOfTensors) {
+  const std::vector<LayerTensor> tensors = layerTensors(layer);
+  ASSERT_EQ(tensors.size(), 2u);
+  EXPECT_EQ(tensorName(tensors[0]), "mix.matrix");
+  EXPECT_EQ(tensors[0].count, 32);
+  EXPECT_TRUE(tensors[0].decay);
+  EXPECT_EQ(tensors[1].count, 20);
+  EXPECT_EQ(tensors[1].shape[1], 1);
+  EXPECT_FALSE(tensors[1].decay);
+  EXPECT_EQ(tensors[1].init, TensorInit::Ones);
+}
+
+TEST_F(Custom, ATaskSeesItsBuffers) {
+  const int64_t parameters[] = {7, 9};
+  layer.custom.parameters = parameters;
+  layer.custom.numParameters = 2;
+  layer.batch = 2;
+  layer.sequence = 3;
+  float buffers[12];
+  LayerArgs args{};
+  args.weights = &buffers[0];
+  args.gradients = &buffers[1];
+  args.savedForInputGrad = &buffers[2];
+  args.savedForWeightGrad = &buffers[3];
+  args.inputs[0] = &buffers[4];
+  args.inputs[1] = &buffers[5];
+  args.output = &buffers[6];
+  args.outputGrad = &buffers[7];
+  args.inputGrads[1] = &buffers[8];
+  args.workspace = &buffers[9];
+  args.loss = &buffers[10];
+  args.lossScale = 0.25;
+  args.microbatch = 11;
+  cpuBody(LayerKind::Custom).forward(&layer, &args);
+  EXPECT_EQ(answers.layer.parameters[1], 9);
+  EXPECT_EQ(answers.layer.num_inputs, 2);
+  EXPECT_EQ(answers.layer.input_bytes[1], 64);
+  EXPECT_EQ(answers.layer.batch * answers.layer.sequence, 6);
+  EXPECT_EQ(answers.inputs,
+            (std::vector<const void *>{&buffers[4], &buffers[5]}));
+  EXPECT_EQ(answers.task.weights, &buffers[0]);
+  EXPECT_EQ(answers.task.weights_in_dtype, &buffers[0]);
+  EXPECT_EQ(answers.task.gradients, &buffers[1]);
+  EXPECT_EQ(answers.task.saved_for_input_grad, &buffers[2]);
+  EXPECT_EQ(answers.task.saved_for_weight_grad, &buffers[3]);
+  EXPECT_EQ(answers.task.output, &buffers[6]);
+  EXPECT_EQ(answers.task.output_grad, &buffers[7]);
+  EXPECT_EQ(answers.task.workspace, &buffers[9]);
+  EXPECT_EQ(answers.task.loss, &buffers[10]);
+  EXPECT_EQ(answers.task.loss_scale, 0.25);
+  EXPECT_EQ(answers.task.microbatch, 11);
+  EXPECT_EQ(answers.task.stream, nullptr);
+}
+
+} // namespace
+} // namespace rondo::runtime
