@@ -86,7 +86,7 @@ void Importer::writeModel() {
                                  forward.acquireBytes, inputGrad.releaseBytes,
                                  isLast ? 0 : problem.edges[s].bytes,
                                  /*weight_bytes=*/0),
-        pipe::LayerCostsAttr());
+        pipe::CustomAttr(), pipe::LayerCostsAttr());
   }
 }
 

@@ -145,9 +145,11 @@ void Progress::iteration(int64_t number, int64_t last,
                              static_cast<long long>(number),
                              static_cast<long long>(last));
   if (hasLoss)
+    length += std::snprintf(line + length, sizeof line - length, "  loss %.4f",
+                            result.loss);
+  if (tokens > 0)
     length += std::snprintf(line + length, sizeof line - length,
-                            "  loss %.4f  %.0f tokens/s", result.loss,
-                            tokensPerSecond);
+                            "  %.0f tokens/s", tokensPerSecond);
   std::snprintf(line + length, sizeof line - length, "  %s",
                 duration(result.ns).c_str());
   std::printf(isTerminal ? "\r\033[K%s" : "%s\n", line);

@@ -20,7 +20,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: // Last, the target and what activations are stored in.
 // CHECK-NEXT: constexpr LayerDesc layers[] = {
 // CHECK-NEXT: {"wte", LayerKind::GptEmbedding, 16, 4, 8, 2, 16, 1, true,
-// CHECK-NEXT: 0, 0, 0, 0, 0, 0, 0, 0,
+// CHECK-NEXT: 0, 0, 0, 0, 0, 0, {}, 0, 0,
 // CHECK-NEXT: Target::Cuda, DType::Bf16},
 // CHECK: {"lm_head",
 // CHECK-NEXT: 0, 0,

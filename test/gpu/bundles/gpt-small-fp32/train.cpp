@@ -8,26 +8,26 @@ namespace {
 
 // name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
 // then of timed layers: ns of F, I and W; bytes of activations, of
-// what I frees, of input, output and weights.
+// what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
     {"wte", LayerKind::GptEmbedding, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 0, 0, 0,
+     0, 0, 0, 0, 0, 0, {}, 0, 0,
      Target::Cuda, DType::Fp32},
     {"h0", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 0, 0, 0,
+     0, 0, 0, 0, 0, 1, {294912}, 0, 0,
      Target::Cuda, DType::Fp32},
     {"h1", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 0, 0, 0,
+     0, 0, 0, 0, 0, 1, {294912}, 0, 0,
      Target::Cuda, DType::Fp32},
     {"h2", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 0, 0, 0,
+     0, 0, 0, 0, 0, 1, {294912}, 0, 0,
      Target::Cuda, DType::Fp32},
     {"h3", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 0, 0, 0,
+     0, 0, 0, 0, 0, 1, {294912}, 0, 0,
      Target::Cuda, DType::Fp32},
     {"ln_f", LayerKind::GptHead, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 0, 0, 0,
+     0, 0, 0, 0, 0, 1, {294912}, 0, 0,
      Target::Cuda, DType::Fp32},
 };
 
