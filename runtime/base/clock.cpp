@@ -43,7 +43,7 @@ void rondo::runtime::sleepUntil(int64_t deadlineNs) {
 }
 
 std::string rondo::runtime::clockName() {
-  // The clock counts from the start of the machine.
+  // The clock counts from the machine's start.
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string name;
   file >> name;

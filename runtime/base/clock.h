@@ -26,12 +26,12 @@ private:
 /// Processor time of the calling thread, ns.
 int64_t threadNs();
 
-/// Names the clock: the same on all processes whose nowNs() count from the same
-/// time. Empty where that is not known.
+/// Names the clock: the same text on all processes whose nowNs() count from the
+/// same time. Empty if that is not known.
 std::string clockName();
 
 /// Returns at `deadlineNs` or up to a few microseconds later. Sleeps, then
-/// spins the last 100 microseconds, since a sleep ends some 50 late.
+/// spins the last 100 microseconds, because a sleep ends about 50 late.
 void sleepUntil(int64_t deadlineNs);
 
 /// Tells the core that its thread spins.

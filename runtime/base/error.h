@@ -31,13 +31,13 @@ public:
   Exit code;
 };
 
-/// Thrown where another process of the run has failed. The error has been said
-/// there; the code is this process's exit code too.
+/// Thrown when another process of the run has failed. That process has reported
+/// the error; its code is this process's exit code too.
 struct PeerFailed {
   Exit code;
 };
 
-/// Thrown in every rank that waits once Transport::abort() has been called.
+/// Thrown in every rank that waits after Transport::abort() has been called.
 struct Aborted {};
 
 } // namespace rondo::runtime

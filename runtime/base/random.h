@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// Kernels mix as well.
+/// Kernels use these functions as well.
 #ifdef __CUDACC__
 #define RONDO_HOST_DEVICE __host__ __device__
 #else

@@ -16,7 +16,8 @@
 #include <cstdint>
 #include <cstring>
 
-// ThreadSanitizer crashes when the loader picks a version, before it has begun.
+// ThreadSanitizer crashes when the loader picks a version before it has
+// started.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
     !defined(__SANITIZE_THREAD__)
 #define RONDO_VECTORISE                                                        \
@@ -47,7 +48,7 @@ RONDO_INLINE Real laneSum(int64_t count, Term term) {
   return lanes[0];
 }
 
-/// Largest of `count` >= 1 values; NaNs may be passed over.
+/// Largest of `count` >= 1 values; may ignore NaNs.
 template <typename Real>
 RONDO_INLINE Real laneMax(int64_t count, const Real *values) {
   Real lanes[numLanes];
@@ -66,7 +67,7 @@ RONDO_INLINE Real laneMax(int64_t count, const Real *values) {
   return most;
 }
 
-/// e^x. In fp64 the library's.
+/// e^x; in fp64 the library's function.
 RONDO_INLINE double exponential(double x) { return std::exp(x); }
 
 /// e^x in fp32 to 2 units in the last place. x is clamped to [-87, 88], where

@@ -13,7 +13,7 @@ namespace rondo::runtime {
 namespace {
 
 /// Rows of scores become probabilities. Row i is query first + i and has
-/// `stride` columns, of which those after the query become 0.
+/// `stride` columns; columns after the query become 0.
 template <typename Real>
 RONDO_VECTORISE void softmaxRows(int64_t first, int64_t rows, int64_t stride,
                                  Real *__restrict scores,
@@ -34,7 +34,7 @@ RONDO_VECTORISE void softmaxRows(int64_t first, int64_t rows, int64_t stride,
   }
 }
 
-/// The same probabilities from the kept logarithms.
+/// The same probabilities from the saved logarithms.
 template <typename Real>
 RONDO_VECTORISE void restoreRows(int64_t first, int64_t rows, int64_t stride,
                                  Real *__restrict scores,
@@ -50,7 +50,7 @@ RONDO_VECTORISE void restoreRows(int64_t first, int64_t rows, int64_t stride,
   }
 }
 
-/// Gradient of the scores, in place of that of the probabilities.
+/// Turns the gradient of the probabilities into that of the scores, in place.
 template <typename Real>
 RONDO_VECTORISE void scoreGrads(int64_t rows, int64_t stride, Real scale,
                                 const Real *__restrict probabilities,

@@ -45,8 +45,8 @@ struct LayerArgs {
   const void *outputGrad;
   void *inputGrads[maxLayerInputs];
   void *workspace;
-  /// [batch][sequence]: tokens of an embedding, targets of a head, each in
-  /// [0, vocab).
+  /// [batch][sequence]: tokens of an embedding, targets of a head, each in [0,
+  /// vocab).
   const int32_t *data;
   /// F of a head writes the mean loss of the micro-batch, one element.
   void *loss;

@@ -39,7 +39,7 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args,
   const rondo_layer described = describe(layer);
   rondo_task buffers{};
   buffers.weights = buffers.weights_in_dtype = args.weights;
-  // The copy lies behind the fp32 weights.
+  // The copy lies after the fp32 weights.
   if (layer.dtype != DType::Fp32)
     buffers.weights_in_dtype = static_cast<const char *>(args.weights) +
                                alignedBytes(layer.weightBytes);
@@ -140,7 +140,7 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
       {"saved_for_weight_grad_bytes",
        layer.activationBytes - layer.inputGradFreesBytes,
        sizes.saved_for_weight_grad_bytes},
-      // Nobody reads what the last layer makes.
+      // Nobody reads the output of the last layer.
       {"output_bytes", layer.outputBytes,
        layer.outputBytes == 0 ? 0 : sizes.output_bytes},
       {"workspace_bytes", layer.custom.workspaceBytes, sizes.workspace_bytes},

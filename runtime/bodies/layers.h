@@ -11,7 +11,7 @@ template <typename Real> LayerBody embeddingBody();
 template <typename Real> LayerBody blockBody();
 template <typename Real> LayerBody headBody();
 LayerBody syntheticBody();
-/// Calls the body from outside that the layer names.
+/// Calls the custom body that the layer names.
 LayerBody customBody();
 
 /// Fills an array of LayerTensor as LayerBody::tensors promises.

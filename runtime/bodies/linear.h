@@ -19,7 +19,7 @@ template <typename Real> struct Matrix {
 };
 
 /// To be called at start: ranks are the parallelism, and OpenBLAS would start a
-/// thread a core in each.
+/// thread for each core in every rank.
 void useOneThreadToMultiply();
 
 /// c [rows, columns] = scale * a b + keep * c, with `inner` the shared extent.

@@ -17,7 +17,7 @@ template <typename Real>
 void normForward(int64_t rows, int64_t columns, const Real *x, const Real *gain,
                  const Real *bias, Real *normal, Real *scale, Real *y);
 
-/// y from the saved normal: W computes it anew instead of keeping it.
+/// y from the saved normal: W computes it again instead of keeping it.
 template <typename Real>
 void normOutput(int64_t rows, int64_t columns, const Real *normal,
                 const Real *gain, const Real *bias, Real *y);

@@ -29,7 +29,7 @@ enum class LayerKind : uint8_t {
 /// No layer has more inputs: edges that end at it.
 inline constexpr int32_t maxLayerInputs = 8;
 
-/// What a layer reads of the data set, for each micro-batch.
+/// What a layer reads of the data set for each micro-batch.
 enum class LayerData : uint8_t { None, Tokens, Targets };
 
 /// Floating-point operations of one task of a layer on one micro-batch. Zero

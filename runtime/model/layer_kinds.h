@@ -1,6 +1,6 @@
 //===- layer_kinds.h - What the compiler knows of each kind -----*- C++ -*-===//
 //
-// One row a kind of layer. Bodies have tables in the same order for each
+// One row for each kind of layer. Bodies have tables in the same order for each
 // target: bodies/body.cpp and bodies/cuda/body.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,7 @@ struct LayerKindRow {
   LayerFlops (*flops)(const LayerDesc &);
   /// How many inputs its bodies take.
   int32_t minInputs, maxInputs;
-  /// Of custom layers each says so itself, see dataOf() and hasLoss().
+  /// Custom layers state it themselves, see dataOf() and hasLoss().
   LayerData data;
   /// F writes the loss of a micro-batch.
   bool hasLoss;

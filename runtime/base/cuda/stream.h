@@ -24,7 +24,7 @@ struct Stream {
 /// The rank that the calling thread works for, for messages; -1: none.
 inline thread_local int32_t callingRank = -1;
 
-/// Throws Error where a call of a library failed.
+/// Throws Error if a library call failed.
 [[noreturn]] inline void fail(const char *call, const std::string &why,
                               const char *file, int line) {
   throw Error((callingRank < 0 ? std::string()
@@ -50,7 +50,7 @@ void launch(const Stream &stream, void (*kernel)(Parameters...), dim3 grid,
             dim3 block, size_t sharedBytes, Arguments &&...arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0)
     return;
-  // A block gets more than this only where the kernel asks for it.
+  // A block gets more than this only if the kernel asks for it.
   if (sharedBytes > (48 << 10))
     RONDO_CUDA(cudaFuncSetAttribute(kernel,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize,

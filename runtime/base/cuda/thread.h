@@ -48,8 +48,8 @@ __device__ __forceinline__ uint32_t packBf16(float low, float high) {
   return bits;
 }
 
-/// What lies at an address, as a vector that moves at once: the address is a
-/// multiple of its size, or a device stops.
+/// What lies at an address, as a vector that is read or written at once: the
+/// address must be a multiple of its size, or a device stops.
 template <typename Vector, typename T>
 __device__ __forceinline__ Vector &asVector(T *address) {
 #ifndef __CUDACC__
@@ -58,8 +58,8 @@ __device__ __forceinline__ Vector &asVector(T *address) {
   return *reinterpret_cast<Vector *>(address);
 }
 
-/// `count` neighbouring elements of type T as floats. They move in 16 or 8
-/// bytes at once; addresses are multiples of count elements then.
+/// `count` neighbouring elements of type T as floats. They are moved 16 or 8
+/// bytes at once, so addresses are multiples of count elements.
 template <int count, typename T>
 __device__ __forceinline__ void load(float (&values)[count], const T *from) {
   if constexpr (count == 1) {

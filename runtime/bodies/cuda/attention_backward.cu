@@ -17,15 +17,15 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// Matrices of 16 rows that a warp has: with two, what it loads of a tile that
-/// passes is used twice. Wide heads take too many registers for that.
+/// Matrices of 16 rows for each warp: with two, everything it loads of a
+/// streamed tile is used twice. Wide heads take too many registers for that.
 template <int D> constexpr int parts = D == 128 ? 1 : 2;
 /// Rows of a block.
 template <int D> constexpr int blockRows = 4 * 16 * parts<D>;
-/// Rows of the tiles that pass by.
+/// Rows of the streamed tiles.
 constexpr int passingRows = 32;
 
-/// Two tiles that stay, and two that pass, twice.
+/// Two tiles that stay, and two that are streamed, double-buffered.
 template <int D> constexpr int backwardSharedBytes() {
   return 2 * (2 * tileSize<D, blockRows<D>> + 4 * tileSize<D, passingRows>)+4 *
          4 * passingRows;
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(attentionThreads)
   const HeadPlace at(shape, blockIdx.y, blockIdx.z);
   const Bf16 *k = qkv + at.q + at.hidden, *v = k + at.hidden;
   const int sequence = shape.sequence;
-  // The last queries see the most keys: they begin first.
+  // The last queries see the most keys, so they begin first.
   const int first = (gridDim.x - 1 - blockIdx.x) * rows;
   const int end = first + rows < sequence ? first + rows : sequence;
   const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(attentionThreads, 2)
   const HeadPlace at(shape, blockIdx.y, blockIdx.z);
   Bf16 *k = qkv + at.q + at.hidden, *v = k + at.hidden;
   const int sequence = shape.sequence;
-  // The first keys are seen by the most queries and begin first.
+  // The first keys are seen by the most queries, so they begin first.
   const int first = blockIdx.x * rows;
   const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
   const float exponent = scale * log2e;
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(attentionThreads, 2)
     closeCopies();
     for (int i = threadIdx.x; i < queries; i += attentionThreads) {
       const bool valid = query + i < sequence;
-      // A probability of 0 where there is no query.
+      // The probability is 0 where there is no query.
       statistics[turn * 2 * queries + i] =
           valid ? logSumExp[at.row + query + i] * log2e : INFINITY;
       statistics[(turn * 2 + 1) * queries + i] =

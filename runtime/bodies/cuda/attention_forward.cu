@@ -7,7 +7,7 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// A warp has 32 queries, so that what it loads of k and v is used twice.
+/// A warp has 32 queries, so that everything it loads of k and v is used twice.
 constexpr int parts = 2;
 constexpr int blockQueries = 4 * 16 * parts;
 /// Keys of a tile: fewer where the output takes many registers.
@@ -52,8 +52,9 @@ softmaxStep(float scale, float (&scores)[keys / 8][4], float (&most)[2],
   }
 }
 
-/// A block does 128 queries of one head and sample. While the scores of a tile
-/// are made its values are copied, while these are used the next keys.
+/// A block handles 128 queries of one head and sample. While the scores of a
+/// tile are computed its values are copied; while these are used, the next
+/// keys.
 template <int D>
 __global__ void __launch_bounds__(attentionThreads)
     attentionForwardKernel(AttentionShape shape, float scale, const Bf16 *qkv,
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(attentionThreads)
   const Bf16 *q = qkv + int64_t(sample) * sequence * rowStride +
                   int64_t(head) * shape.width;
   const Bf16 *k = q + hidden, *v = k + hidden;
-  // The last queries see the most keys: they begin first.
+  // The last queries see the most keys, so they begin first.
   const int first = (gridDim.x - 1 - blockIdx.x) * blockQueries;
   const int end =
       first + blockQueries < sequence ? first + blockQueries : sequence;
@@ -179,7 +180,7 @@ __global__ void __launch_bounds__(attentionThreads)
       if (lane % 4 == 0 && query < sequence)
         sums[query] = most[m][half] * scale / log2e + logf(sum[m][half]);
     }
-    // Nobody else reads these rows of the queries' tile.
+    // No other thread reads these rows of the queries' tile.
     storeRows<D>(tileQ + (warpFirst + 16 * m) * stride, out[m], 1 / sum[m][0],
                  1 / sum[m][1], outHead, hidden, first + warpFirst + 16 * m,
                  sequence, shape.width);

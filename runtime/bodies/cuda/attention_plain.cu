@@ -16,11 +16,12 @@ namespace {
 
 constexpr int warps = 4, warpRows = 4, rows = warps * warpRows, tile = 32;
 constexpr int threads = 32 * warps;
-/// Elements of a row that a lane has.
+/// Elements of a row for each lane.
 constexpr int laneColumns = maxHeadWidthCuda / 32;
 
 /// Copies rows [first, first + count) as fp32, with zeros from `end` on. Rows
-/// lie width + 1 elements apart, so that lanes with a row each do not meet.
+/// lie width + 1 elements apart, so that lanes with a row each use different
+/// banks.
 template <typename T>
 __device__ void loadRows(float *to, const T *head, int64_t stride, int first,
                          int count, int end, int width) {
@@ -38,8 +39,9 @@ __device__ float dot(const float *a, const float *b, int width) {
   return sum;
 }
 
-/// The two tiles that pass by, one behind the other. The block's threads have
-/// done with those before when it begins, and have all of these when it ends.
+/// The two streamed tiles, one after the other. The block's threads have
+/// finished with the previous tiles when it begins, and have all of these when
+/// it ends.
 template <typename T>
 __device__ void loadTiles(float *to, const T *one, int64_t strideOne,
                           const T *other, int64_t strideOther, int first,
@@ -220,7 +222,7 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-/// `lanes` lanes do a head of a token, `each` elements at a time.
+/// `lanes` lanes handle a head of a token, `each` elements at a time.
 template <typename T, int lanes, int each>
 __global__ void __launch_bounds__(threads)
     rowDotsKernel(AttentionShape shape, const T *output, const T *outputGrad,
@@ -248,7 +250,7 @@ __global__ void __launch_bounds__(threads)
             token % shape.sequence] = sum;
 }
 
-/// A block does a token.
+/// A block handles a token.
 template <typename T, int width>
 __global__ void __launch_bounds__(threads)
     copyQueryGradKernel(int64_t hidden, const T *queryGrad, T *qkv) {
@@ -278,7 +280,7 @@ template <typename T>
 void attentionRowDots(const Stream &stream, const AttentionShape &shape,
                       const T *output, const T *outputGrad, float *rowDots) {
   const int64_t items = shape.tokens() * shape.heads;
-  // A usual head of 64 elements has work for all of 8 lanes.
+  // A usual head of 64 elements gives all of 8 lanes work.
   if (shape.width % 8 == 0)
     launch(stream, rowDotsKernel<T, 8, 8>, blocksFor(items * 8, threads),
            threads, 0, shape, output, outputGrad, rowDots);

@@ -25,7 +25,7 @@ void plainAttentionInputGrad(const Stream &stream, const AttentionShape &shape,
 template <typename T>
 void attentionRowDots(const Stream &stream, const AttentionShape &shape,
                       const T *output, const T *outputGrad, float *rowDots);
-/// Once no kernel reads the queries any more.
+/// Called once no kernel reads the queries any more.
 template <typename T>
 void copyQueryGrad(const Stream &stream, const AttentionShape &shape,
                    const T *queryGrad, T *qkv);

@@ -8,8 +8,8 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// Two blocks fill a multiprocessor: with more rows at work the second look at
-/// a row would not find it in the cache.
+/// Two blocks fill a multiprocessor: with more rows at work, the second read of
+/// a row would miss the cache.
 constexpr int threads = 1024, warps = threads / 32;
 constexpr int width = 8;
 
@@ -66,7 +66,7 @@ __device__ __forceinline__ float logSumOf(const T *row, int64_t vocab,
   return all.most + logf(all.sum);
 }
 
-/// A block does a row. `again`: logSumExp and share are known.
+/// A block handles a row. `again`: logSumExp and share are known.
 template <typename T, bool again>
 __global__ void __launch_bounds__(threads)
     crossEntropyKernel(Logits<T> logits, const int32_t *targets, float share,
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(threads)
         *savedShare = share;
     }
   }
-  // What was read last is in the nearest cache: backward.
+  // Backwards, because what was read last is in the nearest cache.
   constexpr int64_t step = int64_t(threads) * width;
   int64_t c = (logits.vocab - 1) / step * step + int64_t(threadIdx.x) * width;
   for (c = c < logits.vocab ? c : c - step; c >= 0; c -= step) {
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
     for (int i = 0; i < width; ++i) {
       const float p = __expf(value[i] - shift);
-      // Behind the last logit lie zeros, up to a whole pack.
+      // After the last logit come zeros, up to a whole pack.
       value[i] = i < count ? (i == one ? p - 1 : p) * share : 0;
     }
     store(values + c, value);
