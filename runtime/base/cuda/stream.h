@@ -16,7 +16,7 @@ class Gemms;
 /// time.
 struct Stream {
   cudaStream_t handle = nullptr;
-  /// Matrix products and their plans (bodies/cuda/gemm.h): one object for each
+  /// Matrix products and their setups (bodies/cuda/gemm.h): one object for each
   /// rank. Bodies need it, other kernels do not.
   Gemms *gemms = nullptr;
 };

@@ -42,7 +42,7 @@ cublasLtMatrixLayout_t layoutOf(DType type, int64_t rows, int64_t columns,
 /// have more, the regions of weights not.
 constexpr uint32_t alignment = 16;
 /// Stands for any address: the library takes the alignment that it may count on
-/// from the value, and a plan serves all layers and micro-batches.
+/// from the value, and a setup serves all layers and micro-batches.
 const void *const anyAddress =
     reinterpret_cast<const void *>(uintptr_t(alignment));
 
@@ -61,7 +61,7 @@ GemmWorkspace workspaceIn(void *region, int64_t bytes) {
   return {static_cast<char *>(region) + behind, bytes};
 }
 
-struct Gemms::Plan {
+struct Gemms::Setup {
   cublasLtMatmulDesc_t desc = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
   cublasLtMatmulAlgo_t algo;
@@ -79,7 +79,7 @@ struct Gemms::Plan {
     if (aux)
       set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
   }
-  ~Plan() {
+  ~Setup() {
     if (desc)
       cublasLtMatmulDescDestroy(desc);
     for (cublasLtMatrixLayout_t layout : {a, b, d})
@@ -101,8 +101,8 @@ Gemms::Gemms(GeluFusion fusion) {
 
 Gemms::~Gemms() { cublasLtDestroy(handle); }
 
-Gemms::Plan *Gemms::plan(const Product &product,
-                         const GemmWorkspace &workspace) {
+Gemms::Setup *Gemms::prepare(const Product &product,
+                             const GemmWorkspace &workspace) {
   const Key key = {product.rows,
                    product.columns,
                    product.inner,
@@ -115,11 +115,11 @@ Gemms::Plan *Gemms::plan(const Product &product,
                    static_cast<int64_t>(product.epilogue),
                    workspace.bytes,
                    product.c == product.d};
-  std::unique_ptr<Plan> &found = plans[key];
+  std::unique_ptr<Setup> &found = setups[key];
   if (found)
     return found->available ? found.get() : nullptr;
 
-  auto made = std::make_unique<Plan>();
+  auto made = std::make_unique<Setup>();
   RONDO_CUBLAS(
       cublasLtMatmulDescCreate(&made->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   made->set(CUBLASLT_MATMUL_DESC_TRANSA,
@@ -183,20 +183,20 @@ Gemms::Plan *Gemms::plan(const Product &product,
   return found->available ? found.get() : nullptr;
 }
 
-void Gemms::run(const Stream &stream, Plan &plan, const Product &product,
+void Gemms::run(const Stream &stream, Setup &setup, const Product &product,
                 const GemmWorkspace &workspace) {
   const float one = 1, add = product.c ? 1 : 0;
-  plan.setPointers(product.bias, product.aux);
+  setup.setPointers(product.bias, product.aux);
   RONDO_CUBLAS(cublasLtMatmul(
-      handle, plan.desc, &one, product.b.data, plan.a, product.a.data, plan.b,
-      &add, product.c ? product.c : product.d, plan.d, product.d, plan.d,
-      &plan.algo, workspace.data, static_cast<size_t>(workspace.bytes),
-      stream.handle));
+      handle, setup.desc, &one, product.b.data, setup.a, product.a.data,
+      setup.b, &add, product.c ? product.c : product.d, setup.d, product.d,
+      setup.d, &setup.algo, workspace.data,
+      static_cast<size_t>(workspace.bytes), stream.handle));
 }
 
 void Gemms::multiply(const Stream &stream, const Product &product,
                      const GemmWorkspace &workspace) {
-  Plan *found = plan(product, workspace);
+  Setup *found = prepare(product, workspace);
   if (!found && product.epilogue == Epilogue::Bias) {
     // The library takes fewer shapes with an epilogue than without.
     Product plain = product;
@@ -225,7 +225,7 @@ bool Gemms::tryGelu(const Stream &stream, const Product &product,
   if (!fusesGelu || product.resultType != DType::Bf16 ||
       product.columns % 8 != 0)
     return false;
-  Plan *found = plan(product, workspace);
+  Setup *found = prepare(product, workspace);
   if (found)
     run(stream, *found, product, workspace);
   return found != nullptr;

@@ -90,17 +90,17 @@ public:
                const GemmWorkspace &workspace);
 
 private:
-  struct Plan;
+  struct Setup;
   using Key = std::array<int64_t, 12>;
 
   /// Null where the library has no algorithm.
-  Plan *plan(const Product &product, const GemmWorkspace &workspace);
-  void run(const Stream &stream, Plan &plan, const Product &product,
+  Setup *prepare(const Product &product, const GemmWorkspace &workspace);
+  void run(const Stream &stream, Setup &setup, const Product &product,
            const GemmWorkspace &workspace);
 
   cublasLtHandle_t handle = nullptr;
   bool fusesGelu;
-  std::map<Key, std::unique_ptr<Plan>> plans;
+  std::map<Key, std::unique_ptr<Setup>> setups;
 };
 
 } // namespace rondo::runtime::cuda

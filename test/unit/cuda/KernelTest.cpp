@@ -275,7 +275,7 @@ TYPED_TEST(Kernels, Products) {
     }
 }
 
-// A plan serves all layers, and the library looks at the addresses when it
+// A setup serves all layers, and the library looks at the addresses when it
 // chooses an algorithm: the first may be better aligned than those behind.
 TYPED_TEST(Kernels, ProductsTakeEveryAlignment) {
   using T = TypeParam;

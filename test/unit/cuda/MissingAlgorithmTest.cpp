@@ -36,7 +36,7 @@ TYPED_TEST(MissingAlgorithm, OnlyWithBiasIsThereAnotherWay) {
   product.epilogue = Epilogue::Bias;
   product.bias = onBias.get();
   std::vector<double> expected = doubles(c);
-  // The plans of both steps are kept.
+  // The setups of both steps are kept.
   for (int time = 0; time < 2; ++time) {
     if (time == 0)
       refuseOne();
