@@ -9,7 +9,11 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1]).resolve()
-folders = "schedule dialect passes codegen runtime tools test bench docs examples scripts"
+folders = "|".join(
+    re.escape(folder.name)
+    for folder in sorted(root.iterdir())
+    if folder.is_dir() and not folder.name.startswith((".", "build"))
+)
 passes = set()
 for source in ("passes/Passes.td", "codegen/Passes.td"):
     passes |= set(re.findall(r'Pass<"([^"]+)"', (root / source).read_text()))
@@ -18,16 +22,20 @@ passes |= set(
 )
 
 faults = []
+counts = {"link": 0, "path": 0, "pass": 0}
 pages = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
 for page in pages:
     text = page.read_text()
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        counts["link"] += 1
         if not (page.parent / link).exists():
             faults.append(f"{page.name}: no page {link}")
-    for path in re.findall(rf"`((?:{folders.replace(' ', '|')})/[\w./*-]*)`", text):
+    for path in re.findall(rf"`((?:{folders})/[\w./*-]*)`", text):
+        counts["path"] += 1
         if not list(root.glob(path.rstrip("/"))):
             faults.append(f"{page.name}: no file {path}")
     for name in re.findall(r"`(pipe-[a-z-]+)`", text):
+        counts["pass"] += 1
         if name not in passes:
             faults.append(f"{page.name}: no pass {name}")
 
@@ -44,6 +52,8 @@ for rule in re.findall(r"\n### ([PSL]\d+) ", rules):
     if rule not in named:
         faults.append(f"schedule-rules.md: no rule {rule}")
 
+# A pattern that finds nothing checks nothing.
+faults += [f"no page names a {kind}" for kind, count in counts.items() if not count]
 if faults:
     sys.exit("\n".join(faults))
 print(f"{len(pages)} pages, {len(named)} rules")

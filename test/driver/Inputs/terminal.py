@@ -1,22 +1,28 @@
 """Runs a command whose standard error is a terminal; prints what it wrote there.
 
-    terminal.py [--interrupt SECONDS] COMMAND...
+    terminal.py [--until REGEX] COMMAND...
 
 Standard output goes where it went. Carriage returns and escapes are spelled out.
-SIGINT is sent that long after the first output: before, nobody may catch it.
+SIGINT is sent once that text matches the expression.
 """
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
-import threading
+
+
+def spelled(written):
+    text = written.decode(errors="replace").replace("\r\n", "\n")
+    return text.replace("\r", "<return>").replace("\x1b", "<escape>")
+
 
 command = sys.argv[1:]
-interrupt = None
-if command[0] == "--interrupt":
-    interrupt, command = float(command[1]), command[2:]
+until = None
+if command[0] == "--until":
+    until, command = command[1], command[2:]
 ours, theirs = pty.openpty()
 process = subprocess.Popen(command, stderr=theirs)
 os.close(theirs)
@@ -28,9 +34,9 @@ while True:
         break
     if not piece:
         break
-    if interrupt is not None and not written:
-        threading.Timer(interrupt, process.send_signal, [signal.SIGINT]).start()
     written += piece
-text = written.decode().replace("\r\n", "\n").replace("\r", "<return>").replace("\x1b", "<escape>")
-print(text, file=sys.stderr)
+    if until is not None and re.search(until, spelled(written)):
+        process.send_signal(signal.SIGINT)
+        until = None
+print(spelled(written), file=sys.stderr)
 sys.exit(process.wait())

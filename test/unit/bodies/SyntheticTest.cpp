@@ -2,9 +2,10 @@
 
 #include "Model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
+#include <iterator>
 
 namespace rondo::runtime {
 namespace {
@@ -99,7 +100,7 @@ TEST(Synthetic, DamagedMessageShowsInTheGradients) {
   EXPECT_NE(gradients, gradientsOf(layer, {0, 1}, static_cast<int>(last)));
 }
 
-TEST(Synthetic, EmptyBuffersAreAllowed) {
+TEST(Synthetic, EmptyBuffersAreNotTouched) {
   LayerDesc layer{};
   layer.name = "empty";
   layer.kind = LayerKind::Synthetic;
@@ -108,11 +109,22 @@ TEST(Synthetic, EmptyBuffersAreAllowed) {
                 sizes.input + sizes.output + sizes.workspace + sizes.data,
             0);
   EXPECT_TRUE(layerTensors(layer).empty());
+  // What stands where a buffer of no bytes begins is another buffer's.
+  constexpr char mine = 0x5a;
+  alignas(64) char other[256];
+  std::fill(std::begin(other), std::end(other), mine);
+  char *there = other + 128;
   LayerArgs args{};
+  args.weights = args.inputs[0] = args.outputGrad = there;
+  args.savedForInputGrad = args.savedForWeightGrad = there;
+  args.gradients = args.output = args.inputGrads[0] = there;
+  args.microbatch = 3;
   const LayerBody &body = cpuBody(layer.kind);
   body.forward(&layer, &args);
   body.inputGrad(&layer, &args);
   body.weightGrad(&layer, &args);
+  EXPECT_EQ(std::count(std::begin(other), std::end(other), mine),
+            static_cast<int64_t>(sizeof other));
 }
 
 } // namespace

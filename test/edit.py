@@ -1,0 +1,18 @@
+"""sed, where each command has to change the text: a test whose edit matches
+nothing would run on the text as it was.
+
+    edit.py COMMAND... < IN > OUT
+"""
+
+import subprocess
+import sys
+
+text = sys.stdin.buffer.read()
+for command in sys.argv[1:]:
+    edited = subprocess.run(
+        ["sed", command], input=text, stdout=subprocess.PIPE, check=True
+    ).stdout
+    if edited == text:
+        sys.exit(f"edit.py: '{command}' changes nothing")
+    text = edited
+sys.stdout.buffer.write(text)
