@@ -16,9 +16,11 @@ int64_t rondo::runtime::nowNs() {
       .count();
 }
 
+Clock::~Clock() = default;
+
 int64_t AwakeClock::now() {
   constexpr int64_t longestNs = 1'000'000'000;
-  const int64_t now = nowNs();
+  const int64_t now = source();
   awake += std::min(now - last, longestNs);
   last = now;
   return awake;

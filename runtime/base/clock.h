@@ -4,23 +4,36 @@
 #define RONDO_RUNTIME_BASE_CLOCK_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace rondo::runtime {
 
 /// ns since some fixed time; never goes back.
 int64_t nowNs();
 
+/// What waits read, so that a test can move the time on instead of waiting.
+class Clock {
+public:
+  virtual ~Clock();
+  /// ns since the clock was made; never goes back.
+  virtual int64_t now() = 0;
+};
+
 /// Counts the time in which the process runs: a job that is stopped as a whole,
 /// and goes on, has not kept anybody waiting. For one thread, which asks at
 /// least every second; more than that is taken for a stop.
-class AwakeClock {
+class AwakeClock : public Clock {
 public:
-  /// ns since the object was made.
-  int64_t now();
+  /// `source` goes on while the process is stopped.
+  explicit AwakeClock(std::function<int64_t()> source = nowNs)
+      : source(std::move(source)), last(this->source()) {}
+  int64_t now() override;
 
 private:
-  int64_t last = nowNs(), awake = 0;
+  const std::function<int64_t()> source;
+  int64_t last, awake = 0;
 };
 
 /// Processor time of the calling thread, ns.

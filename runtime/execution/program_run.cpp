@@ -158,11 +158,13 @@ class ProgramRun::Watchdog {
 public:
   explicit Watchdog(ProgramRun &run)
       : run(run), world(run.state.world()),
+        clock(run.options.clock ? run.options.clock
+                                : std::make_shared<AwakeClock>()),
         limit(run.options.transport.timeoutSeconds),
         reportNs(static_cast<int64_t>(1e9 * reportSeconds(limit))) {}
 
   void look() {
-    const int64_t now = clock.now();
+    const int64_t now = clock->now();
     if (world.isAlone())
       return check(run.heldProgress(), now, limit);
     world.store->check();
@@ -197,12 +199,12 @@ private:
 
   ProgramRun &run;
   const World &world;
+  const std::shared_ptr<Clock> clock;
   const double limit;
   const int64_t reportNs;
-  AwakeClock clock;
   int64_t lastReportNs = -1;
   uint64_t lastProgress = 0;
-  int64_t lastChangeNs = 0;
+  int64_t lastChangeNs = clock->now();
 };
 
 void ProgramRun::iterate(Team &team) {

@@ -3,6 +3,7 @@
 #ifndef RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
 #define RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
 
+#include "runtime/base/clock.h"
 #include "runtime/execution/rank.h"
 #include "runtime/execution/team.h"
 
@@ -18,6 +19,8 @@ struct ProgramOptions {
   /// The run fails where no rank begins an action, and no device ends a
   /// message, for timeoutSeconds.
   TransportOptions transport;
+  /// What timeoutSeconds is measured by; null: an AwakeClock.
+  std::shared_ptr<Clock> clock;
 };
 
 /// What a rank does at a moment.

@@ -9,7 +9,10 @@ using namespace rondo::runtime;
 
 namespace {
 
-constexpr size_t mostHosts = 1 << 20;
+/// As many as a run may have ranks.
+constexpr size_t mostHosts = 1 << 16;
+/// Of a name in the Internet's system of names.
+constexpr size_t longestName = 253;
 
 /// Reads a list from left to right.
 class HostList {
@@ -20,6 +23,8 @@ public:
     std::vector<std::string> hosts;
     do {
       std::vector<std::string> more = group();
+      if (hosts.size() + more.size() > mostHosts)
+        fail();
       hosts.insert(hosts.end(), more.begin(), more.end());
     } while (take(','));
     if (at != text.size())
@@ -60,6 +65,8 @@ private:
         fail();
       for (std::string &host : hosts)
         host += text[at];
+      if (hosts.front().size() > longestName)
+        fail();
       ++at;
     }
     if (at == begin)
@@ -73,7 +80,7 @@ private:
       std::string first = digits();
       std::string last = take('-') ? digits() : first;
       size_t from = std::stoul(first), to = std::stoul(last);
-      if (to < from || to - from >= mostHosts)
+      if (to < from || to - from >= mostHosts - numbers.size())
         fail();
       for (size_t n = from; n <= to; ++n) {
         std::string number = std::to_string(n);

@@ -15,7 +15,7 @@
 
 using namespace rondo::runtime;
 
-static std::unique_ptr<StoreServer>
+static std::unique_ptr<ServerThread>
 startServer(const StoreParams &params, const Rendezvous &where, int &port) {
   Socket listener;
   bool isGiven = where.file.empty() && !where.broadcast;
@@ -31,7 +31,7 @@ startServer(const StoreParams &params, const Rendezvous &where, int &port) {
                 Exit::RunFailure);
   }
   port = portOf(listener);
-  return std::make_unique<StoreServer>(params, std::move(listener));
+  return std::make_unique<ServerThread>(params, std::move(listener));
 }
 
 static std::string thisHost() {
@@ -102,7 +102,7 @@ private:
   const Rendezvous &where;
   const int numPorts;
   /// Process 0 alone has one.
-  std::unique_ptr<StoreServer> server;
+  std::unique_ptr<ServerThread> server;
   int ownPort = 0;
   /// What a broadcast said.
   std::optional<HostPort> told;

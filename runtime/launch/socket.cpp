@@ -270,6 +270,8 @@ std::optional<Frame> FrameReader::next(uint64_t maxBytes) {
     frame.fields.push_back(buffer.substr(at, size));
     at += size;
   }
+  if (at != end)
+    throw Error("it sends a frame whose parts do not fit");
   buffer.erase(0, end);
   return frame;
 }

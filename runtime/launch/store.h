@@ -3,6 +3,7 @@
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_H
 #define RONDO_RUNTIME_LAUNCH_STORE_H
 
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 
 #include <functional>
@@ -85,6 +86,8 @@ struct StoreParams {
   /// How long processes may take to come, and how long any may keep the others
   /// waiting once all have; the second may be 0: without end.
   double joinSeconds = 60, timeoutSeconds = 600;
+  /// What process 0 measures both by, in one thread; null: an AwakeClock.
+  std::shared_ptr<Clock> clock;
   /// Ends the process where it goes on for 5 s after the run has failed.
   bool endsStuckProcess = true;
   /// What process 0 does with the message of a failure; null: an error on

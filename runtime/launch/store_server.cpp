@@ -1,6 +1,6 @@
 //===- store_server.cpp - The part of a store that process 0 runs ---------===//
 //
-// One thread, poll(), no locks: all state belongs to the thread.
+// One thread, poll(), no locks: all state belongs to the thread that turns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,49 +28,38 @@ Exit rondo::runtime::codeOfFailure(const Frame &frame) {
 
 StoreServer::StoreServer(const StoreParams &params, Socket listener)
     : params(params), listener(std::move(listener)),
+      clock(params.clock ? params.clock : std::make_shared<AwakeClock>()),
       connectionOf(params.processes, notYet), lastReports(params.processes),
-      lastHeardNs(params.processes) {
-  thread = std::thread([this] { serve(); });
-}
+      lastHeardNs(params.processes) {}
 
-StoreServer::~StoreServer() {
-  isStopping = true;
-  thread.join();
-}
-
-void StoreServer::serve() {
-  int64_t lastNs = INT64_MAX;
-  for (;;) {
-    now = clock.now();
-    if (isStopping && lastNs == INT64_MAX)
-      lastNs = now + 2'000'000'000;
-    if (isStopping && (clients.empty() || now > lastNs))
-      return;
-    std::vector<pollfd> waiting = {{listener.descriptor(), POLLIN, 0}};
-    for (const auto &[fd, client] : clients) {
-      bool hasMore = client.outDone < client.out.size();
-      waiting.push_back(
-          {fd, static_cast<short>(hasMore ? POLLIN | POLLOUT : POLLIN), 0});
-    }
-    poll(waiting.data(), waiting.size(), 50);
-    for (const pollfd &ready : waiting) {
-      if (ready.revents == 0)
-        continue;
-      if (ready.fd == listener.descriptor()) {
-        accept();
-        continue;
-      }
-      Client &client = clients[ready.fd];
-      if (ready.revents & POLLOUT)
-        write(client);
-      if (ready.revents & (POLLIN | POLLHUP | POLLERR))
-        read(client);
-    }
-    for (auto it = clients.begin(); it != clients.end();)
-      it = it->second.isGone ? clients.erase(it) : std::next(it);
-    checkDeadlines();
-    sayAlive();
+void StoreServer::turn(int waitMs) {
+  now = clock->now();
+  std::vector<pollfd> waiting;
+  if (listener)
+    waiting.push_back({listener.descriptor(), POLLIN, 0});
+  for (const auto &[fd, client] : clients) {
+    bool hasMore = client.outDone < client.out.size();
+    waiting.push_back(
+        {fd, static_cast<short>(hasMore ? POLLIN | POLLOUT : POLLIN), 0});
   }
+  poll(waiting.data(), waiting.size(), waitMs);
+  for (const pollfd &ready : waiting) {
+    if (ready.revents == 0)
+      continue;
+    if (ready.fd == listener.descriptor()) {
+      accept();
+      continue;
+    }
+    Client &client = clients[ready.fd];
+    if (ready.revents & POLLOUT)
+      write(client);
+    if (ready.revents & (POLLIN | POLLHUP | POLLERR))
+      read(client);
+  }
+  for (auto it = clients.begin(); it != clients.end();)
+    it = it->second.isGone ? clients.erase(it) : std::next(it);
+  checkDeadlines();
+  sayAlive();
 }
 
 void StoreServer::accept() {
@@ -86,8 +75,12 @@ void StoreServer::accept() {
     return;
   }
   keepAlive(socket);
-  int fd = socket.descriptor();
-  clients[fd].socket = std::move(socket);
+  adopt(std::move(socket));
+}
+
+void StoreServer::adopt(Socket connection) {
+  int fd = connection.descriptor();
+  clients[fd].socket = std::move(connection);
   put(clients[fd], StoreFrame::Welcome, 0, {});
 }
 
@@ -168,8 +161,8 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   auto refuse = [&](const std::string &what, const std::string &why) {
     put(client, StoreFrame::Refused, frame.id, {what, why});
   };
-  if (frame.fields.size() != 4)
-    throw Error("it greets in another way");
+  if (frame.fields.size() != 4 || client.process >= 0)
+    throw Error("it greets in another way, or again");
   const std::string &job = frame.fields[2];
   if (job != params.job)
     return refuse("job", "a run with the name '" + params.job +
@@ -330,4 +323,23 @@ void StoreServer::declareFailure(int code, const std::string &text) {
   for (int fd : connectionOf)
     if (fd >= 0 && !clients[fd].isGone)
       put(clients[fd], StoreFrame::Failed, 0, {std::to_string(code)});
+}
+
+ServerThread::ServerThread(const StoreParams &params, Socket listener)
+    : server(params, std::move(listener)), thread([this] { serve(); }) {}
+
+ServerThread::~ServerThread() {
+  isStopping = true;
+  thread.join();
+}
+
+void ServerThread::serve() {
+  constexpr int waitMs = 50;
+  while (!isStopping)
+    server.turn(waitMs);
+  server.stop();
+  AwakeClock clock;
+  constexpr int64_t patienceNs = 2'000'000'000;
+  while (server.hasConnections() && clock.now() <= patienceNs)
+    server.turn(waitMs);
 }

@@ -59,12 +59,18 @@ Exit codeOfFailure(const Frame &frame);
 /// How often process 0 says that it is alive.
 inline constexpr int64_t aliveNs = 1'000'000'000;
 
-/// Serves connections in a thread of its own.
+/// Serves connections, a turn at a time. All calls come from one thread.
 class StoreServer {
 public:
+  /// Without a listener, only those connections that adopt() gives it.
   StoreServer(const StoreParams &params, Socket listener);
-  /// Returns when the others have ended their connections, or after 2 s.
-  ~StoreServer();
+
+  /// Handles what has come, and waits for it for `waitMs` at most.
+  void turn(int waitMs);
+  void adopt(Socket connection);
+  /// The run has ended: nobody is late any more, and newcomers are refused.
+  void stop() { isStopping = true; }
+  bool hasConnections() const { return !clients.empty(); }
 
 private:
   struct Client {
@@ -91,7 +97,6 @@ private:
     std::string value;
   };
 
-  void serve();
   void accept();
   void read(Client &client);
   void write(Client &client);
@@ -110,7 +115,7 @@ private:
 
   const StoreParams params;
   const Socket listener;
-  AwakeClock clock;
+  const std::shared_ptr<Clock> clock;
   /// Its time at the beginning of this turn, from which all waits count.
   int64_t now = 0;
   std::map<int, Client> clients;
@@ -128,6 +133,20 @@ private:
   int32_t joined = 0;
   bool hasFailed = false;
   int failureCode = 0;
+  bool isStopping = false;
+};
+
+/// A server in a thread of its own.
+class ServerThread {
+public:
+  ServerThread(const StoreParams &params, Socket listener);
+  /// Returns when the others have ended their connections, or after 2 s.
+  ~ServerThread();
+
+private:
+  void serve();
+
+  StoreServer server;
   std::atomic<bool> isStopping{false};
   std::thread thread;
 };

@@ -18,7 +18,7 @@ namespace {
 
 class TcpStore : public Store {
 public:
-  TcpStore(const StoreParams &params, std::unique_ptr<StoreServer> server,
+  TcpStore(const StoreParams &params, std::unique_ptr<ServerThread> server,
            Socket connection, FrameReader reader)
       : params(params),
         patience(params.timeoutSeconds > 0 ? 1.5 * params.timeoutSeconds + 5
@@ -243,7 +243,7 @@ private:
   /// find out who keeps it waiting. 0: without end.
   const double patience;
   /// Outlives the connection.
-  std::unique_ptr<StoreServer> server;
+  std::unique_ptr<ServerThread> server;
   Socket connection;
   FrameReader reader;
   std::mutex mutex, sending;
@@ -261,7 +261,7 @@ private:
 
 std::unique_ptr<Store>
 rondo::runtime::makeTcpStore(const StoreParams &params,
-                             std::unique_ptr<StoreServer> server,
+                             std::unique_ptr<ServerThread> server,
                              Socket connection, FrameReader reader) {
   return std::make_unique<TcpStore>(params, std::move(server),
                                     std::move(connection), std::move(reader));

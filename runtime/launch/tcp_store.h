@@ -10,7 +10,7 @@ namespace rondo::runtime {
 /// The store on a connection whose Hello has been answered; `reader` has what
 /// came after that. `server` is null but in process 0.
 std::unique_ptr<Store> makeTcpStore(const StoreParams &params,
-                                    std::unique_ptr<StoreServer> server,
+                                    std::unique_ptr<ServerThread> server,
                                     Socket connection, FrameReader reader);
 
 } // namespace rondo::runtime

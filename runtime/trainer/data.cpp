@@ -228,8 +228,8 @@ FileData::FileData(const std::vector<std::string> &paths, double heldOut,
   for (const std::string &name : names) {
     files.push_back(std::make_unique<TokenFile>(name, vocab));
     const TokenFile &file = *files.back();
-    std::vector<int32_t> tokens(1 << 16);
-    const int64_t most = static_cast<int64_t>(tokens.size());
+    const int64_t most = std::min<int64_t>(1 << 16, file.size());
+    std::vector<int32_t> tokens(most);
     for (int64_t i = 0; i < file.size(); i += most) {
       const int64_t number = std::min(most, file.size() - i);
       file.read(i, number, tokens.data());

@@ -11,6 +11,7 @@ Exit code 1 where a process takes too long.
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -27,6 +28,8 @@ parser.add_argument("processes", type=int)
 parser.add_argument("--signal", metavar="RANK:NAME:TEXT",
                     help="sends a signal, such as KILL, when TEXT is printed")
 parser.add_argument("--missing", type=int, metavar="RANK", help="is not started")
+parser.add_argument("--first", default="", metavar="FLAGS",
+                    help="of process 0 alone, behind the others")
 parser.add_argument("--take", type=int, default=0, metavar="N",
                     help="others listen on N ports behind MASTER_PORT, in silence")
 parser.add_argument("--one-gpu-each", action="store_true",
@@ -99,6 +102,8 @@ class Job:
             arguments = ["--rank", str(rank), "--world-size", str(count),
                          "--local-rank", str(rank),
                          "--rdzv", "file://%s/meeting" % self.folder]
+        if rank == 0:
+            arguments += shlex.split(options.first)
         return subprocess.Popen(command + arguments, env=env,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)

@@ -239,6 +239,11 @@ TEST(HostList, IsExpanded) {
        {"", ",", "a,", "a[", "a[]", "a[1", "a[1-]", "a[2-1]", "a[x]", "a]",
         "a[1-99999999]", "a[1-2-3]", "a[1234567890]"})
     EXPECT_THROW(expandHostList(wrong), Error) << wrong;
+  // All together, and names of hosts, have a limit.
+  EXPECT_EQ(expandHostList("a[1-65535],b").size(), 65536u);
+  for (const char *many : {"a[1-65536],b", "a[1-65536,7]", "a[1-300]b[1-300]"})
+    EXPECT_THROW(expandHostList(many), Error) << many;
+  EXPECT_THROW(expandHostList("a[1-2]" + std::string(253, 'b')), Error);
 }
 
 } // namespace

@@ -235,6 +235,12 @@ TEST(Frames, ForeignBytesAreRefused) {
   std::string bytes = encode({1, 2, {std::string(100, 'x')}});
   limited.add(bytes.data(), bytes.size());
   EXPECT_THROW(limited.next(99), Error);
+  // More bytes than its fields have.
+  FrameReader loose;
+  std::string frame = encode({1, 2, {"a", "b"}});
+  --frame[20]; // the number of fields
+  loose.add(frame.data(), frame.size());
+  EXPECT_THROW(loose.next(1000), Error);
   FrameReader split;
   for (char c : bytes) {
     EXPECT_FALSE(split.next(1000));

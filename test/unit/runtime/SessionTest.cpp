@@ -41,7 +41,7 @@ struct ThreeRanks {
 /// What a process ends with.
 int join(const Executable &exe, const std::function<void(Session &)> &body) {
   try {
-    Session session(exe, {}, 20, 20);
+    Session session(exe, {}, 60, 60);
     try {
       body(session);
       return session.leave(session.world().isFirst() ? 3 : 0);
@@ -107,6 +107,7 @@ TEST(Session, ProcessesOfTorchrunMeetBehindItsPort) {
 }
 
 TEST(Session, AKilledProcessEndsAll) {
+  // Not after the 60 s of the time-out.
   int64_t startNs = nowNs();
   std::vector<int> codes = start(3, "killed", [](Session &session) {
     if (session.world().process == 1)
@@ -114,7 +115,7 @@ TEST(Session, AKilledProcessEndsAll) {
     session.world().store->barrier("never");
   });
   EXPECT_EQ(codes, (std::vector<int>{75, -SIGKILL, 75}));
-  EXPECT_LT(nowNs() - startNs, 5'000'000'000);
+  EXPECT_LT(nowNs() - startNs, 30'000'000'000);
 }
 
 TEST(Session, AProcessThatDoesNotNoticeIsEnded) {
@@ -129,10 +130,10 @@ TEST(Session, AProcessThatDoesNotNoticeIsEnded) {
 }
 
 TEST(Session, AWrongNumberOfProcessesEndsAllAtOnce) {
-  // Not after the 20 s that they would wait for each other.
+  // Not after the 60 s that they would wait for each other.
   int64_t startNs = nowNs();
   EXPECT_EQ(start(2, "size", [](Session &) {}), (std::vector<int>{2, 2}));
-  EXPECT_LT(nowNs() - startNs, 10'000'000'000);
+  EXPECT_LT(nowNs() - startNs, 30'000'000'000);
 }
 
 TEST(Session, OneProcessIsAlone) {

@@ -3,7 +3,7 @@
 #include "Training.h"
 
 #include <csignal>
-#include <sys/stat.h>
+#include <filesystem>
 #include <thread>
 
 using namespace rondo::runtime;
@@ -98,10 +98,13 @@ TEST_F(Training, SaveEveryWritesAndLeavesNothingElse) {
   train(program,
         {"--iterations", "3", "--save-every", "1", "--save", first.path});
   EXPECT_NE(first.read().find("\"step\":\"3\""), std::string::npos);
-  struct stat status{};
-  EXPECT_NE(
-      stat((first.path + ".tmp." + std::to_string(getpid())).c_str(), &status),
-      0);
+  const std::filesystem::path saved = first.path;
+  for (const auto &entry :
+       std::filesystem::directory_iterator(saved.parent_path()))
+    if (entry.path() != saved) {
+      EXPECT_EQ(entry.path().string().rfind(first.path, 0), std::string::npos)
+          << entry.path();
+    }
 }
 
 TEST_F(Training, SeedOfTheCheckpointHolds) {

@@ -1,0 +1,12 @@
+# signal-after.sh SIGNAL FILE PROGRAM...: starts a program, and sends it a signal
+# once the file is there and has something in it.
+signal=$1
+file=$2
+shift 2
+"$@" &
+program=$!
+while [ ! -s "$file" ] && kill -0 $program; do
+  sleep 0.05
+done
+kill -s "$signal" $program
+wait $program

@@ -1,0 +1,236 @@
+//===- StoreServerTest.cpp - What a store's server says, and when ---------===//
+//
+// The server and the processes that talk to it take turns in one thread, and
+// the clock stands until a test moves it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ManualClock.h"
+
+#include "runtime/launch/store_server.h"
+
+#include "gtest/gtest.h"
+
+#include <map>
+#include <sys/socket.h>
+
+using namespace rondo::runtime;
+using rondo::runtime::test::ManualClock;
+
+namespace {
+
+using Fields = std::vector<std::string>;
+
+class StoreServerTest : public testing::Test {
+protected:
+  StoreServerTest() {
+    params.processes = 3;
+    params.job = "test";
+    params.program = "program";
+    params.joinSeconds = 10;
+    params.timeoutSeconds = 20;
+    params.clock = clock;
+    params.say = [this](const std::string &text) { said += text + "\n"; };
+  }
+
+  /// A process has a connection from its Hello on.
+  void join(int process) {
+    int fds[2];
+    ASSERT_EQ(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+        0);
+    peers[process].socket = Socket(fds[0]);
+    server().adopt(Socket(fds[1]));
+    say(process, StoreFrame::Hello,
+        {std::to_string(process), std::to_string(params.processes), "test",
+         "program"});
+  }
+  void joinAll() {
+    for (int p = 0; p < params.processes; ++p)
+      join(p);
+  }
+
+  using Words = std::pair<StoreFrame, Fields>;
+  /// All arrive at once.
+  void say(int process, const std::vector<Words> &all) {
+    std::string bytes;
+    for (const auto &[kind, fields] : all)
+      bytes += encode({static_cast<uint32_t>(kind), ++lastId, fields});
+    EXPECT_TRUE(sendAll(peers[process].socket, bytes));
+    server().turn(0);
+  }
+  void say(int process, StoreFrame kind, Fields fields) {
+    say(process, {{kind, std::move(fields)}});
+  }
+  void meet(int process, Store::Patience patience = Store::Patience::Usual) {
+    say(process, StoreFrame::Exchange,
+        {"iteration 7", "of " + std::to_string(process),
+         std::to_string(static_cast<int>(patience))});
+  }
+
+  /// Moves the clock, and gives the server a turn.
+  void pass(double seconds) {
+    clock->advance(seconds);
+    server().turn(0);
+  }
+
+  /// The frames of a kind that a process has got since the last call.
+  std::vector<Fields> heard(int process, StoreFrame kind) {
+    Peer &peer = peers[process];
+    while (receiveSome(peer.socket, peer.reader, 0))
+      continue;
+    while (std::optional<Frame> frame = peer.reader.next(1 << 16))
+      peer.frames[static_cast<StoreFrame>(frame->kind)].push_back(
+          frame->fields);
+    return std::exchange(peer.frames[kind], {});
+  }
+
+  StoreServer &server() {
+    if (!started)
+      started = std::make_unique<StoreServer>(params, Socket());
+    return *started;
+  }
+
+  struct Peer {
+    Socket socket;
+    FrameReader reader;
+    std::map<StoreFrame, std::vector<Fields>> frames;
+  };
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  StoreParams params;
+  std::string said;
+  std::map<int, Peer> peers;
+
+private:
+  uint64_t lastId = 0;
+  std::unique_ptr<StoreServer> started;
+};
+
+TEST_F(StoreServerTest, WhoDoesNotArriveIsNamed) {
+  join(0);
+  pass(9.9);
+  EXPECT_EQ(said, "");
+  pass(0.2);
+  EXPECT_EQ(said, "ranks 1, 2 did not arrive within 10 s\n");
+  EXPECT_EQ(heard(0, StoreFrame::Failed), std::vector<Fields>{{"75"}});
+}
+
+TEST_F(StoreServerTest, WhoKeepsTheOthersWaitingIsNamed) {
+  joinAll();
+  meet(0);
+  pass(15);
+  meet(2);
+  pass(4.9);
+  EXPECT_EQ(said, "");
+  pass(0.2);
+  EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 20 s\n");
+  for (int p = 0; p < 3; ++p)
+    EXPECT_EQ(heard(p, StoreFrame::Failed), std::vector<Fields>{{"75"}}) << p;
+}
+
+TEST_F(StoreServerTest, WhoComesInTimeKeepsNobodyWaiting) {
+  joinAll();
+  for (int p = 0; p < 3; ++p)
+    EXPECT_EQ(heard(p, StoreFrame::Answer), std::vector<Fields>{{}}) << p;
+  meet(0);
+  meet(2);
+  pass(19.9);
+  meet(1);
+  for (int p = 0; p < 3; ++p)
+    EXPECT_EQ(heard(p, StoreFrame::Answer),
+              (std::vector<Fields>{{"of 0", "of 1", "of 2"}}))
+        << p;
+  pass(1000);
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(StoreServerTest, WaitsBeginWhenAllHaveCome) {
+  params.joinSeconds = 60;
+  join(0);
+  join(2);
+  meet(0);
+  meet(2);
+  pass(59);
+  EXPECT_EQ(said, "");
+  join(1);
+  pass(19.9);
+  EXPECT_EQ(said, "");
+  pass(0.2);
+  EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 20 s\n");
+}
+
+TEST_F(StoreServerTest, WhoSaysWhatItDoesMayTakeItsTime) {
+  joinAll();
+  meet(0, Store::Patience::WhileReported);
+  meet(2, Store::Patience::WhileReported);
+  for (int i = 0; i < 10; ++i) {
+    pass(19.9);
+    say(1, StoreFrame::Report, {"runs"});
+  }
+  EXPECT_EQ(said, "");
+  pass(20.1);
+  EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 20 s\n");
+}
+
+TEST_F(StoreServerTest, WithoutATimeOutAllMayTakeTheirTime) {
+  params.timeoutSeconds = 0;
+  joinAll();
+  meet(0);
+  meet(2);
+  say(1, StoreFrame::Get, {"key"});
+  pass(1e6);
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(StoreServerTest, AValueThatDoesNotComeIsNamed) {
+  joinAll();
+  say(1, StoreFrame::Get, {"key"});
+  pass(20.1);
+  EXPECT_EQ(said, "rank 1 waits for the value 'key', which did not come within "
+                  "20 s\n");
+}
+
+TEST_F(StoreServerTest, ProcessZeroSaysEverySecondThatItIsAlive) {
+  joinAll();
+  for (int i = 0; i < 3; ++i) {
+    pass(0.6);
+    pass(0.6);
+  }
+  EXPECT_EQ(heard(1, StoreFrame::Alive).size(), 3u);
+}
+
+TEST_F(StoreServerTest, ReportsTellHowOldTheyAre) {
+  joinAll();
+  say(1, StoreFrame::Report, {"runs"});
+  pass(3);
+  heard(0, StoreFrame::Answer);
+  say(0, StoreFrame::Reports, {});
+  EXPECT_EQ(
+      heard(0, StoreFrame::Answer),
+      (std::vector<Fields>{{"", "0", "runs", "3000000000", "", "3000000000"}}));
+}
+
+TEST_F(StoreServerTest, AConnectionIsOneProcess) {
+  joinAll();
+  say(2, StoreFrame::Hello, {"2", "3", "test", "program"});
+  EXPECT_EQ(said, "lost rank 2: its process has ended, or its machine does not "
+                  "answer\n");
+}
+
+TEST_F(StoreServerTest, NoMeetingComesAboutAfterAFailure) {
+  joinAll();
+  meet(0);
+  meet(1);
+  for (int p = 0; p < 3; ++p)
+    heard(p, StoreFrame::Answer);
+  // Has failed, and comes to the meeting before it hears of it.
+  say(2, {{StoreFrame::Fail, {"75", "why"}},
+          {StoreFrame::Exchange, {"iteration 7", "", "0"}}});
+  EXPECT_EQ(heard(0, StoreFrame::Failed), std::vector<Fields>{{"75"}});
+  EXPECT_EQ(heard(0, StoreFrame::Answer), std::vector<Fields>{});
+  // Of its failure, and of nothing else.
+  EXPECT_EQ(heard(2, StoreFrame::Answer), std::vector<Fields>{{}});
+  EXPECT_EQ(said, "why\n");
+}
+
+} // namespace
