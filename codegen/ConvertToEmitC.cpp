@@ -106,8 +106,8 @@ LogicalResult Emitter::expandPrograms() {
     emitted.text.name = pipe::stringifyProgramKind(op.getKind()).str();
     emitted.text.kind = static_cast<runtime::ProgramKind>(op.getKind());
     emitted.text.microbatches = problem.microbatches;
-    for (int32_t s = 0; s < problem.numStages(); ++s)
-      emitted.text.rankOfStage.push_back(executing.rankOf(s));
+    for (const Home &home : executing.homes)
+      emitted.text.rankOfHome.push_back(home.rank);
     if (op.getKind() == pipe::ProgramKind::Pipeline &&
         failed(predict(emitted.text)))
       return failure();
@@ -140,7 +140,7 @@ std::vector<StageText> Emitter::describeStages() {
   std::vector<StageBuffers> buffers = pipe::stageBuffers(plan);
   for (auto [s, stage] : llvm::enumerate(plan.getStages()))
     stages.push_back(
-        {stage.getSymName().str(), static_cast<int32_t>(stage.getRank()),
+        {stage.getSymName().str(),
          static_cast<int32_t>(firstLayerOf(stage, plan.lookupModel())),
          static_cast<int32_t>(stage.getLayers().size()), buffers[s]});
   return stages;
@@ -187,6 +187,7 @@ LogicalResult Emitter::run() {
   std::vector<StageText> stages = describeStages();
   text(layerTable(layers));
   text(stageTable(stages));
+  text(homeTable(problem.homes));
   for (EmittedProgram &emitted : programs)
     emitProgram(emitted);
   text("} // namespace\n");
@@ -194,8 +195,8 @@ LogicalResult Emitter::run() {
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
   text(executableText(schedule.getSymName(), layers.size(), stages.size(),
-                      programs.front().program.arenaBytes, texts,
-                      schedule.accumulatesInIndexOrder(), backend));
+                      problem.homes.size(), programs.front().program.arenaBytes,
+                      texts, schedule.accumulatesInIndexOrder(), backend));
   return success();
 }
 

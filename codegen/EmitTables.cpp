@@ -138,16 +138,27 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
 std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// name, rank, first layer, layers, then bytes of:\n//";
+  os << "// name, first layer, layers, then bytes of:\n//";
   for (int k = 0; k < numBufferKinds; ++k)
     os << " " << bufferName(static_cast<BufferKind>(k));
   os << "\nconstexpr StageDesc stages[] = {\n";
   for (const StageText &s : stages) {
-    os << "    {" << quoted(s.name) << ", " << s.rank << ", " << s.firstLayer
-       << ", " << s.numLayers << ",\n     {";
+    os << "    {" << quoted(s.name) << ", " << s.firstLayer << ", "
+       << s.numLayers << ",\n     {";
     llvm::interleaveComma(s.buffers, os);
     os << "}},\n";
   }
+  os << "};\n";
+  return text;
+}
+
+std::string rondo::codegen::homeTable(const Homes &homes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// stage, replica, rank\nconstexpr HomeDesc homes[] = {\n";
+  for (const Home &home : homes)
+    os << "    {" << home.stage << ", " << home.replica << ", " << home.rank
+       << "},\n";
   os << "};\n";
   return text;
 }
@@ -175,7 +186,7 @@ static void writePlacements(llvm::raw_ostream &os, const Program &program) {
   for (const Pool &pool : program.pools)
     os << "    {" << pool.rank << ", " << pool.offset << ", " << pool.slotBytes
        << ", " << pool.slots << "},\n";
-  os << "};\n// pool, period, slots; by stage and buffer\n"
+  os << "};\n// pool, period, slots; by home and buffer\n"
         "constexpr PlacementDesc placements[] = {\n";
   for (auto [k, placement] : llvm::enumerate(program.placements)) {
     if (placement.pool < 0) {
@@ -184,7 +195,7 @@ static void writePlacements(llvm::raw_ostream &os, const Program &program) {
       os << "    {" << placement.pool << ", " << placement.slotOf.size()
          << ", slots_" << slots[placement.slotOf] << "},";
     }
-    os << " // stage " << k / numBufferKinds << " "
+    os << " // home " << k / numBufferKinds << " "
        << bufferName(static_cast<BufferKind>(k % numBufferKinds)) << "\n";
   }
   os << "};\n";
@@ -213,7 +224,7 @@ rondo::codegen::programTables(const ProgramText &program,
   llvm::raw_string_ostream os(text);
   writePlacements(os, *program.program);
   writeCollectives(os, *program.program);
-  writeArray(os, "int32_t", "rank_of_stage", program.rankOfStage);
+  writeArray(os, "int32_t", "rank_of_home", program.rankOfHome);
   if (!program.peakMemoryBytes.empty())
     writeArray(os, "int64_t", "peak_memory_bytes", program.peakMemoryBytes);
 
@@ -246,15 +257,13 @@ static llvm::StringRef programKindName(runtime::ProgramKind kind) {
   return "";
 }
 
-std::string rondo::codegen::executableText(llvm::StringRef name,
-                                           size_t numLayers, size_t numStages,
-                                           llvm::ArrayRef<int64_t> arenaBytes,
-                                           llvm::ArrayRef<ProgramText> programs,
-                                           bool accumulateInIndexOrder,
-                                           llvm::StringRef backend) {
+std::string rondo::codegen::executableText(
+    llvm::StringRef name, size_t numLayers, size_t numStages, int32_t numHomes,
+    llvm::ArrayRef<int64_t> arenaBytes, llvm::ArrayRef<ProgramText> programs,
+    bool accumulateInIndexOrder, llvm::StringRef backend) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// name, kind, micro-batches; ranks; stages' ranks; pools;\n"
+  os << "// name, kind, micro-batches; ranks; homes' ranks; pools;\n"
         "// placements; collectives; predicted ns of an iteration, of all\n"
         "// ranks' work; peak bytes by rank\n"
         "constexpr ProgramDesc programs[] = {\n";
@@ -264,7 +273,7 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
     os << "    {" << quoted(program.name) << ", "
        << programKindName(program.kind) << ", " << program.microbatches << ", "
        << program.program->order.numRanks() << ", " << in << "ranks, " << in
-       << "rank_of_stage,\n     " << program.program->pools.size() << ", " << in
+       << "rank_of_home,\n     " << program.program->pools.size() << ", " << in
        << "pools, " << in << "placements, " << collectives << ", "
        << (collectives ? in + "collectives" : "nullptr") << ",\n     "
        << program.predictedNs << ", " << program.predictedWorkNs << ", "
@@ -275,8 +284,8 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
   os << "};\n";
   writeArray(os, "int64_t", "arena_bytes", arenaBytes);
   os << "constexpr Executable executable = {" << quoted(name) << ", "
-     << numLayers << ", layers, " << numStages << ", stages, "
-     << arenaBytes.size() << ", arena_bytes, " << programs.size()
+     << numLayers << ", layers, " << numStages << ", stages, " << numHomes
+     << ", homes, " << arenaBytes.size() << ", arena_bytes, " << programs.size()
      << ", programs, " << (accumulateInIndexOrder ? "true" : "false")
      << (backend.empty() ? "" : ", &" + backend.str()) << "};\n\n"
      << "int main(int argc, char **argv) {\n"

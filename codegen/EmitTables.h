@@ -21,7 +21,7 @@ namespace rondo::codegen {
 /// A stage as the executable describes it.
 struct StageText {
   std::string name;
-  int32_t rank, firstLayer, numLayers;
+  int32_t firstLayer, numLayers;
   StageBuffers buffers;
 };
 
@@ -32,7 +32,7 @@ struct ProgramText {
   runtime::ProgramKind kind = runtime::ProgramKind::Pipeline;
   int32_t microbatches = 0;
   const Program *program = nullptr;
-  std::vector<int32_t> rankOfStage;
+  std::vector<int32_t> rankOfHome;
   int64_t predictedNs = 0, predictedWorkNs = 0;
   std::vector<int64_t> peakMemoryBytes;
 };
@@ -41,6 +41,7 @@ struct ProgramText {
 std::string bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers);
 std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers);
 std::string stageTable(llvm::ArrayRef<StageText> stages);
+std::string homeTable(const Homes &homes);
 
 /// Pools, slots, placements, collectives and ranks of a program. `functions`
 /// cover every rank of its program.
@@ -50,7 +51,8 @@ std::string programTables(const ProgramText &program,
 /// The list of programs, the executable and main(). `backend` is the object of
 /// the target's runtime library; empty: the CPU's, which needs none.
 std::string executableText(llvm::StringRef name, size_t numLayers,
-                           size_t numStages, llvm::ArrayRef<int64_t> arenaBytes,
+                           size_t numStages, int32_t numHomes,
+                           llvm::ArrayRef<int64_t> arenaBytes,
                            llvm::ArrayRef<ProgramText> programs,
                            bool accumulateInIndexOrder,
                            llvm::StringRef backend);

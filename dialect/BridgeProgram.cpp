@@ -107,11 +107,11 @@ void Expander::readMemory(Program &program) {
   if (!arena)
     return;
   program.arenaBytes.assign(arena->begin(), arena->end());
-  program.placements.resize(problem.numStages() * numBufferKinds);
+  program.placements.resize(problem.homes.size() * numBufferKinds);
   for (PlaceOp inner : op.getPlaces()) {
-    Placement &place =
-        program.placement(numbers.lookup(inner.getStageAttr().getAttr()),
-                          static_cast<BufferKind>(inner.getBuffer()));
+    Placement &place = program.placement(
+        problem.homes.numberOf(numbers.lookup(inner.getStageAttr().getAttr())),
+        static_cast<BufferKind>(inner.getBuffer()));
     place.pool = static_cast<int32_t>(inner.getPool());
     place.slotOf.assign(inner.getSlots().begin(), inner.getSlots().end());
   }
@@ -194,8 +194,8 @@ void Folder::writeMemory() {
     const Placement &place = program.placements[i];
     if (place.pool >= 0)
       PlaceOp::create(builder, loc, static_cast<Buffer>(i % numBufferKinds),
-                      names[i / numBufferKinds], place.pool,
-                      builder.getDenseI32ArrayAttr(place.slotOf));
+                      names[problem.homes[i / numBufferKinds].stage],
+                      place.pool, builder.getDenseI32ArrayAttr(place.slotOf));
   }
 }
 

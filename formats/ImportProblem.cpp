@@ -99,7 +99,7 @@ void Importer::writePlan() {
   for (int32_t s = 0; s < problem.numStages(); ++s)
     pipe::StageOp::create(builder, loc, name("s" + Twine(s)),
                           builder.getArrayAttr({reference("l" + Twine(s))}),
-                          problem.rankOf(s), pipe::StageCostsAttr(),
+                          problem.homeOf(s).rank, pipe::StageCostsAttr(),
                           pipe::BuffersAttr());
 }
 

@@ -41,7 +41,7 @@ public:
 
 private:
   bool crossesRanks(const Edge &edge) const {
-    return problem.rankOf(edge.from) != problem.rankOf(edge.to);
+    return problem.homeOf(edge.from).rank != problem.homeOf(edge.to).rank;
   }
   void findMessages();
   void orderChannels();
@@ -75,7 +75,8 @@ void Inserter::findMessages() {
     const Edge &edge = problem.edges[e];
     if (!crossesRanks(edge))
       continue;
-    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
+    int32_t from = problem.homeOf(edge.from).rank,
+            to = problem.homeOf(edge.to).rank;
     auto [it, isNew] = byPair.try_emplace({from, to}, channels.size());
     if (isNew) {
       channels.emplace_back();
@@ -216,14 +217,14 @@ void Inserter::writeRank(int32_t rank,
   auto holds = [&](const Collective &collective) {
     return std::any_of(
         collective.stages.begin(), collective.stages.end(),
-        [&](int32_t stage) { return problem.rankOf(stage) == rank; });
+        [&](int32_t stage) { return problem.homeOf(stage).rank == rank; });
   };
   for (size_t c = 0; c < collectives.size(); ++c)
     if (holds(collectives[c]))
       order.append(Action(ActionKind::AllReduce, c, 0));
   if (!collectives.empty())
     for (int32_t s = 0; s < problem.numStages(); ++s)
-      if (problem.rankOf(s) == rank)
+      if (problem.homeOf(s).rank == rank)
         order.append(Action(ActionKind::Step, s, 0));
   order.endRank();
 }
@@ -265,8 +266,8 @@ Program rondo::insertCommunication(const Problem &problem,
 Problem rondo::sequentialProblem(const Problem &problem) {
   Problem sequential = problem;
   sequential.memoryCaps.assign(1, noMemoryCap);
-  for (std::vector<int32_t> &ranks : sequential.stageRanks)
-    ranks.assign(1, 0);
+  for (int32_t home = 0; home < sequential.homes.size(); ++home)
+    sequential.homes.moveTo(home, 0);
   sequential.links.clear();
   return sequential;
 }
@@ -290,7 +291,7 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
   for (int32_t r = 0; r < problem.numRanks(); ++r) {
     for (int32_t i = 0; i < problem.microbatches; ++i)
       for (int32_t s = 0; s < problem.numStages(); ++s)
-        if (problem.rankOf(s) == r)
+        if (problem.homeOf(s).rank == r)
           schedule.append(Action(ActionKind::Forward, s, i));
     schedule.endRank();
   }

@@ -56,7 +56,7 @@ private:
     if (task.kind() != ActionKind::WeightGrad)
       doneOf(task.stage, task.index) |= doneBit(task.kind());
     for (int32_t e : edges.outputs(task.stage, task.kind())) {
-      int32_t to = problem.rankOf(problem.edges[e].to);
+      int32_t to = problem.homeOf(problem.edges[e].to).rank;
       if (to == rank)
         continue;
       taken[rank].push_back(Action(ActionKind::Send, e, task.index));

@@ -120,14 +120,11 @@ lowerSchedule(const PlanFigures &plan, const Problem &problem,
 std::optional<MemoryFault> planMemory(const PlanFigures &plan,
                                       const Problem &problem,
                                       std::vector<LoweredProgram> &programs) {
-  std::vector<int32_t> homes;
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    homes.push_back(problem.rankOf(s));
   std::vector<int64_t> arena(problem.numRanks(), 0);
   for (size_t number = 0; number < programs.size(); ++number) {
     LoweredProgram &lowered = programs[number];
     if (std::optional<std::string> wrong =
-            planMemory(lowered.executing, homes, problem.numRanks(),
+            planMemory(lowered.executing, problem.homes, problem.numRanks(),
                        plan.buffers, lowered.program))
       return MemoryFault{number, *wrong};
     for (size_t rank = 0; rank < arena.size(); ++rank)

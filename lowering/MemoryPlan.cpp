@@ -23,7 +23,8 @@ struct Life {
   BufferKind kind = BufferKind::Input;
   int64_t microbatch = 0;
   int64_t bytes = 0;
-  int32_t home = 0;
+  /// That its pool is on.
+  int32_t rank = 0;
   /// Taken before the action at `first` begins, free again for any action
   /// behind `last`.
   int64_t first = 0, last = 0;
@@ -31,11 +32,10 @@ struct Life {
 
 class Planner {
 public:
-  Planner(const Problem &problem, const std::vector<int32_t> &homeRanks,
-          int32_t numHomeRanks, const std::vector<StageBuffers> &buffers,
-          Program &program)
-      : problem(problem), homeRanks(homeRanks), buffers(buffers),
-        program(program), arenaEnd(numHomeRanks, 0) {}
+  Planner(const Problem &problem, const Homes &homes, int32_t numRanks,
+          const std::vector<StageBuffers> &buffers, Program &program)
+      : problem(problem), homes(homes), buffers(buffers), program(program),
+        arenaEnd(numRanks, 0) {}
 
   std::optional<std::string> run();
 
@@ -43,7 +43,7 @@ private:
   int64_t bytesOf(int32_t stage, BufferKind kind) const {
     return aligned(buffers[stage][static_cast<int>(kind)]);
   }
-  int32_t addPool(int32_t home, int64_t slotBytes, int32_t slots);
+  int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
   std::optional<std::string> placeState();
   void collectLives(int32_t rank);
   void addLife(int32_t stage, BufferKind kind, int64_t index, int64_t first,
@@ -53,7 +53,8 @@ private:
   static void shortenToPeriod(std::vector<int32_t> &slots);
 
   const Problem &problem;
-  const std::vector<int32_t> &homeRanks;
+  /// Where state lies.
+  const Homes &homes;
   const std::vector<StageBuffers> &buffers;
   Program &program;
   std::vector<int64_t> arenaEnd;
@@ -63,16 +64,16 @@ private:
   int32_t overfullRank = -1;
 };
 
-int32_t Planner::addPool(int32_t home, int64_t slotBytes, int32_t slots) {
+int32_t Planner::addPool(int32_t rank, int64_t slotBytes, int32_t slots) {
   Pool pool;
-  pool.rank = home;
-  pool.offset = arenaEnd[home];
+  pool.rank = rank;
+  pool.offset = arenaEnd[rank];
   pool.slotBytes = slotBytes;
   pool.slots = slots;
-  if (slots > 0 && slotBytes > (maxArenaBytes - arenaEnd[home]) / slots)
-    overfullRank = home;
+  if (slots > 0 && slotBytes > (maxArenaBytes - arenaEnd[rank]) / slots)
+    overfullRank = rank;
   else
-    arenaEnd[home] += slotBytes * slots;
+    arenaEnd[rank] += slotBytes * slots;
   program.pools.push_back(pool);
   return static_cast<int32_t>(program.pools.size()) - 1;
 }
@@ -88,31 +89,35 @@ std::optional<std::string> Planner::placeState() {
   constexpr BufferKind perStage[] = {BufferKind::Weights, BufferKind::Gradients,
                                      BufferKind::Moments, BufferKind::Control,
                                      BufferKind::Data};
-  for (int32_t s = 0; s < problem.numStages(); ++s)
+  for (int32_t h = 0; h < homes.size(); ++h)
     for (BufferKind kind : perStage) {
-      int64_t bytes = bytesOf(s, kind);
+      int64_t bytes = bytesOf(homes[h].stage, kind);
       if (bytes == 0)
         continue;
       int32_t slots = kind == BufferKind::Data ? problem.microbatches : 1;
       if (slots > maxSlots)
-        return tooManySlots(homeRanks[s], slots, bytes);
-      Placement &placement = program.placement(s, kind);
-      placement.pool = addPool(homeRanks[s], bytes, slots);
+        return tooManySlots(homes[h].rank, slots, bytes);
+      Placement &placement = program.placement(h, kind);
+      placement.pool = addPool(homes[h].rank, bytes, slots);
       placement.slotOf.resize(slots);
       for (int32_t i = 0; i < slots; ++i)
         placement.slotOf[i] = i;
     }
-  for (int32_t home = 0; home < static_cast<int32_t>(arenaEnd.size()); ++home) {
+  for (int32_t rank = 0; rank < static_cast<int32_t>(arenaEnd.size()); ++rank) {
+    auto isHere = [&](const Home &home) {
+      return home.rank == rank &&
+             bytesOf(home.stage, BufferKind::Workspace) != 0;
+    };
     int64_t bytes = 0;
-    for (int32_t s = 0; s < problem.numStages(); ++s)
-      if (homeRanks[s] == home)
-        bytes = std::max(bytes, bytesOf(s, BufferKind::Workspace));
+    for (const Home &home : homes)
+      if (isHere(home))
+        bytes = std::max(bytes, bytesOf(home.stage, BufferKind::Workspace));
     if (bytes == 0)
       continue;
-    int32_t pool = addPool(home, bytes, 1);
-    for (int32_t s = 0; s < problem.numStages(); ++s)
-      if (homeRanks[s] == home && bytesOf(s, BufferKind::Workspace) != 0)
-        program.placement(s, BufferKind::Workspace) = {pool, {0}};
+    int32_t pool = addPool(rank, bytes, 1);
+    for (int32_t h = 0; h < homes.size(); ++h)
+      if (isHere(homes[h]))
+        program.placement(h, BufferKind::Workspace) = {pool, {0}};
   }
   return std::nullopt;
 }
@@ -124,7 +129,7 @@ void Planner::addLife(int32_t stage, BufferKind kind, int64_t index,
   life.kind = kind;
   life.microbatch = index;
   life.bytes = bytesOf(stage, kind);
-  life.home = homeRanks[stage];
+  life.rank = homes[homes.numberOf(stage)].rank;
   life.first = first;
   life.last = last;
   if (life.bytes != 0)
@@ -156,7 +161,7 @@ void Planner::collectLives(int32_t rank) {
   std::vector<int32_t> local(stages, -1);
   int32_t numLocal = 0;
   for (int32_t s = 0; s < stages; ++s)
-    if (problem.rankOf(s) == rank)
+    if (problem.homeOf(s).rank == rank)
       local[s] = numLocal++;
   auto table = [&] {
     return std::vector<int64_t>(int64_t(numLocal) * problem.microbatches, -1);
@@ -240,7 +245,7 @@ std::optional<std::string> Planner::assignSlots() {
   std::stable_sort(
       lives.begin(), lives.end(),
       [](const Life &a, const Life &b) { return a.first < b.first; });
-  // By (home, bytes): slots free again, by the position behind which they are.
+  // By (rank, bytes): slots free again, by the position behind which they are.
   struct State {
     std::deque<int32_t> freeSlots;
     std::multimap<int64_t, int32_t> busy;
@@ -250,7 +255,7 @@ std::optional<std::string> Planner::assignSlots() {
   std::map<std::pair<int32_t, int64_t>, std::vector<std::pair<int32_t, int>>>
       users;
   for (const Life &life : lives) {
-    std::pair<int32_t, int64_t> size{life.home, life.bytes};
+    std::pair<int32_t, int64_t> size{life.rank, life.bytes};
     State &state = states[size];
     while (!state.busy.empty() && state.busy.begin()->first < life.first) {
       state.freeSlots.push_back(state.busy.begin()->second);
@@ -264,7 +269,8 @@ std::optional<std::string> Planner::assignSlots() {
       state.freeSlots.pop_front();
     }
     state.busy.emplace(life.last, slot);
-    Placement &placement = program.placement(life.stage, life.kind);
+    Placement &placement =
+        program.placement(homes.numberOf(life.stage), life.kind);
     if (placement.slotOf.empty()) {
       placement.slotOf.assign(problem.microbatches, -1);
       users[size].push_back({life.stage, static_cast<int>(life.kind)});
@@ -276,7 +282,8 @@ std::optional<std::string> Planner::assignSlots() {
       return tooManySlots(size.first, state.slots, size.second);
     int32_t pool = addPool(size.first, size.second, state.slots);
     for (auto [stage, kind] : users[size])
-      program.placement(stage, static_cast<BufferKind>(kind)).pool = pool;
+      program.placement(homes.numberOf(stage), static_cast<BufferKind>(kind))
+          .pool = pool;
   }
   return std::nullopt;
 }
@@ -301,8 +308,8 @@ std::optional<std::string> Planner::run() {
   if (auto violation = checkChannels(problem, program))
     return violation->message;
   program.pools.clear();
-  program.placements.assign(
-      static_cast<size_t>(problem.numStages()) * numBufferKinds, Placement());
+  program.placements.assign(static_cast<size_t>(homes.size()) * numBufferKinds,
+                            Placement());
   for (int32_t s = 0; s < problem.numStages(); ++s)
     for (int k = 0; k < numBufferKinds; ++k)
       if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes)
@@ -332,11 +339,12 @@ std::optional<std::string> Planner::run() {
            std::to_string(maxArenaBytes) + " bytes";
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     // A consumer on the producer's rank reads the producer's buffer.
-    if (s > 0 && problem.rankOf(s) == problem.rankOf(s - 1)) {
-      program.placement(s, BufferKind::Input) =
-          program.placement(s - 1, BufferKind::Output);
-      program.placement(s - 1, BufferKind::OutputGrad) =
-          program.placement(s, BufferKind::InputGrad);
+    if (s > 0 && problem.homeOf(s).rank == problem.homeOf(s - 1).rank) {
+      const int32_t here = homes.numberOf(s), before = homes.numberOf(s - 1);
+      program.placement(here, BufferKind::Input) =
+          program.placement(before, BufferKind::Output);
+      program.placement(before, BufferKind::OutputGrad) =
+          program.placement(here, BufferKind::InputGrad);
     }
   }
   for (Placement &placement : program.placements)
@@ -348,8 +356,8 @@ std::optional<std::string> Planner::run() {
 } // namespace
 
 std::optional<std::string>
-rondo::planMemory(const Problem &executing,
-                  const std::vector<int32_t> &homeRanks, int32_t numHomeRanks,
-                  const std::vector<StageBuffers> &buffers, Program &program) {
-  return Planner(executing, homeRanks, numHomeRanks, buffers, program).run();
+rondo::planMemory(const Problem &executing, const Homes &homes,
+                  int32_t numRanks, const std::vector<StageBuffers> &buffers,
+                  Program &program) {
+  return Planner(executing, homes, numRanks, buffers, program).run();
 }

@@ -22,13 +22,13 @@ namespace rondo {
 /// A buffer that is being sent is free again for actions that start after the
 /// simulated send's end; the runtime waits there if the real one has not ended.
 ///
-/// `executing` is the problem whose ranks run the program; `homeRanks` are the
-/// ranks that hold each stage's state, other than the executing ones for the
-/// sequential reference. Returns what is wrong, if anything: a program that
-/// breaks rule L1, a size that is absurd, or more slots than a table names.
+/// `executing` is the problem whose ranks run the program; `homes` say which of
+/// the `numRanks` ranks hold the stages' state, other than the executing ones
+/// for the sequential reference. Returns what is wrong, if anything: a program
+/// that breaks rule L1, a size that is absurd, or more slots than a table
+/// names.
 std::optional<std::string> planMemory(const Problem &executing,
-                                      const std::vector<int32_t> &homeRanks,
-                                      int32_t numHomeRanks,
+                                      const Homes &homes, int32_t numRanks,
                                       const std::vector<StageBuffers> &buffers,
                                       Program &program);
 

@@ -22,8 +22,9 @@ bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
     for (int kind = 0; kind < numBufferKinds; ++kind) {
       const bool isEach =
           kind >= int(firstTransientBuffer) || kind == int(BufferKind::Data);
-      most[problem.rankOf(s)] += (double(plan.buffers[s][kind]) + alignment) *
-                                 (isEach ? problem.microbatches : 1);
+      most[problem.homeOf(s).rank] +=
+          (double(plan.buffers[s][kind]) + alignment) *
+          (isEach ? problem.microbatches : 1);
     }
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     if (plan.devices[rank] != noMemoryCap &&

@@ -87,7 +87,7 @@ Fault checkSizes(const Problem &problem) {
   };
   if (Fault fault = limits("ranks", problem.memoryCaps.size(), maxRanks))
     return fault;
-  if (Fault fault = limits("stages", problem.stageRanks.size(), maxStages))
+  if (Fault fault = limits("stages", problem.numStages(), maxStages))
     return fault;
   if (Fault fault =
           limits("micro-batches", problem.microbatches, maxMicrobatches))
@@ -102,7 +102,7 @@ Fault checkSizes(const Problem &problem) {
     return ProblemFault{"the problem has " +
                         std::to_string(problem.edges.size()) +
                         " edges; there may be " + std::to_string(maxEdges)};
-  if (problem.costs.size() != problem.stageRanks.size() * numTaskKinds)
+  if (problem.costs.size() != size_t(problem.numStages()) * numTaskKinds)
     return ProblemFault{"the cost table has " +
                         std::to_string(problem.costs.size()) + " entries; " +
                         count(problem.numStages(), "stage") + " need " +
@@ -117,14 +117,15 @@ Fault checkPlaces(const Problem &problem) {
                           std::to_string(problem.memoryCaps[r]) +
                           " bytes; it must be 0 or more"};
   for (int32_t s = 0; s < problem.numStages(); ++s) {
-    const std::vector<int32_t> &ranks = problem.stageRanks[s];
-    if (ranks.size() != 1)
+    const HomeRange homes = problem.homes.of(s);
+    if (homes.size() != 1)
       return ProblemFault{"stage " + std::to_string(s) + " is on " +
-                          count(ranks.size(), "rank") +
+                          count(homes.size(), "rank") +
                           "; a stage is on exactly one rank"};
-    if (ranks[0] < 0 || ranks[0] >= problem.numRanks())
+    const int32_t rank = homes.begin()->rank;
+    if (rank < 0 || rank >= problem.numRanks())
       return ProblemFault{"stage " + std::to_string(s) + " is on rank " +
-                          std::to_string(ranks[0]) + "; the ranks are 0 to " +
+                          std::to_string(rank) + "; the ranks are 0 to " +
                           std::to_string(problem.numRanks() - 1)};
   }
   return std::nullopt;
@@ -247,8 +248,8 @@ Fault checkSums(const Problem &problem) {
     bytes.add(cost.acquireBytes, problem.microbatches);
   }
   for (const Edge &edge : problem.edges) {
-    const Link &link =
-        problem.linkBetween(problem.rankOf(edge.from), problem.rankOf(edge.to));
+    const Link &link = problem.linkBetween(problem.homeOf(edge.from).rank,
+                                           problem.homeOf(edge.to).rank);
     ns.add(link.occupancyNs(edge.bytes), problem.microbatches);
     ns.add(link.latencyNs, problem.microbatches);
   }

@@ -10,6 +10,7 @@
 #define RONDO_SCHEDULE_PROBLEM_H
 
 #include "schedule/Action.h"
+#include "schedule/Home.h"
 
 #include <cstdint>
 #include <limits>
@@ -109,8 +110,8 @@ struct Problem {
   /// leaves less); empty where activations are all that is known of. For
   /// messages, and to tell by how much a cap of 0 is missed.
   std::vector<DeviceMemory> devices;
-  /// The ranks that hold a stage. Exactly one, until stages have replicas.
-  std::vector<std::vector<int32_t>> stageRanks;
+  /// Where the stages live. check() asks for exactly one home a stage.
+  Homes homes;
   /// [stage * numTaskKinds + kind].
   std::vector<Cost> costs;
   /// Dependences between stages. makeChain() writes the usual ones.
@@ -122,8 +123,15 @@ struct Problem {
   Objective objective = Objective::Makespan;
 
   int32_t numRanks() const { return static_cast<int32_t>(memoryCaps.size()); }
-  int32_t numStages() const { return static_cast<int32_t>(stageRanks.size()); }
-  int32_t rankOf(int32_t stage) const { return stageRanks[stage].front(); }
+  int32_t numStages() const { return homes.numStages(); }
+  const Home &homeOf(int32_t stage, int32_t replica = 0) const {
+    return homes[homes.numberOf(stage, replica)];
+  }
+  /// Of a task or a step.
+  const Home &homeOf(Action action) const {
+    return homeOf(static_cast<int32_t>(action.stage),
+                  static_cast<int32_t>(action.replica));
+  }
   const Cost &cost(int32_t stage, ActionKind kind) const {
     return costs[stage * numTaskKinds + static_cast<int>(kind)];
   }

@@ -40,7 +40,7 @@ std::string rondo::programActionName(Action action, const Problem &problem) {
     return verb + " " +
            actionName(Action(edge.producer, edge.from, action.index)) +
            (isSend ? " to rank " : " from rank ") +
-           std::to_string(problem.rankOf(isSend ? edge.to : edge.from));
+           std::to_string(problem.homeOf(isSend ? edge.to : edge.from).rank);
   }
   case ActionKind::AllReduce:
     return "all_reduce " + number;

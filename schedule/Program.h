@@ -62,7 +62,7 @@ struct Pool {
   int32_t slots = 0;
 };
 
-/// Where a buffer of a stage lies: slot slotOf[microbatch % slotOf.size()] of a
+/// Where a buffer of a home lies: slot slotOf[microbatch % slotOf.size()] of a
 /// pool, so that slots which repeat are written once. pool < 0: the stage has
 /// no such buffer. A consumer on the same rank as its producer shares the
 /// producer's pool and slots: Input with Output, OutputGrad with InputGrad.
@@ -96,16 +96,16 @@ struct Program {
   Schedule order;
   std::vector<Collective> collectives;
   std::vector<Pool> pools;
-  /// [stage * numBufferKinds + kind].
+  /// [home * numBufferKinds + kind], homes as Problem::homes numbers them.
   std::vector<Placement> placements;
   /// Bytes of each rank's arena: all its pools.
   std::vector<int64_t> arenaBytes;
 
-  const Placement &placement(int32_t stage, BufferKind kind) const {
-    return placements[stage * numBufferKinds + static_cast<int>(kind)];
+  const Placement &placement(int32_t home, BufferKind kind) const {
+    return placements[home * numBufferKinds + static_cast<int>(kind)];
   }
-  Placement &placement(int32_t stage, BufferKind kind) {
-    return placements[stage * numBufferKinds + static_cast<int>(kind)];
+  Placement &placement(int32_t home, BufferKind kind) {
+    return placements[home * numBufferKinds + static_cast<int>(kind)];
   }
 };
 

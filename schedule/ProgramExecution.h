@@ -82,7 +82,7 @@ public:
 
 private:
   bool crossesRanks(const Edge &edge) const {
-    return problem.rankOf(edge.from) != problem.rankOf(edge.to);
+    return problem.homeOf(edge.from).rank != problem.homeOf(edge.to).rank;
   }
   int64_t messageOf(Action action) const {
     return action.stage * microbatches + action.index;

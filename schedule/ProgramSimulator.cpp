@@ -37,7 +37,8 @@ Execution::Execution(const Problem &problem, const Program &program,
   }
   std::map<std::pair<int32_t, int32_t>, int32_t> ids;
   for (const Edge &edge : problem.edges) {
-    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
+    int32_t from = problem.homeOf(edge.from).rank,
+            to = problem.homeOf(edge.to).rank;
     if (from == to) {
       channelIds.push_back(-1);
       continue;
@@ -55,7 +56,7 @@ Execution::Execution(const Problem &problem, const Program &program,
   for (const Collective &collective : program.collectives) {
     CollectiveState state;
     for (int32_t stage : collective.stages)
-      state.ranks.push_back(problem.rankOf(stage));
+      state.ranks.push_back(problem.homeOf(stage).rank);
     std::sort(state.ranks.begin(), state.ranks.end());
     state.ranks.erase(std::unique(state.ranks.begin(), state.ranks.end()),
                       state.ranks.end());
@@ -145,7 +146,7 @@ bool Execution::needOwn(RankState &rank, Action needed) {
 /// Waits where a send still reads the slot that a buffer takes.
 bool Execution::take(RankState &rank, int32_t stage, BufferKind kind,
                      int64_t index, int64_t &start) {
-  int64_t slot = slots.of(stage, kind, index);
+  int64_t slot = slots.of(problem.homes.numberOf(stage), kind, index);
   if (slot < 0 || lastSend[slot] == notYet)
     return true;
   int64_t end = result.endNs[lastSend[slot]];
@@ -212,7 +213,8 @@ bool Execution::send(RankState &rank, Action action) {
   if (!(done[edge.from * microbatches + action.index] & doneBit(edge.producer)))
     return needOwn(rank, Action(edge.producer, edge.from, action.index));
   result.startNs[rank.position] = rank.clock;
-  int64_t slot = slots.of(edge.from, sentBuffer(edge), action.index);
+  int64_t slot = slots.of(problem.homes.numberOf(edge.from), sentBuffer(edge),
+                          action.index);
   if (slot >= 0)
     lastSend[slot] = rank.position;
   Channel &channel = channelOf(action);

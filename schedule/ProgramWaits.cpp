@@ -10,7 +10,7 @@ using namespace rondo::program_execution;
 /// The task of the receiver that reads a message, as its order lists it.
 Action Execution::consumerOf(Action receive) const {
   const Edge &edge = problem.edges[receive.stage];
-  return asListed(order.rank(problem.rankOf(edge.to)),
+  return asListed(order.rank(problem.homeOf(edge.to).rank),
                   Action(edge.producer, edge.to, receive.index));
 }
 

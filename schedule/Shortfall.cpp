@@ -13,7 +13,7 @@ static std::string countOfBytes(int64_t bytes) {
 std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   std::vector<int64_t> least(problem.numRanks());
   for (int32_t stage = 0; stage < problem.numStages(); ++stage)
-    least[problem.rankOf(stage)] +=
+    least[problem.homeOf(stage).rank] +=
         problem.cost(stage, ActionKind::Forward).acquireBytes;
   return least;
 }

@@ -154,8 +154,8 @@ void Execution::makeSteps() {
       step.inputEnd = static_cast<int32_t>(inputs.size());
       step.outputBegin = static_cast<int32_t>(outputs.size());
       for (int32_t e : edges.outputs(stage, kind)) {
-        int32_t from = problem.rankOf(stage);
-        int32_t to = problem.rankOf(problem.edges[e].to);
+        int32_t from = problem.homeOf(stage).rank;
+        int32_t to = problem.homeOf(problem.edges[e].to).rank;
         const Link &link = problem.linkBetween(from, to);
         outputOfEdge[e] = static_cast<int32_t>(outputs.size());
         outputs.push_back({e * microbatches,
@@ -176,7 +176,7 @@ void Execution::orderLinks() {
     link.isOrdered = true;
     for (Action action : actions)
       for (int32_t e : edges.outputs(action.stage, action.kind()))
-        if (problem.rankOf(problem.edges[e].to) == pair.second)
+        if (problem.homeOf(problem.edges[e].to).rank == pair.second)
           link.order.push_back(e * microbatches + action.index);
   }
 }
@@ -288,7 +288,7 @@ void Execution::summarize(Simulation &result) const {
 /// whichever the producer's rank lists.
 Action Execution::producerOf(int64_t message) const {
   const Edge &edge = problem.edges[message / microbatches];
-  return asListed(schedule.rank(problem.rankOf(edge.from)),
+  return asListed(schedule.rank(problem.homeOf(edge.from).rank),
                   Action(edge.producer, edge.from, message % microbatches));
 }
 
@@ -306,7 +306,7 @@ Wait Execution::waitOf(int32_t r) const {
     return wait;
   }
   wait.needs = producerOf(rank.blocked);
-  wait.onRank = problem.rankOf(wait.needs.stage);
+  wait.onRank = problem.homeOf(wait.needs.stage).rank;
   if (arrival[rank.blocked] < notMade) {
     const Output &output = outputs[outputOfEdge[rank.blocked / microbatches]];
     const LinkState &link = links[output.link];
@@ -325,9 +325,10 @@ std::vector<Wait> Execution::findCycle() const {
     if (!isStuck(r))
       continue;
     int64_t blocked = ranks[r].blocked;
-    next[r] = blocked == blockedByOwnTask
-                  ? r
-                  : problem.rankOf(problem.edges[blocked / microbatches].from);
+    next[r] =
+        blocked == blockedByOwnTask
+            ? r
+            : problem.homeOf(problem.edges[blocked / microbatches].from).rank;
     if (next[r] == r)
       return {waitOf(r)};
   }

@@ -11,10 +11,10 @@ Slots::Slots(const Program &program) : program(program), begins(1, 0) {
     begins.push_back(begins.back() + std::max(pool.slots, 0));
 }
 
-int64_t Slots::of(int32_t stage, BufferKind kind, int64_t microbatch) const {
+int64_t Slots::of(int32_t home, BufferKind kind, int64_t microbatch) const {
   if (program.placements.empty())
     return none;
-  const Placement &placement = program.placement(stage, kind);
+  const Placement &placement = program.placement(home, kind);
   if (placement.pool < 0)
     return none;
   if (placement.pool >= static_cast<int64_t>(program.pools.size()) ||

@@ -48,9 +48,9 @@ public:
   explicit Slots(const Program &program);
 
   int64_t count() const { return begins.back(); }
-  /// `none` where the stage has no such buffer, `invalid` where its placement
+  /// `none` where the home has no such buffer, `invalid` where its placement
   /// names no slot of a pool.
-  int64_t of(int32_t stage, BufferKind kind, int64_t microbatch) const;
+  int64_t of(int32_t home, BufferKind kind, int64_t microbatch) const;
   /// The pool of a slot.
   int32_t poolOf(int64_t slot) const;
   int64_t begin(int32_t pool) const { return begins[pool]; }

@@ -32,7 +32,7 @@ void writeStage1(llvm::json::OStream &json, const Problem &problem,
                  int32_t stage) {
   const Cost &forward = problem.cost(stage, ActionKind::Forward);
   const Cost &inputGrad = problem.cost(stage, ActionKind::InputGrad);
-  json.attribute("rank", problem.rankOf(stage));
+  json.attribute("rank", problem.homeOf(stage).rank);
   json.attribute("forward_ns", forward.ns);
   json.attribute("input_grad_ns", inputGrad.ns);
   json.attribute("weight_grad_ns",
@@ -46,7 +46,7 @@ void writeStage1(llvm::json::OStream &json, const Problem &problem,
 void writeStage2(llvm::json::OStream &json, const Problem &problem,
                  int32_t stage) {
   json.attributeArray("homes", [&] {
-    json.object([&] { json.attribute("rank", problem.rankOf(stage)); });
+    json.object([&] { json.attribute("rank", problem.homeOf(stage).rank); });
   });
   json.attributeObject("costs", [&] {
     for (int kind = 0; kind < numTaskKinds; ++kind) {
@@ -104,7 +104,7 @@ void writeChannels(llvm::json::OStream &json, const ChannelModel &channels) {
 bool isVersion1(const Problem &problem) {
   const int32_t numStages = problem.numStages();
   Problem chain;
-  chain.stageRanks = problem.stageRanks;
+  chain.homes = problem.homes;
   std::vector<int64_t> outputBytes(numStages, 0);
   for (int32_t s = 0; s < numStages; ++s) {
     if (s + 1 < numStages && size_t(s) < problem.edges.size())

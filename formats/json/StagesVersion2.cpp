@@ -149,7 +149,7 @@ Fault readStagesVersion2(const Value &stages, Problem &problem) {
     if (Fault fault = readCosts(fields.get("costs"), where + ".costs", costs);
         !fault.empty())
       return fault;
-    problem.stageRanks.push_back({static_cast<int32_t>(rank)});
+    problem.homes.addStage({static_cast<int32_t>(rank)});
     llvm::append_range(problem.costs, costs);
   }
   return problem.numStages() == 0 ? "stages is empty" : "";

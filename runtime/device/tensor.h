@@ -17,7 +17,10 @@ struct Tensor {
   /// Global name of the tensor that this one is a copy of; empty: none.
   std::string sharedWith;
   LayerTensor layout;
-  int32_t stage = 0, layerInStage = 0, index = 0;
+  /// Whose copy this is, and which home's copy counts: in the norm and for the
+  /// checkpoint. Numbers of homes.
+  int32_t home = 0, owner = 0;
+  int32_t layerInStage = 0, index = 0;
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
   /// The weights in the layer's dtype if that is not fp32; else null. Written

@@ -10,11 +10,11 @@
 
 using namespace rondo::runtime;
 
-/// The stage's copy of a shared tensor, by its own global name or by the one
+/// The home's copy of a shared tensor, by its own global name or by the one
 /// that it is shared under; null where it has none.
-static const Tensor *findShared(const State &state, int32_t stage,
+static const Tensor *findShared(const State &state, int32_t home,
                                 const std::string &name) {
-  const StageBinding &binding = state.stages()[stage];
+  const HomeBinding &binding = state.homes()[home];
   for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t) {
     const Tensor &tensor = state.tensors()[t];
     if (tensor.name == name || tensor.sharedWith == name)
@@ -26,7 +26,7 @@ static const Tensor *findShared(const State &state, int32_t stage,
 Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program,
                             ImposedLink link) {
   const int32_t ranks = program.numRanks;
-  const int32_t numStages = static_cast<int32_t>(state.stages().size());
+  const int32_t numStages = state.executable().numStages;
   Wiring wiring;
   wiring.params.ranks = ranks;
   wiring.params.link = link;
@@ -40,7 +40,8 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program,
     wiring.params.channels[channel].messages += program.microbatches;
   };
   for (int32_t s = 0; s + 1 < numStages; ++s) {
-    int32_t from = program.rankOfStage[s], to = program.rankOfStage[s + 1];
+    int32_t from = program.rankOfHome[state.ownerOf(s)],
+            to = program.rankOfHome[state.ownerOf(s + 1)];
     if (from == to)
       continue;
     connect(from, to);
@@ -52,15 +53,16 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program,
     CollectiveParams parts;
     for (int32_t i = 0; i < desc.numStages; ++i) {
       int32_t s = desc.stages[i];
-      PartParams part{program.rankOfStage[s], nullptr, 0};
+      const int32_t home = state.ownerOf(s);
+      PartParams part{program.rankOfHome[home], nullptr, 0};
       if (desc.kind == CollectiveKind::GradientNorm) {
-        part.data = state.stages()[s].control.partials;
+        part.data = state.homes()[home].control.partials;
         part.count = partialsPerLayer *
-                     static_cast<int64_t>(state.stages()[s].layers.size());
+                     static_cast<int64_t>(state.homes()[home].layers.size());
       } else {
-        const Tensor *tensor = findShared(state, s, desc.tensor);
+        const Tensor *tensor = findShared(state, home, desc.tensor);
         if (!tensor)
-          throw Error("stage '" + std::string(state.stages()[s].desc->name) +
+          throw Error("stage '" + std::string(state.homes()[home].desc->name) +
                       "' has no tensor '" + desc.tensor +
                       "' whose gradients could be added");
         part.data = tensor->gradients;

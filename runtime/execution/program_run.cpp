@@ -31,9 +31,9 @@ ProgramRun::ProgramRun(State &state, const ProgramDesc &program,
     }
 }
 
-char *ProgramRun::data(int32_t stage, int64_t microbatch) const {
+char *ProgramRun::data(int32_t home, int64_t microbatch) const {
   const PlacementDesc &placement =
-      desc.placements[stage * numBuffers + static_cast<int>(Buffer::Data)];
+      desc.placements[home * numBuffers + static_cast<int>(Buffer::Data)];
   if (placement.pool < 0)
     return nullptr;
   return state.address(desc.pools[placement.pool],

@@ -58,7 +58,7 @@ public:
 
   /// Where the data of a stage's micro-batch are staged; null where it has
   /// none.
-  char *data(int32_t stage, int64_t microbatch) const;
+  char *data(int32_t home, int64_t microbatch) const;
 
 private:
   class Watchdog;

@@ -76,20 +76,20 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
            Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
     : program(program), device(state.device(rank)), transport(transport),
       me(rank), optimizer(optimizer), lossScale(1.0 / program.microbatches),
-      stream(device.stream()), stages(state.stages().size()) {
+      stream(device.stream()), stages(state.homes().size()) {
   // Of the pools that this rank's stages use; -1: not yet counted.
   std::vector<int32_t> firstFence(program.numPools, -1);
   int32_t numFences = 0;
   const int32_t last = static_cast<int32_t>(stages.size()) - 1;
   auto channel = [&](int32_t fromStage, int32_t toStage) {
-    return wiring.channelOf[program.rankOfStage[fromStage] * program.numRanks +
-                            program.rankOfStage[toStage]];
+    return wiring.channelOf[program.rankOfHome[fromStage] * program.numRanks +
+                            program.rankOfHome[toStage]];
   };
   for (int32_t s = 0; s <= last; ++s) {
-    if (program.rankOfStage[s] != me)
+    if (program.rankOfHome[s] != me)
       continue;
     LocalStage &stage = stages[s];
-    stage.binding = &state.stages()[s];
+    stage.binding = &state.homes()[s];
     for (int b = 0; b < numBuffers; ++b) {
       const PlacementDesc &placement = program.placements[s * numBuffers + b];
       if (placement.pool < 0)
@@ -103,12 +103,12 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
           state.address(pool, 0), pool.slotBytes, placement.slotOf,
           static_cast<uint32_t>(placement.period), firstFence[placement.pool]};
     }
-    if (s > 0 && program.rankOfStage[s - 1] != me) {
+    if (s > 0 && program.rankOfHome[s - 1] != me) {
       stage.inputFrom = channel(s - 1, s);
       stage.inputGradTo = channel(s, s - 1);
       stage.inputTickets.assign(program.microbatches, -1);
     }
-    if (s < last && program.rankOfStage[s + 1] != me) {
+    if (s < last && program.rankOfHome[s + 1] != me) {
       stage.outputTo = channel(s, s + 1);
       stage.outputGradFrom = channel(s + 1, s);
       stage.outputGradTickets.assign(program.microbatches, -1);
@@ -171,7 +171,7 @@ void Rank::awaitMessage(int32_t channel, std::vector<int64_t> &tickets,
 
 LayerArgs Rank::argsOf(const LocalStage &stage, size_t l,
                        int64_t microbatch) const {
-  const StageBinding &binding = *stage.binding;
+  const HomeBinding &binding = *stage.binding;
   const LayerBinding &layer = binding.layers[l];
   auto at = [&](Buffer buffer, int64_t offset) -> char * {
     char *base = stage.place(buffer).at(microbatch);

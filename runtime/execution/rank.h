@@ -101,7 +101,7 @@ private:
     }
   };
   struct LocalStage {
-    const StageBinding *binding = nullptr;
+    const HomeBinding *binding = nullptr;
     Place places[numBuffers];
     /// Channels of messages to and from neighbours on other ranks, else -1.
     int32_t inputFrom = -1, outputTo = -1, outputGradFrom = -1,

@@ -32,8 +32,8 @@ static const char *bufferName(Buffer buffer) {
 }
 
 static const PlacementDesc &placementOf(const ProgramDesc &program,
-                                        int32_t stage, Buffer buffer) {
-  return program.placements[stage * numBuffers + static_cast<int>(buffer)];
+                                        int32_t home, Buffer buffer) {
+  return program.placements[home * numBuffers + static_cast<int>(buffer)];
 }
 
 void State::checkProgram(const ProgramDesc &program) const {
@@ -56,30 +56,44 @@ void State::checkProgram(const ProgramDesc &program) const {
            std::to_string(pool.offset) + " does not lie in the arena of rank " +
            std::to_string(pool.rank));
   }
-  for (int32_t s = 0; s < exe.numStages; ++s) {
-    if (program.rankOfStage[s] < 0 ||
-        program.rankOfStage[s] >= program.numRanks)
-      fail("stage '" + std::string(exe.stages[s].name) + "' is on rank " +
-           std::to_string(program.rankOfStage[s]) + " of " +
-           std::to_string(program.numRanks));
+  for (int32_t h = 0; h < exe.numHomes; ++h) {
+    const StageDesc &stage = exe.stages[exe.homes[h].stage];
+    const std::string name = "stage '" + std::string(stage.name) + "'";
+    if (program.rankOfHome[h] < 0 || program.rankOfHome[h] >= program.numRanks)
+      fail(name + " is on rank " + std::to_string(program.rankOfHome[h]) +
+           " of " + std::to_string(program.numRanks));
     for (int b = 0; b < numBuffers; ++b) {
-      const PlacementDesc &placement = program.placements[s * numBuffers + b];
+      const PlacementDesc &placement = placementOf(program, h, Buffer(b));
       if (placement.pool < 0)
         continue;
       if (placement.pool >= program.numPools || placement.period < 1)
-        fail("stage '" + std::string(exe.stages[s].name) + "' has no pool " +
-             std::to_string(placement.pool));
+        fail(name + " has no pool " + std::to_string(placement.pool));
       const PoolDesc &pool = program.pools[placement.pool];
       if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
                       [&](uint16_t slot) { return slot >= pool.slots; }))
-        fail(std::string(bufferName(Buffer(b))) + " of stage '" +
-             exe.stages[s].name + "' lies in a slot that pool " +
-             std::to_string(placement.pool) + " does not have");
-      if (pool.slotBytes < exe.stages[s].bytes[b])
-        fail("slots of " + std::string(bufferName(Buffer(b))) + " of stage '" +
-             exe.stages[s].name + "' have " + std::to_string(pool.slotBytes) +
-             " bytes, it needs " + std::to_string(exe.stages[s].bytes[b]));
+        fail(std::string(bufferName(Buffer(b))) + " of " + name +
+             " lies in a slot that pool " + std::to_string(placement.pool) +
+             " does not have");
+      if (pool.slotBytes < stage.bytes[b])
+        fail("slots of " + std::string(bufferName(Buffer(b))) + " of " + name +
+             " have " + std::to_string(pool.slotBytes) + " bytes, it needs " +
+             std::to_string(stage.bytes[b]));
     }
+  }
+}
+
+void State::checkHomes() const {
+  for (int32_t h = 0; h < exe.numHomes; ++h) {
+    const HomeDesc &home = exe.homes[h];
+    if (exe.numHomes != exe.numStages || home.stage != h || home.replica != 0)
+      throw Error("'" + std::string(exe.name) + "' has " +
+                  std::to_string(exe.numHomes) + " homes for " +
+                  std::to_string(exe.numStages) +
+                  " stages; each stage has one home, in order");
+    if (home.rank < 0 || home.rank >= exe.numRanks)
+      throw Error("stage '" + std::string(exe.stages[h].name) +
+                  "' is on rank " + std::to_string(home.rank) + " of " +
+                  std::to_string(exe.numRanks));
   }
 }
 
@@ -99,16 +113,18 @@ void State::checkStage(const StageDesc &stage) const {
                   std::to_string(needed[b]));
 }
 
-void State::bindStage(int32_t s) {
-  const StageDesc &stage = exe.stages[s];
-  StageBinding &binding = bindings[s];
+void State::bindHome(int32_t h) {
+  const HomeDesc &home = exe.homes[h];
+  const StageDesc &stage = exe.stages[home.stage];
+  HomeBinding &binding = bindings[h];
+  binding.home = &home;
   binding.desc = &stage;
 
   auto find = [&](Buffer buffer) -> char * {
     const PoolDesc *firstPool = nullptr;
     int64_t first = 0;
     for (int32_t p = 0; p < exe.numPrograms; ++p) {
-      const PlacementDesc &placement = placementOf(exe.programs[p], s, buffer);
+      const PlacementDesc &placement = placementOf(exe.programs[p], h, buffer);
       if (placement.pool < 0) {
         if (stage.bytes[static_cast<int>(buffer)] == 0)
           continue;
@@ -143,8 +159,8 @@ void State::bindStage(int32_t s) {
   for (int32_t l = 0; l < stage.numLayers; ++l) {
     LayerBinding layer = next;
     layer.desc = &layers[l];
-    if (holds(s))
-      layer.body = devices[stage.rank]->body(*layer.desc);
+    if (holds(h))
+      layer.body = devices[home.rank]->body(*layer.desc);
     layer.sizes = layerSizes(*layer.desc);
     next.weightsOffset += layer.sizes.weights;
     next.gradientsOffset += layer.sizes.gradients;
@@ -163,14 +179,15 @@ void State::bindStage(int32_t s) {
       tensor.name = tensorName(layout);
       tensor.sharedWith = layout.sharedWith ? layout.sharedWith : "";
       tensor.layout = layout;
-      tensor.stage = s;
+      tensor.home = h;
+      tensor.owner = ownerOf(home.stage);
       tensor.layerInStage = l;
       tensor.index = index++;
       const LayerBinding &layer = binding.layers[l];
       auto at = [&](char *base) {
         return reinterpret_cast<float *>(base + 4 * layout.offset);
       };
-      if (holds(s)) {
+      if (holds(h)) {
         char *weights = binding.weights + layer.weightsOffset;
         tensor.weights = at(weights);
         tensor.gradients = at(binding.gradients + layer.gradientsOffset);
@@ -191,6 +208,7 @@ void State::bindStage(int32_t s) {
 
 State::State(const Executable &executable, const World &world)
     : exe(executable), processes(world) {
+  checkHomes();
   for (int32_t p = 0; p < exe.numPrograms; ++p)
     checkProgram(exe.programs[p]);
   for (int32_t l = 0; l < exe.numLayers; ++l)
@@ -214,10 +232,10 @@ State::State(const Executable &executable, const World &world)
     devices[r] = backendOf(exe).makeDevice(r, exe.numRanks, world);
     arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
   }
-  bindings.resize(exe.numStages);
-  for (int32_t s = 0; s < exe.numStages; ++s)
-    bindStage(s);
-  for (StageBinding &binding : bindings) {
+  bindings.resize(exe.numHomes);
+  for (int32_t h = 0; h < exe.numHomes; ++h)
+    bindHome(h);
+  for (HomeBinding &binding : bindings) {
     StageTensors &optimized = binding.optimized;
     optimized.tensors = allTensors.data() + binding.firstTensor;
     optimized.numTensors = binding.lastTensor - binding.firstTensor;
@@ -247,37 +265,37 @@ void State::initialise(uint64_t seed) {
   int32_t blocks = 0;
   for (int32_t l = 0; l < exe.numLayers; ++l)
     blocks += rowOf(exe.layers[l].kind).isResidual;
-  for (const StageBinding &stage : bindings) {
-    if (!processes.holds(stage.desc->rank))
+  for (const HomeBinding &binding : bindings) {
+    if (!processes.holds(binding.home->rank))
       continue;
-    Arena &home = arena(stage.desc->rank);
+    Arena &home = arena(binding.home->rank);
     auto zero = [&](char *where, Buffer buffer) {
       if (where)
-        home.fill(where, 0, stage.desc->bytes[static_cast<int>(buffer)]);
+        home.fill(where, 0, binding.desc->bytes[static_cast<int>(buffer)]);
     };
-    zero(stage.weights, Buffer::Weights);
-    zero(stage.gradients, Buffer::Gradients);
-    zero(stage.moments, Buffer::Moments);
-    zero(reinterpret_cast<char *>(stage.control.header), Buffer::Control);
+    zero(binding.weights, Buffer::Weights);
+    zero(binding.gradients, Buffer::Gradients);
+    zero(binding.moments, Buffer::Moments);
+    zero(reinterpret_cast<char *>(binding.control.header), Buffer::Control);
     ControlHeader header{};
     header.isFinite = 1;
-    home.write(stage.control.header, &header, sizeof header);
+    home.write(binding.control.header, &header, sizeof header);
   }
   std::vector<float> values;
   for (const Tensor &tensor : allTensors) {
-    if (!holds(tensor.stage))
+    if (!holds(tensor.home))
       continue;
     LayerTensor layout = tensor.layout;
     layout.offset = 0;
     values.resize(layout.count);
     initialiseTensor(layout, seed, blocks, values.data());
-    write(tensor.stage, tensor.weights, values.data(), 4 * layout.count);
+    write(tensor.home, tensor.weights, values.data(), 4 * layout.count);
   }
   weightsWritten();
 }
 
 void State::weightsWritten() {
-  for (const StageBinding &stage : bindings)
-    if (processes.holds(stage.desc->rank))
-      devices[stage.desc->rank]->weightsWritten(stage.optimized);
+  for (const HomeBinding &binding : bindings)
+    if (processes.holds(binding.home->rank))
+      devices[binding.home->rank]->weightsWritten(binding.optimized);
 }

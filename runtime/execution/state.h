@@ -23,8 +23,9 @@ struct LayerBinding {
           savedForWeightGradOffset = 0, dataOffset = 0;
 };
 
-/// A stage and its state, at the same place in every program.
-struct StageBinding {
+/// A home of a stage and its state, at the same place in every program.
+struct HomeBinding {
+  const HomeDesc *home = nullptr;
   const StageDesc *desc = nullptr;
   std::vector<LayerBinding> layers;
   /// Of one activation between layers of the stage, and how many there are.
@@ -49,13 +50,15 @@ public:
   explicit State(const Executable &executable, const World &world = {});
 
   const World &world() const { return processes; }
-  /// Whether a stage's state lies in this process.
-  bool holds(int32_t stage) const {
-    return processes.holds(exe.stages[stage].rank);
+  /// Whether a home's state lies in this process.
+  bool holds(int32_t home) const {
+    return processes.holds(exe.homes[home].rank);
   }
+  /// The home that owns the stage's tensors. A stage has one home.
+  int32_t ownerOf(int32_t stage) const { return stage; }
 
   const Executable &executable() const { return exe; }
-  const std::vector<StageBinding> &stages() const { return bindings; }
+  const std::vector<HomeBinding> &homes() const { return bindings; }
   /// In global order: layer after layer, each in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
   /// The pool's rank is held by this process.
@@ -64,13 +67,12 @@ public:
   }
   Arena &arena(int32_t rank) { return *arenas[rank]; }
   Device &device(int32_t rank) { return *devices[rank]; }
-  /// Copies between the host and a stage's buffers.
-  void read(int32_t stage, void *host, const void *device,
-            int64_t bytes) const {
-    arenas[exe.stages[stage].rank]->read(host, device, bytes);
+  /// Copies between the host and a home's buffers.
+  void read(int32_t home, void *host, const void *device, int64_t bytes) const {
+    arenas[exe.homes[home].rank]->read(host, device, bytes);
   }
-  void write(int32_t stage, void *device, const void *host, int64_t bytes) {
-    arenas[exe.stages[stage].rank]->write(device, host, bytes);
+  void write(int32_t home, void *device, const void *host, int64_t bytes) {
+    arenas[exe.homes[home].rank]->write(device, host, bytes);
   }
   /// Bytes of all arenas as allocated in this process.
   int64_t allocatedBytes() const;
@@ -86,7 +88,8 @@ public:
 private:
   void checkProgram(const ProgramDesc &program) const;
   void checkStage(const StageDesc &stage) const;
-  void bindStage(int32_t stage);
+  void checkHomes() const;
+  void bindHome(int32_t home);
 
   const Executable &exe;
   const World processes;
@@ -94,7 +97,7 @@ private:
   /// device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
-  std::vector<StageBinding> bindings;
+  std::vector<HomeBinding> bindings;
   std::vector<Tensor> allTensors;
 };
 

@@ -20,12 +20,18 @@ class Rank;
 /// A consecutive piece of the model.
 struct StageDesc {
   const char *name;
-  /// The rank that holds the stage's state in every program.
-  int32_t rank;
   int32_t firstLayer, numLayers;
   /// Bytes by Buffer as the compiler planned them. Checked at start against
   /// stageBytes().
   int64_t bytes[numBuffers];
+};
+
+/// A stage's place on one rank; a stage has one for each of its replicas.
+struct HomeDesc {
+  int32_t stage;
+  int32_t replica;
+  /// That holds the home's state in every program.
+  int32_t rank;
 };
 
 /// Equal slots in the arena of `rank`, at `offset` from its beginning.
@@ -36,7 +42,7 @@ struct PoolDesc {
   int32_t slots;
 };
 
-/// Where a buffer of a stage lies: slot slotOf[microbatch % period] of a pool.
+/// Where a buffer of a home lies: slot slotOf[microbatch % period] of a pool.
 /// pool < 0: the stage has no such buffer.
 struct PlacementDesc {
   int32_t pool;
@@ -79,11 +85,11 @@ struct ProgramDesc {
   int32_t microbatches;
   int32_t numRanks;
   const RankDesc *ranks;
-  /// By stage: the rank of this program that runs it.
-  const int32_t *rankOfStage;
+  /// By home: the rank of this program that runs it.
+  const int32_t *rankOfHome;
   int32_t numPools;
   const PoolDesc *pools;
-  /// [stage * numBuffers + buffer].
+  /// [home * numBuffers + buffer].
   const PlacementDesc *placements;
   int32_t numCollectives;
   const CollectiveDesc *collectives;
@@ -113,6 +119,9 @@ struct Executable {
   const LayerDesc *layers;
   int32_t numStages;
   const StageDesc *stages;
+  /// Stage after stage, and in a stage by replica.
+  int32_t numHomes;
+  const HomeDesc *homes;
   /// Ranks that hold state; each has an arena.
   int32_t numRanks;
   /// Bytes of each rank's arena: the largest that any program needs.

@@ -35,7 +35,7 @@ struct Slice {
 static std::vector<Slice> slicesOf(const State &state) {
   std::vector<Slice> slices;
   for (const Tensor &tensor : state.tensors()) {
-    if (!tensor.sharedWith.empty())
+    if (!tensor.sharedWith.empty() || tensor.home != tensor.owner)
       continue;
     slices.push_back({tensor.name, &tensor, tensor.weights});
     slices.push_back({"optimizer.m." + tensor.name, &tensor, tensor.moment1});
@@ -100,10 +100,10 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
   });
   std::vector<float> values;
   for (const Slice &slice : slices) {
-    if (!takesPart(state, slice.tensor->stage))
+    if (!takesPart(state, slice.tensor->home))
       continue;
     values.resize(slice.tensor->layout.count);
-    gather(state, slice.tensor->stage, slice.name, slice.values, values.data(),
+    gather(state, slice.tensor->home, slice.name, slice.values, values.data(),
            4 * slice.tensor->layout.count);
     attempt([&] { file->write(values.data(), 4 * values.size()); });
   }
@@ -251,18 +251,20 @@ const float *Source::read(const std::string &name) {
 /// Writes the state; `source` is null in all processes but 0.
 static void distribute(Source *source, State &state) {
   auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
-    if (takesPart(state, tensor.stage))
-      scatter(state, tensor.stage, name, values,
+    if (takesPart(state, tensor.home))
+      scatter(state, tensor.home, name, values,
               source ? source->read(name) : nullptr, 4 * tensor.layout.count);
   };
   for (const Slice &slice : slicesOf(state))
     put(*slice.tensor, slice.values, slice.name);
   for (const Tensor &copy : state.tensors()) {
-    if (copy.sharedWith.empty())
+    if (copy.sharedWith.empty() && copy.home == copy.owner)
       continue;
-    put(copy, copy.weights, copy.sharedWith);
-    put(copy, copy.moment1, "optimizer.m." + copy.sharedWith);
-    put(copy, copy.moment2, "optimizer.v." + copy.sharedWith);
+    const std::string &name =
+        copy.sharedWith.empty() ? copy.name : copy.sharedWith;
+    put(copy, copy.weights, name);
+    put(copy, copy.moment1, "optimizer.m." + name);
+    put(copy, copy.moment2, "optimizer.v." + name);
   }
   state.weightsWritten();
 }

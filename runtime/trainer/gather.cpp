@@ -9,8 +9,8 @@
 
 using namespace rondo::runtime;
 
-bool rondo::runtime::takesPart(const State &state, int32_t stage) {
-  return state.world().isFirst() || state.holds(stage);
+bool rondo::runtime::takesPart(const State &state, int32_t home) {
+  return state.world().isFirst() || state.holds(home);
 }
 
 static std::string takeExactly(const State &state, const std::string &key,
@@ -23,11 +23,11 @@ static std::string takeExactly(const State &state, const std::string &key,
   return data;
 }
 
-void rondo::runtime::gather(const State &state, int32_t stage,
+void rondo::runtime::gather(const State &state, int32_t home,
                             const std::string &key, const void *device,
                             void *host, int64_t bytes) {
-  if (state.holds(stage)) {
-    state.read(stage, host, device, bytes);
+  if (state.holds(home)) {
+    state.read(home, host, device, bytes);
     if (!state.world().isFirst())
       state.world().store->give(key,
                                 std::string(static_cast<const char *>(host),
@@ -38,18 +38,17 @@ void rondo::runtime::gather(const State &state, int32_t stage,
   }
 }
 
-void rondo::runtime::scatter(State &state, int32_t stage,
-                             const std::string &key, void *device,
-                             const void *host, int64_t bytes) {
-  if (!state.holds(stage)) {
+void rondo::runtime::scatter(State &state, int32_t home, const std::string &key,
+                             void *device, const void *host, int64_t bytes) {
+  if (!state.holds(home)) {
     if (state.world().isFirst())
       state.world().store->give(key,
                                 std::string(static_cast<const char *>(host),
                                             static_cast<size_t>(bytes)));
   } else if (state.world().isFirst()) {
-    state.write(stage, device, host, bytes);
+    state.write(home, device, host, bytes);
   } else {
     std::string data = takeExactly(state, key, bytes);
-    state.write(stage, device, data.data(), bytes);
+    state.write(home, device, data.data(), bytes);
   }
 }

@@ -1,7 +1,7 @@
 //===- gather.h - State that several processes hold, in one -----*- C++ -*-===//
 //
 // Process 0 reads and writes files, the others hold most of the tensors. A pair
-// of calls moves one array: process 0 and the one that holds the stage make it
+// of calls moves one array: process 0 and the one that holds the home make it
 // with the same key, in the same order as all other pairs between them.
 //
 //===----------------------------------------------------------------------===//
@@ -15,16 +15,16 @@
 
 namespace rondo::runtime {
 
-/// Whether this process takes part in moving an array of the stage.
-bool takesPart(const State &state, int32_t stage);
+/// Whether this process takes part in moving an array of the home.
+bool takesPart(const State &state, int32_t home);
 
-/// Copies from a stage's buffers into `host` of process 0; elsewhere `host` is
+/// Copies from a home's buffers into `host` of process 0; elsewhere `host` is
 /// scratch of the same size.
-void gather(const State &state, int32_t stage, const std::string &key,
+void gather(const State &state, int32_t home, const std::string &key,
             const void *device, void *host, int64_t bytes);
-/// Copies `host` of process 0 into a stage's buffers; elsewhere `host` is not
+/// Copies `host` of process 0 into a home's buffers; elsewhere `host` is not
 /// used.
-void scatter(State &state, int32_t stage, const std::string &key, void *device,
+void scatter(State &state, int32_t home, const std::string &key, void *device,
              const void *host, int64_t bytes);
 
 } // namespace rondo::runtime

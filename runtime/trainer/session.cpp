@@ -17,10 +17,13 @@ static std::string nameOfProgram(const Executable &exe) {
   for (int32_t r = 0; r < exe.numRanks; ++r)
     add(exe.arenaBytes[r]);
   for (int32_t s = 0; s < exe.numStages; ++s) {
-    add(exe.stages[s].rank);
     add(exe.stages[s].numLayers);
     for (int64_t bytes : exe.stages[s].bytes)
       add(bytes);
+  }
+  for (int32_t h = 0; h < exe.numHomes; ++h) {
+    add(exe.homes[h].stage);
+    add(exe.homes[h].rank);
   }
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     add(exe.programs[p].microbatches);

@@ -59,22 +59,23 @@ Trainer::Trainer(const Executable &executable, const Options &options,
       const LayerDesc &layer = exe.layers[exe.stages[s].firstLayer + l];
       const LayerData data = dataOf(layer);
       if (runtime::hasLoss(layer))
-        lossStage = s;
+        lossHome = programState.ownerOf(s);
       if (data == LayerData::Tokens) {
-        embeddingStage = s;
+        embeddingHome = programState.ownerOf(s);
         embeddingLayer = l;
       } else if (data == LayerData::Targets) {
-        headStage = s;
+        headHome = programState.ownerOf(s);
         headLayer = l;
       }
     }
   if (!needsData(exe))
     return;
-  if (embeddingStage < 0 || headStage < 0)
+  if (embeddingHome < 0 || headHome < 0)
     throw Error("'" + std::string(exe.name) +
                 "' has layers of a GPT but no embedding or no head");
   const LayerDesc &layer =
-      exe.layers[exe.stages[embeddingStage].firstLayer + embeddingLayer];
+      exe.layers[exe.stages[exe.homes[embeddingHome].stage].firstLayer +
+                 embeddingLayer];
   auto open = [&] {
     tokens = useGeneratedData ? generateData(layer.vocab)
                               : openData(options.data, options.heldOut,
@@ -87,15 +88,16 @@ Trainer::Trainer(const Executable &executable, const Options &options,
   // What is wrong with the data is said once, by process 0.
   world.store->barrier("data");
   if (!world.isFirst() &&
-      (programState.holds(embeddingStage) || programState.holds(headStage)))
+      (programState.holds(embeddingHome) || programState.holds(headHome)))
     open();
 }
 
 int64_t Trainer::tokensOf(const ProgramDesc &program) const {
-  if (embeddingStage < 0)
+  if (embeddingHome < 0)
     return 0;
   const LayerDesc &layer =
-      exe.layers[exe.stages[embeddingStage].firstLayer + embeddingLayer];
+      exe.layers[exe.stages[exe.homes[embeddingHome].stage].firstLayer +
+                 embeddingLayer];
   return int64_t(program.microbatches) * layer.batch * layer.sequence;
 }
 
@@ -115,15 +117,15 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
 /// of one sample of the iteration by its number.
 template <typename Sample>
 void Trainer::stageData(ProgramRun &run, Sample sample) {
-  if (embeddingStage < 0)
+  if (embeddingHome < 0)
     return;
-  const bool hasInputs = programState.holds(embeddingStage),
-             hasTargets = programState.holds(headStage);
+  const bool hasInputs = programState.holds(embeddingHome),
+             hasTargets = programState.holds(headHome);
   if (!hasInputs && !hasTargets)
     return;
   const LayerBinding &embedding =
-      programState.stages()[embeddingStage].layers[embeddingLayer];
-  const LayerBinding &head = programState.stages()[headStage].layers[headLayer];
+      programState.homes()[embeddingHome].layers[embeddingLayer];
+  const LayerBinding &head = programState.homes()[headHome].layers[headLayer];
   const int64_t batch = embedding.desc->batch,
                 sequence = embedding.desc->sequence;
   std::vector<int32_t> window(sequence + 1), inputs(batch * sequence),
@@ -138,21 +140,21 @@ void Trainer::stageData(ProgramRun &run, Sample sample) {
     }
     int64_t bytes = 4 * batch * sequence;
     if (hasInputs)
-      programState.write(embeddingStage,
-                         run.data(embeddingStage, i) + embedding.dataOffset,
+      programState.write(embeddingHome,
+                         run.data(embeddingHome, i) + embedding.dataOffset,
                          inputs.data(), bytes);
     if (hasTargets)
-      programState.write(headStage, run.data(headStage, i) + head.dataOffset,
+      programState.write(headHome, run.data(headHome, i) + head.dataOffset,
                          targets.data(), bytes);
   }
 }
 
 double Trainer::meanLoss(const ProgramDesc &program) {
-  if (lossStage < 0 || !programState.holds(lossStage))
+  if (lossHome < 0 || !programState.holds(lossHome))
     return 0;
   std::vector<float> losses(program.microbatches);
-  programState.read(lossStage, losses.data(),
-                    programState.stages()[lossStage].control.losses,
+  programState.read(lossHome, losses.data(),
+                    programState.homes()[lossHome].control.losses,
                     4 * losses.size());
   double sum = 0;
   for (float loss : losses)
@@ -183,7 +185,7 @@ void Trainer::share(const std::string &name, IterationResult &result) {
   for (size_t p = 0; p < all.size(); ++p) {
     char *rest = nullptr;
     double loss = std::strtod(all[p].c_str(), &rest);
-    if (lossStage >= 0 && static_cast<int32_t>(p) == exe.stages[lossStage].rank)
+    if (lossHome >= 0 && static_cast<int32_t>(p) == exe.homes[lossHome].rank)
       result.loss = loss;
     result.stopSignal = std::max(result.stopSignal, std::atoi(rest));
   }
@@ -209,13 +211,13 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   header.step.learningRate = static_cast<float>(result.learningRate);
   header.step.clipFactor = 1;
   header.isFinite = 1;
-  // Every stage's header gets the norm of all.
-  int32_t heldStage = -1;
-  for (int32_t s = 0; s < exe.numStages; ++s)
-    if (programState.holds(s)) {
-      programState.write(s, programState.stages()[s].control.header, &header,
+  // Every home's header gets the norm of all.
+  int32_t heldHome = -1;
+  for (int32_t h = 0; h < exe.numHomes; ++h)
+    if (programState.holds(h)) {
+      programState.write(h, programState.homes()[h].control.header, &header,
                          sizeof header);
-      heldStage = s;
+      heldHome = h;
     }
 
   const int64_t enqueuedNs = enqueueNs(run);
@@ -228,9 +230,9 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   share("iteration " + std::to_string(iteration), result);
   result.ns = nowNs() - startNs;
 
-  if (heldStage >= 0)
-    programState.read(heldStage, &header,
-                      programState.stages()[heldStage].control.header,
+  if (heldHome >= 0)
+    programState.read(heldHome, &header,
+                      programState.homes()[heldHome].control.header,
                       sizeof header);
   result.norm = header.norm;
   result.isFinite = header.isFinite != 0;
@@ -260,7 +262,7 @@ int64_t Trainer::allocatedBytes() {
 
 double Trainer::evaluate(ProgramRun &run) {
   const LayerDesc &layer =
-      *programState.stages()[embeddingStage].layers[embeddingLayer].desc;
+      *programState.homes()[embeddingHome].layers[embeddingLayer].desc;
   const int64_t samples = int64_t(run.program().microbatches) * layer.batch;
   stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
     tokens->heldOutSample(sample, samples, count, out);

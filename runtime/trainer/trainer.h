@@ -46,7 +46,7 @@ public:
   const Data &data() const { return *tokens; }
   int cores() const { return numCores; }
   Team &team() { return threads; }
-  bool hasLoss() const { return lossStage >= 0; }
+  bool hasLoss() const { return lossHome >= 0; }
   /// Whether the data have a part that is only evaluated.
   bool hasHeldOut();
   /// Tokens of one iteration of a program.
@@ -79,10 +79,10 @@ private:
   const int numCores;
   State programState;
   std::unique_ptr<Data> tokens;
-  /// The stage that writes the loss; -1: none.
-  int32_t lossStage = -1;
-  /// Stage and layer in it, of what reads tokens and targets; -1: none.
-  int32_t embeddingStage = -1, headStage = -1;
+  /// The home that writes the loss; -1: none.
+  int32_t lossHome = -1;
+  /// Home and layer in it, of what reads tokens and targets; -1: none.
+  int32_t embeddingHome = -1, headHome = -1;
   int32_t embeddingLayer = 0, headLayer = 0;
   Team threads;
 };

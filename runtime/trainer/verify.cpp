@@ -37,10 +37,10 @@ constexpr double tolerance = 0.05;
 static Weights copyWeights(const State &state) {
   Weights weights;
   for (const Tensor &tensor : state.tensors()) {
-    if (!takesPart(state, tensor.stage))
+    if (!takesPart(state, tensor.home))
       continue;
     weights.emplace_back(tensor.layout.count);
-    gather(state, tensor.stage, tensor.name, tensor.weights,
+    gather(state, tensor.home, tensor.name, tensor.weights,
            weights.back().data(), 4 * tensor.layout.count);
   }
   return weights;

@@ -124,7 +124,7 @@ std::optional<Chain> Chain::of(const Problem &problem, BackwardCosts costs) {
   std::vector<int64_t> all(chain.ranks);
   for (int32_t s = 0; s < chain.stages; ++s) {
     const Cost &forward = problem.cost(s, ActionKind::Forward);
-    chain.rankOf.push_back(problem.rankOf(s));
+    chain.rankOf.push_back(problem.homeOf(s).rank);
     chain.stagesOf[chain.rankOf[s]].push_back(s);
     chain.ns[0].push_back(forward.ns);
     chain.takes.push_back(forward.acquireBytes);

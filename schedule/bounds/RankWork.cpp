@@ -19,7 +19,7 @@ static int64_t computeRankWork(const Problem &problem, int64_t, int64_t) {
     int64_t work = 0;
     if (!chain) {
       for (int32_t s = 0; s < problem.numStages(); ++s)
-        if (problem.rankOf(s) == rank)
+        if (problem.homeOf(s).rank == rank)
           work += problem.cost(s, ActionKind::Forward).ns +
                   std::min(problem.cost(s, ActionKind::InputGrad).ns +
                                problem.cost(s, ActionKind::WeightGrad).ns,

@@ -105,7 +105,8 @@ static FamilyResult generateBlockwise(const Problem &problem,
   ListTimes times;
   times.taskNs = [&](Action a) { return problem.cost(a.stage, a.kind()).ns; };
   times.messageNs = [&](const Edge &edge) -> int64_t {
-    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
+    int32_t from = problem.homeOf(edge.from).rank,
+            to = problem.homeOf(edge.to).rank;
     if (from == to)
       return 0;
     const Link &link = problem.linkBetween(from, to);

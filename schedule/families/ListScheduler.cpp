@@ -80,7 +80,8 @@ private:
     bool isForward = action->kind() == ActionKind::Forward;
     for (int32_t e : producedBy[2 * action->stage + (isForward ? 0 : 1)]) {
       const Edge &edge = problem.edges[e];
-      events.push({endNs + times.messageNs(edge), problem.rankOf(edge.to), e});
+      events.push(
+          {endNs + times.messageNs(edge), problem.homeOf(edge.to).rank, e});
     }
   }
 

@@ -24,10 +24,10 @@ static std::optional<NotApplicable> firstElsewhere(const std::string &need,
       // Along the chunk, so that the stage is the first one that is elsewhere.
       int32_t rank = chunks.isWave && c % 2 == 1 ? chunks.ranks - 1 - i : i;
       int32_t stage = chunks.stage(c, rank);
-      if (problem.rankOf(stage) != rank)
+      if (problem.homeOf(stage).rank != rank)
         return NotApplicable{need + "; stage " + std::to_string(stage) +
                              " is on rank " +
-                             std::to_string(problem.rankOf(stage))};
+                             std::to_string(problem.homeOf(stage).rank)};
     }
   return std::nullopt;
 }
@@ -86,7 +86,7 @@ rondo::needVPlacement(const char *family, const Problem &problem) {
 int64_t rondo::microbatchesThatFit(const Problem &problem) {
   std::vector<int64_t> bytes(problem.numRanks());
   for (int32_t s = 0; s < problem.numStages(); ++s)
-    bytes[problem.rankOf(s)] +=
+    bytes[problem.homeOf(s).rank] +=
         problem.cost(s, ActionKind::Forward).acquireBytes;
   int64_t fit = problem.microbatches;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)

@@ -96,9 +96,10 @@ Replay::Result Replay::placeState() {
       auto kind = static_cast<BufferKind>(k);
       if (program.placements.empty())
         continue;
-      size_t entries = program.placement(s, kind).slotOf.size();
+      const int32_t home = problem.homes.numberOf(s);
+      size_t entries = program.placement(home, kind).slotOf.size();
       for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
-        int64_t slot = slots.of(s, kind, static_cast<int64_t>(i));
+        int64_t slot = slots.of(home, kind, static_cast<int64_t>(i));
         std::string name = nameOf(s, kind, 0);
         if (slot == Slots::none)
           break;
@@ -121,7 +122,8 @@ Replay::Result Replay::placeState() {
 }
 
 Replay::Result Replay::take(int32_t stage, BufferKind kind, int64_t uses) {
-  const int64_t slot = slots.of(stage, kind, action.index);
+  const int64_t slot =
+      slots.of(problem.homes.numberOf(stage), kind, action.index);
   if (slot == Slots::none)
     return std::nullopt;
   std::string name = nameOf(stage, kind, action.index);
@@ -157,7 +159,8 @@ Replay::Result Replay::take(int32_t stage, BufferKind kind, int64_t uses) {
 }
 
 Replay::Result Replay::read(int32_t stage, BufferKind kind, bool isLastUse) {
-  const int64_t slot = slots.of(stage, kind, action.index);
+  const int64_t slot =
+      slots.of(problem.homes.numberOf(stage), kind, action.index);
   if (slot == Slots::none)
     return std::nullopt;
   std::string name = nameOf(stage, kind, action.index);
@@ -181,9 +184,11 @@ Replay::Result Replay::readAll(bool isLastUse) {
   const ActionKind kind = action.kind();
   for (int32_t e : edges.inputs(stage, kind)) {
     const Edge &edge = problem.edges[e];
-    bool isLocal = problem.rankOf(edge.from) == rank;
-    if (isLocal && slots.of(stage, receivedBuffer(edge), action.index) !=
-                       slots.of(edge.from, sentBuffer(edge), action.index))
+    bool isLocal = problem.homeOf(edge.from).rank == rank;
+    if (isLocal &&
+        slots.of(problem.homes.numberOf(stage), receivedBuffer(edge),
+                 action.index) != slots.of(problem.homes.numberOf(edge.from),
+                                           sentBuffer(edge), action.index))
       return fault("reads " +
                    nameOf(stage, receivedBuffer(edge), action.index) +
                    " in another slot than " +

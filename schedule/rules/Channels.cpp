@@ -28,8 +28,8 @@ Channels collect(const Problem &problem, const Program &program) {
       if (!isSend && actions[i].kind() != ActionKind::Recv)
         continue;
       const Edge &edge = problem.edges[actions[i].stage];
-      Channel &channel =
-          channels[{problem.rankOf(edge.from), problem.rankOf(edge.to)}];
+      Channel &channel = channels[{problem.homeOf(edge.from).rank,
+                                   problem.homeOf(edge.to).rank}];
       (isSend ? channel.sends : channel.receives).push_back(i);
     }
   }
@@ -110,16 +110,17 @@ std::optional<ProgramViolation> rondo::checkChannels(const Problem &problem,
         continue;
       for (int32_t e : edges.inputs(task.stage, task.kind())) {
         const Edge &edge = problem.edges[e];
-        if (problem.rankOf(edge.from) == r ||
+        if (problem.homeOf(edge.from).rank == r ||
             isSent[e * microbatches + task.index])
           continue;
         ProgramViolation violation = violationAt(
             rule, r, i,
             actionName(task) + " " + programPlace(r, i) + " needs " +
                 actionName(Action(edge.producer, edge.from, task.index)) +
-                ", which rank " + std::to_string(problem.rankOf(edge.from)) +
+                ", which rank " +
+                std::to_string(problem.homeOf(edge.from).rank) +
                 " does not send");
-        violation.otherRank = problem.rankOf(edge.from);
+        violation.otherRank = problem.homeOf(edge.from).rank;
         return violation;
       }
     }

@@ -48,7 +48,7 @@ Violation judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
     return violation;
   }
   violation.what = Violation::What::Missing;
-  violation.rank = problem.rankOf(stage);
+  violation.rank = problem.homeOf(stage).rank;
   violation.action = make(!(seen & forwardBit)   ? ActionKind::Forward
                           : seen & inputGradBit  ? ActionKind::WeightGrad
                           : seen & weightGradBit ? ActionKind::InputGrad

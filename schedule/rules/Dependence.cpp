@@ -46,7 +46,7 @@ std::optional<Violation> rondo::checkDependence(const Problem &problem,
           return violation;
       for (int32_t e : edges.inputs(stage, action.kind())) {
         const Edge &edge = problem.edges[e];
-        if (problem.rankOf(edge.from) == r)
+        if (problem.homeOf(edge.from).rank == r)
           if (auto violation = before(edge.from, edge.producer))
             return violation;
       }

@@ -64,7 +64,7 @@ std::optional<Violation> rondo::checkLinkOrder(const Problem &problem,
     }
     auto goesOver = [&, to = to](Action action) {
       for (int32_t e : edges.outputs(action.stage, action.kind()))
-        if (problem.rankOf(problem.edges[e].to) == to)
+        if (problem.homeOf(problem.edges[e].to).rank == to)
           return true;
       return false;
     };

@@ -9,7 +9,7 @@ std::optional<Violation> rondo::checkPlacement(const Problem &problem,
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
-      int32_t owner = problem.rankOf(order[i].stage);
+      int32_t owner = problem.homeOf(order[i].stage).rank;
       if (owner == r)
         continue;
       Violation violation;

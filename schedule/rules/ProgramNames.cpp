@@ -31,9 +31,9 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
            std::to_string(there);
   };
   auto misplaced = [&](int32_t stage) -> std::string {
-    if (problem.rankOf(stage) == rank)
+    if (problem.homeOf(stage).rank == rank)
       return "";
-    return "belongs on rank " + std::to_string(problem.rankOf(stage)) +
+    return "belongs on rank " + std::to_string(problem.homeOf(stage).rank) +
            ", where stage " + std::to_string(stage) + " is";
   };
   const int64_t number = action.stage, index = action.index;
@@ -45,7 +45,7 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
     if (index >= problem.microbatches)
       return outOf("micro-batch", problem.microbatches);
     const Edge &edge = problem.edges[number];
-    if (problem.rankOf(edge.from) == problem.rankOf(edge.to))
+    if (problem.homeOf(edge.from).rank == problem.homeOf(edge.to).rank)
       return "goes from a rank to itself; that hand-over needs no message";
     return misplaced(action.kind() == ActionKind::Send ? edge.from : edge.to);
   }
@@ -53,7 +53,9 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
     if (number >= static_cast<int64_t>(program.collectives.size()))
       return outOf("collective", program.collectives.size());
     const std::vector<int32_t> &stages = program.collectives[number].stages;
-    auto isHere = [&](int32_t stage) { return problem.rankOf(stage) == rank; };
+    auto isHere = [&](int32_t stage) {
+      return problem.homeOf(stage).rank == rank;
+    };
     if (std::none_of(stages.begin(), stages.end(), isHere))
       return "is on a rank that has no stage of that collective";
     return "";
@@ -83,7 +85,7 @@ std::optional<ProgramViolation> rondo::checkNames(const Problem &problem,
         rule, -1, -1,
         "the program orders " + std::to_string(order.numRanks()) +
             " ranks, the problem has " + std::to_string(problem.numRanks()));
-  size_t placements = size_t(problem.numStages()) * numBufferKinds;
+  size_t placements = size_t(problem.homes.size()) * numBufferKinds;
   if (!program.placements.empty() && program.placements.size() != placements)
     return violationAt(
         rule, -1, -1,

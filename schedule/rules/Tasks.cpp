@@ -49,7 +49,9 @@ std::optional<ProgramViolation> checkOrder(const Problem &problem,
 std::vector<Action> endingOf(const Problem &problem, const Program &program,
                              int32_t rank, bool hasSteps) {
   std::vector<Action> ending;
-  auto isHere = [&](int32_t stage) { return problem.rankOf(stage) == rank; };
+  auto isHere = [&](int32_t stage) {
+    return problem.homeOf(stage).rank == rank;
+  };
   for (size_t c = 0; c < program.collectives.size(); ++c) {
     const std::vector<int32_t> &stages = program.collectives[c].stages;
     if (std::any_of(stages.begin(), stages.end(), isHere))

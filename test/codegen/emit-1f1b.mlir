@@ -23,8 +23,11 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: constexpr LayerDesc layers[] = {
 // CHECK-NEXT: {"wte", LayerKind::GptEmbedding, 16, 4, 8, 2, 16, 1, true,
 // CHECK: constexpr StageDesc stages[] = {
-// CHECK-NEXT: {"s0", 0, 0, 1,
-// CHECK: {"s3", 3, 3, 1,
+// CHECK-NEXT: {"s0", 0, 1,
+// CHECK: {"s3", 3, 1,
+// CHECK: constexpr HomeDesc homes[] = {
+// CHECK-NEXT: {0, 0, 0},
+// CHECK: {3, 0, 3},
 
 // The reference runs all stages on one rank.
 // CHECK-LABEL: namespace sequential {
@@ -73,13 +76,13 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: constexpr PoolDesc pools[] = {
 // CHECK: {0, 640, 640, 1},
 // CHECK: constexpr PlacementDesc placements[] = {
-// CHECK: {22, 4, slots_{{[0-9]+}}}, // stage 0 saved_for_weight_grad
-// CHECK: {-1, 1, nullptr}, // stage 3 output
+// CHECK: {22, 4, slots_{{[0-9]+}}}, // home 0 saved_for_weight_grad
+// CHECK: {-1, 1, nullptr}, // home 3 output
 // CHECK: collective_0[] = {0, 3};
 // CHECK: collective_1[] = {0, 1, 2, 3};
 // CHECK: {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
 // CHECK-NEXT: {CollectiveKind::GradientNorm, "", 4, collective_1},
-// CHECK: rank_of_stage[] = {0, 1, 2, 3};
+// CHECK: rank_of_home[] = {0, 1, 2, 3};
 // CHECK: constexpr RankDesc ranks[] = {
 // CHECK-NEXT: {rank_0, nullptr},
 // CHECK-NEXT: {ranks_1_to_2, ranks_1_to_2_row_1},

@@ -57,8 +57,8 @@ Row makeRow(const Problem &problem, const Schedule &schedule,
             const Simulation &simulation, const Scale &scale, int32_t rank) {
   Row row{std::string(scale.columns(), '.'), std::string(scale.columns(), ' ')};
   int64_t numStages =
-      std::count_if(problem.stageRanks.begin(), problem.stageRanks.end(),
-                    [&](const auto &ranks) { return ranks[0] == rank; });
+      std::count_if(problem.homes.begin(), problem.homes.end(),
+                    [&](const Home &home) { return home.rank == rank; });
   ActionRange order = schedule.rank(rank);
   for (int64_t i = 0; i < order.size(); ++i) {
     int64_t position = schedule.rankBegin(rank) + i;

@@ -54,8 +54,8 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
     header.step = {i, 0.01f, 1};
     header.isFinite = 1;
     for (int32_t s = 0; s < exe.numStages; ++s) {
-      state.write(s, state.stages()[s].control.header, &header, sizeof header);
-      const StageBinding &stage = state.stages()[s];
+      state.write(s, state.homes()[s].control.header, &header, sizeof header);
+      const HomeBinding &stage = state.homes()[s];
       for (const LayerBinding &layer : stage.layers)
         for (int m = 0; layer.sizes.data > 0 && m < desc.microbatches; ++m) {
           std::vector<int32_t> tokens(layer.desc->batch * layer.desc->sequence);
@@ -70,14 +70,14 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   }
   for (const Tensor &tensor : state.tensors()) {
     outcome.weights.emplace_back(tensor.layout.count);
-    state.read(tensor.stage, outcome.weights.back().data(), tensor.weights,
+    state.read(tensor.home, outcome.weights.back().data(), tensor.weights,
                4 * tensor.layout.count);
   }
   ControlHeader header;
-  state.read(0, &header, state.stages()[0].control.header, sizeof header);
+  state.read(0, &header, state.homes()[0].control.header, sizeof header);
   outcome.norm = header.norm;
   EXPECT_EQ(header.isFinite, 1);
-  const StageBinding &last = state.stages().back();
+  const HomeBinding &last = state.homes().back();
   outcome.losses.resize(desc.microbatches);
   if (last.layers.back().desc->kind == LayerKind::GptHead)
     state.read(exe.numStages - 1, outcome.losses.data(), last.control.losses,

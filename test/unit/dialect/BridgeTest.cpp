@@ -83,7 +83,7 @@ TEST_F(Bridge, PlanBecomesProblem) {
   EXPECT_EQ(problem.name, "step");
   EXPECT_EQ(problem.microbatches, 16);
   EXPECT_EQ(problem.memoryCaps, (std::vector<int64_t>{1000, noMemoryCap}));
-  EXPECT_EQ(problem.rankOf(2), 1);
+  EXPECT_EQ(problem.homeOf(2).rank, 1);
   EXPECT_EQ(problem.cost(0, ActionKind::Backward).ns, 6);
   EXPECT_EQ(problem.cost(0, ActionKind::InputGrad).releaseBytes, 5);
   EXPECT_EQ(problem.edges.size(), 4u);

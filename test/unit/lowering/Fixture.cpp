@@ -20,7 +20,7 @@ Problem rondo::test::linearProblem(int32_t ranks, int32_t microbatches,
   problem.microbatches = microbatches;
   problem.memoryCaps.assign(ranks, noMemoryCap);
   for (int32_t s = 0; s < ranks; ++s)
-    problem.stageRanks.push_back({s});
+    problem.homes.addStage({s});
   problem.costs.resize(ranks * numTaskKinds);
   for (int32_t s = 0; s < ranks; ++s)
     problem.setStageCost(s, 1000, 1100, 800, 100, 0);
@@ -34,15 +34,8 @@ void rondo::test::layInChunks(Problem &problem, int32_t ranks, bool isWave) {
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const int32_t chunk = s / ranks, i = s % ranks;
     const bool isUp = isWave && chunk % 2 == 1;
-    problem.stageRanks[s] = {isUp ? ranks - 1 - i : i};
+    problem.homes.moveTo(s, isUp ? ranks - 1 - i : i);
   }
-}
-
-std::vector<int32_t> rondo::test::homes(const Problem &problem) {
-  std::vector<int32_t> ranks;
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    ranks.push_back(problem.rankOf(s));
-  return ranks;
 }
 
 std::vector<StageBuffers> rondo::test::stageBuffers(const Problem &problem) {
@@ -104,7 +97,7 @@ Program rondo::test::lower(const Problem &problem, const Schedule &schedule) {
   EXPECT_TRUE(simulation.complete);
   Program program =
       insertCommunication(problem, schedule, simulation, {norm(problem)});
-  EXPECT_EQ(planMemory(problem, homes(problem), problem.numRanks(),
+  EXPECT_EQ(planMemory(problem, problem.homes, problem.numRanks(),
                        stageBuffers(problem), program),
             std::nullopt);
   return program;

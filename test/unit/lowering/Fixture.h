@@ -20,9 +20,6 @@ Problem linearProblem(int32_t ranks, int32_t microbatches, int64_t latencyNs,
 /// up the ranks where `isWave` is set.
 void layInChunks(Problem &problem, int32_t ranks, bool isWave);
 
-/// The rank of each stage.
-std::vector<int32_t> homes(const Problem &problem);
-
 /// Of every kind a few bytes, as ends of the chain have them.
 std::vector<StageBuffers> stageBuffers(const Problem &problem);
 

@@ -146,7 +146,7 @@ TEST(Lowering, EvaluationRunsForwardOnly) {
   ASSERT_TRUE(simulation.complete);
   Program program = insertCommunication(problem, schedule, simulation, {});
   ASSERT_EQ(
-      planMemory(problem, homes(problem), 4, stageBuffers(problem), program),
+      planMemory(problem, problem.homes, 4, stageBuffers(problem), program),
       std::nullopt);
   EXPECT_EQ(checkChannels(problem, program), std::nullopt);
   EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
@@ -166,8 +166,8 @@ TEST(Lowering, RandomOrdersAreLegal) {
         linearProblem(2 + upTo(3), 1 + upTo(6), upTo(400), 128, upTo(1) * 500);
     int32_t ranks = 1 + upTo(problem.numStages() - 1);
     problem.memoryCaps.assign(ranks, noMemoryCap);
-    for (std::vector<int32_t> &on : problem.stageRanks)
-      on = {int32_t(upTo(ranks - 1))};
+    for (int32_t home = 0; home < problem.homes.size(); ++home)
+      problem.homes.moveTo(home, int32_t(upTo(ranks - 1)));
     problem.channels.receiveSlots = upTo(2);
     problem.channels.protocol =
         upTo(1) ? Protocol::Eager : Protocol::Rendezvous;
@@ -180,14 +180,14 @@ TEST(Lowering, RandomOrdersAreLegal) {
       int32_t s = upTo(stages - 1);
       int64_t kind = upTo(2);
       if (kind == 0 && forward[s] < (s == 0 ? m : forward[s - 1]))
-        orders[problem.rankOf(s)].push_back(
+        orders[problem.homeOf(s).rank].push_back(
             Action(ActionKind::Forward, s, forward[s]++));
       else if (kind == 1 && inputGrad[s] < forward[s] &&
                (s + 1 == stages || inputGrad[s] < inputGrad[s + 1]))
-        orders[problem.rankOf(s)].push_back(
+        orders[problem.homeOf(s).rank].push_back(
             Action(ActionKind::InputGrad, s, inputGrad[s]++));
       else if (kind == 2 && weightGrad[s] < inputGrad[s])
-        orders[problem.rankOf(s)].push_back(
+        orders[problem.homeOf(s).rank].push_back(
             Action(ActionKind::WeightGrad, s, weightGrad[s]++));
       else
         continue;

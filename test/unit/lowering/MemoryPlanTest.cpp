@@ -21,7 +21,7 @@ TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
   Program program =
       insertCommunication(sequential, schedule, simulation, {norm(problem)});
   ASSERT_EQ(
-      planMemory(sequential, homes(problem), 4, stageBuffers(problem), program),
+      planMemory(sequential, problem.homes, 4, stageBuffers(problem), program),
       std::nullopt);
   EXPECT_EQ(broken(sequential, schedule, program, problem.memoryCaps), "");
   for (int32_t s = 0; s < 4; ++s) {
@@ -61,7 +61,7 @@ TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
   Schedule schedule = familySchedule("interleaved-1f1b", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
-  ASSERT_EQ(planMemory(problem, homes(problem), 2, buffers, program),
+  ASSERT_EQ(planMemory(problem, problem.homes, 2, buffers, program),
             std::nullopt);
   auto poolOf = [&](int32_t stage) {
     return program.placement(stage, BufferKind::Workspace).pool;
@@ -81,7 +81,7 @@ TEST(MemoryPlan, AbsurdSizesAreAnError) {
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
   std::optional<std::string> wrong =
-      planMemory(problem, homes(problem), 2, buffers, program);
+      planMemory(problem, problem.homes, 2, buffers, program);
   ASSERT_TRUE(wrong.has_value());
   EXPECT_NE(wrong->find("weights"), std::string::npos) << *wrong;
 }
@@ -93,7 +93,7 @@ TEST(MemoryPlan, MoreDataSlotsThanATableNamesAreAnError) {
                                         simulate(problem, schedule, true), {});
   std::vector<StageBuffers> buffers = stageBuffers(problem);
   std::optional<std::string> wrong =
-      planMemory(problem, homes(problem), 1, buffers, program);
+      planMemory(problem, problem.homes, 1, buffers, program);
   ASSERT_TRUE(wrong.has_value());
   EXPECT_NE(wrong->find("65536 slots at most"), std::string::npos) << *wrong;
 }

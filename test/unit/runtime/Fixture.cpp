@@ -262,7 +262,7 @@ Program::Program(const Spec &spec) : layers(spec.layers) {
     StageDesc stage{};
     names.push_back("s" + std::to_string(s));
     stage.name = names.back().c_str();
-    stage.rank = spec.rankOfStage[s];
+    homes.push_back({static_cast<int32_t>(s), 0, spec.rankOfStage[s]});
     stage.firstLayer = first;
     stage.numLayers = spec.layersOfStage[s];
     stageBytes(layers.data() + first, stage.numLayers, spec.microbatches,
@@ -288,6 +288,8 @@ Program::Program(const Spec &spec) : layers(spec.layers) {
   exe.layers = layers.data();
   exe.numStages = static_cast<int32_t>(stages.size());
   exe.stages = stages.data();
+  exe.numHomes = static_cast<int32_t>(homes.size());
+  exe.homes = homes.data();
   exe.numRanks = static_cast<int32_t>(arenaBytes.size());
   exe.arenaBytes = arenaBytes.data();
   exe.numPrograms = static_cast<int32_t>(programs.size());
@@ -300,7 +302,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
                          const Lists &lists) {
   storage.emplace_back();
   ProgramTables &tables = storage.back();
-  tables.rankOfStage.assign(rankOfStage.begin(), rankOfStage.end());
+  tables.rankOfHome.assign(rankOfStage.begin(), rankOfStage.end());
   for (const std::vector<Act> &list : lists)
     tables.rows.push_back(encode(list));
   for (const std::vector<int64_t> &row : tables.rows)
@@ -320,7 +322,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   desc.microbatches = spec.microbatches;
   desc.numRanks = static_cast<int32_t>(lists.size());
   desc.ranks = tables.ranks.data();
-  desc.rankOfStage = tables.rankOfStage.data();
+  desc.rankOfHome = tables.rankOfHome.data();
   desc.numPools = static_cast<int32_t>(tables.pools.size());
   desc.pools = tables.pools.data();
   desc.placements = tables.placements.data();
@@ -331,7 +333,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
 }
 
 /// One pool for each buffer of each stage: state first, so that it lies at the
-/// same place in every program.
+/// same place in every tables.
 void Program::place(const Spec &spec, ProgramTables &tables, bool hasRings) {
   const int numStages = static_cast<int>(stages.size());
   tables.placements.assign(numStages * numBuffers,
@@ -341,14 +343,14 @@ void Program::place(const Spec &spec, ProgramTables &tables, bool hasRings) {
     int64_t bytes = stages[s].bytes[b];
     if (bytes == 0)
       return;
-    int64_t &end = ends[stages[s].rank];
+    int64_t &end = ends[homes[s].rank];
     tables.slots.emplace_back();
     for (int i = 0; i < slots; ++i)
       tables.slots.back().push_back(static_cast<uint16_t>(i));
     tables.placements[s * numBuffers + b] = {
         static_cast<int32_t>(tables.pools.size()), slots,
         tables.slots.back().data()};
-    tables.pools.push_back({stages[s].rank, end, bytes, slots});
+    tables.pools.push_back({homes[s].rank, end, bytes, slots});
     end += bytes * slots;
   };
   const int m = spec.microbatches;
@@ -368,7 +370,7 @@ void Program::place(const Spec &spec, ProgramTables &tables, bool hasRings) {
     return tables.placements[s * numBuffers + static_cast<int>(b)];
   };
   for (int s = 0; s + 1 < numStages; ++s)
-    if (tables.rankOfStage[s] == tables.rankOfStage[s + 1]) {
+    if (tables.rankOfHome[s] == tables.rankOfHome[s + 1]) {
       at(s + 1, Buffer::Input) = at(s, Buffer::Output);
       at(s, Buffer::OutputGrad) = at(s + 1, Buffer::InputGrad);
     }

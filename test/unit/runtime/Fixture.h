@@ -60,7 +60,7 @@ private:
   struct ProgramTables {
     std::vector<RankDesc> ranks;
     std::vector<std::vector<int64_t>> rows;
-    std::vector<int32_t> rankOfStage;
+    std::vector<int32_t> rankOfHome;
     std::vector<PoolDesc> pools;
     std::vector<PlacementDesc> placements;
     std::deque<std::vector<uint16_t>> slots;
@@ -74,6 +74,7 @@ private:
   std::vector<LayerDesc> layers;
   std::deque<std::string> names;
   std::vector<StageDesc> stages;
+  std::vector<HomeDesc> homes;
   std::vector<int64_t> arenaBytes;
   std::vector<int32_t> allStages, tiedStages;
   std::deque<ProgramTables> storage;

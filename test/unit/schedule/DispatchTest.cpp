@@ -173,8 +173,8 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
     ListTimes times;
     times.taskNs = [&](Action a) { return problem.cost(a.stage, a.kind()).ns; };
     times.messageNs = [&](const Edge &edge) {
-      const int32_t from = problem.rankOf(edge.from),
-                    to = problem.rankOf(edge.to);
+      const int32_t from = problem.homeOf(edge.from).rank,
+                    to = problem.homeOf(edge.to).rank;
       return from == to ? 0 : problem.linkBetween(from, to).latencyNs;
     };
     // By rank, what each choice has seen.
@@ -183,7 +183,7 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
     ListRule rule = [&](int32_t rank,
                         const Arrivals &arrivals) -> std::optional<Action> {
       for (int32_t s = stages - 1; s >= 0; --s) {
-        if (problem.rankOf(s) != rank)
+        if (problem.homeOf(s).rank != rank)
           continue;
         int32_t *count = &done[size_t(numTaskKinds) * s];
         auto take = [&](ActionKind kind) {

@@ -29,13 +29,14 @@ public:
       for (int32_t s = 0; s < stages; ++s) {
         const int32_t to = letter == 0 ? s + 1 : s - 1;
         Hop hop;
-        if (to >= 0 && to < stages && problem.rankOf(s) != problem.rankOf(to)) {
-          const Link &link =
-              problem.linkBetween(problem.rankOf(s), problem.rankOf(to));
+        if (to >= 0 && to < stages &&
+            problem.homeOf(s).rank != problem.homeOf(to).rank) {
+          const Link &link = problem.linkBetween(problem.homeOf(s).rank,
+                                                 problem.homeOf(to).rank);
           const Edge &edge =
               problem.edges[letter == 0 ? s : stages - 1 + s - 1];
-          hop.link =
-              problem.rankOf(s) * problem.numRanks() + problem.rankOf(to);
+          hop.link = problem.homeOf(s).rank * problem.numRanks() +
+                     problem.homeOf(to).rank;
           hop.occupancy = link.occupancyNs(edge.bytes);
           hop.latency = link.latencyNs;
         }
@@ -105,7 +106,7 @@ private:
   int64_t leftOf(const State &state, int32_t rank) const {
     int64_t left = 0;
     for (int32_t s = 0; s < stages; ++s)
-      if (problem.rankOf(s) == rank) {
+      if (problem.homeOf(s).rank == rank) {
         const int64_t f = problem.cost(s, ActionKind::Forward).ns;
         const int64_t i = problem.cost(s, ActionKind::InputGrad).ns;
         const int64_t w = problem.cost(s, ActionKind::WeightGrad).ns;
@@ -159,7 +160,7 @@ private:
   }
 
   bool runTask(const State &state, int32_t s, int32_t k, ActionKind kind) {
-    const int32_t rank = problem.rankOf(s);
+    const int32_t rank = problem.homeOf(s).rank;
     const Cost &cost = problem.cost(s, kind);
     int64_t start = std::max(state.clock[rank], int64_t(0));
     const int letter = kind == ActionKind::Forward ? 0 : 1;

@@ -12,6 +12,13 @@ std::string fault(const Problem &problem) {
   return found ? found->message : "";
 }
 
+Homes homesOn(const std::vector<std::vector<int32_t>> &ranksOfStage) {
+  Homes homes;
+  for (const std::vector<int32_t> &ranks : ranksOfStage)
+    homes.addStage(ranks);
+  return homes;
+}
+
 void expectFault(const Problem &problem, const std::string &part) {
   EXPECT_NE(fault(problem).find(part), std::string::npos)
       << "'" << fault(problem) << "' lacks '" << part << "'";
@@ -34,7 +41,7 @@ TEST(Problem, Sizes) {
   problem.microbatches = 1 << 24;
   expectFault(problem, "32 stages times 16777216 micro-batches are more than");
   problem = linearProblem(2, 1);
-  problem.stageRanks.assign(1 << 16, {0});
+  problem.homes = homesOn(std::vector<std::vector<int32_t>>(1 << 16, {0}));
   expectFault(problem, "65536 stages");
   problem = linearProblem(2, 1);
   problem.costs.pop_back();
@@ -43,11 +50,11 @@ TEST(Problem, Sizes) {
 
 TEST(Problem, Places) {
   Problem problem = linearProblem(2, 1);
-  problem.stageRanks[1] = {2};
+  problem.homes = homesOn({{0}, {2}});
   expectFault(problem, "stage 1 is on rank 2; the ranks are 0 to 1");
-  problem.stageRanks[1] = {};
+  problem.homes = homesOn({{0}, {}});
   expectFault(problem, "stage 1 is on 0 ranks");
-  problem.stageRanks[1] = {0, 1};
+  problem.homes = homesOn({{0}, {0, 1}});
   expectFault(problem, "stage 1 is on 2 ranks; a stage is on exactly one rank");
   problem = linearProblem(2, 1);
   problem.memoryCaps[1] = -3;

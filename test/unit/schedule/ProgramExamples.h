@@ -50,7 +50,7 @@ inline void placeApart(Program &program, const Problem &problem) {
   program.placements.assign(problem.numStages() * numBufferKinds, {});
   program.arenaBytes.assign(problem.numRanks(), 0);
   auto add = [&](int32_t stage, BufferKind kind) {
-    int32_t rank = problem.rankOf(stage);
+    int32_t rank = problem.homeOf(stage).rank;
     Placement &placement = program.placement(stage, kind);
     placement.pool = static_cast<int32_t>(program.pools.size());
     bool isState = kind < firstTransientBuffer;
@@ -62,7 +62,8 @@ inline void placeApart(Program &program, const Problem &problem) {
   };
   const int32_t last = problem.numStages() - 1;
   for (int32_t s = 0; s <= last; ++s) {
-    bool sharesBefore = s > 0 && problem.rankOf(s) == problem.rankOf(s - 1);
+    bool sharesBefore =
+        s > 0 && problem.homeOf(s).rank == problem.homeOf(s - 1).rank;
     add(s, BufferKind::Weights);
     add(s, BufferKind::SavedForInputGrad);
     add(s, BufferKind::SavedForWeightGrad);
@@ -72,7 +73,7 @@ inline void placeApart(Program &program, const Problem &problem) {
       add(s, BufferKind::InputGrad);
     if (s > 0 && !sharesBefore)
       add(s, BufferKind::Input);
-    if (s < last && problem.rankOf(s) != problem.rankOf(s + 1))
+    if (s < last && problem.homeOf(s).rank != problem.homeOf(s + 1).rank)
       add(s, BufferKind::OutputGrad);
     if (sharesBefore) {
       program.placement(s, BufferKind::Input) =

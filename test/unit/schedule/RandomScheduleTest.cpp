@@ -63,8 +63,8 @@ Naive runNaively(const Problem &problem, const Schedule &schedule) {
   };
   auto enqueue = [&](Action action, auto accept) {
     forEachOutput(action, [&](int64_t e, const Edge &edge) {
-      std::pair<int, int> link{problem.rankOf(edge.from),
-                               problem.rankOf(edge.to)};
+      std::pair<int, int> link{problem.homeOf(edge.from).rank,
+                               problem.homeOf(edge.to).rank};
       if (link.first != link.second && accept(link))
         queues[link].push_back({e, static_cast<int64_t>(action.index)});
     });
@@ -111,7 +111,7 @@ Naive runNaively(const Problem &problem, const Schedule &schedule) {
           if (edge.to != stage || (edge.producer == ActionKind::Forward) !=
                                       (kind == ActionKind::Forward))
             continue;
-          if (problem.rankOf(edge.from) == r) {
+          if (problem.homeOf(edge.from).rank == r) {
             need(run.ends, {edge.from, letterOfResult(edge.producer), index});
             continue;
           }
@@ -228,7 +228,7 @@ Schedule randomSchedule(const Problem &problem, Random &random) {
     if (!isReady(open[i]))
       continue;
     Action action = open[i];
-    orders[problem.rankOf(action.stage)].push_back(action);
+    orders[problem.homeOf(action.stage).rank].push_back(action);
     done.insert(keyOf(action));
     open.erase(open.begin() + i);
   }
@@ -252,7 +252,7 @@ void orderSomeLinks(const Problem &problem, Schedule &schedule,
       for (Action action : schedule.rank(a))
         for (const Edge &edge : problem.edges)
           if (edge.from == static_cast<int>(action.stage) &&
-              problem.rankOf(edge.to) == b &&
+              problem.homeOf(edge.to).rank == b &&
               letterOfResult(edge.producer) == letterOfResult(action.kind())) {
             messages.push_back(action);
             break;
