@@ -55,17 +55,24 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// name, rank, first layer, layers, then bytes of:
+// name, first layer, layers, then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
 constexpr StageDesc stages[] = {
-    {"s0", 0, 0, 4,
+    {"s0", 0, 4,
      {363884544, 242589696, 485179392, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752}},
-    {"s1", 1, 4, 3,
+    {"s1", 4, 3,
      {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072}},
-    {"s2", 2, 7, 3,
+    {"s2", 7, 3,
      {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072}},
-    {"s3", 3, 10, 4,
+    {"s3", 10, 4,
      {359207424, 239471616, 478943232, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864}},
+};
+// stage, replica, rank
+constexpr HomeDesc homes[] = {
+    {0, 0, 0},
+    {1, 0, 1},
+    {2, 0, 2},
+    {3, 0, 3},
 };
 
 
@@ -132,56 +139,56 @@ constexpr PoolDesc pools[] = {
     {3, 1207613760, 12582912, 1},
     {3, 1220196672, 1440804864, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {18, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {23, 1, slots_0}, // stage 0 output
-    {26, 1, slots_0}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {22, 1, slots_0}, // stage 0 saved_for_input_grad
-    {24, 1, slots_0}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {-1, 1, nullptr}, // stage 1 data
-    {19, 1, slots_0}, // stage 1 workspace
-    {23, 1, slots_0}, // stage 1 input
-    {26, 1, slots_0}, // stage 1 output
-    {29, 1, slots_0}, // stage 1 output_grad
-    {26, 1, slots_0}, // stage 1 input_grad
-    {25, 1, slots_0}, // stage 1 saved_for_input_grad
-    {27, 1, slots_0}, // stage 1 saved_for_weight_grad
-    {9, 1, slots_0}, // stage 2 weights
-    {10, 1, slots_0}, // stage 2 gradients
-    {11, 1, slots_0}, // stage 2 moments
-    {12, 1, slots_0}, // stage 2 control
-    {-1, 1, nullptr}, // stage 2 data
-    {20, 1, slots_0}, // stage 2 workspace
-    {26, 1, slots_0}, // stage 2 input
-    {29, 1, slots_0}, // stage 2 output
-    {32, 1, slots_0}, // stage 2 output_grad
-    {29, 1, slots_0}, // stage 2 input_grad
-    {28, 1, slots_0}, // stage 2 saved_for_input_grad
-    {30, 1, slots_0}, // stage 2 saved_for_weight_grad
-    {13, 1, slots_0}, // stage 3 weights
-    {14, 1, slots_0}, // stage 3 gradients
-    {15, 1, slots_0}, // stage 3 moments
-    {16, 1, slots_0}, // stage 3 control
-    {17, 8, slots_1}, // stage 3 data
-    {21, 1, slots_0}, // stage 3 workspace
-    {29, 1, slots_0}, // stage 3 input
-    {-1, 1, nullptr}, // stage 3 output
-    {-1, 1, nullptr}, // stage 3 output_grad
-    {32, 1, slots_0}, // stage 3 input_grad
-    {31, 1, slots_0}, // stage 3 saved_for_input_grad
-    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {18, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {23, 1, slots_0}, // home 0 output
+    {26, 1, slots_0}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {22, 1, slots_0}, // home 0 saved_for_input_grad
+    {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {19, 1, slots_0}, // home 1 workspace
+    {23, 1, slots_0}, // home 1 input
+    {26, 1, slots_0}, // home 1 output
+    {29, 1, slots_0}, // home 1 output_grad
+    {26, 1, slots_0}, // home 1 input_grad
+    {25, 1, slots_0}, // home 1 saved_for_input_grad
+    {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {20, 1, slots_0}, // home 2 workspace
+    {26, 1, slots_0}, // home 2 input
+    {29, 1, slots_0}, // home 2 output
+    {32, 1, slots_0}, // home 2 output_grad
+    {29, 1, slots_0}, // home 2 input_grad
+    {28, 1, slots_0}, // home 2 saved_for_input_grad
+    {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {21, 1, slots_0}, // home 3 workspace
+    {29, 1, slots_0}, // home 3 input
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
+    {32, 1, slots_0}, // home 3 input_grad
+    {31, 1, slots_0}, // home 3 saved_for_input_grad
+    {33, 1, slots_0}, // home 3 saved_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -189,7 +196,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 4, collective_1},
 };
-constexpr int32_t rank_of_stage[] = {0, 0, 0, 0};
+constexpr int32_t rank_of_home[] = {0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -326,56 +333,56 @@ constexpr PoolDesc pools[] = {
     {3, 1207613760, 12582912, 2},
     {3, 1232779584, 1440804864, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {18, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {23, 8, slots_2}, // stage 0 output
-    {23, 8, slots_3}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {22, 4, slots_4}, // stage 0 saved_for_input_grad
-    {24, 4, slots_4}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {-1, 1, nullptr}, // stage 1 data
-    {19, 1, slots_0}, // stage 1 workspace
-    {26, 1, slots_0}, // stage 1 input
-    {26, 8, slots_5}, // stage 1 output
-    {26, 6, slots_6}, // stage 1 output_grad
-    {26, 8, slots_7}, // stage 1 input_grad
-    {25, 3, slots_8}, // stage 1 saved_for_input_grad
-    {27, 3, slots_8}, // stage 1 saved_for_weight_grad
-    {9, 1, slots_0}, // stage 2 weights
-    {10, 1, slots_0}, // stage 2 gradients
-    {11, 1, slots_0}, // stage 2 moments
-    {12, 1, slots_0}, // stage 2 control
-    {-1, 1, nullptr}, // stage 2 data
-    {20, 1, slots_0}, // stage 2 workspace
-    {29, 1, slots_0}, // stage 2 input
-    {29, 7, slots_9}, // stage 2 output
-    {29, 8, slots_10}, // stage 2 output_grad
-    {29, 8, slots_11}, // stage 2 input_grad
-    {28, 2, slots_12}, // stage 2 saved_for_input_grad
-    {30, 2, slots_12}, // stage 2 saved_for_weight_grad
-    {13, 1, slots_0}, // stage 3 weights
-    {14, 1, slots_0}, // stage 3 gradients
-    {15, 1, slots_0}, // stage 3 moments
-    {16, 1, slots_0}, // stage 3 control
-    {17, 8, slots_1}, // stage 3 data
-    {21, 1, slots_0}, // stage 3 workspace
-    {32, 8, slots_13}, // stage 3 input
-    {-1, 1, nullptr}, // stage 3 output
-    {-1, 1, nullptr}, // stage 3 output_grad
-    {32, 8, slots_14}, // stage 3 input_grad
-    {31, 1, slots_0}, // stage 3 saved_for_input_grad
-    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {18, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {23, 8, slots_2}, // home 0 output
+    {23, 8, slots_3}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {22, 4, slots_4}, // home 0 saved_for_input_grad
+    {24, 4, slots_4}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {19, 1, slots_0}, // home 1 workspace
+    {26, 1, slots_0}, // home 1 input
+    {26, 8, slots_5}, // home 1 output
+    {26, 6, slots_6}, // home 1 output_grad
+    {26, 8, slots_7}, // home 1 input_grad
+    {25, 3, slots_8}, // home 1 saved_for_input_grad
+    {27, 3, slots_8}, // home 1 saved_for_weight_grad
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {20, 1, slots_0}, // home 2 workspace
+    {29, 1, slots_0}, // home 2 input
+    {29, 7, slots_9}, // home 2 output
+    {29, 8, slots_10}, // home 2 output_grad
+    {29, 8, slots_11}, // home 2 input_grad
+    {28, 2, slots_12}, // home 2 saved_for_input_grad
+    {30, 2, slots_12}, // home 2 saved_for_weight_grad
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {21, 1, slots_0}, // home 3 workspace
+    {32, 8, slots_13}, // home 3 input
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
+    {32, 8, slots_14}, // home 3 input_grad
+    {31, 1, slots_0}, // home 3 saved_for_input_grad
+    {33, 1, slots_0}, // home 3 saved_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -383,7 +390,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 4, collective_1},
 };
-constexpr int32_t rank_of_stage[] = {0, 1, 2, 3};
+constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {2472108032, 1816233984, 1210822656,
     1442213888};
 constexpr RankDesc ranks[] = {
@@ -479,58 +486,58 @@ constexpr PoolDesc pools[] = {
     {3, 1207613760, 12582912, 6},
     {3, 1283111232, 1440804864, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {18, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {23, 2, slots_2}, // stage 0 output
-    {-1, 1, nullptr}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {22, 1, slots_0}, // stage 0 saved_for_input_grad
-    {24, 1, slots_0}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {-1, 1, nullptr}, // stage 1 data
-    {19, 1, slots_0}, // stage 1 workspace
-    {26, 1, slots_0}, // stage 1 input
-    {26, 1, slots_3}, // stage 1 output
-    {-1, 1, nullptr}, // stage 1 output_grad
-    {-1, 1, nullptr}, // stage 1 input_grad
-    {25, 1, slots_0}, // stage 1 saved_for_input_grad
-    {27, 1, slots_0}, // stage 1 saved_for_weight_grad
-    {9, 1, slots_0}, // stage 2 weights
-    {10, 1, slots_0}, // stage 2 gradients
-    {11, 1, slots_0}, // stage 2 moments
-    {12, 1, slots_0}, // stage 2 control
-    {-1, 1, nullptr}, // stage 2 data
-    {20, 1, slots_0}, // stage 2 workspace
-    {29, 1, slots_0}, // stage 2 input
-    {29, 1, slots_3}, // stage 2 output
-    {-1, 1, nullptr}, // stage 2 output_grad
-    {-1, 1, nullptr}, // stage 2 input_grad
-    {28, 1, slots_0}, // stage 2 saved_for_input_grad
-    {30, 1, slots_0}, // stage 2 saved_for_weight_grad
-    {13, 1, slots_0}, // stage 3 weights
-    {14, 1, slots_0}, // stage 3 gradients
-    {15, 1, slots_0}, // stage 3 moments
-    {16, 1, slots_0}, // stage 3 control
-    {17, 8, slots_1}, // stage 3 data
-    {21, 1, slots_0}, // stage 3 workspace
-    {32, 8, slots_4}, // stage 3 input
-    {-1, 1, nullptr}, // stage 3 output
-    {-1, 1, nullptr}, // stage 3 output_grad
-    {-1, 1, nullptr}, // stage 3 input_grad
-    {31, 1, slots_0}, // stage 3 saved_for_input_grad
-    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {18, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {23, 2, slots_2}, // home 0 output
+    {-1, 1, nullptr}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {22, 1, slots_0}, // home 0 saved_for_input_grad
+    {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {19, 1, slots_0}, // home 1 workspace
+    {26, 1, slots_0}, // home 1 input
+    {26, 1, slots_3}, // home 1 output
+    {-1, 1, nullptr}, // home 1 output_grad
+    {-1, 1, nullptr}, // home 1 input_grad
+    {25, 1, slots_0}, // home 1 saved_for_input_grad
+    {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {20, 1, slots_0}, // home 2 workspace
+    {29, 1, slots_0}, // home 2 input
+    {29, 1, slots_3}, // home 2 output
+    {-1, 1, nullptr}, // home 2 output_grad
+    {-1, 1, nullptr}, // home 2 input_grad
+    {28, 1, slots_0}, // home 2 saved_for_input_grad
+    {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {21, 1, slots_0}, // home 3 workspace
+    {32, 8, slots_4}, // home 3 input
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
+    {-1, 1, nullptr}, // home 3 input_grad
+    {31, 1, slots_0}, // home 3 saved_for_input_grad
+    {33, 1, slots_0}, // home 3 saved_for_weight_grad
 };
-constexpr int32_t rank_of_stage[] = {0, 1, 2, 3};
+constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
     {evaluation_rank_0, nullptr},
     {evaluation_ranks_1_to_2, evaluation_ranks_1_to_2_row_1},
@@ -542,23 +549,23 @@ constexpr RankDesc ranks[] = {
 
 } // namespace
 
-// name, kind, micro-batches; ranks; stages' ranks; pools;
+// name, kind, micro-batches; ranks; homes' ranks; pools;
 // placements; collectives; predicted ns of an iteration, of all
 // ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
-    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
      34, sequential::pools, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", ProgramKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_stage,
+    {"pipeline", ProgramKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_home,
      34, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
      112588872, 211633776, pipeline::peak_memory_bytes},
-    {"evaluation", ProgramKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_stage,
+    {"evaluation", ProgramKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {3717509888, 2365047936, 1759636608,
     2723916096};
-constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, homes, 4, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

@@ -55,11 +55,15 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// name, rank, first layer, layers, then bytes of:
+// name, first layer, layers, then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
 constexpr StageDesc stages[] = {
-    {"s0", 0, 0, 14,
+    {"s0", 0, 14,
      {978255360, 652170240, 1304340480, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760}},
+};
+// stage, replica, rank
+constexpr HomeDesc homes[] = {
+    {0, 0, 0},
 };
 
 
@@ -91,20 +95,20 @@ constexpr PoolDesc pools[] = {
     {0, 3063611968, 5537792, 1},
     {0, 3069149760, 3265525760, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {5, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {-1, 1, nullptr}, // stage 0 output
-    {-1, 1, nullptr}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {6, 1, slots_0}, // stage 0 saved_for_input_grad
-    {7, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {5, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {-1, 1, nullptr}, // home 0 output
+    {-1, 1, nullptr}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {7, 1, slots_0}, // home 0 saved_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 0};
 constexpr int32_t collective_1[] = {0};
@@ -112,7 +116,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 1, collective_1},
 };
-constexpr int32_t rank_of_stage[] = {0};
+constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -148,20 +152,20 @@ constexpr PoolDesc pools[] = {
     {0, 3063611968, 5537792, 1},
     {0, 3069149760, 3265525760, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {5, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {-1, 1, nullptr}, // stage 0 output
-    {-1, 1, nullptr}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {6, 1, slots_0}, // stage 0 saved_for_input_grad
-    {7, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {5, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {-1, 1, nullptr}, // home 0 output
+    {-1, 1, nullptr}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {7, 1, slots_0}, // home 0 saved_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 0};
 constexpr int32_t collective_1[] = {0};
@@ -169,7 +173,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 1, collective_1},
 };
-constexpr int32_t rank_of_stage[] = {0};
+constexpr int32_t rank_of_home[] = {0};
 constexpr int64_t peak_memory_bytes[] = {3271063552};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
@@ -202,22 +206,22 @@ constexpr PoolDesc pools[] = {
     {0, 3063611968, 5537792, 1},
     {0, 3069149760, 3265525760, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {5, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {-1, 1, nullptr}, // stage 0 output
-    {-1, 1, nullptr}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {6, 1, slots_0}, // stage 0 saved_for_input_grad
-    {7, 1, slots_0}, // stage 0 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {5, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {-1, 1, nullptr}, // home 0 output
+    {-1, 1, nullptr}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {6, 1, slots_0}, // home 0 saved_for_input_grad
+    {7, 1, slots_0}, // home 0 saved_for_weight_grad
 };
-constexpr int32_t rank_of_stage[] = {0};
+constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {
     {evaluation_rank_0, nullptr},
 };
@@ -226,22 +230,22 @@ constexpr RankDesc ranks[] = {
 
 } // namespace
 
-// name, kind, micro-batches; ranks; stages' ranks; pools;
+// name, kind, micro-batches; ranks; homes' ranks; pools;
 // placements; collectives; predicted ns of an iteration, of all
 // ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
-    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
      8, sequential::pools, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", ProgramKind::Pipeline, 8, 1, pipeline::ranks, pipeline::rank_of_stage,
+    {"pipeline", ProgramKind::Pipeline, 8, 1, pipeline::ranks, pipeline::rank_of_home,
      8, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
      211633776, 211633776, pipeline::peak_memory_bytes},
-    {"evaluation", ProgramKind::Evaluation, 8, 1, evaluation::ranks, evaluation::rank_of_stage,
+    {"evaluation", ProgramKind::Evaluation, 8, 1, evaluation::ranks, evaluation::rank_of_home,
      8, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {6334675520};
-constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, homes, 1, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

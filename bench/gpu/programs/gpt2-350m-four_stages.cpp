@@ -91,17 +91,24 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// name, rank, first layer, layers, then bytes of:
+// name, first layer, layers, then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
 constexpr StageDesc stages[] = {
-    {"s0", 0, 0, 7,
+    {"s0", 0, 7,
      {768534528, 512356352, 1024712704, 960, 32768, 159908032, 0, 16777216, 16777216, 0, 3538944, 1627570176}},
-    {"s1", 1, 7, 6,
+    {"s1", 7, 6,
      {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192}},
-    {"s2", 2, 13, 6,
+    {"s2", 13, 6,
      {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192}},
-    {"s3", 3, 19, 7,
+    {"s3", 19, 7,
      {762298368, 508198912, 1016397824, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336}},
+};
+// stage, replica, rank
+constexpr HomeDesc homes[] = {
+    {0, 0, 0},
+    {1, 0, 1},
+    {2, 0, 2},
+    {3, 0, 3},
 };
 
 
@@ -168,56 +175,56 @@ constexpr PoolDesc pools[] = {
     {3, 2450638016, 16777216, 1},
     {3, 2467415232, 2451726336, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {18, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {23, 1, slots_0}, // stage 0 output
-    {26, 1, slots_0}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {22, 1, slots_0}, // stage 0 saved_for_input_grad
-    {24, 1, slots_0}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {-1, 1, nullptr}, // stage 1 data
-    {19, 1, slots_0}, // stage 1 workspace
-    {23, 1, slots_0}, // stage 1 input
-    {26, 1, slots_0}, // stage 1 output
-    {29, 1, slots_0}, // stage 1 output_grad
-    {26, 1, slots_0}, // stage 1 input_grad
-    {25, 1, slots_0}, // stage 1 saved_for_input_grad
-    {27, 1, slots_0}, // stage 1 saved_for_weight_grad
-    {9, 1, slots_0}, // stage 2 weights
-    {10, 1, slots_0}, // stage 2 gradients
-    {11, 1, slots_0}, // stage 2 moments
-    {12, 1, slots_0}, // stage 2 control
-    {-1, 1, nullptr}, // stage 2 data
-    {20, 1, slots_0}, // stage 2 workspace
-    {26, 1, slots_0}, // stage 2 input
-    {29, 1, slots_0}, // stage 2 output
-    {32, 1, slots_0}, // stage 2 output_grad
-    {29, 1, slots_0}, // stage 2 input_grad
-    {28, 1, slots_0}, // stage 2 saved_for_input_grad
-    {30, 1, slots_0}, // stage 2 saved_for_weight_grad
-    {13, 1, slots_0}, // stage 3 weights
-    {14, 1, slots_0}, // stage 3 gradients
-    {15, 1, slots_0}, // stage 3 moments
-    {16, 1, slots_0}, // stage 3 control
-    {17, 8, slots_1}, // stage 3 data
-    {21, 1, slots_0}, // stage 3 workspace
-    {29, 1, slots_0}, // stage 3 input
-    {-1, 1, nullptr}, // stage 3 output
-    {-1, 1, nullptr}, // stage 3 output_grad
-    {32, 1, slots_0}, // stage 3 input_grad
-    {31, 1, slots_0}, // stage 3 saved_for_input_grad
-    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {18, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {23, 1, slots_0}, // home 0 output
+    {26, 1, slots_0}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {22, 1, slots_0}, // home 0 saved_for_input_grad
+    {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {19, 1, slots_0}, // home 1 workspace
+    {23, 1, slots_0}, // home 1 input
+    {26, 1, slots_0}, // home 1 output
+    {29, 1, slots_0}, // home 1 output_grad
+    {26, 1, slots_0}, // home 1 input_grad
+    {25, 1, slots_0}, // home 1 saved_for_input_grad
+    {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {20, 1, slots_0}, // home 2 workspace
+    {26, 1, slots_0}, // home 2 input
+    {29, 1, slots_0}, // home 2 output
+    {32, 1, slots_0}, // home 2 output_grad
+    {29, 1, slots_0}, // home 2 input_grad
+    {28, 1, slots_0}, // home 2 saved_for_input_grad
+    {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {21, 1, slots_0}, // home 3 workspace
+    {29, 1, slots_0}, // home 3 input
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
+    {32, 1, slots_0}, // home 3 input_grad
+    {31, 1, slots_0}, // home 3 saved_for_input_grad
+    {33, 1, slots_0}, // home 3 saved_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -225,7 +232,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 4, collective_1},
 };
-constexpr int32_t rank_of_stage[] = {0, 0, 0, 0};
+constexpr int32_t rank_of_home[] = {0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -362,56 +369,56 @@ constexpr PoolDesc pools[] = {
     {3, 2450638016, 16777216, 2},
     {3, 2484192448, 2451726336, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {18, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {23, 8, slots_2}, // stage 0 output
-    {23, 8, slots_3}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {22, 4, slots_4}, // stage 0 saved_for_input_grad
-    {24, 4, slots_4}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {-1, 1, nullptr}, // stage 1 data
-    {19, 1, slots_0}, // stage 1 workspace
-    {26, 1, slots_0}, // stage 1 input
-    {26, 8, slots_5}, // stage 1 output
-    {26, 6, slots_6}, // stage 1 output_grad
-    {26, 8, slots_7}, // stage 1 input_grad
-    {25, 3, slots_8}, // stage 1 saved_for_input_grad
-    {27, 3, slots_8}, // stage 1 saved_for_weight_grad
-    {9, 1, slots_0}, // stage 2 weights
-    {10, 1, slots_0}, // stage 2 gradients
-    {11, 1, slots_0}, // stage 2 moments
-    {12, 1, slots_0}, // stage 2 control
-    {-1, 1, nullptr}, // stage 2 data
-    {20, 1, slots_0}, // stage 2 workspace
-    {29, 1, slots_0}, // stage 2 input
-    {29, 7, slots_9}, // stage 2 output
-    {29, 8, slots_10}, // stage 2 output_grad
-    {29, 8, slots_11}, // stage 2 input_grad
-    {28, 2, slots_12}, // stage 2 saved_for_input_grad
-    {30, 2, slots_12}, // stage 2 saved_for_weight_grad
-    {13, 1, slots_0}, // stage 3 weights
-    {14, 1, slots_0}, // stage 3 gradients
-    {15, 1, slots_0}, // stage 3 moments
-    {16, 1, slots_0}, // stage 3 control
-    {17, 8, slots_1}, // stage 3 data
-    {21, 1, slots_0}, // stage 3 workspace
-    {32, 8, slots_13}, // stage 3 input
-    {-1, 1, nullptr}, // stage 3 output
-    {-1, 1, nullptr}, // stage 3 output_grad
-    {32, 8, slots_14}, // stage 3 input_grad
-    {31, 1, slots_0}, // stage 3 saved_for_input_grad
-    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {18, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {23, 8, slots_2}, // home 0 output
+    {23, 8, slots_3}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {22, 4, slots_4}, // home 0 saved_for_input_grad
+    {24, 4, slots_4}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {19, 1, slots_0}, // home 1 workspace
+    {26, 1, slots_0}, // home 1 input
+    {26, 8, slots_5}, // home 1 output
+    {26, 6, slots_6}, // home 1 output_grad
+    {26, 8, slots_7}, // home 1 input_grad
+    {25, 3, slots_8}, // home 1 saved_for_input_grad
+    {27, 3, slots_8}, // home 1 saved_for_weight_grad
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {20, 1, slots_0}, // home 2 workspace
+    {29, 1, slots_0}, // home 2 input
+    {29, 7, slots_9}, // home 2 output
+    {29, 8, slots_10}, // home 2 output_grad
+    {29, 8, slots_11}, // home 2 input_grad
+    {28, 2, slots_12}, // home 2 saved_for_input_grad
+    {30, 2, slots_12}, // home 2 saved_for_weight_grad
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {21, 1, slots_0}, // home 3 workspace
+    {32, 8, slots_13}, // home 3 input
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
+    {32, 8, slots_14}, // home 3 input_grad
+    {31, 1, slots_0}, // home 3 saved_for_input_grad
+    {33, 1, slots_0}, // home 3 saved_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -419,7 +426,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 4, collective_1},
 };
-constexpr int32_t rank_of_stage[] = {0, 1, 2, 3};
+constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {6524436480, 4842897408, 3228598272,
     2455298048};
 constexpr RankDesc ranks[] = {
@@ -517,58 +524,58 @@ constexpr PoolDesc pools[] = {
     {3, 2450638016, 16777216, 4},
     {3, 2517746880, 2451726336, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {18, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {23, 2, slots_2}, // stage 0 output
-    {-1, 1, nullptr}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {22, 1, slots_0}, // stage 0 saved_for_input_grad
-    {24, 1, slots_0}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {-1, 1, nullptr}, // stage 1 data
-    {19, 1, slots_0}, // stage 1 workspace
-    {26, 1, slots_0}, // stage 1 input
-    {26, 1, slots_3}, // stage 1 output
-    {-1, 1, nullptr}, // stage 1 output_grad
-    {-1, 1, nullptr}, // stage 1 input_grad
-    {25, 1, slots_0}, // stage 1 saved_for_input_grad
-    {27, 1, slots_0}, // stage 1 saved_for_weight_grad
-    {9, 1, slots_0}, // stage 2 weights
-    {10, 1, slots_0}, // stage 2 gradients
-    {11, 1, slots_0}, // stage 2 moments
-    {12, 1, slots_0}, // stage 2 control
-    {-1, 1, nullptr}, // stage 2 data
-    {20, 1, slots_0}, // stage 2 workspace
-    {29, 1, slots_0}, // stage 2 input
-    {29, 1, slots_3}, // stage 2 output
-    {-1, 1, nullptr}, // stage 2 output_grad
-    {-1, 1, nullptr}, // stage 2 input_grad
-    {28, 1, slots_0}, // stage 2 saved_for_input_grad
-    {30, 1, slots_0}, // stage 2 saved_for_weight_grad
-    {13, 1, slots_0}, // stage 3 weights
-    {14, 1, slots_0}, // stage 3 gradients
-    {15, 1, slots_0}, // stage 3 moments
-    {16, 1, slots_0}, // stage 3 control
-    {17, 8, slots_1}, // stage 3 data
-    {21, 1, slots_0}, // stage 3 workspace
-    {32, 8, slots_4}, // stage 3 input
-    {-1, 1, nullptr}, // stage 3 output
-    {-1, 1, nullptr}, // stage 3 output_grad
-    {-1, 1, nullptr}, // stage 3 input_grad
-    {31, 1, slots_0}, // stage 3 saved_for_input_grad
-    {33, 1, slots_0}, // stage 3 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {18, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {23, 2, slots_2}, // home 0 output
+    {-1, 1, nullptr}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {22, 1, slots_0}, // home 0 saved_for_input_grad
+    {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {-1, 1, nullptr}, // home 1 data
+    {19, 1, slots_0}, // home 1 workspace
+    {26, 1, slots_0}, // home 1 input
+    {26, 1, slots_3}, // home 1 output
+    {-1, 1, nullptr}, // home 1 output_grad
+    {-1, 1, nullptr}, // home 1 input_grad
+    {25, 1, slots_0}, // home 1 saved_for_input_grad
+    {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {9, 1, slots_0}, // home 2 weights
+    {10, 1, slots_0}, // home 2 gradients
+    {11, 1, slots_0}, // home 2 moments
+    {12, 1, slots_0}, // home 2 control
+    {-1, 1, nullptr}, // home 2 data
+    {20, 1, slots_0}, // home 2 workspace
+    {29, 1, slots_0}, // home 2 input
+    {29, 1, slots_3}, // home 2 output
+    {-1, 1, nullptr}, // home 2 output_grad
+    {-1, 1, nullptr}, // home 2 input_grad
+    {28, 1, slots_0}, // home 2 saved_for_input_grad
+    {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {13, 1, slots_0}, // home 3 weights
+    {14, 1, slots_0}, // home 3 gradients
+    {15, 1, slots_0}, // home 3 moments
+    {16, 1, slots_0}, // home 3 control
+    {17, 8, slots_1}, // home 3 data
+    {21, 1, slots_0}, // home 3 workspace
+    {32, 8, slots_4}, // home 3 input
+    {-1, 1, nullptr}, // home 3 output
+    {-1, 1, nullptr}, // home 3 output_grad
+    {-1, 1, nullptr}, // home 3 input_grad
+    {31, 1, slots_0}, // home 3 saved_for_input_grad
+    {33, 1, slots_0}, // home 3 saved_for_weight_grad
 };
-constexpr int32_t rank_of_stage[] = {0, 1, 2, 3};
+constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
     {evaluation_rank_0, nullptr},
     {evaluation_ranks_1_to_2, evaluation_ranks_1_to_2_row_1},
@@ -580,23 +587,23 @@ constexpr RankDesc ranks[] = {
 
 } // namespace
 
-// name, kind, micro-batches; ranks; stages' ranks; pools;
+// name, kind, micro-batches; ranks; homes' ranks; pools;
 // placements; collectives; predicted ns of an iteration, of all
 // ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
-    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
      34, sequential::pools, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", ProgramKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_stage,
+    {"pipeline", ProgramKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_home,
      34, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
      260111758, 602158736, pipeline::peak_memory_bytes},
-    {"evaluation", ProgramKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_stage,
+    {"evaluation", ProgramKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {9023765632, 6413530112, 4799230976,
     4969473216};
-constexpr Executable executable = {"four_stages", 26, layers, 4, stages, 4, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"four_stages", 26, layers, 4, stages, 4, homes, 4, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

@@ -31,13 +31,18 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// name, rank, first layer, layers, then bytes of:
+// name, first layer, layers, then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
 constexpr StageDesc stages[] = {
-    {"s0", 0, 0, 3,
+    {"s0", 0, 3,
      {3340288, 2226816, 4453632, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008}},
-    {"s1", 1, 3, 3,
+    {"s1", 3, 3,
      {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256}},
+};
+// stage, replica, rank
+constexpr HomeDesc homes[] = {
+    {0, 0, 0},
+    {1, 0, 1},
 };
 
 
@@ -82,32 +87,32 @@ constexpr PoolDesc pools[] = {
     {1, 29800064, 147456, 1},
     {1, 29947520, 5136256, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {10, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {13, 1, slots_0}, // stage 0 output
-    {16, 1, slots_0}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {12, 1, slots_0}, // stage 0 saved_for_input_grad
-    {14, 1, slots_0}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {9, 8, slots_1}, // stage 1 data
-    {11, 1, slots_0}, // stage 1 workspace
-    {13, 1, slots_0}, // stage 1 input
-    {-1, 1, nullptr}, // stage 1 output
-    {-1, 1, nullptr}, // stage 1 output_grad
-    {16, 1, slots_0}, // stage 1 input_grad
-    {15, 1, slots_0}, // stage 1 saved_for_input_grad
-    {17, 1, slots_0}, // stage 1 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {10, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {13, 1, slots_0}, // home 0 output
+    {16, 1, slots_0}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {12, 1, slots_0}, // home 0 saved_for_input_grad
+    {14, 1, slots_0}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_1}, // home 1 data
+    {11, 1, slots_0}, // home 1 workspace
+    {13, 1, slots_0}, // home 1 input
+    {-1, 1, nullptr}, // home 1 output
+    {-1, 1, nullptr}, // home 1 output_grad
+    {16, 1, slots_0}, // home 1 input_grad
+    {15, 1, slots_0}, // home 1 saved_for_input_grad
+    {17, 1, slots_0}, // home 1 saved_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -115,7 +120,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 2, collective_1},
 };
-constexpr int32_t rank_of_stage[] = {0, 0};
+constexpr int32_t rank_of_home[] = {0, 0};
 constexpr RankDesc ranks[] = {
     {sequential_rank_0, nullptr},
 };
@@ -192,32 +197,32 @@ constexpr PoolDesc pools[] = {
     {1, 29800064, 147456, 2},
     {1, 30094976, 5136256, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {10, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {13, 8, slots_2}, // stage 0 output
-    {13, 8, slots_3}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {12, 2, slots_4}, // stage 0 saved_for_input_grad
-    {14, 2, slots_4}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {9, 8, slots_1}, // stage 1 data
-    {11, 1, slots_0}, // stage 1 workspace
-    {16, 8, slots_2}, // stage 1 input
-    {-1, 1, nullptr}, // stage 1 output
-    {-1, 1, nullptr}, // stage 1 output_grad
-    {16, 8, slots_3}, // stage 1 input_grad
-    {15, 1, slots_0}, // stage 1 saved_for_input_grad
-    {17, 1, slots_0}, // stage 1 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {10, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {13, 8, slots_2}, // home 0 output
+    {13, 8, slots_3}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {12, 2, slots_4}, // home 0 saved_for_input_grad
+    {14, 2, slots_4}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_1}, // home 1 data
+    {11, 1, slots_0}, // home 1 workspace
+    {16, 8, slots_2}, // home 1 input
+    {-1, 1, nullptr}, // home 1 output
+    {-1, 1, nullptr}, // home 1 output_grad
+    {16, 8, slots_3}, // home 1 input_grad
+    {15, 1, slots_0}, // home 1 saved_for_input_grad
+    {17, 1, slots_0}, // home 1 saved_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -225,7 +230,7 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 2, collective_1},
 };
-constexpr int32_t rank_of_stage[] = {0, 1};
+constexpr int32_t rank_of_home[] = {0, 1};
 constexpr int64_t peak_memory_bytes[] = {9799168, 5162880};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
@@ -282,34 +287,34 @@ constexpr PoolDesc pools[] = {
     {1, 29800064, 147456, 2},
     {1, 30094976, 5136256, 1},
 };
-// pool, period, slots; by stage and buffer
+// pool, period, slots; by home and buffer
 constexpr PlacementDesc placements[] = {
-    {0, 1, slots_0}, // stage 0 weights
-    {1, 1, slots_0}, // stage 0 gradients
-    {2, 1, slots_0}, // stage 0 moments
-    {3, 1, slots_0}, // stage 0 control
-    {4, 8, slots_1}, // stage 0 data
-    {10, 1, slots_0}, // stage 0 workspace
-    {-1, 1, nullptr}, // stage 0 input
-    {13, 2, slots_2}, // stage 0 output
-    {-1, 1, nullptr}, // stage 0 output_grad
-    {-1, 1, nullptr}, // stage 0 input_grad
-    {12, 1, slots_0}, // stage 0 saved_for_input_grad
-    {14, 1, slots_0}, // stage 0 saved_for_weight_grad
-    {5, 1, slots_0}, // stage 1 weights
-    {6, 1, slots_0}, // stage 1 gradients
-    {7, 1, slots_0}, // stage 1 moments
-    {8, 1, slots_0}, // stage 1 control
-    {9, 8, slots_1}, // stage 1 data
-    {11, 1, slots_0}, // stage 1 workspace
-    {16, 2, slots_2}, // stage 1 input
-    {-1, 1, nullptr}, // stage 1 output
-    {-1, 1, nullptr}, // stage 1 output_grad
-    {-1, 1, nullptr}, // stage 1 input_grad
-    {15, 1, slots_0}, // stage 1 saved_for_input_grad
-    {17, 1, slots_0}, // stage 1 saved_for_weight_grad
+    {0, 1, slots_0}, // home 0 weights
+    {1, 1, slots_0}, // home 0 gradients
+    {2, 1, slots_0}, // home 0 moments
+    {3, 1, slots_0}, // home 0 control
+    {4, 8, slots_1}, // home 0 data
+    {10, 1, slots_0}, // home 0 workspace
+    {-1, 1, nullptr}, // home 0 input
+    {13, 2, slots_2}, // home 0 output
+    {-1, 1, nullptr}, // home 0 output_grad
+    {-1, 1, nullptr}, // home 0 input_grad
+    {12, 1, slots_0}, // home 0 saved_for_input_grad
+    {14, 1, slots_0}, // home 0 saved_for_weight_grad
+    {5, 1, slots_0}, // home 1 weights
+    {6, 1, slots_0}, // home 1 gradients
+    {7, 1, slots_0}, // home 1 moments
+    {8, 1, slots_0}, // home 1 control
+    {9, 8, slots_1}, // home 1 data
+    {11, 1, slots_0}, // home 1 workspace
+    {16, 2, slots_2}, // home 1 input
+    {-1, 1, nullptr}, // home 1 output
+    {-1, 1, nullptr}, // home 1 output_grad
+    {-1, 1, nullptr}, // home 1 input_grad
+    {15, 1, slots_0}, // home 1 saved_for_input_grad
+    {17, 1, slots_0}, // home 1 saved_for_weight_grad
 };
-constexpr int32_t rank_of_stage[] = {0, 1};
+constexpr int32_t rank_of_home[] = {0, 1};
 constexpr RankDesc ranks[] = {
     {evaluation_rank_0, nullptr},
     {evaluation_rank_1, nullptr},
@@ -319,22 +324,22 @@ constexpr RankDesc ranks[] = {
 
 } // namespace
 
-// name, kind, micro-batches; ranks; stages' ranks; pools;
+// name, kind, micro-batches; ranks; homes' ranks; pools;
 // placements; collectives; predicted ns of an iteration, of all
 // ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
-    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_stage,
+    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
      18, sequential::pools, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", ProgramKind::Pipeline, 8, 2, pipeline::ranks, pipeline::rank_of_stage,
+    {"pipeline", ProgramKind::Pipeline, 8, 2, pipeline::ranks, pipeline::rank_of_home,
      18, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes},
-    {"evaluation", ProgramKind::Evaluation, 8, 2, evaluation::ranks, evaluation::rank_of_stage,
+    {"evaluation", ProgramKind::Evaluation, 8, 2, evaluation::ranks, evaluation::rank_of_home,
      18, evaluation::pools, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40194048, 35231232};
-constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
