@@ -1,0 +1,335 @@
+//===- gradient_check.cpp - Whether a body keeps its promises -------------===//
+
+#include "runtime/bodies/gradient_check.h"
+
+#include "runtime/base/random.h"
+#include "runtime/bodies/tensors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <vector>
+
+using namespace rondo::runtime;
+
+namespace {
+
+constexpr double lossScale = 0.25;
+/// How far values move along a direction whose elements are up to 1.
+constexpr double step = 1.0 / 64;
+constexpr int directions = 6;
+/// Differences up to this share of a gradient are those of fp32 and of the
+/// curvature of F.
+constexpr double tolerance = 0.02;
+
+/// In [-1, 1).
+double uniform(uint64_t stream, uint64_t index) {
+  return static_cast<double>(mix(stream, index) >> 11) * 0x1p-52 - 1;
+}
+
+/// Memory of a task, with a guard behind it.
+class Buffer {
+public:
+  explicit Buffer(int64_t bytes) : count(bytes / 4), values(count + 48) {
+    const auto place = reinterpret_cast<uintptr_t>(values.data());
+    begin = values.data() + (bufferAlignment - place % bufferAlignment) / 4;
+    for (int64_t i = 0; i < guards; ++i)
+      begin[count + i] = guard;
+    poison();
+  }
+  Buffer(const Buffer &) = delete;
+
+  float *get() { return count ? begin : nullptr; }
+  int64_t size() const { return count; }
+  void fill(float value) { std::fill(begin, begin + count, value); }
+  void poison() { fill(std::numeric_limits<float>::quiet_NaN()); }
+  void copyFrom(const std::vector<float> &other) {
+    std::copy(other.begin(), other.end(), begin);
+  }
+  std::vector<float> copy() const { return {begin, begin + count}; }
+  bool isIntact() const {
+    return std::all_of(begin + count, begin + count + guards,
+                       [](float value) { return value == guard; });
+  }
+
+private:
+  static constexpr int64_t guards = 16;
+  static constexpr float guard = 1234567;
+  int64_t count;
+  std::vector<float> values;
+  float *begin;
+};
+
+/// What a run of all three tasks gives.
+struct Gradients {
+  std::vector<float> weights;
+  std::vector<std::vector<float>> inputs;
+};
+
+class Probe {
+public:
+  Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed);
+
+  GradientCheck run();
+
+private:
+  double forward();
+  Gradients runAll(float initial);
+  void checkGuards(const char *task);
+  void fail(const std::string &what) {
+    if (result.fault.empty())
+      result.fault = what;
+  }
+  LayerArgs args();
+  void checkRuns();
+  /// Compares a gradient with finite differences of F along directions in
+  /// `values`, `count` numbers of which change. Returns the share by which it
+  /// is wrong.
+  double compare(std::vector<float> &values, int64_t begin, int64_t count,
+                 const std::vector<float> &gradient);
+  void checkShare(double share, const std::string &what);
+
+  const LayerDesc &layer;
+  const LayerBody &body;
+  const uint64_t seed;
+  const LayerSizes sizes;
+  std::vector<float> weightValues, outputGradValues;
+  std::vector<std::vector<float>> inputValues;
+  std::vector<int32_t> data;
+  Buffer weights, gradients, forI, forW, output, outputGrad, workspace;
+  std::vector<std::unique_ptr<Buffer>> inputs, inputGrads;
+  float loss = 0;
+  GradientCheck result;
+};
+
+} // namespace
+
+/// Elements of a buffer without those that only pad it: up to 15 at its end
+/// that nobody has written.
+static int64_t numWritten(const float *values, int64_t count) {
+  int64_t written = count;
+  while (written > 0 && count - written < 15 && std::isnan(values[written - 1]))
+    --written;
+  return written;
+}
+
+static bool areFinite(const float *values, int64_t count) {
+  return std::all_of(values, values + count,
+                     [](float value) { return std::isfinite(value); });
+}
+
+static std::vector<float> randomValues(uint64_t stream, int64_t count) {
+  std::vector<float> values(count);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(uniform(stream, i));
+  return values;
+}
+
+/// Bytes of each input of a layer.
+static std::vector<int64_t> inputBytes(const LayerDesc &layer) {
+  if (layer.numInputs == 0 && layerSizes(layer).input > 0)
+    return {layerSizes(layer).input};
+  return {layer.inputBytes, layer.inputBytes + layer.numInputs};
+}
+
+Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed)
+    : layer(layer), body(body), seed(seed), sizes(layerSizes(layer)),
+      weights(sizes.weights), gradients(sizes.gradients),
+      forI(sizes.savedForInputGrad), forW(sizes.savedForWeightGrad),
+      output(sizes.output), outputGrad(sizes.output),
+      workspace(sizes.workspace) {
+  // First values, moved off those that are special.
+  weightValues.resize(weights.size());
+  for (const LayerTensor &tensor : layerTensors(layer)) {
+    initialiseTensor(tensor, seed, 1, weightValues.data());
+    for (int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i)
+      weightValues[i] += static_cast<float>(0.1 * uniform(seed + 1, i));
+  }
+  outputGradValues = randomValues(seed + 2, outputGrad.size());
+  for (int64_t bytes : inputBytes(layer)) {
+    inputs.push_back(std::make_unique<Buffer>(alignedBytes(bytes)));
+    inputGrads.push_back(std::make_unique<Buffer>(alignedBytes(bytes)));
+    inputValues.push_back(
+        randomValues(seed + 3 + inputs.size(), inputs.back()->size()));
+  }
+  if (dataOf(layer) != LayerData::None)
+    for (int64_t t = 0; t < numTokens(layer); ++t)
+      data.push_back(static_cast<int32_t>(mix(seed, t) % layer.vocab));
+}
+
+LayerArgs Probe::args() {
+  LayerArgs args{};
+  args.weights = weights.get();
+  args.savedForInputGrad = forI.get();
+  args.savedForWeightGrad = forW.get();
+  args.workspace = workspace.get();
+  args.lossScale = lossScale;
+  workspace.poison();
+  return args;
+}
+
+void Probe::checkGuards(const char *task) {
+  auto check = [&](const Buffer &buffer, const char *name) {
+    if (!buffer.isIntact())
+      fail(std::string(task) + " writes behind the end of " + name);
+  };
+  check(weights, "the weights");
+  check(gradients, "the gradients");
+  check(forI, "what is saved for I");
+  check(forW, "what is saved for W");
+  check(output, "the output");
+  check(workspace, "the workspace");
+  for (const auto &grad : inputGrads)
+    check(*grad, "an input's gradient");
+}
+
+/// Returns what the gradients are of.
+double Probe::forward() {
+  weights.copyFrom(weightValues);
+  for (size_t k = 0; k < inputs.size(); ++k)
+    inputs[k]->copyFrom(inputValues[k]);
+  forI.poison();
+  forW.poison();
+  output.poison();
+  LayerArgs args = this->args();
+  for (size_t k = 0; k < inputs.size(); ++k)
+    args.inputs[k] = inputs[k]->get();
+  args.output = output.get();
+  // The task's own copy.
+  std::vector<int32_t> staged = data;
+  args.data = staged.empty() ? nullptr : staged.data();
+  args.loss = hasLoss(layer) ? &loss : nullptr;
+  body.forward(&layer, &args);
+  checkGuards("F");
+  double sum = hasLoss(layer) ? lossScale * static_cast<double>(loss) : 0;
+  const int64_t written = numWritten(output.get(), output.size());
+  if (!areFinite(output.get(), written))
+    fail("F does not write all of its output, or numbers that are not finite");
+  for (int64_t i = 0; i < written; ++i)
+    sum += static_cast<double>(output.get()[i]) *
+           static_cast<double>(outputGradValues[i]);
+  return sum;
+}
+
+Gradients Probe::runAll(float initial) {
+  forward();
+  for (auto &input : inputs)
+    input->poison();
+  output.poison();
+  outputGrad.copyFrom(outputGradValues);
+  LayerArgs forInput = args();
+  forInput.outputGrad = outputGrad.get();
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    inputGrads[k]->poison();
+    forInput.inputGrads[k] = inputGrads[k]->get();
+  }
+  body.inputGrad(&layer, &forInput);
+  checkGuards("I");
+  Gradients all;
+  for (auto &grad : inputGrads) {
+    all.inputs.push_back(grad->copy());
+    all.inputs.back().resize(numWritten(grad->get(), grad->size()));
+  }
+  outputGrad.poison();
+  forI.poison();
+  for (auto &grad : inputGrads)
+    grad->poison();
+  gradients.fill(initial);
+  LayerArgs forWeights = args();
+  forWeights.savedForInputGrad = nullptr;
+  forWeights.gradients = gradients.get();
+  body.weightGrad(&layer, &forWeights);
+  checkGuards("W");
+  all.weights = gradients.copy();
+  return all;
+}
+
+static bool sameBits(const std::vector<float> &a, const std::vector<float> &b) {
+  return a.empty() || std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
+}
+
+/// What needs no finite differences.
+void Probe::checkRuns() {
+  const Gradients first = runAll(0), again = runAll(0), added = runAll(1);
+  if (!areFinite(first.weights.data(), first.weights.size()))
+    return fail(
+        "W gives a gradient that is not finite: it, or I, reads what no "
+        "longer is in a buffer");
+  for (const std::vector<float> &grad : first.inputs)
+    if (!areFinite(grad.data(), grad.size()))
+      return fail("I does not write all of an input's gradient, or reads what "
+                  "no longer is in a buffer");
+  bool isSame = sameBits(first.weights, again.weights);
+  for (size_t k = 0; k < inputs.size(); ++k)
+    isSame &= sameBits(first.inputs[k], again.inputs[k]);
+  if (!isSame)
+    return fail("two runs on the same content give different bits");
+  for (const LayerTensor &tensor : layerTensors(layer))
+    for (int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i)
+      if (std::abs(added.weights[i] - 1 - first.weights[i]) >
+          1e-5f * (1 + std::abs(first.weights[i])))
+        return fail("W does not add to the gradient of '" + tensorName(tensor) +
+                    "': 1 becomes " + std::to_string(added.weights[i]) +
+                    " where 0 becomes " + std::to_string(first.weights[i]));
+}
+
+double Probe::compare(std::vector<float> &values, int64_t begin, int64_t count,
+                      const std::vector<float> &gradient) {
+  const std::vector<float> before = values;
+  double wrong = 0, size = 0, noise = 0;
+  for (int d = 0; d < directions; ++d) {
+    const uint64_t stream = mix(seed, 100 + d);
+    auto lossAt = [&](double sign) {
+      for (int64_t i = begin; i < begin + count; ++i)
+        values[i] =
+            before[i] + static_cast<float>(sign * step * uniform(stream, i));
+      return forward();
+    };
+    const double above = lossAt(1), below = lossAt(-1);
+    double slope = 0;
+    for (int64_t i = begin; i < begin + count; ++i)
+      slope += static_cast<double>(gradient[i]) * uniform(stream, i);
+    wrong += std::pow((above - below) / (2 * step) - slope, 2);
+    size += std::pow(slope, 2) + std::pow((above - below) / (2 * step), 2);
+    // Of fp32 in the sums that the loss is made of.
+    noise += std::pow(1e-6 * (std::abs(above) + 1) / step, 2);
+  }
+  values = before;
+  return std::sqrt(std::max(0.0, wrong - noise) / std::max(size / 2, 1e-30));
+}
+
+void Probe::checkShare(double share, const std::string &what) {
+  result.worst = std::max(result.worst, share);
+  // Not a number is not in order either.
+  if (share <= tolerance)
+    return;
+  char percent[32];
+  std::snprintf(percent, sizeof percent, "%.1f", 100 * share);
+  fail("the gradient of " + what + " differs from finite differences of F by " +
+       percent + " % of it");
+}
+
+GradientCheck Probe::run() {
+  checkRuns();
+  const Gradients all = runAll(0);
+  for (const LayerTensor &tensor : layerTensors(layer)) {
+    ++result.tensors;
+    checkShare(compare(weightValues, tensor.offset, tensor.count, all.weights),
+               "tensor '" + tensorName(tensor) + "', which W gives,");
+  }
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    ++result.inputs;
+    checkShare(compare(inputValues[k], 0, all.inputs[k].size(), all.inputs[k]),
+               "input " + std::to_string(k) + ", which I gives,");
+  }
+  return result;
+}
+
+GradientCheck rondo::runtime::checkGradients(const LayerDesc &layer,
+                                             const LayerBody &body,
+                                             uint64_t seed) {
+  return Probe(layer, body, seed).run();
+}

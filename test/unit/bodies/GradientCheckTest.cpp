@@ -1,0 +1,144 @@
+// The check of bodies passes those that are right, and names what is wrong with
+// one of each kind.
+
+#include "Model.h"
+
+#include "runtime/bodies/gradient_check.h"
+
+#include <gtest/gtest.h>
+
+namespace rondo::runtime {
+namespace {
+
+TEST(GradientCheck, BodiesOfAGptPass) {
+  const Sizes sizes = {2, 7, 12, 3, 20, 11};
+  for (LayerKind kind :
+       {LayerKind::GptEmbedding, LayerKind::GptBlock, LayerKind::GptHead}) {
+    const LayerDesc layer = gptLayer(kind, "layer", sizes);
+    const GradientCheck check = checkGradients(layer, cpuBody(kind), 1);
+    EXPECT_EQ(check.fault, "");
+    EXPECT_EQ(check.tensors, static_cast<int32_t>(layerTensors(layer).size()));
+    EXPECT_EQ(check.inputs, kind == LayerKind::GptEmbedding ? 0 : 1);
+    EXPECT_LT(check.worst, 0.02);
+  }
+}
+
+/// What is wrong with the body below.
+enum class Fault {
+  None,
+  WeightGradient,
+  InputGradient,
+  SecondInput,
+  ReadsInput,
+  Overwrites,
+  WritesBehind,
+  Differs,
+  OutputInPart
+};
+Fault fault;
+constexpr int64_t count = 32;
+
+float *floats(void *buffer) { return static_cast<float *>(buffer); }
+const float *floats(const void *buffer) {
+  return static_cast<const float *>(buffer);
+}
+
+/// Of the last F.
+const float *lastInput;
+
+// output = weight * first * second; all are saved, the first input for I too.
+void forward(const LayerDesc *, const LayerArgs *args) {
+  float *saved = floats(args->savedForWeightGrad);
+  lastInput = floats(args->inputs[0]);
+  for (int64_t i = 0; i < count; ++i) {
+    const float a = floats(args->inputs[0])[i], b = floats(args->inputs[1])[i];
+    if (fault != Fault::OutputInPart || i != 3)
+      floats(args->output)[i] = floats(args->weights)[i] * a * b;
+    floats(args->savedForInputGrad)[i] = a;
+    saved[i] = a * b;
+    saved[count + i] = b;
+  }
+  if (fault == Fault::WritesBehind)
+    floats(args->savedForInputGrad)[count] = 1;
+}
+
+void inputGrad(const LayerDesc *, const LayerArgs *args) {
+  float *saved = floats(args->savedForWeightGrad);
+  for (int64_t i = 0; i < count; ++i) {
+    const float grad = floats(args->outputGrad)[i];
+    const float weight = floats(args->weights)[i];
+    floats(args->inputGrads[0])[i] =
+        grad * weight * saved[count + i] *
+        (fault == Fault::InputGradient ? 1.1f : 1.0f);
+    floats(args->inputGrads[1])[i] =
+        grad * weight * floats(args->savedForInputGrad)[i] *
+        (fault == Fault::SecondInput && i < 8 ? 0 : 1);
+    saved[i] *= grad * (fault == Fault::ReadsInput ? lastInput[0] : 1);
+  }
+}
+
+void weightGrad(const LayerDesc *, const LayerArgs *args) {
+  static float calls = 0;
+  calls += 1e-3f;
+  const float *saved = floats(args->savedForWeightGrad);
+  for (int64_t i = 0; i < count; ++i) {
+    float grad = saved[i] * (fault == Fault::WeightGradient ? -1.0f : 1.0f);
+    if (fault == Fault::Differs)
+      grad += calls;
+    float &sum = floats(args->gradients)[i];
+    sum = grad + (fault == Fault::Overwrites ? 0 : sum);
+  }
+}
+
+int32_t tensors(const LayerDesc *layer, LayerTensor *out, int32_t capacity) {
+  if (capacity > 0)
+    out[0] = {layer->name, "weight",         1,      {count, 1}, 0, count,
+              false,       TensorInit::Ones, nullptr};
+  return 1;
+}
+
+std::string faultOf(Fault with) {
+  fault = with;
+  // What Synthetic would take from a layer, with another body.
+  LayerDesc layer{};
+  layer.name = "product";
+  layer.kind = LayerKind::Synthetic;
+  layer.weightBytes = layer.outputBytes = 4 * count;
+  layer.numInputs = 2;
+  layer.inputBytes[0] = layer.inputBytes[1] = 4 * count;
+  layer.inputGradFreesBytes = 4 * count;
+  layer.activationBytes = 12 * count;
+  const LayerBody body = {forward, inputGrad, weightGrad, tensors};
+  const GradientCheck check = checkGradients(layer, body, 3);
+  if (check.fault.empty()) {
+    EXPECT_EQ(check.inputs, 2);
+    EXPECT_EQ(check.tensors, 1);
+  }
+  return check.fault;
+}
+
+TEST(GradientCheck, Faults) {
+  EXPECT_EQ(faultOf(Fault::None), "");
+  EXPECT_EQ(faultOf(Fault::WeightGradient),
+            "the gradient of tensor 'product.weight', which W gives, differs "
+            "from finite differences of F by 200.0 % of it");
+  EXPECT_EQ(faultOf(Fault::InputGradient).substr(0, 52),
+            "the gradient of input 0, which I gives, differs from");
+  EXPECT_EQ(faultOf(Fault::SecondInput).substr(0, 52),
+            "the gradient of input 1, which I gives, differs from");
+  EXPECT_EQ(faultOf(Fault::ReadsInput),
+            "W gives a gradient that is not finite: it, or I, reads what no "
+            "longer is in a buffer");
+  EXPECT_EQ(faultOf(Fault::Overwrites).substr(0, 56),
+            "W does not add to the gradient of 'product.weight': 1 be");
+  EXPECT_EQ(faultOf(Fault::WritesBehind),
+            "F writes behind the end of what is saved for I");
+  EXPECT_EQ(faultOf(Fault::Differs),
+            "two runs on the same content give different bits");
+  EXPECT_EQ(
+      faultOf(Fault::OutputInPart),
+      "F does not write all of its output, or numbers that are not finite");
+}
+
+} // namespace
+} // namespace rondo::runtime
