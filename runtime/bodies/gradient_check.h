@@ -12,10 +12,8 @@ namespace rondo::runtime {
 struct GradientCheck {
   /// What is wrong, the first thing; empty: nothing.
   std::string fault;
+  /// How many gradients were compared.
   int32_t tensors = 0, inputs = 0;
-  /// The largest difference between a gradient and finite differences of F, as
-  /// a share of the gradient.
-  double worst = 0;
 };
 
 /// Runs a layer's tasks on the CPU in fp32 with weights, inputs and an output

@@ -38,8 +38,9 @@ typedef struct rondo_layer {
   /* parameters = [...]. */
   int32_t num_parameters;
   const int64_t *parameters;
-  /* Bytes of each input, in the order of the edges. 0 inputs: the layer is the
-   * model's first. */
+  /* Bytes of each input as the layer states them that makes it, in the order of
+   * the edges; layers that are not custom round up to a multiple of 64. 0
+   * inputs: the layer is the model's first. */
   int32_t num_inputs;
   const int64_t *input_bytes;
   /* 0: the layer is the model's last. */

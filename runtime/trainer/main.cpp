@@ -53,6 +53,7 @@ static std::string commonFlags(const Options &options) {
   const bool isSeedKnown = options.seed || options.resume.empty();
   out << "--verify " << given(options.mode == Mode::Verify) << '\n'
       << "--profile " << given(options.mode == Mode::Profile) << '\n'
+      << "--check-bodies " << given(options.mode == Mode::CheckBodies) << '\n'
       << "--data " << given(!options.data.empty()) << '\n'
       << "--save " << given(!options.save.empty()) << '\n'
       << "--resume " << given(!options.resume.empty()) << '\n'
@@ -101,6 +102,8 @@ static int run(const Executable &executable, const Options &options,
   // Each rank is one thread already.
   useOneThreadToMultiply();
   checkFlags(options, world);
+  if (options.mode == Options::Mode::CheckBodies)
+    return world.isFirst() ? checkBodies(executable, options) : 0;
   bool isTraining = options.mode == Options::Mode::Train;
   bool needs = needsData(executable);
   if (isTraining && needs && options.data.empty())

@@ -138,6 +138,9 @@ static const std::vector<Flag> &flags() {
          o.mode = Options::Mode::Profile;
          o.profile = v;
        }},
+      {"--check-bodies", nullptr,
+       "compares the gradients of bodies from outside with finite differences",
+       [](Options &o, Set) { o.mode = Options::Mode::CheckBodies; }},
       {"--trace", "FILE",
        "writes the measured times of the first 10 iterations (Chrome trace)",
        [](Options &o, Set v) { o.trace = v; }},
@@ -187,7 +190,7 @@ static const std::vector<Flag> &flags() {
 
 Options rondo::runtime::parseOptions(int argc, char **argv) {
   Options options;
-  bool isVerify = false;
+  bool isVerify = false, isCheck = false;
   for (int i = 1; i < argc; ++i) {
     std::string word = argv[i], value;
     if (word == "-h")
@@ -216,16 +219,19 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
       usage(word + " needs " + flag->argument + ", not ''");
     flag->set(options, value);
     isVerify |= options.mode == Options::Mode::Verify;
+    isCheck |= options.mode == Options::Mode::CheckBodies;
     if (options.mode == Options::Mode::Help)
       return options;
   }
   if (isVerify && !options.profile.empty())
     usage("--verify and --profile exclude each other");
+  if (isCheck && (isVerify || !options.profile.empty()))
+    usage("--check-bodies excludes --verify and --profile");
   if (options.mode != Options::Mode::Train &&
       !(options.save + options.resume + options.trace + options.jsonLog)
            .empty())
     usage("--save, --resume, --trace and --json-log are for training, not for "
-          "--verify or --profile");
+          "--verify, --profile or --check-bodies");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
   if (options.iterations == 0)

@@ -14,7 +14,7 @@
 namespace rondo::runtime {
 
 struct Options {
-  enum class Mode : uint8_t { Train, Verify, Profile, Help };
+  enum class Mode : uint8_t { Train, Verify, Profile, CheckBodies, Help };
   Mode mode = Mode::Train;
   /// 0: the mode's default.
   int64_t iterations = 0;

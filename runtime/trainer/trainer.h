@@ -102,6 +102,8 @@ int64_t median(std::vector<int64_t> values);
 int trainModel(Trainer &trainer, const Options &options);
 int verifyModel(Trainer &trainer, const Options &options);
 int profileModel(Trainer &trainer, const Options &options);
+/// Needs no state. Throws Error where there is no body from outside.
+int checkBodies(const Executable &executable, const Options &options);
 
 /// Writes what the ranks of a run kept as a Chrome trace: pid = rank, tid 0
 /// compute, tid 1 communication. All processes call it; process 0 writes.

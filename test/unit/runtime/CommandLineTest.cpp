@@ -49,8 +49,11 @@ TEST(CommandLine, Faults) {
             "error: --verify and --profile exclude each other" + help);
   EXPECT_EQ(error({"--verify", "--save", "x"}),
             "error: --save, --resume, --trace and --json-log are for training, "
-            "not for --verify or --profile" +
+            "not for --verify, --profile or --check-bodies" +
                 help);
+  for (const char *other : {"--verify", "--profile=x"})
+    EXPECT_EQ(error({"--check-bodies", other}),
+              "error: --check-bodies excludes --verify and --profile" + help);
 }
 
 TEST(CommandLine, ProfileWritesCosts) {

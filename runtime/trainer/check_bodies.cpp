@@ -1,0 +1,50 @@
+//===- check_bodies.cpp - Bodies from outside against their promises ------===//
+
+#include "runtime/base/error.h"
+#include "runtime/bodies/custom.h"
+#include "runtime/bodies/gradient_check.h"
+#include "runtime/trainer/trainer.h"
+
+#include <cstdio>
+
+using namespace rondo::runtime;
+
+static std::string countOf(int32_t count, const char *noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+int rondo::runtime::checkBodies(const Executable &executable,
+                                const Options &options) {
+  int32_t checked = 0, wrong = 0;
+  for (int32_t l = 0; l < executable.numLayers; ++l) {
+    const LayerDesc &layer = executable.layers[l];
+    if (layer.kind != LayerKind::Custom)
+      continue;
+    if (layer.target != Target::Cpu)
+      throw Error("bodies are checked on the CPU: compile the model for it",
+                  Exit::Usage);
+    checkCustomLayer(layer);
+    const GradientCheck check =
+        checkGradients(layer, cpuBody(layer.kind), options.seed.value_or(1));
+    ++checked;
+    wrong += !check.fault.empty();
+    std::printf("layer '%s', body '%s': ", layer.name, layer.custom.name);
+    if (check.fault.empty())
+      std::printf("gradients of %s and %s agree with F\n",
+                  countOf(check.tensors, "tensor").c_str(),
+                  countOf(check.inputs, "input").c_str());
+    else
+      std::printf("%s\n", check.fault.c_str());
+  }
+  if (checked == 0)
+    throw Error("'" + std::string(executable.name) +
+                    "' has no layer with a body from outside",
+                Exit::Usage);
+  if (wrong == 0) {
+    std::printf("check-bodies: PASS %s\n", countOf(checked, "layer").c_str());
+    return 0;
+  }
+  std::printf("check-bodies: FAIL %d of %s\n", wrong,
+              countOf(checked, "layer").c_str());
+  return static_cast<int>(Exit::Failure);
+}
