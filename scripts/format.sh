@@ -8,9 +8,9 @@ if [ ! -x $clang_format ]; then
   exit 77
 fi
 on_sources() {
-  # What rondo wrote is as it wrote it.
-  find schedule dialect passes codegen runtime tools test bench \
-    \( -path test/gpu/bundles -o -path bench/gpu/programs \) -prune -o \
+  # What rondo wrote is as it wrote it, and so is what others wrote.
+  find . \( -name 'build*' -o -name '.?*' -o -path ./third_party -o \
+    -path ./test/gpu/bundles -o -path ./bench/gpu/programs \) -prune -o \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |
     xargs -0 $clang_format "$@"
 }

@@ -1,2 +1,3 @@
-// Its precompiled headers are what the tests share: cmake/PrecompiledHeaders.cmake.
+// Its precompiled headers are what the tests share:
+// cmake/PrecompiledHeaders.cmake.
 int main() {}
