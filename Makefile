@@ -6,6 +6,8 @@ JOBS ?= $(shell nproc)
 DATA ?=
 # How build/ is configured: a preset of CMakePresets.json.
 PRESET ?= default
+# How long `make fuzz` runs, without the build.
+SECONDS ?= 60
 # What `make build` builds; everything where empty.
 TARGETS ?=
 # Where `make install` installs.
@@ -25,9 +27,10 @@ help:
 	@echo 'make tidy     clang-tidy all sources'
 	@echo 'make bench    run the benchmarks'
 	@echo 'make asan     all tests with AddressSanitizer and UBSan, in build-asan/'
+	@echo 'make fuzz     invent inputs for all readers, SECONDS=60 in all, in build-fuzz/'
 	@echo 'make test-gpu the CUDA target on a GPU: needs CUDA, cmake and g++ only'
 	@echo 'make bench-gpu GPT-2 on a GPU, beside PyTorch where it is installed'
-	@echo 'make clean    remove build/, build-asan/ and build-gpu/'
+	@echo 'make clean    remove build/, build-asan/, build-fuzz/ and build-gpu/'
 
 setup:
 	@sh scripts/setup.sh
@@ -60,6 +63,10 @@ asan: build-asan/build.ninja
 	cmake --build build-asan -j $(JOBS)
 	@python3 scripts/run-tests.py build-asan
 
+fuzz:
+	@sh scripts/setup.sh fuzz
+	@JOBS=$(JOBS) sh scripts/fuzz.sh build-fuzz $(SECONDS)
+
 test-gpu:
 	@sh scripts/test-gpu.sh build-gpu
 
@@ -76,12 +83,12 @@ format:
 tidy: build
 	@sh scripts/setup.sh tidy
 	$(LLVM)/run-clang-tidy -quiet -p build -j $(JOBS) -clang-tidy-binary $(LLVM)/clang-tidy \
-	  -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/(schedule|dialect|passes|codegen|runtime|tools)/'
+	  -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/(schedule|lowering|planning|dialect|passes|formats|codegen|runtime|tools)/'
 
 bench: build
 	@sh scripts/bench.sh build
 
 clean:
-	rm -rf build build-asan build-gpu
+	rm -rf build build-asan build-fuzz build-gpu
 
-.PHONY: help setup demo test build install check asan test-gpu bench-gpu doc format tidy bench clean
+.PHONY: help setup demo test build install check asan fuzz test-gpu bench-gpu doc format tidy bench clean

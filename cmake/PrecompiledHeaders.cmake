@@ -2,7 +2,7 @@
 # one that tests. No file may rely on that: a build with a compiler cache or with sanitizers compiles without, so each
 # includes what it uses. A cache's keys have the whole precompiled file in them, which is another one in every folder.
 set(default ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER OR RONDO_SANITIZE)
+if(CMAKE_CXX_COMPILER_LAUNCHER OR RONDO_SANITIZE OR RONDO_FUZZ)
   set(default OFF)
 endif()
 option(RONDO_PRECOMPILED_HEADERS "Compile MLIR's and GoogleTest's headers once" ${default})

@@ -3,6 +3,7 @@
 #include "tools/driver/ModuleFile.h"
 
 #include "dialect/Nearest.h"
+#include "dialect/Nesting.h"
 #include "dialect/Pipe.h"
 #include "passes/Phases.h"
 #include "tools/driver/Commands.h"
@@ -16,37 +17,6 @@
 using namespace llvm;
 
 namespace rondo::driver {
-
-/// MLIR's parser descends once for each open bracket and would overflow the
-/// stack. The line where there are too many, or 0. Comments, strings, arrows
-/// and comparisons hold none.
-static int64_t findTooDeep(StringRef text) {
-  constexpr int64_t mostOpen = 256;
-  int64_t open = 0, line = 1;
-  bool isString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    line += c == '\n';
-    if (isString) {
-      // A string ends with its line at the latest.
-      i += c == '\\';
-      isString = c != '"' && c != '\n';
-    } else if (c == '"') {
-      isString = true;
-    } else if (text.substr(i).starts_with("//")) {
-      i = text.find('\n', i) - 1;
-    } else if (StringRef two = text.substr(i, 2);
-               two == "->" || two == ">=" || two == "<=") {
-      ++i;
-    } else if (StringRef("{[(<").contains(c)) {
-      if (++open > mostOpen)
-        return line;
-    } else if (StringRef("}])>").contains(c)) {
-      open = std::max<int64_t>(open - 1, 0);
-    }
-  }
-  return 0;
-}
 
 /// A part of an op whose name is mistyped is read as the next op.
 static void noteMistypedWord(StringRef fault) {
@@ -83,9 +53,9 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
     reportError(path + ": not a text file");
     return mlir::failure();
   }
-  if (int64_t line = findTooDeep(text)) {
-    reportError(path + ": line " + Twine(line) +
-                ": more than 256 brackets are open");
+  if (int64_t line = pipe::findTooDeep(text)) {
+    reportError(path + ": line " + Twine(line) + ": more than " +
+                Twine(pipe::mostOpenBrackets) + " brackets are open");
     return mlir::failure();
   }
   sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());

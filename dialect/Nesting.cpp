@@ -1,0 +1,35 @@
+//===- Nesting.cpp - How deep a text nests --------------------------------===//
+
+#include "dialect/Nesting.h"
+
+#include <algorithm>
+
+using llvm::StringRef;
+
+/// Comments, strings, arrows and comparisons hold no brackets.
+int64_t rondo::pipe::findTooDeep(StringRef text) {
+  int64_t open = 0, line = 1;
+  bool isString = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    line += c == '\n';
+    if (isString) {
+      // A string ends with its line at the latest.
+      i += c == '\\';
+      isString = c != '"' && c != '\n';
+    } else if (c == '"') {
+      isString = true;
+    } else if (text.substr(i).starts_with("//")) {
+      i = text.find('\n', i) - 1;
+    } else if (StringRef two = text.substr(i, 2);
+               two == "->" || two == ">=" || two == "<=") {
+      ++i;
+    } else if (StringRef("{[(<").contains(c)) {
+      if (++open > mostOpenBrackets)
+        return line;
+    } else if (StringRef("}])>").contains(c)) {
+      open = std::max<int64_t>(open - 1, 0);
+    }
+  }
+  return 0;
+}

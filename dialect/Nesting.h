@@ -1,0 +1,19 @@
+//===- Nesting.h - How deep a text nests ------------------------*- C++ -*-===//
+
+#ifndef RONDO_DIALECT_NESTING_H
+#define RONDO_DIALECT_NESTING_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace rondo::pipe {
+
+/// MLIR's parser descends once for each open bracket and would overflow the
+/// stack. The first line where more than mostOpenBrackets are open, or 0.
+inline constexpr int64_t mostOpenBrackets = 256;
+int64_t findTooDeep(llvm::StringRef text);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_DIALECT_NESTING_H

@@ -1,0 +1,25 @@
+//===- costs.cpp - Fuzzes the reader of rondo-costs/1 ---------------------===//
+
+#include "formats/json/CostsReader.h"
+#include "test/fuzz/Target.h"
+
+#include <set>
+
+using namespace rondo;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  llvm::Expected<std::vector<json::StageTimes>> stages =
+      json::readCosts(fuzz::textOf(data, size));
+  if (!stages) {
+    fuzz::require(!toString(stages.takeError()).empty(), "an error says why");
+    return 0;
+  }
+  std::set<std::string> names;
+  for (const json::StageTimes &stage : *stages) {
+    fuzz::require(names.insert(stage.name).second, "names are unique");
+    fuzz::require(stage.forwardNs >= 0 && stage.inputGradNs >= 0 &&
+                      stage.weightGradNs >= 0,
+                  "times are not negative");
+  }
+  return 0;
+}

@@ -1,0 +1,141 @@
+//===- dialect.cpp - Fuzzes the pipe dialect ------------------------------===//
+//
+// The parser, the verifiers, printing, and the bridge to the core's values:
+// rolled loops are expanded, judged, folded and expanded again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Bridge.h"
+#include "dialect/Nesting.h"
+#include "test/fuzz/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+using rondo::fuzz::require;
+
+/// More than so many actions or tasks take too long here.
+static constexpr int64_t mostActions = 1 << 12;
+
+/// How many actions a body unrolls to, at most mostActions + 1.
+static int64_t countActions(Region &body) {
+  int64_t total = 0;
+  for (Operation &op : body.getOps()) {
+    int64_t count = 1;
+    if (auto loop = dyn_cast<ForOp>(op)) {
+      const int64_t inside = countActions(loop.getBody());
+      count = inside == 0 ? 0
+              : loop.getTripCount() > mostActions
+                  ? mostActions + 1
+                  : loop.getTripCount() * inside;
+    }
+    total = std::min(total + count, mostActions + 1);
+  }
+  return total;
+}
+
+template <typename Bodies> static bool isSmall(Bodies bodies) {
+  int64_t total = 0;
+  for (auto op : bodies)
+    total += countActions(op.getBody());
+  return total <= mostActions;
+}
+
+static std::string textOf(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  op->print(os);
+  return text;
+}
+
+static bool hasCosts(PlanOp plan) {
+  for (StageOp stage : plan.getStages())
+    if (!stage.getCosts())
+      return false;
+  return true;
+}
+
+static void checkSchedule(ScheduleOp op, const Problem &problem) {
+  if (!isSmall(op.getRanks()) || !isSmall(op.getLinkOrders()))
+    return;
+  FailureOr<ExpandedSchedule> expanded = expandSchedule(op, problem);
+  if (failed(expanded) || op.getRanks().empty())
+    return;
+  const Schedule &schedule = expanded->schedule;
+  std::optional<Violation> violation = rondo::checkSchedule(problem, schedule);
+  if (!violation)
+    violation = checkAccumulation(problem, schedule);
+  if (violation)
+    emitViolation(*violation, *expanded, problem, op);
+  require(succeeded(foldSchedule(schedule, op)), "a schedule can be folded");
+  FailureOr<ExpandedSchedule> again = expandSchedule(op, problem);
+  require(succeeded(again), "a schedule that was folded can be expanded");
+  bool isSame = schedule.linkOrders == again->schedule.linkOrders;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+    ActionRange one = schedule.rank(rank), other = again->schedule.rank(rank);
+    isSame &= std::equal(one.begin(), one.end(), other.begin(), other.end());
+  }
+  require(isSame, "folding and expanding give the same schedule");
+}
+
+static void checkProgram(ProgramOp op, const Problem &problem) {
+  if (op.getKind() != ProgramKind::Sequential && isSmall(op.getRanks()))
+    (void)expandProgram(op, problem);
+}
+
+static void check(ModuleOp module) {
+  require(succeeded(verify(module)), "what was parsed is verified");
+  const std::string printed = textOf(module);
+  OwningOpRef<ModuleOp> again =
+      parseSourceString<ModuleOp>(printed, module.getContext());
+  require(again && textOf(*again) == printed,
+          "what is printed reads as the same");
+  for (ScheduleOp schedule : module.getOps<ScheduleOp>()) {
+    PlanOp plan = schedule.lookupPlan();
+    if (!hasCosts(plan))
+      continue;
+    FailureOr<Problem> problem = buildProblem(plan);
+    if (failed(problem) ||
+        problem->numStages() * int64_t(problem->microbatches) > mostActions)
+      continue;
+    for (ProgramOp program : module.getOps<ProgramOp>())
+      if (program.lookupSchedule() == schedule)
+        checkProgram(program, *problem);
+    checkSchedule(schedule, *problem);
+  }
+  require(succeeded(verify(module)), "what was folded is verified");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const std::string text = fuzz::textOf(data, size);
+  if (text.find('\0') != std::string::npos || !llvm::json::isUTF8(text) ||
+      findTooDeep(text))
+    return 0;
+  // What a context has made stays in it.
+  static std::unique_ptr<MLIRContext> context;
+  static int uses = 0;
+  if (!context || ++uses % 1000 == 0) {
+    context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+    context->loadDialect<PipeDialect>();
+  }
+  ScopedDiagnosticHandler quiet(context.get(),
+                                [](Diagnostic &) { return success(); });
+  if (OwningOpRef<ModuleOp> module =
+          parseSourceString<ModuleOp>(text, context.get()))
+    check(*module);
+  return 0;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)
+// LLVM's headers poison memory that the library, built without the sanitizer,
+// never unpoisons.
+extern "C" const char *__asan_default_options() {
+  return "allow_user_poisoning=0";
+}
+#endif

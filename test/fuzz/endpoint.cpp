@@ -1,0 +1,114 @@
+//===- endpoint.cpp - Fuzzes messages between processes by TCP ------------===//
+//
+// The input is what process 0 sends to process 1. Its first bytes are the sizes
+// that process 1 expects.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/launch/socket.h"
+#include "runtime/launch/store.h"
+#include "runtime/transport/tcp.h"
+#include "test/fuzz/Target.h"
+
+#include <cstring>
+#include <memory>
+#include <sys/socket.h>
+#include <vector>
+
+using namespace rondo::runtime;
+using rondo::fuzz::require;
+
+namespace {
+
+/// What process 1 asks for while it connects. Whatever is lost is lost because
+/// the run has failed.
+class FakeStore : public Store {
+public:
+  explicit FakeStore(int port) : port(port) {}
+  std::vector<std::string>
+  exchange(const std::string &, const std::string &value, Patience) override {
+    return {"127.0.0.1 here " + std::to_string(port) + " 7", value};
+  }
+  void check() override { throw PeerFailed{Exit::RunFailure}; }
+  Addresses addresses() override { return {}; }
+  void set(const std::string &, const std::string &) override {}
+  std::string get(const std::string &) override { return ""; }
+  void barrier(const std::string &) override {}
+  void give(const std::string &, const std::string &) override {}
+  std::string take(const std::string &) override { return ""; }
+  bool fail(Exit, const std::string &) override { return true; }
+  void leave() override {}
+  void report(const std::string &) override {}
+  std::vector<Report> reports() override { return {}; }
+  int64_t clockOffsetNs() override { return 0; }
+
+private:
+  const int port;
+};
+
+/// A message that process 1 waits for.
+struct Expected {
+  std::unique_ptr<char[]> data;
+  int64_t bytes = 0;
+  int32_t operation = 0;
+};
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  constexpr size_t numMessages = 4;
+  if (size < numMessages)
+    return 0;
+  static const Socket listener = listenOn(0, true);
+  FakeStore store(portOf(listener));
+  World world;
+  world.process = world.localProcess = 1;
+  world.processes = world.localProcesses = 2;
+  world.store = &store;
+  const std::unique_ptr<Endpoint> endpoint = makeTcpEndpoint(world);
+  Socket connections[Endpoint::numLanes];
+  for (Socket &connection : connections) {
+    connection = Socket(accept(listener.descriptor(), nullptr, nullptr));
+    // The port is free at once.
+    linger none = {1, 0};
+    setsockopt(connection.descriptor(), SOL_SOCKET, SO_LINGER, &none,
+               sizeof none);
+    char greeting[16];
+    require(recv(connection.descriptor(), greeting, sizeof greeting,
+                 MSG_WAITALL) == sizeof greeting,
+            "a process greets");
+  }
+  std::vector<Expected> expected(numMessages);
+  for (size_t m = 0; m < numMessages; ++m) {
+    expected[m].bytes = data[m];
+    expected[m].data = std::make_unique<char[]>(data[m]);
+    expected[m].operation = endpoint->receive(
+        0, Endpoint::Messages, expected[m].data.get(), expected[m].bytes);
+  }
+  const std::string sent =
+      rondo::fuzz::textOf(data + numMessages, size - numMessages);
+  require(sendAll(connections[Endpoint::Messages], sent),
+          "the input can be sent");
+  shutdown(connections[Endpoint::Messages].descriptor(), SHUT_WR);
+  size_t at = 0;
+  try {
+    for (Expected &message : expected) {
+      Endpoint::Ended ended;
+      while (!endpoint->test(message.operation, ended))
+        continue;
+      if (ended.bytes > message.bytes)
+        break;
+      int64_t header[2];
+      require(at + sizeof header + ended.bytes <= sent.size(),
+              "no message has more bytes than were sent");
+      std::memcpy(header, sent.data() + at, sizeof header);
+      require(header[0] == ended.bytes &&
+                  std::memcmp(sent.data() + at + sizeof header,
+                              message.data.get(), ended.bytes) == 0,
+              "a message arrives as it was sent");
+      at += sizeof header + ended.bytes;
+    }
+  } catch (const PeerFailed &) {
+  }
+  return 0;
+}

@@ -1,0 +1,7 @@
+#!/bin/sh
+# in-ci.sh BUILD: runs the fuzz targets for RONDO_FUZZ_SECONDS.
+if [ -z "${RONDO_FUZZ_SECONDS:-}" ]; then
+  echo "RONDO_FUZZ_SECONDS is not set; make fuzz runs the fuzz targets"
+  exit 77
+fi
+exec sh "$(dirname "$0")/../../scripts/fuzz.sh" "$1" "$RONDO_FUZZ_SECONDS"

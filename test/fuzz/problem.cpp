@@ -1,0 +1,34 @@
+//===- problem.cpp - Fuzzes the readers of rondo-problem ------------------===//
+
+#include "formats/json/ProblemReader.h"
+#include "formats/json/ProblemWriter.h"
+#include "test/fuzz/Target.h"
+
+using namespace rondo;
+
+static std::string written(const Problem &problem) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  json::writeProblem(os, problem);
+  return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  const std::string text = fuzz::textOf(data, size);
+  for (const char *name : {"a.json", "a.jsonl"}) {
+    llvm::Expected<json::ProblemFile> file = json::readProblems(name, text);
+    if (!file) {
+      fuzz::require(!toString(file.takeError()).empty(), "an error says why");
+      continue;
+    }
+    for (const Problem &problem : file->problems) {
+      const std::string first = written(problem);
+      llvm::Expected<Problem> again = json::readProblem(first);
+      if (!again)
+        std::fprintf(stderr, "%s\n", toString(again.takeError()).c_str());
+      fuzz::require(static_cast<bool>(again), "what is written can be read");
+      fuzz::require(written(*again) == first, "it reads as what was written");
+    }
+  }
+  return 0;
+}
