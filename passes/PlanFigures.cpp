@@ -27,14 +27,14 @@ static std::vector<Collective> planCollectives(PlanOp plan) {
     Collective tied;
     tied.kind = Collective::Kind::TiedGradients;
     tied.tensor = "wte.weight";
-    llvm::StringMap<LayerKind> kinds;
+    // The embedding and the head, which share the weight.
+    llvm::StringMap<LayerData> data;
     for (LayerOp layer : model.getLayers())
-      kinds[layer.getSymName()] = layer.getKind();
+      data[layer.getSymName()] = layer.getData();
     for (auto [s, stage] : llvm::enumerate(stages))
       for (FlatSymbolRefAttr layer :
            stage.getLayers().getAsRange<FlatSymbolRefAttr>())
-        if (kinds[layer.getValue()] == LayerKind::Embedding ||
-            kinds[layer.getValue()] == LayerKind::Head)
+        if (data[layer.getValue()] != LayerData::None)
           tied.stages.push_back(s);
     if (tied.stages.size() > 1)
       collectives.push_back(std::move(tied));

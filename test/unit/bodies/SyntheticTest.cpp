@@ -100,6 +100,50 @@ TEST(Synthetic, DamagedMessageShowsInTheGradients) {
   EXPECT_NE(gradients, gradientsOf(layer, {0, 1}, static_cast<int>(last)));
 }
 
+TEST(Synthetic, EveryInputShowsInTheGradients) {
+  LayerDesc layer = syntheticLayer("s");
+  layer.numInputs = 2;
+  layer.inputBytes[1] = 500;
+  const LayerSizes sizes = layerSizes(layer);
+  EXPECT_EQ(sizes.input, alignedBytes(1000) + alignedBytes(500));
+  auto gradientsWith = [&](float first, float second) {
+    const LayerBody &body = cpuBody(layer.kind);
+    HostileBuffer<float> weights(sizes.weights), gradients(sizes.weights);
+    HostileBuffer<float> forI(sizes.savedForInputGrad);
+    HostileBuffer<float> forW(sizes.savedForWeightGrad);
+    HostileBuffer<float> a(alignedBytes(1000)), b(alignedBytes(500));
+    HostileBuffer<float> output(sizes.output);
+    weights.fill(1);
+    gradients.fill(0);
+    a.fill(first);
+    b.fill(second);
+    LayerArgs args{};
+    args.weights = weights.get();
+    args.gradients = gradients.get();
+    args.savedForInputGrad = forI.get();
+    args.savedForWeightGrad = forW.get();
+    args.inputs[0] = a.get();
+    args.inputs[1] = b.get();
+    args.output = output.get();
+    args.outputGrad = output.get();
+    body.forward(&layer, &args);
+    args.inputGrads[0] = a.get();
+    args.inputGrads[1] = b.get();
+    body.inputGrad(&layer, &args);
+    // Both get a message.
+    EXPECT_NE(a.get()[0], first);
+    EXPECT_NE(b.get()[0], second);
+    body.weightGrad(&layer, &args);
+    return std::vector<float>(gradients.get(),
+                              gradients.get() + gradients.size());
+  };
+  const std::vector<float> some = gradientsWith(1, 2);
+  EXPECT_EQ(gradientsWith(1, 2), some);
+  EXPECT_NE(gradientsWith(3, 2), some);
+  EXPECT_NE(gradientsWith(1, 3), some);
+  EXPECT_NE(gradientsWith(2, 1), some);
+}
+
 TEST(Synthetic, EmptyBuffersAreNotTouched) {
   LayerDesc layer{};
   layer.name = "empty";
