@@ -109,7 +109,7 @@ Error DefinedBodies::add(StringRef file) {
   for (const Archive::Child &child : archive->children(error)) {
     llvm::Expected<std::unique_ptr<Binary>> member = child.getAsBinary();
     if (!member)
-      // A text, say: nothing that links.
+      // A text file, for instance: nothing that links.
       llvm::consumeError(member.takeError());
     else if (Error inside = addSymbols(file, **member))
       return cannot(llvm::joinErrors(std::move(error), std::move(inside)));

@@ -12,8 +12,8 @@ namespace rondo::codegen {
 
 /// Fails where a file of `libraries` is no object file, archive or shared
 /// library, and where a body is defined by none of them or more than once: of
-/// two archives the linker would take the first without a word. Says nothing of
-/// missing bodies where a file keeps its symbols to a linker's plug-in.
+/// two archives the linker would silently take the first. Does not report
+/// missing bodies if a file's symbols are only visible to a linker's plug-in.
 llvm::Error checkBodies(llvm::ArrayRef<std::string> bodies,
                         llvm::ArrayRef<std::string> libraries);
 

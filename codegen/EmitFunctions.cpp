@@ -114,7 +114,7 @@ void FunctionWriter::write() {
   builder.setInsertionPointToStart(entry);
   if (function.parameters.empty())
     line("(void){};", entry->getArgument(1));
-  // A rank without a stage has nothing to do.
+  // A rank without stages does nothing.
   if (function.code.nodes.empty())
     line("(void){};", entry->getArgument(0));
   else

@@ -24,7 +24,7 @@ using llvm::StringRef;
 
 namespace {
 
-/// A library beside the runtime's, for what not every program needs.
+/// A library beside the runtime's that not every program needs.
 struct Part {
   StringRef name;
   StringRef file, target;
@@ -112,7 +112,7 @@ HostCompiler::build(StringRef source, StringRef output,
     SmallString<256> file(library);
     llvm::sys::fs::make_absolute(file);
     inputs.push_back(file.str().str());
-    // The program finds it wherever it is started.
+    // So that the program finds it wherever it is started.
     if (llvm::sys::path::extension(file) == ".so")
       arguments.push_back("-Wl,-rpath," +
                           llvm::sys::path::parent_path(file).str());

@@ -32,7 +32,7 @@ struct HostCompiler {
   /// of it that `parts` names ("cuda", "mpi"), and files with bodies from
   /// outside, as checkBodies() takes them. The executable is written beside
   /// `output` and renamed, so that a failure leaves an existing file as it was.
-  /// The error carries the command and what the compiler said.
+  /// The error has the command and the compiler's output.
   llvm::Error build(llvm::StringRef source, llvm::StringRef output,
                     llvm::ArrayRef<std::string> parts,
                     llvm::ArrayRef<std::string> bodyLibraries = {}) const;

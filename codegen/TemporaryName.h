@@ -12,7 +12,7 @@
 namespace rondo::codegen {
 
 /// A name beside `path` that no other process uses, to be renamed to it.
-/// LLVM's createUniqueFile() would take each % of the path for its own.
+/// LLVM's createUniqueFile() would replace each % of the path.
 inline std::string temporaryBeside(llvm::StringRef path) {
   return (path + "." + llvm::Twine(llvm::sys::Process::getProcessId()) + ".tmp")
       .str();

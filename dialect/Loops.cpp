@@ -161,7 +161,7 @@ private:
   SmallVector<OpenLoop> loops;
 };
 
-/// What identifies an action but for its index.
+/// What identifies an action, apart from its index.
 uint64_t keyOf(Action action) {
   return action.kindBits | uint64_t(action.stage) << 8;
 }

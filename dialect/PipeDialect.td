@@ -26,7 +26,7 @@ def PipeDialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
-    /// An op that there is none of is said with the nearest one.
+    /// The error for an unknown op suggests the nearest name.
     std::optional<ParseOpHook>
     getParseOperationHook(llvm::StringRef name) const override;
   }];

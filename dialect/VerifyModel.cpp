@@ -53,7 +53,7 @@ static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
                .append("layer @", layer.getSymName(),
                        " writes the loss, but is not the last")
                .attachNote(model.getLoc())
-           << "layers behind it would have nothing to do";
+           << "layers after it would have nothing to do";
   if (!isSynthetic && !gpt &&
       (kind != LayerKind::Custom || layer.getData() != LayerData::None))
     return layer.emitError()
@@ -122,8 +122,8 @@ static LogicalResult verifyCustom(LayerOp op, CustomAttr custom) {
   if (body.empty() || llvm::isDigit(body.front()) ||
       !llvm::all_of(body, isPart))
     return op.emitError() << "body '" << body
-                          << "' is no name of C: letters, digits and _, and no "
-                             "digit first";
+                          << "' is not a name in C: letters, digits and _, not "
+                             "beginning with a digit";
   if (failed(verifyFigures(
           op,
           {{"weight_bytes", custom.getWeightBytes()},

@@ -96,8 +96,8 @@ int64_t ForOp::getTripCount() {
 // Names of stages
 //===----------------------------------------------------------------------===//
 
-/// The plan that a schedule or program, or an op inside one, is of. Null where
-/// a name on the way is wrong; the op that uses that name says so.
+/// The plan that a schedule or program, or an op inside one, is of. Null if a
+/// name on the way is wrong; the op that uses that name reports it.
 static PlanOp findPlan(Operation *op, SymbolTableCollection &tables) {
   ScheduleOp schedule;
   while (op && !isa<ScheduleOp, ProgramOp>(op))

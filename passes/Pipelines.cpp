@@ -20,8 +20,8 @@ void rondo::pipe::buildSchedulePipeline(mlir::OpPassManager &pm,
   pm.addPass(createVerifyPartitioned());
   // Families and searches write orders and never judge them.
   pm.addPass(createGenerateSchedules());
-  // Takes the longest of all, so whatever else can fail before a schedule is
-  // there has been checked.
+  // Takes longest of all, so everything else that can fail before there is a
+  // schedule has been checked.
   pm.addPass(createSearchSchedules(interrupt));
   // Border: from here on every order is complete and can run.
   pm.addPass(createVerifyScheduled());

@@ -238,7 +238,7 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
         readPair(member->key, problem);
     if (!pair)
       return RuleFault{"link-order", quoted(member->key) +
-                                         " is no link between two of the " +
+                                         " is not a link between two of the " +
                                          std::to_string(problem.numRanks()) +
                                          " ranks, such as \"0>1\""};
     if (schedule.linkOrders.count(*pair))

@@ -185,7 +185,7 @@ static void checkTensors(const LayerDesc &layer) {
     if (tensor.offset < 0 || tensor.offset % 16 != 0)
       fail(layer, which + " begins at element " +
                       std::to_string(tensor.offset) +
-                      ", which is no multiple of 16");
+                      ", which is not a multiple of 16");
     // Divided, so that no product overflows.
     if (tensor.shape[0] > elements ||
         (tensor.num_dims == 2 &&

@@ -88,7 +88,7 @@ void Rank::runNorm(int32_t collective) {
     throw Error("the program of rank " + std::to_string(me) +
                 " runs all_reduce " + std::to_string(collective) +
                 " without a stage");
-  // A place that every kind of device can reach; the norm replaces it.
+  // Memory that every kind of device can reach; the norm replaces it.
   double *sum = &headers.front()->norm;
   transport.addAll(collective, me, sum);
   device.finishNorm(sum, optimizer.maxNorm, headers);

@@ -72,7 +72,7 @@ void Team::work(int32_t rank) {
     try {
       (*task)(rank);
     } catch (const Aborted &) {
-      // Another rank has thrown, and that is the error.
+      // Another rank has thrown; its exception is the error.
       exception = nullptr;
     } catch (...) {
       exception = std::current_exception();
@@ -97,7 +97,7 @@ void Team::run(int32_t numRanks, const std::function<void(int32_t)> &newTask,
   while (running > 0 && !failure) {
     if (ended.wait_for(lock, std::chrono::milliseconds(100)) ==
         std::cv_status::timeout) {
-      // It may talk to other processes: no rank waits for that to end.
+      // It may talk to other processes; no rank waits for that.
       lock.unlock();
       std::exception_ptr exception;
       try {

@@ -16,7 +16,7 @@ namespace rondo::runtime {
 /// Threads that wait for work. Thread r runs rank r.
 class Team {
 public:
-  /// Throws Error where the system has not that many threads.
+  /// Throws Error if the system does not have that many threads.
   explicit Team(int32_t threads);
   ~Team();
 
@@ -26,13 +26,13 @@ public:
     std::function<void()> stopAll;
     /// About every 100 ms. An exception counts as that of a rank.
     std::function<void()> look;
-    /// The process ends: says why.
+    /// Reports why the process ends.
     std::function<void(const std::string &)> say;
   };
 
   /// Runs task(r) for r in [0, count) and returns when all have ended. Throws
-  /// the first exception of a rank, apart from Aborted. Where ranks do not end
-  /// within 5 s after stopAll, says that exception and ends the process with
+  /// the first exception of a rank, apart from Aborted. If ranks do not end
+  /// within 5 s after stopAll, reports that exception and ends the process with
   /// Exit::RunFailure.
   void run(int32_t count, const std::function<void(int32_t)> &task,
            const Watch &watch);

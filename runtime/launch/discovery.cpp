@@ -1,6 +1,6 @@
 //===- discovery.cpp - Who started this process, as which rank ------------===//
 //
-// One function a source, in the order in which they are asked.
+// One function for each source, in the order in which they are tried.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ private:
     if (*value == '\0' || *end != '\0' || errno == ERANGE || result < 0 ||
         result > INT32_MAX)
       usage("the environment says " + std::string(name) + "='" + value +
-            "', which is no whole number of at least 0");
+            "', which is not a whole number of at least 0");
     return static_cast<int32_t>(result);
   }
 
@@ -133,7 +133,7 @@ private:
     return true;
   }
 
-  /// Its agent may hold MASTER_PORT itself, so that ours is one behind it.
+  /// Its agent may hold MASTER_PORT itself, so Rondo uses a port after it.
   bool byTorchrun(Launch &launch) const {
     if (!has("TORCHELASTIC_RUN_ID") && !(has("RANK") && has("WORLD_SIZE")))
       return false;
@@ -142,9 +142,9 @@ private:
     launch.size = required("WORLD_SIZE", "torchrun");
     launch.localRank = number("LOCAL_RANK");
     launch.localSize = number("LOCAL_WORLD_SIZE");
-    // Runs without a name are all called the same, but no two of a machine have
-    // one MASTER_PORT. The number of restarts is no part of it: agents count
-    // for themselves, and differ where one noticed only that another restarts.
+    // Unnamed runs all have the same name, but no two on a machine share a
+    // MASTER_PORT. The number of restarts is no part of it: agents count for
+    // themselves, and differ where one noticed only that another restarts.
     launch.job = text("TORCHELASTIC_RUN_ID") + "." + text("MASTER_PORT");
     if (!flags.rendezvous.empty() || launch.size == 1)
       return true;
@@ -155,7 +155,7 @@ private:
     int32_t port = required("MASTER_PORT", "torchrun");
     if (port < 1 || port + derivedPorts > 65535)
       usage("the environment says MASTER_PORT=" + std::to_string(port) +
-            ", and Rondo needs a port behind it: give --rdzv HOST:PORT");
+            ", and Rondo needs a port after it: give --rdzv HOST:PORT");
     where.port = port + 1;
     where.numPorts = derivedPorts;
     where.isLocal = isLoopback(where.host);
@@ -180,12 +180,12 @@ private:
         expandHostList(text("SLURM_STEP_NODELIST"));
     if (hosts.size() == 1)
       launch.localSize = launch.size;
-    // The list is sorted: where rank 0 is follows from no variable.
+    // The list is sorted: no variable says where rank 0 is.
     else if (text("SLURM_DISTRIBUTION").compare(0, 9, "arbitrary") == 0)
       return true;
     Rendezvous where;
     where.host = hosts.front();
-    // FNV-1a, into ports that systems leave to programs.
+    // FNV-1a, mapped to ports that systems leave to programs.
     uint32_t hash = 0x811c9dc5;
     for (char c : launch.job)
       hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;

@@ -18,9 +18,9 @@ struct LaunchFlags {
   std::string rendezvous;
 };
 
-/// What is known of this process's place in a run.
+/// What is known about this process's place in a run.
 struct Launch {
-  /// As people call it: `torchrun`, `Open MPI`. Empty: nothing started several
+  /// Its usual name: `torchrun`, `Open MPI`. Empty: nothing started several
   /// processes.
   std::string source;
   int32_t rank = 0, size = 1;

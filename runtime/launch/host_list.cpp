@@ -34,7 +34,7 @@ public:
 
 private:
   [[noreturn]] void fail() const {
-    throw Error("'" + text + "' is no host list of Slurm, see position " +
+    throw Error("'" + text + "' is not a host list of Slurm, see position " +
                     std::to_string(at),
                 Exit::Usage);
   }

@@ -69,7 +69,7 @@ static void writeAddress(const Rendezvous &where, int port) {
               Exit::Usage);
 }
 
-/// One frame, if it comes in time. Throws Error where it is none of ours.
+/// One frame, if it comes in time. Throws Error if it is not one of ours.
 static std::optional<Frame> receiveFrame(const Socket &connection,
                                          FrameReader &reader, double seconds) {
   std::optional<Frame> frame = reader.next(1 << 16);
@@ -104,7 +104,7 @@ private:
   /// Process 0 alone has one.
   std::unique_ptr<ServerThread> server;
   int ownPort = 0;
-  /// What a broadcast said.
+  /// The result of a broadcast.
   std::optional<HostPort> told;
   /// Why the last attempt led nowhere.
   std::string why = "rank 0 has not written its address";
@@ -141,8 +141,8 @@ std::optional<HostPort> Joining::addressAt(int attempt) const {
                   where.port + attempt % numPorts};
 }
 
-/// Says who this process is, once it is welcome. Returns the answer; nothing,
-/// and `why`, where none comes.
+/// Introduces this process, once it is welcome. Returns the answer; nothing,
+/// and `why`, if none comes.
 std::optional<Frame> Joining::greet(const Socket &connection,
                                     FrameReader &reader,
                                     double welcomeSeconds) {
@@ -153,10 +153,10 @@ std::optional<Frame> Joining::greet(const Socket &connection,
                         params.program}};
   std::optional<Frame> answer;
   try {
-    // Another program may listen there and say nothing. Whoever has not said
-    // who he is may leave without harm.
+    // Another program may listen there and say nothing. A process that has not
+    // introduced itself may leave without harm.
     if (!receiveFrame(connection, reader, welcomeSeconds)) {
-      why = "what listens there does not answer as rank 0 does";
+      why = "what listens there is not rank 0";
       return std::nullopt;
     }
     if (sendAll(connection, encode(hello)))
@@ -191,14 +191,14 @@ std::unique_ptr<Store> Joining::start(Socket connection, FrameReader reader) {
   std::unique_ptr<Store> store = makeTcpStore(
       params, std::move(server), std::move(connection), std::move(reader));
   store->barrier("start");
-  // Another run may not find it.
+  // Another run must not find it.
   if (params.process == 0 && !where.file.empty())
     std::remove(where.file.c_str());
   return store;
 }
 
-/// Process 0 cannot listen where others do, and has no place to tell it. A
-/// single port may be its own, behind a machine that is slow to answer.
+/// Process 0 cannot listen where others do, and cannot tell the rest of the
+/// run. A single port may be its own, behind a machine that is slow to answer.
 bool Joining::arePortsTaken() const {
   constexpr int rounds = 3;
   return numPorts > 1 && !server && occupied >= rounds * numPorts;
@@ -226,7 +226,7 @@ void Joining::giveUp() const {
 std::unique_ptr<Store> Joining::join() {
   tellAddress();
   const int64_t beginNs = nowNs();
-  // Process 0 gives up first, and says who is missing.
+  // Process 0 gives up first, and reports who is missing.
   const int64_t deadlineNs =
       beginNs + static_cast<int64_t>((params.joinSeconds + 5) * 1e9);
   // Runs that end may leave their ports in this time: 10 s of the usual 60.

@@ -21,7 +21,7 @@ public:
   std::string get(const std::string &key) override {
     std::lock_guard<std::mutex> lock(mutex);
     auto it = values.find(key);
-    // Nobody else could set it.
+    // No other process could set it.
     if (it == values.end())
       throw Error("the only process of the run asks for '" + key +
                       "', which it has not set",

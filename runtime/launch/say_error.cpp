@@ -23,7 +23,7 @@ void rondo::runtime::sayError(const std::string &message) {
   const char *path = std::getenv("TORCHELASTIC_ERROR_FILE");
   if (!path)
     return;
-  // torchrun fails where it finds half a file.
+  // torchrun fails if it finds half a file.
   const std::string temporary = std::string(path) + ".tmp";
   std::ofstream file(temporary);
   file << "{\"message\": {\"message\": " << quoted(message)

@@ -7,8 +7,8 @@
 
 namespace rondo::runtime {
 
-/// Writes an error on standard error, and where torchrun looks for what its
-/// summary says of a process that has failed.
+/// Writes an error on standard error, and to the file from which torchrun's
+/// summary takes the reason of a failed process.
 void sayError(const std::string &message);
 
 } // namespace rondo::runtime

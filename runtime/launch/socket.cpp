@@ -132,8 +132,8 @@ Socket rondo::runtime::listenOn(int port, bool onLoopbackOnly) {
     all.sin6_addr = in6addr_any;
     Socket result =
         ::listenOn(reinterpret_cast<const sockaddr *>(&all), sizeof all);
-    // A port that is taken is so for IPv4 too; a system without IPv6 says
-    // something else.
+    // A port that is taken is so for IPv4 too; a system without IPv6 gives
+    // another error.
     if (result || errno == EADDRINUSE || errno == EACCES)
       return result;
   }
@@ -250,7 +250,7 @@ std::optional<Frame> FrameReader::next(uint64_t maxBytes) {
     return std::nullopt;
   std::memcpy(&header, buffer.data(), sizeof header);
   if (header.magic != magic)
-    throw Error("it is no process of a run");
+    throw Error("it is not a process of a run");
   if (header.bytes > maxBytes)
     throw Error("it sends " + std::to_string(header.bytes) + " bytes");
   if (buffer.size() - sizeof header < header.bytes)
@@ -294,7 +294,7 @@ bool rondo::runtime::receiveSome(const Socket &socket, FrameReader &reader,
                                  double timeoutSeconds) {
   pollfd waiting = {socket.descriptor(), POLLIN, 0};
   int limit = timeoutSeconds < 0 ? -1 : static_cast<int>(timeoutSeconds * 1000);
-  // A signal begins the time anew.
+  // A signal restarts the time.
   int ready;
   while ((ready = poll(&waiting, 1, limit)) < 0 && errno == EINTR) {
   }

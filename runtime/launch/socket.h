@@ -46,9 +46,9 @@ int portOf(const Socket &socket);
 /// The numeric address of this end of a connection, or of the other one; empty
 /// where there is none.
 std::string addressOf(const Socket &socket, bool ofPeer);
-/// Invalid where nobody answers within the time; `why` says more.
+/// Invalid if nobody answers in time; `why` says more.
 Socket connectTo(const HostPort &to, double timeoutSeconds, std::string &why);
-/// Small frames at once, and a dead machine noticed after about 25 s.
+/// Sends small frames at once, and notices a dead machine after about 25 s.
 void keepAlive(const Socket &socket);
 /// Whether a host is the loopback interface on every machine: a machine's own
 /// name may be that on this one and another interface on others.
@@ -67,15 +67,15 @@ std::string encode(const Frame &frame);
 class FrameReader {
 public:
   void add(const char *data, size_t bytes) { buffer.append(data, bytes); }
-  /// The next frame, if it is whole. Throws Error where the bytes are none of
-  /// ours, or a frame is larger than `maxBytes`.
+  /// The next frame, if it is whole. Throws Error if the bytes are not ours, or
+  /// a frame is larger than `maxBytes`.
   std::optional<Frame> next(uint64_t maxBytes);
 
 private:
   std::string buffer;
 };
 
-/// A send that gets rid of nothing for so long fails; 0: never.
+/// A send without progress for so long fails; 0: never.
 void limitSends(const Socket &socket, double seconds);
 
 /// Both return false where the connection has ended.

@@ -13,10 +13,10 @@
 
 namespace rondo::runtime {
 
-/// Values that the processes of a run give each other, apart from messages of
-/// programs: identifiers of communicators, results of an iteration, tensors of
-/// a checkpoint, failures. Any thread may call. What waits throws Error with
-/// Exit::RunFailure where that takes too long, and PeerFailed as soon as
+/// Values that the processes of a run share, apart from messages of programs:
+/// identifiers of communicators, results of an iteration, tensors of a
+/// checkpoint, failures. Any thread may call. Functions that wait throw Error
+/// with Exit::RunFailure if that takes too long, and PeerFailed as soon as
 /// another process has failed.
 class Store {
 public:
@@ -31,7 +31,7 @@ public:
   enum class Patience {
     /// The time-out.
     Usual,
-    /// As long as they report() what they do.
+    /// As long as they report() progress.
     WhileReported,
     Endless,
   };
@@ -49,17 +49,18 @@ public:
   virtual void check() = 0;
   /// Ends all other processes with that code; the caller ends as well. Process
   /// 0 says `why`, if it is not empty, unless the run has failed before: then
-  /// this is a consequence. Returns false where nobody has taken the message.
+  /// this is a consequence. Returns false if nobody has received the message.
   virtual bool fail(Exit code, const std::string &why) = 0;
   /// Returns once all processes have called it: the run has ended as it should.
-  /// A process whose store goes without this counts as lost.
+  /// A process whose store is destroyed without this counts as lost.
   virtual void leave() = 0;
-  /// Says what this process does now; reports() gives the last word of each.
+  /// Reports what this process is doing; reports() returns the last report of
+  /// each.
   virtual void report(const std::string &text) = 0;
   struct Report {
-    /// Empty: it has said nothing yet.
+    /// Empty: no report yet.
     std::string text;
-    /// Since the process has been heard of.
+    /// Since anything came from the process.
     double silentSeconds = 0;
   };
   /// Throws Error where process 0 does not answer within some seconds.
@@ -83,12 +84,12 @@ struct StoreParams {
   /// Both are the same in all processes of a run: which run it is, and which
   /// program. Others are turned away.
   std::string job, program;
-  /// How long processes may take to come, and how long any may keep the others
-  /// waiting once all have; the second may be 0: without end.
+  /// How long processes may take to join, and how long any may keep the others
+  /// waiting once all have; the second may be 0: for ever.
   double joinSeconds = 60, timeoutSeconds = 600;
   /// What process 0 measures both by, in one thread; null: an AwakeClock.
   std::shared_ptr<Clock> clock;
-  /// Ends the process where it goes on for 5 s after the run has failed.
+  /// Ends the process if it is still there 5 s after the run has failed.
   bool endsStuckProcess = true;
   /// What process 0 does with the message of a failure; null: an error on
   /// standard error.

@@ -69,7 +69,7 @@ void StoreServer::checkDeadlines() {
   for (const auto &[key, from] : gets)
     check(key, from, "the value");
   for (const auto &[key, from] : takes)
-    check(key, from, "the gift");
+    check(key, from, "the data");
   for (const auto &[key, gift] : gifts)
-    check(key, gift.giver, "the taker of");
+    check(key, gift.giver, "the receiver of");
 }

@@ -66,7 +66,8 @@ void StoreServer::accept() {
   Socket socket(::accept4(listener.descriptor(), nullptr, nullptr,
                           SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
-    // What waits to be accepted would wake the thread again and again.
+    // A connection that cannot be accepted would wake the thread again and
+    // again.
     if (joined < params.processes && (errno == EMFILE || errno == ENFILE))
       declareFailure(static_cast<int>(Exit::RunFailure),
                      std::string("rank 0 cannot take another connection: ") +
@@ -118,7 +119,7 @@ void StoreServer::read(Client &client) {
       handle(client, std::move(*frame));
     }
   } catch (const Error &) {
-    // Whoever scans ports gets no answer.
+    // A port scanner gets no answer.
     lose(client);
   } catch (const std::bad_alloc &) {
     declareFailure(static_cast<int>(Exit::RunFailure),
@@ -162,13 +163,13 @@ void StoreServer::greet(Client &client, const Frame &frame) {
     put(client, StoreFrame::Refused, frame.id, {what, why});
   };
   if (frame.fields.size() != 4 || client.process >= 0)
-    throw Error("it greets in another way, or again");
+    throw Error("it greets twice, or not as a process of a run does");
   const std::string &job = frame.fields[2];
   if (job != params.job)
     return refuse("job", "a run with the name '" + params.job +
                              "' answers there, this one is '" + job + "'");
   // A launcher that starts a run again may be faster than the end of the last
-  // one: whoever comes for the next tries again.
+  // one: a process of the next run tries again.
   if (joined == params.processes && (hasFailed || isStopping))
     return refuse("job", "the run that answers there is ending");
   int32_t process = std::atoi(frame.fields[0].c_str());
@@ -196,8 +197,8 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   put(client, StoreFrame::Answer, frame.id, {});
 }
 
-/// All have come. Until here they had the time to join; whoever waits has not
-/// been kept waiting yet.
+/// All have come. Until here the time to join counted; from here on, the time
+/// that a process keeps others waiting.
 void StoreServer::startClock() {
   for (auto &[name, meeting] : meetings)
     for (Request &from : meeting.requests)
@@ -218,9 +219,9 @@ void StoreServer::handle(Client &client, Frame frame) {
   auto known = numFields.find(kind);
   if (client.process < 0 || known == numFields.end() ||
       frame.fields.size() != known->second)
-    throw Error("it asks for what there is not");
-  // All have been told. A meeting that came about now would let some go on
-  // that had not heard yet.
+    throw Error("it sends an unknown request");
+  // All have been told. An exchange that completed now would let processes go
+  // on that have not received the failure yet.
   if (hasFailed && kind != StoreFrame::Fail && kind != StoreFrame::Leave)
     return;
   lastHeardNs[client.process] = now;

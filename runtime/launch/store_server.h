@@ -40,7 +40,7 @@ enum class StoreFrame : uint32_t {
   Clock,
   /// The process ends as it should. No answer.
   Leave,
-  /// Sent to whoever connects, before its Hello.
+  /// Sent on every new connection, before its Hello.
   Welcome,
   /// Sent to all from time to time: process 0 is alive.
   Alive,
@@ -56,7 +56,7 @@ enum class StoreFrame : uint32_t {
 /// The exit code that a Failed frame carries.
 Exit codeOfFailure(const Frame &frame);
 
-/// How often process 0 says that it is alive.
+/// How often process 0 reports that it is alive.
 inline constexpr int64_t aliveNs = 1'000'000'000;
 
 /// Serves connections, a turn at a time. All calls come from one thread.

@@ -65,7 +65,8 @@ public:
   }
   bool fail(Exit code, const std::string &why) override {
     try {
-      // Whoever only follows lets the one speak that knows why.
+      // A process that ends only because another failed leaves the report to
+      // the one that knows why.
       if (std::unique_lock<std::mutex> lock(mutex); why.empty())
         changed.wait_for(lock, std::chrono::seconds(2),
                          [&] { return failureCode || isLost; });
@@ -126,7 +127,8 @@ private:
     return sendAll(connection, bytes);
   }
 
-  /// What process 0's thread can answer at once, it does within this time.
+  /// Process 0's thread answers within this time whatever it can answer at
+  /// once.
   static constexpr double answerSeconds = 3;
 
   /// Waits for the answer; for `limitSeconds` at most, where that is not 0.
@@ -154,9 +156,9 @@ private:
                 Exit::RunFailure);
   }
 
-  /// Returns for how long process 0 has said nothing. Counts seconds of waiting
-  /// instead of reading the clock: a job that is stopped as a whole, and goes
-  /// on, has not failed.
+  /// Returns for how long nothing has come from process 0. Counts seconds of
+  /// waiting instead of reading the clock: a job that was stopped as a whole
+  /// and continued has not failed.
   double awaitEnd(std::unique_lock<std::mutex> &lock, const Call &call,
                   double limitSeconds) {
     constexpr std::chrono::milliseconds slice(500);
@@ -197,7 +199,7 @@ private:
         if (receiveSome(connection, reader))
           continue;
       } catch (const Error &) {
-        // No frame of ours: as good as an ended connection.
+        // Not one of our frames: treated like an ended connection.
       }
       std::unique_lock<std::mutex> lock(mutex);
       if (isClosing)
@@ -225,7 +227,7 @@ private:
     changed.notify_all();
   }
 
-  /// The run has failed, and this process has to end whatever it does.
+  /// The run has failed, and this process must end whatever it is doing.
   void endIfStuck(std::unique_lock<std::mutex> &lock) {
     if (!params.endsStuckProcess)
       return;
@@ -239,8 +241,8 @@ private:
   }
 
   const StoreParams params;
-  /// For how many seconds process 0 may say nothing: longer than it takes to
-  /// find out who keeps it waiting. 0: without end.
+  /// For how many seconds process 0 may be silent: longer than it needs to find
+  /// out who keeps it waiting. 0: for ever.
   const double patience;
   /// Outlives the connection.
   std::unique_ptr<ServerThread> server;

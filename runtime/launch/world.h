@@ -18,9 +18,9 @@ struct World {
   int32_t process = 0, processes = 1;
   /// Among the processes of this machine.
   int32_t localProcess = 0, localProcesses = 1;
-  /// Who started the processes, for people.
+  /// What started the processes, for people.
   std::string startedBy;
-  /// What connects the processes; null where there is one.
+  /// What connects the processes; null if there is only one.
   Store *store = nullptr;
 
   bool isAlone() const { return processes == 1; }

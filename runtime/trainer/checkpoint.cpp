@@ -80,7 +80,7 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
   std::string json = writeSafetensorsHeader(header);
   uint64_t length = json.size();
 
-  // Other processes give all their tensors, whatever becomes of the file.
+  // Other processes give all their tensors, even if writing fails.
   std::optional<NewFile> file;
   std::optional<Error> failure;
   auto attempt = [&](auto action) {
@@ -124,7 +124,7 @@ static uint64_t numberIn(const SafetensorsHeader &header, const char *key) {
   if (text.empty() || text.size() > 20 ||
       text.find_first_not_of("0123456789") != std::string::npos)
     throw Error("its metadata give '" + text + "' for '" + key +
-                "', which is no number");
+                "', which is not a number");
   errno = 0;
   uint64_t value = std::strtoull(text.c_str(), nullptr, 10);
   if (errno == ERANGE)
@@ -219,8 +219,8 @@ void Source::readHeader(const State &state) {
   if (fileBytes < 8 || length > maxHeaderBytes ||
       static_cast<int64_t>(length) > fileBytes - 8)
     throw Error("it has " + std::to_string(fileBytes) +
-                " bytes, too few for its header: it is truncated or no "
-                "safetensors file");
+                " bytes, too few for its header: it is truncated or not "
+                "a safetensors file");
   std::string json(length, '\0');
   readBytes(json.data(), static_cast<int64_t>(length));
   dataBegin = 8 + static_cast<int64_t>(length);

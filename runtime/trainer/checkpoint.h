@@ -10,8 +10,8 @@
 
 namespace rondo::runtime {
 
-/// What a run needs beside the tensors to go on as if it had not stopped. The
-/// position in the data follows from seed and step.
+/// What a run needs besides the tensors to continue as if it had not stopped.
+/// The position in the data follows from seed and step.
 struct RunPosition {
   /// Optimizer steps done, skipped ones included.
   int64_t step = 0;

@@ -30,8 +30,8 @@ static int64_t pick(uint64_t seed, int64_t iteration, int64_t sample,
 namespace {
 
 /// A file of tokens. It stays open, so that one that takes its name later is
-/// not read, and is not mapped, so that one that is cut short later is an error
-/// and no signal.
+/// not read, and is not mapped, so that a file that is truncated later gives an
+/// error and not a signal.
 class TokenFile {
 public:
   TokenFile(const std::string &path, int32_t vocab);
@@ -143,7 +143,7 @@ TokenFile::TokenFile(const std::string &path, int32_t vocab)
   }
   try {
     if (status.st_size == 0 || !S_ISREG(status.st_mode))
-      fail(" is empty or no file");
+      fail(" is empty or not a file");
     readHeader(status.st_size);
   } catch (...) {
     close(file);

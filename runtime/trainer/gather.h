@@ -1,6 +1,6 @@
 //===- gather.h - State that several processes hold, in one -----*- C++ -*-===//
 //
-// Process 0 reads and writes files, the others hold most of the tensors. A pair
+// Process 0 reads and writes files; the others hold most of the tensors. A pair
 // of calls moves one array: process 0 and the one that holds the home make it
 // with the same key, in the same order as all other pairs between them.
 //

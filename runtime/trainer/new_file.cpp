@@ -66,7 +66,7 @@ void NewFile::commit() {
   int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
     return;
-  // Some file systems have no such thing for folders.
+  // Some file systems cannot do this for folders.
   const bool isSafe = fsync(descriptor) == 0 || errno == EINVAL;
   const int error = errno;
   close(descriptor);

@@ -14,9 +14,9 @@ namespace rondo::runtime {
 /// as /dev/stdout, is written in place. All functions throw Error.
 class NewFile {
 public:
-  /// `name` is what errors call it: `checkpoint 'a.safetensors'`.
+  /// `name` is its name in errors: `checkpoint 'a.safetensors'`.
   NewFile(const std::string &path, const std::string &name);
-  /// Without commit() nothing stays.
+  /// Without commit() nothing is left.
   ~NewFile();
   NewFile(const NewFile &) = delete;
   NewFile &operator=(const NewFile &) = delete;

@@ -7,7 +7,7 @@
 
 namespace rondo::runtime {
 
-/// Does what the command line says and returns the exit code.
+/// Runs what the command line asks for and returns the exit code.
 int run_executable(const Executable &executable, int argc, char **argv);
 
 } // namespace rondo::runtime

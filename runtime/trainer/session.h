@@ -11,8 +11,9 @@ namespace rondo::runtime {
 
 struct ProcessSupport;
 
-/// Finds out how this process was started and joins the others. What belongs to
-/// all processes at once is said by rank 0 alone; the others throw PeerFailed.
+/// Finds out how this process was started and joins the others. Errors that
+/// concern all processes are reported by rank 0 alone; the others throw
+/// PeerFailed.
 class Session {
 public:
   /// Throws Error, with Exit::Usage where the number of processes is neither 1
@@ -26,8 +27,8 @@ public:
   /// The run has ended as it should: waits for all processes. Returns process
   /// 0's status.
   int leave(int status);
-  /// This process has failed and ends: the others end too. The reason is said
-  /// by process 0, once for all; false: the caller has to.
+  /// This process has failed and ends: the others end too. Process 0 reports
+  /// the reason, once for all; false: the caller must.
   bool fail(Exit code, const std::string &why) {
     return store->fail(code, why);
   }

@@ -2,7 +2,7 @@
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.model @m {
-  // expected-error @+1 {{body 'my-mlp' is no name of C: letters, digits and _, and no digit first}}
+  // expected-error @+1 {{body 'my-mlp' is not a name in C: letters, digits and _, not beginning with a digit}}
   pipe.layer @l custom<body = "my-mlp">
 }
 
@@ -58,7 +58,7 @@ pipe.model @m {
 
 // -----
 
-// expected-note @+1 {{layers behind it would have nothing to do}}
+// expected-note @+1 {{layers after it would have nothing to do}}
 pipe.model @m {
   // expected-error @+1 {{layer @l writes the loss, but is not the last}}
   pipe.layer @l custom<body = "mlp", loss = true>

@@ -15,7 +15,7 @@ namespace rondo::driver {
 
 /// A schedule that keeps all rules, with its figures; or why there is none.
 struct Candidate {
-  /// How it is called: a family with its parameters or a schedule of a file.
+  /// Its name: a family with its parameters, or a schedule of a file.
   std::string name;
   /// What `family` of rondo-schedule/1 says; empty for a hand-written schedule.
   std::string family;

@@ -71,7 +71,7 @@ static Error print(raw_fd_ostream &os,
   return error ? std::move(error) : errorCodeToError(ec);
 }
 
-/// Without a temporary, behind what is there.
+/// Without a temporary file, appended to what is there.
 static Error writeInPlace(StringRef path,
                           function_ref<Error(raw_ostream &)> write) {
   std::error_code ec;

@@ -12,8 +12,8 @@
 
 namespace rondo::driver {
 
-/// Reads a file; `-` is standard input. An error names the file: it is not
-/// there, a directory, or not to be read.
+/// Reads a file; `-` is standard input. An error names the file: it does not
+/// exist, is a directory, or cannot be read.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readFile(llvm::StringRef path);
 
@@ -23,8 +23,9 @@ llvm::Error
 writeFile(llvm::StringRef path,
           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
-/// Says before long work that writeFile() cannot succeed: a directory stands at
-/// `path`, or it or its folder is absent or not to be written. Creates nothing.
+/// Reports, before long work, that writeFile() cannot succeed: a directory
+/// stands at `path`, or it or its folder is absent or not to be written.
+/// Creates nothing.
 llvm::Error checkWritable(llvm::StringRef path);
 
 /// A directory, a device, a pipe or a name of an open file, such as

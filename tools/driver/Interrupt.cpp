@@ -9,7 +9,7 @@
 
 namespace rondo::driver {
 
-/// A signal handler reaches nothing but a global.
+/// A signal handler can only reach a global.
 static std::atomic<bool> isInterrupted{false};
 
 Interrupt::Interrupt() {

@@ -8,8 +8,8 @@
 namespace rondo::driver {
 
 /// Replaces the times of the stages that a rondo-costs/1 file names; their
-/// bytes stay. The stages have `costs`. False with an error said where the file
-/// cannot be read or names a stage that is in no plan; a note where it names
+/// bytes stay. The stages have `costs`. False, with an error reported, if the
+/// file cannot be read or names a stage that is in no plan; a note if it names
 /// only some of a plan's.
 bool applyCosts(mlir::ModuleOp module, llvm::StringRef path);
 

@@ -76,7 +76,7 @@ void Progress::run() {
   std::unique_lock<std::mutex> lock(mutex);
   while (!ending.wait_for(lock, std::chrono::milliseconds(250),
                           [&] { return isEnding; })) {
-    // A line that wraps could not be erased.
+    // A line that wraps cannot be erased.
     unsigned columns = sys::Process::StandardErrColumns();
     errs() << "\r\x1b[K" << line().substr(0, columns ? columns - 1 : 79);
     isShown = true;

@@ -165,7 +165,7 @@ TEST_F(Custom, TensorsDoNotOverlap) {
 TEST_F(Custom, Tensors) {
   answers.tensors[1].offset = 40;
   EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' begins at "
-                     "element 40, which is no multiple of 16");
+                     "element 40, which is not a multiple of 16");
   answers.tensors[1].offset = 32;
   answers.tensors[1].init = 4;
   EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has init 4, "

@@ -144,7 +144,7 @@ TEST_F(Checkpoint, OtherFormat) {
   expectIn(
       "rondo-checkpoint/1",
       errorWith(replaced("rondo-checkpoint/1", "rondo-checkpoint/2"), tensors));
-  expectIn("which is no number",
+  expectIn("which is not a number",
            errorWith(replaced("\"step\":\"1\"", "\"step\":\"x\""), tensors));
 }
 TEST_F(Checkpoint, StepBeyond63Bits) {

@@ -107,7 +107,7 @@ TEST(Tokens, ChangesWhileTrainingAreErrors) {
 }
 
 TEST(Tokens, Faults) {
-  EXPECT_EQ(dataError(""), "data 'F' is empty or no file");
+  EXPECT_EQ(dataError(""), "data 'F' is empty or not a file");
   EXPECT_EQ(dataError("short"),
             "the data have 5 tokens, 5 of them in the training part; a sample "
             "needs 9: give more data or another --held-out");
