@@ -3,10 +3,10 @@
 #
 # Builds the fuzz targets of test/fuzz into BUILD, an absolute path or one from
 # the repository's root, and runs all of them, or the named ones, for SECONDS
-# together. Each begins with its committed inputs and with those that it has
-# found before, in BUILD/corpus. An input that breaks something goes to
-# BUILD/found. Status 0; 1 after a finding or where the build fails; 77 where
-# there is no clang.
+# together; 0: it only builds. Each begins with its committed inputs and with
+# those that it has found before, in BUILD/corpus. An input that breaks something
+# goes to BUILD/found. Status 0; 1 after a finding or where the build fails; 77
+# where there is no clang.
 #
 #   JOBS=N   parallel compilations
 #   SEED=N   of libFuzzer: 1, so that a run can be repeated; 0 is another each
@@ -33,6 +33,8 @@ if ! {
   echo "the build failed; log in $log"
   exit 1
 fi
+
+[ "$seconds" -gt 0 ] || exit 0
 
 # Which dictionary fits a target.
 dictionary() {
