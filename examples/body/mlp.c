@@ -84,7 +84,8 @@ static void forward(const rondo_layer *layer, const rondo_task *task) {
 static void input_grad(const rondo_layer *layer, const rondo_task *task) {
   places p = places_of(layer);
   const float *weights = task->weights, *output_grad = task->output_grad;
-  float *saved = task->saved_for_weight_grad, *input_grad = task->input_grads[0];
+  float *saved = task->saved_for_weight_grad,
+        *input_grad = task->input_grads[0];
   for (int64_t r = 0; r < p.rows; ++r) {
     const float *y_grad = output_grad + r * p.hidden;
     const float *middle = saved + p.middle + r * p.width;
@@ -125,5 +126,10 @@ static void weight_grad(const rondo_layer *layer, const rondo_task *task) {
 }
 
 RONDO_BODY(mlp) = {
-    RONDO_BODY_VERSION, 1, 1, sizes, tensors,
-    {forward, input_grad, weight_grad}, {NULL, NULL, NULL}};
+    .version = RONDO_BODY_VERSION,
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .sizes = sizes,
+    .tensors = tensors,
+    .cpu = {forward, input_grad, weight_grad},
+};
