@@ -125,6 +125,11 @@ static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
                                                              bool needsCuda) {
   std::vector<std::string> files;
   std::error_code ec;
+  for (fs::directory_iterator it(in(root, "kinds"), ec), end; it != end && !ec;
+       it.increment(ec))
+    files.push_back(StringRef(it->path()).drop_front(root.size() + 1).str());
+  if (ec)
+    return failure("cannot read '" + in(root, "kinds") + "': " + ec.message());
   std::string runtime = in(root, "runtime");
   for (fs::recursive_directory_iterator it(runtime, ec), end; it != end && !ec;
        it.increment(ec)) {

@@ -13,13 +13,6 @@ using namespace rondo;
 using namespace rondo::codegen;
 using llvm::StringRef;
 
-static_assert(numBufferKinds == runtime::numBuffers &&
-                  int(BufferKind::Workspace) ==
-                      int(runtime::Buffer::Workspace) &&
-                  int(BufferKind::SavedForWeightGrad) ==
-                      int(runtime::Buffer::SavedForWeightGrad),
-              "the runtime's buffers are the compiler's, in the same order");
-
 static_assert(bufferAlignment == runtime::bufferAlignment,
               "plans align slots as the runtime's bodies need them");
 
@@ -140,7 +133,7 @@ std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {
   llvm::raw_string_ostream os(text);
   os << "// name, first layer, layers, then bytes of:\n//";
   for (int k = 0; k < numBufferKinds; ++k)
-    os << " " << bufferName(static_cast<BufferKind>(k));
+    os << " " << bufferTable[k].keyword;
   os << "\nconstexpr StageDesc stages[] = {\n";
   for (const StageText &s : stages) {
     os << "    {" << quoted(s.name) << ", " << s.firstLayer << ", "
@@ -196,7 +189,7 @@ static void writePlacements(llvm::raw_ostream &os, const Program &program) {
          << ", slots_" << slots[placement.slotOf] << "},";
     }
     os << " // home " << k / numBufferKinds << " "
-       << bufferName(static_cast<BufferKind>(k % numBufferKinds)) << "\n";
+       << bufferTable[k % numBufferKinds].keyword << "\n";
   }
   os << "};\n";
 }
@@ -209,10 +202,8 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
                collective.stages);
   os << "constexpr CollectiveDesc collectives[] = {\n";
   for (auto [k, collective] : llvm::enumerate(program.collectives))
-    os << "    {CollectiveKind::"
-       << (collective.kind == Collective::Kind::TiedGradients ? "TiedGradients"
-                                                              : "GradientNorm")
-       << ", " << quoted(collective.tensor) << ", " << collective.stages.size()
+    os << "    {CollectiveKind::" << traitsOf(collective.kind).name << ", "
+       << quoted(collective.tensor) << ", " << collective.stages.size()
        << ", collective_" << k << "},\n";
   os << "};\n";
 }

@@ -13,25 +13,6 @@
 using namespace rondo;
 using namespace rondo::codegen;
 
-static std::string calleeOf(ActionKind kind) {
-  switch (kind) {
-  case ActionKind::Forward:
-    return "forward";
-  case ActionKind::InputGrad:
-    return "input_grad";
-  case ActionKind::WeightGrad:
-    return "weight_grad";
-  case ActionKind::Backward:
-    return "backward";
-  case ActionKind::Send:
-    return "send";
-  case ActionKind::Recv:
-    return "recv";
-  default:
-    return "";
-  }
-}
-
 static std::string messageOf(mlir::Operation *op) {
   auto name = [](pipe::Message message) {
     return message == pipe::Message::Activation ? "Message::Activation"
@@ -74,22 +55,27 @@ CodeNode Reader::readOp(mlir::Operation &op) {
     variables.push_back(loop.getVariable());
     node.body = read(loop.getBody().front());
     variables.pop_back();
-  } else if (auto task = llvm::dyn_cast<pipe::TaskOpInterface>(op)) {
-    readTask(task, node);
-  } else if (auto reduce = llvm::dyn_cast<pipe::AllReduceOp>(op)) {
-    node.callee = "all_reduce";
-    node.constants = {reduce.getCollective()};
-  } else if (auto step = llvm::dyn_cast<pipe::StepOp>(op)) {
-    node.callee = "step";
-    node.constants = {stageNumber(step.getStage())};
+    return node;
   }
+  // The runtime's functions have the names of the ops.
+  const ActionKind kind =
+      llvm::cast<pipe::ActionOpInterface>(op).getActionKind();
+  node.callee = traitsOf(kind).keyword;
+  node.subject = traitsOf(kind).subject;
+  if (auto task = llvm::dyn_cast<pipe::TaskOpInterface>(op))
+    readTask(task, node);
+  else if (auto reduce = llvm::dyn_cast<pipe::AllReduceOp>(op))
+    node.constants = {reduce.getCollective()};
+  else if (auto await = llvm::dyn_cast<pipe::AwaitOp>(op))
+    node.constants = {await.getCollective()};
+  else
+    node.constants = {stageNumber(llvm::cast<pipe::StepOp>(op).getStage())};
   return node;
 }
 
 /// The index is a sum of multiples of loop variables, so its factors are found
 /// by evaluating the map at unit vectors.
 void Reader::readTask(pipe::TaskOpInterface task, CodeNode &node) {
-  node.callee = calleeOf(task.getActionKind());
   node.message = messageOf(task);
   node.hasIndex = true;
   mlir::AffineMap map = task.getMap();
@@ -164,7 +150,7 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
     } else if (node.hasIndex) {
       roles.insert(roles.end(), {"stage", "shift"});
     } else {
-      roles.push_back(node.callee == "step" ? "stage" : "collective");
+      roles.push_back(node.subject == Subject::Stage ? "stage" : "collective");
     }
   }
 }
@@ -173,8 +159,7 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
 static void collectTaskStages(const std::vector<CodeNode> &nodes, size_t &next,
                               std::vector<size_t> &places) {
   for (const CodeNode &node : nodes) {
-    bool isTask = !node.isLoop && node.message.empty() && node.hasIndex;
-    if (isTask || node.callee == "step")
+    if (!node.isLoop && node.subject == Subject::Stage)
       places.push_back(next);
     next += node.constants.size();
     collectTaskStages(node.body, next, places);

@@ -24,6 +24,7 @@ struct CodeNode {
 
   /// Action: the runtime function, such as "forward" or "send".
   std::string callee;
+  Subject subject = Subject::Stage;
   /// "Message::Activation" for messages; else empty.
   std::string message;
   bool hasIndex = false;

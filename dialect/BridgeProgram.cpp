@@ -7,17 +7,6 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-static_assert(int(CollectiveKind::TiedGradients) ==
-                      int(Collective::Kind::TiedGradients) &&
-                  int(CollectiveKind::GradientNorm) ==
-                      int(Collective::Kind::GradientNorm),
-              "the dialect's collectives are the core's, in the same order");
-static_assert(getMaxEnumValForBuffer() + 1 == numBufferKinds &&
-                  int(Buffer::Workspace) == int(BufferKind::Workspace) &&
-                  int(Buffer::SavedForWeightGrad) ==
-                      int(BufferKind::SavedForWeightGrad),
-              "the dialect's buffers are the core's, in the same order");
-
 namespace {
 
 /// Numbers of edges by the message that they carry.
@@ -29,8 +18,7 @@ public:
                           static_cast<int32_t>(number));
   }
   static Message messageOf(const Edge &edge) {
-    return edge.producer == ActionKind::Forward ? Message::Activation
-                                                : Message::Gradient;
+    return static_cast<Message>(edge.message());
   }
   /// -1 where no other stage needs such a message.
   int32_t lookup(int32_t stage, Message message) const {
@@ -65,13 +53,14 @@ private:
 FailureOr<Action> Expander::prototype(Operation *inner) {
   if (auto reduce = dyn_cast<AllReduceOp>(inner))
     return Action(ActionKind::AllReduce, reduce.getCollective(), 0);
+  if (auto await = dyn_cast<AwaitOp>(inner))
+    return Action(ActionKind::Await, await.getCollective(), 0);
   if (auto step = dyn_cast<StepOp>(inner))
     return Action(ActionKind::Step,
                   numbers.lookup(step.getStageAttr().getAttr()), 0);
   auto task = cast<TaskOpInterface>(inner);
   int32_t stage = numbers.lookup(task.getStageAttr().getAttr());
-  if (task.getActionKind() != ActionKind::Send &&
-      task.getActionKind() != ActionKind::Recv)
+  if (traitsOf(task.getActionKind()).subject != Subject::Edge)
     return Action(task.getActionKind(), stage, 0);
   auto send = dyn_cast<SendOp>(inner);
   Message message = send ? send.getMessage() : cast<RecvOp>(inner).getMessage();
@@ -88,7 +77,8 @@ FailureOr<Action> Expander::prototype(Operation *inner) {
 void Expander::readCollectives(Program &program) {
   for (CollectiveOp inner : op.getCollectives()) {
     Collective collective;
-    collective.kind = static_cast<Collective::Kind>(inner.getKind());
+    collective.kind = static_cast<rondo::CollectiveKind>(inner.getKind());
+    collective.ns = inner.getNs();
     collective.tensor = inner.getTensor().value_or("").str();
     for (auto stage : inner.getStages().getAsRange<FlatSymbolRefAttr>())
       collective.stages.push_back(numbers.lookup(stage.getAttr()));
@@ -177,6 +167,9 @@ void Folder::writeAction(OpBuilder &inner, Location at, Action action,
   case ActionKind::AllReduce:
     AllReduceOp::create(inner, at, action.stage);
     return;
+  case ActionKind::Await:
+    AwaitOp::create(inner, at, action.stage);
+    return;
   case ActionKind::Step:
     StepOp::create(inner, at, names[action.stage]);
     return;
@@ -206,11 +199,12 @@ void Folder::write(ProgramOp op) {
     SmallVector<Attribute> stages;
     for (int32_t stage : collective.stages)
       stages.push_back(names[stage]);
-    CollectiveOp::create(
-        builder, loc, number, static_cast<CollectiveKind>(collective.kind),
-        collective.tensor.empty() ? StringAttr()
-                                  : builder.getStringAttr(collective.tensor),
-        builder.getArrayAttr(stages));
+    CollectiveOp::create(builder, loc, number,
+                         static_cast<pipe::CollectiveKind>(collective.kind),
+                         collective.tensor.empty()
+                             ? StringAttr()
+                             : builder.getStringAttr(collective.tensor),
+                         builder.getArrayAttr(stages), collective.ns);
   }
   writeMemory();
   auto write = [&](OpBuilder &inner, Location at, Action action,

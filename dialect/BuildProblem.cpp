@@ -45,10 +45,11 @@ std::vector<int64_t> rondo::pipe::stateBytes(PlanOp plan) {
   for (auto [stage, buffers] :
        llvm::zip_equal(plan.getStages(), stageBuffers(plan))) {
     const int64_t rank = stage.getRank();
-    for (int kind = 0; kind < int(BufferKind::Workspace); ++kind) {
-      int64_t bytes = aligned(buffers[kind]);
-      // One slot a micro-batch.
-      if (kind == int(BufferKind::Data) &&
+    for (const BufferTraits &traits : bufferTable) {
+      if (!traits.isState() || traits.owner != Owner::Stage)
+        continue;
+      int64_t bytes = aligned(buffers[int(traits.kind)]);
+      if (traits.slotPer == SlotPer::Microbatch &&
           llvm::MulOverflow(bytes, int64_t(plan.getMicrobatches()), bytes))
         bytes = most;
       state[rank] = std::min(most, state[rank] + std::min(most, bytes));
@@ -100,7 +101,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
 
   SmallVector<StageOp, 0> stages = plan.getStages();
   std::vector<int64_t> outputBytes;
-  problem.costs.resize(stages.size() * numTaskKinds);
+  problem.costs.resize(stages.size() * numCostColumns);
   for (StageOp stage : stages)
     problem.homes.addStage({static_cast<int32_t>(stage.getRank())});
   for (auto [number, stage] : llvm::enumerate(stages)) {
@@ -117,6 +118,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
                          costs->getInputGradNs(), costs->getWeightGradNs(),
                          costs->getActivationBytes(),
                          costs->getInputGradFreesBytes());
+    problem.cost(static_cast<int32_t>(number), ActionKind::Step).ns =
+        costs->getStepNs();
     outputBytes.push_back(costs->getOutputBytes());
   }
   problem.makeChain(outputBytes);
@@ -130,22 +133,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
 std::vector<StageBuffers> rondo::pipe::stageBuffers(PlanOp plan) {
   std::vector<StageBuffers> result;
   for (StageOp stage : plan.getStages()) {
-    StageBuffers bytes = {};
-    // In the order of BufferKind.
-    if (auto b = stage.getBuffers())
-      bytes = {b->getWeights(),
-               b->getGradients(),
-               b->getMoments(),
-               b->getControl(),
-               b->getData(),
-               b->getWorkspace(),
-               b->getInput(),
-               b->getOutput(),
-               b->getOutputGrad(),
-               b->getInputGrad(),
-               b->getSavedForInputGrad(),
-               b->getSavedForWeightGrad()};
-    result.push_back(bytes);
+    auto buffers = stage.getBuffers();
+    result.push_back(buffers ? buffers->getBytes() : StageBuffers{});
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #ifndef RONDO_DIALECT_PIPE_H
 #define RONDO_DIALECT_PIPE_H
 
+#include "kinds/Buffers.h"
 #include "schedule/Action.h"
 #include "schedule/Problem.h"
 
@@ -14,6 +15,7 @@
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
 
+#include <array>
 #include <limits>
 #include <map>
 #include <optional>

@@ -159,11 +159,13 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
     What a schedule is made for and judged by. `activation_bytes` are taken when
     F starts; `input_grad_frees_bytes` of them are given back when I ends, the
     rest when W ends. `output_bytes` is the size of the message to the next
-    stage, and of the gradient that comes back.
+    stage, and of the gradient that comes back. `step_ns` is the time of the
+    optimizer's step, once an iteration; 0 where absent.
   }];
   let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
       "int64_t":$weight_grad_ns, "int64_t":$activation_bytes,
-      "int64_t":$input_grad_frees_bytes, "int64_t":$output_bytes);
+      "int64_t":$input_grad_frees_bytes, "int64_t":$output_bytes,
+      Pipe_OrElse<"0">:$step_ns);
 }
 
 def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
@@ -179,6 +181,13 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
       Pipe_OrElse<"0">:$output_grad, Pipe_OrElse<"0">:$input_grad,
       Pipe_OrElse<"0">:$saved_for_input_grad,
       Pipe_OrElse<"0">:$saved_for_weight_grad);
+  let extraClassDeclaration = [{
+    /// By rondo::BufferKind.
+    static BuffersAttr
+    fromBytes(::mlir::MLIRContext *context,
+              const std::array<int64_t, ::rondo::numBufferKinds> &bytes);
+    std::array<int64_t, ::rondo::numBufferKinds> getBytes() const;
+  }];
 }
 
 def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {

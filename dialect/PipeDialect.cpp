@@ -305,11 +305,18 @@ std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
 
 /// Of an op that there is none of.
 static ParseResult refuseOp(OpAsmParser &parser, OperationState &state) {
+  StringRef name = state.name.getStringRef();
+  for (const rondo::ActionTraits &traits : rondo::actionTable.rows)
+    if (!traits.isImplemented &&
+        name == ("pipe." + Twine(traits.keyword)).str())
+      return parser.emitError(parser.getNameLoc())
+             << "'" << name
+             << "' is not implemented yet: rondo knows its name "
+                "alone";
   SmallVector<StringRef> known;
   for (RegisteredOperationName op :
        parser.getContext()->getRegisteredOperationsByDialect("pipe"))
     known.push_back(op.getStringRef());
-  StringRef name = state.name.getStringRef();
   return parser.emitError(parser.getNameLoc())
          << "there is no such op" << rondo::didYouMean(name, known);
 }

@@ -73,20 +73,20 @@ def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "what a program is for", [
   I32EnumAttrCase<"Evaluation", 2, "evaluation">
 ]>;
 
-/// The same order as rondo::Collective::Kind.
+/// The list of kinds/Collectives.h.
 def Pipe_CollectiveKind : Pipe_Enum<"CollectiveKind",
     "what several ranks do together", [
   I32EnumAttrCase<"TiedGradients", 0, "tied_gradients">,
   I32EnumAttrCase<"GradientNorm", 1, "gradient_norm">
 ]>;
 
-/// The same order as rondo::runtime::Message.
+/// The list of kinds/Actions.h.
 def Pipe_Message : Pipe_Enum<"Message", "what a message carries", [
   I32EnumAttrCase<"Activation", 0, "activation">,
   I32EnumAttrCase<"Gradient", 1, "gradient">
 ]>;
 
-/// The same order as rondo::BufferKind.
+/// The list of kinds/Buffers.h.
 def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"Weights", 0, "weights">,
   I32EnumAttrCase<"Gradients", 1, "gradients">,

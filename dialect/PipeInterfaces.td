@@ -5,14 +5,24 @@
 
 include "mlir/IR/Interfaces.td"
 
-def Pipe_TaskOpInterface : OpInterface<"TaskOpInterface"> {
+def Pipe_ActionOpInterface : OpInterface<"ActionOpInterface"> {
+  let cppNamespace = "::rondo::pipe";
+  let description = [{
+    One action of a rank. Its traits stand in `kinds/Actions.h`.
+  }];
+  let methods = [
+    InterfaceMethod<"What it does.", "::rondo::ActionKind", "getActionKind">,
+  ];
+}
+
+def Pipe_TaskOpInterface
+    : OpInterface<"TaskOpInterface", [Pipe_ActionOpInterface]> {
   let cppNamespace = "::rondo::pipe";
   let description = [{
     A task, a send or a receive: a kind, a stage of the plan and a micro-batch,
     which is an affine map of enclosing loop variables with one result.
   }];
   let methods = [
-    InterfaceMethod<"What it does.", "::rondo::ActionKind", "getActionKind">,
     InterfaceMethod<"The stage, by its name in the plan.",
                     "::mlir::FlatSymbolRefAttr", "getStageAttr">,
     InterfaceMethod<"The micro-batch as a map of the loop variables.",

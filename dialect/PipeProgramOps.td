@@ -32,6 +32,7 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
           pipe.send gradient @s1[%i]
         }
         pipe.all_reduce 0
+        pipe.await 0
         pipe.step @s1
       }
     }
@@ -76,18 +77,22 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
   let description = [{
     `tied_gradients "tensor"` adds the partial gradients of a weight that
     several stages share; `gradient_norm` gathers the global norm. Stages stand
-    in pipeline order; their ranks each run `pipe.all_reduce` with its number
-    once.
+    in pipeline order; their ranks each run `pipe.all_reduce` and `pipe.await`
+    with its number once. `ns` is how long it takes once all of them are there;
+    0 where absent.
 
     ```mlir
-    pipe.collective 0 tied_gradients "wte" [@s0, @s1]
+    pipe.collective 0 tied_gradients "wte" [@s0, @s1] ns = 40000
     pipe.collective 1 gradient_norm [@s0, @s1]
     ```
   }];
   let arguments = (ins I64Prop:$number, EnumProp<Pipe_CollectiveKind>:$kind,
       OptionalAttr<StrAttr>:$tensor,
-      TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages);
-  let assemblyFormat = "$number custom<Word>($kind) ($tensor^)? $stages attr-dict";
+      TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages,
+      DefaultValuedProp<I64Prop, "0">:$ns);
+  let assemblyFormat = [{
+    $number custom<Word>($kind) ($tensor^)? $stages (`ns` `=` $ns^)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -108,8 +113,8 @@ def Pipe_PoolOp : Pipe_Op<"pool", [HasParent<"ProgramOp">]> {
 def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
   let summary = "where a buffer of a stage lies";
   let description = [{
-    Micro-batch i uses slot number i modulo the length of the list. State that
-    is held once lists one slot.
+    Micro-batch i uses slot number i modulo the length of the list; version i of
+    the weights likewise. State that is held once lists one slot.
 
     ```mlir
     pipe.place input @s1 in 0 [0, 1, 2]
@@ -153,22 +158,57 @@ def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
   }];
 }
 
-def Pipe_AllReduceOp : Pipe_Op<"all_reduce", [
-    ParentOneOf<["RankOp", "ForOp"]>]> {
-  let summary = "take part in a collective of the program";
-  let description = [{
-    ```mlir
-    pipe.all_reduce 0
-    ```
+/// An action of a program that is on no micro-batch.
+class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>
+    : Pipe_Op<mnemonic, !listconcat(traits, [
+          ParentOneOf<["RankOp", "ForOp"]>,
+          DeclareOpInterfaceMethods<Pipe_ActionOpInterface>])> {
+  code actionKind = [{
+    ::rondo::ActionKind $cppClass::getActionKind() {
+      return ::rondo::ActionKind::}] # kind # [{;
+    }
   }];
+  let extraClassDefinition = actionKind;
+}
+
+class Pipe_CollectiveUserOp<string mnemonic, string kind>
+    : Pipe_StepActionOp<mnemonic, kind, []> {
   let arguments = (ins I64Prop:$collective);
   let assemblyFormat = "$collective attr-dict";
 }
 
-def Pipe_StepOp : Pipe_StageUserOp<"step", [ParentOneOf<["RankOp", "ForOp"]>]> {
+def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {
+  let summary = "issue a collective of the program";
+  let description = [{
+    Does not wait for the other ranks. Stands behind the last weight gradient of
+    its stages; a norm also behind the awaits of the sums that it reads. A rank
+    runs its collectives in the order in which it issues them.
+
+    ```mlir
+    pipe.all_reduce 0
+    ```
+  }];
+}
+
+def Pipe_AwaitOp : Pipe_CollectiveUserOp<"await", "Await"> {
+  let summary = "wait for a collective";
+  let description = [{
+    Stands behind the `pipe.all_reduce` of the same number, and before the steps
+    that read its result.
+
+    ```mlir
+    pipe.await 0
+    ```
+  }];
+}
+
+def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "optimizer step of a stage";
   let description = [{
     Updates the stage's weights from the gradients of all its micro-batches.
+    Stands anywhere behind the last of these, and behind the awaits of the
+    collectives that the stage is part of.
 
     ```mlir
     pipe.step @s1
@@ -176,6 +216,13 @@ def Pipe_StepOp : Pipe_StageUserOp<"step", [ParentOneOf<["RankOp", "ForOp"]>]> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$stage);
   let assemblyFormat = "$stage attr-dict";
+  let extraClassDefinition = actionKind # [{
+    ::llvm::LogicalResult
+    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
+                                                   getStageAttr(), tables);
+    }
+  }];
 }
 
 #endif // RONDO_DIALECT_PIPEPROGRAMOPS_TD

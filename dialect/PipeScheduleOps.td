@@ -139,7 +139,8 @@ def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
 class Pipe_IndexedOp<string mnemonic, string kind, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat(traits, [
           DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-          DeclareOpInterfaceMethods<Pipe_TaskOpInterface, ["getActionKind"]>])> {
+          DeclareOpInterfaceMethods<Pipe_ActionOpInterface>,
+          Pipe_TaskOpInterface])> {
   let extraClassDefinition = [{
     ::llvm::LogicalResult
     $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {

@@ -2,10 +2,14 @@
 
 #include "dialect/Pipe.h"
 
+#include "kinds/Collectives.h"
+
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
 using namespace rondo::pipe;
+using rondo::MessageKind;
+using rondo::traitsOf;
 
 template <typename Op> static SmallVector<Op, 0> opsOf(Region &region) {
   return llvm::to_vector<0>(region.getOps<Op>());
@@ -113,8 +117,9 @@ LogicalResult RankOp::verify() {
                        << " does not exist; ranks are numbered from 0";
   bool isProgram = isa<ProgramOp>((*this)->getParentOp());
   WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<ForOp, ForwardOp, InputGradOp, WeightGradOp, BackwardOp>(op) ||
-        (isProgram && isa<RecvOp, SendOp, AllReduceOp, StepOp>(op)))
+    auto action = dyn_cast<ActionOpInterface>(op);
+    if (isa<ForOp>(op) ||
+        (action && (isProgram || traitsOf(action.getActionKind()).isTask())))
       return WalkResult::advance();
     op->emitError() << "'" << op->getName().getStringRef()
                     << "' does not belong here; a rank of a "
@@ -134,7 +139,10 @@ LogicalResult LinkOrderOp::verify() {
                        << "; a link joins two different ranks, numbered from "
                           "0";
   WalkResult result = getBody().walk<WalkOrder::PreOrder>([](Operation *op) {
-    if (isa<ForOp, ForwardOp, InputGradOp, BackwardOp>(op))
+    auto action = dyn_cast<ActionOpInterface>(op);
+    if (isa<ForOp>(op) ||
+        (action &&
+         traitsOf(action.getActionKind()).produces != MessageKind::None))
       return WalkResult::advance();
     op->emitError() << "'" << op->getName().getStringRef()
                     << "' makes no message; a link's order names forward, "
@@ -229,14 +237,18 @@ LogicalResult ProgramOp::verifyRegions() {
                    .attachNote(pools[pool].getLoc())
                << "pool " << pool << " has " << numSlots << " slots";
   }
-  WalkResult result = getBody().walk([&](AllReduceOp op) {
-    if (op.getCollective() >= 0 &&
-        op.getCollective() < static_cast<int64_t>(collectives.size()))
+  WalkResult result = getBody().walk([&](Operation *op) {
+    std::optional<int64_t> number;
+    if (auto issued = dyn_cast<AllReduceOp>(op))
+      number = issued.getCollective();
+    else if (auto awaited = dyn_cast<AwaitOp>(op))
+      number = awaited.getCollective();
+    if (!number ||
+        (*number >= 0 && *number < static_cast<int64_t>(collectives.size())))
       return WalkResult::advance();
-    op.emitError() << "collective " << op.getCollective()
-                   << " does not exist; there "
-                   << (collectives.size() == 1 ? "is " : "are ")
-                   << collectives.size();
+    op->emitError() << "collective " << *number << " does not exist; there "
+                    << (collectives.size() == 1 ? "is " : "are ")
+                    << collectives.size();
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
@@ -249,12 +261,19 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
   return success();
 }
 
+/// More than a day, so that sums stay far below 2^63.
+static constexpr int64_t mostCollectiveNs = int64_t(1) << 47;
+
 LogicalResult CollectiveOp::verify() {
   if (getStages().empty())
     return emitError() << "collective " << getNumber() << " has no stage";
-  if ((getKind() == CollectiveKind::TiedGradients) != getTensor().has_value())
+  const auto kind = static_cast<rondo::CollectiveKind>(getKind());
+  if (rondo::traitsOf(kind).namesTensor != getTensor().has_value())
     return emitError() << "tied_gradients names its tensor; gradient_norm "
                           "names none";
+  if (getNs() < 0 || getNs() > mostCollectiveNs)
+    return emitError() << "collective " << getNumber() << " takes " << getNs()
+                       << " ns; it must be 0 to " << mostCollectiveNs;
   return success();
 }
 

@@ -156,25 +156,18 @@ LogicalResult StageOp::verify() {
                     {"weight_grad_ns", costs->getWeightGradNs()},
                     {"activation_bytes", costs->getActivationBytes()},
                     {"input_grad_frees_bytes", costs->getInputGradFreesBytes()},
-                    {"output_bytes", costs->getOutputBytes()}})) ||
+                    {"output_bytes", costs->getOutputBytes()},
+                    {"step_ns", costs->getStepNs()}})) ||
         failed(verifyFrees(*this, costs->getInputGradFreesBytes(),
                            costs->getActivationBytes())))
       return failure();
   }
   if (auto buffers = getBuffers())
-    return verifyFigures(
-        *this, {{"weights", buffers->getWeights()},
-                {"gradients", buffers->getGradients()},
-                {"moments", buffers->getMoments()},
-                {"control", buffers->getControl()},
-                {"data", buffers->getData()},
-                {"workspace", buffers->getWorkspace()},
-                {"input", buffers->getInput()},
-                {"output", buffers->getOutput()},
-                {"output_grad", buffers->getOutputGrad()},
-                {"input_grad", buffers->getInputGrad()},
-                {"saved_for_input_grad", buffers->getSavedForInputGrad()},
-                {"saved_for_weight_grad", buffers->getSavedForWeightGrad()}});
+    for (const BufferTraits &traits : bufferTable)
+      if (failed(verifyFigures(
+              *this, {{traits.keyword,
+                       buffers->getBytes()[static_cast<int>(traits.kind)]}})))
+        return failure();
   return success();
 }
 

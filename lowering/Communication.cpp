@@ -220,8 +220,10 @@ void Inserter::writeRank(int32_t rank,
         [&](int32_t stage) { return problem.homeOf(stage).rank == rank; });
   };
   for (size_t c = 0; c < collectives.size(); ++c)
-    if (holds(collectives[c]))
+    if (holds(collectives[c])) {
       order.append(Action(ActionKind::AllReduce, c, 0));
+      order.append(Action(ActionKind::Await, c, 0));
+    }
   if (!collectives.empty())
     for (int32_t s = 0; s < problem.numStages(); ++s)
       if (problem.homeOf(s).rank == rank)

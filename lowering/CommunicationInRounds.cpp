@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  uint8_t &doneOf(int32_t stage, int64_t index) {
+  Done &doneOf(int32_t stage, int64_t index) {
     return done[int64_t(stage) * problem.microbatches + index];
   }
 
@@ -49,12 +49,11 @@ private:
     // What a task of another rank makes is received as soon as it is done.
     for (int32_t e : edges.inputs(task.stage, task.kind()))
       if (!(doneOf(problem.edges[e].from, task.index) &
-            doneBit(problem.edges[e].producer)))
+            traitsOf(problem.edges[e].message()).made))
         return false;
     ++next[rank];
     taken[rank].push_back(task);
-    if (task.kind() != ActionKind::WeightGrad)
-      doneOf(task.stage, task.index) |= doneBit(task.kind());
+    doneOf(task.stage, task.index) |= task.traits().makes;
     for (int32_t e : edges.outputs(task.stage, task.kind())) {
       int32_t to = problem.homeOf(problem.edges[e].to).rank;
       if (to == rank)
@@ -70,7 +69,7 @@ private:
   EdgeTable edges;
   std::vector<int64_t> next;
   std::vector<std::vector<Action>> taken;
-  std::vector<uint8_t> done;
+  std::vector<Done> done;
 };
 
 } // namespace

@@ -43,6 +43,11 @@ private:
   int64_t bytesOf(int32_t stage, BufferKind kind) const {
     return aligned(buffers[stage][static_cast<int>(kind)]);
   }
+  int32_t slotsOf(SlotPer what) const {
+    return what == SlotPer::Microbatch ? problem.microbatches
+           : what == SlotPer::Version  ? versionsOfWeights
+                                       : 1;
+  }
   int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
   std::optional<std::string> placeState();
   void collectLives(int32_t rank);
@@ -86,15 +91,15 @@ std::string tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
 }
 
 std::optional<std::string> Planner::placeState() {
-  constexpr BufferKind perStage[] = {BufferKind::Weights, BufferKind::Gradients,
-                                     BufferKind::Moments, BufferKind::Control,
-                                     BufferKind::Data};
   for (int32_t h = 0; h < homes.size(); ++h)
-    for (BufferKind kind : perStage) {
+    for (const BufferTraits &traits : bufferTable) {
+      if (!traits.isState() || traits.owner != Owner::Stage)
+        continue;
+      const BufferKind kind = traits.kind;
       int64_t bytes = bytesOf(homes[h].stage, kind);
       if (bytes == 0)
         continue;
-      int32_t slots = kind == BufferKind::Data ? problem.microbatches : 1;
+      int32_t slots = slotsOf(traits.slotPer);
       if (slots > maxSlots)
         return tooManySlots(homes[h].rank, slots, bytes);
       Placement &placement = program.placement(h, kind);
@@ -315,7 +320,7 @@ std::optional<std::string> Planner::run() {
       if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes)
         return "stage " + std::to_string(s) + " asks for " +
                std::to_string(buffers[s][k]) + " bytes of " +
-               bufferName(static_cast<BufferKind>(k)) + "; an arena has 0 to " +
+               bufferTable[k].keyword + "; an arena has 0 to " +
                std::to_string(maxArenaBytes);
   if (std::optional<std::string> wrong = placeState())
     return wrong;

@@ -264,18 +264,16 @@ StageCostsAttr StageFigures::costs(StageOp stage) const {
     sum.add(layers[place], ops[place], flopsPerUs[stage.getRank()]);
   return StageCostsAttr::get(stage.getContext(), sum.ns[0], sum.ns[1],
                              sum.ns[2], sum.activation, sum.freedByInputGrad,
-                             sum.output);
+                             sum.output, /*step_ns=*/0);
 }
 
 BuffersAttr StageFigures::buffers(StageOp stage) const {
   std::vector<runtime::LayerDesc> own;
   for (unsigned place : placesOf(stage))
     own.push_back(layers[place]);
-  int64_t bytes[runtime::numBuffers];
-  runtime::stageBytes(own.data(), own.size(), microbatches, bytes);
-  return BuffersAttr::get(stage.getContext(), bytes[0], bytes[1], bytes[2],
-                          bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
-                          bytes[8], bytes[9], bytes[10], bytes[11]);
+  std::array<int64_t, numBufferKinds> bytes;
+  runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data());
+  return BuffersAttr::fromBytes(stage.getContext(), bytes);
 }
 
 std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {

@@ -145,8 +145,8 @@ def InsertCommunication
     only; and `<name>_lowered`, the schedule. Each directed rank pair is one
     in-order queue; a receive is posted by simulated need, in front of the task
     that its rank runs when the link would begin to carry the message.
-    `all_reduce` (gradients of tied weights, then the global norm) and `step`
-    stand at the end of each rank where the model has weights.
+    `all_reduce` and `await` (gradients of tied weights, then the global norm)
+    and `step` stand at the end of each rank where the model has weights.
 
     A schedule that breaks one of the rules S1 to S6 is an error. The programs
     have no memory yet.

@@ -25,7 +25,7 @@ static std::vector<Collective> planCollectives(PlanOp plan) {
   ModelOp model = plan.lookupModel();
   if (model.getGptAttr() && model.getGptAttr().getTied()) {
     Collective tied;
-    tied.kind = Collective::Kind::TiedGradients;
+    tied.kind = rondo::CollectiveKind::TiedGradients;
     tied.tensor = "wte.weight";
     // The embedding and the head, which share the weight.
     llvm::StringMap<LayerData> data;

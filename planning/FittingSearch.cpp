@@ -19,13 +19,10 @@ bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
   constexpr double alignment = bufferAlignment;
   std::vector<double> most(problem.numRanks());
   for (int32_t s = 0; s < problem.numStages(); ++s)
-    for (int kind = 0; kind < numBufferKinds; ++kind) {
-      const bool isEach =
-          kind >= int(firstTransientBuffer) || kind == int(BufferKind::Data);
+    for (const BufferTraits &traits : bufferTable)
       most[problem.homeOf(s).rank] +=
-          (double(plan.buffers[s][kind]) + alignment) *
-          (isEach ? problem.microbatches : 1);
-    }
+          (double(plan.buffers[s][int(traits.kind)]) + alignment) *
+          (traits.slotPer == SlotPer::Microbatch ? problem.microbatches : 1);
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     if (plan.devices[rank] != noMemoryCap &&
         most[rank] > double(plan.devices[rank]))

@@ -8,35 +8,11 @@
 #ifndef RONDO_SCHEDULE_ACTION_H
 #define RONDO_SCHEDULE_ACTION_H
 
+#include "kinds/Actions.h"
+
 #include <cstdint>
 
 namespace rondo {
-
-/// What an action does. The letters of the first four are PyTorch's: F, I, W
-/// and B. Papers on zero-bubble schedules write "B" for what is I here.
-enum class ActionKind : uint8_t {
-  Forward,
-  InputGrad,
-  WeightGrad,
-  /// InputGrad then WeightGrad without a gap. Its input gradient leaves at its
-  /// end.
-  Backward,
-  Recompute,
-  Send,
-  Recv,
-  Unshard,
-  Reshard,
-  ReduceGrad,
-  AllReduce,
-  Step,
-  Save,
-  Load,
-};
-
-inline constexpr int numActionKinds = 14;
-
-/// The kinds that have a column in the cost table and stand in a Schedule.
-inline constexpr int numTaskKinds = 4;
 
 /// The layout of an action, in bits, and the limits that follow from it. The
 /// static_asserts hold every limit to its field; Problem::check() asks for
@@ -64,8 +40,8 @@ inline constexpr int64_t maxCount =
 /// its tables would not fit a machine.
 inline constexpr int64_t maxStageMicrobatches = int64_t(1) << 26;
 
-static_assert(numActionKinds <= 1 << action_layout::kindBits,
-              "every kind has a number");
+static_assert(maxActionKinds == 1 << action_layout::kindBits,
+              "every number has a row in the table of kinds");
 static_assert(maxStages <= int64_t(1) << action_layout::stageBits,
               "every stage has a number");
 static_assert(2 * (maxStages - 1) <= maxEdges, "every edge of a chain has one");
@@ -74,14 +50,14 @@ static_assert(2 * (maxStages - 1) <= maxEdges, "every edge of a chain has one");
 /// task reads follows from the order.
 struct Action {
   uint64_t kindBits : action_layout::kindBits;
-  /// The stage of a task or step; the edge of a send or receive (an index into
-  /// Problem::edges); the collective of an all-reduce.
+  /// What the kind's `subject` says: a stage, an edge (an index into
+  /// Problem::edges) or a collective.
   uint64_t stage : action_layout::stageBits;
   /// Which copy of the stage; of a message, which copy of the peer's stage.
   uint64_t replica : action_layout::replicaBits;
   /// How many consecutive indices this action serves.
   uint64_t count : action_layout::countBits;
-  /// A micro-batch, a unit or a step.
+  /// What the kind's `index` says: a micro-batch or a step.
   uint64_t index : action_layout::indexBits;
 
   constexpr Action() : kindBits(0), stage(0), replica(0), count(1), index(0) {}
@@ -93,7 +69,9 @@ struct Action {
   constexpr ActionKind kind() const {
     return static_cast<ActionKind>(kindBits);
   }
-  constexpr bool isTask() const { return kindBits < numTaskKinds; }
+  constexpr const ActionTraits &traits() const { return traitsOf(kind()); }
+  /// Runs a stage on a micro-batch.
+  constexpr bool isTask() const { return traits().isTask(); }
 
   friend constexpr bool operator==(Action a, Action b) {
     return a.kindBits == b.kindBits && a.stage == b.stage &&
@@ -103,11 +81,6 @@ struct Action {
 };
 
 static_assert(sizeof(Action) == 8, "an action is 64 bits");
-
-/// The letter of a task kind: F, I, W or B. '?' for all others.
-constexpr char letterOf(ActionKind kind) {
-  return kind <= ActionKind::Backward ? "FIWB"[static_cast<int>(kind)] : '?';
-}
 
 } // namespace rondo
 

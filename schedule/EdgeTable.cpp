@@ -7,9 +7,9 @@ using namespace rondo;
 EdgeTable::EdgeTable(const Problem &problem) : numStages(problem.numStages()) {
   auto fill = [&](Lists &lists, int32_t Edge::*stage) {
     auto rowOf = [&](const Edge &edge) {
-      return row(edge.*stage, edge.producer);
+      return row(edge.*stage, edge.message());
     };
-    lists.begin.assign(2 * numStages + 2, 0);
+    lists.begin.assign(numMessageKinds * numStages + 2, 0);
     for (const Edge &edge : problem.edges)
       ++lists.begin[rowOf(edge) + 1];
     for (size_t i = 1; i < lists.begin.size(); ++i)

@@ -24,14 +24,15 @@ public:
   explicit EdgeTable(const Problem &problem);
 
   EdgeRange inputs(int32_t stage, ActionKind kind) const {
-    return in.of(row(stage, kind));
+    return in.of(row(stage, traitsOf(kind).consumes));
   }
   EdgeRange outputs(int32_t stage, ActionKind kind) const {
-    return out.of(row(stage, kind));
+    return out.of(row(stage, traitsOf(kind).produces));
   }
 
 private:
-  /// Lists of edges in one array; row 2 * stages is always empty.
+  /// Lists of edges in one array, a row for each stage and message; the last
+  /// row, of no message, is always empty.
   struct Lists {
     std::vector<int32_t> begin, edges;
 
@@ -40,16 +41,10 @@ private:
     }
   };
 
-  int64_t row(int32_t stage, ActionKind kind) const {
-    switch (kind) {
-    case ActionKind::Forward:
-      return 2 * stage;
-    case ActionKind::InputGrad:
-    case ActionKind::Backward:
-      return 2 * stage + 1;
-    default:
-      return 2 * numStages;
-    }
+  int64_t row(int32_t stage, MessageKind message) const {
+    return message == MessageKind::None
+               ? numMessageKinds * numStages
+               : numMessageKinds * stage + static_cast<int>(message);
   }
 
   int64_t numStages;

@@ -63,7 +63,7 @@ std::string sentence(const Violation &v, const Problem &problem) {
            text(problem.numStages() - 1) + " and micro-batches 0 to " +
            text(problem.microbatches - 1);
   case What::UnsupportedKind:
-    return std::string(kindName(v.action.kind())) + " " +
+    return std::string(v.action.traits().keyword) + " " +
            place(v.rank, v.position) +
            " is no task: a schedule orders F, I, W and B";
   case What::Twice:
@@ -105,16 +105,6 @@ std::string sentence(const Violation &v, const Problem &problem) {
 
 } // namespace
 
-const char *rondo::kindName(ActionKind kind) {
-  constexpr const char *names[] = {
-      "forward",    "input_grad", "weight_grad", "backward", "recompute",
-      "send",       "recv",       "unshard",     "reshard",  "reduce_grad",
-      "all_reduce", "step",       "save",        "load",
-  };
-  int number = static_cast<int>(kind);
-  return number < numActionKinds ? names[number] : "unknown kind";
-}
-
 const char *rondo::ruleId(Rule rule) {
   return ruleTexts[static_cast<int>(rule)].id;
 }
@@ -140,7 +130,7 @@ std::optional<Violation> rondo::checkSchedule(const Problem &problem,
 }
 
 std::string rondo::actionName(Action action) {
-  return text(action.stage) + letterOf(action.kind()) + text(action.index);
+  return text(action.stage) + action.traits().letter + text(action.index);
 }
 
 std::string rondo::describeCycle(const std::vector<Wait> &cycle) {

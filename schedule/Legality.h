@@ -90,8 +90,6 @@ std::optional<Violation> checkSchedule(const Problem &, const Schedule &,
                                        Simulation *simulation = nullptr,
                                        bool keepTimes = false);
 
-/// `weight_grad`: the kind's word in the dialect.
-const char *kindName(ActionKind kind);
 /// `0F3`: stage, letter, micro-batch.
 std::string actionName(Action action);
 /// One sentence with numbers, lower case, no final period, the rule's id in

@@ -30,7 +30,7 @@ void Problem::setStageCost(int32_t stage, int64_t forwardNs,
                            int64_t inputGradNs, int64_t weightGradNs,
                            int64_t activationBytes,
                            int64_t inputGradFreesBytes) {
-  costs.resize(std::max<size_t>(costs.size(), numStages() * numTaskKinds));
+  costs.resize(std::max<size_t>(costs.size(), numStages() * numCostColumns));
   // check() refuses figures below 0 and near the limit of 64 bits; no sum may
   // overflow before it is asked.
   auto within = [](int64_t figure) {
@@ -50,8 +50,9 @@ std::string count(int64_t n, const char *noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
-std::string taskOf(int32_t stage, int kind) {
-  return std::string(1, letterOf(static_cast<ActionKind>(kind))) +
+std::string taskOf(int32_t stage, ActionKind kind) {
+  const ActionTraits &traits = traitsOf(kind);
+  return (traits.isTask() ? std::string(1, traits.letter) : traits.keyword) +
          " of stage " + std::to_string(stage);
 }
 
@@ -102,11 +103,11 @@ Fault checkSizes(const Problem &problem) {
     return ProblemFault{"the problem has " +
                         std::to_string(problem.edges.size()) +
                         " edges; there may be " + std::to_string(maxEdges)};
-  if (problem.costs.size() != size_t(problem.numStages()) * numTaskKinds)
+  if (problem.costs.size() != size_t(problem.numStages()) * numCostColumns)
     return ProblemFault{"the cost table has " +
                         std::to_string(problem.costs.size()) + " entries; " +
                         count(problem.numStages(), "stage") + " need " +
-                        std::to_string(problem.numStages() * numTaskKinds)};
+                        std::to_string(problem.numStages() * numCostColumns)};
   return std::nullopt;
 }
 
@@ -144,11 +145,11 @@ Fault checkReleases(const Problem &problem, int32_t stage,
                           " takes 2^62 bytes or more for a micro-batch"};
     held += cost.acquireBytes;
     if (cost.releaseBytes < 0)
-      return ProblemFault{taskOf(stage, static_cast<int>(kind)) + " releases " +
+      return ProblemFault{taskOf(stage, kind) + " releases " +
                           std::to_string(cost.releaseBytes) +
                           " bytes; it must be 0 or more"};
     if (cost.releaseBytes > held)
-      return ProblemFault{taskOf(stage, static_cast<int>(kind)) + " releases " +
+      return ProblemFault{taskOf(stage, kind) + " releases " +
                           std::to_string(cost.releaseBytes) +
                           " bytes, but only " + std::to_string(held) +
                           " bytes of its micro-batch are held"};
@@ -159,8 +160,11 @@ Fault checkReleases(const Problem &problem, int32_t stage,
 
 Fault checkCosts(const Problem &problem) {
   for (int32_t s = 0; s < problem.numStages(); ++s) {
-    for (int kind = 0; kind < numTaskKinds; ++kind) {
-      const Cost &cost = problem.cost(s, static_cast<ActionKind>(kind));
+    for (const ActionTraits &traits : actionTable.rows) {
+      if (!traits.hasCost())
+        continue;
+      const ActionKind kind = traits.kind;
+      const Cost &cost = problem.cost(s, kind);
       if (cost.ns < 0)
         return ProblemFault{taskOf(s, kind) + " takes " +
                             std::to_string(cost.ns) +
@@ -169,7 +173,7 @@ Fault checkCosts(const Problem &problem) {
         return ProblemFault{taskOf(s, kind) + " takes " +
                             std::to_string(cost.acquireBytes) +
                             " bytes; it must be 0 or more"};
-      if (cost.lane != Lane::Compute)
+      if (cost.lane != traits.lane)
         return ProblemFault{taskOf(s, kind) +
                             " is not on the compute lane, where tasks run"};
     }
@@ -243,10 +247,16 @@ Fault checkEdges(const Problem &problem) {
 /// holds more.
 Fault checkSums(const Problem &problem) {
   BoundedSum ns(maxSum / 4), bytes(maxSum);
-  for (const Cost &cost : problem.costs) {
-    ns.add(cost.ns, problem.microbatches);
-    bytes.add(cost.acquireBytes, problem.microbatches);
-  }
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    for (const ActionTraits &traits : actionTable.rows) {
+      if (!traits.hasCost())
+        continue;
+      const Cost &cost = problem.cost(s, traits.kind);
+      const int64_t times =
+          traits.index == IndexMeaning::Microbatch ? problem.microbatches : 1;
+      ns.add(cost.ns, times);
+      bytes.add(cost.acquireBytes, times);
+    }
   for (const Edge &edge : problem.edges) {
     const Link &link = problem.linkBetween(problem.homeOf(edge.from).rank,
                                            problem.homeOf(edge.to).rank);

@@ -22,9 +22,6 @@
 
 namespace rondo {
 
-/// A rank does one thing at a time on each of its lanes.
-enum class Lane : uint8_t { Compute, Collective, Copy };
-
 /// What one task costs. `acquireBytes` are taken when it starts, `releaseBytes`
 /// are given back when it ends.
 struct Cost {
@@ -42,6 +39,8 @@ struct Edge {
   int32_t to = 0;
   ActionKind producer = ActionKind::Forward;
   int64_t bytes = 0;
+
+  MessageKind message() const { return traitsOf(producer).produces; }
 };
 
 /// A directed link. One message occupies it for ceil(1000 * bytes / bytesPerUs)
@@ -112,7 +111,7 @@ struct Problem {
   std::vector<DeviceMemory> devices;
   /// Where the stages live. check() asks for exactly one home a stage.
   Homes homes;
-  /// [stage * numTaskKinds + kind].
+  /// [stage * numCostColumns + costColumn(kind)].
   std::vector<Cost> costs;
   /// Dependences between stages. makeChain() writes the usual ones.
   std::vector<Edge> edges;
@@ -133,10 +132,10 @@ struct Problem {
                   static_cast<int32_t>(action.replica));
   }
   const Cost &cost(int32_t stage, ActionKind kind) const {
-    return costs[stage * numTaskKinds + static_cast<int>(kind)];
+    return costs[stage * numCostColumns + costColumn(kind)];
   }
   Cost &cost(int32_t stage, ActionKind kind) {
-    return costs[stage * numTaskKinds + static_cast<int>(kind)];
+    return costs[stage * numCostColumns + costColumn(kind)];
   }
   const Link &linkBetween(int32_t from, int32_t to) const;
 

@@ -8,6 +8,7 @@
 #ifndef RONDO_SCHEDULE_PROGRAM_H
 #define RONDO_SCHEDULE_PROGRAM_H
 
+#include "kinds/Collectives.h"
 #include "schedule/Legality.h"
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
@@ -19,29 +20,6 @@
 #include <vector>
 
 namespace rondo {
-
-/// Why memory is held. The first group lives as long as the program, one copy a
-/// stage; the second lives from one action to another, one slot a micro-batch.
-enum class BufferKind : uint8_t {
-  Weights,   // parameters
-  Gradients, // accumulated by W or B
-  Moments,   // the optimizer's state
-  Control,   // losses, partial norms, learning rate, step number
-  Data,      // token and target staging, one slot a micro-batch
-  Workspace, // scratch of one task, shared by all stages of a rank
-
-  Input,              // from the receive to the end of F
-  Output,             // from the start of F to the end of its send
-  OutputGrad,         // from the receive to the end of I or B
-  InputGrad,          // from the start of I or B to the end of its send
-  SavedForInputGrad,  // from the start of F to the end of I or B
-  SavedForWeightGrad, // from the start of F to the end of W or B
-};
-inline constexpr int numBufferKinds = 12;
-inline constexpr BufferKind firstTransientBuffer = BufferKind::Input;
-
-/// `saved_for_weight_grad`: the keyword of the dialect.
-const char *bufferName(BufferKind kind);
 
 /// Bytes of each buffer of one stage; 0 where it has none. Saved, message and
 /// data buffers are for one micro-batch.
@@ -62,37 +40,40 @@ struct Pool {
   int32_t slots = 0;
 };
 
-/// Where a buffer of a home lies: slot slotOf[microbatch % slotOf.size()] of a
-/// pool, so that slots which repeat are written once. pool < 0: the stage has
-/// no such buffer. A consumer on the same rank as its producer shares the
+/// Where a buffer of a home lies: number i of what the kind has slots for, a
+/// micro-batch or a version of the weights, in slot slotOf[i % slotOf.size()]
+/// of a pool, so that slots which repeat are written once. pool < 0: the stage
+/// has no such buffer. A consumer on the same rank as its producer shares the
 /// producer's pool and slots: Input with Output, OutputGrad with InputGrad.
 struct Placement {
   int32_t pool = -1;
   std::vector<int32_t> slotOf;
 
-  int32_t slot(int64_t microbatch) const {
-    return slotOf[microbatch % static_cast<int64_t>(slotOf.size())];
+  int32_t slot(int64_t number) const {
+    return slotOf[number % static_cast<int64_t>(slotOf.size())];
   }
 };
 
-/// What several ranks do together, once an iteration after their last W.
+/// What several ranks do together, once a step.
 struct Collective {
-  enum class Kind : uint8_t {
-    /// Adds the partial gradients of a weight that two stages share; both get
-    /// the sum. Stages in pipeline order.
-    TiedGradients,
-    /// The global norm of all gradients and from it the clip factor.
-    GradientNorm,
-  };
-  Kind kind = Kind::GradientNorm;
-  /// The shared tensor's global name; empty for the norm.
+  CollectiveKind kind = CollectiveKind::GradientNorm;
+  /// The shared tensor's global name; empty where the kind names none.
   std::string tensor;
+  /// In pipeline order.
   std::vector<int32_t> stages;
+  /// How long it takes once all its ranks are there.
+  int64_t ns = 0;
 };
+
+/// Optimizer steps of one program: one, at the end of its iteration.
+inline constexpr int64_t stepsOfProgram = 1;
+/// Versions of the weights that a program keeps at once: a step writes over the
+/// one that it reads.
+inline constexpr int32_t versionsOfWeights = 1;
 
 struct Program {
   /// Actions of each rank. Send and Recv name their edge in `stage`, AllReduce
-  /// its collective.
+  /// and Await their collective.
   Schedule order;
   std::vector<Collective> collectives;
   std::vector<Pool> pools;
@@ -118,8 +99,19 @@ struct ProgramSimulation {
   int64_t makespanNs = 0;
   /// By position in the order's array. A task from its start to its end; a
   /// receive from its posting to the arrival; a send from the time that its
-  /// data are ready until the buffer may be written again.
+  /// data are ready until the buffer may be written again; a collective from
+  /// its issue to its end; an await from when the rank gets there to when it
+  /// goes on.
   std::vector<int64_t> startNs, endNs;
+};
+
+/// When a rank takes part in a collective that it has issued.
+enum class CollectiveStart : uint8_t {
+  /// At once, on a lane of its own.
+  WhenIssued,
+  /// When the rank awaits it, or one that it has issued later: a transport
+  /// that can only do it in one go.
+  WhenAwaited,
 };
 
 /// Runs a program under the problem's channel model:
@@ -138,20 +130,28 @@ struct ProgramSimulation {
 ///  - A task waits for its messages to arrive.
 ///  - An action that takes a slot whose last user was a send waits for that
 ///    send's end. Only checked where the program has placements.
-///  - AllReduce waits for all ranks of its collective.
+///  - AllReduce does not block the rank. A rank runs its collectives in the
+///    order of their issue, one at a time, on their own lane; one begins when
+///    all its ranks have issued it and come to it.
+///  - Await waits for a collective's end.
 /// The program must keep rule L1. O(actions).
-ProgramSimulation simulateProgram(const Problem &, const Program &);
+ProgramSimulation
+simulateProgram(const Problem &, const Program &,
+                CollectiveStart start = CollectiveStart::WhenIssued);
 
 enum class ProgramRule : uint8_t {
   Channels,  // L1: n-th send and n-th receive of each channel name one message;
              //     what a task needs from another rank is sent once
-  WaitCycle, // L2: the program runs to its end under the channel model
+  WaitCycle, // L2: the program runs to its end under the channel model, also
+             //     where collectives start when they are awaited
   Buffers,   // L3: written before read, freed once, never two owners at once
   Arena,     // L4: pools do not overlap, are aligned, lie inside the arena,
              //     which fits the cap
-  Tasks,     // L5: the tasks are exactly those of the schedule, in its order,
-             //     then each collective once, then one step a stage; without
-             //     collectives steps may be absent altogether
+  Tasks,     // L5: the tasks are exactly those of the schedule, in its order;
+             //     each collective is issued and awaited once, behind the
+             //     gradients that it reads, and each stage steps once, behind
+             //     its gradients and their collectives; without collectives
+             //     steps may be absent altogether
 };
 const char *ruleId(ProgramRule rule); // "L1" ...
 

@@ -1,7 +1,7 @@
 //===- ProgramExecution.h - The state of a running program ------*- C++ -*-===//
 //
-// Shared by ProgramSimulator.cpp, which runs it, and ProgramWaits.cpp, which
-// explains why it stands still.
+// Shared by ProgramSimulator.cpp and ProgramCollectives.cpp, which run it, and
+// ProgramWaits.cpp, which explains why it stands still.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ enum class WaitFor : uint8_t {
   SendEnd,
   /// A receive slot of a channel.
   ReceiveSlot,
-  /// A collective.
+  /// The end of a collective.
   Collective,
 };
 
@@ -66,16 +66,32 @@ struct RankState {
 };
 
 struct CollectiveState {
+  /// Ascending.
   std::vector<int32_t> ranks;
-  std::vector<bool> entered;
-  size_t numEntered = 0;
-  int64_t endNs = 0;
+  int64_t endNs = notYet;
+};
+
+/// The collectives of a rank, which run in the order of their issue.
+struct CollectiveLane {
+  struct Issued {
+    int32_t collective;
+    int64_t position;
+    /// When the rank is ready for it; notYet where it has not started it.
+    int64_t readyNs;
+  };
+  std::vector<Issued> issued;
+  /// How many have run, and when the last of them ended.
+  size_t done = 0;
+  int64_t freeNs = 0;
+
+  bool isEmpty() const { return done == issued.size(); }
+  const Issued &head() const { return issued[done]; }
 };
 
 class Execution {
 public:
   Execution(const Problem &problem, const Program &program,
-            ProgramSimulation &result);
+            CollectiveStart start, ProgramSimulation &result);
 
   void run();
   void summarize();
@@ -97,11 +113,15 @@ private:
   bool send(RankState &rank, Action action);
   bool receive(RankState &rank, Action action);
   bool allReduce(int32_t r, RankState &rank, Action action);
+  bool await(int32_t r, RankState &rank, Action action);
+  bool step(RankState &rank, Action action);
 
   bool needOwn(RankState &rank, Action needed);
   bool take(RankState &rank, int32_t stage, BufferKind kind, int64_t index,
             int64_t &start);
   void wake(int32_t rank, WaitFor waitFor, int64_t id);
+  bool isReady(const CollectiveState &state, int32_t collective) const;
+  void runCollectives(int32_t rank);
   void carry(Channel &channel);
   void deliver(Channel &channel, int64_t begin);
   void meet(int32_t rank);
@@ -115,14 +135,17 @@ private:
   Action nextConsumer(const Channel &channel) const;
   void needHead(const Channel &channel, Wait &wait) const;
   Wait waitOfQueue(int32_t r) const;
+  void needCollective(int32_t r, Wait &wait) const;
   bool isStuck(int32_t r) const;
 
   const Problem &problem;
+  const Program &program;
   const Schedule &order;
   ProgramSimulation &result;
   const Action *const actions;
   const int64_t microbatches;
   const bool isEager, isOneQueue;
+  const CollectiveStart collectiveStart;
   const size_t receiveSlots;
   EdgeTable edges;
   Slots slots;
@@ -137,8 +160,10 @@ private:
   /// By edge.
   std::vector<int32_t> channelIds;
   std::vector<CollectiveState> collectives;
+  /// By rank.
+  std::vector<CollectiveLane> lanes;
   /// [stage * microbatches + microbatch].
-  std::vector<uint8_t> done;
+  std::vector<Done> done;
   /// By message: arrival, and the position of its receive.
   std::vector<int64_t> arrivalNs, receivedAt;
   /// By slot: the position of the send that used it last.

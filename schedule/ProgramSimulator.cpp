@@ -2,7 +2,7 @@
 //
 // As in Simulator.cpp, every rank runs its list until an action has to wait.
 // An event wakes the ranks that wait for it: a message that arrives, a send
-// that ends, a collective that the last rank enters. Channels are in order and
+// that ends, a collective that ends. Channels are in order and
 // each rank's times never decrease, so the order of ranks on the worklist does
 // not change any time.
 //
@@ -16,13 +16,13 @@ using namespace rondo;
 using namespace rondo::program_execution;
 
 Execution::Execution(const Problem &problem, const Program &program,
-                     ProgramSimulation &result)
-    : problem(problem), order(program.order), result(result),
+                     CollectiveStart start, ProgramSimulation &result)
+    : problem(problem), program(program), order(program.order), result(result),
       actions(order.rank(0).begin()), microbatches(problem.microbatches),
       isEager(problem.channels.protocol == Protocol::Eager),
       isOneQueue(problem.channels.queues == Queues::PerRank),
-      receiveSlots(problem.channels.receiveSlots), edges(problem),
-      slots(program), done(problem.numStages() * microbatches),
+      collectiveStart(start), receiveSlots(problem.channels.receiveSlots),
+      edges(problem), slots(program), done(problem.numStages() * microbatches),
       arrivalNs(problem.edges.size() * microbatches, notYet),
       receivedAt(problem.edges.size() * microbatches, notYet),
       lastSend(slots.count(), notYet) {
@@ -31,6 +31,7 @@ Execution::Execution(const Problem &problem, const Program &program,
   result.endNs.assign(order.numActions(), notYet);
   ranks.resize(order.numRanks());
   queues.resize(isOneQueue ? order.numRanks() : 0);
+  lanes.resize(order.numRanks());
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     ranks[r].position = order.rankBegin(r);
     ranks[r].end = order.rankBegin(r + 1);
@@ -60,7 +61,6 @@ Execution::Execution(const Problem &problem, const Program &program,
     std::sort(state.ranks.begin(), state.ranks.end());
     state.ranks.erase(std::unique(state.ranks.begin(), state.ranks.end()),
                       state.ranks.end());
-    state.entered.resize(state.ranks.size());
     collectives.push_back(std::move(state));
   }
 }
@@ -162,20 +162,16 @@ bool Execution::take(RankState &rank, int32_t stage, BufferKind kind,
 bool Execution::task(RankState &rank, Action action) {
   const int32_t stage = action.stage;
   const ActionKind kind = action.kind();
-  uint8_t &own = done[stage * microbatches + action.index];
+  const ActionTraits &traits = action.traits();
+  Done &own = done[stage * microbatches + action.index];
   int64_t start = rank.clock;
-  if (kind == ActionKind::WeightGrad) {
-    if (!(own & InputGradDone))
-      return needOwn(rank, Action(ActionKind::InputGrad, stage, action.index));
-  } else if (kind != ActionKind::Forward) {
-    if (!(own & ForwardDone))
-      return needOwn(rank, Action(ActionKind::Forward, stage, action.index));
-  }
+  if (const Done absent = traits.needs & ~own)
+    return needOwn(rank, Action(kindThatMakes(absent), stage, action.index));
   for (int32_t e : edges.inputs(stage, kind)) {
     const Edge &edge = problem.edges[e];
     if (!crossesRanks(edge)) {
       if (!(done[edge.from * microbatches + action.index] &
-            doneBit(edge.producer)))
+            traitsOf(edge.message()).made))
         return needOwn(rank, Action(edge.producer, edge.from, action.index));
       continue;
     }
@@ -189,16 +185,14 @@ bool Execution::task(RankState &rank, Action action) {
     }
     start = std::max(start, arrivalNs[message]);
   }
-  for (BufferKind buffer : takenBy(kind))
+  for (BufferKind buffer : traits.takes)
     if (!take(rank, stage, buffer, action.index, start))
       return false;
 
   rank.clock = start + problem.cost(stage, kind).ns;
   result.startNs[rank.position] = start;
   result.endNs[rank.position] = rank.clock;
-  if (kind == ActionKind::WeightGrad)
-    return true;
-  own |= doneBit(kind);
+  own |= traits.makes;
   for (int32_t e : edges.inputs(stage, kind))
     if (crossesRanks(problem.edges[e])) {
       Channel &channel = channels[channelIds[e]];
@@ -210,7 +204,8 @@ bool Execution::task(RankState &rank, Action action) {
 
 bool Execution::send(RankState &rank, Action action) {
   const Edge &edge = problem.edges[action.stage];
-  if (!(done[edge.from * microbatches + action.index] & doneBit(edge.producer)))
+  if (!(done[edge.from * microbatches + action.index] &
+        traitsOf(edge.message()).made))
     return needOwn(rank, Action(edge.producer, edge.from, action.index));
   result.startNs[rank.position] = rank.clock;
   int64_t slot = slots.of(problem.homes.numberOf(edge.from), sentBuffer(edge),
@@ -254,24 +249,9 @@ bool Execution::receive(RankState &rank, Action action) {
   return true;
 }
 
-bool Execution::allReduce(int32_t r, RankState &rank, Action action) {
-  CollectiveState &state = collectives[action.stage];
-  size_t member = std::lower_bound(state.ranks.begin(), state.ranks.end(), r) -
-                  state.ranks.begin();
-  if (!state.entered[member]) {
-    state.entered[member] = true;
-    state.endNs = std::max(state.endNs, rank.clock);
-    result.startNs[rank.position] = rank.clock;
-    if (++state.numEntered == state.ranks.size())
-      for (int32_t other : state.ranks)
-        wake(other, WaitFor::Collective, action.stage);
-  }
-  if (state.numEntered < state.ranks.size()) {
-    rank.waitFor = WaitFor::Collective;
-    rank.id = action.stage;
-    return false;
-  }
-  rank.clock = std::max(rank.clock, state.endNs);
+bool Execution::step(RankState &rank, Action action) {
+  result.startNs[rank.position] = rank.clock;
+  rank.clock += problem.cost(action.stage, ActionKind::Step).ns;
   result.endNs[rank.position] = rank.clock;
   return true;
 }
@@ -285,9 +265,10 @@ bool Execution::issue(int32_t r, RankState &rank) {
     return receive(rank, action);
   case ActionKind::AllReduce:
     return allReduce(r, rank, action);
+  case ActionKind::Await:
+    return await(r, rank, action);
   case ActionKind::Step:
-    result.startNs[rank.position] = result.endNs[rank.position] = rank.clock;
-    return true;
+    return step(rank, action);
   default:
     return task(rank, action);
   }
@@ -310,6 +291,8 @@ void Execution::summarize() {
       std::all_of(
           ranks.begin(), ranks.end(),
           [](const RankState &rank) { return rank.position == rank.end; }) &&
+      std::all_of(lanes.begin(), lanes.end(),
+                  [](const CollectiveLane &lane) { return lane.isEmpty(); }) &&
       std::all_of(channels.begin(), channels.end(), [](const Channel &channel) {
         return channel.carried == channel.sends.size() &&
                channel.carried == channel.receives.size();
@@ -322,14 +305,17 @@ void Execution::summarize() {
   }
   for (const RankState &rank : ranks)
     result.makespanNs = std::max(result.makespanNs, rank.clock);
+  for (const CollectiveLane &lane : lanes)
+    result.makespanNs = std::max(result.makespanNs, lane.freeNs);
 }
 
 ProgramSimulation rondo::simulateProgram(const Problem &problem,
-                                         const Program &program) {
+                                         const Program &program,
+                                         CollectiveStart start) {
   ProgramSimulation result;
   if (program.order.numRanks() == 0)
     return result;
-  Execution execution(problem, program, result);
+  Execution execution(problem, program, start, result);
   execution.run();
   execution.summarize();
   return result;

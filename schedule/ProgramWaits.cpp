@@ -21,7 +21,7 @@ Action Execution::nextConsumer(const Channel &channel) const {
     Action receive = actions[position];
     const Edge &edge = problem.edges[receive.stage];
     if (!(done[edge.to * microbatches + receive.index] &
-          doneBit(edge.producer)))
+          traitsOf(edge.message()).made))
       return consumerOf(receive);
   }
   return Action();
@@ -61,7 +61,7 @@ Wait Execution::waitOfQueue(int32_t r) const {
 }
 
 bool Execution::isStuck(int32_t r) const {
-  return ranks[r].position < ranks[r].end ||
+  return ranks[r].position < ranks[r].end || !lanes[r].isEmpty() ||
          (isOneQueue && !queues[r].isEmpty());
 }
 
@@ -73,6 +73,11 @@ Wait Execution::waitOf(int32_t r) const {
     return waitOfQueue(r);
   Wait wait;
   wait.rank = wait.onRank = r;
+  if (rank.position == rank.end) {
+    wait.at = actions[lanes[r].head().position];
+    needCollective(r, wait);
+    return wait;
+  }
   wait.at = actions[rank.position];
   switch (rank.waitFor) {
   case WaitFor::Nothing:
@@ -89,15 +94,9 @@ Wait Execution::waitOf(int32_t r) const {
   case WaitFor::ReceiveSlot:
     wait.needs = nextConsumer(channels[rank.id]);
     break;
-  case WaitFor::Collective: {
-    const CollectiveState &state = collectives[rank.id];
-    size_t absent =
-        std::find(state.entered.begin(), state.entered.end(), false) -
-        state.entered.begin();
-    wait.needs = wait.at;
-    wait.onRank = state.ranks[absent];
+  case WaitFor::Collective:
+    needCollective(r, wait);
     break;
-  }
   }
   return wait;
 }

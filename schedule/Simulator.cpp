@@ -18,12 +18,13 @@ using namespace rondo;
 
 namespace {
 
-/// A task kind of a stage, with all that one step needs.
+/// A kind of task of a stage, with all that running one needs.
 struct Step {
   int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
+  Lane lane = Lane::Compute;
   /// Into Execution::inputs and Execution::outputs.
   int32_t inputBegin = 0, inputEnd = 0, outputBegin = 0, outputEnd = 0;
-  uint8_t needs = 0, makes = 0;
+  Done needs = nothingDone, makes = nothingDone;
 };
 
 struct Output {
@@ -48,7 +49,9 @@ constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
 
 struct RankState {
   int64_t position = 0, end = 0;
-  int64_t clock = 0, firstStart = 0, work = 0;
+  /// When each lane is free again.
+  int64_t clocks[numLanes] = {};
+  int64_t firstStart = 0, work = 0;
   int64_t held = 0, peak = 0;
   /// The message that the action at `position` waits for.
   int64_t blocked = notBlocked;
@@ -133,21 +136,20 @@ int32_t Execution::linkOf(int32_t from, int32_t to) {
 
 void Execution::makeSteps() {
   outputOfEdge.resize(problem.edges.size());
-  steps.resize(problem.numStages() * numTaskKinds);
+  steps.resize(problem.numStages() * numCostColumns);
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
-    for (int k = 0; k < numTaskKinds; ++k) {
-      auto kind = static_cast<ActionKind>(k);
-      Step &step = steps[stage * numTaskKinds + k];
+    for (const ActionTraits &traits : actionTable.rows) {
+      if (!traits.isTask())
+        continue;
+      const ActionKind kind = traits.kind;
+      Step &step = steps[stage * numCostColumns + costColumn(kind)];
       const Cost &cost = problem.cost(stage, kind);
+      step.lane = cost.lane;
       step.ns = cost.ns;
       step.acquireBytes = cost.acquireBytes;
       step.releaseBytes = cost.releaseBytes;
-      step.needs = kind == ActionKind::Forward      ? 0
-                   : kind == ActionKind::WeightGrad ? InputGradDone
-                                                    : ForwardDone;
-      step.makes = kind == ActionKind::Forward      ? ForwardDone
-                   : kind == ActionKind::WeightGrad ? 0
-                                                    : InputGradDone;
+      step.needs = traits.needs;
+      step.makes = traits.makes;
       step.inputBegin = static_cast<int32_t>(inputs.size());
       for (int32_t e : edges.inputs(stage, kind))
         inputs.push_back(e * microbatches);
@@ -222,13 +224,16 @@ template <bool keepTimes> void Execution::run(Simulation &result) {
     const int64_t first = schedule.rankBegin(r);
     for (; rank.position < rank.end; ++rank.position) {
       Action action = actions[rank.position];
-      const Step &step = steps[action.stage * numTaskKinds + action.kindBits];
+      const Step &step =
+          steps[action.stage * numCostColumns + costColumn(action.kind())];
       const int64_t key = action.stage * microbatches + action.index;
       if ((done[key] & step.needs) != step.needs) {
         rank.blocked = blockedByOwnTask;
         break;
       }
-      int64_t start = rank.clock;
+      int64_t &clock = rank.clocks[static_cast<int>(step.lane)];
+      int64_t start =
+          std::max(clock, rank.clocks[static_cast<int>(Lane::Compute)]);
       for (int32_t i = step.inputBegin; i < step.inputEnd; ++i) {
         int64_t message = inputs[i] + action.index;
         if (arrival[message] < 0) {
@@ -241,7 +246,7 @@ template <bool keepTimes> void Execution::run(Simulation &result) {
         break;
       if (rank.position == first)
         rank.firstStart = start;
-      rank.clock = start + step.ns;
+      clock = start + step.ns;
       rank.work += step.ns;
       rank.held += step.acquireBytes;
       rank.peak = std::max(rank.peak, rank.held);
@@ -249,10 +254,10 @@ template <bool keepTimes> void Execution::run(Simulation &result) {
       done[key] |= step.makes;
       if (keepTimes) {
         result.startNs[rank.position] = start;
-        result.endNs[rank.position] = rank.clock;
+        result.endNs[rank.position] = clock;
       }
       for (int32_t i = step.outputBegin; i < step.outputEnd; ++i)
-        send(outputs[i], action.index, rank.clock);
+        send(outputs[i], action.index, clock);
     }
     ranks[r] = rank;
   }
@@ -271,11 +276,13 @@ void Execution::summarize(Simulation &result) const {
   }
   int64_t busiest = 0;
   for (const RankState &rank : ranks) {
-    result.makespanNs = std::max(result.makespanNs, rank.clock);
-    result.spanNs = std::max(result.spanNs, rank.clock - rank.firstStart);
+    const int64_t end =
+        *std::max_element(std::begin(rank.clocks), std::end(rank.clocks));
+    result.makespanNs = std::max(result.makespanNs, end);
+    result.spanNs = std::max(result.spanNs, end - rank.firstStart);
     busiest = std::max(busiest, rank.work);
     result.rankStartNs.push_back(rank.firstStart);
-    result.rankEndNs.push_back(rank.clock);
+    result.rankEndNs.push_back(end);
     result.rankWorkNs.push_back(rank.work);
     result.peakBytes.push_back(rank.peak);
   }
@@ -298,10 +305,9 @@ Wait Execution::waitOf(int32_t r) const {
   wait.rank = r;
   wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
   if (rank.blocked == blockedByOwnTask) {
-    wait.needs =
-        Action(wait.at.kind() == ActionKind::WeightGrad ? ActionKind::InputGrad
-                                                        : ActionKind::Forward,
-               wait.at.stage, wait.at.index);
+    const Done absent = wait.at.traits().needs &
+                        ~done[wait.at.stage * microbatches + wait.at.index];
+    wait.needs = Action(kindThatMakes(absent), wait.at.stage, wait.at.index);
     wait.onRank = r;
     return wait;
   }

@@ -47,6 +47,9 @@ struct Simulation {
 /// complete and well placed, its link orders exact (rules S1, S2 and S6): the
 /// caller checks that. Follows the timing rules of rondo-problem/1; link orders
 /// are honoured. Where it stands still it says who waits for whom.
+/// Each lane of a rank runs one task at a time; one that is not on the compute
+/// lane starts when all in front of it on that lane has ended, and delays
+/// nothing there.
 /// O(actions); no allocation per action.
 Simulation simulate(const Problem &problem, const Schedule &schedule,
                     bool keepTimes = false);

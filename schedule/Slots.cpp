@@ -11,7 +11,7 @@ Slots::Slots(const Program &program) : program(program), begins(1, 0) {
     begins.push_back(begins.back() + std::max(pool.slots, 0));
 }
 
-int64_t Slots::of(int32_t home, BufferKind kind, int64_t microbatch) const {
+int64_t Slots::of(int32_t home, BufferKind kind, int64_t number) const {
   if (program.placements.empty())
     return none;
   const Placement &placement = program.placement(home, kind);
@@ -20,7 +20,7 @@ int64_t Slots::of(int32_t home, BufferKind kind, int64_t microbatch) const {
   if (placement.pool >= static_cast<int64_t>(program.pools.size()) ||
       placement.slotOf.empty())
     return invalid;
-  int32_t slot = placement.slot(microbatch);
+  int32_t slot = placement.slot(number);
   if (slot < 0 || slot >= program.pools[placement.pool].slots)
     return invalid;
   return begins[placement.pool] + slot;

@@ -11,12 +11,12 @@
 
 namespace rondo {
 
-/// What has been done of a stage's micro-batch, as bits.
-enum Done : uint8_t { ForwardDone = 1, InputGradDone = 2 };
-
-/// What the producer of an edge does: F, else I or B.
-constexpr uint8_t doneBit(ActionKind producer) {
-  return producer == ActionKind::Forward ? ForwardDone : InputGradDone;
+/// The first kind that makes all that is asked for: F, I or W.
+constexpr ActionKind kindThatMakes(Done progress) {
+  for (const ActionTraits &traits : actionTable.rows)
+    if (traits.isTask() && (traits.makes & progress) == progress)
+      return traits.kind;
+  return ActionKind::Backward;
 }
 
 /// Where `action` stands in an order, or the B that holds it where `action` is

@@ -16,6 +16,7 @@ trap 'rm -rf "$scratch"' EXIT
 bundle() {
   "$rondo" bundle "$2" --target=cuda --dtype="$3" -o "$scratch/$1"
   # Nothing but the repository's, and of the runtime all of it.
+  diff -r kinds "$scratch/$1/kinds"
   diff -r runtime "$scratch/$1/runtime"
   for file in "$scratch/$1"/cmake/*; do
     diff "cmake/$(basename "$file")" "$file"

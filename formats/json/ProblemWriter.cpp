@@ -49,10 +49,11 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
     json.object([&] { json.attribute("rank", problem.homeOf(stage).rank); });
   });
   json.attributeObject("costs", [&] {
-    for (int kind = 0; kind < numTaskKinds; ++kind) {
-      const Cost &cost = problem.cost(stage, static_cast<ActionKind>(kind));
-      const char letter = letterOf(static_cast<ActionKind>(kind));
-      json.attributeObject(llvm::StringRef(&letter, 1), [&] {
+    for (const ActionTraits &traits : actionTable.rows) {
+      if (!traits.isTask())
+        continue;
+      const Cost &cost = problem.cost(stage, traits.kind);
+      json.attributeObject(llvm::StringRef(&traits.letter, 1), [&] {
         json.attribute("ns", cost.ns);
         if (cost.acquireBytes)
           json.attribute("takes_bytes", cost.acquireBytes);

@@ -18,7 +18,7 @@ void writeActions(llvm::json::OStream &json, const Range &actions) {
     bool first = true;
     for (Action action : actions) {
       os << (first ? "\"" : ",\"") << uint64_t(action.stage)
-         << letterOf(action.kind()) << uint64_t(action.index) << '"';
+         << action.traits().letter << uint64_t(action.index) << '"';
       first = false;
     }
     os << ']';

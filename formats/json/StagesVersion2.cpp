@@ -4,6 +4,7 @@
 #include "formats/json/Version2.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 using llvm::ArrayRef;
 using llvm::StringRef;
@@ -12,9 +13,23 @@ namespace rondo::json {
 
 namespace {
 
-constexpr StringRef kindNames[] = {
-    "F",       "I",           "W",          "B",    "R",    "UNSHARD",
-    "RESHARD", "REDUCE_GRAD", "ALL_REDUCE", "STEP", "SAVE", "LOAD"};
+/// The format's words. Those of tasks are taken.
+struct KindName {
+  StringRef name;
+  ActionKind kind;
+};
+constexpr KindName kindNames[] = {{"F", ActionKind::Forward},
+                                  {"I", ActionKind::InputGrad},
+                                  {"W", ActionKind::WeightGrad},
+                                  {"B", ActionKind::Backward},
+                                  {"R", ActionKind::Recompute},
+                                  {"UNSHARD", ActionKind::Unshard},
+                                  {"RESHARD", ActionKind::Reshard},
+                                  {"REDUCE_GRAD", ActionKind::ReduceGrad},
+                                  {"ALL_REDUCE", ActionKind::AllReduce},
+                                  {"STEP", ActionKind::Step},
+                                  {"SAVE", ActionKind::Save},
+                                  {"LOAD", ActionKind::Load}};
 
 /// The only home of a stage.
 Fault readHomes(const Value &homes, const std::string &where,
@@ -71,14 +86,14 @@ Fault readCost(const Value &value, const std::string &where, Cost &cost) {
 
 /// F takes bytes; the backward gives them back, in one task or two.
 Fault checkMemory(ArrayRef<Cost> costs, const std::string &where) {
-  const auto cost = [&](ActionKind kind) { return costs[int(kind)]; };
+  const auto cost = [&](ActionKind kind) { return costs[costColumn(kind)]; };
   const Cost &forward = cost(ActionKind::Forward);
   if (forward.releaseBytes)
     return notTaken(where + ".F.frees_bytes");
   for (ActionKind kind :
        {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})
     if (cost(kind).acquireBytes)
-      return notTaken(where + "." + letterOf(kind) + ".takes_bytes");
+      return notTaken(where + "." + traitsOf(kind).letter + ".takes_bytes");
   const int64_t split = cost(ActionKind::InputGrad).releaseBytes +
                         cost(ActionKind::WeightGrad).releaseBytes;
   const auto fault = [&](const char *who, int64_t bytes) {
@@ -92,28 +107,31 @@ Fault checkMemory(ArrayRef<Cost> costs, const std::string &where) {
 }
 
 Fault readCosts(const Value &value, const std::string &where, Cost *costs) {
+  llvm::SmallVector<StringRef> optional, refused;
+  for (auto [name, kind] : ArrayRef(kindNames).drop_front(3)) {
+    optional.push_back(name);
+    if (!traitsOf(kind).isTask())
+      refused.push_back(name);
+  }
   Fields fields;
-  if (Fault fault = fields.read(value, where, {"F", "I", "W"},
-                                ArrayRef(kindNames).drop_front(3));
+  if (Fault fault = fields.read(value, where, {"F", "I", "W"}, optional);
       !fault.empty())
     return fault;
-  if (Fault fault = takesNone(
-          fields, ArrayRef(kindNames).drop_front(numTaskKinds), where + ".");
-      !fault.empty())
+  if (Fault fault = takesNone(fields, refused, where + "."); !fault.empty())
     return fault;
-  for (int kind = 0; kind < numTaskKinds; ++kind)
-    if (const Value *cost = fields.find(kindNames[kind]))
-      if (Fault fault =
-              readCost(*cost, where + "." + kindNames[kind].str(), costs[kind]);
+  for (auto [name, kind] : kindNames)
+    if (const Value *cost = fields.find(name))
+      if (Fault fault = readCost(*cost, where + "." + name.str(),
+                                 costs[costColumn(kind)]);
           !fault.empty())
         return fault;
   if (!fields.find("B"))
     // Two figures below mostFigure do not overflow.
-    costs[int(ActionKind::Backward)] = {
-        costs[int(ActionKind::InputGrad)].ns +
-            costs[int(ActionKind::WeightGrad)].ns,
-        0, costs[int(ActionKind::Forward)].acquireBytes};
-  return checkMemory(ArrayRef(costs, numTaskKinds), where);
+    costs[costColumn(ActionKind::Backward)] = {
+        costs[costColumn(ActionKind::InputGrad)].ns +
+            costs[costColumn(ActionKind::WeightGrad)].ns,
+        0, costs[costColumn(ActionKind::Forward)].acquireBytes};
+  return checkMemory(ArrayRef(costs, numCostColumns), where);
 }
 
 } // namespace
@@ -145,7 +163,7 @@ Fault readStagesVersion2(const Value &stages, Problem &problem) {
             readHomes(fields.get("homes"), where + ".homes", problem, rank);
         !fault.empty())
       return fault;
-    Cost costs[numTaskKinds];
+    Cost costs[numCostColumns];
     if (Fault fault = readCosts(fields.get("costs"), where + ".costs", costs);
         !fault.empty())
       return fault;

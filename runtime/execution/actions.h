@@ -28,8 +28,12 @@ void send(Rank &rank, Message message, int64_t stage, int64_t microbatch);
 /// for a send that still reads that buffer's slot.
 void recv(Rank &rank, Message message, int64_t stage, int64_t microbatch);
 
-/// Takes part in a collective of the program.
+/// Issues a collective of the program, in whose order on this rank it runs.
+/// Does not block; gradients that it reads stay as they are until await()
+/// returns.
 void all_reduce(Rank &rank, int64_t collective);
+/// Waits for a collective that the rank has issued.
+void await(Rank &rank, int64_t collective);
 /// Optimizer step of a stage, with the clip factor of the norm.
 void step(Rank &rank, int64_t stage);
 

@@ -3,29 +3,24 @@
 #include "runtime/execution/rank.h"
 
 #include "runtime/base/error.h"
-#include "runtime/execution/actions.h"
 
+#include "runtime/execution/actions.h"
+#include <algorithm>
+
+using namespace rondo;
 using namespace rondo::runtime;
 
 std::string rondo::runtime::actionName(ActionKind kind, Message message,
                                        int64_t stage, int64_t microbatch) {
-  std::string task = std::to_string(stage);
-  switch (kind) {
-  case ActionKind::Forward:
-  case ActionKind::InputGrad:
-  case ActionKind::WeightGrad:
-    return task + "FIW"[static_cast<int>(kind)] + std::to_string(microbatch);
-  case ActionKind::Send:
-  case ActionKind::Receive:
-    return (kind == ActionKind::Send ? "send " : "recv ") + task +
-           (message == Message::Activation ? "F" : "I") +
-           std::to_string(microbatch);
-  case ActionKind::AllReduce:
-    return "all_reduce " + task;
-  case ActionKind::Step:
-    return "step " + task;
-  }
-  return task;
+  const ActionTraits &traits = traitsOf(kind);
+  const std::string number = std::to_string(stage);
+  if (traits.isTask())
+    return number + traits.letter + std::to_string(microbatch);
+  std::string text = std::string(traits.keyword) + " " + number;
+  if (traits.subject == Subject::Edge)
+    text += traitsOf(traitsOf(message).producer).letter +
+            std::to_string(microbatch);
+  return text;
 }
 
 /// Notes an action for the watchdog, and for the trace if there is one.
@@ -35,7 +30,7 @@ public:
          Message message = Message::Activation)
       : rank(rank), kind(kind), message(message), stage(stage),
         microbatch(microbatch) {
-    rank.current.store((static_cast<uint64_t>(kind) << 60) |
+    rank.current.store((static_cast<uint64_t>(kind) << 58) |
                            (static_cast<uint64_t>(message) << 56) |
                            (static_cast<uint64_t>(stage) << 32) |
                            static_cast<uint64_t>(microbatch),
@@ -66,8 +61,8 @@ private:
 
 std::string Rank::currentAction() const {
   uint64_t packed = current.load(std::memory_order_relaxed);
-  return actionName(static_cast<ActionKind>(packed >> 60),
-                    static_cast<Message>((packed >> 56) & 0xf),
+  return actionName(static_cast<ActionKind>(packed >> 58),
+                    static_cast<Message>((packed >> 56) & 0x3),
                     static_cast<int64_t>((packed >> 32) & 0xffffff),
                     static_cast<int64_t>(packed & 0xffffffff));
 }
@@ -121,7 +116,13 @@ void Rank::runIteration() {
   const size_t firstEvent = trace.size();
   transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = program.ranks[me];
+    issued.clear();
+    hasRun.assign(program.numCollectives, false);
     desc.run(*this, desc.row);
+    if (!issued.empty())
+      throw Error("the program of rank " + std::to_string(me) +
+                  " does not await collective " +
+                  std::to_string(issued.front()));
     for (Fence &fence : fences) {
       if (fence.channel >= 0)
         transport.waitSent(fence.channel, fence.ticket);
@@ -269,7 +270,7 @@ void Rank::send(Message message, int64_t s, int64_t microbatch) {
 void Rank::receive(Message message, int64_t s, int64_t microbatch) {
   bool isActivation = message == Message::Activation;
   LocalStage &stage = local(isActivation ? s + 1 : s - 1, microbatch);
-  Action action(*this, ActionKind::Receive, s, microbatch, message);
+  Action action(*this, ActionKind::Recv, s, microbatch, message);
   Buffer buffer = isActivation ? Buffer::Input : Buffer::OutputGrad;
   const Place &place = stage.place(buffer);
   int32_t channel = isActivation ? stage.inputFrom : stage.outputGradFrom;
@@ -286,13 +287,39 @@ void Rank::receive(Message message, int64_t s, int64_t microbatch) {
       ticket;
 }
 
-void Rank::allReduce(int64_t collective) {
+void Rank::checkCollective(ActionKind kind, int64_t collective) const {
   if (collective < 0 || collective >= program.numCollectives)
-    throw Error("the program of rank " + std::to_string(me) +
-                " runs all_reduce " + std::to_string(collective) +
+    throw Error("the program of rank " + std::to_string(me) + " runs " +
+                actionName(kind, Message::None, collective, 0) +
                 ", which the program does not have");
+}
+
+void Rank::allReduce(int64_t collective) {
+  checkCollective(ActionKind::AllReduce, collective);
   Action action(*this, ActionKind::AllReduce, collective, 0);
-  runCollective(static_cast<int32_t>(collective));
+  issued.push_back(static_cast<int32_t>(collective));
+}
+
+/// Transports do a collective in one go, which waits for all its ranks. So it
+/// runs here, behind those that the rank has issued before it: every rank has
+/// the same order, and the compiler's proof asks for no more than that ranks
+/// come to their awaits.
+void Rank::await(int64_t collective) {
+  checkCollective(ActionKind::Await, collective);
+  Action action(*this, ActionKind::Await, collective, 0);
+  if (std::find(issued.begin(), issued.end(), collective) == issued.end()) {
+    if (hasRun[collective])
+      return;
+    throw Error("the program of rank " + std::to_string(me) +
+                " awaits collective " + std::to_string(collective) +
+                ", which it has not issued");
+  }
+  for (int32_t next = -1; next != collective;) {
+    next = issued.front();
+    issued.pop_front();
+    runCollective(next);
+    hasRun[next] = true;
+  }
 }
 
 void Rank::step(int64_t s) {
@@ -329,5 +356,8 @@ void rondo::runtime::recv(Rank &rank, Message message, int64_t stage,
 }
 void rondo::runtime::all_reduce(Rank &rank, int64_t collective) {
   rank.allReduce(collective);
+}
+void rondo::runtime::await(Rank &rank, int64_t collective) {
+  rank.await(collective);
 }
 void rondo::runtime::step(Rank &rank, int64_t stage) { rank.step(stage); }

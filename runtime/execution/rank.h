@@ -8,22 +8,15 @@
 #include "runtime/transport/transport.h"
 
 #include <atomic>
+#include <deque>
 #include <string>
 #include <vector>
 
 namespace rondo::runtime {
 
-/// What an emitted program does, one at a time on a rank.
-enum class ActionKind : uint8_t {
-  Forward,
-  InputGrad,
-  WeightGrad,
-  Send,
-  Receive,
-  AllReduce,
-  Step,
-};
-/// `0F3`, `send 0F3`, `recv 1I0`, `all_reduce 0`, `step 2`.
+/// What a rank does, one at a time.
+using ActionKind = rondo::ActionKind;
+/// `0F3`, `send 0F3`, `recv 1I0`, `all_reduce 0`, `await 0`, `step 2`.
 std::string actionName(ActionKind kind, Message message, int64_t stage,
                        int64_t microbatch);
 
@@ -71,6 +64,7 @@ public:
   void send(Message message, int64_t stage, int64_t microbatch);
   void receive(Message message, int64_t stage, int64_t microbatch);
   void allReduce(int64_t collective);
+  void await(int64_t collective);
   void step(int64_t stage);
 
   /// Actions begun so far, and the last one. Any thread.
@@ -126,6 +120,7 @@ private:
                     int64_t stage, int64_t microbatch, Message message);
   LayerArgs argsOf(const LocalStage &stage, size_t layer,
                    int64_t microbatch) const;
+  void checkCollective(ActionKind kind, int64_t collective) const;
   void runCollective(int32_t collective);
   void runNorm(int32_t collective);
 
@@ -139,6 +134,10 @@ private:
   /// By stage; without a binding where another rank runs it.
   std::vector<LocalStage> stages;
   std::vector<Fence> fences;
+  /// Collectives that have been issued and not yet run, in order.
+  std::deque<int32_t> issued;
+  /// By collective, in this iteration.
+  std::vector<bool> hasRun;
 
   std::atomic<uint64_t> begun{0};
   /// kind | message | stage | micro-batch.

@@ -8,28 +8,11 @@
 
 #include <algorithm>
 
+using namespace rondo;
 using namespace rondo::runtime;
 
 static_assert(maxLayerTensors <= partialsPerLayer,
               "control memory has a partial norm for every tensor");
-
-static const char *bufferName(Buffer buffer) {
-  static const char *const names[numBuffers] = {
-      "weights",
-      "gradients",
-      "moments",
-      "control",
-      "data",
-      "workspace",
-      "input",
-      "output",
-      "output_grad",
-      "input_grad",
-      "saved_for_input_grad",
-      "saved_for_weight_grad",
-  };
-  return names[static_cast<int>(buffer)];
-}
 
 static const PlacementDesc &placementOf(const ProgramDesc &program,
                                         int32_t home, Buffer buffer) {
@@ -71,11 +54,11 @@ void State::checkProgram(const ProgramDesc &program) const {
       const PoolDesc &pool = program.pools[placement.pool];
       if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
                       [&](uint16_t slot) { return slot >= pool.slots; }))
-        fail(std::string(bufferName(Buffer(b))) + " of " + name +
+        fail(std::string(bufferTable[b].keyword) + " of " + name +
              " lies in a slot that pool " + std::to_string(placement.pool) +
              " does not have");
       if (pool.slotBytes < stage.bytes[b])
-        fail("slots of " + std::string(bufferName(Buffer(b))) + " of " + name +
+        fail("slots of " + std::string(bufferTable[b].keyword) + " of " + name +
              " have " + std::to_string(pool.slotBytes) + " bytes, it needs " +
              std::to_string(stage.bytes[b]));
     }
@@ -109,7 +92,7 @@ void State::checkStage(const StageDesc &stage) const {
     if (stage.bytes[b] < needed[b])
       throw Error("stage '" + std::string(stage.name) + "' plans " +
                   std::to_string(stage.bytes[b]) + " bytes of " +
-                  bufferName(Buffer(b)) + ", its layers need " +
+                  bufferTable[b].keyword + ", its layers need " +
                   std::to_string(needed[b]));
 }
 
@@ -129,14 +112,15 @@ void State::bindHome(int32_t h) {
         if (stage.bytes[static_cast<int>(buffer)] == 0)
           continue;
         throw Error("stage '" + std::string(stage.name) + "' has no " +
-                    bufferName(buffer) + " in program '" +
+                    traitsOf(buffer).keyword + " in program '" +
                     exe.programs[p].name + "'");
       }
       const PoolDesc &pool = exe.programs[p].pools[placement.pool];
       int64_t here = pool.offset + placement.slotOf[0] * pool.slotBytes;
       if (firstPool && (pool.rank != firstPool->rank || here != first))
-        throw Error("the " + std::string(bufferName(buffer)) + " of stage '" +
-                    stage.name + "' lie at another place in program '" +
+        throw Error("the " + std::string(traitsOf(buffer).keyword) +
+                    " of stage '" + stage.name +
+                    "' lie at another place in program '" +
                     exe.programs[p].name + "' than in program '" +
                     exe.programs[0].name + "'");
       firstPool = &pool;

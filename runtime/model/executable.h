@@ -7,6 +7,8 @@
 #ifndef RONDO_RUNTIME_MODEL_EXECUTABLE_H
 #define RONDO_RUNTIME_MODEL_EXECUTABLE_H
 
+#include "kinds/Actions.h"
+#include "kinds/Collectives.h"
 #include "runtime/model/layer.h"
 #include "runtime/model/stage_sizes.h"
 
@@ -42,15 +44,18 @@ struct PoolDesc {
   int32_t slots;
 };
 
-/// Where a buffer of a home lies: slot slotOf[microbatch % period] of a pool.
-/// pool < 0: the stage has no such buffer.
+/// Where a buffer of a home lies: number i of what its kind has slots for, a
+/// micro-batch or a version of the weights, in slot slotOf[i % period] of a
+/// pool. pool < 0: the stage has no such buffer.
 struct PlacementDesc {
   int32_t pool;
   int32_t period;
   const uint16_t *slotOf;
 };
 
-enum class CollectiveKind : uint8_t { TiedGradients, GradientNorm };
+using CollectiveKind = rondo::CollectiveKind;
+/// What a message carries.
+using Message = MessageKind;
 
 struct CollectiveDesc {
   CollectiveKind kind;
@@ -133,14 +138,6 @@ struct Executable {
   bool accumulateInIndexOrder;
   /// Null: the CPU, which the runtime itself brings.
   const Backend *backend = nullptr;
-};
-
-/// What a message carries.
-enum class Message : uint8_t {
-  /// Output of F of a stage, for the next stage.
-  Activation,
-  /// Input gradient of I or B of a stage, for the stage before.
-  Gradient,
 };
 
 } // namespace rondo::runtime

@@ -8,6 +8,7 @@
 #ifndef RONDO_RUNTIME_MODEL_STAGE_SIZES_H
 #define RONDO_RUNTIME_MODEL_STAGE_SIZES_H
 
+#include "kinds/Buffers.h"
 #include "runtime/model/layer_sizes.h"
 
 #include <algorithm>
@@ -15,22 +16,9 @@
 
 namespace rondo::runtime {
 
-/// Why memory is held; the same list and order as the compiler's BufferKind.
-enum class Buffer : uint8_t {
-  Weights,
-  Gradients,
-  Moments,
-  Control,
-  Data,
-  Workspace,
-  Input,
-  Output,
-  OutputGrad,
-  InputGrad,
-  SavedForInputGrad,
-  SavedForWeightGrad,
-};
-inline constexpr int numBuffers = 12;
+/// Why memory is held.
+using Buffer = BufferKind;
+inline constexpr int numBuffers = numBufferKinds;
 
 /// Partial norms that control memory has room for, by layer.
 inline constexpr int64_t partialsPerLayer = 16;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+using namespace rondo;
 using namespace rondo::runtime;
 
 static void writeFile(const std::string &path, const std::string &text) {
@@ -31,23 +32,23 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   for (int64_t i = 1; i <= iterations; ++i)
     trainer.train(*run, seed, i + 1, iterations + 1);
 
+  constexpr ActionKind timed[] = {ActionKind::Forward, ActionKind::InputGrad,
+                                  ActionKind::WeightGrad};
   constexpr int kinds = 3;
   std::vector<std::vector<int64_t>> times(exe.numStages * kinds);
   for (const TraceEvent &event : run->rank(0).trace)
-    if (event.kind <= ActionKind::WeightGrad)
-      times[event.stage * kinds + static_cast<int>(event.kind)].push_back(
-          event.endNs - event.startNs);
+    for (int k = 0; k < kinds; ++k)
+      if (event.kind == timed[k])
+        times[event.stage * kinds + k].push_back(event.endNs - event.startNs);
   std::string json = "{\"format\":\"rondo-costs/1\",\"stages\":[";
   size_t samples = 0;
   for (int32_t s = 0; s < exe.numStages; ++s) {
-    static const char *const names[kinds] = {"forward_ns", "input_grad_ns",
-                                             "weight_grad_ns"};
     json += std::string(s ? "," : "") +
             "\n{\"name\":" + jsonString(exe.stages[s].name);
     for (int k = 0; k < kinds; ++k) {
       samples = std::max(samples, times[s * kinds + k].size());
-      json += ",\"" + std::string(names[k]) +
-              "\":" + std::to_string(median(times[s * kinds + k]));
+      json += ",\"" + std::string(traitsOf(timed[k]).keyword) +
+              "_ns\":" + std::to_string(median(times[s * kinds + k]));
     }
     json += "}";
   }
@@ -106,9 +107,7 @@ void rondo::runtime::writeTrace(const std::string &path, ProgramRun &run,
   const char *comma = "\n";
   for (int32_t r = 0; r < ranks; ++r)
     for (const TraceEvent &event : traces[r]) {
-      bool isMessage = event.kind == ActionKind::Send ||
-                       event.kind == ActionKind::Receive ||
-                       event.kind == ActionKind::AllReduce;
+      bool isMessage = traitsOf(event.kind).subject != Subject::Stage;
       std::string name =
           actionName(event.kind, event.message, event.stage, event.microbatch);
       char line[200];

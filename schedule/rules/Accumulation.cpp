@@ -12,8 +12,7 @@ std::optional<Violation> rondo::checkAccumulation(const Problem &problem,
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
       Action action = order[i];
-      if (action.kind() != ActionKind::WeightGrad &&
-          action.kind() != ActionKind::Backward)
+      if (!(action.traits().makes & weightGradDone))
         continue;
       int64_t &previous = last[action.stage];
       if (previous >= 0 && order[previous].index > action.index) {

@@ -31,9 +31,9 @@ struct Content {
 };
 
 std::string nameOf(int32_t stage, BufferKind kind, int64_t microbatch) {
-  std::string name =
-      std::string(bufferName(kind)) + " of stage " + std::to_string(stage);
-  return kind < firstTransientBuffer
+  std::string name = std::string(traitsOf(kind).keyword) + " of stage " +
+                     std::to_string(stage);
+  return traitsOf(kind).isState()
              ? name
              : name + ", micro-batch " + std::to_string(microbatch);
 }
@@ -92,10 +92,10 @@ private:
 
 Replay::Result Replay::placeState() {
   for (int32_t s = 0; s < problem.numStages(); ++s)
-    for (int k = 0; k < static_cast<int>(firstTransientBuffer); ++k) {
-      auto kind = static_cast<BufferKind>(k);
-      if (program.placements.empty())
+    for (const BufferTraits &traits : bufferTable) {
+      if (program.placements.empty() || !traits.isState())
         continue;
+      const BufferKind kind = traits.kind;
       const int32_t home = problem.homes.numberOf(s);
       size_t entries = program.placement(home, kind).slotOf.size();
       for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
@@ -106,8 +106,7 @@ Replay::Result Replay::placeState() {
         if (slot == Slots::invalid)
           return violationAt(rule, -1, -1, name + " lies in no slot of a pool");
         Content &content = contents[slot];
-        bool isShared = kind == BufferKind::Workspace &&
-                        content.kind == BufferKind::Workspace;
+        bool isShared = traits.owner == Owner::Rank && content.kind == kind;
         bool isSame = content.stage == s && content.kind == kind;
         if (content.isOwned && !isShared && !isSame)
           return violationAt(rule, -1, -1,
@@ -198,17 +197,15 @@ Replay::Result Replay::readAll(bool isLastUse) {
                                : read(stage, receivedBuffer(edge), isLastUse))
       return wrong;
   }
-  if (kind == ActionKind::InputGrad || kind == ActionKind::Backward)
-    if (Result wrong = read(stage, BufferKind::SavedForInputGrad, isLastUse))
+  for (BufferKind saved : action.traits().releases)
+    if (Result wrong = read(stage, saved, isLastUse))
       return wrong;
-  if (kind == ActionKind::WeightGrad || kind == ActionKind::Backward)
-    return read(stage, BufferKind::SavedForWeightGrad, isLastUse);
   return std::nullopt;
 }
 
 /// How many tasks and sends read a buffer that the task at hand takes.
 int64_t Replay::usesOf(BufferKind kind) const {
-  if (kind != BufferKind::Output && kind != BufferKind::InputGrad)
+  if (traitsOf(kind).owner != Owner::Edge)
     return hasBackward[action.stage] ? 1 : 0;
   EdgeRange outputs = edges.outputs(action.stage, action.kind());
   return outputs.end() - outputs.begin();
@@ -219,11 +216,11 @@ Replay::Result Replay::task() {
   // there; what nobody reads is there as long as the task.
   if (Result wrong = readAll(/*isLastUse=*/false))
     return wrong;
-  for (BufferKind kind : takenBy(action.kind()))
+  for (BufferKind kind : action.traits().takes)
     if (Result wrong =
             take(action.stage, kind, std::max<int64_t>(usesOf(kind), 1)))
       return wrong;
-  for (BufferKind kind : takenBy(action.kind()))
+  for (BufferKind kind : action.traits().takes)
     if (usesOf(kind) == 0)
       if (Result wrong = read(action.stage, kind, /*isLastUse=*/true))
         return wrong;
@@ -231,18 +228,14 @@ Replay::Result Replay::task() {
 }
 
 Replay::Result Replay::step() {
-  switch (action.kind()) {
-  case ActionKind::Send: {
-    const Edge &edge = problem.edges[action.stage];
-    return read(edge.from, sentBuffer(edge), /*isLastUse=*/true);
-  }
-  case ActionKind::Recv: {
-    const Edge &edge = problem.edges[action.stage];
-    return take(edge.to, receivedBuffer(edge), 1);
-  }
-  default:
-    return action.isTask() ? task() : std::nullopt;
-  }
+  if (action.isTask())
+    return task();
+  if (action.traits().subject != Subject::Edge)
+    return std::nullopt;
+  const Edge &edge = problem.edges[action.stage];
+  return action.kind() == ActionKind::Send
+             ? read(edge.from, sentBuffer(edge), /*isLastUse=*/true)
+             : take(edge.to, receivedBuffer(edge), 1);
 }
 
 Replay::Result Replay::checkReleased() const {
@@ -264,7 +257,7 @@ Replay::Result Replay::run() {
     return wrong;
   for (int32_t r = 0; r < program.order.numRanks(); ++r)
     for (Action a : program.order.rank(r))
-      if (a.isTask() && a.kind() != ActionKind::Forward)
+      if (a.traits().releases.count > 0)
         hasBackward[a.stage] = true;
   for (rank = 0; rank < program.order.numRanks(); ++rank) {
     ActionRange actions = program.order.rank(rank);

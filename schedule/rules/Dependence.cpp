@@ -15,15 +15,17 @@ std::optional<Violation> rondo::checkDependence(const Problem &problem,
                                                 const Schedule &schedule) {
   const int64_t microbatches = problem.microbatches;
   EdgeTable edges(problem);
-  std::vector<uint8_t> done(problem.numStages() * microbatches);
+  std::vector<Done> done(problem.numStages() * microbatches);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
       const Action action = order[i];
       const int32_t stage = action.stage;
       auto before = [&](int32_t neededStage,
-                        ActionKind kind) -> std::optional<Violation> {
-        if (done[neededStage * microbatches + action.index] & doneBit(kind))
+                        Done needed) -> std::optional<Violation> {
+        const Done absent =
+            needed & ~done[neededStage * microbatches + action.index];
+        if (absent == nothingDone)
           return std::nullopt;
         Violation violation;
         violation.rule = Rule::Dependence;
@@ -31,26 +33,20 @@ std::optional<Violation> rondo::checkDependence(const Problem &problem,
         violation.rank = violation.otherRank = r;
         violation.position = i;
         violation.action = action;
-        violation.other =
-            asListed(order, Action(kind, neededStage, action.index));
+        violation.other = asListed(
+            order, Action(kindThatMakes(absent), neededStage, action.index));
         violation.otherPosition = findTask(order, violation.other);
         return violation;
       };
-      if (action.kind() == ActionKind::WeightGrad) {
-        if (auto violation = before(stage, ActionKind::InputGrad))
-          return violation;
-        continue;
-      }
-      if (action.kind() != ActionKind::Forward)
-        if (auto violation = before(stage, ActionKind::Forward))
-          return violation;
+      if (auto violation = before(stage, action.traits().needs))
+        return violation;
       for (int32_t e : edges.inputs(stage, action.kind())) {
         const Edge &edge = problem.edges[e];
         if (problem.homeOf(edge.from).rank == r)
-          if (auto violation = before(edge.from, edge.producer))
+          if (auto violation = before(edge.from, traitsOf(edge.message()).made))
             return violation;
       }
-      done[stage * microbatches + action.index] |= doneBit(action.kind());
+      done[stage * microbatches + action.index] |= action.traits().makes;
     }
   }
   return std::nullopt;

@@ -37,9 +37,13 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
            ", where stage " + std::to_string(stage) + " is";
   };
   const int64_t number = action.stage, index = action.index;
-  switch (action.kind()) {
-  case ActionKind::Send:
-  case ActionKind::Recv: {
+  const ActionTraits &traits = action.traits();
+  if (!traits.isImplemented)
+    return "is no action of a program";
+  if (traits.index == IndexMeaning::Step && index >= stepsOfProgram)
+    return outOf("step", stepsOfProgram);
+  switch (traits.subject) {
+  case Subject::Edge: {
     if (number >= static_cast<int64_t>(problem.edges.size()))
       return outOf("edge", problem.edges.size());
     if (index >= problem.microbatches)
@@ -49,7 +53,7 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
       return "goes from a rank to itself; that hand-over needs no message";
     return misplaced(action.kind() == ActionKind::Send ? edge.from : edge.to);
   }
-  case ActionKind::AllReduce: {
+  case Subject::Collective: {
     if (number >= static_cast<int64_t>(program.collectives.size()))
       return outOf("collective", program.collectives.size());
     const std::vector<int32_t> &stages = program.collectives[number].stages;
@@ -60,18 +64,14 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
       return "is on a rank that has no stage of that collective";
     return "";
   }
-  case ActionKind::Step:
-    return number < problem.numStages() ? misplaced(number)
-                                        : outOf("stage", problem.numStages());
-  default:
-    if (!action.isTask())
-      return "is no action of a program";
-    if (number >= problem.numStages())
-      return outOf("stage", problem.numStages());
-    if (index >= problem.microbatches)
-      return outOf("micro-batch", problem.microbatches);
-    return misplaced(number);
+  case Subject::Stage:
+    break;
   }
+  if (number >= problem.numStages())
+    return outOf("stage", problem.numStages());
+  if (traits.isTask() && index >= problem.microbatches)
+    return outOf("micro-batch", problem.microbatches);
+  return misplaced(number);
 }
 
 } // namespace

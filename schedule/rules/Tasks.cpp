@@ -45,69 +45,140 @@ std::optional<ProgramViolation> checkOrder(const Problem &problem,
   return violation;
 }
 
-/// The collectives and steps that a rank has to end with.
-std::vector<Action> endingOf(const Problem &problem, const Program &program,
-                             int32_t rank, bool hasSteps) {
-  std::vector<Action> ending;
-  auto isHere = [&](int32_t stage) {
-    return problem.homeOf(stage).rank == rank;
-  };
-  for (size_t c = 0; c < program.collectives.size(); ++c) {
-    const std::vector<int32_t> &stages = program.collectives[c].stages;
-    if (std::any_of(stages.begin(), stages.end(), isHere))
-      ending.push_back(Action(ActionKind::AllReduce, c, 0));
-  }
-  for (int32_t s = 0; hasSteps && s < problem.numStages(); ++s)
-    if (isHere(s))
-      ending.push_back(Action(ActionKind::Step, s, 0));
-  return ending;
-}
+/// The collectives and steps of one rank: each once, wherever what they need
+/// stands before them.
+class StepRules {
+public:
+  using Result = std::optional<ProgramViolation>;
 
-std::optional<ProgramViolation> checkEnding(const Problem &problem,
-                                            const Program &program,
-                                            int32_t rank,
-                                            const std::vector<Action> &ending) {
-  ActionRange actions = program.order.rank(rank);
-  std::vector<bool> isThere(ending.size());
-  bool hasStep = false;
-  int64_t first = -1;
-  for (int64_t i = 0; i < actions.size(); ++i) {
-    Action action = actions[i];
-    auto name = [&] {
-      return programActionName(action, problem) + " " + programPlace(rank, i);
-    };
-    bool isStep = action.kind() == ActionKind::Step;
-    if (action.isTask() && first >= 0)
-      return violationAt(rule, rank, i,
-                         name() + " stands behind " +
-                             programActionName(actions[first], problem) +
-                             " at position " + std::to_string(first) +
-                             "; collectives and steps follow the last task");
-    if (!isStep && action.kind() != ActionKind::AllReduce)
-      continue;
-    if (first < 0)
-      first = i;
-    if (!isStep && hasStep)
-      return violationAt(rule, rank, i,
-                         name() + " stands behind a step; steps come last");
-    hasStep |= isStep;
-    size_t which =
-        std::find(ending.begin(), ending.end(), action) - ending.begin();
-    if (which == ending.size() || isThere[which])
-      return violationAt(rule, rank, i,
-                         name() + (which == ending.size()
-                                       ? " does not belong there"
-                                       : " is there twice"));
-    isThere[which] = true;
+  StepRules(const Problem &problem, const Program &program, int32_t rank)
+      : problem(problem), program(program), rank(rank),
+        actions(program.order.rank(rank)),
+        lastGradient(problem.numStages(), -1) {}
+
+  Result check(bool hasSteps) {
+    if (Result wrong = findAll())
+      return wrong;
+    if (Result wrong = checkComplete(hasSteps))
+      return wrong;
+    for (const auto &[action, position] : places)
+      if (Result wrong = checkNeeds(action, position))
+        return wrong;
+    return std::nullopt;
   }
-  for (size_t i = 0; i < ending.size(); ++i)
-    if (!isThere[i])
+
+private:
+  bool isHere(int32_t stage) const {
+    return problem.homeOf(stage).rank == rank;
+  }
+  bool isHere(const Collective &collective) const {
+    return std::any_of(collective.stages.begin(), collective.stages.end(),
+                       [&](int32_t stage) { return isHere(stage); });
+  }
+  bool holds(const Collective &collective, int32_t stage) const {
+    return std::find(collective.stages.begin(), collective.stages.end(),
+                     stage) != collective.stages.end();
+  }
+  std::string nameAt(int64_t position) const {
+    return programActionName(actions[position], problem) + " " +
+           programPlace(rank, position);
+  }
+  /// -1 where it is nowhere.
+  int64_t placeOf(ActionKind kind, size_t number) const {
+    for (const auto &[action, position] : places)
+      if (action.kind() == kind && action.stage == number)
+        return position;
+    return -1;
+  }
+  /// Stages of this rank whose gradients an action needs.
+  std::vector<int32_t> stagesOf(Action action) const {
+    if (action.traits().subject == Subject::Stage)
+      return {static_cast<int32_t>(action.stage)};
+    std::vector<int32_t> stages;
+    for (int32_t stage : program.collectives[action.stage].stages)
+      if (isHere(stage))
+        stages.push_back(stage);
+    return stages;
+  }
+
+  Result findAll() {
+    for (int64_t i = 0; i < actions.size(); ++i) {
+      const Action action = actions[i];
+      const ActionTraits &traits = action.traits();
+      if (traits.makes & weightGradDone)
+        lastGradient[action.stage] = i;
+      if (traits.index != IndexMeaning::Step)
+        continue;
+      if (placeOf(action.kind(), action.stage) >= 0 && !traits.mayRepeat)
+        return violationAt(rule, rank, i, nameAt(i) + " is there twice");
+      places.push_back({action, i});
+    }
+    return std::nullopt;
+  }
+
+  Result checkComplete(bool hasSteps) const {
+    auto need = [&](ActionKind kind, size_t number) -> Result {
+      if (placeOf(kind, number) >= 0)
+        return std::nullopt;
       return violationAt(rule, rank, actions.size(),
-                         programActionName(ending[i], problem) +
-                             " is missing at the end of rank " +
-                             std::to_string(rank));
-  return std::nullopt;
-}
+                         programActionName(Action(kind, number, 0), problem) +
+                             " is missing on rank " + std::to_string(rank));
+    };
+    for (size_t c = 0; c < program.collectives.size(); ++c)
+      if (isHere(program.collectives[c]))
+        for (ActionKind kind : {ActionKind::AllReduce, ActionKind::Await})
+          if (Result wrong = need(kind, c))
+            return wrong;
+    for (int32_t s = 0; hasSteps && s < problem.numStages(); ++s)
+      if (isHere(s))
+        if (Result wrong = need(ActionKind::Step, s))
+          return wrong;
+    return std::nullopt;
+  }
+
+  Result checkNeeds(Action action, int64_t position) const {
+    auto before = [&](int64_t needed, const char *why) -> Result {
+      if (needed < position)
+        return std::nullopt;
+      ProgramViolation violation = violationAt(
+          rule, rank, position,
+          nameAt(position) + " stands before " + nameAt(needed) + ", " + why);
+      violation.otherRank = rank;
+      violation.otherPosition = needed;
+      return violation;
+    };
+    if (action.kind() == ActionKind::Await)
+      return before(placeOf(ActionKind::AllReduce, action.stage),
+                    "which it waits for");
+    for (int32_t stage : stagesOf(action)) {
+      if (action.traits().needsOfAll & weightGradDone)
+        if (Result wrong =
+                before(lastGradient[stage], "whose gradient it reads"))
+          return wrong;
+      for (size_t c = 0; c < program.collectives.size(); ++c) {
+        const Collective &other = program.collectives[c];
+        const bool readsSum =
+            action.kind() == ActionKind::Step ||
+            (traitsOf(program.collectives[action.stage].kind).readsSums &&
+             !traitsOf(other.kind).readsSums);
+        if (readsSum && holds(other, stage))
+          if (Result wrong = before(placeOf(ActionKind::Await, c),
+                                    "whose result it reads"))
+            return wrong;
+      }
+    }
+    return std::nullopt;
+  }
+
+  const Problem &problem;
+  const Program &program;
+  const int32_t rank;
+  const ActionRange actions;
+  /// By stage: the position of its last W or B, -1 where it has none.
+  std::vector<int64_t> lastGradient;
+  /// Collectives, awaits and steps with their positions, in order.
+  std::vector<std::pair<Action, int64_t>> places;
+};
 
 bool hasAnyStep(const Program &program) {
   for (int32_t r = 0; r < program.order.numRanks(); ++r)
@@ -133,8 +204,7 @@ std::optional<ProgramViolation> rondo::checkTasks(const Problem &problem,
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     if (auto violation = checkOrder(problem, schedule, program, r))
       return violation;
-    if (auto violation = checkEnding(problem, program, r,
-                                     endingOf(problem, program, r, hasSteps)))
+    if (auto violation = StepRules(problem, program, r).check(hasSteps))
       return violation;
   }
   return std::nullopt;

@@ -18,7 +18,9 @@ std::string toDo(Action action, const Problem &problem) {
            actionName(Action(edge.producer, edge.from, action.index));
   }
   case ActionKind::AllReduce:
-    return "enter " + programActionName(action, problem);
+    return "issue " + programActionName(action, problem);
+  case ActionKind::Await:
+    return programActionName(action, problem);
   default:
     return "run " + programActionName(action, problem);
   }
@@ -41,7 +43,9 @@ std::optional<ProgramViolation> rondo::checkWaitCycle(const Problem &problem,
   constexpr ProgramRule rule = ProgramRule::WaitCycle;
   if (auto violation = checkNames(problem, program, rule))
     return violation;
-  ProgramSimulation simulation = simulateProgram(problem, program);
+  // What can run where collectives start late can run where they start early.
+  ProgramSimulation simulation =
+      simulateProgram(problem, program, CollectiveStart::WhenAwaited);
   if (simulation.complete)
     return std::nullopt;
   if (simulation.cycle.empty())

@@ -67,10 +67,13 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: }
 // Only ranks that hold the tied weight take part in its collective.
 // CHECK: all_reduce(rank, 1);
+// CHECK-NEXT: await(rank, 1);
 // CHECK-NEXT: step(rank, stage);
 // CHECK: static void rank_3(
 // CHECK: all_reduce(rank, 0);
+// CHECK-NEXT: await(rank, 0);
 // CHECK-NEXT: all_reduce(rank, 1);
+// CHECK-NEXT: await(rank, 1);
 // CHECK-NEXT: step(rank, 3);
 
 // CHECK: constexpr PoolDesc pools[] = {

@@ -35,7 +35,9 @@ pipe.program @main of @mine pipeline arena [4096, 8192] {
     }
     // CHECK: pipe.all_reduce 0
     pipe.all_reduce 0
-    // CHECK: pipe.step @s1
+    // CHECK-NEXT: pipe.await 0
+    pipe.await 0
+    // CHECK-NEXT: pipe.step @s1
     pipe.step @s1
   }
 }

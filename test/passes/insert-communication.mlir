@@ -28,7 +28,9 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: pipe.backward @s0[%[[I]]]
 // CHECK-NEXT: }
 // CHECK-NEXT: pipe.all_reduce 0
+// CHECK-NEXT: pipe.await 0
 // CHECK-NEXT: pipe.all_reduce 1
+// CHECK-NEXT: pipe.await 1
 // CHECK-NEXT: pipe.step @s0
 // CHECK-NEXT: pipe.step @s1
 // CHECK-NEXT: pipe.step @s2
@@ -61,10 +63,13 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: pipe.backward @s1[1]
 // The middle stage holds no part of the tied weight.
 // CHECK: pipe.all_reduce 1
+// CHECK-NEXT: pipe.await 1
 // CHECK-NEXT: pipe.step @s1
 // CHECK: pipe.rank 2 {
 // CHECK: pipe.all_reduce 0
+// CHECK-NEXT: pipe.await 0
 // CHECK-NEXT: pipe.all_reduce 1
+// CHECK-NEXT: pipe.await 1
 // CHECK-NEXT: pipe.step @s2
 // CHECK-NEXT: }
 
@@ -72,4 +77,4 @@ pipe.schedule @main of @step family<"1f1b">
 // RUN: %edit '/^\/\//d' 's/ on \([012]\)$/ on \1 costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 1, input_grad_frees_bytes = 0, output_bytes = 1>/' < %s \
 // RUN:   | rondo-opt --pipe-generate-schedules --pipe-insert-communication | FileCheck %s --check-prefix=BARE
 // BARE-LABEL: pipe.program @main_lowered of @main pipeline {
-// BARE-NOT: {{pipe.all_reduce|pipe.step}}
+// BARE-NOT: {{pipe.all_reduce|pipe.await|pipe.step}}

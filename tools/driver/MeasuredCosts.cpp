@@ -21,7 +21,8 @@ void setTimes(pipe::StageOp stage, const json::StageTimes &times) {
   stage.setCostsAttr(pipe::StageCostsAttr::get(
       stage.getContext(), times.forwardNs, times.inputGradNs,
       times.weightGradNs, costs.getActivationBytes(),
-      costs.getInputGradFreesBytes(), costs.getOutputBytes()));
+      costs.getInputGradFreesBytes(), costs.getOutputBytes(),
+      costs.getStepNs()));
 }
 
 } // namespace

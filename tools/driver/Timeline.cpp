@@ -70,7 +70,7 @@ Row makeRow(const Problem &problem, const Schedule &schedule,
       ++first;
     if (first >= end)
       continue;
-    char letter = letterOf(order[i].kind());
+    char letter = order[i].traits().letter;
     std::string label = numStages > 1
                             ? actionName(order[i])
                             : letter + std::to_string(uint64_t(order[i].index));

@@ -51,11 +51,13 @@ protected:
   }
 
   Schedule randomSchedule() {
+    constexpr ActionKind tasks[] = {ActionKind::Forward, ActionKind::InputGrad,
+                                    ActionKind::WeightGrad,
+                                    ActionKind::Backward};
     Schedule result;
     for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
       for (int64_t i = random() % 200; i > 0; --i)
-        result.append(Action(static_cast<ActionKind>(random() % numTaskKinds),
-                             random() % 3, random() % 16));
+        result.append(Action(tasks[random() % 4], random() % 3, random() % 16));
       result.endRank();
     }
     return result;
@@ -115,8 +117,8 @@ TEST_F(Bridge, SchedulesAreLossless) {
 
 TEST_F(Bridge, ProgramsAreLossless) {
   Program value;
-  value.collectives = {{Collective::Kind::TiedGradients, "wte", {0, 2}},
-                       {Collective::Kind::GradientNorm, "", {0, 1, 2}}};
+  value.collectives = {{rondo::CollectiveKind::TiedGradients, "wte", {0, 2}},
+                       {rondo::CollectiveKind::GradientNorm, "", {0, 1, 2}}};
   value.pools = {{0, 0, 64, 3}, {1, 128, 8, 1}};
   value.arenaBytes = {192, 136};
   value.placements.resize(3 * numBufferKinds);

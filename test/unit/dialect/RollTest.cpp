@@ -186,7 +186,7 @@ TEST(Roll, EveryFamilyPrintsShort) {
     problem.name = "uniform";
     problem.microbatches = microbatches;
     problem.memoryCaps.assign(ranks, rondo::noMemoryCap);
-    problem.costs.resize(ranks * chunks * rondo::numTaskKinds);
+    problem.costs.resize(ranks * chunks * rondo::numCostColumns);
     for (int32_t s = 0; s < ranks * chunks; ++s) {
       const bool isUp = isWave && s / ranks % 2 == 1;
       problem.homes.addStage({isUp ? ranks - 1 - s % ranks : s % ranks});

@@ -161,6 +161,13 @@ void runList(Rank &rank, const int64_t *row) {
       break;
     case Act::AllReduce:
       all_reduce(rank, stage);
+      await(rank, stage);
+      break;
+    case Act::Issue:
+      all_reduce(rank, stage);
+      break;
+    case Act::Await:
+      await(rank, stage);
       break;
     case Act::Step:
       step(rank, stage);

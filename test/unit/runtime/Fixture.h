@@ -14,7 +14,20 @@ namespace rondo::runtime::test {
 
 /// One action of a rank's list.
 struct Act {
-  enum Kind : int64_t { F, I, W, B, Send, Recv, AllReduce, Step, Throw } kind;
+  enum Kind : int64_t {
+    F,
+    I,
+    W,
+    B,
+    Send,
+    Recv,
+    /// Issues a collective and awaits it.
+    AllReduce,
+    Issue,
+    Await,
+    Step,
+    Throw
+  } kind;
   int64_t stage = 0, microbatch = 0;
   Message message = Message::Activation;
 };

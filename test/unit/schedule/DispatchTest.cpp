@@ -179,13 +179,13 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
     };
     // By rank, what each choice has seen.
     std::vector<std::vector<Arrivals>> seen(problem.numRanks());
-    std::vector<int32_t> done(size_t(numTaskKinds) * stages);
+    std::vector<int32_t> done(size_t(numCostColumns) * stages);
     ListRule rule = [&](int32_t rank,
                         const Arrivals &arrivals) -> std::optional<Action> {
       for (int32_t s = stages - 1; s >= 0; --s) {
         if (problem.homeOf(s).rank != rank)
           continue;
-        int32_t *count = &done[size_t(numTaskKinds) * s];
+        int32_t *count = &done[size_t(numCostColumns) * s];
         auto take = [&](ActionKind kind) {
           seen[rank].push_back(arrivals);
           return Action(kind, s, count[static_cast<int>(kind)]++);

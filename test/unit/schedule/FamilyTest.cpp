@@ -11,8 +11,7 @@ namespace {
 std::string shortOrder(const Schedule &schedule, int32_t rank) {
   std::string text;
   for (Action action : schedule.rank(rank))
-    text += (text.empty() ? "" : " ") +
-            std::string(1, letterOf(action.kind())) +
+    text += (text.empty() ? "" : " ") + std::string(1, action.traits().letter) +
             std::to_string(action.index);
   return text;
 }

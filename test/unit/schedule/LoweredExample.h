@@ -8,8 +8,8 @@
 namespace rondo::test {
 
 inline const std::vector<std::string> legalOrder = {
-    "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0",
-    "<0F0 1F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"};
+    "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",
+    "<0F0 1F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"};
 
 /// A lowered program of two stages on two ranks that keeps all rules.
 struct Lowered {

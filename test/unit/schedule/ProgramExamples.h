@@ -10,11 +10,14 @@
 namespace rondo::test {
 
 /// `0F1` a task, `>0F1` and `<0F1` the send and receive of its message, `A0` a
-/// collective, `S1` the step of stage 1. Gradients are `1I0`, made by B or I.
+/// collective, `E0` the await of its end, `S1` the step of stage 1. Gradients
+/// are `1I0`, made by B or I.
 inline Action programActionOf(const std::string &text, const Problem &problem) {
-  if (text[0] == 'A' || text[0] == 'S')
-    return Action(text[0] == 'A' ? ActionKind::AllReduce : ActionKind::Step,
-                  std::stoll(text.substr(1)), 0);
+  for (auto [letter, kind] :
+       {std::pair('A', ActionKind::AllReduce),
+        std::pair('E', ActionKind::Await), std::pair('S', ActionKind::Step)})
+    if (text[0] == letter)
+      return Action(kind, std::stoll(text.substr(1)), 0);
   if (text[0] != '<' && text[0] != '>')
     return actionOf(text);
   Action producer = actionOf(text.substr(1));
@@ -53,7 +56,7 @@ inline void placeApart(Program &program, const Problem &problem) {
     int32_t rank = problem.homeOf(stage).rank;
     Placement &placement = program.placement(stage, kind);
     placement.pool = static_cast<int32_t>(program.pools.size());
-    bool isState = kind < firstTransientBuffer;
+    bool isState = traitsOf(kind).isState();
     int32_t slots = isState ? 1 : problem.microbatches;
     for (int32_t i = 0; i < slots; ++i)
       placement.slotOf.push_back(i);

@@ -49,7 +49,7 @@ TEST(ProgramMemory, SlotOfTheWeights) {
 
 TEST(ProgramMemory, WorkspaceIsShared) {
   Problem problem = problemOn({0, 0}, 1, 1);
-  Program program = programOf({"0F0 1F0 1B0 0B0 A0 S0 S1"}, problem);
+  Program program = programOf({"0F0 1F0 1B0 0B0 A0 E0 S0 S1"}, problem);
   placeApart(program, problem);
   program.placement(0, BufferKind::Workspace) =
       program.placement(1, BufferKind::Workspace) = {
@@ -67,7 +67,8 @@ TEST(ProgramMemory, WorkspaceIsShared) {
 }
 
 TEST(ProgramMemory, ReadBeforeWrite) {
-  Lowered p({legalOrder[0], "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"});
+  Lowered p(
+      {legalOrder[0], "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"});
   auto violation = checkBuffers(p.problem, p.program);
   ASSERT_TRUE(violation);
   EXPECT_EQ(violation->message,
@@ -76,7 +77,8 @@ TEST(ProgramMemory, ReadBeforeWrite) {
 }
 
 TEST(ProgramMemory, NeverReleased) {
-  Lowered p({"0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0I1 A0 S0", legalOrder[1]});
+  Lowered p(
+      {"0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0I1 A0 E0 S0", legalOrder[1]});
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0I1", "1F0 1I0 1W0 1F1 1B1"});
   EXPECT_EQ(p.only(ProgramRule::Buffers),
             "saved_for_weight_grad of stage 0, micro-batch 1, taken by 0F1 at "
@@ -111,7 +113,7 @@ TEST(ProgramMemory, PoolOfAnotherRank) {
 TEST(ProgramMemory, NeighboursOnOneRankShareTheirBuffer) {
   Problem problem = problemOn({0, 0}, 1, 2);
   Program program =
-      programOf({"0F0 1F0 1B0 0B0 0F1 1F1 1B1 0B1 A0 S0 S1"}, problem);
+      programOf({"0F0 1F0 1B0 0B0 0F1 1F1 1B1 0B1 A0 E0 S0 S1"}, problem);
   placeApart(program, problem);
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
   program.placement(1, BufferKind::Input) =

@@ -16,11 +16,11 @@ TEST(ProgramRules, NamesOfActionsAndBuffers) {
     names += programActionName(action, p.problem) + ", ";
   EXPECT_EQ(names, "0F0, send 0F0 to rank 1, 0F1, send 0F1 to rank 1, "
                    "recv 1I0 from rank 1, 0I0, 0W0, recv 1I1 from rank 1, 0B1, "
-                   "all_reduce 0, step of stage 0, ");
+                   "all_reduce 0, await 0, step of stage 0, ");
   EXPECT_EQ(programActionName(Action(ActionKind::Unshard, 3, 0), p.problem),
             "unshard of stage 3");
-  EXPECT_STREQ(bufferName(BufferKind::Weights), "weights");
-  EXPECT_STREQ(bufferName(BufferKind::SavedForWeightGrad),
+  EXPECT_STREQ(traitsOf(BufferKind::Weights).keyword, "weights");
+  EXPECT_STREQ(traitsOf(BufferKind::SavedForWeightGrad).keyword,
                "saved_for_weight_grad");
 }
 
@@ -29,7 +29,8 @@ TEST(ProgramRules, NamesOfActionsAndBuffers) {
 //===----------------------------------------------------------------------===//
 
 TEST(ProgramRules, ChannelEndsDisagree) {
-  Lowered p({legalOrder[0], "<0F1 <0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"});
+  Lowered p(
+      {legalOrder[0], "<0F1 <0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"});
   EXPECT_EQ(p.only(ProgramRule::Channels),
             "message 0 of channel 0>1 is send 0F0 to rank 1 at position 1 of "
             "rank 0, but recv 0F1 from rank 0 at position 0 of rank 1 [L1]");
@@ -44,18 +45,18 @@ TEST(ProgramRules, SendWithoutReceive) {
     return violation ? violation->message : "";
   };
   EXPECT_EQ(
-      message({legalOrder[0], "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"}),
+      message({legalOrder[0], "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
       "send 0F1 to rank 1 at position 3 of rank 0 has no other end: "
       "channel 0>1 has 2 sends and 1 receives [L1]");
-  EXPECT_EQ(message({"0F0 >0F0 0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0",
-                     "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"}),
+  EXPECT_EQ(message({"0F0 >0F0 0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",
+                     "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
             "1F1 at position 5 of rank 1 needs 0F1, which rank 0 does not send "
             "[L1]");
-  EXPECT_EQ(message({"0F0 >0F0 0F1 >0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0",
-                     "<0F0 1F0 <0F1 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"}),
+  EXPECT_EQ(message({"0F0 >0F0 0F1 >0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",
+                     "<0F0 1F0 <0F1 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
             "send 0F1 to rank 1 at position 4 of rank 0 is there twice [L1]");
   EXPECT_EQ(message({legalOrder[0] + " <0F0", legalOrder[1]}),
-            "recv 0F0 from rank 0 at position 11 of rank 0 belongs on rank 1, "
+            "recv 0F0 from rank 0 at position 12 of rank 0 belongs on rank 1, "
             "where stage 1 is [L1]");
 }
 
@@ -66,21 +67,21 @@ TEST(ProgramRules, NamesWhatIsAbsent) {
   };
   for (const Case &c :
        {Case{Action(ActionKind::Send, 7, 0),
-             "send of edge 7 at position 11 of rank 0 names no edge; there are "
+             "send of edge 7 at position 12 of rank 0 names no edge; there are "
              "2 [L1]"},
         Case{Action(ActionKind::Send, 0, 9),
-             "send 0F9 to rank 1 at position 11 of rank 0 names no "
+             "send 0F9 to rank 1 at position 12 of rank 0 names no "
              "micro-batch; there are 2 [L1]"},
         Case{Action(ActionKind::Forward, 5, 0),
-             "5F0 at position 11 of rank 0 names no stage; there are 2 [L1]"},
+             "5F0 at position 12 of rank 0 names no stage; there are 2 [L1]"},
         Case{Action(ActionKind::AllReduce, 3, 0),
-             "all_reduce 3 at position 11 of rank 0 names no collective; there "
+             "all_reduce 3 at position 12 of rank 0 names no collective; there "
              "are 1 [L1]"},
         Case{Action(ActionKind::Unshard, 0, 0),
-             "unshard of stage 0 at position 11 of rank 0 is no action of a "
+             "unshard of stage 0 at position 12 of rank 0 is no action of a "
              "program [L1]"},
         Case{Action(ActionKind::Step, 1, 0),
-             "step of stage 1 at position 11 of rank 0 belongs on rank 1, "
+             "step of stage 1 at position 12 of rank 0 belongs on rank 1, "
              "where stage 1 is [L1]"}}) {
     Lowered p;
     Schedule order;
@@ -107,7 +108,8 @@ TEST(ProgramRules, NamesWhatIsAbsent) {
 //===----------------------------------------------------------------------===//
 
 TEST(ProgramRules, MoreReceivesThanSlots) {
-  Lowered p({legalOrder[0], "<0F0 <0F1 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"});
+  Lowered p(
+      {legalOrder[0], "<0F0 <0F1 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"});
   EXPECT_TRUE(p.broken().empty());
   p.problem.channels.receiveSlots = 1;
   EXPECT_EQ(p.only(ProgramRule::WaitCycle),
@@ -116,11 +118,11 @@ TEST(ProgramRules, MoreReceivesThanSlots) {
 }
 
 // 0F1 waits for the send of 0F0, whose slot it takes; rank 1 receives that only
-// behind the collective, which rank 0 enters at its end.
+// behind the collective, which rank 0 issues behind 0F1.
 TEST(ProgramRules, SlotsMakeACycle) {
   std::vector<std::string> order = {
-      "0F0 >0F0 0F1 >0F1 A0 <1I0 0I0 0W0 <1I1 0B1 S0",
-      "A0 <0F0 1F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 S1"};
+      "0F0 >0F0 0F1 >0F1 A0 E0 <1I0 0I0 0W0 <1I1 0B1 S0",
+      "A0 E0 <0F0 1F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 S1"};
   Lowered p(order);
   EXPECT_EQ(checkWaitCycle(p.problem, p.program), std::nullopt);
   p.program.placement(0, BufferKind::Output).slotOf = {0};
@@ -128,10 +130,10 @@ TEST(ProgramRules, SlotsMakeACycle) {
   ASSERT_TRUE(violation);
   EXPECT_EQ(violation->message,
             "rank 0 waits for rank 1 to post the recv of 0F0, at 0F1 -> rank 1 "
-            "waits for rank 0 to enter all_reduce 0, at all_reduce 0 [L2]");
+            "waits for rank 0 to issue all_reduce 0, at await 0 [L2]");
   EXPECT_EQ(violation->position, 2);
   EXPECT_EQ(violation->otherRank, 1);
-  EXPECT_EQ(violation->otherPosition, 1);
+  EXPECT_EQ(violation->otherPosition, 2);
   // An eager channel with room takes the message before it is posted.
   p.problem.channels.protocol = Protocol::Eager;
   EXPECT_EQ(checkWaitCycle(p.problem, p.program), std::nullopt);
@@ -143,7 +145,7 @@ TEST(ProgramRules, EagerCycleNamesWhoHoldsTheSlot) {
   Problem problem = linearProblem(2, 3);
   problem.channels = {Protocol::Eager, 1};
   Program program = programOf(
-      {"0F0 >0F0 0F1 >0F1 0F2 >0F2 A0", "<0F0 A0 1F0 <0F1 1F1 <0F2 1F2"},
+      {"0F0 >0F0 0F1 >0F1 0F2 >0F2 A0 E0", "<0F0 A0 E0 1F0 <0F1 1F1 <0F2 1F2"},
       problem);
   placeApart(program, problem);
   EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
@@ -152,12 +154,12 @@ TEST(ProgramRules, EagerCycleNamesWhoHoldsTheSlot) {
   ASSERT_TRUE(violation);
   EXPECT_EQ(violation->message,
             "rank 0 waits for rank 1 to run 1F0, at 0F2 -> rank 1 waits for "
-            "rank 0 to enter all_reduce 0, at all_reduce 0 [L2]");
+            "rank 0 to issue all_reduce 0, at await 0 [L2]");
 }
 
 TEST(ProgramRules, CycleOfTasks) {
-  Lowered p({"0F0 >0F0 <1I0 0I0 0W0 0F1 >0F1 <1I1 0B1 A0 S0",
-             "<0F0 1F0 <0F1 1F1 1I0 >1I0 1W0 1B1 >1I1 A0 S1"});
+  Lowered p({"0F0 >0F0 <1I0 0I0 0W0 0F1 >0F1 <1I1 0B1 A0 E0 S0",
+             "<0F0 1F0 <0F1 1F1 1I0 >1I0 1W0 1B1 >1I1 A0 E0 S1"});
   auto violation = checkWaitCycle(p.problem, p.program);
   ASSERT_TRUE(violation);
   EXPECT_EQ(violation->message,
@@ -171,18 +173,18 @@ TEST(ProgramRules, RankWaitsForItsOwnActions) {
     auto violation = checkWaitCycle(p.problem, p.program);
     return violation ? violation->message : "";
   };
-  EXPECT_EQ(
-      message({">0F0 0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 S0", legalOrder[1]}),
-      "rank 0 waits for itself to run 0F0, at send 0F0 to rank 1, which "
-      "stands before it [L2]");
-  EXPECT_EQ(
-      message({legalOrder[0], "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 S1"}),
-      "rank 1 waits for itself to post the recv of 0F0, at 1F0, which "
-      "stands before it [L2]");
-  EXPECT_EQ(
-      message({"0F0 >0F0 0F1 >0F1 <1I0 0W0 0I0 <1I1 0B1 A0 S0", legalOrder[1]}),
-      "rank 0 waits for itself to run 0I0, at 0W0, which stands before "
-      "it [L2]");
+  EXPECT_EQ(message({">0F0 0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",
+                     legalOrder[1]}),
+            "rank 0 waits for itself to run 0F0, at send 0F0 to rank 1, which "
+            "stands before it [L2]");
+  EXPECT_EQ(message({legalOrder[0],
+                     "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
+            "rank 1 waits for itself to post the recv of 0F0, at 1F0, which "
+            "stands before it [L2]");
+  EXPECT_EQ(message({"0F0 >0F0 0F1 >0F1 <1I0 0W0 0I0 <1I1 0B1 A0 E0 S0",
+                     legalOrder[1]}),
+            "rank 0 waits for itself to run 0I0, at 0W0, which stands before "
+            "it [L2]");
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,15 +206,14 @@ TEST(ProgramRules, AnotherOrderThanTheSchedule) {
 }
 
 TEST(ProgramRules, CollectiveOfOneRankAlone) {
-  const std::string order = "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 ";
-  Lowered p({order + "A1 S0", legalOrder[1]});
-  p.program.collectives.push_back(
-      {Collective::Kind::TiedGradients, "wte", {0}});
+  const std::string order = "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 ";
+  Lowered p({order + "A1 E1 A0 E0 S0", legalOrder[1]});
+  p.program.collectives.push_back({CollectiveKind::TiedGradients, "wte", {0}});
   EXPECT_TRUE(p.broken().empty());
-  Lowered q({order + "S0", legalOrder[1]});
+  Lowered q({order + "A0 E0 S0", legalOrder[1]});
   q.program.collectives = p.program.collectives;
   EXPECT_EQ(q.only(ProgramRule::Tasks),
-            "all_reduce 1 is missing at the end of rank 0 [L5]");
+            "all_reduce 1 is missing on rank 0 [L5]");
 }
 
 TEST(ProgramRules, CollectivesAndSteps) {
@@ -222,18 +223,84 @@ TEST(ProgramRules, CollectivesAndSteps) {
     auto violation = checkTasks(p.problem, p.schedule, p.program);
     return violation ? violation->message : "";
   };
-  EXPECT_EQ(message("0B1 A0 S0"), "");
-  EXPECT_EQ(message("0B1 A0"),
-            "step of stage 0 is missing at the end of rank 0 [L5]");
-  EXPECT_EQ(message("0B1 S0"),
-            "all_reduce 0 is missing at the end of rank 0 [L5]");
-  EXPECT_EQ(message("0B1 A0 S0 S0"),
-            "step of stage 0 at position 11 of rank 0 is there twice [L5]");
-  EXPECT_EQ(message("0B1 S0 A0"), "all_reduce 0 at position 10 of rank 0 "
-                                  "stands behind a step; steps come last [L5]");
-  EXPECT_EQ(message("A0 0B1 S0"),
-            "0B1 at position 9 of rank 0 stands behind all_reduce 0 at "
-            "position 8; collectives and steps follow the last task [L5]");
+  EXPECT_EQ(message("0B1 A0 E0 S0"), "");
+  EXPECT_EQ(message("0B1 A0 E0"), "step of stage 0 is missing on rank 0 [L5]");
+  EXPECT_EQ(message("0B1 S0"), "all_reduce 0 is missing on rank 0 [L5]");
+  EXPECT_EQ(message("0B1 A0 S0"), "await 0 is missing on rank 0 [L5]");
+  EXPECT_EQ(message("0B1 A0 E0 S0 S0"),
+            "step of stage 0 at position 12 of rank 0 is there twice [L5]");
+  EXPECT_EQ(message("0B1 A0 S0 E0"),
+            "step of stage 0 at position 10 of rank 0 stands before await 0 at "
+            "position 11 of rank 0, whose result it reads [L5]");
+  EXPECT_EQ(message("0B1 E0 A0 S0"),
+            "await 0 at position 9 of rank 0 stands before all_reduce 0 at "
+            "position 10 of rank 0, which it waits for [L5]");
+  EXPECT_EQ(message("A0 E0 0B1 S0"),
+            "all_reduce 0 at position 8 of rank 0 stands before 0B1 at "
+            "position 10 of rank 0, whose gradient it reads [L5]");
+}
+
+// Of three stages on two ranks, the first and the last on rank 0.
+struct Looped {
+  Problem problem = problemOn({0, 1, 0}, 2, 1);
+  Schedule schedule = scheduleOf({"0F0 2F0 2B0 0B0", "1F0 1B0"});
+
+  std::string message(const std::vector<std::string> &order,
+                      std::vector<Collective> collectives) {
+    Program program = programOf(order, problem);
+    program.collectives = std::move(collectives);
+    for (auto violation :
+         {checkTasks(problem, schedule, program),
+          checkChannels(problem, program), checkWaitCycle(problem, program)})
+      if (violation)
+        return violation->message;
+    return "";
+  }
+};
+
+const std::string loopedRank1 = "<0F0 1F0 >1F0 <2I0 1B0 >1I0 S1";
+
+TEST(ProgramRules, AStepStandsAnywhereBehindItsGradients) {
+  Looped looped;
+  EXPECT_EQ(looped.message(
+                {"0F0 >0F0 <1F0 2F0 2B0 S2 >2I0 <1I0 0B0 S0", loopedRank1}, {}),
+            "");
+  EXPECT_EQ(looped.message(
+                {"0F0 >0F0 <1F0 2F0 S2 2B0 >2I0 <1I0 0B0 S0", loopedRank1}, {}),
+            "step of stage 2 at position 4 of rank 0 stands before 2B0 at "
+            "position 5 of rank 0, whose gradient it reads [L5]");
+}
+
+TEST(ProgramRules, ACollectiveStandsAnywhereBehindItsGradients) {
+  Looped looped;
+  const Collective last{CollectiveKind::TiedGradients, "w", {2}};
+  EXPECT_EQ(looped.message({"0F0 >0F0 <1F0 2F0 2B0 A0 >2I0 <1I0 0B0 S0 E0 S2",
+                            loopedRank1},
+                           {last}),
+            "");
+  EXPECT_EQ(looped.message({"0F0 >0F0 <1F0 2F0 A0 2B0 >2I0 <1I0 0B0 S0 E0 S2",
+                            loopedRank1},
+                           {last}),
+            "all_reduce 0 at position 4 of rank 0 stands before 2B0 at "
+            "position 5 of rank 0, whose gradient it reads [L5]");
+  EXPECT_EQ(looped.message({"0F0 >0F0 <1F0 2F0 2B0 A0 >2I0 S2 <1I0 0B0 S0 E0",
+                            loopedRank1},
+                           {last}),
+            "step of stage 2 at position 7 of rank 0 stands before await 0 at "
+            "position 11 of rank 0, whose result it reads [L5]");
+}
+
+TEST(ProgramRules, ANormReadsTheSumsOfTiedGradients) {
+  Looped looped;
+  const std::vector<Collective> both = {
+      {CollectiveKind::TiedGradients, "w", {0, 2}},
+      {CollectiveKind::GradientNorm, "", {0, 1, 2}}};
+  const std::string begin = "0F0 >0F0 <1F0 2F0 2B0 >2I0 <1I0 0B0 ";
+  const std::string rank1 = "<0F0 1F0 >1F0 <2I0 1B0 >1I0 A1 E1 S1";
+  EXPECT_EQ(looped.message({begin + "A0 E0 A1 E1 S0 S2", rank1}, both), "");
+  EXPECT_EQ(looped.message({begin + "A0 A1 E0 E1 S0 S2", rank1}, both),
+            "all_reduce 1 at position 9 of rank 0 stands before await 0 at "
+            "position 10 of rank 0, whose result it reads [L5]");
 }
 
 } // namespace

@@ -16,8 +16,8 @@ Problem twoRanks() {
 }
 
 Program oneFOneB(const Problem &problem) {
-  return programOf({"0F0 >0F0 0F1 >0F1 <1I0 0B0 <1I1 0B1 A0 S0",
-                    "<0F0 1F0 <0F1 1B0 >1I0 1F1 1B1 >1I1 A0 S1"},
+  return programOf({"0F0 >0F0 0F1 >0F1 <1I0 0B0 <1I1 0B1 A0 E0 S0",
+                    "<0F0 1F0 <0F1 1B0 >1I0 1F1 1B1 >1I1 A0 E0 S1"},
                    problem);
 }
 
@@ -25,10 +25,10 @@ TEST(ProgramSimulator, RendezvousWaitsForBothEnds) {
   Problem problem = twoRanks();
   ProgramSimulation run = simulateProgram(problem, oneFOneB(problem));
   ASSERT_TRUE(run.complete);
-  EXPECT_EQ(run.startNs, (Times{0, 3, 3, 6, 6,  14, 20, 23, 29, 29, //
-                                0, 4, 7, 7, 13, 13, 16, 22, 22, 29}));
-  EXPECT_EQ(run.endNs, (Times{3, 4, 6, 8,  14, 20, 23, 29, 29, 29, //
-                              4, 7, 8, 13, 14, 16, 22, 23, 29, 29}));
+  EXPECT_EQ(run.startNs, (Times{0, 3, 3, 6, 6,  14, 20, 23, 29, 29, 29, //
+                                0, 4, 7, 7, 13, 13, 16, 22, 22, 22, 29}));
+  EXPECT_EQ(run.endNs, (Times{3, 4, 6, 8,  14, 20, 23, 29, 29, 29, 29, //
+                              4, 7, 8, 13, 14, 16, 22, 23, 29, 29, 29}));
   EXPECT_EQ(run.makespanNs, 29);
 }
 
@@ -39,28 +39,28 @@ TEST(ProgramSimulator, EagerGoesBeforeTheReceive) {
   ProgramSimulation run = simulateProgram(problem, program);
   ASSERT_TRUE(run.complete);
   EXPECT_EQ(run.endNs[3], 7);  // send 0F1, issued at 6
-  EXPECT_EQ(run.endNs[12], 7); // its receive, posted at 7
+  EXPECT_EQ(run.endNs[13], 7); // its receive, posted at 7
   // With one slot it waits until 1F0 has consumed the first message at 7.
   problem.channels.receiveSlots = 1;
   run = simulateProgram(problem, program);
   ASSERT_TRUE(run.complete);
   EXPECT_EQ(run.endNs[3], 8);
-  EXPECT_EQ(run.endNs[12], 8);
+  EXPECT_EQ(run.endNs[13], 8);
 }
 
 TEST(ProgramSimulator, LinkCarriesOneMessageAtATime) {
   Problem problem = twoRanks();
   problem.link.bytesPerUs = 1000; // 10 ns a message
-  Program program = programOf({"0F0 >0F0 0F1 >0F1 <1I0 <1I1 0B0 0B1 A0 S0",
-                               "<0F0 <0F1 1F0 1F1 1B0 >1I0 1B1 >1I1 A0 S1"},
+  Program program = programOf({"0F0 >0F0 0F1 >0F1 <1I0 <1I1 0B0 0B1 A0 E0 S0",
+                               "<0F0 <0F1 1F0 1F1 1B0 >1I0 1B1 >1I1 A0 E0 S1"},
                               problem);
   ProgramSimulation run = simulateProgram(problem, program);
   ASSERT_TRUE(run.complete);
   EXPECT_EQ(run.endNs[1], 14);
   EXPECT_EQ(run.endNs[3], 24);
-  EXPECT_EQ(run.endNs[10], 14);
-  EXPECT_EQ(run.endNs[11], 24);
-  EXPECT_EQ(run.startNs[13], 24); // 1F1
+  EXPECT_EQ(run.endNs[11], 14);
+  EXPECT_EQ(run.endNs[12], 24);
+  EXPECT_EQ(run.startNs[14], 24); // 1F1
 }
 
 TEST(ProgramSimulator, SlotOfASendIsFreeAtItsEnd) {
@@ -83,9 +83,10 @@ TEST(ProgramSimulator, ReceiveWaitsForTheSendThatReadsItsSlot) {
   // Stages 0 and 2 on rank 0; 0F0's output and 2F0's input share a slot.
   Problem problem = problemOn({0, 1, 0}, 2, 1);
   problem.link.latencyNs = 5;
-  Program program = programOf({"0F0 >0F0 <1F0 2F0 2B0 >2I0 <1I0 0B0 A0 S0 S2",
-                               "<0F0 1F0 >1F0 <2I0 1B0 >1I0 A0 S1"},
-                              problem);
+  Program program =
+      programOf({"0F0 >0F0 <1F0 2F0 2B0 >2I0 <1I0 0B0 A0 E0 S0 S2",
+                 "<0F0 1F0 >1F0 <2I0 1B0 >1I0 A0 E0 S1"},
+                problem);
   placeApart(program, problem);
   program.placement(2, BufferKind::Input) =
       program.placement(0, BufferKind::Output);
@@ -98,7 +99,7 @@ TEST(ProgramSimulator, ReceiveWaitsForTheSendThatReadsItsSlot) {
 TEST(ProgramSimulator, OneRankNeedsNoMessages) {
   Problem problem = problemOn({0, 0}, 1, 2);
   Program program =
-      programOf({"0F0 1F0 1B0 0B0 0F1 1F1 1B1 0B1 A0 S0 S1"}, problem);
+      programOf({"0F0 1F0 1B0 0B0 0F1 1F1 1B1 0B1 A0 E0 S0 S1"}, problem);
   ProgramSimulation run = simulateProgram(problem, program);
   ASSERT_TRUE(run.complete);
   EXPECT_EQ(run.makespanNs, 12);

@@ -180,4 +180,22 @@ TEST(Simulator, RankThatWaitsForItself) {
   EXPECT_EQ(actionName(simulation.cycle[0].needs), "0F0");
 }
 
+TEST(Simulator, LanesRunBesideEachOther) {
+  Problem problem = linearProblem(1, 2, {3, 4, 20});
+  Schedule schedule = scheduleOf({"0F0 0I0 0W0 0F1 0I1 0W1"});
+  EXPECT_EQ(simulate(problem, schedule).makespanNs, 54);
+  problem.cost(0, ActionKind::WeightGrad).lane = Lane::Copy;
+  Simulation run = simulate(problem, schedule, /*keepTimes=*/true);
+  EXPECT_EQ(run.startNs, (std::vector<int64_t>{0, 3, 7, 7, 10, 27}));
+  EXPECT_EQ(run.makespanNs, 47);
+  EXPECT_EQ(run.spanNs, 47);
+  EXPECT_EQ(run.rankEndNs, (std::vector<int64_t>{47}));
+  EXPECT_EQ(run.rankWorkNs, (std::vector<int64_t>{54}));
+  // No rule of a schedule counts on that yet.
+  auto fault = problem.check();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->message,
+            "W of stage 0 is not on the compute lane, where tasks run");
+}
+
 } // namespace

@@ -1,0 +1,307 @@
+//===- Actions.h - The kinds of actions and their traits --------*- C++ -*-===//
+//
+// The one list of what a rank can do, and of the messages between ranks.
+// Simulators, rules, bridge, code generation and runtime read the table; none
+// has a list of its own. It depends on nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_KINDS_ACTIONS_H
+#define RONDO_KINDS_ACTIONS_H
+
+#include "kinds/Buffers.h"
+
+#include <cstdint>
+
+namespace rondo {
+
+/// What an action does. The letters of F, I, W and B are PyTorch's; papers on
+/// zero-bubble schedules write "B" for what is I here.
+enum class ActionKind : uint8_t {
+  Forward,
+  InputGrad,
+  WeightGrad,
+  /// InputGrad then WeightGrad without a gap. Its input gradient leaves at its
+  /// end.
+  Backward,
+  /// F again, for what it saves.
+  Recompute,
+  Send,
+  Recv,
+  /// Gathers the weights of a stage whose state is sharded, and lets them go.
+  Unshard,
+  Reshard,
+  /// Sums gradients over the ranks that share a stage's state.
+  ReduceGrad,
+  /// Issues a collective. Its lane runs it; the rank goes on.
+  AllReduce,
+  /// Waits for the end of a collective that the rank has issued.
+  Await,
+  /// The optimizer's step.
+  Step,
+  /// Copies saved activations to another memory, and back.
+  Save,
+  Load,
+};
+
+inline constexpr int numActionKinds = static_cast<int>(ActionKind::Load) + 1;
+/// Most kinds that an action's field has numbers for.
+inline constexpr int maxActionKinds = 64;
+
+/// A rank does one thing at a time on each of its lanes.
+enum class Lane : uint8_t { Compute, Collective, Copy };
+inline constexpr int numLanes = 3;
+
+/// What an action's `stage` numbers.
+enum class Subject : uint8_t { Stage, Edge, Collective };
+
+/// What an action's `index` counts.
+enum class IndexMeaning : uint8_t {
+  Microbatch,
+  /// Optimizer steps. Of a collective: the step that it is part of.
+  Step,
+};
+
+/// What a message carries, by what makes it. Its producer is another stage.
+enum class MessageKind : uint8_t {
+  /// The output of F.
+  Activation,
+  /// The input gradient of I or B.
+  Gradient,
+  /// No message.
+  None,
+};
+
+/// What has been done of a stage's micro-batch, as bits.
+using Done = uint8_t;
+inline constexpr Done nothingDone = 0, forwardDone = 1, inputGradDone = 2,
+                      weightGradDone = 4;
+
+/// A short list of buffers.
+struct BufferList {
+  BufferKind kinds[3] = {};
+  int count = 0;
+
+  constexpr const BufferKind *begin() const { return kinds; }
+  constexpr const BufferKind *end() const { return kinds + count; }
+};
+
+struct ActionTraits {
+  ActionKind kind = ActionKind::Forward;
+  /// `weight_grad`: the op of the dialect, and the runtime's function.
+  const char *keyword = "unknown kind";
+  /// F, I, W or B; '?' for all others.
+  char letter = '?';
+  Lane lane = Lane::Compute;
+  Subject subject = Subject::Stage;
+  IndexMeaning index = IndexMeaning::Microbatch;
+  /// May stand in an order more than once for one subject and index.
+  bool mayRepeat = false;
+  /// A kind without its capability is refused by name.
+  bool isImplemented = false;
+
+  /// Of the stage's micro-batch: what must be done before, and what then is.
+  Done needs = nothingDone, makes = nothingDone;
+  /// What must be done of all micro-batches of its stage, or its stages.
+  Done needsOfAll = nothingDone;
+  /// The messages from other stages that it needs, and that it makes.
+  MessageKind consumes = MessageKind::None, produces = MessageKind::None;
+  /// Buffers of its stage and micro-batch that it takes when it starts, and
+  /// those that it reads as the last one; those of messages apart.
+  BufferList takes, releases;
+
+  /// Runs a stage on a micro-batch: what a schedule orders.
+  constexpr bool isTask() const {
+    return isImplemented && subject == Subject::Stage &&
+           index == IndexMeaning::Microbatch;
+  }
+  /// Has a column in the cost table.
+  constexpr bool hasCost() const {
+    return isImplemented && subject == Subject::Stage;
+  }
+
+  // The table is written with these.
+  constexpr ActionTraits on(Subject what, Lane where) const {
+    ActionTraits row = *this;
+    row.subject = what;
+    row.lane = where;
+    return row;
+  }
+  constexpr ActionTraits perStep() const {
+    ActionTraits row = *this;
+    row.index = IndexMeaning::Step;
+    return row;
+  }
+  constexpr ActionTraits repeatable() const {
+    ActionTraits row = *this;
+    row.mayRepeat = true;
+    return row;
+  }
+  constexpr ActionTraits progress(Done before, Done after) const {
+    ActionTraits row = *this;
+    row.needs = before;
+    row.makes = after;
+    return row;
+  }
+  constexpr ActionTraits afterAll(Done before) const {
+    ActionTraits row = *this;
+    row.needsOfAll = before;
+    return row;
+  }
+  constexpr ActionTraits passes(MessageKind message) const {
+    ActionTraits row = *this;
+    row.consumes = row.produces = message;
+    return row;
+  }
+  constexpr ActionTraits buffers(BufferList taken, BufferList released) const {
+    ActionTraits row = *this;
+    row.takes = taken;
+    row.releases = released;
+    return row;
+  }
+  constexpr ActionTraits implemented(char name = '?') const {
+    ActionTraits row = *this;
+    row.letter = name;
+    row.isImplemented = true;
+    return row;
+  }
+};
+
+namespace detail {
+
+constexpr ActionTraits row(ActionKind kind, const char *keyword) {
+  ActionTraits traits;
+  traits.kind = kind;
+  traits.keyword = keyword;
+  return traits;
+}
+
+/// A row for every number that an action's field can hold.
+struct ActionTable {
+  ActionTraits rows[maxActionKinds];
+};
+
+constexpr ActionTable makeActionTable() {
+  using K = ActionKind;
+  using B = BufferKind;
+  const ActionTraits known[] = {
+      row(K::Forward, "forward")
+          .progress(nothingDone, forwardDone)
+          .passes(MessageKind::Activation)
+          .buffers(
+              {{B::Output, B::SavedForInputGrad, B::SavedForWeightGrad}, 3}, {})
+          .implemented('F'),
+      row(K::InputGrad, "input_grad")
+          .progress(forwardDone, inputGradDone)
+          .passes(MessageKind::Gradient)
+          .buffers({{B::InputGrad}, 1}, {{B::SavedForInputGrad}, 1})
+          .implemented('I'),
+      row(K::WeightGrad, "weight_grad")
+          .progress(inputGradDone, weightGradDone)
+          .buffers({}, {{B::SavedForWeightGrad}, 1})
+          .implemented('W'),
+      row(K::Backward, "backward")
+          .progress(forwardDone, inputGradDone | weightGradDone)
+          .passes(MessageKind::Gradient)
+          .buffers({{B::InputGrad}, 1},
+                   {{B::SavedForInputGrad, B::SavedForWeightGrad}, 2})
+          .implemented('B'),
+      row(K::Recompute, "recompute")
+          .progress(forwardDone, forwardDone)
+          .repeatable(),
+      row(K::Send, "send").on(Subject::Edge, Lane::Copy).implemented(),
+      row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),
+      row(K::Unshard, "unshard")
+          .on(Subject::Stage, Lane::Collective)
+          .repeatable(),
+      row(K::Reshard, "reshard").repeatable(),
+      row(K::ReduceGrad, "reduce_grad").on(Subject::Stage, Lane::Collective),
+      row(K::AllReduce, "all_reduce")
+          .on(Subject::Collective, Lane::Collective)
+          .perStep()
+          .afterAll(weightGradDone)
+          .implemented(),
+      row(K::Await, "await")
+          .on(Subject::Collective, Lane::Compute)
+          .perStep()
+          .implemented(),
+      row(K::Step, "step").perStep().afterAll(weightGradDone).implemented(),
+      row(K::Save, "save").on(Subject::Stage, Lane::Copy).repeatable(),
+      row(K::Load, "load").on(Subject::Stage, Lane::Copy).repeatable(),
+  };
+  static_assert(sizeof known / sizeof *known == numActionKinds,
+                "every kind has a row");
+  ActionTable table;
+  for (const ActionTraits &traits : known)
+    table.rows[static_cast<int>(traits.kind)] = traits;
+  return table;
+}
+
+} // namespace detail
+
+inline constexpr detail::ActionTable actionTable = detail::makeActionTable();
+
+/// Of a number that is no kind, a row that says so.
+constexpr const ActionTraits &traitsOf(ActionKind kind) {
+  return actionTable.rows[static_cast<int>(kind)];
+}
+
+namespace detail {
+constexpr bool hasEachKindOnce() {
+  for (int k = 0; k < numActionKinds; ++k)
+    if (static_cast<int>(actionTable.rows[k].kind) != k)
+      return false;
+  return true;
+}
+static_assert(hasEachKindOnce(), "no row of the table is missing");
+
+/// The number of kinds with a cost before each kind.
+struct CostColumns {
+  uint8_t of[maxActionKinds];
+  int count;
+};
+constexpr CostColumns makeCostColumns() {
+  CostColumns columns{};
+  for (int k = 0; k < maxActionKinds; ++k) {
+    columns.of[k] = static_cast<uint8_t>(columns.count);
+    columns.count += actionTable.rows[k].hasCost();
+  }
+  return columns;
+}
+} // namespace detail
+
+inline constexpr detail::CostColumns costColumns = detail::makeCostColumns();
+/// Columns of the cost table.
+inline constexpr int numCostColumns = costColumns.count;
+/// Where the kind stands there; it has a cost.
+constexpr int costColumn(ActionKind kind) {
+  return costColumns.of[static_cast<int>(kind)];
+}
+
+struct MessageTraits {
+  /// The keyword of the dialect.
+  const char *keyword;
+  /// What the producer has done when it is there. Edges name the first kind
+  /// that does this.
+  Done made;
+  ActionKind producer;
+  /// The buffer of the producer that it leaves, and of the consumer that it
+  /// enters.
+  BufferKind sent, received;
+};
+
+inline constexpr MessageTraits messageTable[] = {
+    {"activation", forwardDone, ActionKind::Forward, BufferKind::Output,
+     BufferKind::Input},
+    {"gradient", inputGradDone, ActionKind::InputGrad, BufferKind::InputGrad,
+     BufferKind::OutputGrad},
+};
+inline constexpr int numMessageKinds = 2;
+
+constexpr const MessageTraits &traitsOf(MessageKind kind) {
+  return messageTable[static_cast<int>(kind)];
+}
+
+} // namespace rondo
+
+#endif // RONDO_KINDS_ACTIONS_H

@@ -1,0 +1,102 @@
+//===- Buffers.h - The kinds of buffers and their traits --------*- C++ -*-===//
+//
+// The one list of buffers. Compiler and runtime include it; it depends on
+// nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_KINDS_BUFFERS_H
+#define RONDO_KINDS_BUFFERS_H
+
+#include <cstdint>
+
+namespace rondo {
+
+/// How long a buffer lives.
+enum class Lifetime : uint8_t {
+  /// As long as the program.
+  State,
+  /// From one action to another.
+  Transient,
+};
+
+/// What a buffer has a place of its own for. The place of number i is slot
+/// slotOf[i modulo period] of its pool.
+enum class SlotPer : uint8_t {
+  /// There is one.
+  Program,
+  /// A version of the weights: how often the optimizer has stepped.
+  Version,
+  Microbatch,
+};
+
+/// Who a buffer belongs to.
+enum class Owner : uint8_t {
+  Stage,
+  /// The end of an edge at a stage. On one rank both ends share a place.
+  Edge,
+  /// All stages of a rank, in turn.
+  Rank,
+};
+
+/// The list: enumerator, keyword of the dialect, lifetime, slot, owner.
+#define RONDO_BUFFER_KINDS(X)                                                  \
+  /* Parameters. */                                                            \
+  X(Weights, "weights", State, Version, Stage)                                 \
+  /* Sums of the gradients that W or B makes. */                               \
+  X(Gradients, "gradients", State, Program, Stage)                             \
+  /* The optimizer's state. */                                                 \
+  X(Moments, "moments", State, Program, Stage)                                 \
+  /* Losses, partial norms, learning rate, step number. */                     \
+  X(Control, "control", State, Program, Stage)                                 \
+  /* Staged tokens and targets. */                                             \
+  X(Data, "data", State, Microbatch, Stage)                                    \
+  /* Scratch of one task. */                                                   \
+  X(Workspace, "workspace", State, Program, Rank)                              \
+  /* From the receive to the end of F. */                                      \
+  X(Input, "input", Transient, Microbatch, Edge)                               \
+  /* From the start of F to the end of its send. */                            \
+  X(Output, "output", Transient, Microbatch, Edge)                             \
+  /* From the receive to the end of I or B. */                                 \
+  X(OutputGrad, "output_grad", Transient, Microbatch, Edge)                    \
+  /* From the start of I or B to the end of its send. */                       \
+  X(InputGrad, "input_grad", Transient, Microbatch, Edge)                      \
+  /* From the start of F to the end of I or B. */                              \
+  X(SavedForInputGrad, "saved_for_input_grad", Transient, Microbatch, Stage)   \
+  /* From the start of F to the end of W or B. */                              \
+  X(SavedForWeightGrad, "saved_for_weight_grad", Transient, Microbatch, Stage)
+
+/// Why memory is held.
+enum class BufferKind : uint8_t {
+#define RONDO_ENUMERATOR(name, keyword, lifetime, slot, owner) name,
+  RONDO_BUFFER_KINDS(RONDO_ENUMERATOR)
+#undef RONDO_ENUMERATOR
+};
+
+struct BufferTraits {
+  BufferKind kind;
+  /// `saved_for_weight_grad`: the keyword of the dialect.
+  const char *keyword;
+  Lifetime lifetime;
+  SlotPer slotPer;
+  Owner owner;
+
+  constexpr bool isState() const { return lifetime == Lifetime::State; }
+};
+
+/// By number.
+inline constexpr BufferTraits bufferTable[] = {
+#define RONDO_ROW(name, keyword, lifetime, slot, owner)                        \
+  {BufferKind::name, keyword, Lifetime::lifetime, SlotPer::slot, Owner::owner},
+    RONDO_BUFFER_KINDS(RONDO_ROW)
+#undef RONDO_ROW
+};
+inline constexpr int numBufferKinds = sizeof bufferTable / sizeof *bufferTable;
+
+constexpr const BufferTraits &traitsOf(BufferKind kind) {
+  return bufferTable[static_cast<int>(kind)];
+}
+
+} // namespace rondo
+
+#endif // RONDO_KINDS_BUFFERS_H

@@ -1,0 +1,106 @@
+//===- ProgramCollectives.cpp - Collectives of a running program ----------===//
+
+#include "schedule/ProgramExecution.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::program_execution;
+
+bool Execution::allReduce(int32_t r, RankState &rank, Action action) {
+  result.startNs[rank.position] = rank.clock;
+  const bool starts = collectiveStart == CollectiveStart::WhenIssued;
+  lanes[r].issued.push_back({static_cast<int32_t>(action.stage), rank.position,
+                             starts ? rank.clock : notYet});
+  if (starts)
+    runCollectives(r);
+  return true;
+}
+
+bool Execution::await(int32_t r, RankState &rank, Action action) {
+  const int32_t collective = action.stage;
+  std::vector<CollectiveLane::Issued> &issued = lanes[r].issued;
+  auto own = std::find_if(issued.begin(), issued.end(),
+                          [&](const CollectiveLane::Issued &one) {
+                            return one.collective == collective;
+                          });
+  if (own == issued.end())
+    return needOwn(rank, Action(ActionKind::AllReduce, collective, 0));
+  bool starts = false;
+  for (auto one = issued.begin(); one <= own; ++one)
+    if (one->readyNs == notYet) {
+      one->readyNs = rank.clock;
+      starts = true;
+    }
+  if (starts)
+    runCollectives(r);
+  const int64_t endNs = collectives[collective].endNs;
+  if (endNs == notYet) {
+    rank.waitFor = WaitFor::Collective;
+    rank.id = collective;
+    return false;
+  }
+  result.startNs[rank.position] = rank.clock;
+  rank.clock = std::max(rank.clock, endNs);
+  result.endNs[rank.position] = rank.clock;
+  return true;
+}
+
+/// All its ranks have come to the collective.
+bool Execution::isReady(const CollectiveState &state,
+                        int32_t collective) const {
+  return std::all_of(
+      state.ranks.begin(), state.ranks.end(), [&](int32_t member) {
+        const CollectiveLane &lane = lanes[member];
+        return !lane.isEmpty() && lane.head().collective == collective &&
+               lane.head().readyNs != notYet;
+      });
+}
+
+/// Runs every collective that is ready, beginning with the one at the head of
+/// `rank`.
+void Execution::runCollectives(int32_t rank) {
+  std::vector<int32_t> toLookAt = {rank};
+  while (!toLookAt.empty()) {
+    const CollectiveLane &first = lanes[toLookAt.back()];
+    toLookAt.pop_back();
+    if (first.isEmpty())
+      continue;
+    const int32_t collective = first.head().collective;
+    CollectiveState &state = collectives[collective];
+    if (!isReady(state, collective))
+      continue;
+    int64_t begin = 0;
+    for (int32_t member : state.ranks)
+      begin =
+          std::max({begin, lanes[member].head().readyNs, lanes[member].freeNs});
+    state.endNs = begin + program.collectives[collective].ns;
+    for (int32_t member : state.ranks) {
+      CollectiveLane &lane = lanes[member];
+      result.endNs[lane.head().position] = state.endNs;
+      lane.freeNs = state.endNs;
+      ++lane.done;
+      wake(member, WaitFor::Collective, collective);
+      toLookAt.push_back(member);
+    }
+  }
+}
+
+/// What keeps the collective at the head of a rank's lane from running.
+void Execution::needCollective(int32_t r, Wait &wait) const {
+  const int32_t collective = lanes[r].head().collective;
+  for (int32_t member : collectives[collective].ranks) {
+    const CollectiveLane &lane = lanes[member];
+    if (!lane.isEmpty() && lane.head().collective == collective &&
+        lane.head().readyNs != notYet)
+      continue;
+    const bool isIssued = std::any_of(lane.issued.begin(), lane.issued.end(),
+                                      [&](const CollectiveLane::Issued &one) {
+                                        return one.collective == collective;
+                                      });
+    wait.onRank = member;
+    wait.needs = Action(isIssued ? ActionKind::Await : ActionKind::AllReduce,
+                        collective, 0);
+    return;
+  }
+}

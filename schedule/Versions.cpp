@@ -1,0 +1,20 @@
+//===- Versions.cpp - Which weights a task reads --------------------------===//
+
+#include "schedule/Versions.h"
+
+using namespace rondo;
+
+std::vector<int32_t> rondo::weightVersions(const Problem &problem,
+                                           const Schedule &order) {
+  std::vector<int32_t> versions;
+  versions.reserve(order.numActions());
+  // A stage's tasks and steps stand on one rank.
+  std::vector<int32_t> steps(problem.numStages(), 0);
+  for (int32_t r = 0; r < order.numRanks(); ++r)
+    for (Action action : order.rank(r))
+      versions.push_back(action.kind() == ActionKind::Step
+                             ? ++steps[action.stage]
+                         : action.isTask() ? steps[action.stage]
+                                           : -1);
+  return versions;
+}

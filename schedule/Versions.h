@@ -1,0 +1,28 @@
+//===- Versions.h - Which weights a task reads ------------------*- C++ -*-===//
+//
+// Versions are no part of an action: they follow from the order. A stage's
+// weights have version 0 when the window begins, and each of its optimizer
+// steps makes the next one. The weights of a version lie in slot slotOf[version
+// % period] of their placement.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_VERSIONS_H
+#define RONDO_SCHEDULE_VERSIONS_H
+
+#include "schedule/Problem.h"
+#include "schedule/Schedule.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// By position in the order's array: the version that a task reads, the one
+/// that a step writes, -1 for all others. Every stage of the order is one of
+/// the problem. O(actions).
+std::vector<int32_t> weightVersions(const Problem &problem,
+                                    const Schedule &order);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_VERSIONS_H

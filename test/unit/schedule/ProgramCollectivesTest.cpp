@@ -1,0 +1,167 @@
+//===- ProgramCollectivesTest.cpp - Collectives, steps and versions -------===//
+//
+// Times are closed forms of the durations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramExamples.h"
+
+#include "schedule/Versions.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+Collective tied(std::vector<int32_t> stages, int64_t ns) {
+  return {CollectiveKind::TiedGradients, "w", std::move(stages), ns};
+}
+
+int64_t makespan(const Problem &problem, const Program &program) {
+  ProgramSimulation run = simulateProgram(problem, program);
+  EXPECT_TRUE(run.complete);
+  return run.makespanNs;
+}
+
+// F, I and W take 3, 4 and 2; one micro-batch goes down and up in 18.
+Problem twoRanks() { return linearProblem(2, 1, {3, 4, 2}); }
+
+TEST(ProgramCollectives, StepsAndCollectivesTakeTheirTime) {
+  Problem problem = twoRanks();
+  Program program = programOf(
+      {"0F0 >0F0 <1I0 0B0 A0 E0 S0", "<0F0 1F0 1B0 >1I0 A0 E0 S1"}, problem);
+  EXPECT_EQ(makespan(problem, program), 18);
+  program.collectives[0].ns = 100;
+  EXPECT_EQ(makespan(problem, program), 18 + 100);
+  problem.cost(0, ActionKind::Step).ns = 10;
+  problem.cost(1, ActionKind::Step).ns = 40;
+  EXPECT_EQ(makespan(problem, program), 18 + 100 + 40);
+  ProgramSimulation run = simulateProgram(problem, program);
+  // Of rank 1, which is there 6 before rank 0.
+  EXPECT_EQ(run.startNs[11], 12); // A0
+  EXPECT_EQ(run.endNs[11], 118);
+  EXPECT_EQ(run.startNs[12], 12); // E0
+  EXPECT_EQ(run.endNs[12], 118);
+  EXPECT_EQ(run.startNs[13], 118); // S1
+  EXPECT_EQ(run.endNs[13], 158);
+}
+
+TEST(ProgramCollectives, ALaneRunsBesideTheTasks) {
+  Problem problem = problemOn({0, 0}, 1, 1, {3, 4, 2});
+  Program program = programOf({"0F0 1F0 1B0 A0 0B0 E0 S1 S0"}, problem);
+  // 0B takes 6 from 12 on, the collective of stage 1 as long as it takes.
+  for (int64_t ns : {0, 5, 6, 7, 50}) {
+    program.collectives = {tied({1}, ns)};
+    EXPECT_EQ(makespan(problem, program), 12 + std::max<int64_t>(6, ns));
+  }
+  // A step in front of 0B delays it.
+  program = programOf({"0F0 1F0 1B0 S1 0B0 S0"}, problem);
+  program.collectives.clear();
+  problem.cost(1, ActionKind::Step).ns = 9;
+  EXPECT_EQ(makespan(problem, program), 12 + 9 + 6);
+}
+
+TEST(ProgramCollectives, ARankRunsOneAfterTheOther) {
+  Problem problem = twoRanks();
+  Program program = programOf(
+      {"0F0 >0F0 <1I0 0B0 A0 A1 E1 E0 S0", "<0F0 1F0 1B0 >1I0 A0 A1 E0 E1 S1"},
+      problem);
+  program.collectives = {tied({0, 1}, 30), tied({0, 1}, 7)};
+  ProgramSimulation run = simulateProgram(problem, program);
+  ASSERT_TRUE(run.complete);
+  EXPECT_EQ(run.endNs[4], 18 + 30);
+  EXPECT_EQ(run.endNs[5], 18 + 30 + 7);
+  EXPECT_EQ(run.makespanNs, 18 + 30 + 7);
+  // Nor does an order of awaits matter.
+  EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
+  // One rank's second collective waits for its first, on a third rank's lane.
+  Problem three = problemOn({0, 1, 2}, 3, 1, {3, 4, 2});
+  Program chain = programOf({"0F0 >0F0 <1I0 0B0 A0 E0",
+                             "<0F0 1F0 >1F0 <2I0 1B0 >1I0 A0 A1 E0 E1",
+                             "<1F0 2F0 2B0 >2I0 A1 E1"},
+                            three);
+  chain.collectives = {tied({0, 1}, 30), tied({1, 2}, 7)};
+  EXPECT_EQ(makespan(three, chain), 27 + 30 + 7);
+}
+
+TEST(ProgramCollectives, OrdersThatDisagreeAreACircle) {
+  Problem problem = twoRanks();
+  Program program = programOf(
+      {"0F0 >0F0 <1I0 0B0 A0 A1 E0 E1", "<0F0 1F0 1B0 >1I0 A1 A0 E1 E0"},
+      problem);
+  program.collectives = {tied({0, 1}, 0), tied({0, 1}, 0)};
+  auto violation = checkWaitCycle(problem, program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "rank 0 waits for rank 1 to await 0, at await 0 -> rank 1 waits "
+            "for rank 0 to await 1, at await 1 [L2]");
+  EXPECT_FALSE(simulateProgram(problem, program).complete);
+}
+
+// Rank 0 awaits behind what rank 1 sends behind its await. A lane of its own
+// would do; a transport that does a collective in one go would not.
+TEST(ProgramCollectives, AProgramRunsWhereCollectivesStartLate) {
+  Problem problem = twoRanks();
+  Program program = programOf(
+      {"0F0 >0F0 A0 <1I0 0B0 E0", "<0F0 1F0 1B0 A0 E0 >1I0"}, problem);
+  program.collectives = {tied({0, 1}, 1)};
+  EXPECT_TRUE(simulateProgram(problem, program).complete);
+  auto violation = checkWaitCycle(problem, program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "rank 0 waits for rank 1 to send 1I0, at 0B0 -> rank 1 waits for "
+            "rank 0 to await 0, at await 0 [L2]");
+  // Behind the send it is right.
+  program = programOf({"0F0 >0F0 A0 <1I0 0B0 E0", "<0F0 1F0 1B0 A0 >1I0 E0"},
+                      problem);
+  program.collectives = {tied({0, 1}, 1)};
+  EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
+}
+
+TEST(ProgramCollectives, AnAbsentRankIsNamed) {
+  Problem problem = twoRanks();
+  Program program =
+      programOf({"0F0 >0F0 <1I0 0B0 A0 E0", "<0F0 1F0 1B0 >1I0"}, problem);
+  auto violation = checkWaitCycle(problem, program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message, "rank 0 waits for rank 1 to issue all_reduce "
+                                "0, at await 0 [L2]");
+  program = programOf({"0F0 >0F0 <1I0 0B0 E0", "<0F0 1F0 1B0 >1I0"}, problem);
+  violation = checkWaitCycle(problem, program);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->message,
+            "rank 0 waits for itself to issue all_reduce 0, at await 0, which "
+            "stands before it [L2]");
+}
+
+// Versions.
+
+TEST(Versions, AnIterationReadsOne) {
+  Problem problem = twoRanks();
+  Program program = programOf(
+      {"0F0 >0F0 <1I0 0B0 A0 E0 S0", "<0F0 1F0 1B0 >1I0 A0 E0 S1"}, problem);
+  EXPECT_EQ(weightVersions(problem, program.order),
+            (std::vector<int32_t>{0, -1, -1, 0, -1, -1, 1, //
+                                  -1, 0, 0, -1, -1, -1, 1}));
+}
+
+// Two steps in one order, as where mini-batches overlap: the second task of a
+// stage reads what its first step has written, in the other of two slots.
+TEST(Versions, EachStepMakesTheNext) {
+  Problem problem = problemOn({0, 0}, 1, 2);
+  Program program =
+      programOf({"0F0 1F0 1B0 S1 0F1 1F1 0B0 S0 1B1 0B1 S1 S0"}, problem);
+  const std::vector<int32_t> versions = weightVersions(problem, program.order);
+  EXPECT_EQ(versions,
+            (std::vector<int32_t>{0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 2, 2}));
+  placeApart(program, problem);
+  Placement &weights = program.placement(1, BufferKind::Weights);
+  EXPECT_EQ(weights.slot(0), weights.slot(1));
+  program.pools[weights.pool].slots = 2;
+  weights.slotOf = {0, 1};
+  EXPECT_EQ(weights.slot(versions[1]), 0);  // 1F0
+  EXPECT_EQ(weights.slot(versions[5]), 1);  // 1F1
+  EXPECT_EQ(weights.slot(versions[10]), 0); // what the second step writes
+}
+
+} // namespace
