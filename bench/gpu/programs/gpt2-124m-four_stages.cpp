@@ -67,6 +67,7 @@ constexpr StageDesc stages[] = {
     {"s3", 10, 4,
      {359207424, 239471616, 478943232, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864}},
 };
+
 // stage, replica, rank
 constexpr HomeDesc homes[] = {
     {0, 0, 0},
@@ -92,7 +93,9 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i3);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   step(rank, 1);
   step(rank, 2);
@@ -224,7 +227,9 @@ static void rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i5);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   return;
 }
@@ -255,6 +260,7 @@ static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
     send(rank, Message::Gradient, stage, i5);
   }
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, stage);
   return;
 }
@@ -276,7 +282,9 @@ static void rank_3(Rank & v1, const int64_t* v2) {
   backward(rank, 3, 7);
   send(rank, Message::Gradient, 3, 7);
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 3);
   return;
 }

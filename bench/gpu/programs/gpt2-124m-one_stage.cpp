@@ -61,6 +61,7 @@ constexpr StageDesc stages[] = {
     {"s0", 0, 14,
      {978255360, 652170240, 1304340480, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760}},
 };
+
 // stage, replica, rank
 constexpr HomeDesc homes[] = {
     {0, 0, 0},
@@ -77,7 +78,9 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i3);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   return;
 }
@@ -134,7 +137,9 @@ static void rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i3);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   return;
 }

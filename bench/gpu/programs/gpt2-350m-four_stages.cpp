@@ -103,6 +103,7 @@ constexpr StageDesc stages[] = {
     {"s3", 19, 7,
      {762298368, 508198912, 1016397824, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336}},
 };
+
 // stage, replica, rank
 constexpr HomeDesc homes[] = {
     {0, 0, 0},
@@ -128,7 +129,9 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i3);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   step(rank, 1);
   step(rank, 2);
@@ -260,7 +263,9 @@ static void rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i5);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   return;
 }
@@ -291,6 +296,7 @@ static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
     send(rank, Message::Gradient, stage, i5);
   }
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, stage);
   return;
 }
@@ -312,7 +318,9 @@ static void rank_3(Rank & v1, const int64_t* v2) {
   backward(rank, 3, 7);
   send(rank, Message::Gradient, 3, 7);
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 3);
   return;
 }

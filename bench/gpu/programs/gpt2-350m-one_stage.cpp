@@ -97,6 +97,7 @@ constexpr StageDesc stages[] = {
     {"s0", 0, 26,
      {2437761024, 1625174016, 3250348032, 3456, 65536, 159908032, 0, 0, 0, 0, 14188544, 7300816896}},
 };
+
 // stage, replica, rank
 constexpr HomeDesc homes[] = {
     {0, 0, 0},
@@ -113,7 +114,9 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i3);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   return;
 }
@@ -170,7 +173,9 @@ static void rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i3);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   return;
 }

@@ -43,6 +43,7 @@ constexpr StageDesc stages[] = {
     {"s3", 4, 2,
      {1727168, 1151424, 2302848, 384, 2048, 19914944, 147456, 0, 0, 147456, 14336, 2773504}},
 };
+
 // stage, replica, rank
 constexpr HomeDesc homes[] = {
     {0, 0, 0},
@@ -68,7 +69,9 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i3);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   step(rank, 1);
   step(rank, 2);
@@ -200,7 +203,9 @@ static void rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i5);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   return;
 }
@@ -237,6 +242,7 @@ static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
     send(rank, Message::Gradient, stage, i5);
   }
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, stage);
   return;
 }
@@ -258,7 +264,9 @@ static void rank_3(Rank & v1, const int64_t* v2) {
   backward(rank, 3, 7);
   send(rank, Message::Gradient, 3, 7);
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 3);
   return;
 }

@@ -39,6 +39,7 @@ constexpr StageDesc stages[] = {
     {"s1", 3, 3,
      {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256}},
 };
+
 // stage, replica, rank
 constexpr HomeDesc homes[] = {
     {0, 0, 0},
@@ -58,7 +59,9 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
     backward(rank, 0, i3);
   }
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   step(rank, 1);
   return;
@@ -144,7 +147,9 @@ static void rank_0(Rank & v1, const int64_t* v2) {
   recv(rank, Message::Gradient, 1, 7);
   backward(rank, 0, 7);
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 0);
   return;
 }
@@ -166,7 +171,9 @@ static void rank_1(Rank & v1, const int64_t* v2) {
   backward(rank, 1, 7);
   send(rank, Message::Gradient, 1, 7);
   all_reduce(rank, 0);
+  await(rank, 0);
   all_reduce(rank, 1);
+  await(rank, 1);
   step(rank, 1);
   return;
 }
