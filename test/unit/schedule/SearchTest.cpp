@@ -142,6 +142,7 @@ TEST(Search, IsNotWorseThanAFamily) {
       int64_t found = searchWith(problem, 100).simulation.makespanNs;
       if (objective == Objective::Span)
         found = searchWith(problem, 100).simulation.spanNs;
+      int compared = 0;
       for (const Family &family : families()) {
         FamilyResult made = family.generate(
             problem,
@@ -151,8 +152,10 @@ TEST(Search, IsNotWorseThanAFamily) {
           EXPECT_LE(found, objective == Objective::Span ? simulation.spanNs
                                                         : simulation.makespanNs)
               << family.name;
+          ++compared;
         }
       }
+      EXPECT_GE(compared, 8);
     }
 }
 
