@@ -1,0 +1,168 @@
+// What is wrong with the pools and places of a program, as far as one op can tell.
+// RUN: rondo-opt %s -split-input-file -verify-diagnostics
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  // expected-error @+1 {{pool 3 stands where number 0 is expected}}
+  pipe.pool 3 on 0 <offset = 0, slot_bytes = 8, slots = 1>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  // expected-error @+1 {{pool 0 has 0 slots; the least is 1}}
+  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 0>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  // expected-error @+1 {{pool 0 has 4294967297 slots; the most is 2147483647}}
+  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 4294967297>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  // expected-error @+1 {{pool 0 has an offset of -8 and slots of 8 bytes; neither may be below 0}}
+  pipe.pool 0 on 0 <offset = -8, slot_bytes = 8, slots = 1>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  // expected-error @+1 {{pool 0 is on rank -1; ranks are numbered from 0}}
+  pipe.pool 0 on -1 <offset = 0, slot_bytes = 8, slots = 1>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  // expected-note @+1 {{pool 0 has 2 slots}}
+  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
+  // expected-error @+1 {{slot 2 is not in pool 0}}
+  pipe.place input @s0 in 0 [0, 1, 2]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  // expected-error @+1 {{pool 4 does not exist; there are 0}}
+  pipe.place input @s0 in 4 [0]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
+  // expected-error @+1 {{the place of input of stage @s0 lists no slot}}
+  pipe.place input @s0 in 0 []
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
+  // expected-note @+1 {{first given here}}
+  pipe.place input @s0 in 0 [0]
+  // expected-error @+1 {{the place of input of stage @s0 is given twice}}
+  pipe.place input @s0 in 0 [1]
+}
