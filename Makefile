@@ -74,6 +74,7 @@ bench-gpu:
 	@sh bench/gpu/bench.sh build-gpu
 
 doc:
+	@$(MAKE) build TARGETS=manual
 	@python3 scripts/reference-docs.py
 
 format:

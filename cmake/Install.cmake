@@ -15,3 +15,5 @@ install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)
 install(DIRECTORY kinds DESTINATION ${RONDO_INSTALLED_RUNTIME}/include FILES_MATCHING PATTERN *.h)
 install(FILES cmake/Cuda.cmake DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/cmake)
+install(DIRECTORY ${RONDO_MANUAL_DIR}/man1 DESTINATION share/man)
+install(FILES ${RONDO_MANUAL_DIR}/rondo.bash DESTINATION share/bash-completion/completions RENAME rondo)

@@ -4,7 +4,6 @@
 #include "formats/Translations.h"
 #include "formats/json/Documents.h"
 #include "formats/json/ScheduleReader.h"
-#include "passes/Phases.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -32,7 +31,7 @@ std::string namesOfPlans(ModuleOp module) {
 /// The orders of a document, as a schedule of the problem that keeps all rules
 /// but S7. Its figures are not checked: they may come from other costs.
 Expected<Schedule> readOrders(const json::Document &document,
-                              const Problem &problem, bool &isOverCap) {
+                              const Problem &problem) {
   json::ScheduleText text{json::Value(document.text)};
   if (json::Fault fault = text.readKeys(); !fault.empty())
     return faultIn(document, fault);
@@ -45,8 +44,11 @@ Expected<Schedule> readOrders(const json::Document &document,
   if (fault)
     return faultIn(document, fault->message);
   if (std::optional<Violation> violation = checkSchedule(problem, schedule)) {
-    isOverCap = violation->rule == Rule::Memory;
-    return faultIn(document, describe(*violation, problem));
+    const std::string what = document.where() + describe(*violation, problem);
+    if (violation->rule == Rule::Memory)
+      return llvm::make_error<formats::OverCapError>(
+          what, llvm::inconvertibleErrorCode());
+    return faultIn({}, what);
   }
   return schedule;
 }
@@ -60,6 +62,8 @@ std::string freeName(ModuleOp module, const std::string &name) {
 }
 
 } // namespace
+
+char formats::OverCapError::ID = 0;
 
 Expected<formats::ScheduleSource>
 rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
@@ -87,13 +91,9 @@ rondo::formats::importSchedule(const ScheduleSource &source,
                                const Problem &problem) {
   pipe::PlanOp plan = source.plan;
   auto module = plan->getParentOfType<ModuleOp>();
-  bool isOverCap = false;
-  Expected<Schedule> schedule = readOrders(source.document, problem, isOverCap);
-  if (!schedule) {
-    if (isOverCap)
-      module->setAttr(pipe::overMemoryAttr, UnitAttr::get(plan.getContext()));
+  Expected<Schedule> schedule = readOrders(source.document, problem);
+  if (!schedule)
     return schedule.takeError();
-  }
   auto builder = OpBuilder::atBlockEnd(module.getBody());
   auto op = pipe::ScheduleOp::create(
       builder, plan.getLoc(),

@@ -36,12 +36,19 @@ llvm::Expected<ScheduleSource> findSchedule(mlir::ModuleOp module,
                                             llvm::StringRef fileName,
                                             llvm::StringRef contents);
 
+/// Orders that do not fit the memory of their devices.
+class OverCapError : public llvm::ErrorInfo<OverCapError, llvm::StringError> {
+public:
+  using ErrorInfo::ErrorInfo;
+  static char ID;
+};
+
 /// Lays the orders of a schedule over its plan: writes them as the last
 /// `pipe.schedule` of the module, in loops, with `accumulate(schedule_order)`
 /// where micro-batches are not in index order. `problem` is the plan's. The
 /// orders must keep the rules S1 to S6 there; figures in the text are left
-/// alone, since they may come from other costs. Where a cap is too small (S5),
-/// `pipe.over_memory` is set on the module.
+/// alone, since they may come from other costs. Where a cap is too small (S5)
+/// the error is an OverCapError.
 llvm::Expected<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
                                                 const Problem &problem);
 

@@ -130,8 +130,7 @@ def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
     orders (S6). Reports the first broken rule of each schedule, with a note at
     the other party. Without `accumulate(schedule_order)` the micro-batches of
     each stage's weight gradients must stand in index order (S7). Changes
-    nothing, but marks the module `pipe.over_memory` where a cap is broken (S5),
-    so that a tool can tell that from other errors.
+    nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -191,8 +190,7 @@ def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
     waits for buffers that are being sent (L2); every buffer is written before
     it is read, freed once and never shared by two owners (L3); pools lie apart
     inside the arena, and the arena fits the device (L4); the tasks are the
-    schedule's (L5). Ends at the first broken rule. Changes nothing, but marks the
-    module `pipe.over_memory` where an arena is larger than its device.
+    schedule's (L5). Ends at the first broken rule. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }

@@ -25,9 +25,10 @@ static_assert(
         int(ProgramKind::Evaluation) == int(rondo::ProgramKind::Evaluation),
     "the two conversions above are casts");
 
-/// Set on the module by a verify pass that finds a device's memory too small
-/// (S5, L4), so that a tool can tell that from other errors.
-inline constexpr llvm::StringLiteral overMemoryAttr = "pipe.over_memory";
+/// Marks an error that says that a device's memory is too small (S5, L4, or no
+/// order that a search finds), so that a tool can tell it from others.
+void markOverMemory(mlir::InFlightDiagnostic &error);
+bool isOverMemory(mlir::Diagnostic &diagnostic);
 
 } // namespace rondo::pipe
 

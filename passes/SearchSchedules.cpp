@@ -71,8 +71,8 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
   SearchResult result =
       searchPlan(figuresOf(plan), *problem, options, rondo::search);
   if (!result.schedule) {
-    getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
     InFlightDiagnostic error = schedule.emitError() << result.reason;
+    markOverMemory(error);
     if (std::optional<Shortfall> shortfall = findShortfall(*problem)) {
       DeviceOp device = plan.lookupCluster().getDevices()[shortfall->rank];
       error.attachNote(device.getLoc())

@@ -21,6 +21,22 @@ Problem executingProblem(ProgramKind kind, const Problem &problem) {
   return kind == ProgramKind::Sequential ? sequentialProblem(problem) : problem;
 }
 
+static constexpr StringLiteral overMemoryMark = "over memory";
+
+void markOverMemory(InFlightDiagnostic &error) {
+  if (Diagnostic *diagnostic = error.getUnderlyingDiagnostic())
+    diagnostic->getMetadata().push_back(DiagnosticArgument(overMemoryMark));
+}
+
+bool isOverMemory(Diagnostic &diagnostic) {
+  return llvm::any_of(
+      diagnostic.getMetadata(), [](const DiagnosticArgument &mark) {
+        return mark.getKind() ==
+                   DiagnosticArgument::DiagnosticArgumentKind::String &&
+               mark.getAsString() == overMemoryMark;
+      });
+}
+
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -103,9 +119,11 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
       violation = checkAccumulation(*problem, expanded->schedule);
     if (!violation)
       return success();
+    InFlightDiagnostic error =
+        emitViolation(*violation, *expanded, *problem, schedule);
     if (violation->rule == Rule::Memory)
-      getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
-    return emitViolation(*violation, *expanded, *problem, schedule);
+      markOverMemory(error);
+    return error;
   }
 };
 
@@ -200,7 +218,7 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
     return success();
   InFlightDiagnostic error = emitProgramViolation(*violation, places, op);
   if (violation->isOverCap) {
-    getOperation()->setAttr(overMemoryAttr, UnitAttr::get(&getContext()));
+    markOverMemory(error);
     explainArena(error, op, *problem, violation->rank);
   }
   return error;

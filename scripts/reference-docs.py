@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/ from the TableGen files; with --check it only says
-which page is not current."""
+"""Writes docs/reference/ from the TableGen files and from what the build wrote
+of the commands' help; with --check it only says which page is not current.
+
+    scripts/reference-docs.py [--check] [BUILD]
+
+BUILD is the folder of the build, build/ where it is left out.
+"""
 
 import pathlib
 import subprocess
@@ -27,17 +32,31 @@ def generate(source, options):
     return done.stdout.partition("\n")[2].lstrip()
 
 
+def commands(build):
+    """Help of all commands."""
+    page = build / "manual/commands.md"
+    if not page.exists():
+        sys.exit(f"{page} is missing: build the target `manual`")
+    return page.read_text()
+
+
 def main():
-    check = sys.argv[1:] == ["--check"]
-    stale = []
+    arguments = sys.argv[1:]
+    check = "--check" in arguments
+    builds = [argument for argument in arguments if argument != "--check"]
+    build = pathlib.Path(builds[0]) if builds else root / "build"
+    pages = [("commands.md", commands(build), "tools/driver")]
     for page, title, sources, options in PAGES:
+        text = title + "\n".join(generate(source, options) for source in sources)
+        pages.append((page, text, sources[0]))
+    stale = []
+    for page, text, source in pages:
         path = root / "docs/reference" / page
-        text = "<!-- Written by `make doc`; do not edit. -->\n\n" + title
-        text += "\n".join(generate(source, options) for source in sources)
+        text = "<!-- Written by `make doc`; do not edit. -->\n\n" + text
         if path.exists() and path.read_text() == text:
             continue
         if check:
-            stale.append(f"docs/reference/{page} is not what {sources[0]} says")
+            stale.append(f"docs/reference/{page} is not what {source} says")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

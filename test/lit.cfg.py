@@ -56,6 +56,10 @@ if os.path.isdir(shared):
 if os.path.isdir("/usr/src/googletest/googletest/src"):
     config.available_features.add("googletest-sources")
 
+# Manual pages can be formatted.
+if shutil.which("man"):
+    config.available_features.add("man")
+
 # Programs for GPUs can be linked.
 if config.rondo_cuda:
     config.available_features.add("cuda")

@@ -14,22 +14,14 @@ namespace rondo::driver {
 
 namespace {
 
-cl::opt<std::string> outputPath("output", cl::sub(bundleSubCommand()),
-                                cl::cat(category), cl::value_desc("FOLDER"),
-                                cl::init("train-src"),
-                                cl::desc("the folder to write (default "
-                                         "train-src)"));
-cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
-                      cl::value_desc("FOLDER"),
-                      cl::desc("the same as --output"));
-
-int run() {
-  StringRef input = Emission::inputPath();
+int run(const Arguments &arguments) {
+  const std::string input = arguments.file();
+  const std::string outputPath = arguments.text("output", "train-src");
   if (input.empty())
     return reportUsage("bundle needs a file");
   if (outputPath.empty())
     return reportUsage("--output needs the name of a folder");
-  Emission emission;
+  Emission emission(emissionRequest(arguments));
   if (int code = emission.read())
     return code;
   if (int code = emission.schedule())
@@ -59,10 +51,15 @@ int run() {
 
 const Command &bundleCommand() {
   static const Command command{
-      &bundleSubCommand(), "FILE [-o FOLDER] [OPTIONS]",
-      "  rondo bundle examples/gpt-small.mlir --target=cuda -o train-src\n"
-      "  rondo bundle examples/gpt-small.mlir --transport=mpi -o train-src\n",
-      nullptr, run};
+      "bundle",
+      "write sources that train, to be built on another machine",
+      bundleOptions(),
+      {"FILE [-o FOLDER] [OPTIONS]"},
+      {"rondo bundle examples/gpt-small.mlir --target=cuda -o train-src",
+       "rondo bundle examples/gpt-small.mlir --transport=mpi -o train-src"},
+      nullptr,
+      nullptr,
+      run};
   return command;
 }
 

@@ -1,20 +1,21 @@
 //===- Commands.h - The commands of rondo -----------------------*- C++ -*-===//
 //
-// One file a command. A command's options are llvm::cl options of its
-// SubCommand; help is printed from them.
+// One file a command. Its options stand in options/<Command>.td.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_TOOLS_DRIVER_COMMANDS_H
 #define RONDO_TOOLS_DRIVER_COMMANDS_H
 
+#include "tools/driver/Arguments.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace rondo::driver {
 
-/// What a process of ours ends with.
+/// What a process of ours ends with; see exitCodes().
 enum ExitCode : int {
   Success = 0,
   Failure = 1,
@@ -26,15 +27,19 @@ enum ExitCode : int {
 };
 
 struct Command {
-  llvm::cl::SubCommand *options;
-  /// What follows the command's name in its usage line.
-  const char *arguments;
-  /// Whole lines for help.
-  const char *examples;
-  /// Further help of the command, such as a table; nullptr where it has none.
-  void (*printMore)(llvm::raw_ostream &os);
-  /// Runs after the options have been parsed; returns the exit code.
-  int (*run)();
+  const char *name;
+  /// One phrase for help.
+  const char *summary;
+  const llvm::opt::OptTable &options;
+  /// What follows the command's name in its usage lines.
+  std::vector<const char *> usages;
+  /// Whole command lines for help.
+  std::vector<const char *> examples;
+  /// A table that belongs to its help, with a title; null where it has none.
+  const char *tableTitle;
+  void (*printTable)(llvm::raw_ostream &os);
+  /// Runs with arguments that have no fault; returns the exit code.
+  int (*run)(const Arguments &arguments);
 };
 
 const Command &bundleCommand();
@@ -44,8 +49,15 @@ const Command &searchCommand();
 const Command &simulateCommand();
 const Command &verifyCommand();
 
-/// Options of commands belong here; all others are hidden from help.
-extern llvm::cl::OptionCategory category;
+/// In the order in which people should read them.
+llvm::ArrayRef<const Command *> commands();
+
+/// Codes and what they mean, for the manual.
+struct ExitCodeText {
+  ExitCode code;
+  const char *meaning;
+};
+llvm::ArrayRef<ExitCodeText> exitCodes();
 
 /// The whole of `rondo`.
 int runDriver(int argc, char **argv);

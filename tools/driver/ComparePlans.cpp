@@ -10,17 +10,17 @@
 
 namespace rondo::driver {
 
-int comparePlans(const SimulateRequest &request) {
+int comparePlans(const SimulateRequest &request, const ShapeRequest &wanted) {
   ModuleFile file;
   pipe::PlanOp base;
   if (int code = readBasePlan(file, request.path, base))
     return code;
   std::vector<PlanShape> shapes;
-  if (int code = chooseShapes(shapeRequest(), base, shapes))
+  if (int code = chooseShapes(wanted, base, shapes))
     return code;
   pipe::PlanShapes plans(base);
-  std::vector<PlanCandidate> candidates =
-      makeCandidates(plans.space(), shapes, wantedObjective(), Deadline());
+  std::vector<PlanCandidate> candidates = makeCandidates(
+      plans.space(), shapes, request.search->objective, Deadline());
   if (request.style == Style::Csv)
     llvm::outs() << csvHead();
   const auto without = planless(candidates);
@@ -41,9 +41,9 @@ int comparePlans(const SimulateRequest &request) {
     candidate.plan->problem.name = name;
     Comparison comparison(candidate.plan->problem, request.style);
     comparison.showArenas(candidate.plan->figures);
-    comparison.addSearched(
-        runSearch(candidate.plan->problem, &candidate.plan->figures),
-        request.allRanks);
+    comparison.addSearched(runSearch(candidate.plan->problem, *request.search,
+                                     &candidate.plan->figures),
+                           *request.search, request.allRanks);
     for (const FamilyChoice &choice : request.choices) {
       Candidate made =
           evaluate(choice, candidate.plan->problem, comparison.needsTimes());

@@ -115,7 +115,9 @@ double Comparison::ratioToBound(const Row &row) const {
   return bound->ns > 0 ? double(reached) / double(bound->ns) : 1;
 }
 
-void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
+void Comparison::addSearched(const SearchResult &result,
+                             const SearchRequest &request, bool ofAllRanks) {
+  limitOption = request.limitOption();
   allRanks = ofAllRanks;
   bound = result.bound;
   if (!result.schedule) {
@@ -135,7 +137,7 @@ void Comparison::addSearched(const SearchResult &result, bool ofAllRanks) {
   }
   outcome.hasSchedule = true;
   searchedNs = objectiveOf(problem, result.simulation);
-  json::SearchRecord record = recordOf(result);
+  json::SearchRecord record = request.recordOf(result);
   // A search keeps no times.
   Simulation timed = simulate(problem, *result.schedule, /*keepTimes=*/true);
   std::optional<std::vector<int64_t>> arena;
@@ -306,7 +308,7 @@ Outcome Comparison::finish() {
     reportNote(problem.name +
                ": the search ended before it had tried what is "
                "better here; a larger " +
-               limitOption() + " lets it");
+               limitOption + " lets it");
   noteOthers();
   if (style == Style::Csv)
     writeCsv();

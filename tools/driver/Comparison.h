@@ -7,6 +7,7 @@
 #include "lowering/ExposedCommunication.h"
 #include "schedule/Search.h"
 #include "tools/driver/Evaluate.h"
+#include "tools/driver/SearchRun.h"
 
 #include <optional>
 #include <string>
@@ -42,7 +43,8 @@ public:
   /// Adds the schedule that a search has found. From here on also compares with
   /// the search's bound, and says what communication costs. Peaks are those of
   /// the fullest rank, or of all where `allRanks` is set.
-  void addSearched(const SearchResult &result, bool allRanks);
+  void addSearched(const SearchResult &result, const SearchRequest &request,
+                   bool allRanks);
 
   void add(const Candidate &candidate);
   /// Whether add() needs the times of each task.
@@ -84,6 +86,7 @@ private:
   bool allRanks = false;
   /// Set by addSearched().
   std::optional<Bound> bound;
+  std::string limitOption;
   int64_t searchedNs = 0;
   bool isSearchBeaten = false;
   std::vector<Row> rows;

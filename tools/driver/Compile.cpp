@@ -9,6 +9,7 @@
 #include "tools/driver/Report.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
@@ -21,29 +22,15 @@ namespace {
 
 enum class Emit { Schedule, Lowered, Cpp, Exe };
 
-cl::opt<std::string>
-    outputPath("output", cl::sub(compileSubCommand()), cl::cat(category),
-               cl::value_desc("FILE"),
-               cl::desc("where to write (default: 'train' for an executable, "
-                        "else standard output)"));
-cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
-                      cl::value_desc("FILE"), cl::desc("the same as --output"));
-cl::opt<Emit> emitWhat(
-    "emit", cl::sub(compileSubCommand()), cl::cat(category),
-    cl::init(Emit::Exe), cl::value_desc("schedule|lowered|cpp|exe"),
-    cl::desc("how far to go (default exe)"),
-    cl::values(clEnumValN(Emit::Schedule, "schedule", "the order of each rank"),
-               clEnumValN(Emit::Lowered, "lowered", "with messages and memory"),
-               clEnumValN(Emit::Cpp, "cpp", "the C++ of the executable"),
-               clEnumValN(Emit::Exe, "exe", "the executable")));
+Emit emitOf(const Arguments &arguments) {
+  return StringSwitch<Emit>(arguments.text("emit", "exe"))
+      .Case("schedule", Emit::Schedule)
+      .Case("lowered", Emit::Lowered)
+      .Case("cpp", Emit::Cpp)
+      .Default(Emit::Exe);
+}
 
-cl::list<std::string> bodyLibraries(
-    "library", cl::sub(compileSubCommand()), cl::cat(category),
-    cl::value_desc("FILE"),
-    cl::desc("an object file, archive or shared library with the bodies of "
-             "custom layers; may be given several times"));
-
-int writeText(const Emission &emission,
+int writeText(const Emission &emission, StringRef outputPath,
               function_ref<mlir::LogicalResult(raw_ostream &)> print) {
   bool printed = true;
   auto write = [&](raw_ostream &os) -> Error {
@@ -63,14 +50,15 @@ int writeText(const Emission &emission,
   return Success;
 }
 
-int writeModule(Emission &emission) {
-  return writeText(emission, [&](raw_ostream &os) {
+int writeModule(Emission &emission, StringRef outputPath) {
+  return writeText(emission, outputPath, [&](raw_ostream &os) {
     emission.module().print(os);
     return mlir::success();
   });
 }
 
-int writeExecutable(Emission &emission, StringRef output) {
+int writeExecutable(Emission &emission, StringRef output,
+                    ArrayRef<std::string> bodyLibraries) {
   SmallString<128> source;
   int descriptor = 0;
   if (std::error_code ec =
@@ -103,53 +91,63 @@ int writeExecutable(Emission &emission, StringRef output) {
   return Success;
 }
 
-int compile() {
-  StringRef input = Emission::inputPath();
+int compile(const Arguments &arguments) {
+  const std::string input = arguments.file();
+  const std::string output = arguments.text("output");
+  const Emit emitWhat = emitOf(arguments);
   if (input.empty())
     return reportUsage("compile needs a file");
-  if (sys::fs::equivalent(input, outputPath))
+  if (sys::fs::equivalent(input, output))
     return reportUsage("--output names the input, " + input);
-  std::string executable = outputPath.empty() ? "train" : outputPath.getValue();
+  const std::string executable = output.empty() ? "train" : output;
   if (emitWhat == Emit::Exe && isSpecialFile(executable))
     return reportError("cannot write " + executable +
                        ": it is a directory or a device");
-  Emission emission;
+  Emission emission(emissionRequest(arguments));
   if (int code = emission.read())
     return code;
   if (int code = emission.schedule())
     return code;
   if (emitWhat == Emit::Schedule)
-    return writeModule(emission);
+    return writeModule(emission, output);
   if (int code = emission.lower())
     return code;
   if (emitWhat == Emit::Lowered)
-    return writeModule(emission);
+    return writeModule(emission, output);
   if (int code = emission.emit())
     return code;
   if (emitWhat == Emit::Cpp)
-    return writeText(emission,
+    return writeText(emission, output,
                      [&](raw_ostream &os) { return emission.print(os); });
+  const std::vector<std::string> bodyLibraries = arguments.all("library");
   if (!emission.bodies().empty() && bodyLibraries.empty())
     return reportUsage("body '" + emission.bodies().front() +
                        "' comes from outside: --library FILE names the file "
                        "that defines it");
   if (Error error = codegen::checkBodies(emission.bodies(), bodyLibraries))
     return reportError(toString(std::move(error)));
-  return writeExecutable(emission, executable);
+  return writeExecutable(emission, executable, bodyLibraries);
 }
 
-int run() { return Interrupt::exitCode(compile()); }
+int run(const Arguments &arguments) {
+  return Interrupt::exitCode(compile(arguments));
+}
 
 } // namespace
 
 const Command &compileCommand() {
   static const Command command{
-      &compileSubCommand(), "FILE [-o FILE] [OPTIONS]",
-      "  rondo compile examples/gpt-small.mlir -o train\n"
-      "  rondo compile examples/gpt-small.mlir --emit=cpp\n"
-      "  rondo compile examples/gpt-small.mlir --transport=mpi -o train\n"
-      "  rondo compile examples/gpt-small.mlir --target=cuda -o train\n",
-      nullptr, run};
+      "compile",
+      "make an executable that trains",
+      compileOptions(),
+      {"FILE [-o FILE] [OPTIONS]"},
+      {"rondo compile examples/gpt-small.mlir -o train",
+       "rondo compile examples/gpt-small.mlir --emit=cpp",
+       "rondo compile examples/gpt-small.mlir --transport=mpi -o train",
+       "rondo compile examples/gpt-small.mlir --target=cuda -o train"},
+      nullptr,
+      nullptr,
+      run};
   return command;
 }
 

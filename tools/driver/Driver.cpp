@@ -1,81 +1,41 @@
-//===- Driver.cpp - Finds the command and prints help ---------------------===//
+//===- Driver.cpp - Finds the command and runs it -------------------------===//
 
 #include "tools/driver/Commands.h"
 
 #include "dialect/Nearest.h"
-#include "tools/driver/OptionFault.h"
+#include "tools/driver/Help.h"
 #include "tools/driver/Report.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/Config/llvm-config.h"
 
 using namespace llvm;
 
 namespace rondo::driver {
 
-cl::OptionCategory category("Options");
+ArrayRef<const Command *> commands() {
+  static const Command *const table[] = {&compileCommand(),  &bundleCommand(),
+                                         &searchCommand(),   &compareCommand(),
+                                         &simulateCommand(), &verifyCommand()};
+  return table;
+}
+
+ArrayRef<ExitCodeText> exitCodes() {
+  static const ExitCodeText texts[] = {
+      {Success, "all is well; also where a time limit ended a search with a "
+                "valid result, or problems of a batch have no schedule"},
+      {Failure, "an input is wrong, a rule is broken, or a file cannot be read "
+                "or written"},
+      {Usage, "the command line makes no sense"},
+      {Infeasible, "the only problem has no schedule that fits its memory"},
+      {Interrupted, "ended by Ctrl-C, with a valid result written"}};
+  return texts;
+}
 
 namespace {
 
-std::vector<const Command *> commands() {
-  return {&compileCommand(), &bundleCommand(),   &searchCommand(),
-          &compareCommand(), &simulateCommand(), &verifyCommand()};
-}
-
-void printCommands(raw_ostream &os) {
-  os << "usage: rondo COMMAND [OPTIONS] ...\n\n"
-        "commands:\n";
-  for (const Command *command : commands())
-    os << "  " << left_justify(command->options->getName(), 10)
-       << command->options->getDescription() << "\n";
-}
-
-void printOverview(raw_ostream &os) {
-  os << "rondo: schedules for pipeline-parallel training\n\n";
-  printCommands(os);
-  os << "\nexamples:\n";
-  for (const Command *command : commands())
-    os << command->examples;
-  os << "\n`rondo COMMAND --help` tells more.\n";
-}
-
-void printOptions(raw_ostream &os, const Command &command) {
-  std::vector<const cl::Option *> options;
-  for (const auto &entry : command.options->OptionsMap)
-    if (is_contained(entry.second->Categories, &category))
-      options.push_back(entry.second);
-  sort(options, [](const cl::Option *a, const cl::Option *b) {
-    return a->ArgStr < b->ArgStr;
-  });
-  os << "options:\n";
-  for (const cl::Option *option : options) {
-    StringRef dashes = option->ArgStr.size() == 1 ? "-" : "--";
-    std::string name = (dashes + option->ArgStr).str();
-    if (!option->ValueStr.empty())
-      name += (" " + option->ValueStr).str();
-    os << "  " << left_justify(name, 24);
-    if (name.size() > 22)
-      os << "\n" << left_justify("", 26);
-    os << option->HelpStr << "\n";
-  }
-}
-
-void printHelp(raw_ostream &os, const Command &command) {
-  StringRef name = command.options->getName();
-  os << "rondo " << name << ": " << command.options->getDescription()
-     << "\n\nusage: rondo " << name << " " << command.arguments << "\n\n";
-  printOptions(os, command);
-  if (command.printMore) {
-    os << "\n";
-    command.printMore(os);
-  }
-  os << "\nexamples:\n" << command.examples;
-}
-
 const Command *findCommand(StringRef name) {
   for (const Command *command : commands())
-    if (command->options->getName() == name)
+    if (command->name == name)
       return command;
   return nullptr;
 }
@@ -88,7 +48,7 @@ bool asksForHelp(StringRef argument) {
 int reportNoCommand(StringRef name) {
   SmallVector<StringRef> names;
   for (const Command *command : commands())
-    names.push_back(command->options->getName());
+    names.push_back(command->name);
   int code = reportUsage("there is no command '" + name + "'" +
                          didYouMean(name, names));
   printCommands(errs());
@@ -106,16 +66,22 @@ int finish(int code) {
   return reportError("cannot write to standard output: " + why);
 }
 
-} // namespace
+int help(const Command &command) {
+  printHelp(outs(), command);
+  return finish(Success);
+}
 
-static int runCommand(int argc, char **argv) {
-  StringRef first = argc > 1 ? argv[1] : "";
-  if (first == "help" && argc > 2 && !asksForHelp(argv[2])) {
-    const Command *command = findCommand(argv[2]);
-    if (!command)
-      return reportNoCommand(argv[2]);
-    printHelp(outs(), *command);
-    return finish(Success);
+int runCommand(ArrayRef<const char *> arguments) {
+  if (arguments.empty()) {
+    printOverview(errs());
+    return Usage;
+  }
+  StringRef first = arguments.front();
+  arguments = arguments.drop_front();
+  if (first == "help" && !arguments.empty() &&
+      !asksForHelp(arguments.front())) {
+    const Command *command = findCommand(arguments.front());
+    return command ? help(*command) : reportNoCommand(arguments.front());
   }
   if (asksForHelp(first) || first == "help") {
     printOverview(outs());
@@ -126,37 +92,22 @@ static int runCommand(int argc, char **argv) {
     return finish(Success);
   }
   const Command *command = findCommand(first);
-  // A LLVM option in front of the command, such as --help-hidden.
-  bool isOption = first.starts_with("--help-");
-  if (!command && !isOption) {
-    if (!first.empty())
-      return reportNoCommand(first);
-    printOverview(errs());
-    return Usage;
-  }
-  for (int i = 2; i < argc; ++i)
-    if (command && asksForHelp(argv[i])) {
-      printHelp(outs(), *command);
-      return finish(Success);
-    }
-  if (command)
-    if (std::string fault =
-            findArgumentFault(*command, {argv + 2, argv + argc});
-        !fault.empty())
-      return reportUsage(fault);
-  std::string faults;
-  raw_string_ostream faultStream(faults);
-  if (!cl::ParseCommandLineOptions(argc, argv, "rondo\n", &faultStream)) {
-    if (command)
-      return reportUsage(describeOptionFault(*command, faults));
-    errs() << faults;
-    return Usage;
-  }
-  return command ? finish(command->run()) : finish(Success);
+  if (!command)
+    return reportNoCommand(first);
+  if (any_of(arguments, asksForHelp))
+    return help(*command);
+  const Arguments parsed(*command, arguments);
+  if (std::string fault = parsed.fault(); !fault.empty())
+    return reportUsage(fault);
+  return finish(command->run(parsed));
 }
 
+} // namespace
+
 int runDriver(int argc, char **argv) {
-  int code = runCommand(argc, argv);
+  // Without the program's name, which a caller may leave out.
+  int code =
+      runCommand(ArrayRef<const char *>(argv, argc).drop_front(argc > 0));
   // Lost notes leave the result as it is; LLVM would end with status 1.
   errs().clear_error();
   return code;

@@ -20,69 +20,18 @@ using namespace llvm;
 
 namespace rondo::driver {
 
-cl::SubCommand &compileSubCommand() {
-  static cl::SubCommand command("compile", "make an executable that trains");
-  return command;
+EmissionRequest emissionRequest(const Arguments &arguments) {
+  EmissionRequest request;
+  request.input = arguments.file();
+  request.scheduleName = arguments.text("schedule");
+  request.scheduleFile = arguments.text("schedule-file");
+  request.costsPath = arguments.text("costs");
+  // The table takes no other words than these.
+  request.target = pipe::symbolizeTarget(arguments.text("target"));
+  request.dtype = pipe::symbolizeDType(arguments.text("dtype"));
+  request.needsMpi = arguments.text("transport") == "mpi";
+  return request;
 }
-
-cl::SubCommand &bundleSubCommand() {
-  static cl::SubCommand command(
-      "bundle", "write sources that train, to be built on another machine");
-  return command;
-}
-
-namespace {
-
-cl::opt<std::string> input(cl::Positional, cl::sub(compileSubCommand()),
-                           cl::sub(bundleSubCommand()), cl::cat(category),
-                           cl::desc("FILE"));
-cl::opt<std::string>
-    wantedSchedule("schedule", cl::sub(compileSubCommand()),
-                   cl::sub(bundleSubCommand()), cl::cat(category),
-                   cl::value_desc("NAME"),
-                   cl::desc("the schedule to compile (default: the first)"));
-cl::opt<std::string>
-    scheduleFile("schedule-file", cl::sub(compileSubCommand()),
-                 cl::sub(bundleSubCommand()), cl::cat(category),
-                 cl::value_desc("FILE"),
-                 cl::desc("an order for a plan of the file (rondo-schedule/1), "
-                          "in place of its schedules"));
-cl::opt<std::string>
-    costsPath("costs", cl::sub(compileSubCommand()),
-              cl::sub(bundleSubCommand()), cl::cat(category),
-              cl::value_desc("FILE"),
-              cl::desc("measured times of the stages (rondo-costs/1), such as "
-                       "'train --profile' writes"));
-cl::opt<pipe::Target> wantedTarget(
-    "target", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
-    cl::cat(category), cl::value_desc("cpu|cuda"),
-    cl::desc("what to compile for (default: what the plan says, else cpu)"),
-    cl::values(clEnumValN(pipe::Target::Cpu, "cpu", "threads or processes"),
-               clEnumValN(pipe::Target::Cuda, "cuda", "NVIDIA GPUs")));
-cl::opt<pipe::DType> wantedType(
-    "dtype", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
-    cl::cat(category), cl::value_desc("fp32|bf16"),
-    cl::desc("what activations are stored in (default: fp32 on "
-             "cpu, which takes no other; bf16 on cuda)"),
-    cl::values(clEnumValN(pipe::DType::Fp32, "fp32", "single precision"),
-               clEnumValN(pipe::DType::Bf16, "bf16", "bfloat16")));
-enum class Transport { Threads, Mpi };
-cl::opt<Transport> wantedTransport(
-    "transport", cl::sub(compileSubCommand()), cl::sub(bundleSubCommand()),
-    cl::cat(category), cl::init(Transport::Threads),
-    cl::value_desc("threads|mpi"),
-    cl::desc("what carries messages between the ranks of target cpu (default "
-             "threads)"),
-    cl::values(clEnumValN(Transport::Threads, "threads",
-                          "memory of one process; TCP where several are "
-                          "started"),
-               clEnumValN(Transport::Mpi, "mpi",
-                          "memory of one process; MPI where mpirun starts "
-                          "several")));
-
-} // namespace
-
-StringRef Emission::inputPath() { return input; }
 
 /// Behind an error that a file has no plan.
 static void reportNoPlan(StringRef path) {
@@ -96,27 +45,27 @@ bool Emission::chooseSchedule() {
   mlir::ModuleOp module = file.module();
   SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
   if (schedules.empty()) {
-    reportError(input + ": no pipe.schedule in it");
+    reportError(request.input + ": no pipe.schedule in it");
     auto plans = module.getOps<pipe::PlanOp>();
     if (plans.empty())
-      reportNoPlan(input);
+      reportNoPlan(request.input);
     else
       reportNote("write `pipe.schedule @x of @" +
                  (*plans.begin()).getSymName() +
                  " family<\"1f1b\">`, or give an order with --schedule-file; "
                  "`rondo search " +
-                 input + "` finds one");
+                 request.input + "` finds one");
     return false;
   }
   // As the file writes it or without its @.
-  StringRef wanted = wantedSchedule;
+  StringRef wanted = request.scheduleName;
   wanted.consume_front("@");
   pipe::ScheduleOp chosen;
   for (pipe::ScheduleOp schedule : schedules)
     if (!chosen && (wanted.empty() || schedule.getSymName() == wanted))
       chosen = schedule;
   if (!chosen) {
-    reportError(input + ": no pipe.schedule @" + wanted + " in it");
+    reportError(request.input + ": no pipe.schedule @" + wanted + " in it");
     std::string names;
     for (pipe::ScheduleOp schedule : schedules)
       names += " @" + schedule.getSymName().str();
@@ -146,20 +95,21 @@ void Emission::keepOnly(pipe::ScheduleOp chosen) {
 /// costs of the plan are known.
 bool Emission::chooseScheduleFile() {
   if (file.module().getOps<pipe::PlanOp>().empty()) {
-    reportError(input + ": no pipe.plan in it");
-    reportNoPlan(input);
+    reportError(request.input + ": no pipe.plan in it");
+    reportNoPlan(request.input);
     return false;
   }
-  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(scheduleFile);
+  Expected<std::unique_ptr<MemoryBuffer>> contents =
+      readFile(request.scheduleFile);
   if (!contents) {
     reportError(toString(contents.takeError()));
     return false;
   }
   scheduleText = std::move(*contents);
   Expected<formats::ScheduleSource> found = formats::findSchedule(
-      file.module(), scheduleFile, scheduleText->getBuffer());
+      file.module(), request.scheduleFile, scheduleText->getBuffer());
   if (!found) {
-    reportError(scheduleFile + ": " + toString(found.takeError()));
+    reportError(request.scheduleFile + ": " + toString(found.takeError()));
     return false;
   }
   source = *found;
@@ -169,34 +119,36 @@ bool Emission::chooseScheduleFile() {
   return true;
 }
 
-bool Emission::importSchedule() {
+int Emission::importSchedule() {
   mlir::FailureOr<Problem> problem = pipe::buildProblem(source.plan);
   if (failed(problem))
-    return false;
+    return Failure;
   Expected<pipe::ScheduleOp> op = formats::importSchedule(source, *problem);
   if (!op) {
-    reportError(scheduleFile + ": " + toString(op.takeError()));
-    return false;
+    Error error = op.takeError();
+    const bool isOverCap = error.isA<formats::OverCapError>();
+    reportError(request.scheduleFile + ": " + toString(std::move(error)));
+    return isOverCap ? Infeasible : Failure;
   }
   name = op->getSymName().str();
   if (!op->accumulatesInIndexOrder())
-    reportNote(scheduleFile +
+    reportNote(request.scheduleFile +
                ": a stage takes its micro-batches out of index order, so sums "
                "of gradients differ from the sequential run in their last "
                "bits");
-  return true;
+  return Success;
 }
 
 int Emission::chooseTarget() {
-  if (!wantedTarget.getNumOccurrences() && !wantedType.getNumOccurrences())
+  if (!request.target && !request.dtype)
     return Success;
-  if (wantedTarget.getNumOccurrences()) {
-    chosenTarget = wantedTarget;
+  if (request.target) {
+    chosenTarget = *request.target;
     chosenType = chosenTarget == pipe::Target::Cuda ? pipe::DType::Bf16
                                                     : pipe::DType::Fp32;
   }
-  if (wantedType.getNumOccurrences())
-    chosenType = wantedType;
+  if (request.dtype)
+    chosenType = *request.dtype;
   if (chosenTarget == pipe::Target::Cpu && chosenType != pipe::DType::Fp32)
     return reportUsage("target cpu takes fp32 only, not " +
                        stringifyDType(chosenType) +
@@ -212,10 +164,10 @@ int Emission::chooseTarget() {
 }
 
 int Emission::read() {
-  if (!wantedSchedule.empty() && !scheduleFile.empty())
+  if (!request.scheduleName.empty() && !request.scheduleFile.empty())
     return reportUsage("--schedule and --schedule-file exclude each other");
-  if (failed(file.read(input)) ||
-      !(scheduleFile.empty() ? chooseSchedule() : chooseScheduleFile()))
+  if (failed(file.read(request.input)) ||
+      !(request.scheduleFile.empty() ? chooseSchedule() : chooseScheduleFile()))
     return Failure;
   if (int code = chooseTarget())
     return code;
@@ -224,8 +176,6 @@ int Emission::read() {
                        "NCCL");
   return Success;
 }
-
-bool Emission::needsMpi() const { return wantedTransport == Transport::Mpi; }
 
 /// `4 ranks, @mine 1f1b` of the only schedule.
 static std::string nameAndRanksOf(pipe::ScheduleOp schedule) {
@@ -256,10 +206,12 @@ int Emission::schedule() {
         passes.addPass(pipe::createResolveStages());
       })))
     return file.exitCode();
-  if (!costsPath.empty() && !applyCosts(file.module(), costsPath))
+  if (!request.costsPath.empty() &&
+      !applyCosts(file.module(), request.costsPath))
     return file.exitCode();
-  if (!scheduleFile.empty() && !importSchedule())
-    return file.exitCode();
+  if (!request.scheduleFile.empty())
+    if (int code = importSchedule())
+      return code;
   Interrupt interrupt;
   if (failed(file.run([&](mlir::OpPassManager &passes) {
         pipe::buildSchedulePipeline(passes, interrupt.flag());

@@ -1,7 +1,7 @@
 //===- Emission.h - From a file to the C++ of an executable -----*- C++ -*-===//
 //
-// What `rondo compile` and `rondo bundle` share: the options that say what is
-// emitted, and the way there. Every failure has been printed; functions return
+// What `rondo compile` and `rondo bundle` share: what is emitted, and the way
+// there. Every failure has been printed; functions return
 // exit codes.
 //
 //===----------------------------------------------------------------------===//
@@ -11,21 +11,32 @@
 
 #include "dialect/Pipe.h"
 #include "formats/Translations.h"
+#include "tools/driver/Arguments.h"
 #include "tools/driver/ModuleFile.h"
 
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace rondo::driver {
 
-/// The commands whose options are shared.
-llvm::cl::SubCommand &compileSubCommand();
-llvm::cl::SubCommand &bundleSubCommand();
+/// What options/Emission.td asks for. Paths and names are empty where none is
+/// given.
+struct EmissionRequest {
+  std::string input, scheduleName, scheduleFile, costsPath;
+  std::optional<pipe::Target> target;
+  std::optional<pipe::DType> dtype;
+  /// Messages go through MPI.
+  bool needsMpi = false;
+};
+EmissionRequest emissionRequest(const Arguments &arguments);
 
 class Emission {
 public:
+  explicit Emission(EmissionRequest request) : request(std::move(request)) {}
+
   /// Reads the input and leaves one schedule in it, for the target that the
   /// command line or the plan names.
   int read();
@@ -40,8 +51,6 @@ public:
   /// The C++ of an emitted module; failure where the disk is full.
   mlir::LogicalResult print(llvm::raw_ostream &os);
 
-  /// The input as the command line names it; empty where it names none.
-  static llvm::StringRef inputPath();
   /// The schedule that was chosen and what its plan is compiled for.
   const std::string &scheduleName() const { return name; }
   pipe::Target target() const { return chosenTarget; }
@@ -50,7 +59,7 @@ public:
   /// arena 26.1 MiB of 64 MiB (rank 0)`. Nothing where that is standard output.
   void reportWritten(llvm::StringRef path) const;
   /// Whether the program names the backend of librondo_mpi.a.
-  bool needsMpi() const;
+  bool needsMpi() const { return request.needsMpi; }
   /// The bodies from outside that the plan's model names, each once. Known from
   /// schedule() on.
   const std::vector<std::string> &bodies() const { return bodyNames; }
@@ -58,11 +67,12 @@ public:
 private:
   bool chooseSchedule();
   bool chooseScheduleFile();
-  bool importSchedule();
+  int importSchedule();
   /// Leaves one schedule, or none where `chosen` is null, and its programs.
   void keepOnly(pipe::ScheduleOp chosen);
   int chooseTarget();
 
+  const EmissionRequest request;
   ModuleFile file;
   /// The schedule of --schedule-file, which lies in the buffer.
   std::unique_ptr<llvm::MemoryBuffer> scheduleText;

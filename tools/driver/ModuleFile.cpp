@@ -84,11 +84,15 @@ mlir::LogicalResult
 ModuleFile::run(function_ref<void(mlir::OpPassManager &)> build) {
   mlir::PassManager passes(&context);
   build(passes);
+  mlir::ScopedDiagnosticHandler watch(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        isOverMemory |= pipe::isOverMemory(diagnostic);
+        // The next handler prints it.
+        return mlir::failure();
+      });
   return passes.run(*root);
 }
 
-int ModuleFile::exitCode() {
-  return root && (*root)->hasAttr(pipe::overMemoryAttr) ? Infeasible : Failure;
-}
+int ModuleFile::exitCode() const { return isOverMemory ? Infeasible : Failure; }
 
 } // namespace rondo::driver

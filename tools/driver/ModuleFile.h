@@ -31,7 +31,7 @@ public:
   mlir::ModuleOp module() { return *root; }
   /// What a failed run() ends the process with: Infeasible where a memory cap
   /// is too small, else Failure.
-  int exitCode();
+  int exitCode() const;
 
 private:
   // The handler belongs to the context and prints lines of the source.
@@ -39,6 +39,8 @@ private:
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
   mlir::OwningOpRef<mlir::ModuleOp> root;
+  /// An error of run() said that a device's memory is too small.
+  bool isOverMemory = false;
 };
 
 } // namespace rondo::driver

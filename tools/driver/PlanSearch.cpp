@@ -30,7 +30,7 @@ namespace {
 class PlanSearchRun {
 public:
   explicit PlanSearchRun(const PlanSearchRequest &request)
-      : request(request), deadline(searchOptions().timeLimitMs) {}
+      : request(request), deadline(request.search.options.timeLimitMs) {}
 
   int run();
 
@@ -176,7 +176,7 @@ int PlanSearchRun::write(const PlanCandidate &best) {
       moduleOf(best)->print(os);
       return Error::success();
     }
-    json::SearchRecord record = recordOf(*best.found);
+    json::SearchRecord record = request.search.recordOf(*best.found);
     json::writeSchedule(os, problem, *best.found->schedule,
                         best.found->simulation, best.found->origin, &record);
     os << "\n";
@@ -240,9 +240,9 @@ int PlanSearchRun::run() {
   plans = pipe::PlanShapes(base);
   Interrupt interrupt;
   PlanSearchOptions options;
-  options.search = searchOptions();
+  options.search = request.search.options;
   options.search.inIndexOrder = isModule();
-  options.objective = wantedObjective();
+  options.objective = request.search.objective;
   options.deadline = deadline;
   {
     Progress progress(1);

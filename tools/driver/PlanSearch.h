@@ -3,6 +3,7 @@
 #ifndef RONDO_TOOLS_DRIVER_PLANSEARCH_H
 #define RONDO_TOOLS_DRIVER_PLANSEARCH_H
 
+#include "tools/driver/SearchRun.h"
 #include "tools/driver/Shapes.h"
 
 #include <string>
@@ -13,6 +14,7 @@ struct PlanSearchRequest {
   /// A .mlir file with one plan.
   std::string path;
   ShapeRequest shapes;
+  SearchRequest search;
   /// A .mlir file takes the module of the chosen plan, anything else its
   /// rondo-schedule/1 line; `-` is standard output.
   std::string output;

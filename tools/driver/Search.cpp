@@ -18,35 +18,19 @@ namespace rondo::driver {
 
 namespace {
 
-cl::opt<std::string> inputPath(cl::Positional, cl::sub(searchSubCommand()),
-                               cl::cat(category), cl::desc("FILE"));
-cl::opt<std::string>
-    problemsPath("problems", cl::sub(searchSubCommand()), cl::cat(category),
-                 cl::value_desc("FILE"),
-                 cl::desc("problems (rondo-problem/1); one without a schedule "
-                          "does not stop the rest"));
-cl::opt<std::string>
-    costsPath("costs", cl::sub(searchSubCommand()), cl::cat(category),
-              cl::value_desc("FILE"),
-              cl::desc("measured times of the stages of a .mlir file "
-                       "(rondo-costs/1)"));
-cl::opt<std::string>
-    problemOutput("problem-output", cl::sub(searchSubCommand()),
-                  cl::cat(category), cl::value_desc("FILE"),
-                  cl::desc("also write the problem of the chosen plan "
-                           "(rondo-problem/1)"));
-cl::opt<std::string> outputPath("output", cl::sub(searchSubCommand()),
-                                cl::cat(category), cl::value_desc("FILE"),
-                                cl::init("-"),
-                                cl::desc("one rondo-schedule/1 line a problem, "
-                                         "in their order; a .mlir file takes "
-                                         "the chosen plan and its schedule "
-                                         "(default: standard output)"));
-cl::alias shortOutput("o", cl::aliasopt(outputPath), cl::cat(category),
-                      cl::value_desc("FILE"), cl::desc("the same as --output"));
-cl::opt<int64_t> threads("threads", cl::sub(searchSubCommand()),
-                         cl::cat(category), cl::value_desc("N"), cl::init(1),
-                         cl::desc("problems searched at a time (default 1)"));
+/// What `rondo search` asks for; paths are empty where there is none.
+struct Request {
+  SearchRequest search;
+  ShapeRequest shapes;
+  std::string input, problems, costs, output, problemOutput;
+  int64_t threads = 1;
+
+  /// The plan may be laid anew.
+  bool isAmongPlans() const {
+    return !shapes.isEmpty() || !problemOutput.empty() ||
+           StringRef(output).ends_with(".mlir");
+  }
+};
 
 struct Line {
   std::string text;
@@ -56,9 +40,9 @@ struct Line {
   std::string figures;
 };
 
-Line searchOne(const Problem &problem, const PlanFigures *plan,
-               Progress &progress) {
-  SearchResult result = runSearch(problem, progress, plan);
+Line searchOne(const Problem &problem, const SearchRequest &request,
+               const PlanFigures *plan, Progress &progress) {
+  SearchResult result = runSearch(problem, request, progress, plan);
   Line line;
   raw_string_ostream os(line.text);
   if (!result.schedule) {
@@ -67,7 +51,7 @@ Line searchOne(const Problem &problem, const PlanFigures *plan,
     return line;
   }
   line.figures = figuresOf(problem, result);
-  json::SearchRecord record = recordOf(result);
+  json::SearchRecord record = request.recordOf(result);
   json::writeSchedule(os, problem, *result.schedule, result.simulation,
                       result.origin, &record);
   return line;
@@ -75,17 +59,18 @@ Line searchOne(const Problem &problem, const PlanFigures *plan,
 
 /// `plans` are those of the problems, or none.
 std::vector<Line> searchAll(const std::vector<Problem> &problems,
-                            const std::vector<PlanFigures> &plans) {
+                            const std::vector<PlanFigures> &plans,
+                            const Request &request) {
   std::vector<Line> lines(problems.size());
   std::atomic<size_t> next{0};
   Progress progress(problems.size());
   auto work = [&] {
     for (size_t i; (i = next++) < problems.size();)
-      lines[i] =
-          searchOne(problems[i], plans.empty() ? nullptr : &plans[i], progress);
+      lines[i] = searchOne(problems[i], request.search,
+                           plans.empty() ? nullptr : &plans[i], progress);
   };
   std::vector<std::thread> others;
-  for (int i = 1; i < threads && size_t(i) < problems.size(); ++i)
+  for (int i = 1; i < request.threads && size_t(i) < problems.size(); ++i)
     others.emplace_back(work);
   work();
   for (std::thread &thread : others)
@@ -94,7 +79,8 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems,
 }
 
 /// What is in the file that was written.
-void reportWritten(const std::vector<Line> &lines) {
+void reportWritten(const std::vector<Line> &lines,
+                   const std::string &outputPath) {
   if (outputPath == "-" || isSpecialFile(outputPath))
     return;
   const size_t found =
@@ -108,62 +94,81 @@ void reportWritten(const std::vector<Line> &lines) {
 }
 
 /// The plan of a .mlir file, perhaps in another shape.
-int searchShapes(const std::string &path) {
-  if (searchOptions().robustness)
+int searchAmongPlans(const Request &request) {
+  if (request.search.options.robustness)
     return reportUsage("--robust chooses among schedules of a plan as it is "
                        "written; leave out --placement, --chunks, "
                        "--microbatches, --problem-output and an output in the "
                        "language");
-  if (!StringRef(path).ends_with(".mlir"))
+  if (!StringRef(request.input).ends_with(".mlir"))
     return reportUsage("--placement, --chunks, --microbatches, "
                        "--problem-output and an output in the language need a "
                        ".mlir file; a rondo-problem/1 line says where its "
                        "stages lie");
-  if (!costsPath.empty())
+  if (!request.costs.empty())
     return reportUsage("--costs measures the stages that a plan has; other "
                        "plans need times of the layers");
-  return searchPlans({path, shapeRequest(), outputPath, problemOutput});
+  return searchPlans({request.input, request.shapes, request.search,
+                      request.output, request.problemOutput});
 }
 
-int run() {
-  if (inputPath.empty() && problemsPath.empty())
+/// What the command line says; the exit code where it makes no sense.
+int readRequest(const Arguments &arguments, Request &request) {
+  request.input = arguments.file();
+  request.problems = arguments.text("problems");
+  if (request.input.empty() && request.problems.empty())
     return reportUsage(
         "search needs a .mlir or problem file, or --problems FILE");
-  if (!inputPath.empty() && !problemsPath.empty())
-    return reportUsage("search got " + inputPath + " and --problems " +
-                       problemsPath + "; it takes one of them");
-  if (int code = checkSearchOptions())
+  if (!request.input.empty() && !request.problems.empty())
+    return reportUsage("search got " + request.input + " and --problems " +
+                       request.problems + "; it takes one of them");
+  request.search = searchRequest(arguments);
+  if (int code = readRobustness(arguments, request.search))
     return code;
-  if (threads < 1)
-    return reportUsage("--threads is " + Twine(threads) +
+  request.threads = arguments.number("threads", 1);
+  if (request.threads < 1)
+    return reportUsage("--threads is " + Twine(request.threads) +
                        "; it must be 1 or more");
-  const std::string &path = inputPath.empty() ? problemsPath : inputPath;
-  if (sys::fs::equivalent(path, outputPath))
-    return reportUsage("--output names the input, " + path);
-  if (Error error = checkWritable(outputPath))
+  request.shapes = shapeRequest(arguments);
+  request.costs = arguments.text("costs");
+  request.output = arguments.text("output", "-");
+  request.problemOutput = arguments.text("problem-output");
+  return Success;
+}
+
+int run(const Arguments &arguments) {
+  Request request;
+  if (int code = readRequest(arguments, request))
+    return code;
+  const bool isBatch = request.input.empty();
+  if (isBatch)
+    request.input = request.problems;
+  if (sys::fs::equivalent(request.input, request.output))
+    return reportUsage("--output names the input, " + request.input);
+  if (Error error = checkWritable(request.output))
     return reportError(toString(std::move(error)));
-  if (!shapeRequest().isEmpty() || !problemOutput.empty() ||
-      StringRef(outputPath).ends_with(".mlir"))
-    return searchShapes(path);
+  if (request.isAmongPlans())
+    return searchAmongPlans(request);
   std::vector<Problem> problems;
   std::vector<PlanFigures> plans;
-  if (int code = readProblemsOrPlans(path, costsPath, problems, plans))
+  if (int code =
+          readProblemsOrPlans(request.input, request.costs, problems, plans))
     return code;
-  applyObjective(problems);
+  request.search.applyObjective(problems);
   Interrupt interrupt;
-  std::vector<Line> lines = searchAll(problems, plans);
-  Error error = writeFile(outputPath, [&](raw_ostream &os) {
+  std::vector<Line> lines = searchAll(problems, plans, request);
+  Error error = writeFile(request.output, [&](raw_ostream &os) {
     for (const Line &line : lines)
       os << line.text << "\n";
     return Error::success();
   });
   if (error)
     return reportError(toString(std::move(error)));
-  reportWritten(lines);
+  reportWritten(lines, request.output);
   if (Interrupt::happened())
     return Interrupted;
   // A batch goes on; a single problem is the whole question.
-  if (problemsPath.empty() && lines.size() == 1 && !lines[0].reason.empty()) {
+  if (!isBatch && lines.size() == 1 && !lines[0].reason.empty()) {
     reportError(problems[0].name + ": " + lines[0].reason);
     return Infeasible;
   }
@@ -174,19 +179,22 @@ int run() {
 
 const Command &searchCommand() {
   static const Command command = {
-      &searchSubCommand(),
-      "FILE [-o FILE] [OPTIONS]\n"
-      "       rondo search --problems FILE [-o FILE] [OPTIONS]\n"
-      "       rondo search FILE [--placement LIST] [--chunks LIST] "
-      "[--microbatches LIST] [-o FILE] [OPTIONS]\n"
-      "       rondo search FILE --robust NAME [--samples N] "
-      "[--jitter PERCENT] [-o FILE] [OPTIONS]",
-      "  rondo search examples/gpt-small.mlir --effort 1000\n"
-      "  rondo search examples/gpt-small.mlir --placement auto -o best.mlir\n"
-      "  rondo search problem.json --objective span\n"
-      "  rondo search --problems problems.jsonl --output schedules.jsonl "
-      "--time-limit-ms 300\n",
-      nullptr, run};
+      "search",
+      "find schedules under memory caps, with a bound",
+      searchOptions(),
+      {"FILE [-o FILE] [OPTIONS]", "--problems FILE [-o FILE] [OPTIONS]",
+       "FILE [--placement LIST] [--chunks LIST] [--microbatches LIST] "
+       "[-o FILE] [OPTIONS]",
+       "FILE --robust NAME [--samples N] [--jitter PERCENT] [-o FILE] "
+       "[OPTIONS]"},
+      {"rondo search examples/gpt-small.mlir --effort 1000",
+       "rondo search examples/gpt-small.mlir --placement auto -o best.mlir",
+       "rondo search problem.json --objective span",
+       "rondo search --problems problems.jsonl --output schedules.jsonl "
+       "--time-limit-ms 300"},
+      nullptr,
+      nullptr,
+      run};
   return command;
 }
 

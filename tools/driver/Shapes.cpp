@@ -16,27 +16,10 @@ using namespace llvm;
 
 namespace rondo::driver {
 
-namespace {
-
-cl::opt<std::string>
-    placements("placement", cl::sub(searchSubCommand()),
-               cl::sub(compareSubCommand()), cl::cat(category),
-               cl::value_desc("LIST"),
-               cl::desc("lay the layers of a .mlir file anew: auto, or some of "
-                        "linear,interleaved,v,wave"));
-cl::opt<std::string>
-    chunks("chunks", cl::sub(searchSubCommand()), cl::sub(compareSubCommand()),
-           cl::cat(category), cl::value_desc("LIST"),
-           cl::desc("stages of each rank: auto, or numbers such as 1,2,4"));
-cl::opt<std::string>
-    microbatches("microbatches", cl::sub(searchSubCommand()),
-                 cl::sub(compareSubCommand()), cl::cat(category),
-                 cl::value_desc("LIST"),
-                 cl::desc("numbers of micro-batches into which the samples of "
-                          "an iteration are cut, such as 8,16"));
-} // namespace
-
-ShapeRequest shapeRequest() { return {placements, chunks, microbatches}; }
+ShapeRequest shapeRequest(const Arguments &arguments) {
+  return {arguments.text("placement"), arguments.text("chunks"),
+          arguments.text("microbatches")};
+}
 
 int readBasePlan(ModuleFile &file, const std::string &path,
                  pipe::PlanOp &base) {

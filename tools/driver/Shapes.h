@@ -4,6 +4,7 @@
 #define RONDO_TOOLS_DRIVER_SHAPES_H
 
 #include "planning/PlanCandidates.h"
+#include "tools/driver/Arguments.h"
 #include "tools/driver/ModuleFile.h"
 
 #include "dialect/Pipe.h"
@@ -26,8 +27,8 @@ struct ShapeRequest {
   }
 };
 
-/// What the command line says.
-ShapeRequest shapeRequest();
+/// What options/Searching.td has.
+ShapeRequest shapeRequest(const Arguments &arguments);
 
 /// Reads a file with one plan whose costs come from its layers, and resolves
 /// its stages. Returns the exit code; every failure has been printed.

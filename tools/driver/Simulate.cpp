@@ -15,34 +15,7 @@ namespace rondo::driver {
 
 namespace {
 
-cl::SubCommand simulate("simulate", "time and memory of schedules");
-
-cl::opt<std::string> inputPath(cl::Positional, cl::sub(simulate),
-                               cl::cat(category), cl::desc("FILE"));
-cl::list<std::string>
-    familyTexts("family", cl::sub(simulate), cl::cat(category),
-                cl::value_desc("NAME"),
-                cl::desc("a family such as 1f1b or kfkb:k=2, or all; may be "
-                         "given several times"));
-cl::opt<bool> withTimeline("timeline", cl::sub(simulate), cl::cat(category),
-                           cl::desc("print each schedule over time as text"));
-cl::opt<bool> asJson("json", cl::sub(simulate), cl::cat(category),
-                     cl::desc("print one rondo-schedule/1 line a family and "
-                              "nothing else"));
-
-cl::opt<std::string>
-    costsPath("costs", cl::sub(simulate), cl::cat(category),
-              cl::value_desc("FILE"),
-              cl::desc("measured times of the stages of a .mlir file "
-                       "(rondo-costs/1)"));
-cl::opt<std::string>
-    problemOutput("problem-output", cl::sub(simulate), cl::cat(category),
-                  cl::value_desc("FILE"),
-                  cl::desc("also write the plans of a .mlir file as "
-                           "rondo-problem/1"));
-
 void printFamilies(raw_ostream &os) {
-  os << "families:\n";
   for (const Family &family : families()) {
     std::string name = family.name;
     char separator = ':';
@@ -72,31 +45,41 @@ std::optional<std::string> choose(const std::string &text,
   return std::nullopt;
 }
 
-int run() {
-  if (inputPath.empty())
+int run(const Arguments &arguments) {
+  SimulateRequest request;
+  request.path = arguments.file();
+  if (request.path.empty())
     return reportUsage("simulate needs a file");
+  const bool asJson = arguments.has("json");
+  const bool withTimeline = arguments.has("timeline");
   if (asJson && withTimeline)
     return reportUsage("--timeline is text and does not go with --json");
-  Style style = asJson         ? Style::Json
-                : withTimeline ? Style::Timeline
-                               : Style::Table;
-  std::vector<FamilyChoice> choices;
-  for (const std::string &text : familyTexts)
-    if (std::optional<std::string> fault = choose(text, choices))
+  request.style = asJson         ? Style::Json
+                  : withTimeline ? Style::Timeline
+                                 : Style::Table;
+  for (const std::string &text : arguments.all("family"))
+    if (std::optional<std::string> fault = choose(text, request.choices))
       return reportUsage(*fault);
+  request.costsPath = arguments.text("costs");
+  request.problemOutput = arguments.text("problem-output");
   Interrupt interrupt;
-  return simulateFile({inputPath, choices, style, costsPath, problemOutput});
+  return simulateFile(request);
 }
 
 } // namespace
 
 const Command &simulateCommand() {
   static const Command command = {
-      &simulate, "FILE [--family NAME]... [--timeline | --json] [OPTIONS]",
-      "  rondo simulate problem.json --family kfkb:k=2 --timeline\n"
-      "  rondo simulate examples/gpt-small.mlir --timeline\n"
-      "  rondo simulate problems.jsonl --family all --json > schedules.jsonl\n",
-      printFamilies, run};
+      "simulate",
+      "time and memory of schedules",
+      simulateOptions(),
+      {"FILE [--family NAME]... [--timeline | --json] [OPTIONS]"},
+      {"rondo simulate problem.json --family kfkb:k=2 --timeline",
+       "rondo simulate examples/gpt-small.mlir --timeline",
+       "rondo simulate problems.jsonl --family all --json > schedules.jsonl"},
+      "families",
+      printFamilies,
+      run};
   return command;
 }
 

@@ -5,7 +5,10 @@
 
 #include "schedule/Family.h"
 #include "tools/driver/Comparison.h"
+#include "tools/driver/SearchRun.h"
+#include "tools/driver/Shapes.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +25,9 @@ struct SimulateRequest {
   std::string costsPath;
   /// Where each plan is written as a rondo-problem/1 line, empty for nowhere.
   std::string problemOutput;
-  /// A searched schedule, then the schedules of the file, then `choices`, all
-  /// beside the search's bound.
-  bool withSearch = false;
+  /// With one: a searched schedule, then the schedules of the file, then
+  /// `choices`, all beside the search's bound.
+  std::optional<SearchRequest> search;
   bool allRanks = false;
 };
 
@@ -32,9 +35,8 @@ struct SimulateRequest {
 /// returns the exit code.
 int simulateFile(const SimulateRequest &request);
 
-/// The searched schedule and `choices` on plans of other shapes, as the command
-/// line asks for them.
-int comparePlans(const SimulateRequest &request);
+/// The searched schedule and `choices` on plans of other shapes.
+int comparePlans(const SimulateRequest &request, const ShapeRequest &shapes);
 
 /// The two kinds of files.
 int simulatePlans(const SimulateRequest &request);

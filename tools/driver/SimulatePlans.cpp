@@ -88,10 +88,11 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
         << "rank " << shortfall->rank << " is this device";
     return comparison.infeasible(shortfall->message);
   }
-  if (request.withSearch)
-    comparison.addSearched(runSearch(problem, &figures), request.allRanks);
+  if (request.search)
+    comparison.addSearched(runSearch(problem, *request.search, &figures),
+                           *request.search, request.allRanks);
   std::vector<FamilyChoice> choices = request.choices;
-  if (choices.empty() || request.withSearch) {
+  if (choices.empty() || request.search) {
     bool hasSchedule = false;
     for (auto schedule :
          plan->getParentOfType<mlir::ModuleOp>().getOps<pipe::ScheduleOp>()) {
@@ -125,11 +126,11 @@ int simulatePlans(const SimulateRequest &request) {
   if (!request.problemOutput.empty())
     if (Error error = writeProblems(request.problemOutput, problems))
       return reportError(toString(std::move(error)));
-  if (request.withSearch)
-    applyObjective(problems);
+  if (request.search)
+    request.search->applyObjective(problems);
   // What was searched before this run speaks of the costs of then.
   SmallVector<pipe::ScheduleOp> searched;
-  if (request.choices.empty() || request.withSearch) {
+  if (request.choices.empty() || request.search) {
     searched = unsearched(module);
     if (failed(file.run([](mlir::OpPassManager &passes) {
           passes.addPass(pipe::createGenerateSchedules());
@@ -147,7 +148,7 @@ int simulatePlans(const SimulateRequest &request) {
       return Failure;
     outcomes.push_back(*outcome);
     // A comparison has its own bound.
-    if (!request.withSearch && request.style != Style::Json)
+    if (!request.search && request.style != Style::Json)
       for (pipe::ScheduleOp schedule : searched)
         if (schedule.lookupPlan() == plan)
           printGap(schedule);

@@ -16,8 +16,8 @@ int simulateProblems(const SimulateRequest &request) {
   std::vector<Problem> problems;
   if (int code = readProblems(request.path, problems))
     return code;
-  if (request.withSearch)
-    applyObjective(problems);
+  if (request.search)
+    request.search->applyObjective(problems);
   const std::vector<FamilyChoice> choices =
       request.choices.empty() ? allFamilies() : request.choices;
   if (request.style == Style::Csv)
@@ -30,8 +30,9 @@ int simulateProblems(const SimulateRequest &request) {
       outcomes.push_back(comparison.infeasible(shortfall->message));
       continue;
     }
-    if (request.withSearch)
-      comparison.addSearched(runSearch(problem, nullptr), request.allRanks);
+    if (request.search)
+      comparison.addSearched(runSearch(problem, *request.search, nullptr),
+                             *request.search, request.allRanks);
     for (const FamilyChoice &choice : choices)
       comparison.add(evaluate(choice, problem, comparison.needsTimes()));
     outcomes.push_back(comparison.finish());

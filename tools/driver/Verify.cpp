@@ -24,20 +24,7 @@ namespace rondo::driver {
 
 namespace {
 
-cl::SubCommand verify("verify", "say whether schedules are legal");
-
-cl::opt<std::string> modulePath(cl::Positional, cl::sub(verify),
-                                cl::cat(category), cl::desc("FILE"));
-cl::opt<std::string> problemsPath("problems", cl::sub(verify),
-                                  cl::cat(category), cl::value_desc("FILE"),
-                                  cl::desc("problems (rondo-problem/1)"));
-cl::opt<std::string> schedulesPath("schedules", cl::sub(verify),
-                                   cl::cat(category), cl::value_desc("FILE"),
-                                   cl::desc("schedules (rondo-schedule/1)"));
-cl::opt<bool> asJson("json", cl::sub(verify), cl::cat(category),
-                     cl::desc("one JSON object for each schedule"));
-
-void printVerdict(const json::Verdict &verdict) {
+void printVerdict(const json::Verdict &verdict, bool asJson) {
   if (!asJson) {
     // A name may hold a line end; each verdict is one line.
     bool isPlain = llvm::none_of(verdict.problem,
@@ -67,7 +54,8 @@ void printVerdict(const json::Verdict &verdict) {
   outs() << "\n";
 }
 
-int verifySchedules() {
+int verifySchedules(const std::string &problemsPath,
+                    const std::string &schedulesPath, bool asJson) {
   Expected<std::unique_ptr<MemoryBuffer>> problemText = readFile(problemsPath);
   if (!problemText)
     return reportError(toString(problemText.takeError()));
@@ -90,7 +78,7 @@ int verifySchedules() {
     if (verdict.rule == "format")
       verdict.message = document.where() + verdict.message;
     allLegal &= verdict.legal;
-    printVerdict(verdict);
+    printVerdict(verdict, asJson);
   }
   return allLegal ? Success : Failure;
 }
@@ -158,7 +146,7 @@ int proveSchedule(pipe::ScheduleOp op, std::string &said) {
 
 /// What is proved of each plan, schedule and program of a file where all are
 /// legal; else the errors, with their places.
-int verifyModule() {
+int verifyModule(const std::string &modulePath) {
   ModuleFile file;
   if (failed(file.read(modulePath)))
     return Failure;
@@ -200,28 +188,35 @@ int verifyModule() {
   return Interrupt::exitCode(Success);
 }
 
-int run() {
-  if (!modulePath.empty()) {
-    if (!problemsPath.empty() || !schedulesPath.empty() || asJson)
+int run(const Arguments &arguments) {
+  const std::string module = arguments.file();
+  const std::string problems = arguments.text("problems");
+  const std::string schedules = arguments.text("schedules");
+  const bool asJson = arguments.has("json");
+  if (!module.empty()) {
+    if (!problems.empty() || !schedules.empty() || asJson)
       return reportUsage("verify takes a .mlir file alone");
-    return verifyModule();
+    return verifyModule(module);
   }
-  if (problemsPath.empty() || schedulesPath.empty())
+  if (problems.empty() || schedules.empty())
     return reportUsage(
         "verify needs a .mlir file, or --problems FILE and --schedules FILE");
-  return verifySchedules();
+  return verifySchedules(problems, schedules, asJson);
 }
 
 } // namespace
 
 const Command &verifyCommand() {
   static const Command command = {
-      &verify,
-      "FILE.mlir\n       rondo verify --problems FILE --schedules FILE "
-      "[--json]",
-      "  rondo verify examples/gpt-small.mlir\n"
-      "  rondo verify --problems problems.jsonl --schedules schedules.jsonl\n",
-      nullptr, run};
+      "verify",
+      "say whether schedules are legal",
+      verifyOptions(),
+      {"FILE.mlir", "--problems FILE --schedules FILE [--json]"},
+      {"rondo verify examples/gpt-small.mlir",
+       "rondo verify --problems problems.jsonl --schedules schedules.jsonl"},
+      nullptr,
+      nullptr,
+      run};
   return command;
 }
 

@@ -6,3 +6,6 @@ defm output : Value<"output", "FILE",
 defm o : ShortOutput<"FILE">;
 defm emit : Choice<"emit", "schedule,lowered,cpp,exe",
   "how far to go (default exe)">;
+defm library : Value<"library", "FILE",
+  "an object file, archive or shared library with the bodies of custom layers; "
+  "may be given several times", [Repeatable]>;

@@ -1,0 +1,72 @@
+//===- Arguments.h - What a command line says -------------------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_ARGUMENTS_H
+#define RONDO_TOOLS_DRIVER_ARGUMENTS_H
+
+#include "tools/driver/OptionTables.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Option/ArgList.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::driver {
+
+struct Command;
+
+/// An option as people see it; `--name VALUE` and `--name=VALUE` are one.
+struct OptionText {
+  llvm::StringRef dashes, name;
+  /// `FILE`, `cpu|cuda`; empty for one that takes no value.
+  llvm::StringRef metavar;
+  llvm::StringRef help;
+  /// What the value may be, or a list of it may have; empty for anything.
+  std::vector<std::string> words;
+  /// The value is a family of schedules.
+  bool isFamily = false;
+  /// The value is a list with commas.
+  bool isList = false;
+
+  std::string spelling() const { return (dashes + name).str(); }
+  bool takesValue() const { return !metavar.empty(); }
+};
+
+/// By their names.
+std::vector<OptionText> optionTexts(const llvm::opt::OptTable &table);
+
+/// The arguments of a command. Names are those of its table, without dashes.
+class Arguments {
+public:
+  Arguments(const Command &command, llvm::ArrayRef<const char *> arguments);
+
+  /// What is wrong, in one sentence about the first fault; empty where nothing
+  /// is. Values are then what the table says of them.
+  std::string fault() const;
+
+  /// What is no option and no value; empty where nothing is.
+  std::string file() const;
+  bool has(llvm::StringRef name) const { return find(name) != nullptr; }
+  std::string text(llvm::StringRef name, llvm::StringRef otherwise = "") const;
+  int64_t number(llvm::StringRef name, int64_t otherwise) const;
+  /// Of an option that may be given several times.
+  std::vector<std::string> all(llvm::StringRef name) const;
+
+private:
+  /// The last one; null where it is not there.
+  const llvm::opt::Arg *find(llvm::StringRef name) const;
+  const OptionText *textOf(llvm::StringRef spelling) const;
+  std::string unknownOption(llvm::StringRef written) const;
+  std::string faultOf(const llvm::opt::Arg &argument) const;
+
+  const Command &command;
+  llvm::ArrayRef<const char *> written;
+  std::vector<OptionText> texts;
+  unsigned missingIndex = 0, missingCount = 0;
+  llvm::opt::InputArgList list;
+};
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_ARGUMENTS_H

@@ -1,0 +1,19 @@
+//===- Help.h - What `rondo help` prints ------------------------*- C++ -*-===//
+
+#ifndef RONDO_TOOLS_DRIVER_HELP_H
+#define RONDO_TOOLS_DRIVER_HELP_H
+
+#include "tools/driver/Commands.h"
+
+namespace rondo::driver {
+
+/// `rondo help`: what there is, with examples.
+void printOverview(llvm::raw_ostream &os);
+/// The commands alone.
+void printCommands(llvm::raw_ostream &os);
+/// `rondo help COMMAND`.
+void printHelp(llvm::raw_ostream &os, const Command &command);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_HELP_H

@@ -1,0 +1,151 @@
+//===- Manual.cpp - The commands as manual pages --------------------------===//
+
+#include "tools/driver/Manual.h"
+
+#include "tools/driver/Files.h"
+#include "tools/driver/Help.h"
+#include "tools/driver/Report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+/// Text as troff reads it.
+std::string troff(StringRef text) {
+  std::string escaped;
+  bool isLineStart = true;
+  for (char c : text) {
+    if (isLineStart && (c == '.' || c == '\''))
+      escaped += "\\&";
+    isLineStart = c == '\n';
+    if (c == '\\')
+      escaped += "\\e";
+    else if (c == '-')
+      escaped += "\\-";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
+void writeTitle(raw_ostream &os, StringRef name, StringRef summary) {
+  os << ".\\\" Written by rondo-manual.\n"
+     << ".TH " << troff(name.upper()) << " 1 \"\" \"rondo " RONDO_VERSION
+     << "\" \"Rondo\"\n"
+     << ".SH NAME\n"
+     << troff(name) << " \\- " << troff(summary) << "\n";
+}
+
+void writeVerbatim(raw_ostream &os, StringRef text) {
+  os << ".nf\n" << troff(text) << ".fi\n";
+}
+
+void writeExitCodes(raw_ostream &os) {
+  os << ".SH EXIT STATUS\n";
+  for (const ExitCodeText &text : exitCodes())
+    os << ".TP\n.B " << int(text.code) << "\n" << troff(text.meaning) << "\n";
+}
+
+/// The pages of all commands but `except`.
+void writeSeeAlso(raw_ostream &os, const Command *except) {
+  std::string names = except ? "rondo" : "";
+  for (const Command *command : commands())
+    if (command != except)
+      names +=
+          (names.empty() ? "rondo-" : " rondo-") + std::string(command->name);
+  os << ".SH SEE ALSO\n";
+  SmallVector<StringRef> pages;
+  StringRef(names).split(pages, ' ');
+  for (auto [number, page] : enumerate(pages))
+    os << ".BR " << troff(page)
+       << (number + 1 < pages.size() ? " (1),\n" : " (1)\n");
+}
+
+} // namespace
+
+void writeManualPage(raw_ostream &os) {
+  writeTitle(os, "rondo", "schedules for pipeline-parallel training");
+  os << ".SH SYNOPSIS\n.B rondo\n.I COMMAND\n[\\fIOPTIONS\\fR] ...\n"
+        ".br\n.B rondo help\n[\\fICOMMAND\\fR]\n"
+        ".SH COMMANDS\n";
+  for (const Command *command : commands())
+    os << ".TP\n.BR rondo\\-" << command->name << " (1)\n"
+       << troff(command->summary) << "\n";
+  os << ".SH ENVIRONMENT\n.TP\n.B RONDO_RUNTIME_DIR\n"
+     << troff("where compile and bundle find the runtime, in place of the "
+              "installation's or the build's own\n");
+  writeExitCodes(os);
+  os << ".SH EXAMPLES\n";
+  for (const Command *command : commands())
+    writeVerbatim(os, std::string(command->examples.front()) + "\n");
+  writeSeeAlso(os, nullptr);
+}
+
+void writeManualPage(raw_ostream &os, const Command &command) {
+  const std::string name = std::string("rondo-") + command.name;
+  writeTitle(os, name, command.summary);
+  os << ".SH SYNOPSIS\n";
+  for (const char *usage : command.usages)
+    os << ".B rondo " << command.name << "\n" << troff(usage) << "\n.br\n";
+  os << ".SH OPTIONS\n";
+  for (const OptionText &option : optionTexts(command.options)) {
+    os << ".TP\n\\fB" << troff(option.spelling()) << "\\fR";
+    if (option.takesValue())
+      os << " \\fI" << troff(option.metavar) << "\\fR";
+    os << "\n" << troff(option.help) << "\n";
+  }
+  if (command.printTable) {
+    os << ".SH " << StringRef(command.tableTitle).upper() << "\n";
+    std::string table;
+    raw_string_ostream rows(table);
+    command.printTable(rows);
+    writeVerbatim(os, table);
+  }
+  writeExitCodes(os);
+  os << ".SH EXAMPLES\n";
+  for (const char *example : command.examples)
+    writeVerbatim(os, std::string(example) + "\n");
+  writeSeeAlso(os, &command);
+}
+
+void writeReference(raw_ostream &os) {
+  os << "# Commands\n\n```text\n";
+  printOverview(os);
+  os << "```\n";
+  for (const Command *command : commands()) {
+    os << "\n## rondo " << command->name << "\n\n```text\n";
+    printHelp(os, *command);
+    os << "```\n";
+  }
+  os << "\n## Exit codes\n\n| code | meaning |\n|---|---|\n";
+  for (const ExitCodeText &text : exitCodes())
+    os << "| " << int(text.code) << " | " << text.meaning << " |\n";
+}
+
+int writeManual(StringRef folder) {
+  const std::string pages = (folder + "/man1").str();
+  if (std::error_code ec = sys::fs::create_directories(pages))
+    return reportError("cannot make " + pages + ": " + ec.message());
+  auto write = [](const Twine &path, function_ref<void(raw_ostream &)> print) {
+    Error error = writeFile(path.str(), [&](raw_ostream &os) {
+      print(os);
+      return Error::success();
+    });
+    return error ? reportError(toString(std::move(error))) : int(Success);
+  };
+  int code = write(folder + "/rondo.bash", writeBashCompletion);
+  code |= write(folder + "/commands.md", writeReference);
+  code |=
+      write(pages + "/rondo.1", [](raw_ostream &os) { writeManualPage(os); });
+  for (const Command *command : commands())
+    code |= write(pages + "/rondo-" + command->name + ".1",
+                  [&](raw_ostream &os) { writeManualPage(os, *command); });
+  return code;
+}
+
+} // namespace rondo::driver

@@ -1,0 +1,75 @@
+//===- OptionTables.cpp - The options of each command ---------------------===//
+
+#include "tools/driver/OptionTables.h"
+
+#include "llvm/Option/Option.h"
+
+namespace {
+
+namespace bundle {
+#define OPTIONS "tools/driver/options/Bundle.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace bundle
+
+namespace compare {
+#define OPTIONS "tools/driver/options/Compare.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace compare
+
+namespace compile {
+#define OPTIONS "tools/driver/options/Compile.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace compile
+
+namespace search {
+#define OPTIONS "tools/driver/options/Search.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace search
+
+namespace simulate {
+#define OPTIONS "tools/driver/options/Simulate.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace simulate
+
+namespace verify {
+#define OPTIONS "tools/driver/options/Verify.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace verify
+
+} // namespace
+
+using llvm::opt::OptTable;
+
+namespace rondo::driver {
+
+const OptTable &bundleOptions() {
+  static const bundle::Table table;
+  return table;
+}
+
+const OptTable &compareOptions() {
+  static const compare::Table table;
+  return table;
+}
+
+const OptTable &compileOptions() {
+  static const compile::Table table;
+  return table;
+}
+
+const OptTable &searchOptions() {
+  static const search::Table table;
+  return table;
+}
+
+const OptTable &simulateOptions() {
+  static const simulate::Table table;
+  return table;
+}
+
+const OptTable &verifyOptions() {
+  static const verify::Table table;
+  return table;
+}
+
+} // namespace rondo::driver

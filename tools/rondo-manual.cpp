@@ -1,0 +1,17 @@
+//===- rondo-manual.cpp - Writes the manual of rondo ----------------------===//
+//
+// Run by the build, for what an installation and docs/reference have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/driver/Manual.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    llvm::errs() << "usage: rondo-manual FOLDER\n";
+    return rondo::driver::Usage;
+  }
+  return rondo::driver::writeManual(argv[1]);
+}
