@@ -49,8 +49,8 @@ FailureOr<FamilyChoice> rondo::pipe::chooseFamily(ScheduleOp op) {
   FamilyAttr family = op.getFamilyAttr();
   auto choice =
       rondo::chooseFamily(family.getName().str(), family.getArgumentMap());
-  if (auto *wrong = std::get_if<std::string>(&choice))
-    return op.emitError() << *wrong;
+  if (auto *wrong = std::get_if<Fault>(&choice))
+    return op.emitError() << describe(*wrong);
   return std::get<FamilyChoice>(choice);
 }
 

@@ -33,10 +33,10 @@ LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
   if (failed(choice))
     return failure();
   FamilyResult result = rondo::generate(*choice, *problem);
-  if (auto *wrong = std::get_if<NotApplicable>(&result)) {
+  if (auto *wrong = std::get_if<Fault>(&result)) {
     InFlightDiagnostic error = schedule.emitError()
                                << "family '" << family.getName()
-                               << "' does not apply: " << wrong->reason;
+                               << "' does not apply: " << describe(*wrong);
     error.attachNote(plan.getLoc()) << "this is the plan";
     return error;
   }

@@ -5,7 +5,6 @@
 #include "passes/PlanFigures.h"
 #include "planning/FittingSearch.h"
 #include "schedule/Search.h"
-#include "schedule/Shortfall.h"
 
 using namespace mlir;
 
@@ -71,13 +70,13 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
   SearchResult result =
       searchPlan(figuresOf(plan), *problem, options, rondo::search);
   if (!result.schedule) {
-    InFlightDiagnostic error = schedule.emitError() << result.reason;
+    InFlightDiagnostic error = schedule.emitError() << describe(*result.fault);
     markOverMemory(error);
-    if (std::optional<Shortfall> shortfall = findShortfall(*problem)) {
-      DeviceOp device = plan.lookupCluster().getDevices()[shortfall->rank];
+    if (result.fault->kind == FaultKind::Shortfall) {
+      const int32_t rank = result.fault->rank;
+      DeviceOp device = plan.lookupCluster().getDevices()[rank];
       error.attachNote(device.getLoc())
-          << "rank " << shortfall->rank << " is device @"
-          << device.getSymName();
+          << "rank " << rank << " is device @" << device.getSymName();
     } else {
       error.attachNote(plan.getLoc()) << "this is the plan";
     }

@@ -69,16 +69,16 @@ int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   return std::max<int64_t>(2, attempts);
 }
 
-/// Lowers the caps by `times` the bytes by which the arenas of a schedule's
-/// programs exceed the devices. Returns the largest shortfall in words; empty
-/// where the programs fit.
-std::string tighten(const PlanFigures &plan, const Problem &problem,
-                    const Schedule &schedule, int64_t times,
-                    std::vector<int64_t> &caps) {
+/// By how much the arena of a schedule's programs is larger than its device, of
+/// the rank where that is most; nothing where they fit. Lowers the caps by
+/// `times` what is missing.
+std::optional<Fault> tighten(const PlanFigures &plan, const Problem &problem,
+                             const Schedule &schedule, int64_t times,
+                             std::vector<int64_t> &caps) {
   std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);
   if (!arena)
-    return "its memory cannot be planned";
-  std::string said;
+    return makeFault(FaultKind::NoMemoryPlan);
+  std::optional<Fault> worst;
   int64_t most = 0;
   for (size_t rank = 0; rank < arena->size(); ++rank) {
     const int64_t bytes = (*arena)[rank];
@@ -89,11 +89,12 @@ std::string tighten(const PlanFigures &plan, const Problem &problem,
     if (excess <= most)
       continue;
     most = excess;
-    said = "rank " + std::to_string(rank) + " needs an arena of " +
-           std::to_string(bytes) + " bytes, " + std::to_string(excess) +
-           " more than its device's " + std::to_string(plan.devices[rank]);
+    worst = makeFault(FaultKind::NoProgramFits, {excess});
+    worst->rank = static_cast<int32_t>(rank);
+    worst->found = bytes;
+    worst->allowed = plan.devices[rank];
   }
-  return said;
+  return worst;
 }
 
 /// Orders that follow from rules alone; their programs are tried.
@@ -160,7 +161,7 @@ private:
     SearchResult result;
     std::vector<int64_t> caps = search.problem.memoryCaps;
     if (!isLegal(schedule, result.simulation) ||
-        !tighten(search.plan, search.problem, schedule, 1, caps).empty())
+        tighten(search.plan, search.problem, schedule, 1, caps))
       return std::nullopt;
     result.bound = search.bound;
     result.provenOptimal =
@@ -183,10 +184,9 @@ SearchResult searchFitting(const FittingSearch &search,
   Problem &tightened = search.tightened;
   SearchResult none;
   none.bound = search.bound;
-  if (std::optional<Shortfall> shortfall = findShortfall(search.problem)) {
-    none.reason = shortfall->message;
+  none.fault = findShortfall(search.problem);
+  if (none.fault)
     return none;
-  }
   // Lowered caps are not what the state leaves of a device.
   tightened.devices.clear();
   const Deadline limit(options.timeLimitMs, options.clock);
@@ -201,7 +201,7 @@ SearchResult searchFitting(const FittingSearch &search,
   double seconds = 0;
   SearchStop stop = SearchStop::Exhausted;
   Bound bound = search.bound;
-  std::string missing, reason;
+  std::optional<Fault> missing, fault;
   int64_t effortLeft = options.effort;
   bool fits = !mayOverflow(search.plan, search.problem);
   if (!fits && search.triesFamilies)
@@ -226,7 +226,7 @@ SearchResult searchFitting(const FittingSearch &search,
     seconds += result.seconds;
     stop = result.stop;
     if (!result.schedule) {
-      reason = result.reason;
+      fault = result.fault;
       break;
     }
     const bool isOptimal = result.provenOptimal;
@@ -240,7 +240,7 @@ SearchResult searchFitting(const FittingSearch &search,
     }
     missing = tighten(search.plan, search.problem, *result.schedule,
                       1 + attempt / 2, tightened.memoryCaps);
-    if (missing.empty()) {
+    if (!missing) {
       fitting = caps;
       keepBetter(search.problem, found, std::move(result));
       if (fits || isOptimal)
@@ -267,11 +267,7 @@ SearchResult searchFitting(const FittingSearch &search,
     return std::move(*found);
   }
   none.bound = bound;
-  none.reason = missing.empty()
-                    ? reason
-                    : "no schedule was found whose messages and activations "
-                      "fit the memory together: at the nearest " +
-                          missing;
+  none.fault = missing ? missing : fault;
   return none;
 }
 

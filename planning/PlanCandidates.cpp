@@ -61,17 +61,16 @@ PlanCandidate Maker::make(PlanShape shape, double part) const {
   auto made = space.make(shape);
   if (auto *why = std::get_if<std::string>(&made)) {
     candidate.state = PlanCandidate::State::NoPlan;
-    candidate.reason = std::move(*why);
+    candidate.refusal = std::move(*why);
     return candidate;
   }
   candidate.plan = std::move(std::get<ShapedPlan>(made));
   Problem &problem = candidate.plan->problem;
   if (objective)
     problem.objective = *objective;
-  if (auto shortfall = findShortfall(problem)) {
+  candidate.fault = findShortfall(problem);
+  if (candidate.fault)
     candidate.state = PlanCandidate::State::NoMemory;
-    candidate.reason = shortfall->reason;
-  }
   candidate.bound =
       candidate.isOpen() ? boundWithin(problem) : roughBound(problem);
   return candidate;

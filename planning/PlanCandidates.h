@@ -52,15 +52,15 @@ struct PlanCandidate {
   enum class State : uint8_t {
     /// To be searched, or searched.
     Open,
-    /// There is no plan of this shape; `reason` says why.
+    /// There is no plan of this shape; `refusal` says why.
     NoPlan,
-    /// A rank cannot hold one micro-batch; see `reason`.
+    /// A rank cannot hold one micro-batch; see `fault`.
     NoMemory,
     /// It has the stages of the candidate `twin`, which comes before it.
     SameStages,
     /// Its bound is not below the best.
     NotBetter,
-    /// No schedule fits; see `reason`.
+    /// No schedule fits; see `fault`.
     NoSchedule,
     /// Time was over before it was made or searched.
     NoTime,
@@ -68,7 +68,9 @@ struct PlanCandidate {
 
   PlanShape shape;
   State state = State::Open;
-  std::string reason;
+  /// What the maker of plans says where there is none.
+  std::string refusal;
+  std::optional<Fault> fault;
   size_t twin = 0;
   /// Nothing where there is none.
   std::optional<ShapedPlan> plan;

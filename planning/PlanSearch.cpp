@@ -81,7 +81,7 @@ void PlanSearcher::searchOne(PlanCandidate &candidate,
     candidate.tightened.memoryCaps = caps;
   } else {
     candidate.state = State::NoSchedule;
-    candidate.reason = std::move(result.reason);
+    candidate.fault = std::move(result.fault);
   }
 }
 

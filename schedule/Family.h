@@ -8,6 +8,7 @@
 #ifndef RONDO_SCHEDULE_FAMILY_H
 #define RONDO_SCHEDULE_FAMILY_H
 
+#include "schedule/Fault.h"
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
 
@@ -28,13 +29,8 @@ struct FamilyParameter {
 
 using FamilyArguments = std::map<std::string, int64_t>;
 
-/// Why a family does not apply, with numbers: "1f1b needs one stage a rank in
-/// rank order; stage 2 is on rank 0".
-struct NotApplicable {
-  std::string reason;
-};
-
-using FamilyResult = std::variant<Schedule, NotApplicable>;
+/// The fault says why a family does not apply.
+using FamilyResult = Result<Schedule>;
 
 struct Family {
   /// The published name, lower case: "1f1b".
@@ -73,12 +69,12 @@ struct FamilyChoice {
   std::string text() const;
 };
 
-/// Fills in the defaults and checks names and minima. Either a choice or the
-/// reason why not, which names the families or parameters there are.
-std::variant<FamilyChoice, std::string>
-chooseFamily(const std::string &name, const FamilyArguments &arguments);
+/// Fills in the defaults and checks names and minima. A fault names the
+/// families or parameters there are.
+Result<FamilyChoice> chooseFamily(const std::string &name,
+                                  const FamilyArguments &arguments);
 /// Reads `name` or `name:key=value,key=value`.
-std::variant<FamilyChoice, std::string> parseFamily(const std::string &text);
+Result<FamilyChoice> parseFamily(const std::string &text);
 
 /// Every family with its defaults, in the table's order.
 std::vector<FamilyChoice> allFamilies();

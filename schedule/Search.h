@@ -4,6 +4,7 @@
 #define RONDO_SCHEDULE_SEARCH_H
 
 #include "schedule/Bounds.h"
+#include "schedule/Fault.h"
 #include "schedule/Robust.h"
 #include "schedule/Schedule.h"
 #include "schedule/Simulator.h"
@@ -59,9 +60,9 @@ enum class SearchStop : uint8_t {
 const char *stopName(SearchStop stop);
 
 struct SearchResult {
-  /// Nothing where the problem has no schedule; `reason` then says why.
+  /// Nothing where the problem has no schedule; `fault` then says why.
   std::optional<Schedule> schedule;
-  std::string reason;
+  std::optional<Fault> fault;
   /// Complete, and judged by all rules.
   Simulation simulation;
   /// The part of the search that found the schedule: a family's text, "beam",

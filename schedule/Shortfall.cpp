@@ -18,16 +18,25 @@ std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   return least;
 }
 
-/// What a rank needs, and what it has.
 namespace {
+
+/// What a rank needs, and what it has.
 struct Need {
   int64_t activations = 0, state = 0, has = 0;
+
   int64_t missing() const { return activations + state - has; }
 };
+
 } // namespace
 
-static std::string whatIsShort(int32_t rank, const Need &need) {
-  std::string who = "no schedule fits: rank " + text(rank);
+static Need needOf(const Fault &shortfall) {
+  return {std::get<int64_t>(shortfall.parts[0]),
+          std::get<int64_t>(shortfall.parts[1]), shortfall.allowed};
+}
+
+std::string rondo::briefShortfall(const Fault &shortfall) {
+  const Need need = needOf(shortfall);
+  const std::string who = "no schedule fits: rank " + text(shortfall.rank);
   if (need.state == 0)
     return who + " may hold " + countOfBytes(need.has) +
            ", but one micro-batch of its stages takes " +
@@ -60,10 +69,21 @@ static std::string whatHelps(const Need &need) {
          " of the size, or fewer layers on this rank";
 }
 
-std::optional<Shortfall> rondo::findShortfall(const Problem &problem) {
+std::string rondo::describeShortfall(const Fault &shortfall) {
+  const Need need = needOf(shortfall);
+  std::string said =
+      briefShortfall(shortfall) + whatItIsFor(need) + whatHelps(need);
+  const int64_t others = std::get<int64_t>(shortfall.parts[2]);
+  if (others > 0)
+    said += "; " + text(others) + " more " +
+            (others == 1 ? "rank falls" : "ranks fall") + " short as well";
+  return said;
+}
+
+std::optional<Fault> rondo::findShortfall(const Problem &problem) {
   const std::vector<int64_t> least = leastActivationBytes(problem);
-  std::optional<Shortfall> first;
-  int32_t others = 0;
+  std::optional<Fault> first;
+  int64_t others = 0;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     Need need{least[rank], 0, problem.memoryCaps[rank]};
     if (need.has == noMemoryCap)
@@ -78,15 +98,12 @@ std::optional<Shortfall> rondo::findShortfall(const Problem &problem) {
       ++others;
       continue;
     }
-    const std::string reason = whatIsShort(rank, need);
-    first =
-        Shortfall{rank, reason, reason + whatItIsFor(need) + whatHelps(need)};
+    first = makeFault(FaultKind::Shortfall,
+                      {need.activations, need.state, int64_t(0)});
+    first->rank = rank;
+    first->allowed = need.has;
   }
-  if (!first)
-    return std::nullopt;
-  if (others > 0)
-    first->message += "; " + text(others) + " more " +
-                      (others == 1 ? "rank falls" : "ranks fall") +
-                      " short as well";
+  if (first)
+    first->parts[2] = others;
   return first;
 }

@@ -43,7 +43,7 @@ Run searchOne(const Problem &problem, const Settings &settings,
   run.seconds = processorSeconds() - begin;
   if (!run.result.schedule) {
     fprintf(stderr, "%s: %s\n", problem.name.c_str(),
-            run.result.reason.c_str());
+            describe(*run.result.fault).c_str());
     exit(1);
   }
   run.objective = objectiveOf(problem, run.result.simulation);

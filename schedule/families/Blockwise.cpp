@@ -60,8 +60,8 @@ struct Progress {
 static FamilyResult generateBlockwise(const Problem &problem,
                                       const FamilyArguments &arguments) {
   auto placement = needLoopedPlacement("blockwise", problem);
-  if (auto *reason = std::get_if<NotApplicable>(&placement))
-    return *reason;
+  if (auto *fault = std::get_if<Fault>(&placement))
+    return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   int64_t unit = arguments.at("u");
   if (unit == 0)

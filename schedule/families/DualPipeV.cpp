@@ -81,15 +81,14 @@ static void writeRank(Schedule &schedule, const Chunks &chunks, int64_t r,
 static FamilyResult generateDualPipeV(const Problem &problem,
                                       const FamilyArguments &) {
   auto placement = needVPlacement("dualpipe-v", problem);
-  if (auto *reason = std::get_if<NotApplicable>(&placement))
-    return *reason;
+  if (auto *fault = std::get_if<Fault>(&placement))
+    return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   if (problem.microbatches < 2 * chunks.ranks)
-    return NotApplicable{
-        "dualpipe-v needs two micro-batches a rank; there are " +
-        std::to_string(problem.microbatches) + " for " +
-        std::to_string(chunks.ranks) + " ranks, " +
-        std::to_string(2 * chunks.ranks - problem.microbatches) + " too few"};
+    return makeFault(FaultKind::FewMicrobatches,
+                     {std::string("dualpipe-v"), int64_t(problem.microbatches),
+                      int64_t(chunks.ranks),
+                      int64_t(2 * chunks.ranks - problem.microbatches)});
   Schedule schedule;
   schedule.reserve(int64_t(6) * chunks.ranks * problem.microbatches);
   for (int32_t r = 0; r < chunks.ranks; ++r) {

@@ -21,8 +21,8 @@ using namespace rondo;
 
 static FamilyResult generateEager1F1B(const Problem &problem,
                                       const FamilyArguments &) {
-  if (auto reason = needLinearPlacement("eager-1f1b", problem))
-    return *reason;
+  if (auto fault = needLinearPlacement("eager-1f1b", problem))
+    return *fault;
   const int32_t stages = problem.numStages(), last = problem.microbatches;
   Schedule schedule;
   schedule.reserve(int64_t(2) * stages * last);

@@ -33,44 +33,52 @@ std::string FamilyChoice::text() const {
   return text;
 }
 
-std::variant<FamilyChoice, std::string>
-rondo::chooseFamily(const std::string &name, const FamilyArguments &arguments) {
+/// `1f1b, gpipe`.
+static std::string listOf(const std::vector<std::string> &names) {
+  std::string list;
+  for (const std::string &name : names)
+    list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+static Fault noSuchFamily(const std::string &name) {
+  std::vector<std::string> known;
+  for (const Family &family : families())
+    known.push_back(family.name);
+  const std::string meant = nearestWord(name, known);
+  if (meant.empty())
+    return makeFault(FaultKind::NoSuchFamily, {name, listOf(known)});
+  return makeFault(FaultKind::MistypedFamily, {name, meant, listOf(known)});
+}
+
+Result<FamilyChoice> rondo::chooseFamily(const std::string &name,
+                                         const FamilyArguments &arguments) {
   FamilyChoice choice;
   choice.family = findFamily(name);
-  if (!choice.family) {
-    std::string names;
-    std::vector<std::string> known;
-    for (const Family &family : families()) {
-      known.push_back(family.name);
-      names += (names.empty() ? "" : ", ") + std::string(family.name);
-    }
-    const std::string meant = nearestWord(name, known);
-    return "there is no family '" + name + "'; " +
-           (meant.empty() ? "" : "did you mean '" + meant + "'? ") +
-           "there are " + names;
-  }
-  std::string known;
+  if (!choice.family)
+    return noSuchFamily(name);
+  std::vector<std::string> known;
   for (const FamilyParameter &parameter : choice.family->parameters) {
     choice.arguments[parameter.name] = parameter.defaultValue;
-    known += (known.empty() ? "" : ", ") + std::string(parameter.name);
+    known.push_back(parameter.name);
   }
   for (const auto &[key, value] : arguments) {
     if (!choice.arguments.count(key))
-      return name + " has no parameter '" + key + "'" +
-             (known.empty() ? "; it takes none" : "; it has " + known);
+      return known.empty() ? makeFault(FaultKind::NoParameters, {name, key})
+                           : makeFault(FaultKind::NoSuchParameter,
+                                       {name, key, listOf(known)});
     choice.arguments[key] = value;
   }
   for (const FamilyParameter &parameter : choice.family->parameters)
     if (int64_t value = choice.arguments[parameter.name];
         value < parameter.minimum)
-      return std::string(parameter.name) + " of " + name + " is " +
-             std::to_string(value) + "; it must be " +
-             std::to_string(parameter.minimum) + " or more";
+      return makeFault(
+          FaultKind::SmallParameter,
+          {std::string(parameter.name), name, value, parameter.minimum});
   return choice;
 }
 
-std::variant<FamilyChoice, std::string>
-rondo::parseFamily(const std::string &text) {
+Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
   size_t colon = text.find(':');
   std::string name = text.substr(0, colon);
   FamilyArguments arguments;
@@ -89,10 +97,10 @@ rondo::parseFamily(const std::string &text) {
       isNumber = error == std::errc() && stop == last;
     }
     if (!isNumber)
-      return "'" + pair + "' in '" + text +
-             "' is not name=number; write for example kfkb:k=2";
+      return makeFault(FaultKind::NoParameterPair, {pair, text});
     if (!arguments.insert({pair.substr(0, equals), value}).second)
-      return "'" + text + "' gives " + pair.substr(0, equals) + " twice";
+      return makeFault(FaultKind::ParameterTwice,
+                       {text, pair.substr(0, equals)});
   }
   return chooseFamily(name, arguments);
 }

@@ -20,8 +20,8 @@ using namespace rondo;
 
 static FamilyResult generateGpipe(const Problem &problem,
                                   const FamilyArguments &) {
-  if (auto reason = needLinearPlacement("gpipe", problem))
-    return *reason;
+  if (auto fault = needLinearPlacement("gpipe", problem))
+    return *fault;
   Schedule schedule;
   schedule.reserve(int64_t(2) * problem.numStages() * problem.microbatches);
   for (int32_t s = 0; s < problem.numStages(); ++s) {

@@ -26,8 +26,8 @@ using namespace rondo;
 static FamilyResult generateInterleavedZb(const Problem &problem,
                                           const FamilyArguments &) {
   auto placement = needLoopedPlacement("interleaved-zb", problem);
-  if (auto *reason = std::get_if<NotApplicable>(&placement))
-    return *reason;
+  if (auto *fault = std::get_if<Fault>(&placement))
+    return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   const Rounds rounds(problem, chunks);
   Schedule schedule;

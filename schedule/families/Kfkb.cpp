@@ -20,8 +20,8 @@ using namespace rondo;
 
 static FamilyResult generateKfkb(const Problem &problem,
                                  const FamilyArguments &arguments) {
-  if (auto reason = needLinearPlacement("kfkb", problem))
-    return *reason;
+  if (auto fault = needLinearPlacement("kfkb", problem))
+    return *fault;
   const int64_t stages = problem.numStages(), last = problem.microbatches;
   // A group of more than M is a group of M.
   const int64_t k = std::min(arguments.at("k"), last);

@@ -21,8 +21,8 @@ using namespace rondo;
 static FamilyResult generateLoopedBfs(const Problem &problem,
                                       const FamilyArguments &) {
   auto placement = needLoopedPlacement("looped-bfs", problem);
-  if (auto *reason = std::get_if<NotApplicable>(&placement))
-    return *reason;
+  if (auto *fault = std::get_if<Fault>(&placement))
+    return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   const int64_t last = problem.microbatches;
   Schedule schedule;

@@ -36,17 +36,14 @@ struct Chunks {
 };
 
 /// Why the placement is not linear.
-std::optional<NotApplicable> needLinearPlacement(const char *family,
-                                                 const Problem &problem);
+std::optional<Fault> needLinearPlacement(const char *family,
+                                         const Problem &problem);
 /// Looped, with one chunk or more.
-std::variant<Chunks, NotApplicable> needLoopedPlacement(const char *family,
-                                                        const Problem &problem);
+Result<Chunks> needLoopedPlacement(const char *family, const Problem &problem);
 /// A wave of two chunks or another even number.
-std::variant<Chunks, NotApplicable> needWavePlacement(const char *family,
-                                                      const Problem &problem);
+Result<Chunks> needWavePlacement(const char *family, const Problem &problem);
 /// A wave of two chunks: rank r holds the stages r and 2P - 1 - r.
-std::variant<Chunks, NotApplicable> needVPlacement(const char *family,
-                                                   const Problem &problem);
+Result<Chunks> needVPlacement(const char *family, const Problem &problem);
 
 /// How many micro-batches every rank can hold with all their activations, at
 /// most M.

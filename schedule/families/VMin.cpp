@@ -24,8 +24,8 @@ using namespace rondo;
 static FamilyResult generateVMin(const Problem &problem,
                                  const FamilyArguments &) {
   auto placement = needVPlacement("v-min", problem);
-  if (auto *reason = std::get_if<NotApplicable>(&placement))
-    return *reason;
+  if (auto *fault = std::get_if<Fault>(&placement))
+    return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   const int64_t ranks = chunks.ranks, delay = ranks % 3 == 0 ? 2 : 0;
   Block block;

@@ -83,8 +83,8 @@ static void addRound(const Problem &problem, const Chunks &chunks,
 static FamilyResult generateWave(const Problem &problem,
                                  const FamilyArguments &) {
   auto placement = needWavePlacement("wave", problem);
-  if (auto *reason = std::get_if<NotApplicable>(&placement))
-    return *reason;
+  if (auto *fault = std::get_if<Fault>(&placement))
+    return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   std::vector<RankTasks> tasks(chunks.ranks);
   Problem round = problem;

@@ -24,8 +24,8 @@ using namespace rondo;
 
 static FamilyResult generateZbH2(const Problem &problem,
                                  const FamilyArguments &) {
-  if (auto reason = needLinearPlacement("zb-h2", problem))
-    return *reason;
+  if (auto fault = needLinearPlacement("zb-h2", problem))
+    return *fault;
   const int32_t stages = problem.numStages(), last = problem.microbatches;
   Schedule schedule;
   schedule.reserve(int64_t(3) * stages * last);

@@ -27,8 +27,8 @@ using namespace rondo;
 static FamilyResult generateZbv(const Problem &problem,
                                 const FamilyArguments &) {
   auto placement = needVPlacement("zbv", problem);
-  if (auto *reason = std::get_if<NotApplicable>(&placement))
-    return *reason;
+  if (auto *fault = std::get_if<Fault>(&placement))
+    return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   const int64_t ranks = chunks.ranks;
   const int64_t all = std::max<int64_t>(problem.microbatches, 2 * ranks - 1);

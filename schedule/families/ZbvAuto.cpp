@@ -153,21 +153,19 @@ std::optional<Schedule> follow(Plan plan, Chain chain, const Chunks &chunks,
 static FamilyResult generateZbvAuto(const Problem &problem,
                                     const FamilyArguments &) {
   auto placement = needVPlacement("zbv-auto", problem);
-  if (auto *reason = std::get_if<NotApplicable>(&placement))
-    return *reason;
+  if (auto *fault = std::get_if<Fault>(&placement))
+    return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
   if (!chain)
-    return NotApplicable{"zbv-auto needs a chain of stages whose F alone takes "
-                         "memory"};
+    return makeFault(FaultKind::NoChain, {std::string("zbv-auto")});
   for (int32_t r = 0; r < chunks.ranks; ++r) {
     const int64_t needed =
         chain->takes[chunks.stage(0, r)] + chain->takes[chunks.stage(1, r)];
     if (needed > chain->caps[r])
-      return NotApplicable{"zbv-auto needs room for a micro-batch, " +
-                           std::to_string(needed) + " bytes, on rank " +
-                           std::to_string(r) + "; its cap is " +
-                           std::to_string(chain->caps[r])};
+      return makeFault(
+          FaultKind::NoRoomForOne,
+          {std::string("zbv-auto"), needed, int64_t(r), chain->caps[r]});
   }
   std::optional<Schedule> best;
   int64_t least = 0;
@@ -188,7 +186,7 @@ static FamilyResult generateZbvAuto(const Problem &problem,
   }
   if (best)
     return std::move(*best);
-  return NotApplicable{"zbv-auto comes to a halt under these caps"};
+  return makeFault(FaultKind::Halts, {std::string("zbv-auto")});
 }
 
 /// Four switches and two limits for each plan, most of them twice.

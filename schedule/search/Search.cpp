@@ -31,10 +31,9 @@ public:
       : problem(problem), options(options), budget(options) {}
 
   SearchResult run() {
-    if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
-      result.reason = shortfall->message;
+    result.fault = findShortfall(problem);
+    if (result.fault)
       return std::move(result);
-    }
     result.bound = roughBound(problem);
     if (budget.hasTimeFor(stepsOfBound * tasks())) {
       result.bound = quickBound(problem);
@@ -323,10 +322,7 @@ private:
       result.bound = {objective(), "L6"};
     result.provenOptimal = result.schedule && objective() <= result.bound.ns;
     if (!result.schedule)
-      result.reason =
-          "neither a family nor one micro-batch at a time fits, and "
-          "the search knows only chains of stages whose F alone "
-          "takes memory";
+      result.fault = makeFault(FaultKind::NothingFits);
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
     result.effort = budget.tasksUsed() / 1000;
     result.seconds = budget.seconds();

@@ -121,7 +121,7 @@ void Comparison::addSearched(const SearchResult &result,
   allRanks = ofAllRanks;
   bound = result.bound;
   if (!result.schedule) {
-    rows.push_back({"searched", "no schedule: " + result.reason});
+    rows.push_back({"searched", "no schedule: " + describe(*result.fault)});
     return;
   }
   // Without weights a search holds activations against the caps alone.

@@ -29,7 +29,7 @@ Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
                     keepTimes);
   Candidate candidate;
   candidate.name = candidate.family = choice.text();
-  candidate.reason = std::get<NotApplicable>(result).reason;
+  candidate.reason = describe(std::get<Fault>(result));
   return candidate;
 }
 

@@ -46,8 +46,8 @@ Line searchOne(const Problem &problem, const SearchRequest &request,
   Line line;
   raw_string_ostream os(line.text);
   if (!result.schedule) {
-    line.reason = result.reason;
-    json::writeInfeasible(os, problem, result.reason);
+    line.reason = describe(*result.fault);
+    json::writeInfeasible(os, problem, line.reason);
     return line;
   }
   line.figures = figuresOf(problem, result);

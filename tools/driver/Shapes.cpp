@@ -3,6 +3,7 @@
 #include "tools/driver/Shapes.h"
 
 #include "passes/Passes.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
@@ -119,10 +120,11 @@ std::string reasonOf(const PlanCandidate &candidate,
   case State::Open:
     return "";
   case State::NoPlan:
-    return "no plan: " + candidate.reason;
+    return "no plan: " + candidate.refusal;
   case State::NoMemory:
+    return briefShortfall(*candidate.fault);
   case State::NoSchedule:
-    return candidate.reason;
+    return describe(*candidate.fault);
   case State::SameStages:
     return "the stages of " + candidates[candidate.twin].shape.text();
   case State::NotBetter:

@@ -39,8 +39,8 @@ std::optional<std::string> choose(const std::string &text,
     return std::nullopt;
   }
   auto choice = parseFamily(text);
-  if (auto *fault = std::get_if<std::string>(&choice))
-    return *fault;
+  if (auto *fault = std::get_if<Fault>(&choice))
+    return describe(*fault);
   choices.push_back(std::get<FamilyChoice>(choice));
   return std::nullopt;
 }

@@ -82,11 +82,12 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
                                      const SimulateRequest &request) {
   Comparison comparison(problem, request.style);
   comparison.showArenas(figures);
-  if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
+  if (std::optional<Fault> shortfall = findShortfall(problem)) {
+    const std::string why = describe(*shortfall);
     pipe::DeviceOp device = plan.lookupCluster().getDevices()[shortfall->rank];
-    plan.emitError(shortfall->message).attachNote(device.getLoc())
+    plan.emitError(why).attachNote(device.getLoc())
         << "rank " << shortfall->rank << " is this device";
-    return comparison.infeasible(shortfall->message);
+    return comparison.infeasible(why);
   }
   if (request.search)
     comparison.addSearched(runSearch(problem, *request.search, &figures),

@@ -25,9 +25,10 @@ int simulateProblems(const SimulateRequest &request) {
   std::vector<Outcome> outcomes;
   for (const Problem &problem : problems) {
     Comparison comparison(problem, request.style);
-    if (std::optional<Shortfall> shortfall = findShortfall(problem)) {
-      reportError(problem.name + ": " + shortfall->message);
-      outcomes.push_back(comparison.infeasible(shortfall->message));
+    if (std::optional<Fault> shortfall = findShortfall(problem)) {
+      const std::string why = describe(*shortfall);
+      reportError(problem.name + ": " + why);
+      outcomes.push_back(comparison.infeasible(why));
       continue;
     }
     if (request.search)

@@ -71,7 +71,7 @@ std::variant<ShapedPlan, std::string> Model::make(const PlanShape &shape) {
   problem.microbatches = static_cast<int32_t>(shape.microbatches);
   problem.memoryCaps = input.memoryCaps;
   for (int32_t s = 0; s < stages; ++s)
-    problem.stageRanks.push_back({plan.ranks[s]});
+    problem.homes.addStage({plan.ranks[s]});
   for (int32_t s = 0; s < stages; ++s) {
     const int64_t ns =
         std::accumulate(layerNs.begin() + plan.begins[s],
@@ -125,7 +125,7 @@ TEST(PlanSearch, SaysWhyAShapeHasNoPlan) {
                   withEffort(50));
   EXPECT_EQ(result.best, size_t(0));
   EXPECT_EQ(result.candidates[1].state, State::NoPlan);
-  EXPECT_EQ(result.candidates[1].reason, "more stages than layers");
+  EXPECT_EQ(result.candidates[1].refusal, "more stages than layers");
 }
 
 TEST(PlanSearch, SearchesEqualStagesOnce) {

@@ -97,7 +97,8 @@ Tally checkKind(const Kind &kind, int problems, bool inOrder) {
     options.timeLimitMs = 0;
     SearchResult result = search(problem, options);
     if (!result.schedule) {
-      ADD_FAILURE() << kind.name << " " << n << ": " << result.reason;
+      ADD_FAILURE() << kind.name << " " << n << ": "
+                    << (result.fault ? describe(*result.fault) : "");
       continue;
     }
     EXPECT_EQ(verdict(problem, *result.schedule), "");

@@ -65,13 +65,13 @@ inline std::vector<int32_t> waveRanks(int32_t ranks, int32_t chunks) {
 inline Schedule generateFamily(const std::string &text,
                                const Problem &problem) {
   auto choice = parseFamily(text);
-  if (auto *wrong = std::get_if<std::string>(&choice)) {
-    ADD_FAILURE() << *wrong;
+  if (auto *wrong = std::get_if<Fault>(&choice)) {
+    ADD_FAILURE() << describe(*wrong);
     return {};
   }
   FamilyResult result = generate(std::get<FamilyChoice>(choice), problem);
-  if (auto *not_ = std::get_if<NotApplicable>(&result)) {
-    ADD_FAILURE() << not_->reason;
+  if (auto *not_ = std::get_if<Fault>(&result)) {
+    ADD_FAILURE() << describe(*not_);
     return {};
   }
   return std::get<Schedule>(std::move(result));

@@ -267,7 +267,7 @@ TEST(Families, EveryOneIsLegalAtEverySmallSize) {
                                                : loopedRanks(ranks, chunks),
                                         ranks, microbatches);
             FamilyResult result = generate(choice, problem);
-            if (std::holds_alternative<NotApplicable>(result))
+            if (std::holds_alternative<Fault>(result))
               continue;
             const Schedule &schedule = std::get<Schedule>(result);
             ASSERT_EQ(verdict(problem, schedule), "")
@@ -291,8 +291,8 @@ TEST(Families, EveryOneIsLegalAtEverySmallSize) {
 std::string reasonOf(const char *family, const Problem &problem) {
   auto choice = std::get<FamilyChoice>(parseFamily(family));
   FamilyResult result = generate(choice, problem);
-  auto *reason = std::get_if<NotApplicable>(&result);
-  return reason ? reason->reason : "applies";
+  auto *reason = std::get_if<Fault>(&result);
+  return reason ? describe(*reason) : "applies";
 }
 
 TEST(Families, SayWhyTheyDoNotApply) {
@@ -344,8 +344,8 @@ TEST(Families, SayWhyTheyDoNotApply) {
 
 std::string wrongWith(const std::string &text) {
   auto choice = parseFamily(text);
-  auto *wrong = std::get_if<std::string>(&choice);
-  return wrong ? *wrong : std::get<FamilyChoice>(choice).text();
+  auto *wrong = std::get_if<Fault>(&choice);
+  return wrong ? describe(*wrong) : std::get<FamilyChoice>(choice).text();
 }
 
 TEST(Families, TextForms) {

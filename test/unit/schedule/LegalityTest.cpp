@@ -222,7 +222,7 @@ TEST(Legality, Shortfall) {
   ASSERT_TRUE(shortfall);
   EXPECT_EQ(shortfall->rank, 1);
   EXPECT_EQ(
-      shortfall->message,
+      describe(*shortfall),
       "no schedule fits: rank 1 may hold 2 bytes, but one micro-batch of "
       "its stages takes 5 bytes, 3 more; what helps is a memory of at least 5 "
       "bytes, messages not counted, or micro-batches of at most 1/3 of the "
@@ -235,7 +235,7 @@ TEST(Legality, Shortfall) {
   problem.devices = {{10, 13}};
   shortfall = findShortfall(problem);
   ASSERT_TRUE(shortfall);
-  EXPECT_EQ(shortfall->message,
+  EXPECT_EQ(describe(*shortfall),
             "no schedule fits: rank 0 needs at least 13 bytes, 3 more than its "
             "device's 10: 13 for weights, gradients, optimizer state, data and "
             "workspace, and 0 for the activations of one micro-batch; what "

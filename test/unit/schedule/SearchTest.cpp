@@ -21,7 +21,7 @@ SearchOptions withEffort(int64_t effort) {
 
 SearchResult searchWith(const Problem &problem, int64_t effort) {
   SearchResult result = search(problem, withEffort(effort));
-  EXPECT_TRUE(result.schedule) << result.reason;
+  EXPECT_TRUE(result.schedule) << (result.fault ? describe(*result.fault) : "");
   if (!result.schedule)
     return result;
   auto violation = checkSchedule(problem, *result.schedule);
@@ -99,10 +99,12 @@ TEST(Search, FitsTheLeastMemoryOfSeveralStages) {
     problem.memoryCaps[1] -= 1;
     SearchResult none = search(problem, withEffort(500));
     EXPECT_FALSE(none.schedule);
-    EXPECT_NE(none.reason.find("rank 1"), std::string::npos) << none.reason;
-    EXPECT_NE(none.reason.find(std::to_string(2 * stages) + " bytes"),
+    ASSERT_TRUE(none.fault);
+    const std::string said = describe(*none.fault);
+    EXPECT_NE(said.find("rank 1"), std::string::npos) << said;
+    EXPECT_NE(said.find(std::to_string(2 * stages) + " bytes"),
               std::string::npos)
-        << none.reason;
+        << said;
   }
 }
 
@@ -126,7 +128,8 @@ TEST(Search, DoesNotCallALimitInfeasible) {
           problem.cost(s, ActionKind::Backward).ns = 11;
       for (const SearchOptions &options : {hurried, interrupted}) {
         SearchResult result = search(problem, options);
-        ASSERT_TRUE(result.schedule) << result.reason;
+        ASSERT_TRUE(result.schedule)
+            << (result.fault ? describe(*result.fault) : "");
         EXPECT_FALSE(checkSchedule(problem, *result.schedule));
         EXPECT_LE(result.bound.ns, result.simulation.makespanNs);
       }

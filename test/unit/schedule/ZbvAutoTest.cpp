@@ -47,8 +47,8 @@ TEST(ZbvAuto, SaysWhichRankHasNoRoom) {
   problem.memoryCaps = {6, 5};
   FamilyResult made =
       generate(std::get<FamilyChoice>(parseFamily("zbv-auto")), problem);
-  ASSERT_TRUE(std::holds_alternative<NotApplicable>(made));
-  EXPECT_EQ(std::get<NotApplicable>(made).reason,
+  ASSERT_TRUE(std::holds_alternative<Fault>(made));
+  EXPECT_EQ(describe(std::get<Fault>(made)),
             "zbv-auto needs room for a micro-batch, 6 bytes, on rank 1; its "
             "cap is 5");
 }
