@@ -113,7 +113,7 @@ static int run(const Executable &executable, const Options &options,
   if (!needs && !options.data.empty())
     throwInAll(world,
                Error("'" + std::string(executable.name) +
-                         "' has timed layers only and reads no data: leave out "
+                         "' has no layer that reads data: leave out "
                          "--data",
                      Exit::Usage));
   if (options.mode == Options::Mode::Profile) {

@@ -33,7 +33,7 @@ static std::string prediction(Trainer &trainer, const ProgramDesc &program) {
       duration(program.predictedNs) + " with a device for each rank";
   // Timed layers sleep, so they need no core of their own. A process does not
   // know which cores the others may use.
-  if (needsData(trainer.executable()) && trainer.world().isAlone())
+  if (needsCores(trainer.executable()) && trainer.world().isAlone())
     text += ", an estimated " +
             duration(boundOnCores(program, trainer.cores())) + " on " +
             cores(trainer.cores());

@@ -37,6 +37,14 @@ bool rondo::runtime::needsData(const Executable &executable) {
   return false;
 }
 
+bool rondo::runtime::needsCores(const Executable &executable) {
+  return std::any_of(executable.layers,
+                     executable.layers + executable.numLayers,
+                     [](const LayerDesc &layer) {
+                       return layer.kind != LayerKind::Synthetic;
+                     });
+}
+
 int64_t rondo::runtime::boundOnCores(const ProgramDesc &program, int cores) {
   int32_t devices = std::min(cores, program.numRanks);
   return std::max(program.predictedNs, program.predictedWorkNs / devices);

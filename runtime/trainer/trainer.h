@@ -87,9 +87,10 @@ private:
   Team threads;
 };
 
-/// False for a model of timed layers alone: it reads no tokens, and its tasks
-/// need no core while they sleep.
+/// Whether a layer reads tokens or targets.
 bool needsData(const Executable &executable);
+/// False for a model of timed layers alone: they sleep.
+bool needsCores(const Executable &executable);
 
 /// The time that `cores` cores need at least for an iteration that is predicted
 /// for a device a rank; 0 where costs are not known.
