@@ -165,7 +165,7 @@ void Emitter::emitProgram(EmittedProgram &emitted) {
       function.name = emitted.text.name + "_" + function.name;
     emitFunction(builder, loc, function);
   }
-  text(programTables(emitted.text, functions));
+  text(programTables(emitted.text, problem, functions));
   text("} // namespace " + emitted.text.name + "\n");
 }
 
@@ -188,6 +188,7 @@ LogicalResult Emitter::run() {
   text(layerTable(layers));
   text(stageTable(stages));
   text(homeTable(problem.homes));
+  text(edgeTable(problem, pipe::stageBuffers(plan)));
   for (EmittedProgram &emitted : programs)
     emitProgram(emitted);
   text("} // namespace\n");
@@ -195,8 +196,9 @@ LogicalResult Emitter::run() {
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
   text(executableText(schedule.getSymName(), layers.size(), stages.size(),
-                      problem.homes.size(), programs.front().program.arenaBytes,
-                      texts, schedule.accumulatesInIndexOrder(), backend));
+                      problem.homes.size(), problem.edges.size(),
+                      programs.front().program.arenaBytes, texts,
+                      schedule.accumulatesInIndexOrder(), backend));
   return success();
 }
 

@@ -60,6 +60,8 @@ void FunctionWriter::writeAction(const CodeNode &node) {
   if (!node.message.empty())
     text += node.message + ", ";
   text += function.spelling[next++];
+  if (node.hasReceiver)
+    text += ", " + function.spelling[next++];
   SmallVector<Value> arguments;
   if (node.hasIndex) {
     std::string index;

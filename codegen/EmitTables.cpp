@@ -2,6 +2,8 @@
 
 #include "codegen/EmitTables.h"
 
+#include "schedule/BufferNumbers.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -156,6 +158,28 @@ std::string rondo::codegen::homeTable(const Homes &homes) {
   return text;
 }
 
+std::string
+rondo::codegen::edgeTable(const Problem &problem,
+                          const std::vector<StageBuffers> &buffers) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (problem.edges.empty())
+    return text;
+  const BufferNumbers numbers(problem);
+  os << "// from, to, message, bytes, placement that it leaves and enters\n"
+        "constexpr EdgeDesc edges[] = {\n";
+  for (auto [e, edge] : llvm::enumerate(problem.edges)) {
+    const int32_t sent = numbers.sent(e), received = numbers.received(e);
+    os << "    {" << edge.from << ", " << edge.to << ", Message::"
+       << (edge.message() == MessageKind::Activation ? "Activation"
+                                                     : "Gradient")
+       << ", " << bytesOf(problem, numbers[sent], buffers) << ", " << sent
+       << ", " << received << "},\n";
+  }
+  os << "};\n";
+  return text;
+}
+
 /// Slot tables, each written once however many placements share it.
 static std::map<std::vector<int32_t>, int> writeSlots(llvm::raw_ostream &os,
                                                       const Program &program) {
@@ -171,7 +195,8 @@ static std::map<std::vector<int32_t>, int> writeSlots(llvm::raw_ostream &os,
   return numbers;
 }
 
-static void writePlacements(llvm::raw_ostream &os, const Program &program) {
+static void writePlacements(llvm::raw_ostream &os, const Program &program,
+                            const BufferNumbers &buffers) {
   os << "// Slots that a buffer takes, micro-batch after micro-batch.\n";
   std::map<std::vector<int32_t>, int> slots = writeSlots(os, program);
   os << "// rank, offset, bytes of a slot, slots\n"
@@ -188,8 +213,11 @@ static void writePlacements(llvm::raw_ostream &os, const Program &program) {
       os << "    {" << placement.pool << ", " << placement.slotOf.size()
          << ", slots_" << slots[placement.slotOf] << "},";
     }
-    os << " // home " << k / numBufferKinds << " "
-       << bufferTable[k % numBufferKinds].keyword << "\n";
+    const BufferNumbers::Buffer &buffer = buffers[k];
+    os << " // home " << buffer.home << " " << traitsOf(buffer.kind).keyword;
+    if (buffer.isOneOfSeveral)
+      os << " of edge " << buffer.edge;
+    os << "\n";
   }
   os << "};\n";
 }
@@ -210,10 +238,11 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
 
 std::string
 rondo::codegen::programTables(const ProgramText &program,
+                              const Problem &problem,
                               llvm::ArrayRef<SharedFunction> functions) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  writePlacements(os, *program.program);
+  writePlacements(os, *program.program, BufferNumbers(problem));
   writeCollectives(os, *program.program);
   writeArray(os, "int32_t", "rank_of_home", program.rankOfHome);
   if (!program.peakMemoryBytes.empty())
@@ -248,10 +277,13 @@ static llvm::StringRef programKindName(runtime::ProgramKind kind) {
   return "";
 }
 
-std::string rondo::codegen::executableText(
-    llvm::StringRef name, size_t numLayers, size_t numStages, int32_t numHomes,
-    llvm::ArrayRef<int64_t> arenaBytes, llvm::ArrayRef<ProgramText> programs,
-    bool accumulateInIndexOrder, llvm::StringRef backend) {
+std::string rondo::codegen::executableText(llvm::StringRef name,
+                                           size_t numLayers, size_t numStages,
+                                           int32_t numHomes, size_t numEdges,
+                                           llvm::ArrayRef<int64_t> arenaBytes,
+                                           llvm::ArrayRef<ProgramText> programs,
+                                           bool accumulateInIndexOrder,
+                                           llvm::StringRef backend) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "// name, kind, micro-batches; ranks; homes' ranks; pools;\n"
@@ -265,7 +297,8 @@ std::string rondo::codegen::executableText(
        << programKindName(program.kind) << ", " << program.microbatches << ", "
        << program.program->order.numRanks() << ", " << in << "ranks, " << in
        << "rank_of_home,\n     " << program.program->pools.size() << ", " << in
-       << "pools, " << in << "placements, " << collectives << ", "
+       << "pools, " << program.program->placements.size() << ", " << in
+       << "placements, " << collectives << ", "
        << (collectives ? in + "collectives" : "nullptr") << ",\n     "
        << program.predictedNs << ", " << program.predictedWorkNs << ", "
        << (program.peakMemoryBytes.empty() ? "nullptr"
@@ -276,7 +309,8 @@ std::string rondo::codegen::executableText(
   writeArray(os, "int64_t", "arena_bytes", arenaBytes);
   os << "constexpr Executable executable = {" << quoted(name) << ", "
      << numLayers << ", layers, " << numStages << ", stages, " << numHomes
-     << ", homes, " << arenaBytes.size() << ", arena_bytes, " << programs.size()
+     << ", homes, " << numEdges << ", " << (numEdges > 0 ? "edges" : "nullptr")
+     << ", " << arenaBytes.size() << ", arena_bytes, " << programs.size()
      << ", programs, " << (accumulateInIndexOrder ? "true" : "false")
      << (backend.empty() ? "" : ", &" + backend.str()) << "};\n\n"
      << "int main(int argc, char **argv) {\n"

@@ -42,16 +42,19 @@ std::string bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers);
 std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers);
 std::string stageTable(llvm::ArrayRef<StageText> stages);
 std::string homeTable(const Homes &homes);
+/// `buffers` are those of the stages.
+std::string edgeTable(const Problem &problem,
+                      const std::vector<StageBuffers> &buffers);
 
 /// Pools, slots, placements, collectives and ranks of a program. `functions`
 /// cover every rank of its program.
-std::string programTables(const ProgramText &program,
+std::string programTables(const ProgramText &program, const Problem &problem,
                           llvm::ArrayRef<SharedFunction> functions);
 
 /// The list of programs, the executable and main(). `backend` is the object of
 /// the target's runtime library; empty: the CPU's, which needs none.
 std::string executableText(llvm::StringRef name, size_t numLayers,
-                           size_t numStages, int32_t numHomes,
+                           size_t numStages, int32_t numHomes, size_t numEdges,
                            llvm::ArrayRef<int64_t> arenaBytes,
                            llvm::ArrayRef<ProgramText> programs,
                            bool accumulateInIndexOrder,

@@ -25,6 +25,15 @@ static std::string messageOf(mlir::Operation *op) {
   return "";
 }
 
+/// Null where the op names none.
+static mlir::FlatSymbolRefAttr receiverOf(mlir::Operation *op) {
+  if (auto send = llvm::dyn_cast<pipe::SendOp>(op))
+    return send.getReceiverAttr();
+  if (auto recv = llvm::dyn_cast<pipe::RecvOp>(op))
+    return recv.getReceiverAttr();
+  return nullptr;
+}
+
 namespace {
 
 class Reader {
@@ -91,7 +100,12 @@ void Reader::readTask(pipe::TaskOpInterface task, CodeNode &node) {
     auto *it = llvm::find(variables, index);
     node.factors[it - variables.begin()] += valueAt(k) - shift;
   }
-  node.constants = {stageNumber(task.getStageAttr().getValue()), shift};
+  node.constants = {stageNumber(task.getStageAttr().getValue())};
+  if (auto receiver = receiverOf(task)) {
+    node.hasReceiver = true;
+    node.constants.push_back(stageNumber(receiver.getValue()));
+  }
+  node.constants.push_back(shift);
 }
 
 } // namespace
@@ -113,7 +127,7 @@ static void writeShape(const std::vector<CodeNode> &nodes, std::string &text) {
       text += ")";
       continue;
     }
-    text += node.callee + ":" + node.message + ":";
+    text += node.callee + ":" + node.message + (node.hasReceiver ? ">:" : ":");
     for (int64_t factor : node.factors)
       text += std::to_string(factor) + ",";
     text += ";";
@@ -148,7 +162,10 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
       roles.insert(roles.end(), {"first", "end", "step"});
       collectRoles(node.body, roles);
     } else if (node.hasIndex) {
-      roles.insert(roles.end(), {"stage", "shift"});
+      roles.push_back("stage");
+      if (node.hasReceiver)
+        roles.push_back("to");
+      roles.push_back("shift");
     } else {
       roles.push_back(node.subject == Subject::Stage ? "stage" : "collective");
     }

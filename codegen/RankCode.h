@@ -28,6 +28,8 @@ struct CodeNode {
   /// "Message::Activation" for messages; else empty.
   std::string message;
   bool hasIndex = false;
+  /// A message that names its receiver: that stage stands behind its own.
+  bool hasReceiver = false;
   /// Factor of each enclosing loop's variable in the index, outermost first.
   std::vector<int64_t> factors;
 };

@@ -2,6 +2,7 @@
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
+#include "schedule/BufferNumbers.h"
 
 using namespace mlir;
 using namespace rondo;
@@ -9,25 +10,30 @@ using namespace rondo::pipe;
 
 namespace {
 
-/// Numbers of edges by the message that they carry.
+Message messageOf(const Edge &edge) {
+  return static_cast<Message>(edge.message());
+}
+
+/// Numbers of edges by the messages that they carry.
 class MessageNumbers {
 public:
-  explicit MessageNumbers(const Problem &problem) {
+  explicit MessageNumbers(const Problem &problem) : problem(problem) {
     for (auto [number, edge] : llvm::enumerate(problem.edges))
-      numbers.try_emplace({edge.from, messageOf(edge)},
-                          static_cast<int32_t>(number));
+      numbers[{edge.from, messageOf(edge)}].push_back(
+          static_cast<int32_t>(number));
   }
-  static Message messageOf(const Edge &edge) {
-    return static_cast<Message>(edge.message());
-  }
-  /// -1 where no other stage needs such a message.
-  int32_t lookup(int32_t stage, Message message) const {
+  /// All edges with such a message of a stage.
+  ArrayRef<int32_t> of(int32_t stage, Message message) const {
     auto it = numbers.find({stage, message});
-    return it == numbers.end() ? -1 : it->second;
+    return it == numbers.end() ? ArrayRef<int32_t>() : it->second;
+  }
+  bool isOneOfSeveral(const Edge &edge) const {
+    return of(edge.from, messageOf(edge)).size() > 1;
   }
 
 private:
-  std::map<std::pair<int32_t, Message>, int32_t> numbers;
+  const Problem &problem;
+  std::map<std::pair<int32_t, Message>, SmallVector<int32_t, 2>> numbers;
 };
 
 class Expander {
@@ -40,8 +46,15 @@ public:
 
 private:
   FailureOr<Action> prototype(Operation *inner);
+  FailureOr<int32_t> edgeOf(Operation *inner, FlatSymbolRefAttr stage);
   void readCollectives(Program &program);
-  void readMemory(Program &program);
+  LogicalResult readMemory(Program &program);
+
+  /// -1 where the plan has no such stage.
+  int32_t numberOf(FlatSymbolRefAttr stage) const {
+    auto it = numbers.find(stage.getAttr());
+    return it == numbers.end() ? -1 : it->second;
+  }
 
   ProgramOp op;
   const Problem &problem;
@@ -62,16 +75,41 @@ FailureOr<Action> Expander::prototype(Operation *inner) {
   int32_t stage = numbers.lookup(task.getStageAttr().getAttr());
   if (traitsOf(task.getActionKind()).subject != Subject::Edge)
     return Action(task.getActionKind(), stage, 0);
+  FailureOr<int32_t> edge = edgeOf(inner, task.getStageAttr());
+  if (failed(edge))
+    return failure();
+  return Action(task.getActionKind(), *edge, 0);
+}
+
+/// The edge that a send's or receive's message goes along.
+FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
   auto send = dyn_cast<SendOp>(inner);
-  Message message = send ? send.getMessage() : cast<RecvOp>(inner).getMessage();
-  int32_t edge = messages.lookup(stage, message);
-  if (edge < 0)
-    return inner->emitError()
-               .append("no other stage needs the ", stringifyMessage(message),
-                       " of stage ", task.getStageAttr())
-               .attachNote(plan.getLoc())
-           << "plan @" << plan.getSymName() << " is a chain of its stages";
-  return Action(task.getActionKind(), edge, 0);
+  auto recv = dyn_cast<RecvOp>(inner);
+  const Message message = send ? send.getMessage() : recv.getMessage();
+  const FlatSymbolRefAttr receiver =
+      send ? send.getReceiverAttr() : recv.getReceiverAttr();
+  const ArrayRef<int32_t> edges =
+      messages.of(numbers.lookup(stage.getAttr()), message);
+  if (!receiver && edges.size() == 1)
+    return edges.front();
+  for (int32_t edge : edges)
+    if (receiver && problem.edges[edge].to == numberOf(receiver))
+      return edge;
+  InFlightDiagnostic error = inner->emitError();
+  if (!receiver && edges.size() > 1)
+    error << edges.size() << " stages need the " << stringifyMessage(message)
+          << " of stage " << stage << "; `to` says which one this is for";
+  else if (receiver)
+    error << "stage " << receiver << " does not need the "
+          << stringifyMessage(message) << " of stage " << stage;
+  else
+    error << "no other stage needs the " << stringifyMessage(message)
+          << " of stage " << stage;
+  error.attachNote(plan.getLoc())
+      << "plan @" << plan.getSymName()
+      << (plan.isChain() ? " is a chain of its stages"
+                         : " says what each stage gets its input from");
+  return error;
 }
 
 void Expander::readCollectives(Program &program) {
@@ -86,7 +124,7 @@ void Expander::readCollectives(Program &program) {
   }
 }
 
-void Expander::readMemory(Program &program) {
+LogicalResult Expander::readMemory(Program &program) {
   for (PoolOp inner : op.getPools()) {
     PoolAttr layout = inner.getLayout();
     program.pools.push_back({static_cast<int32_t>(inner.getRank()),
@@ -95,22 +133,50 @@ void Expander::readMemory(Program &program) {
   }
   auto arena = op.getArena();
   if (!arena)
-    return;
+    return success();
   program.arenaBytes.assign(arena->begin(), arena->end());
-  program.placements.resize(problem.homes.size() * numBufferKinds);
+  const BufferNumbers buffers(problem);
+  program.placements.resize(buffers.count());
   for (PlaceOp inner : op.getPlaces()) {
-    Placement &place = program.placement(
-        problem.homes.numberOf(numbers.lookup(inner.getStageAttr().getAttr())),
-        static_cast<BufferKind>(inner.getBuffer()));
+    const int32_t stage = numbers.lookup(inner.getStageAttr().getAttr());
+    int32_t number = buffers.of(problem.homes.numberOf(stage),
+                                static_cast<BufferKind>(inner.getBuffer()));
+    if (FlatSymbolRefAttr peer = inner.getPeerAttr()) {
+      const int32_t other = numberOf(peer);
+      auto isMeant = [&](int32_t candidate) {
+        const BufferNumbers::Buffer &buffer = buffers[candidate];
+        if (buffer.edge < 0 ||
+            buffer.kind != static_cast<BufferKind>(inner.getBuffer()))
+          return false;
+        const Edge &edge = problem.edges[buffer.edge];
+        return problem.homes[buffer.home].stage == stage &&
+               (edge.from == stage ? edge.to : edge.from) == other;
+      };
+      auto all = llvm::seq<int32_t>(0, buffers.count());
+      auto found = llvm::find_if(all, isMeant);
+      if (found == all.end())
+        return inner.emitError()
+               << "stage " << inner.getStageAttr() << " has no "
+               << stringifyBuffer(inner.getBuffer()) << " with stage " << peer;
+      number = *found;
+    } else if (buffers[number].isOneOfSeveral) {
+      return inner.emitError()
+             << "stage " << inner.getStageAttr() << " has several buffers of "
+             << stringifyBuffer(inner.getBuffer())
+             << "; `with` says at which edge this one is";
+    }
+    Placement &place = program.placements[number];
     place.pool = static_cast<int32_t>(inner.getPool());
     place.slotOf.assign(inner.getSlots().begin(), inner.getSlots().end());
   }
+  return success();
 }
 
 FailureOr<ExpandedProgram> Expander::run() {
   ExpandedProgram result;
   readCollectives(result.program);
-  readMemory(result.program);
+  if (failed(readMemory(result.program)))
+    return failure();
   FailureOr<std::vector<RankOp>> ranks =
       ranksByNumber(op.getRanks(), problem.numRanks(), op);
   if (failed(ranks))
@@ -135,7 +201,7 @@ public:
   Folder(OpBuilder &builder, Location loc, ScheduleOp schedule,
          const Program &program, const Problem &problem)
       : builder(builder), loc(loc), program(program), problem(problem),
-        names(stageNames(schedule.lookupPlan())) {}
+        messages(problem), names(stageNames(schedule.lookupPlan())) {}
 
   void write(ProgramOp op);
 
@@ -148,6 +214,7 @@ private:
   Location loc;
   const Program &program;
   const Problem &problem;
+  const MessageNumbers messages;
   std::vector<FlatSymbolRefAttr> names;
 };
 
@@ -157,11 +224,15 @@ void Folder::writeAction(OpBuilder &inner, Location at, Action action,
   case ActionKind::Send:
   case ActionKind::Recv: {
     const Edge &edge = problem.edges[action.stage];
-    Message message = MessageNumbers::messageOf(edge);
+    const Message message = messageOf(edge);
+    const FlatSymbolRefAttr receiver =
+        messages.isOneOfSeveral(edge) ? names[edge.to] : FlatSymbolRefAttr();
     if (action.kind() == ActionKind::Send)
-      SendOp::create(inner, at, message, names[edge.from], map, indices);
+      SendOp::create(inner, at, message, names[edge.from], map, indices,
+                     receiver);
     else
-      RecvOp::create(inner, at, message, names[edge.from], map, indices);
+      RecvOp::create(inner, at, message, names[edge.from], map, indices,
+                     receiver);
     return;
   }
   case ActionKind::AllReduce:
@@ -183,12 +254,22 @@ void Folder::writeMemory() {
     PoolOp::create(builder, loc, number, pool.rank,
                    PoolAttr::get(builder.getContext(), pool.offset,
                                  pool.slotBytes, pool.slots));
-  for (size_t i = 0; i < program.placements.size(); ++i) {
-    const Placement &place = program.placements[i];
-    if (place.pool >= 0)
-      PlaceOp::create(builder, loc, static_cast<Buffer>(i % numBufferKinds),
-                      names[problem.homes[i / numBufferKinds].stage],
-                      place.pool, builder.getDenseI32ArrayAttr(place.slotOf));
+  const BufferNumbers buffers(problem);
+  for (int32_t number = 0; number < int32_t(program.placements.size());
+       ++number) {
+    const Placement &place = program.placements[number];
+    if (place.pool < 0)
+      continue;
+    const BufferNumbers::Buffer &buffer = buffers[number];
+    const int32_t stage = problem.homes[buffer.home].stage;
+    FlatSymbolRefAttr peer;
+    if (buffer.isOneOfSeveral) {
+      const Edge &edge = problem.edges[buffer.edge];
+      peer = names[edge.from == stage ? edge.to : edge.from];
+    }
+    PlaceOp::create(builder, loc, static_cast<Buffer>(buffer.kind),
+                    names[stage], peer, place.pool,
+                    builder.getDenseI32ArrayAttr(place.slotOf));
   }
 }
 

@@ -122,7 +122,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
         costs->getStepNs();
     outputBytes.push_back(costs->getOutputBytes());
   }
-  problem.makeChain(outputBytes);
+  problem.makeGraph(plan.getInputs(), outputBytes);
   if (declaresWeights(plan))
     takeState(plan, problem);
   if (std::optional<ProblemFault> fault = problem.check())

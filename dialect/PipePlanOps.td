@@ -10,8 +10,8 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a model cut into stages on the ranks of a cluster";
   let description = [{
-    Stages stand in pipeline order: each feeds the next. `microbatches` is their
-    number in one iteration. `target` is what it is compiled for, `cpu` in fp32
+    Stages stand in pipeline order: each feeds the next, or those behind it that
+    name it in `from`. `microbatches` is their number in one iteration. `target` is what it is compiled for, `cpu` in fp32
     where absent; sizes of buffers depend on it.
 
     ```mlir
@@ -32,6 +32,10 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    /// By stage, the stages that feed it, in order. They stand before it.
+    std::vector<std::vector<int32_t>> getInputs();
+    /// Each stage feeds the next and no other.
+    bool isChain();
     /// The stages in pipeline order.
     ::llvm::SmallVector<StageOp, 0> getStages();
     /// Null where there is none of that name; the verifier has then said so.
@@ -47,6 +51,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "consecutive layers on one rank";
   let description = [{
+    `from` lists the stages that feed this one, in the order in which its first
+    layer takes them; absent, it is the stage before, and `from []` is a source.
     Several stages of one rank are its chunks. `costs` and `buffers` are what
     schedules and memory plans are made from; `pipe-resolve-stages` fills them
     in where they are absent.
@@ -56,14 +62,18 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
         costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1,
               activation_bytes = 2, input_grad_frees_bytes = 1, output_bytes = 0>
         buffers<weights = 64, gradients = 64, moments = 128>
+    pipe.stage @join [@sum] on 2 from [@left, @right]
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of layers">:$layers,
-      I64Prop:$rank, OptionalAttr<Pipe_StageCostsAttr>:$costs,
+      I64Prop:$rank,
+      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
+                                      "names of stages">>:$inputs,
+      OptionalAttr<Pipe_StageCostsAttr>:$costs,
       OptionalAttr<Pipe_BuffersAttr>:$buffers);
   let assemblyFormat = [{
-    $sym_name $layers `on` $rank (`costs` `` $costs^)?
+    $sym_name $layers `on` $rank (`from` $inputs^)? (`costs` `` $costs^)?
     (`buffers` `` $buffers^)? attr-dict
   }];
   let hasVerifier = 1;

@@ -116,32 +116,45 @@ def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
     Micro-batch i uses slot number i modulo the length of the list; version i of
     the weights likewise. State that is held once lists one slot.
 
+    An input, an output gradient or an input gradient belongs to an edge of the
+    plan. Where the stage has several such edges, `with` names the stage at the
+    other end.
+
     ```mlir
     pipe.place input @s1 in 0 [0, 1, 2]
+    pipe.place input @join with @left in 1 [0]
     ```
   }];
   let arguments = (ins EnumProp<Pipe_Buffer>:$buffer, FlatSymbolRefAttr:$stage,
-      I64Prop:$pool, DenseI32ArrayAttr:$slots);
-  let assemblyFormat = "custom<Word>($buffer) $stage `in` $pool $slots attr-dict";
+      OptionalAttr<FlatSymbolRefAttr>:$peer, I64Prop:$pool,
+      DenseI32ArrayAttr:$slots);
+  let assemblyFormat = [{
+    custom<Word>($buffer) $stage (`with` $peer^)? `in` $pool $slots attr-dict
+  }];
   let hasVerifier = 1;
 }
 
 class Pipe_MessageOp<string mnemonic, string kind>
     : Pipe_IndexedOp<mnemonic, kind, [ParentOneOf<["RankOp", "ForOp"]>]> {
   let arguments = (ins EnumProp<Pipe_Message>:$message, FlatSymbolRefAttr:$stage,
-      AffineMapAttr:$map, Variadic<Index>:$indices);
-  let assemblyFormat =
-      "custom<Word>($message) $stage `` custom<Microbatch>($map, $indices) attr-dict";
+      AffineMapAttr:$map, Variadic<Index>:$indices,
+      OptionalAttr<FlatSymbolRefAttr>:$receiver);
+  let assemblyFormat = [{
+    custom<Word>($message) $stage `` custom<Microbatch>($map, $indices)
+    (`to` $receiver^)? attr-dict
+  }];
 }
 
 def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {
   let summary = "post the buffer for a message";
   let description = [{
     The message is named by its producer: the activation of a stage's F, the
-    gradient of a stage's I or B. Does not wait for it.
+    gradient of a stage's I or B. Where several stages need one, `to` names the
+    stage that this one is for. Does not wait for it.
 
     ```mlir
     pipe.recv activation @s0[%i]
+    pipe.recv activation @s0[%i] to @s2
     ```
   }];
 }

@@ -214,11 +214,11 @@ LogicalResult ProgramOp::verifyRegions() {
   if (failed(verifyNumbers(collectives, "collective")) ||
       failed(verifyNumbers(pools, "pool")) || failed(verifyRanks(getRanks())))
     return failure();
-  llvm::SmallDenseMap<std::pair<int64_t, StringAttr>, PlaceOp> seen;
+  llvm::DenseMap<std::tuple<int64_t, Attribute, Attribute>, PlaceOp> seen;
   for (PlaceOp place : getPlaces()) {
     auto [it, isNew] =
         seen.try_emplace({static_cast<int64_t>(place.getBuffer()),
-                          place.getStageAttr().getAttr()},
+                          place.getStageAttr(), place.getPeerAttr()},
                          place);
     if (!isNew)
       return emitTwice(place, it->second,

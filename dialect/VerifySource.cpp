@@ -93,6 +93,66 @@ SmallVector<StageOp, 0> PlanOp::getStages() {
   return opsOf<StageOp>(getBody());
 }
 
+std::vector<std::vector<int32_t>> PlanOp::getInputs() {
+  llvm::DenseMap<StringAttr, int32_t> numbers;
+  std::vector<std::vector<int32_t>> inputs;
+  for (StageOp stage : getStages()) {
+    const int32_t number = static_cast<int32_t>(inputs.size());
+    std::vector<int32_t> own;
+    if (ArrayAttr names = stage.getInputsAttr())
+      for (auto name : names.getAsRange<FlatSymbolRefAttr>())
+        own.push_back(numbers.lookup(name.getAttr()));
+    else if (number > 0)
+      own.push_back(number - 1);
+    numbers[stage.getSymNameAttr()] = number;
+    inputs.push_back(std::move(own));
+  }
+  return inputs;
+}
+
+bool PlanOp::isChain() {
+  const std::vector<std::vector<int32_t>> inputs = getInputs();
+  for (size_t s = 0; s < inputs.size(); ++s)
+    if (s == 0 ? !inputs[s].empty()
+               : inputs[s] != std::vector<int32_t>{int32_t(s) - 1})
+      return false;
+  return true;
+}
+
+/// Names in `from` are those of other stages in front, each once.
+static LogicalResult verifyInputs(PlanOp plan) {
+  llvm::DenseMap<StringAttr, StageOp> before;
+  llvm::DenseMap<StringAttr, StageOp> all;
+  for (StageOp stage : plan.getStages())
+    all[stage.getSymNameAttr()] = stage;
+  for (StageOp stage : plan.getStages()) {
+    ArrayAttr names = stage.getInputsAttr();
+    llvm::SmallDenseSet<StringAttr> seen;
+    for (FlatSymbolRefAttr name : names
+                                      ? names.getAsRange<FlatSymbolRefAttr>()
+                                      : ArrayAttr::get(plan.getContext(), {})
+                                            .getAsRange<FlatSymbolRefAttr>()) {
+      StageOp input = all.lookup(name.getAttr());
+      if (!input)
+        return stage.emitError()
+               << "stage @" << stage.getSymName() << " gets its input from "
+               << name << ", which is no stage of plan @" << plan.getSymName();
+      if (!before.contains(name.getAttr()))
+        return stage.emitError()
+                   .append("stage @", stage.getSymName(),
+                           " gets its input from ", name,
+                           ", which does not stand before it")
+                   .attachNote(input.getLoc())
+               << "stage " << name << " is here";
+      if (!seen.insert(name.getAttr()).second)
+        return stage.emitError() << "stage @" << stage.getSymName() << " names "
+                                 << name << " twice in `from`";
+    }
+    before[stage.getSymNameAttr()] = stage;
+  }
+  return success();
+}
+
 ModelOp PlanOp::lookupModel() {
   return mlir::SymbolTable::lookupNearestSymbolFrom<ModelOp>(
       (*this)->getParentOp(), getModelAttr());
@@ -131,7 +191,7 @@ LogicalResult PlanOp::verifyRegions() {
   if (count > rondo::maxStages)
     return emitError() << "plan @" << getSymName() << " has " << count
                        << " stages; the most is " << rondo::maxStages;
-  return success();
+  return verifyInputs(*this);
 }
 
 LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {

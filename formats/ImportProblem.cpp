@@ -96,11 +96,23 @@ void Importer::writePlan() {
       reference(problem.name + "_cluster"), problem.microbatches,
       /*target=*/pipe::TargetAttr());
   enter(plan.getBody());
-  for (int32_t s = 0; s < problem.numStages(); ++s)
+  std::vector<std::vector<int32_t>> inputs(problem.numStages());
+  for (const Edge &edge : problem.edges)
+    if (edge.producer == ActionKind::Forward)
+      inputs[edge.to].push_back(edge.from);
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    llvm::SmallVector<mlir::Attribute> from;
+    for (int32_t input : inputs[s])
+      from.push_back(reference("s" + Twine(input)));
+    const bool isNext =
+        s == 0 ? inputs[s].empty() : inputs[s] == std::vector<int32_t>{s - 1};
     pipe::StageOp::create(builder, loc, name("s" + Twine(s)),
                           builder.getArrayAttr({reference("l" + Twine(s))}),
-                          problem.homeOf(s).rank, pipe::StageCostsAttr(),
-                          pipe::BuffersAttr());
+                          problem.homeOf(s).rank,
+                          isNext ? mlir::ArrayAttr()
+                                 : builder.getArrayAttr(from),
+                          pipe::StageCostsAttr(), pipe::BuffersAttr());
+  }
 }
 
 } // namespace

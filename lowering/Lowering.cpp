@@ -4,6 +4,7 @@
 
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"
+#include "schedule/BufferNumbers.h"
 
 #include <algorithm>
 
@@ -60,13 +61,15 @@ ArenaUse::Part partOf(BufferKind kind) {
   return ArenaUse::Messages;
 }
 
-ArenaUse useOf(const Program &program, int32_t rank) {
+ArenaUse useOf(const LoweredProgram &lowered, int32_t rank) {
+  const Program &program = lowered.program;
+  const BufferNumbers buffers(lowered.executing);
   std::vector<int> partOfPool(program.pools.size(), -1);
   for (size_t k = 0; k < program.placements.size(); ++k) {
     const Placement &placement = program.placements[k];
     if (placement.pool < 0)
       continue;
-    int part = partOf(static_cast<BufferKind>(k % numBufferKinds));
+    int part = partOf(buffers[static_cast<int32_t>(k)].kind);
     int &known = partOfPool[placement.pool];
     known = known < 0 || known == part ? part : int(ArenaUse::Either);
   }
@@ -166,7 +169,7 @@ std::string describeArena(const std::vector<LoweredProgram> &programs,
   ProgramKind kind = ProgramKind::Pipeline;
   for (auto lowered = programs.rbegin(); lowered != programs.rend();
        ++lowered) {
-    ArenaUse use = useOf(lowered->program, rank);
+    ArenaUse use = useOf(*lowered, rank);
     if (use.total() <= fullest.total())
       continue;
     fullest = use;

@@ -2,6 +2,8 @@
 
 #include "lowering/MemoryPlan.h"
 
+#include "schedule/BufferNumbers.h"
+
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -19,8 +21,8 @@ int64_t aligned(int64_t bytes) {
 
 /// One transient buffer: who owns it and for which actions of its rank.
 struct Life {
-  int32_t stage = 0;
-  BufferKind kind = BufferKind::Input;
+  /// By its number.
+  int32_t buffer = 0;
   int64_t microbatch = 0;
   int64_t bytes = 0;
   /// That its pool is on.
@@ -35,7 +37,7 @@ public:
   Planner(const Problem &problem, const Homes &homes, int32_t numRanks,
           const std::vector<StageBuffers> &buffers, Program &program)
       : problem(problem), homes(homes), buffers(buffers), program(program),
-        arenaEnd(numRanks, 0) {}
+        edges(problem), numbers(problem), arenaEnd(numRanks, 0) {}
 
   std::optional<std::string> run();
 
@@ -51,8 +53,7 @@ private:
   int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
   std::optional<std::string> placeState();
   void collectLives(int32_t rank);
-  void addLife(int32_t stage, BufferKind kind, int64_t index, int64_t first,
-               int64_t last);
+  void addLife(int32_t buffer, int64_t index, int64_t first, int64_t last);
   std::optional<std::string> assignSlots();
   int64_t sendReleased(int32_t rank, int64_t sendPosition);
   static void shortenToPeriod(std::vector<int32_t> &slots);
@@ -62,6 +63,8 @@ private:
   const Homes &homes;
   const std::vector<StageBuffers> &buffers;
   Program &program;
+  const EdgeTable edges;
+  const BufferNumbers numbers;
   std::vector<int64_t> arenaEnd;
   ProgramSimulation simulation;
   std::vector<Life> lives;
@@ -127,14 +130,13 @@ std::optional<std::string> Planner::placeState() {
   return std::nullopt;
 }
 
-void Planner::addLife(int32_t stage, BufferKind kind, int64_t index,
-                      int64_t first, int64_t last) {
+void Planner::addLife(int32_t buffer, int64_t index, int64_t first,
+                      int64_t last) {
   Life life;
-  life.stage = stage;
-  life.kind = kind;
+  life.buffer = buffer;
   life.microbatch = index;
-  life.bytes = bytesOf(stage, kind);
-  life.rank = homes[homes.numberOf(stage)].rank;
+  life.bytes = aligned(rondo::bytesOf(problem, numbers[buffer], buffers));
+  life.rank = homes[numbers[buffer].home].rank;
   life.first = first;
   life.last = last;
   if (life.bytes != 0)
@@ -157,89 +159,111 @@ int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) {
   return later - starts - 1;
 }
 
+/// Positions of actions within a rank, by what they name and micro-batch.
+class Positions {
+public:
+  Positions(size_t names, int32_t microbatches)
+      : microbatches(microbatches), rows(names, -1) {}
+
+  void set(int32_t name, int64_t microbatch, int64_t position) {
+    int64_t &row = rows[name];
+    if (row < 0) {
+      row = static_cast<int64_t>(positions.size());
+      positions.resize(positions.size() + microbatches, -1);
+    }
+    positions[row + microbatch] = position;
+  }
+  /// -1 where the rank has no such action.
+  int64_t of(int32_t name, int64_t microbatch) const {
+    return rows[name] < 0 ? -1 : positions[rows[name] + microbatch];
+  }
+
+private:
+  const int32_t microbatches;
+  std::vector<int64_t> rows, positions;
+};
+
 /// Finds the lives of all buffers whose actions stand on one executing rank.
 void Planner::collectLives(int32_t rank) {
   ActionRange actions = program.order.rank(rank);
-  int32_t stages = problem.numStages();
-  // Positions by (stage, micro-batch), -1 where absent; only this rank's
-  // stages.
-  std::vector<int32_t> local(stages, -1);
-  int32_t numLocal = 0;
-  for (int32_t s = 0; s < stages; ++s)
-    if (problem.homeOf(s).rank == rank)
-      local[s] = numLocal++;
-  auto table = [&] {
-    return std::vector<int64_t>(int64_t(numLocal) * problem.microbatches, -1);
+  auto table = [&](size_t names) {
+    return Positions(names, problem.microbatches);
   };
-  std::vector<int64_t> forward = table(), inputGrad = table(),
-                       weightGrad = table();
-  std::vector<int64_t> sentOutput = table(), sentGrad = table();
-  std::vector<int64_t> receivedInput = table(), receivedGrad = table();
-  auto at = [&](int32_t stage, int64_t i) {
-    return int64_t(local[stage]) * problem.microbatches + i;
-  };
+  // By stage, and by edge.
+  Positions forward = table(problem.numStages()),
+            inputGrad = table(problem.numStages()),
+            weightGrad = table(problem.numStages());
+  Positions sent = table(problem.edges.size()),
+            received = table(problem.edges.size());
   for (int64_t k = 0; k < actions.size(); ++k) {
     Action a = actions[k];
     switch (a.kind()) {
     case ActionKind::Forward:
-      forward[at(a.stage, a.index)] = k;
+      forward.set(a.stage, a.index, k);
       break;
     case ActionKind::InputGrad:
-      inputGrad[at(a.stage, a.index)] = k;
+      inputGrad.set(a.stage, a.index, k);
       break;
     case ActionKind::WeightGrad:
-      weightGrad[at(a.stage, a.index)] = k;
+      weightGrad.set(a.stage, a.index, k);
       break;
     case ActionKind::Backward:
-      inputGrad[at(a.stage, a.index)] = k;
-      weightGrad[at(a.stage, a.index)] = k;
+      inputGrad.set(a.stage, a.index, k);
+      weightGrad.set(a.stage, a.index, k);
       break;
-    case ActionKind::Send: {
-      const Edge &edge = problem.edges[a.stage];
-      (edge.producer == ActionKind::Forward
-           ? sentOutput
-           : sentGrad)[at(edge.from, a.index)] = k;
+    case ActionKind::Send:
+      sent.set(a.stage, a.index, k);
       break;
-    }
-    case ActionKind::Recv: {
-      const Edge &edge = problem.edges[a.stage];
-      (edge.producer == ActionKind::Forward
-           ? receivedInput
-           : receivedGrad)[at(edge.to, a.index)] = k;
+    case ActionKind::Recv:
+      received.set(a.stage, a.index, k);
       break;
-    }
     default:
       break;
     }
   }
 
-  for (int32_t s = 0; s < stages; ++s) {
-    if (local[s] < 0)
+  // Where the last of those that read an edge's message leaves the producer's
+  // buffer; -1 where nobody reads it.
+  auto lastRead = [&](int32_t e, int64_t i) {
+    if (int64_t send = sent.of(e, i); send >= 0)
+      return sendReleased(rank, send);
+    const Edge &edge = problem.edges[e];
+    if (problem.homeOf(edge.to).rank != rank)
+      return int64_t(-1);
+    return (edge.producer == ActionKind::Forward ? forward : inputGrad)
+        .of(edge.to, i);
+  };
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    if (problem.homeOf(s).rank != rank)
       continue;
-    bool nextIsLocal = s + 1 < stages && local[s + 1] >= 0;
-    bool previousIsLocal = s > 0 && local[s - 1] >= 0;
+    const int32_t home = homes.numberOf(s);
+    auto own = [&](BufferKind kind) { return numbers.of(home, kind); };
+    const EdgeRange inputs = edges.inputs(s, ActionKind::Forward),
+                    outputs = edges.outputs(s, ActionKind::Forward),
+                    gradsIn = edges.inputs(s, ActionKind::InputGrad),
+                    gradsOut = edges.outputs(s, ActionKind::InputGrad);
     for (int64_t i = 0; i < problem.microbatches; ++i) {
-      int64_t f = forward[at(s, i)], b = inputGrad[at(s, i)],
-              w = weightGrad[at(s, i)];
+      int64_t f = forward.of(s, i), b = inputGrad.of(s, i),
+              w = weightGrad.of(s, i);
       if (f >= 0) {
-        addLife(s, BufferKind::SavedForInputGrad, i, f, b >= 0 ? b : f);
-        addLife(s, BufferKind::SavedForWeightGrad, i, f, w >= 0 ? w : f);
-        if (receivedInput[at(s, i)] >= 0)
-          addLife(s, BufferKind::Input, i, receivedInput[at(s, i)], f);
-        if (nextIsLocal)
-          addLife(s, BufferKind::Output, i, f, forward[at(s + 1, i)]);
-        else if (sentOutput[at(s, i)] >= 0)
-          addLife(s, BufferKind::Output, i, f,
-                  sendReleased(rank, sentOutput[at(s, i)]));
+        addLife(own(BufferKind::SavedForInputGrad), i, f, b >= 0 ? b : f);
+        addLife(own(BufferKind::SavedForWeightGrad), i, f, w >= 0 ? w : f);
+        for (int32_t e : inputs)
+          if (received.of(e, i) >= 0)
+            addLife(numbers.received(e), i, received.of(e, i), f);
+        int64_t last = -1;
+        for (int32_t e : outputs)
+          last = std::max(last, lastRead(e, i));
+        if (last >= 0)
+          addLife(own(BufferKind::Output), i, f, last);
       }
       if (b >= 0) {
-        if (receivedGrad[at(s, i)] >= 0)
-          addLife(s, BufferKind::OutputGrad, i, receivedGrad[at(s, i)], b);
-        if (previousIsLocal)
-          addLife(s, BufferKind::InputGrad, i, b, inputGrad[at(s - 1, i)]);
-        else if (sentGrad[at(s, i)] >= 0)
-          addLife(s, BufferKind::InputGrad, i, b,
-                  sendReleased(rank, sentGrad[at(s, i)]));
+        for (int32_t e : gradsIn)
+          if (received.of(e, i) >= 0)
+            addLife(numbers.received(e), i, received.of(e, i), b);
+        for (int32_t e : gradsOut)
+          if (int64_t last = lastRead(e, i); last >= 0)
+            addLife(numbers.sent(e), i, b, last);
       }
     }
   }
@@ -257,8 +281,7 @@ std::optional<std::string> Planner::assignSlots() {
     int32_t slots = 0;
   };
   std::map<std::pair<int32_t, int64_t>, State> states;
-  std::map<std::pair<int32_t, int64_t>, std::vector<std::pair<int32_t, int>>>
-      users;
+  std::map<std::pair<int32_t, int64_t>, std::vector<int32_t>> users;
   for (const Life &life : lives) {
     std::pair<int32_t, int64_t> size{life.rank, life.bytes};
     State &state = states[size];
@@ -274,11 +297,10 @@ std::optional<std::string> Planner::assignSlots() {
       state.freeSlots.pop_front();
     }
     state.busy.emplace(life.last, slot);
-    Placement &placement =
-        program.placement(homes.numberOf(life.stage), life.kind);
+    Placement &placement = program.placements[life.buffer];
     if (placement.slotOf.empty()) {
       placement.slotOf.assign(problem.microbatches, -1);
-      users[size].push_back({life.stage, static_cast<int>(life.kind)});
+      users[size].push_back(life.buffer);
     }
     placement.slotOf[life.microbatch] = slot;
   }
@@ -286,9 +308,8 @@ std::optional<std::string> Planner::assignSlots() {
     if (state.slots > maxSlots)
       return tooManySlots(size.first, state.slots, size.second);
     int32_t pool = addPool(size.first, size.second, state.slots);
-    for (auto [stage, kind] : users[size])
-      program.placement(homes.numberOf(stage), static_cast<BufferKind>(kind))
-          .pool = pool;
+    for (int32_t buffer : users[size])
+      program.placements[buffer].pool = pool;
   }
   return std::nullopt;
 }
@@ -313,8 +334,7 @@ std::optional<std::string> Planner::run() {
   if (auto violation = checkChannels(problem, program))
     return violation->message;
   program.pools.clear();
-  program.placements.assign(static_cast<size_t>(homes.size()) * numBufferKinds,
-                            Placement());
+  program.placements.assign(numbers.count(), Placement());
   for (int32_t s = 0; s < problem.numStages(); ++s)
     for (int k = 0; k < numBufferKinds; ++k)
       if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes)
@@ -342,15 +362,12 @@ std::optional<std::string> Planner::run() {
     return "rank " + std::to_string(overfullRank) +
            " would need an arena of more than " +
            std::to_string(maxArenaBytes) + " bytes";
-  for (int32_t s = 0; s < problem.numStages(); ++s) {
+  for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
+    const Edge &edge = problem.edges[e];
     // A consumer on the producer's rank reads the producer's buffer.
-    if (s > 0 && problem.homeOf(s).rank == problem.homeOf(s - 1).rank) {
-      const int32_t here = homes.numberOf(s), before = homes.numberOf(s - 1);
-      program.placement(here, BufferKind::Input) =
-          program.placement(before, BufferKind::Output);
-      program.placement(before, BufferKind::OutputGrad) =
-          program.placement(here, BufferKind::InputGrad);
-    }
+    if (problem.homeOf(edge.from).rank == problem.homeOf(edge.to).rank)
+      program.placements[numbers.received(e)] =
+          program.placements[numbers.sent(e)];
   }
   for (Placement &placement : program.placements)
     shortenToPeriod(placement.slotOf);

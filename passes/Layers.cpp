@@ -44,10 +44,41 @@ static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
                        custom.getWeightGradFlops()};
 }
 
+/// The places in the model of what feeds a layer, all in front of it.
+using LayerInputs = SmallVector<unsigned, 1>;
+
+/// By place in the model: the layer before, and for the first layer of a stage
+/// the last ones of the stages that feed it.
+static std::vector<LayerInputs> layerInputs(PlanOp plan) {
+  llvm::DenseMap<StringAttr, unsigned> places;
+  std::vector<LayerInputs> result;
+  for (LayerOp layer : plan.lookupModel().getLayers()) {
+    const unsigned place = places.size();
+    places[layer.getSymNameAttr()] = place;
+    result.push_back(place > 0 ? LayerInputs{place - 1} : LayerInputs());
+  }
+  if (plan.isChain())
+    return result;
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  auto placeOf = [&](Attribute name) {
+    return places.lookup(cast<FlatSymbolRefAttr>(name).getAttr());
+  };
+  for (auto [stage, inputs] : llvm::zip_equal(stages, plan.getInputs())) {
+    const unsigned first = placeOf(stage.getLayers()[0]);
+    result[first].clear();
+    for (int32_t input : inputs)
+      if (unsigned last = placeOf(*std::prev(stages[input].getLayers().end()));
+          last < first)
+        result[first].push_back(last);
+  }
+  return result;
+}
+
 std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
   ModelOp model = plan.lookupModel();
   std::vector<runtime::LayerDesc> layers;
-  int64_t previousOutput = 0;
+  const std::vector<LayerInputs> inputs = layerInputs(plan);
+  std::vector<int64_t> outputs;
   for (LayerOp layer : model.getLayers()) {
     runtime::LayerDesc desc = {};
     desc.name = layer.getSymName().data();
@@ -74,17 +105,26 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
     }
     if (CustomAttr custom = layer.getCustomAttr())
       describeCustom(custom, desc);
-    desc.numInputs = layers.empty() ? 0 : 1;
-    desc.inputBytes[0] = previousOutput;
+    const LayerInputs &from = inputs[layers.size()];
+    desc.numInputs = static_cast<int32_t>(
+        std::min<size_t>(from.size(), runtime::maxLayerInputs));
+    for (int32_t k = 0; k < desc.numInputs; ++k)
+      desc.inputBytes[k] = outputs[from[k]];
     // What a layer states is exact, what its kind computes is padded.
-    previousOutput = layer.getSyntheticAttr() || layer.getCustomAttr()
-                         ? desc.outputBytes
-                         : runtime::layerSizes(desc).output;
+    const int64_t output = layer.getSyntheticAttr() || layer.getCustomAttr()
+                               ? desc.outputBytes
+                               : runtime::layerSizes(desc).output;
+    outputs.push_back(output);
     layers.push_back(desc);
   }
-  // What the last layer of a model makes goes nowhere.
-  if (!layers.empty())
-    layers.back().outputBytes = 0;
+  // What no layer takes goes nowhere.
+  std::vector<bool> isTaken(layers.size());
+  for (const LayerInputs &from : inputs)
+    for (unsigned place : from)
+      isTaken[place] = true;
+  for (size_t place = 0; place < layers.size(); ++place)
+    if (!isTaken[place])
+      layers[place].outputBytes = 0;
   return layers;
 }
 
@@ -145,20 +185,59 @@ LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
   return success();
 }
 
+/// A layer takes as many inputs as its stage has edges, if its kind can.
+static LogicalResult checkNumInputs(PlanOp plan) {
+  llvm::StringMap<LayerOp> layers;
+  for (LayerOp layer : plan.lookupModel().getLayers())
+    layers[layer.getSymName()] = layer;
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  for (auto [stage, inputs] : llvm::zip_equal(stages, plan.getInputs())) {
+    LayerOp first =
+        layers.lookup(cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getValue());
+    const runtime::LayerKindRow &row =
+        runtime::rowOf(static_cast<runtime::LayerKind>(first.getKind()));
+    const int64_t count = inputs.size();
+    if (count >= row.minInputs && count <= row.maxInputs)
+      continue;
+    // A model that begins otherwise is refused when its data are looked for.
+    if (plan.isChain())
+      continue;
+    InFlightDiagnostic error = stage.emitError()
+                               << "stage @" << stage.getSymName() << " has "
+                               << count << (count == 1 ? " input" : " inputs");
+    for (auto [k, input] : llvm::enumerate(inputs))
+      error << (k == 0 ? ", from @" : " and @")
+            << StageOp(stages[input]).getSymName();
+    error << "; its first layer @" << first.getSymName() << " takes ";
+    if (row.minInputs == row.maxInputs)
+      error << row.maxInputs;
+    else
+      error << row.minInputs << " to " << row.maxInputs;
+    error.attachNote(first.getLoc())
+        << "layer @" << first.getSymName() << " is here";
+    return error;
+  }
+  return success();
+}
+
 /// What layers hand over has the size that the next kind works on.
 static LogicalResult checkInputs(PlanOp plan) {
+  if (failed(checkNumInputs(plan)))
+    return failure();
   const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
   SmallVector<LayerOp> ops = plan.lookupModel().getLayers();
-  for (size_t l = 1; l < layers.size(); ++l) {
+  for (auto [l, inputs] : llvm::enumerate(layerInputs(plan))) {
     const int64_t taken = runtime::layerSizes(layers[l]).input;
-    const int64_t made = runtime::layerSizes(layers[l - 1]).output;
-    if (taken == made)
+    int64_t made = 0;
+    for (unsigned input : inputs)
+      made += runtime::layerSizes(layers[input]).output;
+    if (inputs.empty() || taken == made)
       continue;
-    InFlightDiagnostic error = ops[l - 1].emitError()
-                               << "layer @" << ops[l - 1].getSymName()
-                               << " makes " << made
-                               << " bytes of output, the next layer takes "
-                               << taken << ": output_bytes = " << taken;
+    LayerOp maker = ops[inputs.front()];
+    InFlightDiagnostic error =
+        maker.emitError() << "layer @" << maker.getSymName() << " makes "
+                          << made << " bytes of output, the next layer takes "
+                          << taken << ": output_bytes = " << taken;
     error.attachNote(ops[l].getLoc())
         << "layer @" << ops[l].getSymName() << " is here";
     return error;
@@ -166,8 +245,32 @@ static LogicalResult checkInputs(PlanOp plan) {
   return success();
 }
 
+/// No kernel adds the gradients of several edges on a GPU.
+static LogicalResult checkForks(PlanOp plan) {
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  std::vector<int32_t> consumer(stages.size(), -1);
+  for (auto [s, inputs] : llvm::enumerate(plan.getInputs()))
+    for (int32_t input : inputs) {
+      if (consumer[input] < 0) {
+        consumer[input] = s;
+        continue;
+      }
+      InFlightDiagnostic error =
+          stages[input].emitError()
+          << "stage @" << stages[input].getSymName() << " feeds @"
+          << stages[consumer[input]].getSymName() << " and @"
+          << StageOp(stages[s]).getSymName()
+          << "; target cuda does not add the gradients of several stages";
+      error.attachNote(plan.getLoc()) << "target cpu does";
+      return error;
+    }
+  return success();
+}
+
 LogicalResult rondo::pipe::checkTarget(PlanOp plan) {
   if (failed(checkInputs(plan)))
+    return failure();
+  if (plan.getTargetKind() == Target::Cuda && failed(checkForks(plan)))
     return failure();
   GptAttr gpt = plan.lookupModel().getGptAttr();
   if (!gpt || plan.getTargetKind() != Target::Cuda)

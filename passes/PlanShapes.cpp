@@ -114,7 +114,7 @@ static void writeStages(PlanOp plan, const std::vector<int32_t> &rankOfStage,
       names.push_back(FlatSymbolRefAttr::get(layers[layer].getSymNameAttr()));
     StageOp::create(builder, plan.getLoc(), "s" + std::to_string(s),
                     builder.getArrayAttr(names), rankOfStage[s],
-                    StageCostsAttr(), BuffersAttr());
+                    /*inputs=*/ArrayAttr(), StageCostsAttr(), BuffersAttr());
   }
 }
 
@@ -146,6 +146,9 @@ static bool hasPlacing(PlanOp plan, const PlanShape &shape) {
 
 /// Cuts the layers; what is wrong, or an empty string.
 static std::string cutLayers(PlanOp plan, const PlanShape &shape) {
+  if (!plan.isChain())
+    return "the stages of plan @" + plan.getSymName().str() +
+           " are no chain; only a chain is cut anew";
   SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
   PartitionInput input;
   input.rankOfStage = ranksOfStages(shape, devices.size());

@@ -49,6 +49,10 @@ struct Family {
   /// About how many steps, each of a task's time, generate() takes beyond a few
   /// for each task; nullptr where it takes no more.
   int64_t (*extraSteps)(const Problem &) = nullptr;
+  /// Reads times along a chain of stages, and does not apply to other graphs.
+  /// Other families only order stages by number: what a chain can run so, any
+  /// graph can whose edges lead to later stages.
+  bool needsChain = false;
 
   int64_t stepsBeyondTasks(const Problem &problem) const {
     return extraSteps ? extraSteps(problem) : 0;

@@ -26,6 +26,32 @@ void Problem::makeChain(const std::vector<int64_t> &outputBytes) {
     edges.push_back({s, s - 1, ActionKind::InputGrad, outputBytes[s - 1]});
 }
 
+void Problem::makeGraph(const std::vector<std::vector<int32_t>> &inputs,
+                        const std::vector<int64_t> &outputBytes) {
+  edges.clear();
+  for (ActionKind producer : {ActionKind::Forward, ActionKind::InputGrad})
+    for (int32_t s = 0; s < numStages(); ++s)
+      for (int32_t input : inputs[s]) {
+        const bool isForward = producer == ActionKind::Forward;
+        edges.push_back({isForward ? input : s, isForward ? s : input, producer,
+                         outputBytes[input]});
+      }
+}
+
+bool Problem::isChain() const {
+  const int32_t stages = numStages();
+  if (edges.size() != size_t(2) * (stages - 1))
+    return false;
+  for (int32_t s = 0; s + 1 < stages; ++s) {
+    const Edge &forward = edges[s], &backward = edges[stages - 1 + s];
+    if (forward.from != s || forward.to != s + 1 ||
+        forward.producer != ActionKind::Forward || backward.from != s + 1 ||
+        backward.to != s || backward.producer != ActionKind::InputGrad)
+      return false;
+  }
+  return true;
+}
+
 void Problem::setStageCost(int32_t stage, int64_t forwardNs,
                            int64_t inputGradNs, int64_t weightGradNs,
                            int64_t activationBytes,
@@ -234,6 +260,13 @@ Fault checkEdges(const Problem &problem) {
     if (edge.producer != ActionKind::Forward &&
         edge.producer != ActionKind::InputGrad)
       return ProblemFault{name + " is made by neither F nor I"};
+    const bool isForward = edge.producer == ActionKind::Forward;
+    if ((edge.from < edge.to) != isForward)
+      return ProblemFault{name + " goes from stage " +
+                          std::to_string(edge.from) + " to stage " +
+                          std::to_string(edge.to) + "; what " +
+                          (isForward ? "F makes goes to a later stage"
+                                     : "I makes goes to an earlier stage")};
     if (edge.bytes < 0 || edge.bytes > maxMessageBytes)
       return ProblemFault{
           name + " from stage " + std::to_string(edge.from) + " to stage " +

@@ -113,7 +113,8 @@ struct Problem {
   Homes homes;
   /// [stage * numCostColumns + costColumn(kind)].
   std::vector<Cost> costs;
-  /// Dependences between stages. makeChain() writes the usual ones.
+  /// Dependences between stages, from earlier to later ones by F and back by I.
+  /// makeChain() writes the usual ones.
   std::vector<Edge> edges;
   Link link;
   /// Overrides of `link` by (from, to).
@@ -143,12 +144,21 @@ struct Problem {
   /// s-1 by I (edge S-1 + s-1). The gradient message of stage s+1 to s has
   /// `outputBytes[s]`, as the activation of s has.
   void makeChain(const std::vector<int64_t> &outputBytes);
+  /// Writes the edges of a graph: by `inputs`, for each stage, the stages that
+  /// feed it, in the order in which it takes them. Each has an edge for F,
+  /// stage after stage, and behind all of these, in the same order, its
+  /// gradient's edge back.
+  void makeGraph(const std::vector<std::vector<int32_t>> &inputs,
+                 const std::vector<int64_t> &outputBytes);
 
   /// Sets the F, I, W and B columns of a stage from the figures of
   /// rondo-problem/1. B takes I's and W's time and releases everything.
   void setStageCost(int32_t stage, int64_t forwardNs, int64_t inputGradNs,
                     int64_t weightGradNs, int64_t activationBytes,
                     int64_t inputGradFreesBytes);
+
+  /// The edges are those of makeChain().
+  bool isChain() const;
 
   /// What is wrong with the input, if anything: sizes out of range, a stage on
   /// no rank, negative costs, times that could sum to 2^60 ns, more

@@ -77,7 +77,9 @@ struct Program {
   Schedule order;
   std::vector<Collective> collectives;
   std::vector<Pool> pools;
-  /// [home * numBufferKinds + kind], homes as Problem::homes numbers them.
+  /// By number of the buffer (BufferNumbers.h): first
+  /// [home * numBufferKinds + kind], homes as Problem::homes numbers them, then
+  /// buffers of further edges.
   std::vector<Placement> placements;
   /// Bytes of each rank's arena: all its pools.
   std::vector<int64_t> arenaBytes;

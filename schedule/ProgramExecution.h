@@ -8,10 +8,12 @@
 #ifndef RONDO_SCHEDULE_PROGRAMEXECUTION_H
 #define RONDO_SCHEDULE_PROGRAMEXECUTION_H
 
-#include "schedule/EdgeTable.h"
+#include "schedule/BufferNumbers.h"
 #include "schedule/Program.h"
 #include "schedule/Slots.h"
 #include "schedule/Waits.h"
+
+#include <unordered_map>
 
 namespace rondo::program_execution {
 
@@ -117,8 +119,7 @@ private:
   bool step(RankState &rank, Action action);
 
   bool needOwn(RankState &rank, Action needed);
-  bool take(RankState &rank, int32_t stage, BufferKind kind, int64_t index,
-            int64_t &start);
+  bool take(RankState &rank, int32_t buffer, int64_t index, int64_t &start);
   void wake(int32_t rank, WaitFor waitFor, int64_t id);
   bool isReady(const CollectiveState &state, int32_t collective) const;
   void runCollectives(int32_t rank);
@@ -148,6 +149,7 @@ private:
   const CollectiveStart collectiveStart;
   const size_t receiveSlots;
   EdgeTable edges;
+  BufferNumbers buffers;
   Slots slots;
 
   std::vector<RankState> ranks;
@@ -168,6 +170,8 @@ private:
   std::vector<int64_t> arrivalNs, receivedAt;
   /// By slot: the position of the send that used it last.
   std::vector<int64_t> lastSend;
+  /// By a send's position: the one before it that reads the same content.
+  std::unordered_map<int64_t, int64_t> sendBefore;
 };
 
 } // namespace rondo::program_execution

@@ -22,7 +22,8 @@ Execution::Execution(const Problem &problem, const Program &program,
       isEager(problem.channels.protocol == Protocol::Eager),
       isOneQueue(problem.channels.queues == Queues::PerRank),
       collectiveStart(start), receiveSlots(problem.channels.receiveSlots),
-      edges(problem), slots(program), done(problem.numStages() * microbatches),
+      edges(problem), buffers(problem), slots(program),
+      done(problem.numStages() * microbatches),
       arrivalNs(problem.edges.size() * microbatches, notYet),
       receivedAt(problem.edges.size() * microbatches, notYet),
       lastSend(slots.count(), notYet) {
@@ -144,18 +145,22 @@ bool Execution::needOwn(RankState &rank, Action needed) {
 }
 
 /// Waits where a send still reads the slot that a buffer takes.
-bool Execution::take(RankState &rank, int32_t stage, BufferKind kind,
-                     int64_t index, int64_t &start) {
-  int64_t slot = slots.of(problem.homes.numberOf(stage), kind, index);
-  if (slot < 0 || lastSend[slot] == notYet)
+bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
+                     int64_t &start) {
+  int64_t slot = slots.of(buffer, index);
+  if (slot < 0)
     return true;
-  int64_t end = result.endNs[lastSend[slot]];
-  if (end == notYet) {
-    rank.waitFor = WaitFor::SendEnd;
-    rank.id = lastSend[slot];
-    return false;
+  for (int64_t send = lastSend[slot]; send != notYet;) {
+    int64_t end = result.endNs[send];
+    if (end == notYet) {
+      rank.waitFor = WaitFor::SendEnd;
+      rank.id = send;
+      return false;
+    }
+    start = std::max(start, end);
+    auto before = sendBefore.find(send);
+    send = before == sendBefore.end() ? notYet : before->second;
   }
-  start = std::max(start, end);
   return true;
 }
 
@@ -185,9 +190,12 @@ bool Execution::task(RankState &rank, Action action) {
     }
     start = std::max(start, arrivalNs[message]);
   }
-  for (BufferKind buffer : traits.takes)
-    if (!take(rank, stage, buffer, action.index, start))
-      return false;
+  auto takeOne = [&](int32_t buffer) {
+    return take(rank, buffer, action.index, start);
+  };
+  if (!buffers.forEachTaken(edges, problem.homes.numberOf(stage), action,
+                            takeOne))
+    return false;
 
   rank.clock = start + problem.cost(stage, kind).ns;
   result.startNs[rank.position] = start;
@@ -208,10 +216,16 @@ bool Execution::send(RankState &rank, Action action) {
         traitsOf(edge.message()).made))
     return needOwn(rank, Action(edge.producer, edge.from, action.index));
   result.startNs[rank.position] = rank.clock;
-  int64_t slot = slots.of(problem.homes.numberOf(edge.from), sentBuffer(edge),
-                          action.index);
-  if (slot >= 0)
+  int64_t slot = slots.of(buffers.sent(action.stage), action.index);
+  if (slot >= 0) {
+    // Another edge's message may leave the same output.
+    if (const int64_t before = lastSend[slot]; before != notYet)
+      if (Action other = actions[before];
+          other.index == action.index &&
+          buffers.sent(other.stage) == buffers.sent(action.stage))
+        sendBefore[rank.position] = before;
     lastSend[slot] = rank.position;
+  }
   Channel &channel = channelOf(action);
   channel.sends.push_back(rank.position);
   channel.sentNs.push_back(rank.clock);
@@ -222,7 +236,6 @@ bool Execution::send(RankState &rank, Action action) {
 }
 
 bool Execution::receive(RankState &rank, Action action) {
-  const Edge &edge = problem.edges[action.stage];
   Channel &channel = channelOf(action);
   if (receiveSlots > 0 &&
       channel.receives.size() - channel.consumedNs.size() >= receiveSlots) {
@@ -233,7 +246,7 @@ bool Execution::receive(RankState &rank, Action action) {
   // Without slots a queue runs ahead of the tasks: nothing frees its buffer.
   const bool runsAhead = isOneQueue && slots.count() == 0;
   int64_t start = runsAhead ? 0 : rank.clock;
-  if (!take(rank, edge.to, receivedBuffer(edge), action.index, start))
+  if (!take(rank, buffers.received(action.stage), action.index, start))
     return false;
   rank.clock = std::max(rank.clock, start);
   int64_t message = messageOf(action);

@@ -1,4 +1,4 @@
-//===- Slots.cpp - Which buffers an action takes ----------------*- C++ -*-===//
+//===- Slots.cpp - The slots of all pools, numbered -------------*- C++ -*-===//
 
 #include "schedule/Slots.h"
 
@@ -11,10 +11,10 @@ Slots::Slots(const Program &program) : program(program), begins(1, 0) {
     begins.push_back(begins.back() + std::max(pool.slots, 0));
 }
 
-int64_t Slots::of(int32_t home, BufferKind kind, int64_t number) const {
+int64_t Slots::of(int32_t buffer, int64_t number) const {
   if (program.placements.empty())
     return none;
-  const Placement &placement = program.placement(home, kind);
+  const Placement &placement = program.placements[buffer];
   if (placement.pool < 0)
     return none;
   if (placement.pool >= static_cast<int64_t>(program.pools.size()) ||

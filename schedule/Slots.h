@@ -1,4 +1,4 @@
-//===- Slots.h - Which buffers an action takes ------------------*- C++ -*-===//
+//===- Slots.h - The slots of all pools, numbered ---------------*- C++ -*-===//
 
 #ifndef RONDO_SCHEDULE_SLOTS_H
 #define RONDO_SCHEDULE_SLOTS_H
@@ -6,15 +6,6 @@
 #include "schedule/Program.h"
 
 namespace rondo {
-
-/// The buffer of the producer that a message leaves.
-inline BufferKind sentBuffer(const Edge &edge) {
-  return traitsOf(edge.message()).sent;
-}
-/// The buffer of the consumer that a message enters.
-inline BufferKind receivedBuffer(const Edge &edge) {
-  return traitsOf(edge.message()).received;
-}
 
 /// Numbers the slots of all pools in one row.
 class Slots {
@@ -25,9 +16,9 @@ public:
 
   int64_t count() const { return begins.back(); }
   /// `number` is what the kind has slots for: a micro-batch or a version.
-  /// `none` where the home has no such buffer, `invalid` where its placement
-  /// names no slot of a pool.
-  int64_t of(int32_t home, BufferKind kind, int64_t number) const;
+  /// `none` where there is no such buffer, `invalid` where its placement names
+  /// no slot of a pool.
+  int64_t of(int32_t buffer, int64_t number) const;
   /// The pool of a slot.
   int32_t poolOf(int64_t slot) const;
   int64_t begin(int32_t pool) const { return begins[pool]; }

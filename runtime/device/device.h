@@ -52,6 +52,11 @@ public:
   /// LayerArgs::stream of every task.
   virtual void *stream() const { return nullptr; }
 
+  /// Adds `part` to `sum` element by element: the gradients of the stages that
+  /// one stage feeds. Throws Error on a device that has no kernel for it, which
+  /// the compiler makes no program for.
+  virtual void addTo(void *sum, const void *part, int64_t bytes);
+
   /// Adds the gradients of each tensor and its copy in the same stage, then
   /// writes the sum of squares of each tensor's gradient into
   /// control.partials; a copy counts 0.

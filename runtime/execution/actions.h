@@ -24,9 +24,14 @@ void backward(Rank &rank, int64_t stage, int64_t microbatch);
 /// Hands the message that `stage` made over to the rank that needs it. Does not
 /// block; the buffer stays in use until the receiver has it.
 void send(Rank &rank, Message message, int64_t stage, int64_t microbatch);
+/// The same where several stages need one, for stage `to`.
+void send(Rank &rank, Message message, int64_t stage, int64_t to,
+          int64_t microbatch);
 /// Posts the buffer for the message that `stage` makes. Does not block, except
 /// for a send that still reads that buffer's slot.
 void recv(Rank &rank, Message message, int64_t stage, int64_t microbatch);
+void recv(Rank &rank, Message message, int64_t stage, int64_t to,
+          int64_t microbatch);
 
 /// Issues a collective of the program, in whose order on this rank it runs.
 /// Does not block; gradients that it reads stay as they are until await()

@@ -26,7 +26,6 @@ static const Tensor *findShared(const State &state, int32_t home,
 Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program,
                             ImposedLink link) {
   const int32_t ranks = program.numRanks;
-  const int32_t numStages = state.executable().numStages;
   Wiring wiring;
   wiring.params.ranks = ranks;
   wiring.params.link = link;
@@ -39,13 +38,12 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program,
     }
     wiring.params.channels[channel].messages += program.microbatches;
   };
-  for (int32_t s = 0; s + 1 < numStages; ++s) {
-    int32_t from = program.rankOfHome[state.ownerOf(s)],
-            to = program.rankOfHome[state.ownerOf(s + 1)];
-    if (from == to)
-      continue;
-    connect(from, to);
-    connect(to, from);
+  for (int32_t e = 0; e < state.executable().numEdges; ++e) {
+    const EdgeDesc &edge = state.executable().edges[e];
+    const int32_t from = program.rankOfHome[state.ownerOf(edge.from)],
+                  to = program.rankOfHome[state.ownerOf(edge.to)];
+    if (from != to)
+      connect(from, to);
   }
 
   for (int32_t c = 0; c < program.numCollectives; ++c) {

@@ -4,7 +4,6 @@
 
 #include "runtime/base/error.h"
 
-#include "runtime/execution/actions.h"
 #include <algorithm>
 
 using namespace rondo;
@@ -71,45 +70,66 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
            Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
     : program(program), device(state.device(rank)), transport(transport),
       me(rank), optimizer(optimizer), lossScale(1.0 / program.microbatches),
-      stream(device.stream()), stages(state.homes().size()) {
-  // Of the pools that this rank's stages use; -1: not yet counted.
-  std::vector<int32_t> firstFence(program.numPools, -1);
-  int32_t numFences = 0;
-  const int32_t last = static_cast<int32_t>(stages.size()) - 1;
-  auto channel = [&](int32_t fromStage, int32_t toStage) {
-    return wiring.channelOf[program.rankOfHome[fromStage] * program.numRanks +
-                            program.rankOfHome[toStage]];
-  };
-  for (int32_t s = 0; s <= last; ++s) {
-    if (program.rankOfHome[s] != me)
+      stream(device.stream()), stages(state.homes().size()),
+      edgeDescs(state.executable().edges), edges(state.executable().numEdges),
+      firstFence(program.numPools, -1) {
+  for (int32_t h = 0; h < static_cast<int32_t>(stages.size()); ++h) {
+    if (program.rankOfHome[h] != me)
       continue;
-    LocalStage &stage = stages[s];
-    stage.binding = &state.homes()[s];
-    for (int b = 0; b < numBuffers; ++b) {
-      const PlacementDesc &placement = program.placements[s * numBuffers + b];
-      if (placement.pool < 0)
-        continue;
-      const PoolDesc &pool = program.pools[placement.pool];
-      if (firstFence[placement.pool] < 0) {
-        firstFence[placement.pool] = numFences;
-        numFences += pool.slots;
-      }
-      stage.places[b] = {
-          state.address(pool, 0), pool.slotBytes, placement.slotOf,
-          static_cast<uint32_t>(placement.period), firstFence[placement.pool]};
-    }
-    if (s > 0 && program.rankOfHome[s - 1] != me) {
-      stage.inputFrom = channel(s - 1, s);
-      stage.inputGradTo = channel(s, s - 1);
-      stage.inputTickets.assign(program.microbatches, -1);
-    }
-    if (s < last && program.rankOfHome[s + 1] != me) {
-      stage.outputTo = channel(s, s + 1);
-      stage.outputGradFrom = channel(s + 1, s);
-      stage.outputGradTickets.assign(program.microbatches, -1);
-    }
+    stages[h].binding = &state.homes()[h];
+    for (int b = 0; b < numBuffers; ++b)
+      stages[h].places[b] = placeOf(state, h * numBuffers + b);
   }
-  fences.resize(numFences);
+  edgesFrom.resize(numMessageKinds * state.executable().numStages);
+  std::vector<int32_t> sends(stages.size(), 0);
+  for (size_t e = 0; e < edges.size(); ++e) {
+    const EdgeDesc &desc = edgeDescs[e];
+    LocalEdge &edge = edges[e];
+    const int32_t number = static_cast<int32_t>(e),
+                  from = state.ownerOf(desc.from), to = state.ownerOf(desc.to);
+    const int32_t fromRank = program.rankOfHome[from],
+                  toRank = program.rankOfHome[to];
+    const bool isActivation = desc.message == Message::Activation;
+    edgesFrom[numMessageKinds * desc.from + static_cast<int>(desc.message)]
+        .push_back(number);
+    if (fromRank == me) {
+      edge.sent = placeOf(state, desc.sent);
+      if (!isActivation)
+        stages[from].inputGrads.push_back(number);
+    }
+    if (toRank == me) {
+      edge.received = placeOf(state, desc.received);
+      (isActivation ? stages[to].inputs : stages[to].outputGrads)
+          .push_back(number);
+    }
+    if (fromRank == toRank)
+      continue;
+    edge.channel = wiring.channelOf[fromRank * program.numRanks + toRank];
+    if (toRank == me)
+      edge.tickets.assign(program.microbatches, -1);
+    if (fromRank == me && isActivation)
+      fencesPerSlot = std::max(fencesPerSlot, ++sends[from]);
+  }
+  for (const LocalStage &stage : stages)
+    if (stage.inputs.size() > maxLayerInputs)
+      throw Error("stage '" + std::string(stage.binding->desc->name) +
+                  "' has " + std::to_string(stage.inputs.size()) +
+                  " inputs; a layer takes " + std::to_string(maxLayerInputs) +
+                  " at most");
+  fences.resize(fences.size() * fencesPerSlot);
+}
+
+Rank::Place Rank::placeOf(const State &state, int32_t number) {
+  const PlacementDesc &placement = program.placements[number];
+  if (placement.pool < 0)
+    return {};
+  const PoolDesc &pool = program.pools[placement.pool];
+  if (firstFence[placement.pool] < 0) {
+    firstFence[placement.pool] = static_cast<int32_t>(fences.size());
+    fences.resize(fences.size() + pool.slots);
+  }
+  return {state.address(pool, 0), pool.slotBytes, placement.slotOf,
+          static_cast<uint32_t>(placement.period), firstFence[placement.pool]};
 }
 
 void Rank::runIteration() {
@@ -145,29 +165,44 @@ Rank::LocalStage &Rank::local(int64_t stage, int64_t microbatch) {
   return stages[stage];
 }
 
-/// Waits for the send that still reads the slot.
+/// Waits for the sends that still read the slot.
 void Rank::acquire(const Place &place, int64_t microbatch) {
   if (!place.base)
     return;
-  Fence &fence = fences[place.firstFence + place.slot(microbatch)];
-  if (fence.channel < 0)
-    return;
-  transport.waitSent(fence.channel, fence.ticket);
-  fence.channel = -1;
+  Fence *fence =
+      &fences[(place.firstFence + place.slot(microbatch)) * fencesPerSlot];
+  for (int32_t k = 0; k < fencesPerSlot && fence[k].channel >= 0; ++k) {
+    transport.waitSent(fence[k].channel, fence[k].ticket);
+    fence[k].channel = -1;
+  }
 }
 
-void Rank::awaitMessage(int32_t channel, std::vector<int64_t> &tickets,
-                        int64_t stage, int64_t microbatch, Message message) {
-  if (channel < 0)
+MessageName Rank::nameOfMessage(int32_t edge, int64_t microbatch) const {
+  return {edgeDescs[edge].message, edgeDescs[edge].from,
+          static_cast<int32_t>(microbatch)};
+}
+
+void Rank::awaitMessage(int32_t number, int64_t microbatch) {
+  LocalEdge &edge = edges[number];
+  if (edge.channel < 0)
     return;
-  int64_t ticket = tickets[microbatch];
+  int64_t ticket = edge.tickets[microbatch];
   if (ticket < 0)
     throw Error("rank " + std::to_string(me) + " needs " +
-                nameOf({message, static_cast<int32_t>(stage),
-                        static_cast<int32_t>(microbatch)}) +
+                nameOf(nameOfMessage(number, microbatch)) +
                 ", which it has not posted a receive for");
-  tickets[microbatch] = -1;
-  transport.waitReceived(channel, static_cast<Transport::Ticket>(ticket));
+  edge.tickets[microbatch] = -1;
+  transport.waitReceived(edge.channel, static_cast<Transport::Ticket>(ticket));
+}
+
+/// Adds the gradients of all edges into the first one's buffer, edge after
+/// edge, so that the bits do not depend on when they came.
+void Rank::addOutputGrads(const LocalStage &stage, int64_t microbatch) {
+  for (size_t k = 1; k < stage.outputGrads.size(); ++k) {
+    const int32_t edge = stage.outputGrads[k];
+    device.addTo(edges[stage.outputGrads[0]].received.at(microbatch),
+                 edges[edge].received.at(microbatch), edgeDescs[edge].bytes);
+  }
 }
 
 LayerArgs Rank::argsOf(const LocalStage &stage, size_t l,
@@ -194,10 +229,16 @@ LayerArgs Rank::argsOf(const LocalStage &stage, size_t l,
   if (workspace)
     args.workspace = workspace + binding.numInner * binding.innerBytes;
   bool isFirst = l == 0, isLast = l + 1 == binding.layers.size();
-  args.inputs[0] = isFirst ? at(Buffer::Input, 0) : inner(l - 1);
+  if (isFirst) {
+    for (size_t k = 0; k < stage.inputs.size(); ++k)
+      args.inputs[k] = edges[stage.inputs[k]].received.at(microbatch);
+    for (size_t k = 0; k < stage.inputGrads.size(); ++k)
+      args.inputGrads[k] = edges[stage.inputGrads[k]].sent.at(microbatch);
+  } else {
+    args.inputs[0] = args.inputGrads[0] = inner(l - 1);
+  }
   args.output = isLast ? at(Buffer::Output, 0) : inner(l);
   args.outputGrad = isLast ? at(Buffer::OutputGrad, 0) : inner(l);
-  args.inputGrads[0] = isFirst ? at(Buffer::InputGrad, 0) : inner(l - 1);
   args.data =
       reinterpret_cast<const int32_t *>(at(Buffer::Data, layer.dataOffset));
   if (hasLoss(*layer.desc))
@@ -214,8 +255,8 @@ void Rank::forward(int64_t s, int64_t microbatch) {
   acquire(stage.place(Buffer::Output), microbatch);
   acquire(stage.place(Buffer::SavedForInputGrad), microbatch);
   acquire(stage.place(Buffer::SavedForWeightGrad), microbatch);
-  awaitMessage(stage.inputFrom, stage.inputTickets, s - 1, microbatch,
-               Message::Activation);
+  for (int32_t edge : stage.inputs)
+    awaitMessage(edge, microbatch);
   action.restart();
   const std::vector<LayerBinding> &layers = stage.binding->layers;
   for (size_t l = 0; l < layers.size(); ++l) {
@@ -227,10 +268,12 @@ void Rank::forward(int64_t s, int64_t microbatch) {
 void Rank::inputGrad(int64_t s, int64_t microbatch) {
   LocalStage &stage = local(s, microbatch);
   Action action(*this, ActionKind::InputGrad, s, microbatch);
-  acquire(stage.place(Buffer::InputGrad), microbatch);
-  awaitMessage(stage.outputGradFrom, stage.outputGradTickets, s + 1, microbatch,
-               Message::Gradient);
+  for (int32_t edge : stage.inputGrads)
+    acquire(edges[edge].sent, microbatch);
+  for (int32_t edge : stage.outputGrads)
+    awaitMessage(edge, microbatch);
   action.restart();
+  addOutputGrads(stage, microbatch);
   const std::vector<LayerBinding> &layers = stage.binding->layers;
   for (size_t l = layers.size(); l-- > 0;) {
     LayerArgs args = argsOf(stage, l, microbatch);
@@ -248,43 +291,58 @@ void Rank::weightGrad(int64_t s, int64_t microbatch) {
   }
 }
 
-void Rank::send(Message message, int64_t s, int64_t microbatch) {
-  LocalStage &stage = local(s, microbatch);
-  Action action(*this, ActionKind::Send, s, microbatch, message);
-  bool isActivation = message == Message::Activation;
-  Buffer buffer = isActivation ? Buffer::Output : Buffer::InputGrad;
-  const Place &place = stage.place(buffer);
-  int32_t channel = isActivation ? stage.outputTo : stage.inputGradTo;
-  MessageName name{message, static_cast<int32_t>(s),
-                   static_cast<int32_t>(microbatch)};
-  if (channel < 0)
-    throw Error("the program of rank " + std::to_string(me) + " sends " +
-                nameOf(name) + ", which no other rank needs");
-  Transport::Ticket ticket =
-      transport.send(channel, name, place.at(microbatch),
-                     stage.binding->desc->bytes[static_cast<int>(buffer)]);
-  if (place.base)
-    fences[place.firstFence + place.slot(microbatch)] = {channel, ticket};
+/// The edge that a message goes along.
+int32_t Rank::edgeOf(Message message, int64_t stage, int64_t to,
+                     int64_t microbatch) const {
+  const size_t row =
+      static_cast<size_t>(numMessageKinds * stage + static_cast<int>(message));
+  if (stage >= 0 && row < edgesFrom.size()) {
+    const std::vector<int32_t> &candidates = edgesFrom[row];
+    if (to < 0 && candidates.size() == 1)
+      return candidates.front();
+    for (int32_t edge : candidates)
+      if (edgeDescs[edge].to == to)
+        return edge;
+  }
+  throw Error("the program of rank " + std::to_string(me) + " names " +
+              nameOf({message, static_cast<int32_t>(stage),
+                      static_cast<int32_t>(microbatch)}) +
+              ", which no other stage needs");
 }
 
-void Rank::receive(Message message, int64_t s, int64_t microbatch) {
-  bool isActivation = message == Message::Activation;
-  LocalStage &stage = local(isActivation ? s + 1 : s - 1, microbatch);
+void Rank::send(Message message, int64_t s, int64_t to, int64_t microbatch) {
+  local(s, microbatch);
+  Action action(*this, ActionKind::Send, s, microbatch, message);
+  const int32_t number = edgeOf(message, s, to, microbatch);
+  LocalEdge &edge = edges[number];
+  const MessageName name = nameOfMessage(number, microbatch);
+  if (edge.channel < 0)
+    throw Error("the program of rank " + std::to_string(me) + " sends " +
+                nameOf(name) + ", which no other rank needs");
+  Transport::Ticket ticket = transport.send(
+      edge.channel, name, edge.sent.at(microbatch), edgeDescs[number].bytes);
+  if (!edge.sent.base)
+    return;
+  Fence *fence = &fences[(edge.sent.firstFence + edge.sent.slot(microbatch)) *
+                         fencesPerSlot];
+  while (fence->channel >= 0)
+    ++fence;
+  *fence = {edge.channel, ticket};
+}
+
+void Rank::receive(Message message, int64_t s, int64_t to, int64_t microbatch) {
+  const int32_t number = edgeOf(message, s, to, microbatch);
+  local(edgeDescs[number].to, microbatch);
   Action action(*this, ActionKind::Recv, s, microbatch, message);
-  Buffer buffer = isActivation ? Buffer::Input : Buffer::OutputGrad;
-  const Place &place = stage.place(buffer);
-  int32_t channel = isActivation ? stage.inputFrom : stage.outputGradFrom;
-  MessageName name{message, static_cast<int32_t>(s),
-                   static_cast<int32_t>(microbatch)};
-  if (channel < 0)
+  LocalEdge &edge = edges[number];
+  const MessageName name = nameOfMessage(number, microbatch);
+  if (edge.channel < 0)
     throw Error("the program of rank " + std::to_string(me) + " receives " +
                 nameOf(name) + ", which it makes itself");
-  acquire(place, microbatch);
-  Transport::Ticket ticket =
-      transport.receive(channel, name, place.at(microbatch),
-                        stage.binding->desc->bytes[static_cast<int>(buffer)]);
-  (isActivation ? stage.inputTickets : stage.outputGradTickets)[microbatch] =
-      ticket;
+  acquire(edge.received, microbatch);
+  edge.tickets[microbatch] =
+      transport.receive(edge.channel, name, edge.received.at(microbatch),
+                        edgeDescs[number].bytes);
 }
 
 void Rank::checkCollective(ActionKind kind, int64_t collective) const {
@@ -327,37 +385,3 @@ void Rank::step(int64_t s) {
   Action action(*this, ActionKind::Step, s, 0);
   device.step(stage.binding->optimized, optimizer.adamw);
 }
-
-//===----------------------------------------------------------------------===//
-// What emitted code calls.
-//===----------------------------------------------------------------------===//
-
-void rondo::runtime::forward(Rank &rank, int64_t stage, int64_t microbatch) {
-  rank.forward(stage, microbatch);
-}
-void rondo::runtime::input_grad(Rank &rank, int64_t stage, int64_t microbatch) {
-  rank.inputGrad(stage, microbatch);
-}
-void rondo::runtime::weight_grad(Rank &rank, int64_t stage,
-                                 int64_t microbatch) {
-  rank.weightGrad(stage, microbatch);
-}
-void rondo::runtime::backward(Rank &rank, int64_t stage, int64_t microbatch) {
-  rank.inputGrad(stage, microbatch);
-  rank.weightGrad(stage, microbatch);
-}
-void rondo::runtime::send(Rank &rank, Message message, int64_t stage,
-                          int64_t microbatch) {
-  rank.send(message, stage, microbatch);
-}
-void rondo::runtime::recv(Rank &rank, Message message, int64_t stage,
-                          int64_t microbatch) {
-  rank.receive(message, stage, microbatch);
-}
-void rondo::runtime::all_reduce(Rank &rank, int64_t collective) {
-  rank.allReduce(collective);
-}
-void rondo::runtime::await(Rank &rank, int64_t collective) {
-  rank.await(collective);
-}
-void rondo::runtime::step(Rank &rank, int64_t stage) { rank.step(stage); }

@@ -42,7 +42,7 @@ struct Wiring {
   /// [from * ranks + to]; -1: no messages.
   std::vector<int32_t> channelOf;
 };
-/// Channels for all messages between neighbouring stages on different ranks,
+/// Channels for the messages of all edges between different ranks,
 /// and the collectives' parts. Throws Error where a collective names a tensor
 /// that its stages do not have.
 Wiring wire(const State &state, const ProgramDesc &program, ImposedLink link);
@@ -61,8 +61,9 @@ public:
   void forward(int64_t stage, int64_t microbatch);
   void inputGrad(int64_t stage, int64_t microbatch);
   void weightGrad(int64_t stage, int64_t microbatch);
-  void send(Message message, int64_t stage, int64_t microbatch);
-  void receive(Message message, int64_t stage, int64_t microbatch);
+  /// `to`: the stage that the message is for; -1 where only one needs it.
+  void send(Message message, int64_t stage, int64_t to, int64_t microbatch);
+  void receive(Message message, int64_t stage, int64_t to, int64_t microbatch);
   void allReduce(int64_t collective);
   void await(int64_t collective);
   void step(int64_t stage);
@@ -97,17 +98,23 @@ private:
   struct LocalStage {
     const HomeBinding *binding = nullptr;
     Place places[numBuffers];
-    /// Channels of messages to and from neighbours on other ranks, else -1.
-    int32_t inputFrom = -1, outputTo = -1, outputGradFrom = -1,
-            inputGradTo = -1;
-    /// By micro-batch: the ticket of the posted receive, -1 where none is.
-    std::vector<int64_t> inputTickets, outputGradTickets;
+    /// Edges of what its tasks take and make, in order.
+    std::vector<int32_t> inputs, outputGrads, inputGrads;
 
     const Place &place(Buffer buffer) const {
       return places[static_cast<int>(buffer)];
     }
   };
-  /// The send that last read a slot.
+  /// An edge with an end on this rank.
+  struct LocalEdge {
+    /// Without a base where that end is on another rank.
+    Place sent, received;
+    /// Of messages between ranks, else -1.
+    int32_t channel = -1;
+    /// By micro-batch: the ticket of the posted receive, -1 where none is.
+    std::vector<int64_t> tickets;
+  };
+  /// A send that still reads a slot.
   struct Fence {
     int32_t channel = -1;
     Transport::Ticket ticket = 0;
@@ -116,8 +123,12 @@ private:
 
   LocalStage &local(int64_t stage, int64_t microbatch);
   void acquire(const Place &place, int64_t microbatch);
-  void awaitMessage(int32_t channel, std::vector<int64_t> &tickets,
-                    int64_t stage, int64_t microbatch, Message message);
+  Place placeOf(const State &state, int32_t number);
+  int32_t edgeOf(Message message, int64_t stage, int64_t to,
+                 int64_t microbatch) const;
+  MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;
+  void awaitMessage(int32_t edge, int64_t microbatch);
+  void addOutputGrads(const LocalStage &stage, int64_t microbatch);
   LayerArgs argsOf(const LocalStage &stage, size_t layer,
                    int64_t microbatch) const;
   void checkCollective(ActionKind kind, int64_t collective) const;
@@ -133,6 +144,15 @@ private:
   void *const stream;
   /// By stage; without a binding where another rank runs it.
   std::vector<LocalStage> stages;
+  /// [2 * stage + message]: edges with such a message of the stage.
+  std::vector<std::vector<int32_t>> edgesFrom;
+  /// By edge.
+  const EdgeDesc *const edgeDescs;
+  std::vector<LocalEdge> edges;
+  /// By pool, that of its first slot; -1: not used on this rank.
+  std::vector<int32_t> firstFence;
+  /// As many a slot as sends may read it at once.
+  int32_t fencesPerSlot = 1;
   std::vector<Fence> fences;
   /// Collectives that have been issued and not yet run, in order.
   std::deque<int32_t> issued;

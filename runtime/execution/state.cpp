@@ -39,30 +39,45 @@ void State::checkProgram(const ProgramDesc &program) const {
            std::to_string(pool.offset) + " does not lie in the arena of rank " +
            std::to_string(pool.rank));
   }
+  auto checkPlacement = [&](const PlacementDesc &placement,
+                            const std::string &what, const std::string &name,
+                            int64_t bytes) {
+    if (placement.pool < 0)
+      return;
+    if (placement.pool >= program.numPools || placement.period < 1)
+      fail(name + " has no pool " + std::to_string(placement.pool));
+    const PoolDesc &pool = program.pools[placement.pool];
+    if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
+                    [&](uint16_t slot) { return slot >= pool.slots; }))
+      fail(what + " of " + name + " lies in a slot that pool " +
+           std::to_string(placement.pool) + " does not have");
+    if (pool.slotBytes < bytes)
+      fail("slots of " + what + " of " + name + " have " +
+           std::to_string(pool.slotBytes) + " bytes, it needs " +
+           std::to_string(bytes));
+  };
   for (int32_t h = 0; h < exe.numHomes; ++h) {
     const StageDesc &stage = exe.stages[exe.homes[h].stage];
     const std::string name = "stage '" + std::string(stage.name) + "'";
     if (program.rankOfHome[h] < 0 || program.rankOfHome[h] >= program.numRanks)
       fail(name + " is on rank " + std::to_string(program.rankOfHome[h]) +
            " of " + std::to_string(program.numRanks));
+    int32_t inputs = 0;
+    for (int32_t e = 0; e < exe.numEdges; ++e)
+      inputs += exe.edges[e].to == exe.homes[h].stage &&
+                exe.edges[e].message == Message::Activation;
     for (int b = 0; b < numBuffers; ++b) {
-      const PlacementDesc &placement = placementOf(program, h, Buffer(b));
-      if (placement.pool < 0)
-        continue;
-      if (placement.pool >= program.numPools || placement.period < 1)
-        fail(name + " has no pool " + std::to_string(placement.pool));
-      const PoolDesc &pool = program.pools[placement.pool];
-      if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
-                      [&](uint16_t slot) { return slot >= pool.slots; }))
-        fail(std::string(bufferTable[b].keyword) + " of " + name +
-             " lies in a slot that pool " + std::to_string(placement.pool) +
-             " does not have");
-      if (pool.slotBytes < stage.bytes[b])
-        fail("slots of " + std::string(bufferTable[b].keyword) + " of " + name +
-             " have " + std::to_string(pool.slotBytes) + " bytes, it needs " +
-             std::to_string(stage.bytes[b]));
+      // Of several inputs each has the size of its edge.
+      const bool isOneOfSeveral =
+          inputs > 1 &&
+          (Buffer(b) == Buffer::Input || Buffer(b) == Buffer::InputGrad);
+      checkPlacement(placementOf(program, h, Buffer(b)), bufferTable[b].keyword,
+                     name, isOneOfSeveral ? 0 : stage.bytes[b]);
     }
   }
+  for (int32_t p = exe.numHomes * numBuffers; p < program.numPlacements; ++p)
+    checkPlacement(program.placements[p], "a message",
+                   "placement " + std::to_string(p), 0);
 }
 
 void State::checkHomes() const {
@@ -77,6 +92,32 @@ void State::checkHomes() const {
       throw Error("stage '" + std::string(exe.stages[h].name) +
                   "' is on rank " + std::to_string(home.rank) + " of " +
                   std::to_string(exe.numRanks));
+  }
+}
+
+void State::checkEdges() const {
+  for (int32_t e = 0; e < exe.numEdges; ++e) {
+    const EdgeDesc &edge = exe.edges[e];
+    const bool isForward = edge.message == Message::Activation;
+    if (std::min(edge.from, edge.to) < 0 ||
+        std::max(edge.from, edge.to) >= exe.numStages ||
+        (edge.from < edge.to) != isForward || edge.bytes < 0)
+      throw Error(
+          "edge " + std::to_string(e) + " hands " + std::to_string(edge.bytes) +
+          " bytes from stage " + std::to_string(edge.from) + " to stage " +
+          std::to_string(edge.to) + " of " + std::to_string(exe.numStages));
+    for (int32_t p = 0; p < exe.numPrograms; ++p)
+      for (int32_t number : {edge.sent, edge.received}) {
+        const ProgramDesc &program = exe.programs[p];
+        const int32_t pool = number < 0 || number >= program.numPlacements
+                                 ? -1
+                                 : program.placements[number].pool;
+        if (number < 0 || number >= program.numPlacements ||
+            (pool >= 0 && program.pools[pool].slotBytes < edge.bytes))
+          throw Error("program '" + std::string(program.name) +
+                      "' has no room for the " + std::to_string(edge.bytes) +
+                      " bytes of edge " + std::to_string(e));
+      }
   }
 }
 
@@ -195,6 +236,7 @@ State::State(const Executable &executable, const World &world)
   checkHomes();
   for (int32_t p = 0; p < exe.numPrograms; ++p)
     checkProgram(exe.programs[p]);
+  checkEdges();
   for (int32_t l = 0; l < exe.numLayers; ++l)
     if (exe.layers[l].kind == LayerKind::Custom)
       checkCustomLayer(exe.layers[l]);

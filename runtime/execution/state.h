@@ -89,6 +89,7 @@ private:
   void checkProgram(const ProgramDesc &program) const;
   void checkStage(const StageDesc &stage) const;
   void checkHomes() const;
+  void checkEdges() const;
   void bindHome(int32_t home);
 
   const Executable &exe;

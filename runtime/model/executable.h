@@ -19,6 +19,9 @@ namespace rondo::runtime {
 /// The rank that a thread or process executes. Opaque to emitted code.
 class Rank;
 
+/// What a message carries.
+using Message = MessageKind;
+
 /// A consecutive piece of the model.
 struct StageDesc {
   const char *name;
@@ -34,6 +37,16 @@ struct HomeDesc {
   int32_t replica;
   /// That holds the home's state in every program.
   int32_t rank;
+};
+
+/// What one stage hands to another for each micro-batch.
+struct EdgeDesc {
+  int32_t from, to;
+  Message message;
+  int64_t bytes;
+  /// In ProgramDesc::placements: the buffer that it leaves, of `from`, and the
+  /// one that it enters, of `to`. They are one where both run on one rank.
+  int32_t sent, received;
 };
 
 /// Equal slots in the arena of `rank`, at `offset` from its beginning.
@@ -54,8 +67,6 @@ struct PlacementDesc {
 };
 
 using CollectiveKind = rondo::CollectiveKind;
-/// What a message carries.
-using Message = MessageKind;
 
 struct CollectiveDesc {
   CollectiveKind kind;
@@ -94,7 +105,8 @@ struct ProgramDesc {
   const int32_t *rankOfHome;
   int32_t numPools;
   const PoolDesc *pools;
-  /// [home * numBuffers + buffer].
+  /// First [home * numBuffers + buffer], then what belongs to further edges.
+  int32_t numPlacements;
   const PlacementDesc *placements;
   int32_t numCollectives;
   const CollectiveDesc *collectives;
@@ -127,6 +139,10 @@ struct Executable {
   /// Stage after stage, and in a stage by replica.
   int32_t numHomes;
   const HomeDesc *homes;
+  /// Those of activations in front of those of gradients. A task takes its
+  /// inputs, and adds its output gradients, in this order.
+  int32_t numEdges;
+  const EdgeDesc *edges;
   /// Ranks that hold state; each has an arena.
   int32_t numRanks;
   /// Bytes of each rank's arena: the largest that any program needs.

@@ -25,6 +25,10 @@ static std::string nameOfProgram(const Executable &exe) {
     add(exe.homes[h].stage);
     add(exe.homes[h].rank);
   }
+  for (int32_t e = 0; e < exe.numEdges; ++e) {
+    add(exe.edges[e].from);
+    add(exe.edges[e].to);
+  }
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     add(exe.programs[p].microbatches);
     add(exe.programs[p].predictedNs);

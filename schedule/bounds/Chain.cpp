@@ -10,16 +10,8 @@ namespace {
 
 bool isChain(const Problem &problem) {
   const int32_t stages = problem.numStages();
-  if (problem.edges.size() != size_t(2) * (stages - 1))
+  if (!problem.isChain())
     return false;
-  for (int32_t s = 0; s + 1 < stages; ++s) {
-    const Edge &forward = problem.edges[s];
-    const Edge &backward = problem.edges[stages - 1 + s];
-    if (forward.from != s || forward.to != s + 1 ||
-        forward.producer != ActionKind::Forward || backward.from != s + 1 ||
-        backward.to != s || backward.producer != ActionKind::InputGrad)
-      return false;
-  }
   for (int32_t s = 0; s < stages; ++s)
     for (ActionKind kind :
          {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})

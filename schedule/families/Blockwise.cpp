@@ -138,5 +138,6 @@ Family rondo::blockwise() {
           {{"u", 0, 0, "micro-batches of a unit, or 0 for as many as ranks"}},
           generateBlockwise,
           variantsOfBlockwise,
-          stepsOfListSchedule};
+          stepsOfListSchedule,
+          /*needsChain=*/true};
 }

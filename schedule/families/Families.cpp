@@ -3,6 +3,7 @@
 #include "schedule/Nearest.h"
 #include "schedule/families/Registry.h"
 
+#include <algorithm>
 #include <charconv>
 
 using namespace rondo;
@@ -125,7 +126,28 @@ std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
   return choices;
 }
 
+/// Why a problem is no chain, said of a family.
+static Fault noChain(const char *family, const Problem &problem) {
+  const std::string name = family;
+  std::vector<bool> isFed(problem.numStages());
+  for (const Edge &edge : problem.edges) {
+    if (std::abs(edge.to - edge.from) != 1)
+      return makeFault(FaultKind::AlsoFeeds,
+                       {name, int64_t(std::min(edge.from, edge.to)),
+                        int64_t(std::max(edge.from, edge.to))});
+    if (edge.producer == ActionKind::Forward)
+      isFed[edge.to] = true;
+  }
+  for (int32_t s = 1; s < problem.numStages(); ++s)
+    if (!isFed[s])
+      return makeFault(FaultKind::HasNoInputFrom,
+                       {name, int64_t(s), int64_t(s - 1)});
+  return makeFault(FaultKind::EdgesInAnotherOrder, {name});
+}
+
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
+  if (choice.family->needsChain && !problem.isChain())
+    return noChain(choice.family->name, problem);
   return choice.family->generate(problem, choice.arguments);
 }

@@ -132,5 +132,6 @@ Family rondo::wave() {
           {},
           generateWave,
           nullptr,
-          stepsOfListSchedule};
+          stepsOfListSchedule,
+          /*needsChain=*/true};
 }

@@ -206,5 +206,6 @@ Family rondo::zbvAuto() {
           {},
           generateZbvAuto,
           nullptr,
-          tasksTimedByZbvAuto};
+          tasksTimedByZbvAuto,
+          /*needsChain=*/true};
 }

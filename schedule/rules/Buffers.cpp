@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "schedule/EdgeTable.h"
+#include "schedule/BufferNumbers.h"
 #include "schedule/Slots.h"
 #include "schedule/rules/ProgramNames.h"
 
@@ -23,29 +23,22 @@ struct Content {
   bool isOwned = false;
   /// Weights and the like: never taken, never released.
   bool isState = false;
-  BufferKind kind = BufferKind::Input;
-  int32_t stage = 0, rank = 0;
+  /// By its number.
+  int32_t buffer = -1;
+  int32_t rank = 0;
   int64_t microbatch = 0, position = 0;
   /// Consumers and sends that have still to read it.
   int64_t uses = 0;
 };
-
-std::string nameOf(int32_t stage, BufferKind kind, int64_t microbatch) {
-  std::string name = std::string(traitsOf(kind).keyword) + " of stage " +
-                     std::to_string(stage);
-  return traitsOf(kind).isState()
-             ? name
-             : name + ", micro-batch " + std::to_string(microbatch);
-}
 
 class Replay {
 public:
   using Result = std::optional<ProgramViolation>;
 
   Replay(const Problem &problem, const Program &program)
-      : problem(problem), program(program), edges(problem), slots(program),
-        contents(slots.count()), poolRanks(program.pools.size(), -1),
-        hasBackward(problem.numStages()) {}
+      : problem(problem), program(program), edges(problem), buffers(problem),
+        slots(program), contents(slots.count()),
+        poolRanks(program.pools.size(), -1), hasBackward(problem.numStages()) {}
 
   Result run();
 
@@ -53,10 +46,10 @@ private:
   Result placeState();
   Result step();
   Result task();
-  Result take(int32_t stage, BufferKind kind, int64_t uses);
-  Result read(int32_t stage, BufferKind kind, bool isLastUse);
+  Result take(int32_t buffer, int64_t uses);
+  Result read(int32_t buffer, bool isLastUse);
   Result readAll(bool isLastUse);
-  int64_t usesOf(BufferKind kind) const;
+  int64_t usesOf(int32_t buffer) const;
   Result checkReleased() const;
 
   ProgramViolation fault(const std::string &sentence) const {
@@ -64,20 +57,34 @@ private:
                        programActionName(action, problem) + " " +
                            programPlace(rank, position) + " " + sentence);
   }
+  std::string nameOf(int32_t number, int64_t microbatch) const {
+    const BufferNumbers::Buffer &buffer = buffers[number];
+    const int32_t stage = problem.homes[buffer.home].stage;
+    std::string name = std::string(traitsOf(buffer.kind).keyword) +
+                       " of stage " + std::to_string(stage);
+    if (buffer.isOneOfSeveral) {
+      const Edge &edge = problem.edges[buffer.edge];
+      name += edge.to == stage ? " from stage " + std::to_string(edge.from)
+                               : " to stage " + std::to_string(edge.to);
+    }
+    return traitsOf(buffer.kind).isState()
+               ? name
+               : name + ", micro-batch " + std::to_string(microbatch);
+  }
   std::string slotName(int64_t slot) const {
     int32_t pool = slots.poolOf(slot);
     return "slot " + std::to_string(slot - slots.begin(pool)) + " of pool " +
            std::to_string(pool);
   }
   std::string contentName(const Content &content) const {
-    return content.isOwned
-               ? nameOf(content.stage, content.kind, content.microbatch)
-               : "nothing";
+    return content.isOwned ? nameOf(content.buffer, content.microbatch)
+                           : "nothing";
   }
 
   const Problem &problem;
   const Program &program;
   EdgeTable edges;
+  BufferNumbers buffers;
   Slots slots;
   std::vector<Content> contents;
   /// The rank whose actions use a pool's slots.
@@ -91,41 +98,39 @@ private:
 };
 
 Replay::Result Replay::placeState() {
-  for (int32_t s = 0; s < problem.numStages(); ++s)
+  for (int32_t home = 0; home < problem.homes.size(); ++home)
     for (const BufferTraits &traits : bufferTable) {
       if (program.placements.empty() || !traits.isState())
         continue;
-      const BufferKind kind = traits.kind;
-      const int32_t home = problem.homes.numberOf(s);
-      size_t entries = program.placement(home, kind).slotOf.size();
+      const int32_t buffer = buffers.of(home, traits.kind);
+      size_t entries = program.placements[buffer].slotOf.size();
       for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
-        int64_t slot = slots.of(home, kind, static_cast<int64_t>(i));
-        std::string name = nameOf(s, kind, 0);
+        int64_t slot = slots.of(buffer, static_cast<int64_t>(i));
+        std::string name = nameOf(buffer, 0);
         if (slot == Slots::none)
           break;
         if (slot == Slots::invalid)
           return violationAt(rule, -1, -1, name + " lies in no slot of a pool");
         Content &content = contents[slot];
-        bool isShared = traits.owner == Owner::Rank && content.kind == kind;
-        bool isSame = content.stage == s && content.kind == kind;
+        bool isShared = traits.owner == Owner::Rank && content.buffer >= 0 &&
+                        buffers[content.buffer].kind == traits.kind;
+        bool isSame = content.buffer == buffer;
         if (content.isOwned && !isShared && !isSame)
           return violationAt(rule, -1, -1,
                              name + " lies in " + slotName(slot) + ", where " +
                                  contentName(content) + " lies");
         content.isOwned = content.isState = true;
-        content.stage = s;
-        content.kind = kind;
+        content.buffer = buffer;
       }
     }
   return std::nullopt;
 }
 
-Replay::Result Replay::take(int32_t stage, BufferKind kind, int64_t uses) {
-  const int64_t slot =
-      slots.of(problem.homes.numberOf(stage), kind, action.index);
+Replay::Result Replay::take(int32_t buffer, int64_t uses) {
+  const int64_t slot = slots.of(buffer, action.index);
   if (slot == Slots::none)
     return std::nullopt;
-  std::string name = nameOf(stage, kind, action.index);
+  std::string name = nameOf(buffer, action.index);
   if (slot == Slots::invalid)
     return fault("takes " + name + ", which lies in no slot of a pool");
   int32_t &owner = poolRanks[slots.poolOf(slot)];
@@ -148,8 +153,7 @@ Replay::Result Replay::take(int32_t stage, BufferKind kind, int64_t uses) {
     return violation;
   }
   content.isOwned = true;
-  content.kind = kind;
-  content.stage = stage;
+  content.buffer = buffer;
   content.rank = rank;
   content.microbatch = action.index;
   content.position = position;
@@ -157,16 +161,15 @@ Replay::Result Replay::take(int32_t stage, BufferKind kind, int64_t uses) {
   return std::nullopt;
 }
 
-Replay::Result Replay::read(int32_t stage, BufferKind kind, bool isLastUse) {
-  const int64_t slot =
-      slots.of(problem.homes.numberOf(stage), kind, action.index);
+Replay::Result Replay::read(int32_t buffer, bool isLastUse) {
+  const int64_t slot = slots.of(buffer, action.index);
   if (slot == Slots::none)
     return std::nullopt;
-  std::string name = nameOf(stage, kind, action.index);
+  std::string name = nameOf(buffer, action.index);
   if (slot == Slots::invalid)
     return fault("reads " + name + ", which lies in no slot of a pool");
   Content &content = contents[slot];
-  if (!content.isOwned || content.stage != stage || content.kind != kind ||
+  if (!content.isOwned || content.buffer != buffer ||
       content.microbatch != action.index)
     return fault("reads " + name + " in " + slotName(slot) + ", which holds " +
                  contentName(content));
@@ -182,31 +185,30 @@ Replay::Result Replay::readAll(bool isLastUse) {
   const int32_t stage = action.stage;
   const ActionKind kind = action.kind();
   for (int32_t e : edges.inputs(stage, kind)) {
-    const Edge &edge = problem.edges[e];
-    bool isLocal = problem.homeOf(edge.from).rank == rank;
+    const int32_t sent = buffers.sent(e), received = buffers.received(e);
+    bool isLocal = problem.homeOf(problem.edges[e].from).rank == rank;
     if (isLocal &&
-        slots.of(problem.homes.numberOf(stage), receivedBuffer(edge),
-                 action.index) != slots.of(problem.homes.numberOf(edge.from),
-                                           sentBuffer(edge), action.index))
-      return fault("reads " +
-                   nameOf(stage, receivedBuffer(edge), action.index) +
-                   " in another slot than " +
-                   nameOf(edge.from, sentBuffer(edge), action.index) +
+        slots.of(received, action.index) != slots.of(sent, action.index))
+      return fault("reads " + nameOf(received, action.index) +
+                   " in another slot than " + nameOf(sent, action.index) +
                    ", which the same rank makes");
-    if (Result wrong = isLocal ? read(edge.from, sentBuffer(edge), isLastUse)
-                               : read(stage, receivedBuffer(edge), isLastUse))
+    if (Result wrong = read(isLocal ? sent : received, isLastUse))
       return wrong;
   }
   for (BufferKind saved : action.traits().releases)
-    if (Result wrong = read(stage, saved, isLastUse))
+    if (Result wrong =
+            read(buffers.of(problem.homes.numberOf(stage), saved), isLastUse))
       return wrong;
   return std::nullopt;
 }
 
 /// How many tasks and sends read a buffer that the task at hand takes.
-int64_t Replay::usesOf(BufferKind kind) const {
-  if (traitsOf(kind).owner != Owner::Edge)
+int64_t Replay::usesOf(int32_t number) const {
+  const BufferNumbers::Buffer &buffer = buffers[number];
+  if (traitsOf(buffer.kind).owner != Owner::Edge)
     return hasBackward[action.stage] ? 1 : 0;
+  if (buffer.kind != BufferKind::Output)
+    return buffer.edge >= 0 ? 1 : 0;
   EdgeRange outputs = edges.outputs(action.stage, action.kind());
   return outputs.end() - outputs.begin();
 }
@@ -216,14 +218,20 @@ Replay::Result Replay::task() {
   // there; what nobody reads is there as long as the task.
   if (Result wrong = readAll(/*isLastUse=*/false))
     return wrong;
-  for (BufferKind kind : action.traits().takes)
-    if (Result wrong =
-            take(action.stage, kind, std::max<int64_t>(usesOf(kind), 1)))
-      return wrong;
-  for (BufferKind kind : action.traits().takes)
-    if (usesOf(kind) == 0)
-      if (Result wrong = read(action.stage, kind, /*isLastUse=*/true))
-        return wrong;
+  const int32_t home = problem.homes.numberOf(action.stage);
+  Result wrong;
+  auto takeOne = [&](int32_t buffer) {
+    wrong = take(buffer, std::max<int64_t>(usesOf(buffer), 1));
+    return !wrong;
+  };
+  auto dropUnused = [&](int32_t buffer) {
+    if (usesOf(buffer) == 0)
+      wrong = read(buffer, /*isLastUse=*/true);
+    return !wrong;
+  };
+  if (!buffers.forEachTaken(edges, home, action, takeOne) ||
+      !buffers.forEachTaken(edges, home, action, dropUnused))
+    return wrong;
   return readAll(/*isLastUse=*/true);
 }
 
@@ -232,10 +240,9 @@ Replay::Result Replay::step() {
     return task();
   if (action.traits().subject != Subject::Edge)
     return std::nullopt;
-  const Edge &edge = problem.edges[action.stage];
   return action.kind() == ActionKind::Send
-             ? read(edge.from, sentBuffer(edge), /*isLastUse=*/true)
-             : take(edge.to, receivedBuffer(edge), 1);
+             ? read(buffers.sent(action.stage), /*isLastUse=*/true)
+             : take(buffers.received(action.stage), 1);
 }
 
 Replay::Result Replay::checkReleased() const {

@@ -2,6 +2,8 @@
 
 #include "schedule/rules/ProgramNames.h"
 
+#include "schedule/BufferNumbers.h"
+
 #include <algorithm>
 
 using namespace rondo;
@@ -85,7 +87,7 @@ std::optional<ProgramViolation> rondo::checkNames(const Problem &problem,
         rule, -1, -1,
         "the program orders " + std::to_string(order.numRanks()) +
             " ranks, the problem has " + std::to_string(problem.numRanks()));
-  size_t placements = size_t(problem.homes.size()) * numBufferKinds;
+  size_t placements = BufferNumbers(problem).count();
   if (!program.placements.empty() && program.placements.size() != placements)
     return violationAt(
         rule, -1, -1,

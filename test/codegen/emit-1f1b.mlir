@@ -100,5 +100,5 @@ pipe.schedule @main of @step family<"1f1b">
 // three ranks in front.
 // CHECK: {"pipeline", ProgramKind::Pipeline, 16, 4,
 // CHECK: 57000, 192000, pipeline::peak_memory_bytes},
-// CHECK: constexpr Executable executable = {"main", 4, layers, 4, stages, 4, homes, 4, arena_bytes, 3, programs, true};
+// CHECK: constexpr Executable executable = {"main", 4, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, true};
 // CHECK: int main(

@@ -76,6 +76,16 @@ constexpr HomeDesc homes[] = {
     {3, 0, 3},
 };
 
+// from, to, message, bytes, placement that it leaves and enters
+constexpr EdgeDesc edges[] = {
+    {0, 1, Message::Activation, 12582912, 7, 18},
+    {1, 2, Message::Activation, 12582912, 19, 30},
+    {2, 3, Message::Activation, 12582912, 31, 42},
+    {1, 0, Message::Gradient, 12582912, 21, 8},
+    {2, 1, Message::Gradient, 12582912, 33, 20},
+    {3, 2, Message::Gradient, 12582912, 45, 32},
+};
+
 
 namespace sequential {
 
@@ -562,18 +572,18 @@ constexpr RankDesc ranks[] = {
 // ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, sequential::placements, 2, sequential::collectives,
+     34, sequential::pools, 48, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
     {"pipeline", ProgramKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_home,
-     34, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
+     34, pipeline::pools, 48, pipeline::placements, 2, pipeline::collectives,
      112588872, 211633776, pipeline::peak_memory_bytes},
     {"evaluation", ProgramKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, evaluation::placements, 0, nullptr,
+     34, evaluation::pools, 48, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {3717509888, 2365047936, 1759636608,
     2723916096};
-constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, homes, 4, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

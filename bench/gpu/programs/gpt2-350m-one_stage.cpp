@@ -104,6 +104,7 @@ constexpr HomeDesc homes[] = {
 };
 
 
+
 namespace sequential {
 
 static void sequential_rank_0(Rank & v1, const int64_t* v2) {
@@ -276,17 +277,17 @@ constexpr RankDesc ranks[] = {
 // ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
-     8, sequential::pools, sequential::placements, 2, sequential::collectives,
+     8, sequential::pools, 12, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
     {"pipeline", ProgramKind::Pipeline, 8, 1, pipeline::ranks, pipeline::rank_of_home,
-     8, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
+     8, pipeline::pools, 12, pipeline::placements, 2, pipeline::collectives,
      602158736, 602158736, pipeline::peak_memory_bytes},
     {"evaluation", ProgramKind::Evaluation, 8, 1, evaluation::ranks, evaluation::rank_of_home,
-     8, evaluation::pools, evaluation::placements, 0, nullptr,
+     8, evaluation::pools, 12, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {14788724288};
-constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, homes, 1, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"one_stage", 26, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

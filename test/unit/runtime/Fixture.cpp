@@ -297,6 +297,21 @@ Program::Program(const Spec &spec) : layers(spec.layers) {
   exe.stages = stages.data();
   exe.numHomes = static_cast<int32_t>(homes.size());
   exe.homes = homes.data();
+  for (Message message : {Message::Activation, Message::Gradient})
+    for (int32_t s = 1; s < exe.numStages; ++s) {
+      const bool isForward = message == Message::Activation;
+      const int32_t from = isForward ? s - 1 : s, to = isForward ? s : s - 1;
+      auto number = [](int32_t stage, Buffer buffer) {
+        return stage * numBuffers + static_cast<int32_t>(buffer);
+      };
+      edges.push_back(
+          {from, to, message,
+           stages[s - 1].bytes[static_cast<int>(Buffer::Output)],
+           number(from, isForward ? Buffer::Output : Buffer::InputGrad),
+           number(to, isForward ? Buffer::Input : Buffer::OutputGrad)});
+    }
+  exe.numEdges = static_cast<int32_t>(edges.size());
+  exe.edges = edges.data();
   exe.numRanks = static_cast<int32_t>(arenaBytes.size());
   exe.arenaBytes = arenaBytes.data();
   exe.numPrograms = static_cast<int32_t>(programs.size());
@@ -332,6 +347,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   desc.rankOfHome = tables.rankOfHome.data();
   desc.numPools = static_cast<int32_t>(tables.pools.size());
   desc.pools = tables.pools.data();
+  desc.numPlacements = static_cast<int32_t>(tables.placements.size());
   desc.placements = tables.placements.data();
   desc.numCollectives = static_cast<int32_t>(tables.collectives.size());
   desc.collectives = tables.collectives.data();

@@ -88,6 +88,7 @@ private:
   std::deque<std::string> names;
   std::vector<StageDesc> stages;
   std::vector<HomeDesc> homes;
+  std::vector<EdgeDesc> edges;
   std::vector<int64_t> arenaBytes;
   std::vector<int32_t> allStages, tiedStages;
   std::deque<ProgramTables> storage;

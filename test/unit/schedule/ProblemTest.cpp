@@ -105,6 +105,12 @@ TEST(Problem, Edges) {
   expectFault(problem, "edge 0 is made by neither F nor I");
   problem.edges[0] = {0, 1, ActionKind::Forward, -4};
   expectFault(problem, "edge 0 from stage 0 to stage 1 carries -4 bytes");
+  problem.edges[0] = {1, 0, ActionKind::Forward, 0};
+  expectFault(problem, "edge 0 goes from stage 1 to stage 0; what F makes goes "
+                       "to a later stage");
+  problem.edges[0] = {0, 1, ActionKind::InputGrad, 0};
+  expectFault(problem, "edge 0 goes from stage 0 to stage 1; what I makes goes "
+                       "to an earlier stage");
   problem.edges.assign(maxEdges, {0, 1, ActionKind::Forward, 0});
   EXPECT_EQ(fault(problem), "");
   problem.edges.push_back(problem.edges.back());

@@ -46,6 +46,12 @@ constexpr HomeDesc homes[] = {
     {1, 0, 1},
 };
 
+// from, to, message, bytes, placement that it leaves and enters
+constexpr EdgeDesc edges[] = {
+    {0, 1, Message::Activation, 147456, 7, 18},
+    {1, 0, Message::Gradient, 147456, 21, 8},
+};
+
 
 namespace sequential {
 
@@ -336,17 +342,17 @@ constexpr RankDesc ranks[] = {
 // ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
-     18, sequential::pools, sequential::placements, 2, sequential::collectives,
+     18, sequential::pools, 24, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
     {"pipeline", ProgramKind::Pipeline, 8, 2, pipeline::ranks, pipeline::rank_of_home,
-     18, pipeline::pools, pipeline::placements, 2, pipeline::collectives,
+     18, pipeline::pools, 24, pipeline::placements, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes},
     {"evaluation", ProgramKind::Evaluation, 8, 2, evaluation::ranks, evaluation::rank_of_home,
-     18, evaluation::pools, evaluation::placements, 0, nullptr,
+     18, evaluation::pools, 24, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40194048, 35231232};
-constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs, true, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

@@ -1,0 +1,45 @@
+//===- actions.cpp - What emitted code calls ------------------------------===//
+
+#include "runtime/execution/actions.h"
+
+#include "runtime/execution/rank.h"
+
+using namespace rondo::runtime;
+
+void rondo::runtime::forward(Rank &rank, int64_t stage, int64_t microbatch) {
+  rank.forward(stage, microbatch);
+}
+void rondo::runtime::input_grad(Rank &rank, int64_t stage, int64_t microbatch) {
+  rank.inputGrad(stage, microbatch);
+}
+void rondo::runtime::weight_grad(Rank &rank, int64_t stage,
+                                 int64_t microbatch) {
+  rank.weightGrad(stage, microbatch);
+}
+void rondo::runtime::backward(Rank &rank, int64_t stage, int64_t microbatch) {
+  rank.inputGrad(stage, microbatch);
+  rank.weightGrad(stage, microbatch);
+}
+void rondo::runtime::send(Rank &rank, Message message, int64_t stage,
+                          int64_t microbatch) {
+  rank.send(message, stage, /*to=*/-1, microbatch);
+}
+void rondo::runtime::send(Rank &rank, Message message, int64_t stage,
+                          int64_t to, int64_t microbatch) {
+  rank.send(message, stage, to, microbatch);
+}
+void rondo::runtime::recv(Rank &rank, Message message, int64_t stage,
+                          int64_t microbatch) {
+  rank.receive(message, stage, /*to=*/-1, microbatch);
+}
+void rondo::runtime::recv(Rank &rank, Message message, int64_t stage,
+                          int64_t to, int64_t microbatch) {
+  rank.receive(message, stage, to, microbatch);
+}
+void rondo::runtime::all_reduce(Rank &rank, int64_t collective) {
+  rank.allReduce(collective);
+}
+void rondo::runtime::await(Rank &rank, int64_t collective) {
+  rank.await(collective);
+}
+void rondo::runtime::step(Rank &rank, int64_t stage) { rank.step(stage); }

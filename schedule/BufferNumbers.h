@@ -1,0 +1,73 @@
+//===- BufferNumbers.h - The buffers of a program, numbered -----*- C++ -*-===//
+
+#ifndef RONDO_SCHEDULE_BUFFERNUMBERS_H
+#define RONDO_SCHEDULE_BUFFERNUMBERS_H
+
+#include "schedule/EdgeTable.h"
+#include "schedule/Program.h"
+
+#include <vector>
+
+namespace rondo {
+
+/// What placements are indexed by. Each home has a buffer of each kind. Input,
+/// OutputGrad and InputGrad belong to edges: a home has one for each of its
+/// edges, the first of which takes the home's own number; those of further
+/// edges follow behind all homes. All edges that leave a stage share its
+/// Output.
+class BufferNumbers {
+public:
+  struct Buffer {
+    int32_t home = 0;
+    BufferKind kind = BufferKind::Input;
+    /// The edge that it belongs to; -1: none.
+    int32_t edge = -1;
+    /// The home has other buffers of this kind.
+    bool isOneOfSeveral = false;
+  };
+
+  explicit BufferNumbers(const Problem &problem);
+
+  int32_t count() const { return static_cast<int32_t>(buffers.size()); }
+  int32_t of(int32_t home, BufferKind kind) const {
+    return home * numBufferKinds + static_cast<int32_t>(kind);
+  }
+  /// The buffer that the edge's messages leave, at its first stage.
+  int32_t sent(int32_t edge) const { return sentBy[edge]; }
+  /// The buffer that they enter, at its second stage.
+  int32_t received(int32_t edge) const { return receivedBy[edge]; }
+  const Buffer &operator[](int32_t number) const { return buffers[number]; }
+
+  /// Calls `visit` with each buffer that a task takes when it starts, until it
+  /// returns false. False where it did.
+  template <typename Visit>
+  bool forEachTaken(const EdgeTable &edges, int32_t home, Action task,
+                    Visit visit) const {
+    for (BufferKind kind : task.traits().takes) {
+      const EdgeRange outputs = edges.outputs(task.stage, task.kind());
+      if (kind != BufferKind::InputGrad || outputs.empty()) {
+        if (!visit(of(home, kind)))
+          return false;
+        continue;
+      }
+      for (int32_t edge : outputs)
+        if (!visit(sent(edge)))
+          return false;
+    }
+    return true;
+  }
+
+private:
+  std::vector<Buffer> buffers;
+  /// By edge.
+  std::vector<int32_t> sentBy, receivedBy;
+};
+
+/// Bytes of a buffer. What belongs to one of several edges has the size of the
+/// producer's output.
+int64_t bytesOf(const Problem &problem, const BufferNumbers::Buffer &buffer,
+                const std::vector<StageBuffers> &stages);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BUFFERNUMBERS_H

@@ -1,0 +1,101 @@
+//===- GraphTest.cpp - Families and search on stages that form a graph ----===//
+
+#include "Examples.h"
+
+#include "schedule/Family.h"
+#include "schedule/Legality.h"
+#include "schedule/Search.h"
+
+#include <random>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+/// Stage s on rank s, or in chunks; each takes from some stages before it.
+Problem randomGraph(std::mt19937 &random, int32_t ranks, int32_t chunks) {
+  auto upTo = [&](int64_t n) {
+    return std::uniform_int_distribution<int64_t>(0, n)(random);
+  };
+  std::vector<int32_t> rankOfStage;
+  for (int32_t s = 0; s < ranks * chunks; ++s)
+    rankOfStage.push_back(s % ranks);
+  Problem problem = problemOn(rankOfStage, ranks, int32_t(1 + upTo(5)));
+  std::vector<std::vector<int32_t>> inputs(problem.numStages());
+  for (int32_t s = 1; s < problem.numStages(); ++s)
+    for (int32_t from = 0; from < s; ++from)
+      if (upTo(1))
+        inputs[s].push_back(from);
+  // Never a chain.
+  inputs.back() = {0};
+  problem.makeGraph(inputs, std::vector<int64_t>(problem.numStages(), 0));
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    problem.setStageCost(s, 1 + upTo(9), 1 + upTo(9), upTo(9), 4, 2);
+  return problem;
+}
+
+TEST(Graph, FamiliesOrderItOrSayWhyNot) {
+  std::mt19937 random(5);
+  int legal = 0;
+  for (int round = 0; round < 40; ++round) {
+    const Problem problem = randomGraph(random, 3, 1 + round % 2);
+    ASSERT_FALSE(problem.check());
+    ASSERT_FALSE(problem.isChain());
+    for (const FamilyChoice &choice : allFamilies()) {
+      FamilyResult result = generate(choice, problem);
+      if (auto *reason = std::get_if<Fault>(&result)) {
+        if (choice.family->needsChain) {
+          EXPECT_NE(describe(*reason).find("needs a chain of stages; stage "),
+                    std::string::npos)
+              << describe(*reason);
+        }
+        continue;
+      }
+      ASSERT_FALSE(choice.family->needsChain) << choice.family->name;
+      EXPECT_FALSE(checkSchedule(problem, std::get<Schedule>(result)))
+          << choice.family->name;
+      ++legal;
+    }
+  }
+  EXPECT_GT(legal, 200);
+}
+
+TEST(Graph, AChainIsOneInAnyForm) {
+  Problem problem = linearProblem(4, 3);
+  EXPECT_TRUE(problem.isChain());
+  std::vector<Edge> edges = problem.edges;
+  problem.makeGraph({{}, {0}, {1}, {2}}, {0, 0, 0, 0});
+  EXPECT_TRUE(problem.isChain());
+  ASSERT_EQ(problem.edges.size(), edges.size());
+  for (size_t e = 0; e < edges.size(); ++e) {
+    EXPECT_EQ(problem.edges[e].from, edges[e].from);
+    EXPECT_EQ(problem.edges[e].to, edges[e].to);
+    EXPECT_EQ(problem.edges[e].producer, edges[e].producer);
+  }
+}
+
+TEST(Graph, TheSearchHasAScheduleAndABoundThatHolds) {
+  std::mt19937 random(6);
+  for (int round = 0; round < 30; ++round) {
+    const Problem problem = randomGraph(random, 2 + round % 2, 1 + round % 3);
+    SearchOptions options;
+    options.effort = 50;
+    options.timeLimitMs = 0;
+    const SearchResult result = search(problem, options);
+    ASSERT_TRUE(result.schedule);
+    EXPECT_FALSE(checkSchedule(problem, *result.schedule));
+    EXPECT_LE(result.bound.ns, result.simulation.makespanNs);
+    EXPECT_GT(result.bound.ns, 0);
+    // No worse than a family.
+    for (const FamilyChoice &choice : allFamilies()) {
+      FamilyResult made = generate(choice, problem);
+      if (auto *schedule = std::get_if<Schedule>(&made)) {
+        EXPECT_GE(simulate(problem, *schedule).makespanNs,
+                  result.simulation.makespanNs);
+      }
+    }
+  }
+}
+
+} // namespace
