@@ -31,7 +31,7 @@ static std::string in(StringRef folder, StringRef name) {
   return result.str().str();
 }
 
-/// The runtime's own build file serves here as in the repository.
+/// The runtime's own build file works here as in the repository.
 static std::string buildFile(const BundleContents &contents) {
   std::string text =
       R"(# Builds the program: cmake -B build && cmake --build build
@@ -137,8 +137,8 @@ static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
     StringRef name = path::filename(file), kind = path::extension(file);
     bool isSource = name == "CMakeLists.txt" || kind == ".h" ||
                     kind == ".cpp" || kind == ".cu" || kind == ".cuh";
-    // As runtime/CMakeLists.txt tells them apart. Headers of CUDA's folders
-    // come along: sizes on all targets are in runtime/model/.
+    // As runtime/CMakeLists.txt tells them apart. Headers of CUDA's folders are
+    // included: sizes on all targets are in runtime/model/.
     StringRef parent = path::filename(path::parent_path(file));
     bool isCuda =
         kind == ".cu" || kind == ".cuh" || (kind == ".cpp" && parent == "cuda");
@@ -210,7 +210,7 @@ llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
 
   const std::string temporary = temporaryBeside(place);
   llvm::scope_exit cleanUp([&] { (void)fs::remove_directories(temporary); });
-  // Who may read it is the umask's matter, as with files.
+  // The umask decides who may read it, as with files.
   ec = fs::create_directory(temporary, /*IgnoreExisting=*/false, fs::all_all);
   if (ec)
     return failure("cannot write beside '" + place + "': " + ec.message());

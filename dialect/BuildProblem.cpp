@@ -34,7 +34,7 @@ bool rondo::pipe::declaresWeights(PlanOp plan) {
 }
 
 std::vector<int64_t> rondo::pipe::stateBytes(PlanOp plan) {
-  // More than any device has; sums stay far below 2^63.
+  // More than any device has, and sums stay far below 2^63.
   constexpr int64_t most = int64_t(1) << 60;
   auto aligned = [most](int64_t bytes) {
     bytes = std::clamp<int64_t>(bytes, 0, most);

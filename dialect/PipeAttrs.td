@@ -12,7 +12,7 @@ include "dialect/PipeEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 
 /// An attribute whose fields are written `<name = value, ...>`.
-/// An unknown key is said with those that there are.
+/// The error for an unknown key lists the known ones.
 class Pipe_StructAttr<string name, string attrMnemonic>
     : AttrDef<PipeDialect, name> {
   let mnemonic = attrMnemonic;

@@ -70,12 +70,12 @@ static ParseResult refuseKey(AsmParser &parser, const char *at, StringRef word,
   return error;
 }
 
-/// Looks ahead at the keys up to the struct's end, since the generated parser
-/// does not say what there is: an unknown one is an error. Takes nothing.
+/// Looks ahead at the keys up to the struct's end, because the generated parser
+/// does not list the known keys: an unknown one is an error. Consumes nothing.
 static ParseResult parseKeys(AsmParser &parser, StringRef fields) {
   SmallVector<StringRef> known;
   fields.split(known, ", ");
-  // The buffer of a source file ends in a zero.
+  // The buffer of a source file ends with a zero.
   const char *at = parser.getCurrentLocation().getPointer();
   int depth = 0;
   for (bool isKey = true; *at && depth >= 0; ++at) {
@@ -161,7 +161,7 @@ static void printFamilyArguments(AsmPrinter &printer,
 /// `<memory_bytes = ..., flops_per_us = ...>`, or nothing.
 static ParseResult parseDeviceFigures(OpAsmParser &parser,
                                       DeviceAttr &figures) {
-  // No optional form of the attribute's parser exists: look at the next sign.
+  // The attribute's parser has no optional form: look at the next character.
   if (*parser.getCurrentLocation().getPointer() != '<')
     return success();
   Attribute parsed = DeviceAttr::parse(parser, Type());
@@ -303,7 +303,7 @@ std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
   return result;
 }
 
-/// Of an op that there is none of.
+/// The error for an unknown op.
 static ParseResult refuseOp(OpAsmParser &parser, OperationState &state) {
   StringRef name = state.name.getStringRef();
   for (const rondo::ActionTraits &traits : rondo::actionTable.rows)

@@ -52,13 +52,13 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// Null where there is none of that name; the verifier has then said so.
+    /// Null if there is none of that name; the verifier has then reported it.
     PlanOp lookupPlan();
     /// The rank bodies in the order in which they are written. A rank without
     /// one is idle.
     ::llvm::SmallVector<RankOp, 0> getRanks();
     ::llvm::SmallVector<LinkOrderOp, 0> getLinkOrders();
-    /// True where nothing is written yet.
+    /// True if no order is written yet.
     bool isBodyEmpty() { return getBody().empty() || getBody().front().empty(); }
     bool accumulatesInIndexOrder() {
       return getAccumulate() == Accumulate::IndexOrder;
@@ -130,7 +130,7 @@ def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
   ];
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getVariable() { return getBody().getArgument(0); }
-    /// How often the body runs. Does not overflow: the verifier bounds it.
+    /// How often the body runs. Cannot overflow: the verifier bounds it.
     int64_t getTripCount();
   }];
 }

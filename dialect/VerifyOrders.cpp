@@ -32,7 +32,7 @@ SmallVector<LinkOrderOp, 0> ScheduleOp::getLinkOrders() {
   return opsOf<LinkOrderOp>(getBody());
 }
 
-/// Two ops that claim one thing.
+/// Two ops that define the same thing.
 static LogicalResult emitTwice(Operation *second, Operation *first,
                                const Twine &what) {
   return second->emitError()

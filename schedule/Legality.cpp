@@ -59,13 +59,13 @@ std::string sentence(const Violation &v, const Problem &problem) {
            text(v.allowed);
   case What::UnknownTask:
     return name + " " + place(v.rank, v.position) +
-           " is no task: the problem has stages 0 to " +
+           " is not a task: the problem has stages 0 to " +
            text(problem.numStages() - 1) + " and micro-batches 0 to " +
            text(problem.microbatches - 1);
   case What::UnsupportedKind:
     return std::string(v.action.traits().keyword) + " " +
            place(v.rank, v.position) +
-           " is no task: a schedule orders F, I, W and B";
+           " is not a task: a schedule orders F, I, W and B";
   case What::Twice:
     return name + " stands twice: " + place(v.otherRank, v.otherPosition) +
            " and " + place(v.rank, v.position);
@@ -91,7 +91,7 @@ std::string sentence(const Violation &v, const Problem &problem) {
            text(problem.numRanks()) + " ranks";
   case What::NotOnLink:
     return name + " at position " + text(v.position) + " of the link order " +
-           link + " is no message of that link, or is there twice";
+           link + " is not a message of that link, or is there twice";
   case What::NotListed:
     return name + " is missing in the link order " + link;
   case What::OutOfOrder:

@@ -96,7 +96,7 @@ std::optional<RuleFault> readAction(const Value &value, const Problem &problem,
   }
   if (stage >= problem.numStages() || microbatch >= problem.microbatches)
     return RuleFault{"completeness",
-                     text->str() + " is no task of the problem, which has " +
+                     text->str() + " is not a task of the problem, which has " +
                          std::to_string(problem.numStages()) + " stages and " +
                          std::to_string(problem.microbatches) +
                          " microbatches"};

@@ -227,7 +227,7 @@ pipe.schedule @mine of @step {
   // expected-note @below {{rank 0 is here}}
   pipe.rank 0 { pipe.for %i = 0 to 2 { pipe.forward @s0[%i] } pipe.for %i = 0 to 2 { pipe.backward @s0[%i] } }
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
-  // expected-error @below {{0B0 at position 2 of the link order 0>1 is no message of that link, or is there twice [S6]}}
+  // expected-error @below {{0B0 at position 2 of the link order 0>1 is not a message of that link, or is there twice [S6]}}
   pipe.link_order 0 -> 1 { pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] }
 }
 

@@ -15,7 +15,7 @@
 
 namespace rondo::driver {
 
-/// What a process of ours ends with; see exitCodes().
+/// The exit codes of the tools; see exitCodes().
 enum ExitCode : int {
   Success = 0,
   Failure = 1,

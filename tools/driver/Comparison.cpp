@@ -138,7 +138,7 @@ void Comparison::addSearched(const SearchResult &result,
   outcome.hasSchedule = true;
   searchedNs = objectiveOf(problem, result.simulation);
   json::SearchRecord record = request.recordOf(result);
-  // A search keeps no times.
+  // Searches keep no times.
   Simulation timed = simulate(problem, *result.schedule, /*keepTimes=*/true);
   std::optional<std::vector<int64_t>> arena;
   if (plan && result.schedule->numActions() <= maxShownTasks)
@@ -288,7 +288,7 @@ void Comparison::writeCsv() const {
   }
 }
 
-/// Beside JSON lines one note tells what does not apply.
+/// Beside JSON lines one note lists the families that do not apply.
 void Comparison::noteOthers() const {
   if (others.size() == 1) {
     reportNote(problem.name + ": " + others[0].name + ": " + others[0].reason);

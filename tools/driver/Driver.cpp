@@ -56,7 +56,7 @@ int reportNoCommand(StringRef name) {
   return code;
 }
 
-/// Standard output can be a full disk.
+/// Standard output may go to a full disk.
 int finish(int code) {
   outs().flush();
   if (!outs().has_error())
@@ -108,7 +108,7 @@ int runDriver(int argc, char **argv) {
   // Without the program's name, which a caller may leave out.
   int code =
       runCommand(ArrayRef<const char *>(argv, argc).drop_front(argc > 0));
-  // Lost notes leave the result as it is; LLVM would end with status 1.
+  // Losing a note must not change the result; LLVM would end with status 1.
   errs().clear_error();
   return code;
 }

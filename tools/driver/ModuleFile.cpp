@@ -29,7 +29,7 @@ static void noteMistypedWord(StringRef fault) {
                              "costs",      "family", "found",   "gpt",
                              "link",       "search", "target"};
   if (std::string meant = didYouMean(word, parts); !meant.empty())
-    reportNote("'" + word + "' is no part of the op before it" + meant);
+    reportNote("'" + word + "' is not part of the op before it" + meant);
 }
 
 ModuleFile::ModuleFile() : context(mlir::MLIRContext::Threading::DISABLED) {
@@ -61,7 +61,7 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
   sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
   handler =
       std::make_unique<mlir::SourceMgrDiagnosticHandler>(sources, &context);
-  // Generated parsers say once more in their own words what failed inside.
+  // Generated parsers report once more, in their own words, what failed inside.
   bool hasError = false;
   std::string first;
   mlir::ScopedDiagnosticHandler firstOnly(

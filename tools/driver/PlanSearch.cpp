@@ -94,8 +94,7 @@ PlanSearchRun::moduleOf(const PlanCandidate &best) {
   return module;
 }
 
-/// By how much the plan that comes nearest misses its devices, and what would
-/// do.
+/// By how much the nearest plan exceeds its devices, and what would help.
 std::string PlanSearchRun::nearest() const {
   std::string said;
   double least = std::numeric_limits<double>::infinity();
@@ -221,7 +220,7 @@ int PlanSearchRun::reportNone() const {
     return reportError(name +
                        ": time ended before a plan with a schedule was found; "
                        "raise --time-limit-ms");
-  // Then memory has no part in it.
+  // Then memory is not the reason.
   if (none_of(candidates(),
               [](const PlanCandidate &c) { return bool(c.plan); }))
     return reportError(name +
@@ -254,7 +253,7 @@ int PlanSearchRun::run() {
   }
   const PlanCandidate *best =
       result.best ? &result.candidates[*result.best] : nullptr;
-  // The table leaves standard output to a result that goes there.
+  // The table goes to standard error if the result goes to standard output.
   printTable(best, request.output == "-" ? errs() : outs());
   if (!best)
     return reportNone();

@@ -167,7 +167,7 @@ int run(const Arguments &arguments) {
   reportWritten(lines, request.output);
   if (Interrupt::happened())
     return Interrupted;
-  // A batch goes on; a single problem is the whole question.
+  // A batch continues; a single problem without a schedule is the answer.
   if (!isBatch && lines.size() == 1 && !lines[0].reason.empty()) {
     reportError(problems[0].name + ": " + lines[0].reason);
     return Infeasible;

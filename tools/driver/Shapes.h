@@ -44,8 +44,9 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
 std::string reasonOf(const PlanCandidate &candidate,
                      llvm::ArrayRef<PlanCandidate> candidates);
 
-/// The candidates without a plan, each reason once, with the shape that it is
-/// said of: where three or more share it, `V and 4 more`. Others are absent.
+/// The candidates without a plan: each reason once, with the shape it applies
+/// to, or `V and 4 more` if three or more share it. Other candidates are
+/// absent.
 llvm::MapVector<const PlanCandidate *, std::string>
 planless(llvm::ArrayRef<PlanCandidate> candidates);
 

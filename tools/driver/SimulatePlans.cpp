@@ -33,7 +33,7 @@ Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
   });
 }
 
-/// What breaks a rule other than the cap is an error at its place.
+/// Breaking a rule other than the cap is an error at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
                                 const PlanFigures &figures,
                                 Comparison &comparison) {
@@ -56,7 +56,7 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
   return mlir::success();
 }
 
-/// How far from the best possible a search came, for people.
+/// How close to the optimum a search came, for people.
 void printGap(pipe::ScheduleOp op) {
   pipe::FoundAttr found = op.getFoundAttr();
   bool isSpan = op.getSearchAttr().getObjective() == pipe::Objective::Span;
@@ -129,7 +129,7 @@ int simulatePlans(const SimulateRequest &request) {
       return reportError(toString(std::move(error)));
   if (request.search)
     request.search->applyObjective(problems);
-  // What was searched before this run speaks of the costs of then.
+  // A search result from an earlier run holds for the costs of that time.
   SmallVector<pipe::ScheduleOp> searched;
   if (request.choices.empty() || request.search) {
     searched = unsearched(module);

@@ -26,7 +26,7 @@ namespace {
 
 void printVerdict(const json::Verdict &verdict, bool asJson) {
   if (!asJson) {
-    // A name may hold a line end; each verdict is one line.
+    // A name may contain a line end; each verdict is one line.
     bool isPlain = llvm::none_of(verdict.problem,
                                  [](unsigned char c) { return c < 0x20; });
     outs() << (isPlain ? verdict.problem : json::quoted(verdict.problem))
@@ -92,7 +92,7 @@ std::string arenaLine(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {
                             : "fullest arena " + fullestArena(arenas, devices);
 }
 
-/// Says that a program does not fit, where, and what would do.
+/// Reports that a program does not fit, where, and what would help.
 void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
                  const Problem &problem) {
   pipe::PlanOp plan = op.lookupPlan();

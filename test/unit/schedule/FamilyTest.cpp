@@ -315,9 +315,9 @@ TEST(Families, SayWhyTheyDoNotApply) {
     EXPECT_EQ(reasonOf(any, looped), "applies");
     EXPECT_EQ(reasonOf(any, v),
               name + " needs stage s on rank s mod 2; stage 2 is on rank 1");
-    EXPECT_EQ(reasonOf(any, three),
-              name + " needs as many stages on every rank; there are 3 stages "
-                     "and 2 ranks");
+    EXPECT_EQ(reasonOf(any, three), name + " needs the same number of stages "
+                                           "on every rank; there are 3 stages "
+                                           "and 2 ranks");
   }
   for (const char *inAV :
        {"zbv", "zbv-auto", "v-half", "v-min", "dualpipe-v"}) {

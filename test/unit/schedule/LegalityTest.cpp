@@ -73,10 +73,11 @@ TEST(Legality, UnknownTask) {
         problem, scheduleOf({"0F0 0B0", "1F0 1B0 " + std::string(task)}),
         Rule::Completeness);
     EXPECT_EQ(v.what, What::UnknownTask);
-    EXPECT_EQ(describe(v, problem),
-              std::string(task) +
-                  " at position 2 of rank 1 is no task: the problem has stages "
-                  "0 to 1 and micro-batches 0 to 0 [S1]");
+    EXPECT_EQ(
+        describe(v, problem),
+        std::string(task) +
+            " at position 2 of rank 1 is not a task: the problem has stages "
+            "0 to 1 and micro-batches 0 to 0 [S1]");
   }
 }
 
