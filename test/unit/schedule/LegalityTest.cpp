@@ -270,18 +270,18 @@ TEST(Legality, LinkOrders) {
   EXPECT_EQ(broken({1, 1}, ""),
             "the link order 1>1 names no link between two of 2 ranks [S6]");
   EXPECT_EQ(broken({0, 1}, "0F0 0F0"),
-            "0F0 at position 1 of the link order 0>1 is no message of that "
+            "0F0 at position 1 of the link order 0>1 is not a message of that "
             "link, or is there twice [S6]");
   EXPECT_EQ(broken({0, 1}, "0F0 1B0"),
-            "1B0 at position 1 of the link order 0>1 is no message of that "
+            "1B0 at position 1 of the link order 0>1 is not a message of that "
             "link, or is there twice [S6]");
   EXPECT_EQ(broken({0, 1}, "0F1"), "0F0 is missing in the link order 0>1 [S6]");
   // A fused backward makes its message as B.
   EXPECT_EQ(broken({1, 0}, "1I0 1I1"),
-            "1I0 at position 0 of the link order 1>0 is no message of that "
+            "1I0 at position 0 of the link order 1>0 is not a message of that "
             "link, or is there twice [S6]");
   EXPECT_EQ(broken({0, 1}, "9F0"),
-            "9F0 at position 0 of the link order 0>1 is no message of that "
+            "9F0 at position 0 of the link order 0>1 is not a message of that "
             "link, or is there twice [S6]");
   Schedule schedule = generateFamily("gpipe", problem);
   schedule.linkOrders[{1, 0}] = actionsOf("1B1 1B0");
