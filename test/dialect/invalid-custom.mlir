@@ -9,14 +9,14 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{body '2mlp' is no name of C}}
+  // expected-error @+1 {{body '2mlp' is not a name in C}}
   pipe.layer @l custom<body = "2mlp">
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{body '' is no name of C}}
+  // expected-error @+1 {{body '' is not a name in C}}
   pipe.layer @l custom<body = "">
 }
 

@@ -106,7 +106,7 @@ TEST(Legality, UnsupportedKind) {
   schedule.endRank();
   Violation v = onlyBroken(problem, schedule, Rule::Completeness);
   EXPECT_EQ(v.what, What::UnsupportedKind);
-  EXPECT_EQ(describe(v, problem), "recompute at position 1 of rank 0 is no "
+  EXPECT_EQ(describe(v, problem), "recompute at position 1 of rank 0 is not a "
                                   "task: a schedule orders F, I, W and B [S1]");
 }
 
