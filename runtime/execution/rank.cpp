@@ -68,11 +68,11 @@ std::string Rank::currentAction() const {
 
 Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
            Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
-    : program(program), device(state.device(rank)), transport(transport),
-      me(rank), optimizer(optimizer), lossScale(1.0 / program.microbatches),
-      stream(device.stream()), stages(state.homes().size()),
-      edgeDescs(state.executable().edges), edges(state.executable().numEdges),
-      firstFence(program.numPools, -1) {
+    : state(state), program(program), device(state.device(rank)),
+      transport(transport), me(rank), optimizer(optimizer),
+      lossScale(1.0 / program.microbatches), stream(device.stream()),
+      stages(state.homes().size()), edgeDescs(state.executable().edges),
+      edges(state.executable().numEdges), firstFence(program.numPools, -1) {
   for (int32_t h = 0; h < static_cast<int32_t>(stages.size()); ++h) {
     if (program.rankOfHome[h] != me)
       continue;
@@ -214,7 +214,8 @@ LayerArgs Rank::argsOf(const LocalStage &stage, size_t l,
     return base ? base + offset : nullptr;
   };
   LayerArgs args{};
-  args.weights = binding.weights + layer.weightsOffset;
+  args.weights =
+      stage.place(Buffer::Weights).at(binding.version) + layer.weightsOffset;
   args.gradients = binding.gradients + layer.gradientsOffset;
   args.savedForInputGrad =
       at(Buffer::SavedForInputGrad, layer.savedForInputGradOffset);
@@ -383,5 +384,7 @@ void Rank::await(int64_t collective) {
 void Rank::step(int64_t s) {
   LocalStage &stage = local(s, 0);
   Action action(*this, ActionKind::Step, s, 0);
+  // It writes the version behind the one that tasks have read.
+  state.nextVersion(static_cast<int32_t>(s));
   device.step(stage.binding->optimized, optimizer.adamw);
 }

@@ -88,11 +88,12 @@ private:
     /// Of slot 0, into `fences`.
     int32_t firstFence = 0;
 
-    int32_t slot(int64_t microbatch) const {
-      return slotOf[static_cast<uint32_t>(microbatch) % period];
+    /// Of a micro-batch; of weights, of a version.
+    int32_t slot(int64_t number) const {
+      return slotOf[static_cast<uint32_t>(number) % period];
     }
-    char *at(int64_t microbatch) const {
-      return base ? base + slot(microbatch) * slotBytes : nullptr;
+    char *at(int64_t number) const {
+      return base ? base + slot(number) * slotBytes : nullptr;
     }
   };
   struct LocalStage {
@@ -135,6 +136,7 @@ private:
   void runCollective(int32_t collective);
   void runNorm(int32_t collective);
 
+  State &state;
   const ProgramDesc &program;
   Device &device;
   Transport &transport;

@@ -144,9 +144,10 @@ void State::bindHome(int32_t h) {
   binding.home = &home;
   binding.desc = &stage;
 
-  auto find = [&](Buffer buffer) -> char * {
+  // Where each slot of a buffer lies, the same in all programs.
+  auto findAll = [&](Buffer buffer) -> std::vector<char *> {
     const PoolDesc *firstPool = nullptr;
-    int64_t first = 0;
+    std::vector<int64_t> first;
     for (int32_t p = 0; p < exe.numPrograms; ++p) {
       const PlacementDesc &placement = placementOf(exe.programs[p], h, buffer);
       if (placement.pool < 0) {
@@ -157,7 +158,9 @@ void State::bindHome(int32_t h) {
                     exe.programs[p].name + "'");
       }
       const PoolDesc &pool = exe.programs[p].pools[placement.pool];
-      int64_t here = pool.offset + placement.slotOf[0] * pool.slotBytes;
+      std::vector<int64_t> here;
+      for (int32_t i = 0; i < placement.period; ++i)
+        here.push_back(pool.offset + placement.slotOf[i] * pool.slotBytes);
       if (firstPool && (pool.rank != firstPool->rank || here != first))
         throw Error("the " + std::string(traitsOf(buffer).keyword) +
                     " of stage '" + stage.name +
@@ -167,11 +170,22 @@ void State::bindHome(int32_t h) {
       firstPool = &pool;
       first = here;
     }
-    return firstPool && processes.holds(firstPool->rank)
-               ? arenas[firstPool->rank]->base() + first
-               : nullptr;
+    std::vector<char *> places;
+    if (firstPool && processes.holds(firstPool->rank))
+      for (int64_t offset : first)
+        places.push_back(arenas[firstPool->rank]->base() + offset);
+    return places;
   };
-  binding.weights = find(Buffer::Weights);
+  auto find = [&](Buffer buffer) -> char * {
+    const std::vector<char *> places = findAll(buffer);
+    return places.empty() ? nullptr : places.front();
+  };
+  binding.weights = findAll(Buffer::Weights);
+  if (binding.weights.size() > 1 &&
+      exe.layers[stage.firstLayer].target != Target::Cpu)
+    throw Error("stage '" + std::string(stage.name) + "' has " +
+                std::to_string(binding.weights.size()) +
+                " slots for its weights; programs on GPUs have 1");
   binding.gradients = find(Buffer::Gradients);
   binding.moments = find(Buffer::Moments);
   if (char *control = find(Buffer::Control))
@@ -213,7 +227,9 @@ void State::bindHome(int32_t h) {
         return reinterpret_cast<float *>(base + 4 * layout.offset);
       };
       if (holds(h)) {
-        char *weights = binding.weights + layer.weightsOffset;
+        char *weights =
+            (binding.weights.empty() ? nullptr : binding.weights.front()) +
+            layer.weightsOffset;
         tensor.weights = at(weights);
         tensor.gradients = at(binding.gradients + layer.gradientsOffset);
         tensor.moment1 = at(binding.moments + layer.gradientsOffset);
@@ -291,15 +307,17 @@ void State::initialise(uint64_t seed) {
   int32_t blocks = 0;
   for (int32_t l = 0; l < exe.numLayers; ++l)
     blocks += rowOf(exe.layers[l].kind).isResidual;
-  for (const HomeBinding &binding : bindings) {
+  for (HomeBinding &binding : bindings) {
     if (!processes.holds(binding.home->rank))
       continue;
+    moveTensors(binding, 0);
     Arena &home = arena(binding.home->rank);
     auto zero = [&](char *where, Buffer buffer) {
       if (where)
         home.fill(where, 0, binding.desc->bytes[static_cast<int>(buffer)]);
     };
-    zero(binding.weights, Buffer::Weights);
+    for (char *weights : binding.weights)
+      zero(weights, Buffer::Weights);
     zero(binding.gradients, Buffer::Gradients);
     zero(binding.moments, Buffer::Moments);
     zero(reinterpret_cast<char *>(binding.control.header), Buffer::Control);
@@ -318,6 +336,29 @@ void State::initialise(uint64_t seed) {
     write(tensor.home, tensor.weights, values.data(), 4 * layout.count);
   }
   weightsWritten();
+}
+
+void State::moveTensors(HomeBinding &binding, int64_t version) {
+  const int64_t slots = static_cast<int64_t>(binding.weights.size());
+  if (slots > 1) {
+    const int64_t distance = binding.weights[version % slots] -
+                             binding.weights[binding.version % slots];
+    for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t)
+      allTensors[t].weights += distance / static_cast<int64_t>(sizeof(float));
+  }
+  binding.version = version;
+}
+
+void State::nextVersion(int32_t home) {
+  HomeBinding &binding = bindings[home];
+  const int64_t slots = static_cast<int64_t>(binding.weights.size());
+  // A CPU's memory is the host's. Elsewhere there is one slot.
+  if (slots > 1)
+    arena(binding.home->rank)
+        .write(binding.weights[(binding.version + 1) % slots],
+               binding.weights[binding.version % slots],
+               binding.desc->bytes[static_cast<int>(Buffer::Weights)]);
+  moveTensors(binding, binding.version + 1);
 }
 
 void State::weightsWritten() {

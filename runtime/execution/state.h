@@ -31,7 +31,13 @@ struct HomeBinding {
   /// Of one activation between layers of the stage, and how many there are.
   int64_t innerBytes = 0;
   int32_t numInner = 0;
-  char *weights = nullptr, *gradients = nullptr, *moments = nullptr;
+  /// Version v of the weights lies in weights[v % weights.size()]; empty where
+  /// there are none, or another process holds them.
+  std::vector<char *> weights;
+  /// Steps of the optimizer since the state was initialised: the version that
+  /// tasks read.
+  int64_t version = 0;
+  char *gradients = nullptr, *moments = nullptr;
   ControlView control;
   /// What the optimizer works on.
   StageTensors optimized;
@@ -82,6 +88,10 @@ public:
   void poison();
   /// Weights from (seed, tensor name), moments and gradients 0.
   void initialise(uint64_t seed);
+  /// Makes the next version of a home's weights, as yet equal to the one that
+  /// is read, the one that tensors name and tasks read. Called by the thread of
+  /// the home's rank, in front of the optimizer's step.
+  void nextVersion(int32_t home);
   /// To be called once weights have been written by the host.
   void weightsWritten();
 
@@ -91,6 +101,7 @@ private:
   void checkHomes() const;
   void checkEdges() const;
   void bindHome(int32_t home);
+  void moveTensors(HomeBinding &binding, int64_t version);
 
   const Executable &exe;
   const World processes;

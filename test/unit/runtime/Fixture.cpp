@@ -379,7 +379,10 @@ void Program::place(const Spec &spec, ProgramTables &tables, bool hasRings) {
   const int m = spec.microbatches;
   for (int s = 0; s < numStages; ++s)
     for (int b = 0; b <= static_cast<int>(Buffer::Workspace); ++b)
-      add(s, b, b == static_cast<int>(Buffer::Data) ? m : 1);
+      add(s, b,
+          b == static_cast<int>(Buffer::Data)      ? m
+          : b == static_cast<int>(Buffer::Weights) ? spec.weightSlots
+                                                   : 1);
   auto slotsOf = [&](int slots) { return hasRings && slots > 0 ? slots : m; };
   for (int s = 0; s < numStages; ++s)
     for (int b = static_cast<int>(Buffer::Input); b < numBuffers; ++b) {

@@ -42,6 +42,8 @@ struct Spec {
   std::vector<int> layersOfStage, rankOfStage;
   /// Slots of message and saved buffers; 0: one for each micro-batch.
   int messageSlots = 0, savedSlots = 0;
+  /// Slots of the weights, which take the versions in turn.
+  int weightSlots = 1;
   /// The pipeline's lists; empty: oneForwardOneBackward().
   Lists pipeline;
 };
