@@ -160,14 +160,12 @@ void runList(Rank &rank, const int64_t *row) {
       recv(rank, message, stage, microbatch);
       break;
     case Act::AllReduce:
-      all_reduce(rank, stage);
-      await(rank, stage);
-      break;
     case Act::Issue:
-      all_reduce(rank, stage);
-      break;
     case Act::Await:
-      await(rank, stage);
+      if (act[0] != Act::Await)
+        all_reduce(rank, stage);
+      if (act[0] != Act::Issue)
+        await(rank, stage);
       break;
     case Act::Step:
       step(rank, stage);
@@ -379,10 +377,7 @@ void Program::place(const Spec &spec, ProgramTables &tables, bool hasRings) {
   const int m = spec.microbatches;
   for (int s = 0; s < numStages; ++s)
     for (int b = 0; b <= static_cast<int>(Buffer::Workspace); ++b)
-      add(s, b,
-          b == static_cast<int>(Buffer::Data)      ? m
-          : b == static_cast<int>(Buffer::Weights) ? spec.weightSlots
-                                                   : 1);
+      add(s, b, spec.stateSlots(b));
   auto slotsOf = [&](int slots) { return hasRings && slots > 0 ? slots : m; };
   for (int s = 0; s < numStages; ++s)
     for (int b = static_cast<int>(Buffer::Input); b < numBuffers; ++b) {

@@ -44,6 +44,12 @@ struct Spec {
   int messageSlots = 0, savedSlots = 0;
   /// Slots of the weights, which take the versions in turn.
   int weightSlots = 1;
+  /// Of a buffer that lives as long as the program.
+  int stateSlots(int buffer) const {
+    return buffer == static_cast<int>(Buffer::Data)      ? microbatches
+           : buffer == static_cast<int>(Buffer::Weights) ? weightSlots
+                                                         : 1;
+  }
   /// The pipeline's lists; empty: oneForwardOneBackward().
   Lists pipeline;
 };
