@@ -10,8 +10,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringMap.h"
 
-#include <optional>
-
 using namespace mlir;
 
 namespace rondo::codegen {
@@ -30,9 +28,28 @@ static_assert(int(pipe::ProgramKind::Sequential) ==
 
 namespace {
 
+/// A schedule of the executable, and its plan.
+struct Member {
+  pipe::ScheduleOp schedule;
+  pipe::PlanOp plan;
+  Problem problem;
+  /// In Emitter::sizes.
+  int32_t sizes = 0;
+};
+
+/// Layers and stages for micro-batches of one size.
+struct Sizes {
+  int32_t samples = 0;
+  std::vector<runtime::LayerDesc> layers;
+  std::vector<StageText> stages;
+  std::vector<StageBuffers> buffers;
+};
+
 /// A program, expanded, with what its table says of it.
 struct EmittedProgram {
   pipe::ProgramOp op;
+  /// In Emitter::members.
+  size_t member = 0;
   Program program;
   ProgramText text;
 };
@@ -40,43 +57,49 @@ struct EmittedProgram {
 class Emitter {
 public:
   /// `backend` is empty where the target names it.
-  Emitter(ModuleOp module, pipe::ScheduleOp schedule, StringRef backend)
-      : module(module), schedule(schedule), plan(schedule.lookupPlan()),
-        backend(backend), builder(module.getBodyRegion()),
-        loc(schedule.getLoc()) {
-    if (backend.empty() && plan.getTargetKind() == pipe::Target::Cuda)
+  Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
+          StringRef backend)
+      : module(module), name(name), backend(backend),
+        builder(module.getBodyRegion()), loc(schedules.front()->getLoc()) {
+    for (pipe::ScheduleOp schedule : schedules)
+      members.push_back({schedule, schedule.lookupPlan(), Problem(), 0});
+    if (backend.empty() &&
+        members.front().plan.getTargetKind() == pipe::Target::Cuda)
       this->backend = "cudaBackend";
   }
 
   LogicalResult run();
 
 private:
-  LogicalResult expandPrograms();
-  LogicalResult predict(ProgramText &text);
+  void describeSizes();
+  LogicalResult expandPrograms(const Member &member);
+  bool isThere(const EmittedProgram &emitted) const;
+  LogicalResult expandAll();
+  void nameSpaces();
+  LogicalResult predict(const Member &member, ProgramText &text);
   void text(const Twine &lines) {
     emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
                               ValueRange());
   }
-  std::vector<StageText> describeStages();
   void emitProgram(EmittedProgram &emitted);
 
   ModuleOp module;
-  pipe::ScheduleOp schedule;
-  pipe::PlanOp plan;
+  StringRef name;
   StringRef backend;
   OpBuilder builder;
   Location loc;
-  Problem problem;
+  std::vector<Member> members;
+  std::vector<Sizes> sizes;
   std::vector<EmittedProgram> programs;
 };
 
 /// Predicted figures, from the one simulator.
-LogicalResult Emitter::predict(ProgramText &text) {
+LogicalResult Emitter::predict(const Member &member, ProgramText &text) {
   FailureOr<pipe::ExpandedSchedule> expanded =
-      pipe::expandSchedule(schedule, problem);
+      pipe::expandSchedule(member.schedule, member.problem);
   if (failed(expanded))
     return failure();
-  Simulation simulation = simulate(problem, expanded->schedule);
+  Simulation simulation = simulate(member.problem, expanded->schedule);
   text.predictedNs = simulation.makespanNs;
   for (int64_t ns : simulation.rankWorkNs)
     text.predictedWorkNs += ns;
@@ -84,17 +107,55 @@ LogicalResult Emitter::predict(ProgramText &text) {
   return success();
 }
 
-LogicalResult Emitter::expandPrograms() {
-  FailureOr<Problem> built = pipe::buildProblem(plan);
-  if (failed(built))
-    return failure();
-  problem = std::move(*built);
+/// The reference and the evaluation are the same for all schedules of the same
+/// micro-batches.
+bool Emitter::isThere(const EmittedProgram &emitted) const {
+  return emitted.text.kind != runtime::ProgramKind::Pipeline &&
+         llvm::any_of(programs, [&](const EmittedProgram &other) {
+           return other.text.kind == emitted.text.kind &&
+                  other.text.microbatches == emitted.text.microbatches &&
+                  other.text.sizes == emitted.text.sizes;
+         });
+}
+
+LogicalResult Emitter::expandPrograms(const Member &member) {
+  SmallVector<pipe::ProgramOp, 3> ops;
   for (pipe::ProgramOp op : module.getOps<pipe::ProgramOp>()) {
-    if (op.lookupSchedule() != schedule)
+    if (op.lookupSchedule() != member.schedule)
       continue;
+    for (pipe::ProgramOp other : ops)
+      if (other.getKind() == op.getKind()) {
+        InFlightDiagnostic error =
+            op.emitError() << "schedule @" << member.schedule.getSymName()
+                           << " has two "
+                           << pipe::stringifyProgramKind(op.getKind())
+                           << " programs";
+        error.attachNote(other.getLoc()) << "this is the other";
+        return error;
+      }
+    ops.push_back(op);
+  }
+  if (ops.empty())
+    return member.schedule.emitError()
+           << "schedule has no program: lower it before emitting code";
+  for (pipe::ProgramOp op : ops) {
     EmittedProgram emitted;
     emitted.op = op;
-    Problem executing = pipe::executingProblem(op.getKind(), problem);
+    emitted.member = &member - members.data();
+    const bool isPipeline = op.getKind() == pipe::ProgramKind::Pipeline;
+    emitted.text.name = (isPipeline ? member.schedule.getSymName()
+                                    : pipe::stringifyProgramKind(op.getKind()))
+                            .str();
+    emitted.text.kind = static_cast<runtime::ProgramKind>(op.getKind());
+    emitted.text.microbatches = member.problem.microbatches;
+    emitted.text.sizes = member.sizes;
+    emitted.text.samples = sizes[member.sizes].samples;
+    emitted.text.accumulatesInIndexOrder =
+        !isPipeline ||
+        pipe::ScheduleOp(member.schedule).accumulatesInIndexOrder();
+    if (isThere(emitted))
+      continue;
+    Problem executing = pipe::executingProblem(op.getKind(), member.problem);
     FailureOr<pipe::ExpandedProgram> expanded =
         pipe::expandProgram(op, executing);
     if (failed(expanded))
@@ -103,52 +164,101 @@ LogicalResult Emitter::expandPrograms() {
       return op.emitError() << "program has no arena: run pipe-plan-memory "
                                "before emitting code";
     emitted.program = std::move(expanded->program);
-    emitted.text.name = pipe::stringifyProgramKind(op.getKind()).str();
-    emitted.text.kind = static_cast<runtime::ProgramKind>(op.getKind());
-    emitted.text.microbatches = problem.microbatches;
     for (const Home &home : executing.homes)
       emitted.text.rankOfHome.push_back(home.rank);
-    if (op.getKind() == pipe::ProgramKind::Pipeline &&
-        failed(predict(emitted.text)))
+    if (isPipeline && failed(predict(member, emitted.text)))
       return failure();
     programs.push_back(std::move(emitted));
   }
+  return success();
+}
+
+LogicalResult Emitter::expandAll() {
+  for (Member &member : members) {
+    FailureOr<Problem> built = pipe::buildProblem(member.plan);
+    if (failed(built))
+      return failure();
+    member.problem = std::move(*built);
+  }
+  describeSizes();
+  for (const Member &member : members)
+    if (failed(expandPrograms(member)))
+      return failure();
   // The reference is program 0.
   llvm::stable_sort(programs,
                     [](const EmittedProgram &a, const EmittedProgram &b) {
                       return a.text.kind < b.text.kind;
                     });
   for (size_t i = 1; i < programs.size(); ++i)
-    if (programs[i - 1].text.kind == programs[i].text.kind) {
+    if (programs[i].program.arenaBytes != programs[0].program.arenaBytes) {
       InFlightDiagnostic error = programs[i].op.emitError()
-                                 << "schedule @" << schedule.getSymName()
-                                 << " has two " << programs[i].text.name
-                                 << " programs";
-      error.attachNote(programs[i - 1].op.getLoc()) << "this is the other";
+                                 << "programs of one executable have "
+                                    "different arenas";
+      error.attachNote(programs[0].op.getLoc()) << "this is the other";
       return error;
     }
-  if (programs.empty())
-    return schedule.emitError()
-           << "schedule has no program: lower it before emitting code";
+  nameSpaces();
   for (EmittedProgram &emitted : programs)
     emitted.text.program = &emitted.program;
   return success();
 }
 
-std::vector<StageText> Emitter::describeStages() {
-  std::vector<StageText> stages;
-  std::vector<StageBuffers> buffers = pipe::stageBuffers(plan);
-  for (auto [s, stage] : llvm::enumerate(plan.getStages()))
-    stages.push_back(
-        {stage.getSymName().str(),
-         static_cast<int32_t>(firstLayerOf(stage, plan.lookupModel())),
-         static_cast<int32_t>(stage.getLayers().size()), buffers[s]});
-  return stages;
+/// `pipeline`, and `pipeline_1` for the next of the kind. References of several
+/// micro-batches say which: `sequential 8x4`.
+void Emitter::nameSpaces() {
+  int count[3] = {};
+  for (const EmittedProgram &emitted : programs)
+    ++count[static_cast<int>(emitted.text.kind)];
+  int next[3] = {};
+  for (EmittedProgram &emitted : programs) {
+    ProgramText &text = emitted.text;
+    const int kind = static_cast<int>(text.kind);
+    text.space = pipe::stringifyProgramKind(emitted.op.getKind()).str();
+    if (next[kind] > 0)
+      text.space += "_" + std::to_string(next[kind]);
+    ++next[kind];
+    if (text.kind != runtime::ProgramKind::Pipeline && count[kind] > 1)
+      text.name += " " + std::to_string(text.microbatches) + "x" +
+                   std::to_string(text.samples);
+  }
+}
+
+void Emitter::describeSizes() {
+  std::vector<StageBuffers> control = pipe::stageBuffers(members.front().plan);
+  for (const Member &member : members)
+    control = withSharedControl(control, pipe::stageBuffers(member.plan));
+  for (Member &member : members) {
+    pipe::PlanOp plan = member.plan;
+    Sizes own;
+    own.samples = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
+    own.layers = pipe::describeLayers(plan);
+    std::vector<StageBuffers> buffers =
+        withSharedControl(pipe::stageBuffers(plan), control);
+    // Names of stages are those of the first plan.
+    for (auto [s, stage, named] :
+         llvm::enumerate(plan.getStages(), members.front().plan.getStages()))
+      own.stages.push_back(
+          {pipe::StageOp(named).getSymName().str(),
+           static_cast<int32_t>(firstLayerOf(stage, plan.lookupModel())),
+           static_cast<int32_t>(pipe::StageOp(stage).getLayers().size()),
+           buffers[s]});
+    own.buffers = buffers;
+    auto same = llvm::find_if(sizes, [&](const Sizes &other) {
+      return other.samples == own.samples &&
+             llvm::equal(other.stages, own.stages,
+                         [](const StageText &a, const StageText &b) {
+                           return a.buffers == b.buffers;
+                         });
+    });
+    member.sizes = static_cast<int32_t>(same - sizes.begin());
+    if (same == sizes.end())
+      sizes.push_back(std::move(own));
+  }
 }
 
 void Emitter::emitProgram(EmittedProgram &emitted) {
   llvm::StringMap<int64_t> numbers;
-  for (auto [s, stage] : llvm::enumerate(plan.getStages()))
+  for (auto [s, stage] : llvm::enumerate(emitted.op.lookupPlan().getStages()))
     numbers[stage.getSymName()] = s;
   std::vector<RankCode> codes(emitted.program.order.numRanks());
   for (auto [r, code] : llvm::enumerate(codes))
@@ -157,48 +267,54 @@ void Emitter::emitProgram(EmittedProgram &emitted) {
     codes[rank.getRank()] =
         readRank(rank, [&](StringRef name) { return numbers.lookup(name); });
 
-  text("\nnamespace " + emitted.text.name + " {\n");
+  text("\nnamespace " + emitted.text.space + " {\n");
   std::vector<SharedFunction> functions = shareFunctions(std::move(codes));
   for (SharedFunction &function : functions) {
     // Functions are symbols of the module, whatever namespace they stand in.
-    if (emitted.op.getKind() != pipe::ProgramKind::Pipeline)
-      function.name = emitted.text.name + "_" + function.name;
+    if (emitted.text.space != "pipeline")
+      function.name = emitted.text.space + "_" + function.name;
     emitFunction(builder, loc, function);
   }
+  Problem &problem = members[emitted.member].problem;
   text(programTables(emitted.text, problem, functions));
-  text("} // namespace " + emitted.text.name + "\n");
+  text("} // namespace " + emitted.text.space + "\n");
 }
 
 LogicalResult Emitter::run() {
-  if (failed(expandPrograms()))
+  if (failed(expandAll()))
     return failure();
   builder.setInsertionPointToEnd(module.getBody());
   // Printed as references, names have no line ends.
   std::string heading;
-  llvm::raw_string_ostream(heading)
-      << "// Schedule " << FlatSymbolRefAttr::get(schedule.getSymNameAttr())
-      << " of plan " << schedule.getPlanAttr() << ", written by rondo.\n";
+  llvm::raw_string_ostream os(heading);
+  for (Member &member : members)
+    os << "// Schedule "
+       << FlatSymbolRefAttr::get(member.schedule.getSymNameAttr())
+       << " of plan " << member.schedule.getPlanAttr()
+       << ", written by rondo.\n";
   text(heading);
   emitc::IncludeOp::create(builder, loc, "runtime/rondo_runtime.h",
                            /*is_standard_include=*/false);
-  std::vector<runtime::LayerDesc> layers = pipe::describeLayers(plan);
-  text("\n" + bodyDeclarations(layers) +
+  text(versionCheck());
+  text("\n" + bodyDeclarations(sizes.front().layers) +
        "using namespace rondo::runtime;\n\nnamespace {\n");
-  std::vector<StageText> stages = describeStages();
-  text(layerTable(layers));
-  text(stageTable(stages));
-  text(homeTable(problem.homes));
-  text(edgeTable(problem, pipe::stageBuffers(plan)));
+  for (auto [number, each] : llvm::enumerate(sizes)) {
+    text(layerTable(each.layers, number));
+    text(stageTable(each.stages, number));
+    text(edgeTable(members.front().problem, each.buffers, number));
+  }
+  text(homeTable(members.front().problem.homes));
   for (EmittedProgram &emitted : programs)
     emitProgram(emitted);
   text("} // namespace\n");
   std::vector<ProgramText> texts;
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
-  text(executableText(schedule.getSymName(), layers.size(), stages.size(),
-                      problem.homes.size(), problem.edges.size(),
-                      programs.front().program.arenaBytes, texts,
-                      schedule.accumulatesInIndexOrder(), backend));
+  text(executableText(name, sizes.front().layers.size(),
+                      sizes.front().stages.size(),
+                      members.front().problem.homes.size(),
+                      members.front().problem.edges.size(),
+                      programs.front().program.arenaBytes, texts, backend));
   return success();
 }
 
@@ -210,20 +326,31 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
     SmallVector<Operation *> sources;
     for (Operation &op : *module.getBody())
       sources.push_back(&op);
-    FailureOr<pipe::ScheduleOp> chosen = choose(module);
-    if (failed(chosen) || failed(Emitter(module, *chosen, backend).run()))
+    std::string name;
+    FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen = choose(module, name);
+    if (failed(chosen) || failed(Emitter(module, name, *chosen, backend).run()))
       return signalPassFailure();
     for (Operation *op : llvm::reverse(sources))
       op->erase();
   }
 
-  FailureOr<pipe::ScheduleOp> choose(ModuleOp module) {
+  /// The schedules of an executable, or one schedule, and its name.
+  FailureOr<SmallVector<pipe::ScheduleOp, 0>> choose(ModuleOp module,
+                                                     std::string &name) {
+    name = schedule;
+    for (pipe::ExecutableOp op : module.getOps<pipe::ExecutableOp>())
+      if (name.empty() || op.getSymName() == name) {
+        name = op.getSymName().str();
+        return op.lookupSchedules();
+      }
     for (pipe::ScheduleOp op : module.getOps<pipe::ScheduleOp>())
-      if (schedule.empty() || op.getSymName() == schedule)
-        return op;
-    if (schedule.empty())
+      if (name.empty() || op.getSymName() == name) {
+        name = op.getSymName().str();
+        return SmallVector<pipe::ScheduleOp, 0>{op};
+      }
+    if (name.empty())
       return module.emitError() << "no pipe.schedule to emit";
-    return module.emitError() << "no pipe.schedule @" << schedule.getValue();
+    return module.emitError() << "no pipe.schedule @" << name;
   }
 };
 

@@ -58,8 +58,14 @@ static std::string inputsText(const runtime::LayerDesc &layer) {
   return text;
 }
 
+/// `layers`, or `layers_1` of other sizes than the first.
+static std::string tableName(llvm::StringRef name, int32_t sizes) {
+  return sizes == 0 ? name.str() : (name + "_" + llvm::Twine(sizes)).str();
+}
+
 /// The last fields of a layer that is custom or does not run on the CPU.
-static std::string lastFields(const runtime::LayerDesc &layer, size_t number) {
+static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
+                              int32_t sizes) {
   const bool isCpu = layer.target == runtime::Target::Cpu;
   const bool isCustom = layer.kind == runtime::LayerKind::Custom;
   std::string text;
@@ -75,7 +81,7 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number) {
   os << ",\n     {" << quoted(custom.name) << ", &rondo_body_" << custom.name
      << ", " << custom.numParameters << ", ";
   if (custom.numParameters > 0)
-    os << "parameters_" << number;
+    os << tableName("parameters", sizes) << "_" << number;
   else
     os << "nullptr";
   os << ", " << custom.workspaceBytes
@@ -99,8 +105,19 @@ rondo::codegen::bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers) {
   return text;
 }
 
+std::string rondo::codegen::versionCheck() {
+  const std::string version = std::to_string(RONDO_TABLES_VERSION);
+  return "\n#if RONDO_TABLES_VERSION != " + version +
+         "\n#error \"another version of rondo wrote this program (tables of "
+         "version " +
+         version +
+         "): write it again with the rondo that this runtime belongs to\"\n"
+         "#else\n";
+}
+
 std::string
-rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
+rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
+                           int32_t sizes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto parametersOf = [](const runtime::LayerDesc &layer) {
@@ -108,7 +125,8 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
   };
   for (auto [k, layer] : llvm::enumerate(layers))
     if (!parametersOf(layer).empty())
-      writeArray(os, "int64_t", "parameters_" + std::to_string(k),
+      writeArray(os, "int64_t",
+                 tableName("parameters", sizes) + "_" + std::to_string(k),
                  parametersOf(layer));
   os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
         "// then of timed layers: ns of F, I and W; bytes of activations, of\n"
@@ -116,7 +134,7 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
   bool isCpu = layers.empty() || layers[0].target == runtime::Target::Cpu;
   if (!isCpu)
     os << "// Last, the target and what activations are stored in.\n";
-  os << "constexpr LayerDesc layers[] = {\n";
+  os << "constexpr LayerDesc " << tableName("layers", sizes) << "[] = {\n";
   for (auto [k, l] : llvm::enumerate(layers))
     os << "    {" << quoted(l.name) << ", "
        << "LayerKind::" << rowOf(l.kind).name << ", " << l.vocab << ", "
@@ -125,18 +143,19 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers) {
        << l.forwardNs << ", " << l.inputGradNs << ", " << l.weightGradNs << ", "
        << l.activationBytes << ", " << l.inputGradFreesBytes << ", "
        << l.numInputs << ", " << inputsText(l) << ", " << l.outputBytes << ", "
-       << l.weightBytes << lastFields(l, k) << "},\n";
+       << l.weightBytes << lastFields(l, k, sizes) << "},\n";
   os << "};\n";
   return text;
 }
 
-std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {
+std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages,
+                                       int32_t sizes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "// name, first layer, layers, then bytes of:\n//";
   for (int k = 0; k < numBufferKinds; ++k)
     os << " " << bufferTable[k].keyword;
-  os << "\nconstexpr StageDesc stages[] = {\n";
+  os << "\nconstexpr StageDesc " << tableName("stages", sizes) << "[] = {\n";
   for (const StageText &s : stages) {
     os << "    {" << quoted(s.name) << ", " << s.firstLayer << ", "
        << s.numLayers << ",\n     {";
@@ -160,14 +179,16 @@ std::string rondo::codegen::homeTable(const Homes &homes) {
 
 std::string
 rondo::codegen::edgeTable(const Problem &problem,
-                          const std::vector<StageBuffers> &buffers) {
+                          const std::vector<StageBuffers> &buffers,
+                          int32_t sizes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (problem.edges.empty())
     return text;
   const BufferNumbers numbers(problem);
   os << "// from, to, message, bytes, placement that it leaves and enters\n"
-        "constexpr EdgeDesc edges[] = {\n";
+        "constexpr EdgeDesc "
+     << tableName("edges", sizes) << "[] = {\n";
   for (auto [e, edge] : llvm::enumerate(problem.edges)) {
     const int32_t sent = numbers.sent(e), received = numbers.received(e);
     os << "    {" << edge.from << ", " << edge.to << ", Message::"
@@ -282,19 +303,24 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
                                            int32_t numHomes, size_t numEdges,
                                            llvm::ArrayRef<int64_t> arenaBytes,
                                            llvm::ArrayRef<ProgramText> programs,
-                                           bool accumulateInIndexOrder,
                                            llvm::StringRef backend) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// name, kind, micro-batches; ranks; homes' ranks; pools;\n"
-        "// placements; collectives; predicted ns of an iteration, of all\n"
-        "// ranks' work; peak bytes by rank\n"
+  os << "// number, name, kind; micro-batches, samples of each, whether they\n"
+        "// are added in index order; layers, stages, edges; ranks;\n"
+        "// homes' ranks; pools; placements; collectives; predicted ns of an iteration, of\n"
+        "// all ranks' work; peak bytes by rank\n"
         "constexpr ProgramDesc programs[] = {\n";
-  for (const ProgramText &program : programs) {
-    std::string in = program.name + "::";
+  for (auto [id, program] : llvm::enumerate(programs)) {
+    std::string in = program.space + "::";
     size_t collectives = program.program->collectives.size();
-    os << "    {" << quoted(program.name) << ", "
+    os << "    {" << id << ", " << quoted(program.name) << ", "
        << programKindName(program.kind) << ", " << program.microbatches << ", "
+       << program.samples << ", "
+       << (program.accumulatesInIndexOrder ? "true" : "false") << ",\n     "
+       << tableName("layers", program.sizes) << ", "
+       << tableName("stages", program.sizes) << ", "
+       << (numEdges > 0 ? tableName("edges", program.sizes) : "nullptr") << ", "
        << program.program->order.numRanks() << ", " << in << "ranks, " << in
        << "rank_of_home,\n     " << program.program->pools.size() << ", " << in
        << "pools, " << program.program->placements.size() << ", " << in
@@ -311,9 +337,10 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
      << numLayers << ", layers, " << numStages << ", stages, " << numHomes
      << ", homes, " << numEdges << ", " << (numEdges > 0 ? "edges" : "nullptr")
      << ", " << arenaBytes.size() << ", arena_bytes, " << programs.size()
-     << ", programs, " << (accumulateInIndexOrder ? "true" : "false")
-     << (backend.empty() ? "" : ", &" + backend.str()) << "};\n\n"
+     << ", programs" << (backend.empty() ? "" : ", &" + backend.str())
+     << "};\n\n"
      << "int main(int argc, char **argv) {\n"
-        "  return run_executable(executable, argc, argv);\n}\n";
+        "  return run_executable(executable, argc, argv);\n}\n\n"
+        "#endif // RONDO_TABLES_VERSION\n";
   return text;
 }

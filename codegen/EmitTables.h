@@ -27,8 +27,13 @@ struct StageText {
 
 /// One program of the executable and what is predicted of it.
 struct ProgramText {
-  /// Also the namespace that its tables stand in.
   std::string name;
+  /// The namespace that its tables stand in.
+  std::string space;
+  /// Which layer and stage tables describe its micro-batches.
+  int32_t sizes = 0;
+  int32_t samples = 0;
+  bool accumulatesInIndexOrder = true;
   runtime::ProgramKind kind = runtime::ProgramKind::Pipeline;
   int32_t microbatches = 0;
   const Program *program = nullptr;
@@ -37,14 +42,20 @@ struct ProgramText {
   std::vector<int64_t> peakMemoryBytes;
 };
 
+/// What stands behind the include of the header: a check that it is of the
+/// version that the tables are written for. executableText() ends it.
+std::string versionCheck();
+
 /// The bodies from outside that the layers name, which the link defines.
 std::string bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers);
-std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers);
-std::string stageTable(llvm::ArrayRef<StageText> stages);
+/// The tables number `sizes`, each for another size of micro-batches.
+std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
+                       int32_t sizes);
+std::string stageTable(llvm::ArrayRef<StageText> stages, int32_t sizes);
 std::string homeTable(const Homes &homes);
 /// `buffers` are those of the stages.
 std::string edgeTable(const Problem &problem,
-                      const std::vector<StageBuffers> &buffers);
+                      const std::vector<StageBuffers> &buffers, int32_t sizes);
 
 /// Pools, slots, placements, collectives and ranks of a program. `functions`
 /// cover every rank of its program.
@@ -57,7 +68,6 @@ std::string executableText(llvm::StringRef name, size_t numLayers,
                            size_t numStages, int32_t numHomes, size_t numEdges,
                            llvm::ArrayRef<int64_t> arenaBytes,
                            llvm::ArrayRef<ProgramText> programs,
-                           bool accumulateInIndexOrder,
                            llvm::StringRef backend);
 
 } // namespace rondo::codegen

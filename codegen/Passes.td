@@ -14,15 +14,20 @@ def ConvertToEmitC : Pass<"pipe-convert-to-emitc", "::mlir::ModuleOp"> {
     a group are parameters in a constant row for each rank.
 
     The module must have passed `pipe-verify-lowered`. `schedule` names the
-    schedule to emit; by default the first in the file. The sequential reference
-    is the executable's program 0.
+    `pipe.executable` or the schedule to emit; by default the first executable in
+    the file, or where there is none the first schedule. An executable holds a
+    pipeline for each of its schedules, and a sequential reference and an
+    evaluation for each number and size of micro-batches. A reference is program
+    0. The program compiles only against a runtime whose tables are of the same
+    version.
 
     Codegen chooses nothing: the order, the messages and the memory are the
     program's.
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
-           "the schedule to emit; the first in the file where empty">,
+           "the executable or schedule to emit; the first in the file where "
+           "empty">,
     Option<"backend", "backend", "std::string", /*default=*/"\"\"",
            "the runtime's object that makes devices and transports; by the "
            "plan's target where empty">

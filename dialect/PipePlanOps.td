@@ -11,7 +11,9 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
   let summary = "a model cut into stages on the ranks of a cluster";
   let description = [{
     Stages stand in pipeline order: each feeds the next, or those behind it that
-    name it in `from`. `microbatches` is their number in one iteration. `target` is what it is compiled for, `cpu` in fp32
+    name it in `from`. `microbatches` is their number in one iteration, `samples`
+    what each holds, the model's `batch` where absent; measured costs of layers
+    are then scaled in proportion. `target` is what it is compiled for, `cpu` in fp32
     where absent; sizes of buffers depend on it.
 
     ```mlir
@@ -23,10 +25,11 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$model,
       FlatSymbolRefAttr:$cluster, I64Prop:$microbatches,
-      OptionalAttr<Pipe_TargetAttr>:$target);
+      OptionalAttr<I64Attr>:$samples, OptionalAttr<Pipe_TargetAttr>:$target);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `of` $model `on` $cluster `microbatches` `(` $microbatches `)`
+    (`samples` `(` $samples^ `)`)?
     (`target` `` $target^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -41,6 +44,8 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     /// Null where there is none of that name; the verifier has then said so.
     ModelOp lookupModel();
     ClusterOp lookupCluster();
+    /// Samples of a micro-batch; 0 where the model has timed layers only.
+    int64_t getSamplesOfMicrobatch();
     /// What `target` says, or where it is absent `cpu` and `fp32`.
     Target getTargetKind();
     DType getDType();

@@ -58,6 +58,33 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
   }];
 }
 
+def Pipe_ExecutableOp : Pipe_Op<"executable", [Symbol,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "schedules over one state";
+  let description = [{
+    The programs of these schedules run over the same weights, in arenas that are
+    as large as the largest of them needs, so that an executable can go from one
+    to another between iterations. Their plans cut one model on one cluster into
+    the same stages on the same ranks, for the same target, and take the same
+    samples an iteration; micro-batches may differ in number and size.
+
+    A schedule that no executable names is one of its own.
+
+    ```mlir
+    pipe.executable @train of [@gpipe, @one_f_one_b]
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      TypedArrayAttrBase<FlatSymbolRefAttr, "names of schedules">:$schedules);
+  let assemblyFormat = "$sym_name `of` $schedules attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// In the order in which it names them. Null where there is none of that
+    /// name; the verifier has then said so.
+    ::llvm::SmallVector<ScheduleOp, 0> lookupSchedules();
+  }];
+}
+
 /// Names stages of the plan; not a task.
 class Pipe_StageUserOp<string mnemonic, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat(traits, [

@@ -167,10 +167,20 @@ LogicalResult PlanOp::verify() {
   if (getMicrobatches() < 1 || getMicrobatches() > rondo::maxMicrobatches)
     return emitError() << "microbatches is " << getMicrobatches()
                        << "; it must be from 1 to " << rondo::maxMicrobatches;
+  if (auto samples = getSamplesAttr(); samples && samples.getInt() < 1)
+    return emitError() << "samples is " << samples.getInt()
+                       << "; it must be 1 or more";
   if (getTargetKind() == Target::Cpu && getDType() != DType::Fp32)
     return emitError() << "target cpu takes fp32 only, not "
                        << stringifyDType(getDType());
   return success();
+}
+
+int64_t PlanOp::getSamplesOfMicrobatch() {
+  if (auto samples = getSamplesAttr())
+    return samples.getInt();
+  GptAttr gpt = lookupModel().getGptAttr();
+  return gpt ? gpt.getBatch() : 0;
 }
 
 Target PlanOp::getTargetKind() {
@@ -196,8 +206,22 @@ LogicalResult PlanOp::verifyRegions() {
 
 LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   Operation *outside = (*this)->getParentOp();
-  if (!tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr()))
+  auto model = tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr());
+  if (!model)
     return emitError() << "there is no model @" << getModel();
+  auto statesSizes = [](LayerOp layer) {
+    return layer.getSyntheticAttr() || layer.getCustomAttr();
+  };
+  if (getSamplesAttr() &&
+      (!model.getGptAttr() || llvm::any_of(model.getLayers(), statesSizes)))
+    return emitError()
+               .append("plan @", getSymName(),
+                       " says how many samples a micro-batch has, but layers "
+                       "of model @",
+                       model.getSymName(),
+                       " state their sizes for the model's own")
+               .attachNote(model.getLoc())
+           << "model @" << model.getSymName() << " is here";
   if (!tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr()))
     return emitError() << "there is no cluster @" << getCluster();
   return success();

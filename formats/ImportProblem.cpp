@@ -94,7 +94,7 @@ void Importer::writePlan() {
   auto plan = pipe::PlanOp::create(
       builder, loc, name(problem.name), reference(problem.name + "_model"),
       reference(problem.name + "_cluster"), problem.microbatches,
-      /*target=*/pipe::TargetAttr());
+      /*samples=*/IntegerAttr(), /*target=*/pipe::TargetAttr());
   enter(plan.getBody());
   std::vector<std::vector<int32_t>> inputs(problem.numStages());
   for (const Edge &edge : problem.edges)

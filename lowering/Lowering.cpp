@@ -120,21 +120,55 @@ lowerSchedule(const PlanFigures &plan, const Problem &problem,
   return programs;
 }
 
-std::optional<MemoryFault> planMemory(const PlanFigures &plan,
-                                      const Problem &problem,
-                                      std::vector<LoweredProgram> &programs) {
-  std::vector<int64_t> arena(problem.numRanks(), 0);
-  for (size_t number = 0; number < programs.size(); ++number) {
-    LoweredProgram &lowered = programs[number];
-    if (std::optional<std::string> wrong =
-            planMemory(lowered.executing, problem.homes, problem.numRanks(),
-                       plan.buffers, lowered.program))
-      return MemoryFault{number, *wrong};
-    for (size_t rank = 0; rank < arena.size(); ++rank)
-      arena[rank] = std::max(arena[rank], lowered.program.arenaBytes[rank]);
+std::vector<StageBuffers>
+withSharedControl(const std::vector<StageBuffers> &buffers,
+                  const std::vector<StageBuffers> &others) {
+  std::vector<StageBuffers> result = buffers;
+  constexpr int control = static_cast<int>(BufferKind::Control);
+  for (size_t s = 0; s < result.size(); ++s)
+    result[s][control] = std::max(result[s][control], others[s][control]);
+  return result;
+}
+
+/// Bytes by stage that hold the data of any of the schedules.
+static std::vector<int64_t>
+sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
+  std::vector<int64_t> most(schedules.front().plan.buffers.size(), 0);
+  for (const LoweredSchedule &each : schedules)
+    for (size_t s = 0; s < most.size(); ++s) {
+      const int64_t slot =
+          each.plan.buffers[s][static_cast<int>(BufferKind::Data)];
+      const int64_t bytes =
+          (slot + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+      most[s] = std::max(most[s], bytes * each.problem.microbatches);
+    }
+  return most;
+}
+
+std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
+  const Problem &first = schedules.front().problem;
+  // Alone, a schedule says itself which sizes are absurd.
+  std::vector<int64_t> dataBytes;
+  if (schedules.size() > 1)
+    dataBytes = sharedDataBytes(schedules);
+  std::vector<int64_t> arena(first.numRanks(), 0);
+  for (size_t i = 0; i < schedules.size(); ++i) {
+    std::vector<StageBuffers> buffers = schedules[i].plan.buffers;
+    for (const LoweredSchedule &other : schedules)
+      buffers = withSharedControl(buffers, other.plan.buffers);
+    for (size_t p = 0; p < schedules[i].programs.size(); ++p) {
+      LoweredProgram &lowered = schedules[i].programs[p];
+      if (std::optional<std::string> wrong =
+              planMemory(lowered.executing, first.homes, first.numRanks(),
+                         buffers, lowered.program, dataBytes))
+        return MemoryFault{i, p, *wrong};
+      for (size_t rank = 0; rank < arena.size(); ++rank)
+        arena[rank] = std::max(arena[rank], lowered.program.arenaBytes[rank]);
+    }
   }
-  for (LoweredProgram &lowered : programs)
-    lowered.program.arenaBytes = arena;
+  for (LoweredSchedule &each : schedules)
+    for (LoweredProgram &lowered : each.programs)
+      lowered.program.arenaBytes = arena;
   return std::nullopt;
 }
 
@@ -190,9 +224,13 @@ static std::variant<std::vector<LoweredProgram>, std::string>
 lowerAndPlan(const PlanFigures &plan, const Problem &problem,
              const Schedule &schedule) {
   auto lowered = lowerSchedule(plan, problem, schedule);
-  if (auto *programs = std::get_if<std::vector<LoweredProgram>>(&lowered))
-    if (std::optional<MemoryFault> fault = planMemory(plan, problem, *programs))
+  if (auto *programs = std::get_if<std::vector<LoweredProgram>>(&lowered)) {
+    std::vector<LoweredSchedule> only(1);
+    only.front() = {plan, problem, std::move(*programs)};
+    if (std::optional<MemoryFault> fault = planMemory(only))
       return fault->message;
+    *programs = std::move(only.front().programs);
+  }
   return lowered;
 }
 

@@ -58,16 +58,28 @@ lowerSchedule(const PlanFigures &plan, const Problem &problem,
 
 /// What planning memory finds wrong with one of several programs.
 struct MemoryFault {
-  size_t program = 0;
+  /// Of an executable, and a program of it.
+  size_t schedule = 0, program = 0;
   std::string message;
 };
 
-/// Gives the buffers of all programs of one schedule their places. They run
-/// over the same arenas, so `arenaBytes` of each is what the largest needs.
-/// `problem` is the plan's.
-std::optional<MemoryFault> planMemory(const PlanFigures &plan,
-                                      const Problem &problem,
-                                      std::vector<LoweredProgram> &programs);
+/// A schedule of an executable, with its programs. `problem` is the plan's.
+struct LoweredSchedule {
+  PlanFigures plan;
+  Problem problem;
+  std::vector<LoweredProgram> programs;
+};
+
+/// Gives the buffers of all programs of an executable their places. They run
+/// over the same arenas, so `arenaBytes` of each is what the largest needs, and
+/// the same state. Plans differ in the number and size of micro-batches at
+/// most.
+std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules);
+
+/// Bytes of control memory by stage: what the plan of most micro-batches needs.
+std::vector<StageBuffers>
+withSharedControl(const std::vector<StageBuffers> &buffers,
+                  const std::vector<StageBuffers> &others);
 
 /// Rules L5, L1, L2, and where memory is planned L4 and L3; stops at the first
 /// violation. `devices` are the plan's, in bytes by rank.

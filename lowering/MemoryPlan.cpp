@@ -35,9 +35,11 @@ struct Life {
 class Planner {
 public:
   Planner(const Problem &problem, const Homes &homes, int32_t numRanks,
-          const std::vector<StageBuffers> &buffers, Program &program)
-      : problem(problem), homes(homes), buffers(buffers), program(program),
-        edges(problem), numbers(problem), arenaEnd(numRanks, 0) {}
+          const std::vector<StageBuffers> &buffers,
+          const std::vector<int64_t> &dataBytes, Program &program)
+      : problem(problem), homes(homes), buffers(buffers), dataBytes(dataBytes),
+        program(program), edges(problem), numbers(problem),
+        arenaEnd(numRanks, 0) {}
 
   std::optional<std::string> run();
 
@@ -62,6 +64,7 @@ private:
   /// Where state lies.
   const Homes &homes;
   const std::vector<StageBuffers> &buffers;
+  const std::vector<int64_t> &dataBytes;
   Program &program;
   const EdgeTable edges;
   const BufferNumbers numbers;
@@ -106,7 +109,11 @@ std::optional<std::string> Planner::placeState() {
       if (slots > maxSlots)
         return tooManySlots(homes[h].rank, slots, bytes);
       Placement &placement = program.placement(h, kind);
+      const int64_t begin = arenaEnd[homes[h].rank];
       placement.pool = addPool(homes[h].rank, bytes, slots);
+      if (kind == BufferKind::Data && !dataBytes.empty())
+        arenaEnd[homes[h].rank] =
+            std::max(arenaEnd[homes[h].rank], begin + dataBytes[h]);
       placement.slotOf.resize(slots);
       for (int32_t i = 0; i < slots; ++i)
         placement.slotOf[i] = i;
@@ -380,6 +387,6 @@ std::optional<std::string> Planner::run() {
 std::optional<std::string>
 rondo::planMemory(const Problem &executing, const Homes &homes,
                   int32_t numRanks, const std::vector<StageBuffers> &buffers,
-                  Program &program) {
-  return Planner(executing, homes, numRanks, buffers, program).run();
+                  Program &program, const std::vector<int64_t> &dataBytes) {
+  return Planner(executing, homes, numRanks, buffers, dataBytes, program).run();
 }

@@ -19,6 +19,9 @@ namespace rondo {
 /// Slots are given first-in-first-out in the order of the rank's actions, so a
 /// pool has no more slots than are held at once.
 ///
+/// `dataBytes` are kept for the data of each home where programs of other
+/// micro-batches need more than this one, so that state lies at one place.
+///
 /// A buffer that is being sent is free again for actions that start after the
 /// simulated send's end; the runtime waits there if the real one has not ended.
 ///
@@ -27,10 +30,10 @@ namespace rondo {
 /// for the sequential reference. Returns what is wrong, if anything: a program
 /// that breaks rule L1, a size that is absurd, or more slots than a table
 /// names.
-std::optional<std::string> planMemory(const Problem &executing,
-                                      const Homes &homes, int32_t numRanks,
-                                      const std::vector<StageBuffers> &buffers,
-                                      Program &program);
+std::optional<std::string>
+planMemory(const Problem &executing, const Homes &homes, int32_t numRanks,
+           const std::vector<StageBuffers> &buffers, Program &program,
+           const std::vector<int64_t> &dataBytes = {});
 
 } // namespace rondo
 

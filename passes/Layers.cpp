@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <limits>
@@ -91,7 +92,7 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.hidden = gpt.getHidden();
       desc.heads = gpt.getHeads();
       desc.ffn = gpt.getFfn();
-      desc.batch = gpt.getBatch();
+      desc.batch = plan.getSamplesOfMicrobatch();
       desc.tied = gpt.getTied();
     }
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
@@ -135,19 +136,22 @@ static constexpr int64_t maxLayerBytes = int64_t(1) << 46,
                          maxLayerNs = int64_t(1) << 46,
                          maxLayerFlops = int64_t(1) << 60;
 
-LogicalResult rondo::pipe::checkLayerSizes(ModelOp model) {
+LogicalResult rondo::pipe::checkLayerSizes(ModelOp model, PlanOp plan) {
   if (GptAttr gpt = model.getGptAttr()) {
     double widest = std::max(
         {gpt.getVocab(), gpt.getHidden(), gpt.getFfn(), gpt.getSequence()});
-    double tokens = double(gpt.getBatch()) * gpt.getSequence();
+    const int64_t samples =
+        plan ? plan.getSamplesOfMicrobatch() : gpt.getBatch();
+    double tokens = double(samples) * gpt.getSequence();
     double elements = std::max(tokens, double(gpt.getHidden())) * widest;
     // Matrices of BLAS have 32-bit sizes; a block's widest has 3 * hidden.
     double longest = std::max(tokens, 3 * double(gpt.getHidden()));
     if (elements > maxElements || elements * gpt.getHidden() > maxFlops ||
         longest > std::numeric_limits<int32_t>::max())
-      return model.emitError() << "sizes are absurd: a layer would hold about "
-                               << llvm::formatv("{0:e1}", elements).str()
-                               << " numbers in one buffer";
+      return (plan ? plan.emitError() : model.emitError())
+             << "sizes are absurd: a layer would hold about "
+             << llvm::formatv("{0:e1}", elements).str()
+             << " numbers in one buffer";
   }
   for (LayerOp layer : model.getLayers()) {
     SmallVector<int64_t> times, sizes;
@@ -331,9 +335,20 @@ void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
     return;
   }
   if (LayerCostsAttr costs = op.getCostsAttr()) {
-    ns[0] += costs.getForwardNs();
-    ns[1] += costs.getInputGradNs();
-    ns[2] += costs.getWeightGradNs();
+    // Measured with the samples that the model states.
+    auto model = cast<ModelOp>(op->getParentOp());
+    const int64_t usual = model.getGptAttr().getBatch();
+    auto scaled = [&](int64_t of) {
+      return layer.batch == usual
+                 ? of
+                 : static_cast<int64_t>(std::min<uint64_t>(
+                       maxLayerNs,
+                       llvm::SaturatingMultiply<uint64_t>(of, layer.batch) /
+                           usual));
+    };
+    ns[0] += scaled(costs.getForwardNs());
+    ns[1] += scaled(costs.getInputGradNs());
+    ns[2] += scaled(costs.getWeightGradNs());
   } else {
     runtime::LayerFlops flops = runtime::layerFlops(layer);
     ns[0] += nsFor(flops.forward, speed);

@@ -16,8 +16,9 @@ namespace rondo::pipe {
 std::vector<runtime::LayerDesc> describeLayers(PlanOp plan);
 
 /// Fails with an error where sizes are so large that the sums of a stage could
-/// leave 64 bits; the runtime's size functions rely on that.
-mlir::LogicalResult checkLayerSizes(ModelOp model);
+/// leave 64 bits; the runtime's size functions rely on that. `plan` is one of
+/// the model, or null: then micro-batches are those that the model states.
+mlir::LogicalResult checkLayerSizes(ModelOp model, PlanOp plan = nullptr);
 
 /// Fails with an error where the bodies of the plan's target do not take its
 /// model.

@@ -12,6 +12,11 @@ namespace rondo::pipe {
 /// sequential reference, else the plan's own.
 Problem executingProblem(ProgramKind kind, const Problem &problem);
 
+/// The schedules of each executable of a module; a schedule that none names is
+/// one alone.
+std::vector<llvm::SmallVector<ScheduleOp, 0>>
+executables(mlir::ModuleOp module);
+
 /// The dialect's kinds are those of lowering, in the same order.
 inline ProgramKind dialectKind(rondo::ProgramKind kind) {
   return static_cast<ProgramKind>(kind);

@@ -4,8 +4,6 @@
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
 
-#include "llvm/ADT/MapVector.h"
-
 using namespace mlir;
 
 namespace rondo::pipe {
@@ -16,39 +14,49 @@ namespace {
 
 struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
-    // The programs of one schedule run over the same arenas.
-    llvm::MapVector<Operation *, SmallVector<ProgramOp>> bySchedule;
-    for (ProgramOp program : getOperation().getOps<ProgramOp>())
-      bySchedule[program.lookupSchedule()].push_back(program);
-    for (auto &[schedule, programs] : bySchedule)
-      if (failed(plan(programs)))
+    for (const SmallVector<ScheduleOp, 0> &schedules :
+         executables(getOperation()))
+      if (failed(plan(schedules)))
         return signalPassFailure();
   }
 
-  LogicalResult plan(ArrayRef<ProgramOp> programs);
+  LogicalResult plan(ArrayRef<ScheduleOp> schedules);
 };
 
-LogicalResult PlanMemory::plan(ArrayRef<ProgramOp> programs) {
-  PlanOp plan = ProgramOp(programs.front()).lookupPlan();
-  FailureOr<Problem> problem = buildProblem(plan);
-  if (failed(problem))
-    return failure();
-  std::vector<LoweredProgram> lowered;
-  for (ProgramOp op : programs) {
-    Problem executing = executingProblem(op.getKind(), *problem);
-    FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
-    if (failed(expanded))
+/// The programs of an executable run over the same arenas.
+LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
+  std::vector<LoweredSchedule> lowered;
+  std::vector<SmallVector<ProgramOp>> ops;
+  for (ScheduleOp schedule : schedules) {
+    SmallVector<ProgramOp> programs;
+    for (ProgramOp op : getOperation().getOps<ProgramOp>())
+      if (op.lookupSchedule() == schedule)
+        programs.push_back(op);
+    if (programs.empty())
+      continue;
+    PlanOp plan = schedule.lookupPlan();
+    FailureOr<Problem> problem = buildProblem(plan);
+    if (failed(problem))
       return failure();
-    lowered.push_back({loweredKind(op.getKind()), std::move(executing),
-                       Schedule(), std::move(expanded->program)});
+    LoweredSchedule each{figuresOf(plan), std::move(*problem), {}};
+    for (ProgramOp op : programs) {
+      Problem executing = executingProblem(op.getKind(), each.problem);
+      FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
+      if (failed(expanded))
+        return failure();
+      each.programs.push_back({loweredKind(op.getKind()), std::move(executing),
+                               Schedule(), std::move(expanded->program)});
+    }
+    lowered.push_back(std::move(each));
+    ops.push_back(std::move(programs));
   }
-  if (std::optional<MemoryFault> fault =
-          planMemory(figuresOf(plan), *problem, lowered))
-    return ProgramOp(programs[fault->program]).emitError() << fault->message;
-  for (auto [constOp, planned] : llvm::zip_equal(programs, lowered)) {
-    ProgramOp op = constOp;
-    foldProgram(planned.program, planned.executing, op);
-  }
+  if (lowered.empty())
+    return success();
+  if (std::optional<MemoryFault> fault = planMemory(lowered))
+    return ops[fault->schedule][fault->program].emitError() << fault->message;
+  for (auto [programs, each] : llvm::zip_equal(ops, lowered))
+    for (auto [op, planned] : llvm::zip_equal(programs, each.programs))
+      foldProgram(planned.program, planned.executing, op);
   return success();
 }
 

@@ -186,7 +186,7 @@ static std::string reshape(PlanOp plan, const PlanShape &shape) {
       why = fault.str();
     return success();
   });
-  if (failed(checkLayerSizes(plan.lookupModel())))
+  if (failed(checkLayerSizes(plan.lookupModel(), plan)))
     return why;
   if (shape.placing != Placing::AsWritten)
     if (std::string fault = cutLayers(plan, shape); !fault.empty())

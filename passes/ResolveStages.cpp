@@ -17,7 +17,9 @@ struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
       if (failed(checkLayerSizes(model)))
         return signalPassFailure();
     for (PlanOp plan : getOperation().getOps<PlanOp>()) {
-      if (failed(checkTarget(plan)))
+      if ((plan.getSamplesAttr() &&
+           failed(checkLayerSizes(plan.lookupModel(), plan))) ||
+          failed(checkTarget(plan)))
         return signalPassFailure();
       const StageFigures figures(plan);
       for (StageOp stage : plan.getStages()) {

@@ -37,6 +37,20 @@ bool isOverMemory(Diagnostic &diagnostic) {
       });
 }
 
+std::vector<SmallVector<ScheduleOp, 0>> executables(ModuleOp module) {
+  std::vector<SmallVector<ScheduleOp, 0>> result;
+  llvm::SmallPtrSet<Operation *, 8> named;
+  for (ExecutableOp op : module.getOps<ExecutableOp>()) {
+    result.push_back(op.lookupSchedules());
+    for (ScheduleOp schedule : result.back())
+      named.insert(schedule);
+  }
+  for (ScheduleOp schedule : module.getOps<ScheduleOp>())
+    if (!named.contains(schedule))
+      result.push_back({schedule});
+  return result;
+}
+
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -169,13 +183,22 @@ FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem,
 }
 
 /// Says which device it is, and what fills the arena.
-void explainArena(InFlightDiagnostic &error, ProgramOp op,
-                  const Problem &problem, int32_t rank) {
+void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank) {
+  auto module = op->getParentOfType<ModuleOp>();
   std::vector<LoweredProgram> programs;
-  for (ProgramOp other : op->getParentOfType<ModuleOp>().getOps<ProgramOp>())
-    if (other.lookupSchedule() == op.lookupSchedule())
-      if (auto lowered = expandLowered(other, problem); succeeded(lowered))
+  for (const SmallVector<ScheduleOp, 0> &schedules : executables(module)) {
+    if (!llvm::is_contained(schedules, op.lookupSchedule()))
+      continue;
+    for (ProgramOp other : module.getOps<ProgramOp>()) {
+      if (!llvm::is_contained(schedules, other.lookupSchedule()))
+        continue;
+      FailureOr<Problem> problem = buildProblem(other.lookupPlan());
+      if (failed(problem))
+        continue;
+      if (auto lowered = expandLowered(other, *problem); succeeded(lowered))
         programs.push_back(std::move(*lowered));
+    }
+  }
   PlanOp plan = op.lookupPlan();
   error.attachNote(plan.lookupCluster().getDevices()[rank].getLoc())
       << "this is the device; the arena holds "
@@ -219,7 +242,7 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
   InFlightDiagnostic error = emitProgramViolation(*violation, places, op);
   if (violation->isOverCap) {
     markOverMemory(error);
-    explainArena(error, op, *problem, violation->rank);
+    explainArena(error, op, violation->rank);
   }
   return error;
 }

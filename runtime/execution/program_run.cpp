@@ -229,12 +229,27 @@ void ProgramRun::iterate(Team &team) {
   }
 }
 
-const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
-                                               ProgramKind kind) {
+template <typename Fits>
+static const ProgramDesc &find(const Executable &executable, ProgramKind kind,
+                               Fits fits) {
   for (int32_t p = 0; p < executable.numPrograms; ++p)
-    if (executable.programs[p].kind == kind)
+    if (executable.programs[p].kind == kind && fits(executable.programs[p]))
       return executable.programs[p];
   static const char *const names[] = {"sequential", "pipeline", "evaluation"};
   throw Error("'" + std::string(executable.name) + "' has no " +
               names[static_cast<int>(kind)] + " program");
+}
+
+const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
+                                               ProgramKind kind) {
+  return find(executable, kind, [](const ProgramDesc &) { return true; });
+}
+
+const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
+                                               ProgramKind kind,
+                                               const ProgramDesc &like) {
+  return find(executable, kind, [&](const ProgramDesc &program) {
+    return program.microbatches == like.microbatches &&
+           program.samples == like.samples;
+  });
 }

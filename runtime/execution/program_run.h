@@ -77,6 +77,10 @@ private:
 
 /// The first program of a kind. Throws Error where there is none.
 const ProgramDesc &findProgram(const Executable &executable, ProgramKind kind);
+/// The first of a kind with the micro-batches of `like`, in number and size: of
+/// kind Sequential the one that computes the same bits. Throws as above.
+const ProgramDesc &findProgram(const Executable &executable, ProgramKind kind,
+                               const ProgramDesc &like);
 
 } // namespace rondo::runtime
 

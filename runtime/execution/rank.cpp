@@ -71,12 +71,12 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
     : state(state), program(program), device(state.device(rank)),
       transport(transport), me(rank), optimizer(optimizer),
       lossScale(1.0 / program.microbatches), stream(device.stream()),
-      stages(state.homes().size()), edgeDescs(state.executable().edges),
+      stages(state.homes().size()), edgeDescs(program.edges),
       edges(state.executable().numEdges), firstFence(program.numPools, -1) {
   for (int32_t h = 0; h < static_cast<int32_t>(stages.size()); ++h) {
     if (program.rankOfHome[h] != me)
       continue;
-    stages[h].binding = &state.homes()[h];
+    stages[h].binding = &state.homes(program)[h];
     for (int b = 0; b < numBuffers; ++b)
       stages[h].places[b] = placeOf(state, h * numBuffers + b);
   }

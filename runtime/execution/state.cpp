@@ -23,6 +23,18 @@ void State::checkProgram(const ProgramDesc &program) const {
   auto fail = [&](const std::string &what) {
     throw Error("program '" + std::string(program.name) + "': " + what);
   };
+  if (program.id < 0 || program.id >= exe.numPrograms ||
+      &exe.programs[program.id] != &program)
+    fail("its number is " + std::to_string(program.id) +
+         ", which is not its place");
+  const ProgramDesc &first = exe.programs[0];
+  if (int64_t(program.microbatches) * std::max(program.samples, 1) !=
+      int64_t(first.microbatches) * std::max(first.samples, 1))
+    fail("it takes " + std::to_string(program.microbatches) +
+         " micro-batches of " + std::to_string(program.samples) +
+         " samples an iteration, program '" + first.name + "' takes " +
+         std::to_string(first.microbatches) + " of " +
+         std::to_string(first.samples));
   for (int32_t p = 0; p < program.numPools; ++p) {
     const PoolDesc &pool = program.pools[p];
     // Rule L4. Divided, so that no product overflows.
@@ -57,7 +69,7 @@ void State::checkProgram(const ProgramDesc &program) const {
            std::to_string(bytes));
   };
   for (int32_t h = 0; h < exe.numHomes; ++h) {
-    const StageDesc &stage = exe.stages[exe.homes[h].stage];
+    const StageDesc &stage = program.stages[exe.homes[h].stage];
     const std::string name = "stage '" + std::string(stage.name) + "'";
     if (program.rankOfHome[h] < 0 || program.rankOfHome[h] >= program.numRanks)
       fail(name + " is on rank " + std::to_string(program.rankOfHome[h]) +
@@ -95,9 +107,9 @@ void State::checkHomes() const {
   }
 }
 
-void State::checkEdges() const {
+void State::checkEdges(const ProgramDesc &program) const {
   for (int32_t e = 0; e < exe.numEdges; ++e) {
-    const EdgeDesc &edge = exe.edges[e];
+    const EdgeDesc &edge = program.edges[e];
     const bool isForward = edge.message == Message::Activation;
     if (std::min(edge.from, edge.to) < 0 ||
         std::max(edge.from, edge.to) >= exe.numStages ||
@@ -106,9 +118,7 @@ void State::checkEdges() const {
           "edge " + std::to_string(e) + " hands " + std::to_string(edge.bytes) +
           " bytes from stage " + std::to_string(edge.from) + " to stage " +
           std::to_string(edge.to) + " of " + std::to_string(exe.numStages));
-    for (int32_t p = 0; p < exe.numPrograms; ++p)
-      for (int32_t number : {edge.sent, edge.received}) {
-        const ProgramDesc &program = exe.programs[p];
+    for (int32_t number : {edge.sent, edge.received}) {
         const int32_t pool = number < 0 || number >= program.numPlacements
                                  ? -1
                                  : program.placements[number].pool;
@@ -121,26 +131,43 @@ void State::checkEdges() const {
   }
 }
 
-void State::checkStage(const StageDesc &stage) const {
+void State::checkStages(const ProgramDesc &program) const {
   int64_t microbatches = 0;
   for (int32_t p = 0; p < exe.numPrograms; ++p)
     microbatches =
         std::max<int64_t>(microbatches, exe.programs[p].microbatches);
-  int64_t needed[numBuffers];
-  stageBytes(exe.layers + stage.firstLayer, stage.numLayers, microbatches,
-             needed);
-  for (int b = 0; b < numBuffers; ++b)
-    if (stage.bytes[b] < needed[b])
-      throw Error("stage '" + std::string(stage.name) + "' plans " +
-                  std::to_string(stage.bytes[b]) + " bytes of " +
-                  bufferTable[b].keyword + ", its layers need " +
-                  std::to_string(needed[b]));
+  int32_t nextLayer = 0;
+  for (int32_t s = 0; s < exe.numStages; ++s) {
+    const StageDesc &stage = program.stages[s], &first = exe.stages[s];
+    if (stage.firstLayer != nextLayer || stage.numLayers < 1 ||
+        stage.firstLayer + stage.numLayers > exe.numLayers)
+      throw Error("stage '" + std::string(stage.name) +
+                  "' does not begin with the layer behind the stage before it");
+    nextLayer += stage.numLayers;
+    int64_t needed[numBuffers];
+    stageBytes(program.layers + stage.firstLayer, stage.numLayers, microbatches,
+               needed);
+    for (int b = 0; b < numBuffers; ++b)
+      if (stage.bytes[b] < needed[b])
+        throw Error("stage '" + std::string(stage.name) + "' plans " +
+                    std::to_string(stage.bytes[b]) + " bytes of " +
+                    bufferTable[b].keyword + ", its layers need " +
+                    std::to_string(needed[b]));
+    for (Buffer state :
+         {Buffer::Weights, Buffer::Gradients, Buffer::Moments, Buffer::Control})
+      if (stage.firstLayer != first.firstLayer ||
+          stage.bytes[static_cast<int>(state)] !=
+              first.bytes[static_cast<int>(state)])
+        throw Error("program '" + std::string(program.name) +
+                    "' has another state of stage '" + stage.name +
+                    "' than program '" + exe.programs[0].name + "'");
+  }
 }
 
-void State::bindHome(int32_t h) {
+HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
   const HomeDesc &home = exe.homes[h];
-  const StageDesc &stage = exe.stages[home.stage];
-  HomeBinding &binding = bindings[h];
+  const StageDesc &stage = program.stages[home.stage];
+  HomeBinding binding;
   binding.home = &home;
   binding.desc = &stage;
 
@@ -191,7 +218,7 @@ void State::bindHome(int32_t h) {
   if (char *control = find(Buffer::Control))
     binding.control = controlView(control, stage.numLayers);
 
-  const LayerDesc *layers = exe.layers + stage.firstLayer;
+  const LayerDesc *layers = program.layers + stage.firstLayer;
   binding.innerBytes = innerBytes(layers, stage.numLayers);
   binding.numInner = numInnerBuffers(stage.numLayers);
   LayerBinding next;
@@ -208,7 +235,15 @@ void State::bindHome(int32_t h) {
     next.dataOffset += layer.sizes.data;
     binding.layers.push_back(layer);
   }
+  return binding;
+}
 
+/// Tensors are the same for all sizes of micro-batches.
+void State::bindTensors(int32_t h) {
+  HomeBinding &binding = bindings.front()[h];
+  const HomeDesc &home = *binding.home;
+  const StageDesc &stage = *binding.desc;
+  const LayerDesc *layers = exe.layers + stage.firstLayer;
   binding.firstTensor = static_cast<int32_t>(allTensors.size());
   int64_t momentBytes = stage.bytes[static_cast<int>(Buffer::Moments)] / 2;
   for (int32_t l = 0; l < stage.numLayers; ++l) {
@@ -250,21 +285,24 @@ void State::bindHome(int32_t h) {
 State::State(const Executable &executable, const World &world)
     : exe(executable), processes(world) {
   checkHomes();
-  for (int32_t p = 0; p < exe.numPrograms; ++p)
-    checkProgram(exe.programs[p]);
-  checkEdges();
   for (int32_t l = 0; l < exe.numLayers; ++l)
     if (exe.layers[l].kind == LayerKind::Custom)
       checkCustomLayer(exe.layers[l]);
-  int32_t nextLayer = 0;
-  for (int32_t s = 0; s < exe.numStages; ++s) {
-    const StageDesc &stage = exe.stages[s];
-    if (stage.firstLayer != nextLayer || stage.numLayers < 1 ||
-        stage.firstLayer + stage.numLayers > exe.numLayers)
-      throw Error("stage '" + std::string(stage.name) +
-                  "' does not begin with the layer behind the stage before it");
-    nextLayer += stage.numLayers;
-    checkStage(stage);
+  // By size of micro-batches: a program that has them.
+  std::vector<const ProgramDesc *> sizes;
+  for (int32_t p = 0; p < exe.numPrograms; ++p) {
+    const ProgramDesc &program = exe.programs[p];
+    checkProgram(program);
+    checkStages(program);
+    checkEdges(program);
+    auto same =
+        std::find_if(sizes.begin(), sizes.end(), [&](const ProgramDesc *other) {
+          return other->stages == program.stages &&
+                 other->layers == program.layers;
+        });
+    sizesOf.push_back(static_cast<int32_t>(same - sizes.begin()));
+    if (same == sizes.end())
+      sizes.push_back(&program);
   }
   devices.resize(exe.numRanks);
   arenas.resize(exe.numRanks);
@@ -274,10 +312,15 @@ State::State(const Executable &executable, const World &world)
     devices[r] = backendOf(exe).makeDevice(r, exe.numRanks, world);
     arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
   }
-  bindings.resize(exe.numHomes);
+  for (const ProgramDesc *program : sizes) {
+    bindings.emplace_back();
+    for (int32_t h = 0; h < exe.numHomes; ++h)
+      bindings.back().push_back(bindHome(h, *program));
+  }
   for (int32_t h = 0; h < exe.numHomes; ++h)
-    bindHome(h);
-  for (HomeBinding &binding : bindings) {
+    bindTensors(h);
+  for (size_t h = 0; h < bindings.front().size(); ++h) {
+    HomeBinding &binding = bindings.front()[h];
     StageTensors &optimized = binding.optimized;
     optimized.tensors = allTensors.data() + binding.firstTensor;
     optimized.numTensors = binding.lastTensor - binding.firstTensor;
@@ -286,6 +329,11 @@ State::State(const Executable &executable, const World &world)
     optimized.gradients = binding.gradients;
     optimized.gradientBytes =
         binding.desc->bytes[static_cast<int>(Buffer::Gradients)];
+    for (std::vector<HomeBinding> &others : bindings) {
+      others[h].optimized = optimized;
+      others[h].firstTensor = binding.firstTensor;
+      others[h].lastTensor = binding.lastTensor;
+    }
   }
 }
 
@@ -307,10 +355,10 @@ void State::initialise(uint64_t seed) {
   int32_t blocks = 0;
   for (int32_t l = 0; l < exe.numLayers; ++l)
     blocks += rowOf(exe.layers[l].kind).isResidual;
-  for (HomeBinding &binding : bindings) {
+  for (const HomeBinding &binding : homes()) {
     if (!processes.holds(binding.home->rank))
       continue;
-    moveTensors(binding, 0);
+    moveTensors(static_cast<int32_t>(&binding - homes().data()), 0);
     Arena &home = arena(binding.home->rank);
     auto zero = [&](char *where, Buffer buffer) {
       if (where)
@@ -338,7 +386,8 @@ void State::initialise(uint64_t seed) {
   weightsWritten();
 }
 
-void State::moveTensors(HomeBinding &binding, int64_t version) {
+void State::moveTensors(int32_t home, int64_t version) {
+  const HomeBinding &binding = homes()[home];
   const int64_t slots = static_cast<int64_t>(binding.weights.size());
   if (slots > 1) {
     const int64_t distance = binding.weights[version % slots] -
@@ -346,11 +395,12 @@ void State::moveTensors(HomeBinding &binding, int64_t version) {
     for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t)
       allTensors[t].weights += distance / static_cast<int64_t>(sizeof(float));
   }
-  binding.version = version;
+  for (std::vector<HomeBinding> &sizes : bindings)
+    sizes[home].version = version;
 }
 
 void State::nextVersion(int32_t home) {
-  HomeBinding &binding = bindings[home];
+  const HomeBinding &binding = homes()[home];
   const int64_t slots = static_cast<int64_t>(binding.weights.size());
   // A CPU's memory is the host's. Elsewhere there is one slot.
   if (slots > 1)
@@ -358,11 +408,11 @@ void State::nextVersion(int32_t home) {
         .write(binding.weights[(binding.version + 1) % slots],
                binding.weights[binding.version % slots],
                binding.desc->bytes[static_cast<int>(Buffer::Weights)]);
-  moveTensors(binding, binding.version + 1);
+  moveTensors(home, binding.version + 1);
 }
 
 void State::weightsWritten() {
-  for (const HomeBinding &binding : bindings)
+  for (const HomeBinding &binding : homes())
     if (processes.holds(binding.home->rank))
       devices[binding.home->rank]->weightsWritten(binding.optimized);
 }

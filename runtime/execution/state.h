@@ -64,7 +64,12 @@ public:
   int32_t ownerOf(int32_t stage) const { return stage; }
 
   const Executable &executable() const { return exe; }
-  const std::vector<HomeBinding> &homes() const { return bindings; }
+  /// As the first program has them.
+  const std::vector<HomeBinding> &homes() const { return bindings.front(); }
+  /// The same homes with the layers and sizes of a program of this executable.
+  const std::vector<HomeBinding> &homes(const ProgramDesc &program) const {
+    return bindings[sizesOf[program.id]];
+  }
   /// In global order: layer after layer, each in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
   /// The pool's rank is held by this process.
@@ -97,11 +102,12 @@ public:
 
 private:
   void checkProgram(const ProgramDesc &program) const;
-  void checkStage(const StageDesc &stage) const;
+  void checkStages(const ProgramDesc &program) const;
   void checkHomes() const;
-  void checkEdges() const;
-  void bindHome(int32_t home);
-  void moveTensors(HomeBinding &binding, int64_t version);
+  void checkEdges(const ProgramDesc &program) const;
+  HomeBinding bindHome(int32_t home, const ProgramDesc &program);
+  void bindTensors(int32_t home);
+  void moveTensors(int32_t home, int64_t version);
 
   const Executable &exe;
   const World processes;
@@ -109,7 +115,9 @@ private:
   /// device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
-  std::vector<HomeBinding> bindings;
+  /// For each size of micro-batches, by home; and which one a program has.
+  std::vector<std::vector<HomeBinding>> bindings;
+  std::vector<int32_t> sizesOf;
   std::vector<Tensor> allTensors;
 };
 

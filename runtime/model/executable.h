@@ -14,6 +14,11 @@
 
 #include <cstdint>
 
+/// The version of these tables and of the functions that emitted code calls
+/// (runtime/execution/actions.h). To be raised with every change of either: an
+/// emitted program compiles only against the version that it was written for.
+#define RONDO_TABLES_VERSION 1
+
 namespace rondo::runtime {
 
 /// The rank that a thread or process executes. Opaque to emitted code.
@@ -94,11 +99,26 @@ enum class ProgramKind : uint8_t {
   Evaluation,
 };
 
-/// A schedule over the executable's state: same weights, own order and slots.
+/// A schedule over the executable's state: same weights, own order, own slots
+/// and own sizes of micro-batches. All programs of an executable take the same
+/// samples an iteration, in the same order.
 struct ProgramDesc {
+  /// Its place in Executable::programs.
+  int32_t id;
+  /// Of a pipeline its schedule's, which no other pipeline has.
   const char *name;
   ProgramKind kind;
   int32_t microbatches;
+  /// Of one micro-batch; 0 where the model has timed layers only.
+  int32_t samples;
+  /// What the gradients of one weight are added in: true for micro-batch index
+  /// order (bit-equal to the reference), false for the schedule's order.
+  bool accumulatesInIndexOrder;
+  /// Those of the executable, sized for such micro-batches. State is as large
+  /// and on the same ranks in all programs.
+  const LayerDesc *layers;
+  const StageDesc *stages;
+  const EdgeDesc *edges;
   int32_t numRanks;
   const RankDesc *ranks;
   /// By home: the rank of this program that runs it.
@@ -132,6 +152,7 @@ extern const Backend mpiBackend;
 /// One state region and a list of programs over it.
 struct Executable {
   const char *name;
+  /// Sized for the micro-batches of the first program.
   int32_t numLayers;
   const LayerDesc *layers;
   int32_t numStages;
@@ -149,9 +170,6 @@ struct Executable {
   const int64_t *arenaBytes;
   int32_t numPrograms;
   const ProgramDesc *programs;
-  /// What the gradients of one weight are added in: true for micro-batch index
-  /// order (bit-equal to the reference), false for the schedule's order.
-  bool accumulateInIndexOrder;
   /// Null: the CPU, which the runtime itself brings.
   const Backend *backend = nullptr;
 };

@@ -44,7 +44,8 @@ static void allowManyFiles() {
 /// The flags that all processes need alike, a line each: its name, a space, its
 /// value, so that a default is the same as its value written out. Paths may
 /// differ between machines.
-static std::string commonFlags(const Options &options) {
+static std::string commonFlags(const Options &options,
+                               const std::string &schedules) {
   std::ostringstream out;
   out.precision(17);
   auto given = [](bool is) { return is ? "given" : "absent"; };
@@ -71,17 +72,20 @@ static std::string commonFlags(const Options &options) {
       << "--seed "
       << (isSeedKnown ? std::to_string(options.seed.value_or(1)) : "absent")
       << '\n'
+
+      << "--schedule " << schedules << '\n'
       << "--graph " << (options.useGraph ? "on" : "off") << '\n';
   return out.str();
 }
 
 /// Processes with other flags would wait for messages that nobody sends, or
 /// train something else.
-static void checkFlags(const Options &options, const World &world) {
+static void checkFlags(const Options &options, const std::string &schedules,
+                       const World &world) {
   if (world.isAlone())
     return;
   std::vector<std::string> all =
-      world.store->exchange("the flags", commonFlags(options));
+      world.store->exchange("the flags", commonFlags(options, schedules));
   for (size_t process = 1; process < all.size(); ++process) {
     std::istringstream first(all.front()), other(all[process]);
     std::string name, wanted, found;
@@ -101,7 +105,7 @@ static int run(const Executable &executable, const Options &options,
                const World &world) {
   // Each rank is one thread already.
   useOneThreadToMultiply();
-  checkFlags(options, world);
+  checkFlags(options, Turns(executable, options.schedules).text(), world);
   if (options.mode == Options::Mode::CheckBodies)
     return world.isFirst() ? checkBodies(executable, options) : 0;
   bool isTraining = options.mode == Options::Mode::Train;
@@ -143,11 +147,14 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
     Options options = parseOptions(argc, argv);
     if (options.mode == Options::Mode::Help) {
       if (isFirstProcess())
-        std::fputs(helpText(argc > 0 ? argv[0] : executable.name).c_str(),
-                   stdout);
+        std::fputs(
+            helpText(argc > 0 ? argv[0] : executable.name, executable).c_str(),
+            stdout);
       checkOutput();
       return 0;
     }
+    // Names are checked before processes meet.
+    Turns(executable, options.schedules);
     allowManyFiles();
     session =
         std::make_unique<Session>(executable, options.launch,

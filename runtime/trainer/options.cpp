@@ -129,8 +129,12 @@ static const std::vector<Flag> &flags() {
       {"--resume", "FILE",
        "goes on from a saved file; begins where it is --save's and absent",
        [](Options &o, Set v) { o.resume = v; }},
+      {"--schedule", "NAME[:N],...",
+       "the schedule to train with (default: the first); several run in turn, "
+       "N iterations each (default 1)",
+       [](Options &o, Set v) { o.schedules = parseTurns(v); }},
       {"--verify", nullptr,
-       "runs the sequential reference and the pipeline, compares all weights",
+       "runs the sequential reference and the pipelines, compares all weights",
        [](Options &o, Set) { o.mode = Options::Mode::Verify; }},
       {"--profile", "FILE",
        "measures each stage's tasks alone and writes rondo-costs/1",
@@ -243,7 +247,8 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
   return options;
 }
 
-std::string rondo::runtime::helpText(const std::string &program) {
+std::string rondo::runtime::helpText(const std::string &program,
+                                     const Executable &executable) {
   std::string text =
       "usage: " + program +
       " --data FILE [flags]\n"
@@ -259,6 +264,9 @@ std::string rondo::runtime::helpText(const std::string &program) {
     left.resize(std::max<size_t>(left.size() + 2, 28), ' ');
     text += left + flag.help + "\n";
   }
+  text += "\nschedules:\n";
+  for (const ProgramDesc *pipeline : pipelinesOf(executable))
+    text += "  " + describe(*pipeline) + "\n";
   return text +
          "\nexit codes: 0 fine, 1 failure, 2 usage, 4 interrupted with a "
          "checkpoint written,\n75 the run failed and may be retried, 77 no "

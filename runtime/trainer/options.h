@@ -4,6 +4,7 @@
 #define RONDO_RUNTIME_TRAINER_OPTIONS_H
 
 #include "runtime/launch/discovery.h"
+#include "runtime/trainer/schedules.h"
 #include "runtime/transport/transport.h"
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct Options {
   std::optional<uint64_t> seed;
   std::string save, resume, profile, trace, jsonLog;
   int64_t saveEvery = 0;
+  /// Empty: the first schedule of the program.
+  std::vector<ScheduleTurn> schedules;
   ImposedLink link;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
@@ -42,7 +45,7 @@ struct Options {
 Options parseOptions(int argc, char **argv);
 
 /// What --help prints.
-std::string helpText(const std::string &program);
+std::string helpText(const std::string &program, const Executable &executable);
 
 } // namespace rondo::runtime
 

@@ -21,7 +21,10 @@ static void writeFile(const std::string &path, const std::string &text) {
 
 int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   const Executable &exe = trainer.executable();
-  const ProgramDesc &program = findProgram(exe, ProgramKind::Sequential);
+  // The tasks of the schedule that would train first.
+  const ProgramDesc &program =
+      findProgram(exe, ProgramKind::Sequential,
+                  *Turns(exe, options.schedules).programs().front());
   const int64_t iterations = options.iterations > 0 ? options.iterations : 10;
   const uint64_t seed = options.seed.value_or(1);
   trainer.state().initialise(seed);
@@ -62,11 +65,18 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
 }
 
 /// Of all ranks, on process 0's clock; only process 0 gets those of others.
-static std::vector<std::vector<TraceEvent>> collectTraces(ProgramRun &run,
-                                                          const World &world) {
-  std::vector<std::vector<TraceEvent>> traces(run.program().numRanks);
-  for (int32_t r : run.heldRanks())
-    traces[r] = run.rank(r).trace;
+static std::vector<std::vector<TraceEvent>>
+collectTraces(const std::vector<std::unique_ptr<ProgramRun>> &runs,
+              const World &world) {
+  std::vector<std::vector<TraceEvent>> traces;
+  for (const std::unique_ptr<ProgramRun> &run : runs) {
+    if (!run)
+      continue;
+    traces.resize(run->program().numRanks);
+    for (int32_t r : run->heldRanks())
+      traces[r].insert(traces[r].end(), run->rank(r).trace.begin(),
+                       run->rank(r).trace.end());
+  }
   if (world.isAlone())
     return traces;
   static_assert(std::is_trivially_copyable_v<TraceEvent>);
@@ -93,10 +103,12 @@ static std::vector<std::vector<TraceEvent>> collectTraces(ProgramRun &run,
   return traces;
 }
 
-void rondo::runtime::writeTrace(const std::string &path, ProgramRun &run,
-                                const World &world) {
-  const int32_t ranks = run.program().numRanks;
-  const std::vector<std::vector<TraceEvent>> traces = collectTraces(run, world);
+void rondo::runtime::writeTrace(
+    const std::string &path,
+    const std::vector<std::unique_ptr<ProgramRun>> &runs, const World &world) {
+  const std::vector<std::vector<TraceEvent>> traces =
+      collectTraces(runs, world);
+  const int32_t ranks = static_cast<int32_t>(traces.size());
   if (!world.isFirst())
     return;
   int64_t zeroNs = INT64_MAX;

@@ -3,6 +3,7 @@
 #include "runtime/trainer/progress.h"
 
 #include "runtime/base/error.h"
+#include "runtime/trainer/safetensors.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -46,10 +47,15 @@ static bool isOnTerminal() {
   return isatty(1) != 0 && !std::getenv("OMPI_COMM_WORLD_RANK");
 }
 
-Progress::Progress(const Options &options, bool hasLoss,
-                   int64_t tokensPerIteration, bool isFirst)
-    : options(options), hasLoss(hasLoss), isFirst(isFirst),
-      isTerminal(isOnTerminal()), tokens(tokensPerIteration) {
+Progress::Progress(const Options &options, Trainer &trainer,
+                   const std::vector<const ProgramDesc *> &programs)
+    : options(options), trainer(trainer), programs(programs),
+      hasLoss(trainer.hasLoss()), isFirst(trainer.world().isFirst()),
+      isTerminal(isOnTerminal()),
+      hasSeveral(pipelinesOf(trainer.executable()).size() > 1),
+      tokens(trainer.tokensOf(*programs.front())),
+      times(trainer.executable().numPrograms),
+      enqueueTimes(trainer.executable().numPrograms) {
   if (options.jsonLog.empty() || !isFirst)
     return;
   // The iterations before are part of the same run.
@@ -90,7 +96,12 @@ void Progress::note(const std::string &text) {
   std::fflush(stdout);
 }
 
-void Progress::begin(Trainer &trainer, const ProgramDesc &program) {
+std::string Progress::of(const ProgramDesc &program) const {
+  return hasSeveral ? " of '" + std::string(program.name) + "'" : "";
+}
+
+void Progress::begin() {
+  const ProgramDesc &program = *programs.front();
   const int64_t allocated = trainer.allocatedBytes();
   if (options.quiet || !isFirst)
     return;
@@ -109,21 +120,28 @@ void Progress::begin(Trainer &trainer, const ProgramDesc &program) {
               static_cast<long long>(allocated));
   if (needsData(exe))
     std::printf("data: %s\n", trainer.data().describe().c_str());
-  if (program.predictedNs > 0)
-    std::printf("predicted iteration: %s\n",
-                prediction(trainer, program).c_str());
+  for (const ProgramDesc *each : programs) {
+    if (hasSeveral)
+      std::printf("schedule %s\n", describe(*each).c_str());
+    if (each->predictedNs > 0)
+      std::printf("predicted iteration%s: %s\n", of(*each).c_str(),
+                  prediction(trainer, *each).c_str());
+  }
   std::fflush(stdout);
 }
 
 void Progress::iteration(int64_t number, int64_t last,
+                         const ProgramDesc &program,
                          const IterationResult &result) {
-  times.push_back(result.ns);
+  times[program.id].push_back(result.ns);
   if (result.enqueueNs >= 0)
-    enqueueTimes.push_back(result.enqueueNs);
+    enqueueTimes[program.id].push_back(result.enqueueNs);
   double tokensPerSecond =
       static_cast<double>(tokens) * 1e9 / static_cast<double>(result.ns);
   if (log) {
     std::fprintf(log, "{\"iteration\":%lld,", static_cast<long long>(number));
+    if (hasSeveral)
+      std::fprintf(log, "\"schedule\":%s,", jsonString(program.name).c_str());
     if (hasLoss && std::isfinite(result.loss))
       std::fprintf(log, "\"loss\":%.9g,", result.loss);
     if (std::isfinite(result.norm))
@@ -170,22 +188,27 @@ void Progress::heldOut(int64_t number, double loss) {
   note(line);
 }
 
-void Progress::end(Trainer &trainer, const ProgramDesc &program) {
-  if (options.quiet || !isFirst || times.empty())
+void Progress::end() {
+  if (options.quiet || !isFirst)
     return;
-  std::string line = "measured iteration: median " + duration(median(times)) +
-                     ", best " +
-                     duration(*std::min_element(times.begin(), times.end()));
-  if (program.predictedNs > 0)
-    line += " (predicted " + prediction(trainer, program) + ")";
-  note(line);
-  if (enqueueTimes.empty())
-    return;
-  const int64_t enqueue = median(enqueueTimes);
-  char share[32];
-  std::snprintf(share, sizeof share, "%.2f",
-                100.0 * static_cast<double>(enqueue) /
-                    static_cast<double>(median(times)));
-  note("host: median " + duration(enqueue) +
-       " of processor time to enqueue an iteration, " + share + " % of it");
+  for (const ProgramDesc *program : programs) {
+    const std::vector<int64_t> &ns = times[program->id];
+    if (ns.empty())
+      continue;
+    std::string line = "measured iteration" + of(*program) + ": median " +
+                       duration(median(ns)) + ", best " +
+                       duration(*std::min_element(ns.begin(), ns.end()));
+    if (program->predictedNs > 0)
+      line += " (predicted " + prediction(trainer, *program) + ")";
+    note(line);
+    if (enqueueTimes[program->id].empty())
+      continue;
+    const int64_t enqueue = median(enqueueTimes[program->id]);
+    char share[32];
+    std::snprintf(share, sizeof share, "%.2f",
+                  100.0 * static_cast<double>(enqueue) /
+                      static_cast<double>(median(ns)));
+    note("host: median " + duration(enqueue) +
+         " of processor time to enqueue an iteration, " + share + " % of it");
+  }
 }

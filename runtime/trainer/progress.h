@@ -19,29 +19,38 @@ std::string duration(int64_t ns);
 class Progress {
 public:
   /// Throws Error where the log cannot be written.
-  Progress(const Options &options, bool hasLoss, int64_t tokensPerIteration,
-           bool isFirst);
+  /// `programs` are the pipelines that will run.
+  Progress(const Options &options, Trainer &trainer,
+           const std::vector<const ProgramDesc *> &programs);
   ~Progress();
 
   /// What will run, and the predicted times. All processes call it.
-  void begin(Trainer &trainer, const ProgramDesc &program);
-  void iteration(int64_t number, int64_t last, const IterationResult &result);
+  void begin();
+  void iteration(int64_t number, int64_t last, const ProgramDesc &program,
+                 const IterationResult &result);
   void heldOut(int64_t number, double loss);
   /// A line of its own, also with --quiet.
   void note(const std::string &text);
   /// Measured beside predicted.
-  void end(Trainer &trainer, const ProgramDesc &program);
+  void end();
 
 private:
   void endLine();
   void flushLog();
 
+  /// ` of 'gpipe'` where the executable has several schedules.
+  std::string of(const ProgramDesc &program) const;
+
   const Options &options;
-  const bool hasLoss, isFirst, isTerminal;
+  Trainer &trainer;
+  const std::vector<const ProgramDesc *> programs;
+  const bool hasLoss, isFirst, isTerminal, hasSeveral;
+  /// Of one iteration, the same for all programs.
   const int64_t tokens;
   std::FILE *log = nullptr;
   bool isLineOpen = false;
-  std::vector<int64_t> times, enqueueTimes;
+  /// By number of the program.
+  std::vector<std::vector<int64_t>> times, enqueueTimes;
 };
 
 } // namespace rondo::runtime

@@ -31,6 +31,7 @@ static std::string nameOfProgram(const Executable &exe) {
   }
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     add(exe.programs[p].microbatches);
+    add(exe.programs[p].samples);
     add(exe.programs[p].predictedNs);
   }
   return std::string(exe.name) + "." + std::to_string(hash);

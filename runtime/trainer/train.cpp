@@ -93,10 +93,9 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
 
 int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   const Executable &exe = trainer.executable();
-  const ProgramDesc &program = findProgram(exe, ProgramKind::Pipeline);
+  const Turns turns(exe, options.schedules);
   const World &world = trainer.world();
-  Progress progress(options, trainer.hasLoss(), trainer.tokensOf(program),
-                    world.isFirst());
+  Progress progress(options, trainer, turns.programs());
   RunPosition position = beginRun(trainer, options, progress);
   const int64_t last = options.iterations > 0 ? options.iterations : 100;
   if (position.step >= last)
@@ -111,10 +110,15 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   if (world.isFirst() && !options.trace.empty())
     NewFile(options.trace, "trace '" + options.trace + "'");
 
-  std::unique_ptr<ProgramRun> run = trainer.makeRun(program), evaluation;
+  // By number of the program.
+  std::vector<std::unique_ptr<ProgramRun>> runs(exe.numPrograms);
+  std::unique_ptr<ProgramRun> evaluation;
+  for (const ProgramDesc *program : turns.programs())
+    runs[program->id] = trainer.makeRun(*program);
   if (trainer.hasHeldOut())
-    evaluation = trainer.makeRun(findProgram(exe, ProgramKind::Evaluation));
-  progress.begin(trainer, program);
+    evaluation = trainer.makeRun(
+        findProgram(exe, ProgramKind::Evaluation, *turns.programs().front()));
+  progress.begin();
 
   stopOnSignals();
   auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
@@ -135,19 +139,18 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
       progress.heldOut(position.step, trainer.evaluate(*evaluation));
     evaluatedAt = position.step;
   };
-  auto keepTrace = [&](bool keep) {
-    for (int32_t r : run->heldRanks())
-      run->rank(r).keepTrace = keep;
-  };
   int signal = 0;
   while (position.step < last && signal == 0) {
     int64_t iteration = position.step + 1;
-    keepTrace(!options.trace.empty() && iteration - first < tracedIterations);
+    ProgramRun &run = *runs[turns.at(iteration).id];
+    for (int32_t r : run.heldRanks())
+      run.rank(r).keepTrace =
+          !options.trace.empty() && iteration - first < tracedIterations;
     IterationResult result =
-        trainer.train(*run, position.seed, iteration, last, stopSignal);
+        trainer.train(run, position.seed, iteration, last, stopSignal);
     position.step = iteration;
     signal = result.stopSignal;
-    progress.iteration(iteration, last, result);
+    progress.iteration(iteration, last, run.program(), result);
     if (!result.isFinite)
       progress.note("iteration " + std::to_string(iteration) +
                     ": a gradient is not finite, the step is left out (" +
@@ -160,14 +163,14 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   }
   if (signal == 0)
     evaluate();
-  progress.end(trainer, program);
+  progress.end();
   if (!options.save.empty()) {
     save();
     progress.note("saved iteration " + std::to_string(position.step) + " in '" +
                   options.save + "'");
   }
   if (!options.trace.empty())
-    writeTrace(options.trace, *run, world);
+    writeTrace(options.trace, runs, world);
   if (signal == 0)
     return 0;
   progress.note(

@@ -106,7 +106,7 @@ int64_t Trainer::tokensOf(const ProgramDesc &program) const {
   const LayerDesc &layer =
       exe.layers[exe.stages[exe.homes[embeddingHome].stage].firstLayer +
                  embeddingLayer];
-  return int64_t(program.microbatches) * layer.batch * layer.sequence;
+  return int64_t(program.microbatches) * program.samples * layer.sequence;
 }
 
 std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
@@ -131,9 +131,9 @@ void Trainer::stageData(ProgramRun &run, Sample sample) {
              hasTargets = programState.holds(headHome);
   if (!hasInputs && !hasTargets)
     return;
-  const LayerBinding &embedding =
-      programState.homes()[embeddingHome].layers[embeddingLayer];
-  const LayerBinding &head = programState.homes()[headHome].layers[headLayer];
+  const std::vector<HomeBinding> &homes = programState.homes(run.program());
+  const LayerBinding &embedding = homes[embeddingHome].layers[embeddingLayer];
+  const LayerBinding &head = homes[headHome].layers[headLayer];
   const int64_t batch = embedding.desc->batch,
                 sequence = embedding.desc->sequence;
   std::vector<int32_t> window(sequence + 1), inputs(batch * sequence),
@@ -269,9 +269,8 @@ int64_t Trainer::allocatedBytes() {
 }
 
 double Trainer::evaluate(ProgramRun &run) {
-  const LayerDesc &layer =
-      *programState.homes()[embeddingHome].layers[embeddingLayer].desc;
-  const int64_t samples = int64_t(run.program().microbatches) * layer.batch;
+  const int64_t samples =
+      int64_t(run.program().microbatches) * run.program().samples;
   stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
     tokens->heldOutSample(sample, samples, count, out);
   });

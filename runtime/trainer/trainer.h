@@ -106,10 +106,12 @@ int profileModel(Trainer &trainer, const Options &options);
 /// Needs no state. Throws Error where there is no body from outside.
 int checkBodies(const Executable &executable, const Options &options);
 
-/// Writes what the ranks of a run kept as a Chrome trace: pid = rank, tid 0
-/// compute, tid 1 communication. All processes call it; process 0 writes.
-/// Throws Error.
-void writeTrace(const std::string &path, ProgramRun &run, const World &world);
+/// Writes what the ranks of pipelines kept as a Chrome trace: pid = rank, tid 0
+/// compute, tid 1 communication. All processes call it; process 0 writes. Runs
+/// may be null. Throws Error.
+void writeTrace(const std::string &path,
+                const std::vector<std::unique_ptr<ProgramRun>> &runs,
+                const World &world);
 
 } // namespace rondo::runtime
 

@@ -6,8 +6,10 @@
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 using namespace rondo::runtime;
 
@@ -46,26 +48,36 @@ static Weights copyWeights(const State &state) {
   return weights;
 }
 
-static Snapshot runFromStart(Trainer &trainer, const ProgramDesc &program,
-                             uint64_t seed, int64_t iterations, bool keepBefore,
-                             bool quiet) {
+/// Runs what `at` says for each iteration. Lines begin with `label`, or where
+/// it is empty with the program's name.
+static Snapshot
+runFromStart(Trainer &trainer,
+             const std::function<const ProgramDesc &(int64_t)> &at,
+             const std::string &label, uint64_t seed, int64_t iterations,
+             bool keepBefore, bool quiet) {
   // A buffer that is read too early must show.
   trainer.state().poison();
   trainer.state().initialise(seed);
-  std::unique_ptr<ProgramRun> run = trainer.makeRun(program);
+  std::vector<std::unique_ptr<ProgramRun>> runs(
+      trainer.executable().numPrograms);
   Snapshot snapshot;
   if (keepBefore)
     snapshot.before = copyWeights(trainer.state());
   for (int64_t i = 1; i <= iterations; ++i) {
+    const ProgramDesc &program = at(i);
+    std::unique_ptr<ProgramRun> &run = runs[program.id];
+    if (!run)
+      run = trainer.makeRun(program);
     IterationResult result = trainer.train(*run, seed, i, iterations);
     snapshot.skipped += !result.isFinite;
+    const char *name = label.empty() ? program.name : label.c_str();
     if (!quiet && trainer.hasLoss())
-      std::printf("%s  iteration %lld  loss %.6f  %s\n", program.name,
+      std::printf("%s  iteration %lld  loss %.6f  %s\n", name,
                   static_cast<long long>(i), result.loss,
                   duration(result.ns).c_str());
     else if (!quiet)
-      std::printf("%s  iteration %lld  %s\n", program.name,
-                  static_cast<long long>(i), duration(result.ns).c_str());
+      std::printf("%s  iteration %lld  %s\n", name, static_cast<long long>(i),
+                  duration(result.ns).c_str());
     std::fflush(stdout);
   }
   snapshot.after = copyWeights(trainer.state());
@@ -121,33 +133,122 @@ static Difference compareChange(const State &state, const Snapshot &reference,
   return difference;
 }
 
-int rondo::runtime::verifyModel(Trainer &trainer, const Options &options) {
-  const Executable &exe = trainer.executable();
-  const int64_t iterations = options.iterations > 0 ? options.iterations : 3;
-  const uint64_t seed = options.seed.value_or(1);
-  const bool isExact = exe.accumulateInIndexOrder;
-  const World &world = trainer.world();
-  auto run = [&](Trainer &where, ProgramKind kind) {
-    // A change is measured by the reference's.
-    const bool keepBefore = !isExact && kind == ProgramKind::Sequential;
-    return runFromStart(where, findProgram(exe, kind), seed, iterations,
-                        keepBefore, options.quiet || !world.isFirst());
-  };
-  Snapshot reference;
-  if (world.isAlone()) {
-    reference = run(trainer, ProgramKind::Sequential);
-  } else {
-    // The reference needs all stages in one process; process 0 holds them as
-    // long as it runs.
-    if (world.isFirst()) {
-      Trainer alone(exe, options, true);
-      reference = run(alone, ProgramKind::Sequential);
-    }
-    world.store->exchange("the reference", "", Store::Patience::Endless);
+namespace {
+
+/// Pipelines that run in turn, beside the references of the same micro-batches.
+struct Case {
+  Turns turns;
+  /// In Verification::references.
+  size_t reference = 0;
+
+  bool isExact() const {
+    for (const ProgramDesc *program : turns.programs())
+      if (!program->accumulatesInIndexOrder)
+        return false;
+    return true;
   }
-  Snapshot pipeline = run(trainer, ProgramKind::Pipeline);
-  if (!world.isFirst())
-    return 0;
+};
+
+class Verification {
+public:
+  Verification(Trainer &trainer, const Options &options);
+
+  /// Each distinct run of references once.
+  void runReferences();
+  /// Whether a case passes. Only process 0 knows.
+  bool run(const Case &each);
+
+  std::vector<Case> cases;
+
+private:
+  void add(Turns turns);
+  const ProgramDesc &referenceAt(const Turns &turns, int64_t iteration) const {
+    return findProgram(exe, ProgramKind::Sequential, turns.at(iteration));
+  }
+  Snapshot runReference(Trainer &where, const Turns &turns, bool keepBefore);
+
+  Trainer &trainer;
+  const Options &options;
+  const Executable &exe;
+  const int64_t iterations;
+  const uint64_t seed;
+  const bool isQuiet;
+  std::vector<Snapshot> references;
+};
+
+} // namespace
+
+Verification::Verification(Trainer &trainer, const Options &options)
+    : trainer(trainer), options(options), exe(trainer.executable()),
+      iterations(options.iterations > 0 ? options.iterations : 3),
+      seed(options.seed.value_or(1)),
+      isQuiet(options.quiet || !trainer.world().isFirst()) {
+  const Turns wanted(exe, options.schedules);
+  for (const ProgramDesc *program :
+       options.schedules.empty() ? pipelinesOf(exe) : wanted.programs())
+    add(Turns(exe, {{program->name, 1}}));
+  if (wanted.programs().size() > 1)
+    add(wanted);
+}
+
+/// A case whose references are those of another one shares them.
+void Verification::add(Turns turns) {
+  Case each{std::move(turns)};
+  auto isSame = [&](const Case &other) {
+    for (int64_t i = 1; i <= iterations; ++i)
+      if (&referenceAt(each.turns, i) != &referenceAt(other.turns, i))
+        return false;
+    return true;
+  };
+  auto other = std::find_if(cases.begin(), cases.end(), isSame);
+  each.reference = other != cases.end() ? other->reference : references.size();
+  if (other == cases.end())
+    references.emplace_back();
+  cases.push_back(std::move(each));
+}
+
+Snapshot Verification::runReference(Trainer &where, const Turns &turns,
+                                    bool keepBefore) {
+  return runFromStart(
+      where,
+      [&](int64_t i) -> const ProgramDesc & { return referenceAt(turns, i); },
+      "", seed, iterations, keepBefore, isQuiet);
+}
+
+void Verification::runReferences() {
+  const World &world = trainer.world();
+  // The reference needs all stages in one process; process 0 holds them as long
+  // as it runs.
+  std::unique_ptr<Trainer> alone;
+  if (!world.isAlone() && world.isFirst())
+    alone = std::make_unique<Trainer>(exe, options, true);
+  Trainer &where = alone ? *alone : trainer;
+  for (size_t r = 0; r < references.size() && world.isFirst(); ++r) {
+    const Turns *turns = nullptr;
+    // A change is measured by the reference's.
+    bool keepBefore = false;
+    for (const Case &each : cases)
+      if (each.reference == r) {
+        turns = turns ? turns : &each.turns;
+        keepBefore |= !each.isExact();
+      }
+    references[r] = runReference(where, *turns, keepBefore);
+  }
+  alone.reset();
+  if (!world.isAlone())
+    world.store->exchange("the reference", "", Store::Patience::Endless);
+}
+
+bool Verification::run(const Case &each) {
+  const bool isOnly = pipelinesOf(exe).size() == 1;
+  const bool isExact = each.isExact();
+  const Snapshot &reference = references[each.reference];
+  const Snapshot pipeline = runFromStart(
+      trainer,
+      [&](int64_t i) -> const ProgramDesc & { return each.turns.at(i); },
+      isOnly ? "pipeline" : "", seed, iterations, false, isQuiet);
+  if (!trainer.world().isFirst())
+    return true;
   if (!isExact)
     std::printf("the schedule adds gradients in its own order: tensors may "
                 "differ by %g %% of their change\n",
@@ -161,23 +262,39 @@ int rondo::runtime::verifyModel(Trainer &trainer, const Options &options) {
                       std::to_string(reference.after.size()) + " tensors";
   std::string after = " after " + std::to_string(iterations) +
                       (iterations == 1 ? " iteration" : " iterations");
+  const std::string verify =
+      isOnly ? "verify" : "verify '" + each.turns.text() + "'";
 
   int64_t skipped = std::max(reference.skipped, pipeline.skipped);
   if (difference.count > 0) {
     std::printf("first difference, sequential and pipeline: %s\n",
                 difference.first.c_str());
-    std::printf("verify: FAIL %lld %s of %s differ%s\n",
+    std::printf("%s: FAIL %lld %s of %s differ%s\n", verify.c_str(),
                 static_cast<long long>(difference.count),
                 isExact ? "weights" : "tensors", scope.c_str(), after.c_str());
-    return static_cast<int>(Exit::Failure);
+    return false;
   }
   if (skipped > 0) {
-    std::printf("verify: FAIL gradients of %lld iterations are not finite\n",
-                static_cast<long long>(skipped));
-    return static_cast<int>(Exit::Failure);
+    std::printf("%s: FAIL gradients of %lld iterations are not finite\n",
+                verify.c_str(), static_cast<long long>(skipped));
+    return false;
   }
-  std::printf("verify: PASS %s are %s%s\n", scope.c_str(),
+  std::printf("%s: PASS %s are %s%s\n", verify.c_str(), scope.c_str(),
               isExact ? "bit-equal" : "equal within the tolerance",
               after.c_str());
-  return 0;
+  return true;
+}
+
+int rondo::runtime::verifyModel(Trainer &trainer, const Options &options) {
+  Verification verification(trainer, options);
+  verification.runReferences();
+  size_t failed = 0;
+  for (const Case &each : verification.cases)
+    failed += !verification.run(each);
+  const size_t count = verification.cases.size();
+  if (trainer.world().isFirst() && count > 1 && failed == 0)
+    std::printf("verify: PASS all %zu\n", count);
+  else if (trainer.world().isFirst() && count > 1)
+    std::printf("verify: FAIL %zu of %zu\n", failed, count);
+  return static_cast<int>(failed == 0 ? Exit::Fine : Exit::Failure);
 }

@@ -39,8 +39,36 @@ static void reportNoPlan(StringRef path) {
              " --placement auto` finds one for a model on a cluster");
 }
 
-/// Leaves one schedule and its programs in the module. False with an error said
-/// where there is none.
+/// What `wanted` names, in its order; with an error said, nothing.
+static SmallVector<pipe::ScheduleOp, 0>
+findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
+  SmallVector<pipe::ScheduleOp, 0> chosen;
+  SmallVector<StringRef> words;
+  wanted.split(words, ',');
+  for (StringRef word : words) {
+    // As the file writes it or without its @.
+    word = word.trim();
+    word.consume_front("@");
+    if (auto schedule = module.lookupSymbol<pipe::ScheduleOp>(word)) {
+      if (!is_contained(chosen, schedule))
+        chosen.push_back(schedule);
+      continue;
+    }
+    if (auto executable = module.lookupSymbol<pipe::ExecutableOp>(word);
+        executable && words.size() == 1)
+      return executable.lookupSchedules();
+    reportError(input + ": no pipe.schedule @" + word + " in it");
+    std::string names;
+    for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>())
+      names += " @" + schedule.getSymName().str();
+    reportNote("it has" + names);
+    return {};
+  }
+  return chosen;
+}
+
+/// Leaves the wanted schedules and their programs in the module. False with an
+/// error said where there are none.
 bool Emission::chooseSchedule() {
   mlir::ModuleOp module = file.module();
   SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
@@ -57,38 +85,58 @@ bool Emission::chooseSchedule() {
                  request.input + "` finds one");
     return false;
   }
-  // As the file writes it or without its @.
-  StringRef wanted = request.scheduleName;
-  wanted.consume_front("@");
-  pipe::ScheduleOp chosen;
-  for (pipe::ScheduleOp schedule : schedules)
-    if (!chosen && (wanted.empty() || schedule.getSymName() == wanted))
-      chosen = schedule;
-  if (!chosen) {
-    reportError(request.input + ": no pipe.schedule @" + wanted + " in it");
-    std::string names;
-    for (pipe::ScheduleOp schedule : schedules)
-      names += " @" + schedule.getSymName().str();
-    reportNote("it has" + names);
+  SmallVector<pipe::ScheduleOp, 0> chosen;
+  auto executables = module.getOps<pipe::ExecutableOp>();
+  if (!request.scheduleName.empty())
+    chosen = findSchedules(module, request.scheduleName, request.input);
+  else if (!executables.empty())
+    chosen = (*executables.begin()).lookupSchedules();
+  else
+    chosen = {schedules.front()};
+  if (chosen.empty())
     return false;
-  }
   keepOnly(chosen);
-  name = chosen.getSymName().str();
-  chosenTarget = chosen.lookupPlan().getTargetKind();
-  chosenType = chosen.lookupPlan().getDType();
-  return true;
+  chosenTarget = chosen.front().lookupPlan().getTargetKind();
+  chosenType = chosen.front().lookupPlan().getDType();
+  return succeeded(shareState(chosen));
 }
 
-void Emission::keepOnly(pipe::ScheduleOp chosen) {
+void Emission::keepOnly(ArrayRef<pipe::ScheduleOp> chosen) {
   mlir::ModuleOp module = file.module();
+  for (pipe::ExecutableOp executable :
+       make_early_inc_range(module.getOps<pipe::ExecutableOp>()))
+    executable.erase();
   for (pipe::ProgramOp program :
        make_early_inc_range(module.getOps<pipe::ProgramOp>()))
-    if (program.lookupSchedule() != chosen)
+    if (!is_contained(chosen, program.lookupSchedule()))
       program.erase();
   for (pipe::ScheduleOp schedule :
        make_early_inc_range(module.getOps<pipe::ScheduleOp>()))
-    if (schedule != chosen)
+    if (!is_contained(chosen, schedule))
       schedule.erase();
+}
+
+/// Writes the executable of several schedules. Its verifier says what their
+/// plans do not have in common.
+mlir::LogicalResult Emission::shareState(ArrayRef<pipe::ScheduleOp> chosen) {
+  mlir::ModuleOp module = file.module();
+  name = pipe::ScheduleOp(chosen.front()).getSymName().str();
+  if (chosen.size() == 1)
+    return mlir::success();
+  SmallVector<mlir::Attribute> names;
+  for (pipe::ScheduleOp schedule : chosen) {
+    names.push_back(mlir::FlatSymbolRefAttr::get(schedule.getSymNameAttr()));
+    if (schedule != chosen.front())
+      name += "_" + schedule.getSymName().str();
+  }
+  while (module.lookupSymbol(name))
+    name += "_executable";
+  auto builder = mlir::OpBuilder::atBlockEnd(module.getBody());
+  auto executable = pipe::ExecutableOp::create(
+      builder, pipe::ScheduleOp(chosen.front()).getLoc(),
+      builder.getStringAttr(name), builder.getArrayAttr(names));
+  mlir::SymbolTableCollection tables;
+  return executable.verifySymbolUses(tables);
 }
 
 /// Finds the schedule of --schedule-file and its plan. It is read when the
@@ -113,7 +161,7 @@ bool Emission::chooseScheduleFile() {
     return false;
   }
   source = *found;
-  keepOnly(nullptr);
+  keepOnly({});
   chosenTarget = source.plan.getTargetKind();
   chosenType = source.plan.getDType();
   return true;
@@ -177,12 +225,15 @@ int Emission::read() {
   return Success;
 }
 
-/// `4 ranks, @mine 1f1b` of the only schedule.
-static std::string nameAndRanksOf(pipe::ScheduleOp schedule) {
-  std::string text =
-      countOf(schedule.lookupPlan().lookupCluster().getDevices().size(),
-              "rank") +
-      ", @" + schedule.getSymName().str();
+/// `4 ranks` of a schedule's cluster.
+static std::string ranksOf(pipe::ScheduleOp schedule) {
+  return countOf(schedule.lookupPlan().lookupCluster().getDevices().size(),
+                 "rank");
+}
+
+/// `@mine 1f1b`.
+static std::string nameOf(pipe::ScheduleOp schedule) {
+  std::string text = "@" + schedule.getSymName().str();
   if (schedule.getSearchAttr())
     return text + " search";
   mlir::FailureOr<std::string> family = pipe::familyText(schedule);
@@ -217,17 +268,45 @@ int Emission::schedule() {
         pipe::buildSchedulePipeline(passes, interrupt.flag());
       })))
     return file.exitCode();
-  for (auto schedule : file.module().getOps<pipe::ScheduleOp>()) {
-    figures = nameAndRanksOf(schedule);
-    bodyNames = bodiesOf(schedule.lookupPlan().lookupModel());
-  }
+  SmallVector<pipe::ScheduleOp> schedules(
+      file.module().getOps<pipe::ScheduleOp>());
+  figures = ranksOf(schedules.front()) + ", ";
+  figures += schedules.size() == 1 ? nameOf(schedules.front())
+                                   : countOf(schedules.size(), "schedule");
+  bodyNames = bodiesOf(schedules.front().lookupPlan().lookupModel());
   return Success;
 }
 
 void Emission::reportWritten(StringRef path) const {
   // A device may be standard output.
   if (path != "-" && (sys::fs::is_directory(path) || !isSpecialFile(path)))
-    outs() << "wrote " << path << ": " << figures << "\n";
+    outs() << "wrote " << path << ": " << figures << "\n" << eachFigures;
+}
+
+/// A line for each of several schedules: its micro-batches, and what its own
+/// pipeline needs of the arena that all share.
+static std::string describeEach(mlir::ModuleOp module) {
+  SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
+  std::string text;
+  for (pipe::ScheduleOp schedule : schedules) {
+    pipe::PlanOp plan = schedule.lookupPlan();
+    std::vector<int64_t> used(plan.lookupCluster().getDevices().size(), 0);
+    for (pipe::ProgramOp program : module.getOps<pipe::ProgramOp>())
+      if (program.lookupSchedule() == schedule &&
+          program.getKind() == pipe::ProgramKind::Pipeline)
+        for (pipe::PoolOp pool : program.getPools()) {
+          int64_t &end = used[pool.getRank()];
+          end = std::max(end, pool.getLayout().getOffset() +
+                                  pool.getLayout().getSlotBytes() *
+                                      pool.getLayout().getSlots());
+        }
+    text += "  " + nameOf(schedule) + ": " +
+            countOf(plan.getMicrobatches(), "micro-batch");
+    if (int64_t samples = plan.getSamplesOfMicrobatch())
+      text += " of " + countOf(samples, "sample");
+    text += ", needs " + fullestArena(used, pipe::deviceBytes(plan)) + "\n";
+  }
+  return schedules.size() > 1 ? text : "";
 }
 
 int Emission::lower() {
@@ -247,6 +326,7 @@ int Emission::lower() {
           ", arena " +
           fullestArena(*arena,
                        pipe::deviceBytes((*programs.begin()).lookupPlan()));
+  eachFigures = describeEach(file.module());
   return Success;
 }
 

@@ -37,8 +37,8 @@ class Emission {
 public:
   explicit Emission(EmissionRequest request) : request(std::move(request)) {}
 
-  /// Reads the input and leaves one schedule in it, for the target that the
-  /// command line or the plan names.
+  /// Reads the input and leaves the chosen schedules in it, for the target that
+  /// the command line or the plan names.
   int read();
   /// To a proved schedule.
   int schedule();
@@ -51,12 +51,14 @@ public:
   /// The C++ of an emitted module; failure where the disk is full.
   mlir::LogicalResult print(llvm::raw_ostream &os);
 
-  /// The schedule that was chosen and what its plan is compiled for.
+  /// The schedule that was chosen, or the executable of several, and what it is
+  /// compiled for.
   const std::string &scheduleName() const { return name; }
   pipe::Target target() const { return chosenTarget; }
   pipe::DType dtype() const { return chosenType; }
   /// One line of what was written where: `wrote train: 4 ranks, @mine 1f1b,
-  /// arena 26.1 MiB of 64 MiB (rank 0)`. Nothing where that is standard output.
+  /// arena 26.1 MiB of 64 MiB (rank 0)`, and one for each of several schedules.
+  /// Nothing where that is standard output.
   void reportWritten(llvm::StringRef path) const;
   /// Whether the program names the backend of librondo_mpi.a.
   bool needsMpi() const { return request.needsMpi; }
@@ -68,8 +70,9 @@ private:
   bool chooseSchedule();
   bool chooseScheduleFile();
   int importSchedule();
-  /// Leaves one schedule, or none where `chosen` is null, and its programs.
-  void keepOnly(pipe::ScheduleOp chosen);
+  /// Leaves the schedules and their programs.
+  void keepOnly(llvm::ArrayRef<pipe::ScheduleOp> chosen);
+  mlir::LogicalResult shareState(llvm::ArrayRef<pipe::ScheduleOp> chosen);
   int chooseTarget();
 
   const EmissionRequest request;
@@ -78,8 +81,8 @@ private:
   std::unique_ptr<llvm::MemoryBuffer> scheduleText;
   formats::ScheduleSource source;
   std::string name;
-  /// Of the schedule, as far as it is known by now.
-  std::string figures;
+  /// Of the schedules, as far as they are known by now.
+  std::string figures, eachFigures;
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;
   std::vector<std::string> bodyNames;

@@ -261,38 +261,35 @@ static Lists evaluationLists(const Spec &spec) {
 // Tables.
 //===----------------------------------------------------------------------===//
 
-Program::Program(const Spec &spec) : layers(spec.layers) {
-  int first = 0;
+Program::Program(const Spec &spec) {
   for (size_t s = 0; s < spec.layersOfStage.size(); ++s) {
-    StageDesc stage{};
     names.push_back("s" + std::to_string(s));
-    stage.name = names.back().c_str();
-    homes.push_back({static_cast<int32_t>(s), 0, spec.rankOfStage[s]});
-    stage.firstLayer = first;
-    stage.numLayers = spec.layersOfStage[s];
-    stageBytes(layers.data() + first, stage.numLayers, spec.microbatches,
-               stage.bytes);
-    first += stage.numLayers;
-    stages.push_back(stage);
     allStages.push_back(static_cast<int32_t>(s));
+    homes.push_back({static_cast<int32_t>(s), 0, spec.rankOfStage[s]});
   }
-  tiedStages = {0, static_cast<int32_t>(stages.size()) - 1};
+  tiedStages = {0, allStages.back()};
   arenaBytes.resize(numRanks(spec.rankOfStage));
+  int most = spec.microbatches;
+  for (const Spec::Other &other : spec.others)
+    most = std::max(most, other.microbatches);
+  addPrograms(spec, "pipeline", addSizes(spec, most));
+  for (const Spec::Other &other : spec.others) {
+    Spec own = spec;
+    own.microbatches = other.microbatches;
+    for (LayerDesc &layer : own.layers)
+      layer.batch = other.samples;
+    own.pipeline = other.lists(own);
+    addPrograms(own, other.name, addSizes(own, most));
+  }
+  for (size_t p = 0; p < programs.size(); ++p)
+    programs[p].id = static_cast<int32_t>(p);
 
-  std::vector<int> onOne(spec.rankOfStage.size(), 0);
-  addProgram(spec, ProgramKind::Sequential, "sequential", onOne,
-             sequentialLists(spec, onOne));
-  addProgram(spec, ProgramKind::Pipeline, "pipeline", spec.rankOfStage,
-             spec.pipeline.empty() ? oneForwardOneBackward(spec, false)
-                                   : spec.pipeline);
-  addProgram(spec, ProgramKind::Evaluation, "evaluation", spec.rankOfStage,
-             evaluationLists(spec));
-
+  const Sizes &first = allSizes.front();
   exe.name = "fixture";
-  exe.numLayers = static_cast<int32_t>(layers.size());
-  exe.layers = layers.data();
-  exe.numStages = static_cast<int32_t>(stages.size());
-  exe.stages = stages.data();
+  exe.numLayers = static_cast<int32_t>(first.layers.size());
+  exe.layers = first.layers.data();
+  exe.numStages = static_cast<int32_t>(first.stages.size());
+  exe.stages = first.stages.data();
   exe.numHomes = static_cast<int32_t>(homes.size());
   exe.homes = homes.data();
   for (Message message : {Message::Activation, Message::Gradient})
@@ -314,10 +311,41 @@ Program::Program(const Spec &spec) : layers(spec.layers) {
   exe.arenaBytes = arenaBytes.data();
   exe.numPrograms = static_cast<int32_t>(programs.size());
   exe.programs = programs.data();
-  exe.accumulateInIndexOrder = true;
+}
+
+const Program::Sizes &Program::addSizes(const Spec &spec,
+                                        int mostMicrobatches) {
+  allSizes.emplace_back();
+  Sizes &sizes = allSizes.back();
+  sizes.layers = spec.layers;
+  int first = 0;
+  for (size_t s = 0; s < spec.layersOfStage.size(); ++s) {
+    StageDesc stage{};
+    stage.name = names[s].c_str();
+    stage.firstLayer = first;
+    stage.numLayers = spec.layersOfStage[s];
+    stageBytes(sizes.layers.data() + first, stage.numLayers, mostMicrobatches,
+               stage.bytes);
+    first += stage.numLayers;
+    sizes.stages.push_back(stage);
+  }
+  return sizes;
+}
+
+void Program::addPrograms(const Spec &spec, const char *name,
+                          const Sizes &sizes) {
+  std::vector<int> onOne(spec.rankOfStage.size(), 0);
+  addProgram(spec, ProgramKind::Sequential, "sequential", sizes, onOne,
+             sequentialLists(spec, onOne));
+  addProgram(spec, ProgramKind::Pipeline, name, sizes, spec.rankOfStage,
+             spec.pipeline.empty() ? oneForwardOneBackward(spec, false)
+                                   : spec.pipeline);
+  addProgram(spec, ProgramKind::Evaluation, "evaluation", sizes,
+             spec.rankOfStage, evaluationLists(spec));
 }
 
 void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
+                         const Sizes &sizes,
                          const std::vector<int> &rankOfStage,
                          const Lists &lists) {
   storage.emplace_back();
@@ -334,12 +362,16 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   tables.collectives.push_back({CollectiveKind::GradientNorm, "",
                                 static_cast<int32_t>(allStages.size()),
                                 allStages.data()});
-  place(spec, tables, kind == ProgramKind::Pipeline);
+  place(spec, sizes.stages, tables, kind == ProgramKind::Pipeline);
 
   ProgramDesc desc{};
   desc.name = name;
   desc.kind = kind;
   desc.microbatches = spec.microbatches;
+  desc.samples = sizes.layers.front().batch;
+  desc.accumulatesInIndexOrder = true;
+  desc.layers = sizes.layers.data();
+  desc.stages = sizes.stages.data();
   desc.numRanks = static_cast<int32_t>(lists.size());
   desc.ranks = tables.ranks.data();
   desc.rankOfHome = tables.rankOfHome.data();
@@ -354,8 +386,9 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
 }
 
 /// One pool for each buffer of each stage: state first, so that it lies at the
-/// same place in every tables.
-void Program::place(const Spec &spec, ProgramTables &tables, bool hasRings) {
+/// same place in every program.
+void Program::place(const Spec &spec, const std::vector<StageDesc> &stages,
+                    ProgramTables &tables, bool hasRings) {
   const int numStages = static_cast<int>(stages.size());
   tables.placements.assign(numStages * numBuffers,
                            PlacementDesc{-1, 0, nullptr});
@@ -376,8 +409,12 @@ void Program::place(const Spec &spec, ProgramTables &tables, bool hasRings) {
   };
   const int m = spec.microbatches;
   for (int s = 0; s < numStages; ++s)
-    for (int b = 0; b <= static_cast<int>(Buffer::Workspace); ++b)
+    for (int b = 0; b <= static_cast<int>(Buffer::Control); ++b)
       add(s, b, spec.stateSlots(b));
+  for (int s = 0; s < numStages; ++s) {
+    add(s, static_cast<int>(Buffer::Data), m);
+    add(s, static_cast<int>(Buffer::Workspace), 1);
+  }
   auto slotsOf = [&](int slots) { return hasRings && slots > 0 ? slots : m; };
   for (int s = 0; s < numStages; ++s)
     for (int b = static_cast<int>(Buffer::Input); b < numBuffers; ++b) {

@@ -52,6 +52,13 @@ struct Spec {
   }
   /// The pipeline's lists; empty: oneForwardOneBackward().
   Lists pipeline;
+  /// Pipelines behind the first, of as many samples an iteration.
+  struct Other {
+    const char *name;
+    int microbatches = 4, samples = 0;
+    Lists (*lists)(const Spec &) = nullptr;
+  };
+  std::vector<Other> others;
 };
 
 /// An embedding, `blocks` blocks and a head.
@@ -69,15 +76,22 @@ Lists oneForwardOneBackward(const Spec &spec, bool split);
 Lists forwardThenBackward(const Spec &spec);
 
 /// Owns the tables of an executable with the programs sequential, pipeline and
-/// evaluation.
+/// evaluation, and three more for each other pipeline.
 class Program {
 public:
   explicit Program(const Spec &spec);
   Program(const Program &) = delete;
 
   Executable exe{};
+  /// What the executable lists.
+  std::vector<ProgramDesc> programs;
 
 private:
+  /// Layers and stages for micro-batches of one size.
+  struct Sizes {
+    std::vector<LayerDesc> layers;
+    std::vector<StageDesc> stages;
+  };
   struct ProgramTables {
     std::vector<RankDesc> ranks;
     std::vector<std::vector<int64_t>> rows;
@@ -88,19 +102,21 @@ private:
     std::vector<CollectiveDesc> collectives;
     std::vector<int64_t> peaks;
   };
+  const Sizes &addSizes(const Spec &spec, int mostMicrobatches);
+  void addPrograms(const Spec &spec, const char *name, const Sizes &sizes);
   void addProgram(const Spec &spec, ProgramKind kind, const char *name,
-                  const std::vector<int> &rankOfStage, const Lists &lists);
-  void place(const Spec &spec, ProgramTables &tables, bool hasRings);
+                  const Sizes &sizes, const std::vector<int> &rankOfStage,
+                  const Lists &lists);
+  void place(const Spec &spec, const std::vector<StageDesc> &stages,
+             ProgramTables &tables, bool hasRings);
 
-  std::vector<LayerDesc> layers;
   std::deque<std::string> names;
-  std::vector<StageDesc> stages;
+  std::deque<Sizes> allSizes;
   std::vector<HomeDesc> homes;
   std::vector<EdgeDesc> edges;
   std::vector<int64_t> arenaBytes;
   std::vector<int32_t> allStages, tiedStages;
   std::deque<ProgramTables> storage;
-  std::vector<ProgramDesc> programs;
 };
 
 } // namespace rondo::runtime::test

@@ -103,7 +103,7 @@ TEST(Verify, WrongWeightGradientIsFound) {
 
 TEST(Verify, WrongWeightGradientIsFoundDespiteTheTolerance) {
   Program program(withWrongWeightGradient());
-  program.exe.accumulateInIndexOrder = false;
+  program.programs[1].accumulatesInIndexOrder = false;
   testing::internal::CaptureStdout();
   EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 1);
   std::string out = testing::internal::GetCapturedStdout();
@@ -120,7 +120,7 @@ TEST(Verify, ForeignOrderOfAccumulationHasATolerance) {
   std::reverse(begin, end);
   Program program(spec);
   EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 1);
-  program.exe.accumulateInIndexOrder = false;
+  program.programs[1].accumulatesInIndexOrder = false;
   testing::internal::CaptureStdout();
   EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 0);
   std::string out = testing::internal::GetCapturedStdout();

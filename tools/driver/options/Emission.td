@@ -1,7 +1,8 @@
 //===- Emission.td - Options of compile and bundle ---------*- tablegen -*-===//
 
-defm schedule : Value<"schedule", "NAME",
-  "the schedule to compile (default: the first)">;
+defm schedule : Value<"schedule", "NAME[,NAME...]",
+  "the schedules to compile, over one state (default: those of the first "
+  "pipe.executable, else the first)">;
 defm schedule_file : Value<"schedule-file", "FILE",
   "an order for a plan of the file (rondo-schedule/1), in place of its "
   "schedules">;

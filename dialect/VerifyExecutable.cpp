@@ -1,0 +1,130 @@
+//===- VerifyExecutable.cpp - What schedules of one state share -----------===//
+
+#include "dialect/Pipe.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace rondo::pipe;
+
+SmallVector<ScheduleOp, 0> ExecutableOp::lookupSchedules() {
+  SmallVector<ScheduleOp, 0> schedules;
+  for (auto name : getSchedules().getAsRange<FlatSymbolRefAttr>())
+    schedules.push_back(mlir::SymbolTable::lookupNearestSymbolFrom<ScheduleOp>(
+        (*this)->getParentOp(), name));
+  return schedules;
+}
+
+LogicalResult ExecutableOp::verify() {
+  if (getSchedules().empty())
+    return emitError() << "executable @" << getSymName() << " has no schedule";
+  llvm::SmallPtrSet<Attribute, 8> seen;
+  for (Attribute name : getSchedules())
+    if (!seen.insert(name).second)
+      return emitError() << "executable @" << getSymName() << " names " << name
+                         << " twice";
+  return success();
+}
+
+namespace {
+
+/// Holds the plans of two schedules beside each other.
+class Comparer {
+public:
+  Comparer(ExecutableOp op, PlanOp first, PlanOp other)
+      : op(op), first(first), other(other) {}
+
+  LogicalResult run();
+
+private:
+  /// `what` ends the sentence that names both plans.
+  LogicalResult fail(Operation *mine, Operation *theirs, const Twine &what) {
+    InFlightDiagnostic error = op.emitError()
+                               << "executable @" << op.getSymName()
+                               << ": plans @" << first.getSymName() << " and @"
+                               << other.getSymName() << " " << what;
+    error.attachNote(mine->getLoc()) << "first seen here";
+    error.attachNote(theirs->getLoc()) << "differs here";
+    return error;
+  }
+  LogicalResult compareStages();
+
+  ExecutableOp op;
+  PlanOp first, other;
+};
+
+std::string iterationOf(PlanOp plan) {
+  return (Twine(plan.getMicrobatches()) + " micro-batches of " +
+          Twine(plan.getSamplesOfMicrobatch()) + " samples")
+      .str();
+}
+
+LogicalResult Comparer::run() {
+  if (first == other)
+    return success();
+  if (first.getModelAttr() != other.getModelAttr())
+    return fail(first, other, "cut different models");
+  if (first.getClusterAttr() != other.getClusterAttr())
+    return fail(first, other, "are on different clusters");
+  if (first.getTargetKind() != other.getTargetKind() ||
+      first.getDType() != other.getDType())
+    return fail(first, other, "are for different targets");
+  // Micro-batches of timed layers have no size.
+  const int64_t mine = std::max<int64_t>(first.getSamplesOfMicrobatch(), 1),
+                theirs = std::max<int64_t>(other.getSamplesOfMicrobatch(), 1);
+  if (mine * int64_t(first.getMicrobatches()) !=
+      theirs * int64_t(other.getMicrobatches()))
+    return fail(first, other,
+                "take different samples an iteration: " + iterationOf(first) +
+                    " and " + iterationOf(other));
+  return compareStages();
+}
+
+LogicalResult Comparer::compareStages() {
+  SmallVector<StageOp, 0> mine = first.getStages(), theirs = other.getStages();
+  for (auto [a, b] : llvm::zip(mine, theirs)) {
+    if (a.getLayers() != b.getLayers())
+      return fail(a, b,
+                  "have different layers in stages @" + a.getSymName() +
+                      " and @" + b.getSymName());
+    if (a.getRank() != b.getRank())
+      return fail(a, b,
+                  "hold stages @" + a.getSymName() + " and @" + b.getSymName() +
+                      " on different ranks, " + Twine(a.getRank()) + " and " +
+                      Twine(b.getRank()));
+  }
+  if (mine.size() != theirs.size())
+    return fail(first, other,
+                "have different stages, " + Twine(mine.size()) + " and " +
+                    Twine(theirs.size()));
+  return success();
+}
+
+} // namespace
+
+LogicalResult ExecutableOp::verifySymbolUses(SymbolTableCollection &tables) {
+  PlanOp first;
+  for (auto name : getSchedules().getAsRange<FlatSymbolRefAttr>()) {
+    auto schedule = tables.lookupNearestSymbolFrom<ScheduleOp>(
+        (*this)->getParentOp(), name);
+    if (!schedule)
+      return emitError() << "there is no schedule " << name;
+    for (auto other : (*this)->getParentRegion()->getOps<ExecutableOp>())
+      if (other->isBeforeInBlock(*this) &&
+          llvm::is_contained(other.getSchedules(), name))
+        return emitError()
+                   .append("schedule ", name, " is in two executables")
+                   .attachNote(other.getLoc())
+               << "the other is here";
+    auto plan = tables.lookupNearestSymbolFrom<PlanOp>(schedule->getParentOp(),
+                                                       schedule.getPlanAttr());
+    // The schedule and the plan say themselves what they lack.
+    if (!plan || !plan.lookupModel())
+      return success();
+    if (!first)
+      first = plan;
+    if (failed(Comparer(*this, first, plan).run()))
+      return failure();
+  }
+  return success();
+}

@@ -1,0 +1,133 @@
+//===- schedules.cpp - Which of its schedules a program runs --------------===//
+
+#include "runtime/trainer/schedules.h"
+
+#include "runtime/base/error.h"
+#include "runtime/execution/program_run.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+using namespace rondo::runtime;
+
+std::vector<ScheduleTurn> rondo::runtime::parseTurns(const std::string &text) {
+  std::vector<ScheduleTurn> turns;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    ScheduleTurn turn;
+    turn.name = text.substr(begin, end - begin);
+    begin = end + 1;
+    // As the language writes it or without its @.
+    if (!turn.name.empty() && turn.name.front() == '@')
+      turn.name.erase(0, 1);
+    const size_t colon = turn.name.rfind(':');
+    if (colon != std::string::npos) {
+      const std::string count = turn.name.substr(colon + 1);
+      char *rest = nullptr;
+      errno = 0;
+      turn.iterations = std::strtoll(count.c_str(), &rest, 10);
+      if (count.empty() || *rest != '\0' || errno == ERANGE ||
+          turn.iterations < 1 || turn.iterations > INT32_MAX)
+        throw Error("--schedule needs a whole number of iterations behind the "
+                    "colon, not '" +
+                        count + "'; --help lists the flags",
+                    Exit::Usage);
+      turn.name.resize(colon);
+    }
+    if (turn.name.empty())
+      throw Error("--schedule needs names with commas between them, not '" +
+                      text + "'; --help lists the schedules",
+                  Exit::Usage);
+    turns.push_back(std::move(turn));
+  }
+  return turns;
+}
+
+std::vector<const ProgramDesc *>
+rondo::runtime::pipelinesOf(const Executable &executable) {
+  std::vector<const ProgramDesc *> pipelines;
+  for (int32_t p = 0; p < executable.numPrograms; ++p)
+    if (executable.programs[p].kind == ProgramKind::Pipeline)
+      pipelines.push_back(&executable.programs[p]);
+  return pipelines;
+}
+
+std::string rondo::runtime::describe(const ProgramDesc &program) {
+  std::string text =
+      std::string(program.name) + ": " + std::to_string(program.microbatches) +
+      (program.microbatches == 1 ? " micro-batch" : " micro-batches");
+  if (program.samples > 0)
+    text += " of " + std::to_string(program.samples) +
+            (program.samples == 1 ? " sample" : " samples");
+  return text;
+}
+
+/// Letters to change, leave out, add or swap with their neighbour.
+static size_t distance(const std::string &a, const std::string &b) {
+  std::vector<std::vector<size_t>> cost(a.size() + 1,
+                                        std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i)
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1,
+                             cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+    }
+  return cost[a.size()][b.size()];
+}
+
+static const ProgramDesc &findPipeline(const Executable &executable,
+                                       const std::string &name) {
+  const std::vector<const ProgramDesc *> pipelines = pipelinesOf(executable);
+  std::string names, nearest;
+  // A third of the letters may be wrong.
+  size_t least = name.size() / 3 + 1;
+  for (const ProgramDesc *program : pipelines) {
+    if (program->name == name)
+      return *program;
+    names += (names.empty() ? "" : ", ") + std::string(program->name);
+    const size_t wrong = distance(name, program->name);
+    if (wrong < least) {
+      least = wrong;
+      nearest = program->name;
+    }
+  }
+  throw Error("there is no schedule '" + name + "' in this program; " +
+                  (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") +
+                  (pipelines.size() == 1 ? "there is " : "there are ") + names,
+              Exit::Usage);
+}
+
+Turns::Turns(const Executable &executable,
+             const std::vector<ScheduleTurn> &wanted) {
+  for (const ScheduleTurn &turn : wanted)
+    turns.push_back({&findPipeline(executable, turn.name), turn.iterations});
+  if (turns.empty())
+    turns.push_back({&findProgram(executable, ProgramKind::Pipeline), 1});
+  for (const Turn &turn : turns) {
+    round += turn.iterations;
+    if (std::find(used.begin(), used.end(), turn.program) == used.end())
+      used.push_back(turn.program);
+  }
+}
+
+const ProgramDesc &Turns::at(int64_t iteration) const {
+  int64_t place = (iteration - 1) % round;
+  size_t t = 0;
+  while (place >= turns[t].iterations)
+    place -= turns[t++].iterations;
+  return *turns[t].program;
+}
+
+std::string Turns::text() const {
+  std::string text;
+  for (const Turn &turn : turns)
+    text += (text.empty() ? "" : ",") + std::string(turn.program->name) +
+            (turns.size() > 1 ? ":" + std::to_string(turn.iterations) : "");
+  return text;
+}

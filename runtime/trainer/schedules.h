@@ -1,0 +1,57 @@
+//===- schedules.h - Which of its schedules a program runs ------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRAINER_SCHEDULES_H
+#define RONDO_RUNTIME_TRAINER_SCHEDULES_H
+
+#include "runtime/model/executable.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// A schedule by its name, and for how many iterations.
+struct ScheduleTurn {
+  std::string name;
+  int64_t iterations = 1;
+};
+
+/// Reads `NAME[:ITERATIONS]`, several with commas between them. Throws Error
+/// with Exit::Usage.
+std::vector<ScheduleTurn> parseTurns(const std::string &text);
+
+/// The pipelines of an executable, in its order.
+std::vector<const ProgramDesc *> pipelinesOf(const Executable &executable);
+
+/// `gpipe: 8 micro-batches of 4 samples`.
+std::string describe(const ProgramDesc &program);
+
+/// The pipelines that run in turn.
+class Turns {
+public:
+  /// Empty: the first pipeline. Throws Error with Exit::Usage where the
+  /// executable has no schedule of a name.
+  Turns(const Executable &executable, const std::vector<ScheduleTurn> &turns);
+
+  /// Iterations count from 1, so that a run that was resumed goes on in the
+  /// same turn.
+  const ProgramDesc &at(int64_t iteration) const;
+  /// Each once, in the order of their first turns.
+  const std::vector<const ProgramDesc *> &programs() const { return used; }
+  /// As the command line would say it, with nothing left out.
+  std::string text() const;
+
+private:
+  struct Turn {
+    const ProgramDesc *program;
+    int64_t iterations;
+  };
+  std::vector<Turn> turns;
+  std::vector<const ProgramDesc *> used;
+  int64_t round = 0;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_SCHEDULES_H
