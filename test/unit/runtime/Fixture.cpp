@@ -292,21 +292,8 @@ Program::Program(const Spec &spec) {
   exe.stages = first.stages.data();
   exe.numHomes = static_cast<int32_t>(homes.size());
   exe.homes = homes.data();
-  for (Message message : {Message::Activation, Message::Gradient})
-    for (int32_t s = 1; s < exe.numStages; ++s) {
-      const bool isForward = message == Message::Activation;
-      const int32_t from = isForward ? s - 1 : s, to = isForward ? s : s - 1;
-      auto number = [](int32_t stage, Buffer buffer) {
-        return stage * numBuffers + static_cast<int32_t>(buffer);
-      };
-      edges.push_back(
-          {from, to, message,
-           stages[s - 1].bytes[static_cast<int>(Buffer::Output)],
-           number(from, isForward ? Buffer::Output : Buffer::InputGrad),
-           number(to, isForward ? Buffer::Input : Buffer::OutputGrad)});
-    }
-  exe.numEdges = static_cast<int32_t>(edges.size());
-  exe.edges = edges.data();
+  exe.numEdges = static_cast<int32_t>(first.edges.size());
+  exe.edges = first.edges.data();
   exe.numRanks = static_cast<int32_t>(arenaBytes.size());
   exe.arenaBytes = arenaBytes.data();
   exe.numPrograms = static_cast<int32_t>(programs.size());
@@ -329,6 +316,19 @@ const Program::Sizes &Program::addSizes(const Spec &spec,
     first += stage.numLayers;
     sizes.stages.push_back(stage);
   }
+  for (Message message : {Message::Activation, Message::Gradient})
+    for (int32_t s = 1; s < static_cast<int32_t>(sizes.stages.size()); ++s) {
+      const bool isForward = message == Message::Activation;
+      const int32_t from = isForward ? s - 1 : s, to = isForward ? s : s - 1;
+      auto number = [](int32_t stage, Buffer buffer) {
+        return stage * numBuffers + static_cast<int32_t>(buffer);
+      };
+      sizes.edges.push_back(
+          {from, to, message,
+           sizes.stages[s - 1].bytes[static_cast<int>(Buffer::Output)],
+           number(from, isForward ? Buffer::Output : Buffer::InputGrad),
+           number(to, isForward ? Buffer::Input : Buffer::OutputGrad)});
+    }
   return sizes;
 }
 
@@ -372,6 +372,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   desc.accumulatesInIndexOrder = true;
   desc.layers = sizes.layers.data();
   desc.stages = sizes.stages.data();
+  desc.edges = sizes.edges.data();
   desc.numRanks = static_cast<int32_t>(lists.size());
   desc.ranks = tables.ranks.data();
   desc.rankOfHome = tables.rankOfHome.data();

@@ -91,6 +91,7 @@ private:
   struct Sizes {
     std::vector<LayerDesc> layers;
     std::vector<StageDesc> stages;
+    std::vector<EdgeDesc> edges;
   };
   struct ProgramTables {
     std::vector<RankDesc> ranks;
@@ -113,7 +114,6 @@ private:
   std::deque<std::string> names;
   std::deque<Sizes> allSizes;
   std::vector<HomeDesc> homes;
-  std::vector<EdgeDesc> edges;
   std::vector<int64_t> arenaBytes;
   std::vector<int32_t> allStages, tiedStages;
   std::deque<ProgramTables> storage;

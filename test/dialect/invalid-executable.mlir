@@ -1,0 +1,241 @@
+// Schedules of one state have the same stages on the same ranks.
+// RUN: rondo-opt %s -split-input-file -verify-diagnostics
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+// expected-error @+1 {{executable @train has no schedule}}
+pipe.executable @train of []
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+// expected-error @+1 {{executable @train names @a twice}}
+pipe.executable @train of [@a, @a]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+// expected-error @+1 {{there is no schedule @b}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @p family<"gpipe">
+// expected-note @+1 {{the other is here}}
+pipe.executable @train of [@a, @b]
+// expected-error @+1 {{schedule @b is in two executables}}
+pipe.executable @again of [@b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{first seen here}}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+// expected-note @+1 {{differs here}}
+pipe.plan @q of @gpt on @lab microbatches(4) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q take different samples an iteration: 2 micro-batches of 4 samples and 4 micro-batches of 4 samples}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{first seen here}}
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.plan @q of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{differs here}}
+  pipe.stage @s1 [@lm_head] on 0
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q hold stages @s1 and @s1 on different ranks, 1 and 0}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{first seen here}}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+// expected-note @+1 {{differs here}}
+pipe.plan @q of @gpt on @lab microbatches(2) target<cuda, bf16> {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q are for different targets}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.cluster @other { pipe.device @d0 pipe.device @d1 }
+// expected-note @+1 {{first seen here}}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+// expected-note @+1 {{differs here}}
+pipe.plan @q of @gpt on @other microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q are on different clusters}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.model @gpt2 gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{first seen here}}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+// expected-note @+1 {{differs here}}
+pipe.plan @q of @gpt2 on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q cut different models}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{first seen here}}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+// expected-note @+1 {{differs here}}
+pipe.plan @q of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q have different stages, 2 and 1}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  // expected-note @+1 {{first seen here}}
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.plan @q of @gpt on @lab microbatches(2) {
+  // expected-note @+1 {{differs here}}
+  pipe.stage @all [@wte, @lm_head] on 0
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q have different layers in stages @s0 and @all}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-error @+1 {{samples is 0; it must be 1 or more}}
+pipe.plan @p of @gpt on @lab microbatches(2) samples(0) {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@lm_head] on 1
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+// expected-note @+1 {{model @timed is here}}
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-error @+1 {{plan @p says how many samples a micro-batch has, but layers of model @timed state their sizes for the model's own}}
+pipe.plan @p of @timed on @lab microbatches(2) samples(2) { pipe.stage @s0 [@l0] on 0 }
