@@ -30,8 +30,8 @@ static void measure(int ranks, int cores) {
   state.initialise(1);
   ProgramOptions options;
   options.transport.cores = cores;
-  ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
-                 options);
+  Connections connections(state, options);
+  ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
   Team team(ranks);
   std::vector<double> perAction;
   for (int i = 0; i < iterations; ++i) {

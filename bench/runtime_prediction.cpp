@@ -27,8 +27,8 @@ int main() {
   state.initialise(1);
   ProgramOptions options;
   options.transport.cores = cores;
-  ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
-                 options);
+  Connections connections(state, options);
+  ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
   Team team(ranks);
   int64_t times[iterations];
   for (int64_t &time : times) {

@@ -23,20 +23,17 @@ static const Tensor *findShared(const State &state, int32_t home,
   return nullptr;
 }
 
-Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program,
-                            ImposedLink link) {
+Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
   const int32_t ranks = program.numRanks;
   Wiring wiring;
-  wiring.params.ranks = ranks;
-  wiring.params.link = link;
   wiring.channelOf.assign(int64_t(ranks) * ranks, -1);
   auto connect = [&](int32_t from, int32_t to) {
     int32_t &channel = wiring.channelOf[from * ranks + to];
     if (channel < 0) {
-      channel = static_cast<int32_t>(wiring.params.channels.size());
-      wiring.params.channels.push_back({from, to, 0});
+      channel = static_cast<int32_t>(wiring.channels.size());
+      wiring.channels.push_back({from, to, 0});
     }
-    wiring.params.channels[channel].messages += program.microbatches;
+    wiring.channels[channel].messages += program.microbatches;
   };
   for (int32_t e = 0; e < state.executable().numEdges; ++e) {
     const EdgeDesc &edge = state.executable().edges[e];
@@ -68,7 +65,7 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program,
       }
       parts.push_back(part);
     }
-    wiring.params.collectives.push_back(std::move(parts));
+    wiring.collectives.push_back(std::move(parts));
   }
   return wiring;
 }

@@ -12,16 +12,10 @@
 
 using namespace rondo::runtime;
 
-ProgramRun::ProgramRun(State &state, const ProgramDesc &program,
-                       const ProgramOptions &options)
-    : state(state), desc(program), options(options) {
-  Wiring wiring = wire(state, program, options.link);
-  std::vector<Device *> devices;
-  for (int32_t r = 0; r < program.numRanks; ++r)
-    devices.push_back(state.world().holds(r) ? &state.device(r) : nullptr);
-  transport = backendOf(state.executable())
-                  .makeTransport(wiring.params, devices, options.transport,
-                                 state.world());
+ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
+    : state(connections.state()), desc(program), options(connections.options),
+      transport(connections.view(program)) {
+  const Wiring &wiring = connections.wiring(program);
   ranks.resize(program.numRanks);
   for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {

@@ -4,7 +4,7 @@
 #define RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
 
 #include "runtime/base/clock.h"
-#include "runtime/execution/rank.h"
+#include "runtime/execution/connections.h"
 #include "runtime/execution/team.h"
 
 #include <memory>
@@ -12,16 +12,6 @@
 #include <vector>
 
 namespace rondo::runtime {
-
-struct ProgramOptions {
-  ImposedLink link;
-  OptimizerConfig optimizer;
-  /// The run fails where no rank begins an action, and no device ends a
-  /// message, for timeoutSeconds.
-  TransportOptions transport;
-  /// What timeoutSeconds is measured by; null: an AwakeClock.
-  std::shared_ptr<Clock> clock;
-};
 
 /// What a rank does at a moment.
 struct RankStatus {
@@ -39,8 +29,9 @@ std::string describeChain(const std::vector<RankStatus> &ranks);
 /// The ranks of one program that this process holds, and their transport.
 class ProgramRun {
 public:
-  ProgramRun(State &state, const ProgramDesc &program,
-             const ProgramOptions &options);
+  /// The connections outlive it. Several may live at the same time; their
+  /// iterations take turns.
+  ProgramRun(Connections &connections, const ProgramDesc &program);
 
   const ProgramDesc &program() const { return desc; }
   /// Held by this process.
@@ -49,8 +40,8 @@ public:
   const std::vector<int32_t> &heldRanks() const { return held; }
 
   /// Runs one iteration on the team's threads. Throws Error with
-  /// Exit::RunFailure where a rank fails or nothing goes on; this object is of
-  /// no use afterwards.
+  /// Exit::RunFailure where a rank fails or nothing goes on; this object
+  /// and the connections are of no use afterwards.
   void iterate(Team &team);
 
   /// `rank 0 waits for 1I0 of rank 1 -> rank 1 runs 1F0`.
@@ -69,6 +60,7 @@ private:
   State &state;
   const ProgramDesc &desc;
   const ProgramOptions options;
+  /// A view of the connections.
   std::unique_ptr<Transport> transport;
   /// Null where another process holds the rank.
   std::vector<std::unique_ptr<Rank>> ranks;

@@ -36,16 +36,18 @@ struct OptimizerConfig {
   double maxNorm = 1;
 };
 
-/// How a program's ranks are connected: the channels of its transport.
+/// How a program's ranks are connected: the channels and collectives that it
+/// needs, as it numbers them.
 struct Wiring {
-  TransportParams params;
+  std::vector<ChannelParams> channels;
+  std::vector<CollectiveParams> collectives;
   /// [from * ranks + to]; -1: no messages.
   std::vector<int32_t> channelOf;
 };
 /// Channels for the messages of all edges between different ranks,
 /// and the collectives' parts. Throws Error where a collective names a tensor
 /// that its stages do not have.
-Wiring wire(const State &state, const ProgramDesc &program, ImposedLink link);
+Wiring wire(const State &state, const ProgramDesc &program);
 
 /// Executes actions; one thread at a time. Buffer addresses come from tables
 /// made at construction, so an action costs its host much less than 1 us.

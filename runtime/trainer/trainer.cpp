@@ -110,6 +110,8 @@ int64_t Trainer::tokensOf(const ProgramDesc &program) const {
 }
 
 std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
+  if (rankConnections)
+    return std::make_unique<ProgramRun>(*rankConnections, program);
   ProgramOptions programOptions;
   programOptions.link = options.link;
   programOptions.transport.cores = numCores;
@@ -118,7 +120,8 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   programOptions.optimizer.adamw.weightDecay =
       static_cast<float>(options.weightDecay);
   programOptions.optimizer.maxNorm = options.clip;
-  return std::make_unique<ProgramRun>(programState, program, programOptions);
+  rankConnections = std::make_unique<Connections>(programState, programOptions);
+  return std::make_unique<ProgramRun>(*rankConnections, program);
 }
 
 /// Fills the staging buffers of all micro-batches. `sample` writes the tokens

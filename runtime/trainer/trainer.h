@@ -55,7 +55,10 @@ public:
   /// Bytes of the arenas of all processes.
   int64_t allocatedBytes();
 
+  /// The first call connects the ranks; all processes make it.
   std::unique_ptr<ProgramRun> makeRun(const ProgramDesc &program);
+  /// Null before makeRun().
+  Connections *connections() { return rankConnections.get(); }
 
   /// Stages the data, sets step number and learning rate, runs all ranks.
   /// Iterations count from 1. `lastIteration` ends the learning rate's decay
@@ -78,6 +81,7 @@ private:
   const Options &options;
   const int numCores;
   State programState;
+  std::unique_ptr<Connections> rankConnections;
   std::unique_ptr<Data> tokens;
   /// The home that writes the loss; -1: none.
   int32_t lossHome = -1;

@@ -13,6 +13,11 @@ void Transport::iterate(int32_t, bool, const std::function<void()> &actions) {
   actions();
 }
 
+void Transport::iterateProgram(int32_t, int32_t rank, bool mayReplay,
+                               const std::function<void()> &actions) {
+  iterate(rank, mayReplay, actions);
+}
+
 std::string rondo::runtime::nameOf(MessageName name) {
   return std::to_string(name.stage) +
          (name.kind == Message::Activation ? "F" : "I") +

@@ -1,6 +1,7 @@
 //===- transport.h - How ranks hand messages to each other ------*- C++ -*-===//
 //
-// One transport serves one program. A channel is a directed pair of ranks and
+// A transport connects the ranks of an executable, once; a program sees it
+// through a TransportView (view.h). A channel is a directed pair of ranks and
 // an in-order queue: its n-th send meets its n-th receive, and both must name
 // the same message. Every function that takes a rank is called by the thread of
 // that rank alone; channels and collectives are numbered as in TransportParams.
@@ -76,6 +77,9 @@ struct TransportParams {
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
   ImposedLink link;
+  /// By program: how many ranks run it, from rank 0. Empty: there is one
+  /// program, and all ranks run it.
+  std::vector<int32_t> ranksOfProgram;
 };
 
 /// What a blocked rank waits for.
@@ -114,6 +118,11 @@ public:
   /// `mayReplay` the actions are called all the same.
   virtual void iterate(int32_t rank, bool mayReplay,
                        const std::function<void()> &actions);
+  /// The same for one of several programs, each of which is recorded apart.
+  /// Programs take turns: all ranks of one have ended their iteration before
+  /// any of another begins.
+  virtual void iterateProgram(int32_t program, int32_t rank, bool mayReplay,
+                              const std::function<void()> &actions);
 
   /// Hands `data` over. Does not block. `data` stays as it is until waitSent()
   /// of the ticket returns. Throws Error where the receiver posted another

@@ -8,6 +8,8 @@
 #include "runtime/transport/cuda/communicator.h"
 #include "runtime/transport/match.h"
 
+#include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -119,11 +121,22 @@ struct GpuRank {
   /// Collectives that the device has ended, and those issued in the iteration.
   Counter met;
   uint64_t collectives = 0;
-  RecordedGraph graph;
-  bool isWarm = false;
+
+  /// What the rank keeps of one program.
+  struct Recording {
+    RecordedGraph graph;
+    bool isWarm = false;
+    /// Guarded by logMutex.
+    std::vector<Issued> log;
+  };
+  /// By number of the program; and the one that runs.
+  std::deque<Recording> recordings;
+  std::atomic<int32_t> program{0};
+
+  Recording &recording() { return recordings[program]; }
+  const Recording &recording() const { return recordings[program]; }
 
   mutable std::mutex logMutex;
-  std::vector<Issued> log;
 };
 
 } // namespace rondo::runtime::cuda

@@ -31,12 +31,17 @@ Loopback::Loopback(const TransportParams &params,
     meeting.ranks.erase(std::unique(meeting.ranks.begin(), meeting.ranks.end()),
                         meeting.ranks.end());
   }
+  for (int32_t count : params.ranksOfProgram)
+    recordings.emplace_back(static_cast<size_t>(count));
+  if (recordings.empty())
+    recordings.emplace_back(ranks.size());
   start = std::make_unique<Event>();
 }
 
 Loopback::~Loopback() {
   gpu.select();
-  graph.drop();
+  for (Recording &recording : recordings)
+    recording.graph.drop();
   for (LocalRank &rank : ranks)
     cudaStreamSynchronize(streamOf(rank));
 }

@@ -35,7 +35,11 @@ public:
   ~Loopback() override;
 
   void iterate(int32_t rank, bool mayReplay,
-               const std::function<void()> &actions) override;
+               const std::function<void()> &actions) override {
+    iterateProgram(0, rank, mayReplay, actions);
+  }
+  void iterateProgram(int32_t program, int32_t rank, bool mayReplay,
+                      const std::function<void()> &actions) override;
   Ticket send(int32_t channel, MessageName name, const void *data,
               int64_t bytes) override;
   Ticket receive(int32_t channel, MessageName name, void *data,
@@ -94,8 +98,23 @@ private:
     CudaDevice *device = nullptr;
     /// The end of its actions, or its part of a collective.
     Event reached;
-    bool isWarm = false, hasRecorded = false;
     Waiting waiting;
+  };
+
+  /// The iterations of all ranks of a program, recorded in the first one's
+  /// stream.
+  struct Recording {
+    explicit Recording(size_t ranks)
+        : ranks(ranks), isWarm(ranks), hasRecorded(ranks) {}
+
+    const size_t ranks;
+    RecordedGraph graph;
+    /// By rank.
+    std::vector<char> isWarm, hasRecorded;
+    /// Of an iteration: ranks that have begun it, that have enqueued their
+    /// part, and that have left it again; whether the GPU has ended it.
+    size_t begun = 0, enqueued = 0, left = 0;
+    bool isOver = false;
   };
 
   static cudaStream_t streamOf(const LocalRank &rank) {
@@ -116,11 +135,13 @@ private:
   void note(int32_t rank, const Waiting &waiting);
 
   using Lock = std::unique_lock<std::mutex>;
-  void runActions(LocalRank &me, Lock &lock,
+  void runActions(Recording &recording, LocalRank &me, Lock &lock,
                   const std::function<void()> &actions);
-  void record(LocalRank &me, Lock &lock, const std::function<void()> &actions);
-  void replay(LocalRank &me, Lock &lock);
-  void finishTogether(LocalRank &me, bool hasLaunched, Lock &lock);
+  void record(Recording &recording, LocalRank &me, Lock &lock,
+              const std::function<void()> &actions);
+  void replay(Recording &recording, LocalRank &me, Lock &lock);
+  void finishTogether(Recording &recording, LocalRank &me, bool hasLaunched,
+                      Lock &lock);
   void awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock);
 
   Gpu &gpu;
@@ -136,13 +157,9 @@ private:
   mutable std::mutex waitingMutex;
   std::atomic<bool> isAborted{false};
 
-  /// The iterations of all ranks, recorded in the first one's stream.
-  RecordedGraph graph;
+  /// By number of the program.
+  std::deque<Recording> recordings;
   std::unique_ptr<Event> start;
-  /// For a recorded iteration: how many ranks have begun it, have enqueued
-  /// their part, and have left it again; and whether the GPU has ended it.
-  size_t begun = 0, enqueued = 0, left = 0;
-  bool isOver = false;
 };
 
 } // namespace rondo::runtime::cuda

@@ -7,74 +7,75 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
-void Loopback::iterate(int32_t rank, bool mayReplay,
-                       const std::function<void()> &actions) {
+void Loopback::iterateProgram(int32_t program, int32_t rank, bool mayReplay,
+                              const std::function<void()> &actions) {
+  Recording &recording = recordings[program];
   LocalRank &me = ranks[rank];
   me.device->enter();
   Lock lock(turn);
-  if (!useGraph || !mayReplay || !me.isWarm)
-    runActions(me, lock, actions);
-  else if (!me.hasRecorded)
-    record(me, lock, actions);
+  if (!useGraph || !mayReplay || !recording.isWarm[rank])
+    runActions(recording, me, lock, actions);
+  else if (!recording.hasRecorded[rank])
+    record(recording, me, lock, actions);
   else
-    replay(me, lock);
+    replay(recording, me, lock);
 }
 
-void Loopback::runActions(LocalRank &me, Lock &lock,
+void Loopback::runActions(Recording &recording, LocalRank &me, Lock &lock,
                           const std::function<void()> &actions) {
   me.device->beginIteration();
   actions();
   awaitIdle(me, me, lock);
-  me.isWarm = true;
+  recording.isWarm[me.device->rank()] = true;
 }
 
-void Loopback::record(LocalRank &me, Lock &lock,
+void Loopback::record(Recording &recording, LocalRank &me, Lock &lock,
                       const std::function<void()> &actions) {
   LocalRank &origin = ranks.front();
-  if (begun++ == 0) {
+  if (recording.begun++ == 0) {
     origin.device->beginIteration();
     // Threads take turns, and the last of them ends the recording.
-    graph.begin(streamOf(origin), cudaStreamCaptureModeRelaxed);
+    recording.graph.begin(streamOf(origin), cudaStreamCaptureModeRelaxed);
     start->record(streamOf(origin));
   }
   if (&me != &origin)
     start->holdBack(streamOf(me));
   actions();
   me.reached.record(streamOf(me));
-  me.hasRecorded = true;
-  const bool isLast = ++enqueued == ranks.size();
+  recording.hasRecorded[me.device->rank()] = true;
+  const bool isLast = ++recording.enqueued == recording.ranks;
   if (isLast) {
-    for (LocalRank &rank : ranks)
-      if (&rank != &origin)
-        rank.reached.holdBack(streamOf(origin));
-    graph.end();
-    graph.launch(streamOf(origin));
+    for (size_t r = 1; r < recording.ranks; ++r)
+      ranks[r].reached.holdBack(streamOf(origin));
+    recording.graph.end();
+    recording.graph.launch(streamOf(origin));
   }
-  finishTogether(me, isLast, lock);
+  finishTogether(recording, me, isLast, lock);
 }
 
-void Loopback::replay(LocalRank &me, Lock &lock) {
+void Loopback::replay(Recording &recording, LocalRank &me, Lock &lock) {
   LocalRank &origin = ranks.front();
-  const bool isFirst = begun++ == 0;
+  const bool isFirst = recording.begun++ == 0;
   if (isFirst) {
     origin.device->beginIteration();
-    graph.launch(streamOf(origin));
+    recording.graph.launch(streamOf(origin));
   }
-  finishTogether(me, isFirst, lock);
+  finishTogether(recording, me, isFirst, lock);
 }
 
 /// All ranks leave once the GPU has ended what one of them launched.
-void Loopback::finishTogether(LocalRank &me, bool hasLaunched, Lock &lock) {
+void Loopback::finishTogether(Recording &recording, LocalRank &me,
+                              bool hasLaunched, Lock &lock) {
   if (hasLaunched) {
     awaitIdle(me, ranks.front(), lock);
-    isOver = true;
+    recording.isOver = true;
     changed.notify_all();
   }
-  waitFor(me.device->rank(), {}, [&] { return isOver; });
-  if (++left < ranks.size())
+  waitFor(me.device->rank(), {}, [&] { return recording.isOver; });
+  if (++recording.left < recording.ranks)
     return;
-  begun = enqueued = left = 0;
-  isOver = false;
+  recording.begun = recording.enqueued = recording.left = 0;
+  recording.isOver = false;
 }
 
 /// Waits in the thread of `me` for the stream of `other`: the GPU finishes what

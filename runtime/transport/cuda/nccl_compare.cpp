@@ -46,10 +46,11 @@ static void compare(const ChannelEnd &end, const std::vector<Posting> &sent,
 
 /// NCCL does not tell messages apart: one that met the wrong receive would
 /// train on wrong data. So both ends compare what they have posted in the first
-/// iteration; later ones repeat it.
+/// iteration of a program; later ones repeat it.
 void NcclTransport::compareEnds(GpuRank &me) {
   for (ChannelEnd *end : me.ends) {
-    const std::string key = prefix + "posted/" + std::to_string(end->channel),
+    const std::string key = prefix + "posted/" + std::to_string(me.program) +
+                            "/" + std::to_string(end->channel),
                       mine = textOf(end->firstPostings);
     std::string theirs;
     if (world.isAlone()) {

@@ -25,6 +25,8 @@ NcclTransport::NcclTransport(const TransportParams &params,
     devices[r]->gpu().select();
     ranks[r] = std::make_unique<GpuRank>();
     ranks[r]->device = devices[r];
+    ranks[r]->recordings.resize(
+        std::max<size_t>(1, params.ranksOfProgram.size()));
   }
   meet();
   const int64_t deadlineNs =
@@ -274,7 +276,8 @@ NcclTransport::~NcclTransport() {
       continue;
     rank->device->enter();
     // A communicator must live as long as a graph holds its operations.
-    rank->graph.drop();
+    for (GpuRank::Recording &recording : rank->recordings)
+      recording.graph.drop();
     for (Communicator *communicator : communicatorsOf(*rank))
       communicator->part();
   }

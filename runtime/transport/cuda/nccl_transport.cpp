@@ -39,7 +39,7 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
   // After the task that made the data or used the buffer before.
   rank.posted.record(computeOf(end).handle);
   rank.posted.holdBack(end.stream.get());
-  if (!rank.isWarm)
+  if (!rank.recording().isWarm)
     end.firstPostings.push_back({name, nullptr, bytes});
   if (bytes > 0) {
     RONDO_NCCL(call());
@@ -72,25 +72,28 @@ Transport::Ticket NcclTransport::receive(int32_t channel, MessageName name,
 // Iterations.
 //===----------------------------------------------------------------------===//
 
-void NcclTransport::iterate(int32_t rank, bool mayReplay,
-                            const std::function<void()> &actions) {
+void NcclTransport::iterateProgram(int32_t program, int32_t rank,
+                                   bool mayReplay,
+                                   const std::function<void()> &actions) {
   GpuRank &me = *ranks[rank];
+  me.program = program;
+  GpuRank::Recording &recording = me.recording();
   me.device->enter();
   try {
     me.device->beginIteration();
     me.met.beginIteration();
     for (ChannelEnd *end : me.ends)
       end->ended.beginIteration();
-    if (!options.useGraph || !mayReplay || !me.isWarm)
+    if (!options.useGraph || !mayReplay || !recording.isWarm)
       enqueueActions(me, actions);
-    else if (!me.graph.isRecorded())
+    else if (!recording.graph.isRecorded())
       record(me, actions);
     else
-      me.graph.launch(me.device->compute().handle);
+      recording.graph.launch(me.device->compute().handle);
     awaitIdle(me);
-    if (!me.isWarm)
+    if (!recording.isWarm)
       compareEnds(me);
-    me.isWarm = true;
+    recording.isWarm = true;
   } catch (const CommunicatorFailed &) {
     abandon(me);
     awaitFailureOfOthers();
@@ -115,14 +118,16 @@ void NcclTransport::awaitFailureOfOthers() const {
 /// Ends what the rank has enqueued: operations that wait for another rank would
 /// never end. NCCL is not called while the rank's streams record.
 void NcclTransport::abandon(GpuRank &rank) {
-  rank.graph.cancel();
+  for (GpuRank::Recording &recording : rank.recordings)
+    recording.graph.cancel();
   // An abort returns when the communicator's work has ended and all graphs with
   // its operations are gone. Both may wait for work of another communicator: so
   // all are aborted at once, and the graph is dropped in between.
   ncclGroupStart();
   for (Communicator *communicator : communicatorsOf(rank))
     communicator->abort();
-  rank.graph.drop();
+  for (GpuRank::Recording &recording : rank.recordings)
+    recording.graph.drop();
   ncclGroupEnd();
 }
 
@@ -130,11 +135,14 @@ void NcclTransport::enqueueActions(GpuRank &me,
                                    const std::function<void()> &actions) {
   {
     std::lock_guard<std::mutex> lock(me.logMutex);
-    me.log.clear();
+    me.recording().log.clear();
   }
   me.collectives = 0;
-  for (ChannelEnd *end : me.ends)
+  for (ChannelEnd *end : me.ends) {
     end->firstOfIteration = end->tickets;
+    if (!me.recording().isWarm)
+      end->firstPostings.clear();
+  }
   actions();
   // The compute stream ends last.
   for (ChannelEnd *end : me.ends) {
@@ -148,10 +156,11 @@ void NcclTransport::enqueueActions(GpuRank &me,
 void NcclTransport::record(GpuRank &me, const std::function<void()> &actions) {
   const cudaStream_t stream = me.device->compute().handle;
   // Other threads go on with their own GPUs meanwhile.
-  me.graph.begin(stream, cudaStreamCaptureModeThreadLocal);
+  RecordedGraph &graph = me.recording().graph;
+  graph.begin(stream, cudaStreamCaptureModeThreadLocal);
   enqueueActions(me, actions);
-  me.graph.end();
-  me.graph.launch(stream);
+  graph.end();
+  graph.launch(stream);
 }
 
 void NcclTransport::awaitIdle(GpuRank &me) {
@@ -177,7 +186,7 @@ Waiting NcclTransport::waiting(int32_t rank) const {
   // The first action in the rank's order that has not been done. A send may be
   // under way while later tasks run: it counts only if nothing else is left.
   Waiting sent;
-  for (const Issued &issued : me.log) {
+  for (const Issued &issued : me.recording().log) {
     if (issued.counter->ofIteration() >= issued.number)
       continue;
     if (issued.waiting.what != Waiting::For::Release)

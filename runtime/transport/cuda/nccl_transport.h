@@ -33,7 +33,11 @@ public:
   ~NcclTransport() override;
 
   void iterate(int32_t rank, bool mayReplay,
-               const std::function<void()> &actions) override;
+               const std::function<void()> &actions) override {
+    iterateProgram(0, rank, mayReplay, actions);
+  }
+  void iterateProgram(int32_t program, int32_t rank, bool mayReplay,
+                      const std::function<void()> &actions) override;
   Ticket send(int32_t channel, MessageName name, const void *data,
               int64_t bytes) override;
   Ticket receive(int32_t channel, MessageName name, void *data,
@@ -84,7 +88,7 @@ private:
   void endCollective(Member &member);
   void log(GpuRank &rank, const Issued &issued) {
     std::lock_guard<std::mutex> lock(rank.logMutex);
-    rank.log.push_back(issued);
+    rank.recording().log.push_back(issued);
   }
   void record(GpuRank &me, const std::function<void()> &actions);
   void enqueueActions(GpuRank &me, const std::function<void()> &actions);

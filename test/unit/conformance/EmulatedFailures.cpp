@@ -49,8 +49,8 @@ std::string failureOf(
     state.initialise(1);
     ProgramOptions options;
     options.transport.timeoutSeconds = timeoutSeconds;
-    ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
-                   options);
+    Connections connections(state, options);
+    ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
     Team team(run.program().numRanks);
     for (int i = 0; i < 4; ++i) {
       before(i);
@@ -164,7 +164,8 @@ TEST_F(Failures, RanksOnOneGpuAreNamedByNccl) {
   program.exe.backend = &emulatedNccl;
   State state(program.exe);
   try {
-    ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline), {});
+    Connections connections(state, {});
+    ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
     ADD_FAILURE() << "they share a GPU";
   } catch (const Error &error) {
     EXPECT_TRUE(contains(error.what(), {"the channel from rank ",

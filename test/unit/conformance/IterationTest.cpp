@@ -13,6 +13,7 @@
 #include "runtime/execution/program_run.h"
 
 #include <cmath>
+#include <stdexcept>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
@@ -32,7 +33,24 @@ struct Run {
   ProgramKind kind = ProgramKind::Pipeline;
   int iterations = 4;
   bool useGraph = true;
+  /// Pipelines that run in turn, three iterations each; empty: the first. Of
+  /// kind Sequential their references do.
+  std::vector<std::string> turns = {};
 };
+
+/// What runs in iteration `i`, from 1.
+const ProgramDesc &programOf(const Executable &exe, const Run &run, int i) {
+  if (run.turns.empty())
+    return findProgram(exe, run.kind);
+  const std::string &name = run.turns[(i - 1) / 3 % run.turns.size()];
+  for (int32_t p = 0; p < exe.numPrograms; ++p)
+    if (exe.programs[p].kind == ProgramKind::Pipeline &&
+        exe.programs[p].name == name)
+      return run.kind == ProgramKind::Pipeline
+                 ? exe.programs[p]
+                 : findProgram(exe, run.kind, exe.programs[p]);
+  throw std::logic_error("no pipeline " + name);
+}
 
 Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   Executable exe = program.exe;
@@ -45,17 +63,21 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   options.transport.cores = 2;
   options.transport.useGraph = run.useGraph;
   options.transport.timeoutSeconds = 20;
-  const ProgramDesc &desc = findProgram(exe, run.kind);
-  ProgramRun programRun(state, desc, options);
-  Team team(desc.numRanks);
+  Connections connections(state, options);
+  std::vector<std::unique_ptr<ProgramRun>> runs(exe.numPrograms);
+  Team team(exe.numRanks);
   Outcome outcome;
   for (int i = 1; i <= run.iterations; ++i) {
+    const ProgramDesc &desc = programOf(exe, run, i);
+    if (!runs[desc.id])
+      runs[desc.id] = std::make_unique<ProgramRun>(connections, desc);
+    ProgramRun &programRun = *runs[desc.id];
     ControlHeader header{};
     header.step = {i, 0.01f, 1};
     header.isFinite = 1;
     for (int32_t s = 0; s < exe.numStages; ++s) {
       state.write(s, state.homes()[s].control.header, &header, sizeof header);
-      const HomeBinding &stage = state.homes()[s];
+      const HomeBinding &stage = state.homes(desc)[s];
       for (const LayerBinding &layer : stage.layers)
         for (int m = 0; layer.sizes.data > 0 && m < desc.microbatches; ++m) {
           std::vector<int32_t> tokens(layer.desc->batch * layer.desc->sequence);
@@ -77,6 +99,7 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   state.read(0, &header, state.homes()[0].control.header, sizeof header);
   outcome.norm = header.norm;
   EXPECT_EQ(header.isFinite, 1);
+  const ProgramDesc &desc = programOf(exe, run, run.iterations);
   const HomeBinding &last = state.homes().back();
   outcome.losses.resize(desc.microbatches);
   if (last.layers.back().desc->kind == LayerKind::GptHead)
@@ -122,6 +145,51 @@ TEST_P(Iterations, SplitBackwardWithFewSlots) {
   spec.microbatches = 6;
   spec.pipeline = oneForwardOneBackward(spec, true);
   expectBitsOfCpu(spec);
+}
+
+Lists gpipe(const Spec &spec) { return forwardThenBackward(spec); }
+Lists split(const Spec &spec) { return oneForwardOneBackward(spec, true); }
+
+/// There and back, twice: the second time graphs are repeated that have been
+/// recorded before another program ran.
+void expectSwitches(const Backend *backend, const Backend *reference,
+                    const Program &program,
+                    const std::vector<std::string> &turns) {
+  const int iterations = static_cast<int>(6 * turns.size());
+  const Outcome wanted =
+      runOn(reference, program,
+            {ProgramKind::Sequential, iterations, true, turns});
+  for (bool useGraph : {true, false}) {
+    const Outcome found =
+        runOn(backend, program,
+              {ProgramKind::Pipeline, iterations, useGraph, turns});
+    EXPECT_TRUE(found.weights == wanted.weights);
+    EXPECT_TRUE(found.losses == wanted.losses);
+  }
+}
+
+TEST_P(Iterations, ProgramsInTurn) {
+  Spec spec = timed({0, 1, 2});
+  spec.pipeline = oneForwardOneBackward(spec, false);
+  spec.others = {{"gpipe", 4, 0, gpipe}, {"split", 4, 0, split}};
+  Program program(spec);
+  inAllOrders([&] {
+    expectSwitches(GetParam().backend, &cpuBackend, program,
+                   {"pipeline", "gpipe", "split"});
+  });
+}
+
+TEST_P(Iterations, MicrobatchesOfOtherSizesInTurn) {
+  Spec spec;
+  spec.layers = gptLayers(2, true);
+  for (LayerDesc &layer : spec.layers)
+    layer.target = targetOf(GetParam());
+  spec.layersOfStage = {2, 2};
+  spec.rankOfStage = {0, 1};
+  spec.others = {{"fine", 8, 1, gpipe}, {"coarse", 2, 4, split}};
+  Program program(spec);
+  expectSwitches(GetParam().backend, GetParam().backend, program,
+                 {"pipeline", "fine", "coarse"});
 }
 
 TEST_P(Iterations, StagesThatComeBackToARank) {

@@ -29,8 +29,8 @@ std::string failureOf(
   options.transport.timeoutSeconds = timeoutSeconds;
   if (makeClock)
     options.clock = makeClock(running);
-  ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
-                 options);
+  Connections connections(state, options);
+  ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
   running = &run;
   Team team(run.program().numRanks);
   try {
@@ -210,8 +210,8 @@ int64_t bestIterationNs(const Spec &spec, ImposedLink link, int64_t enough) {
   ProgramOptions options;
   options.transport.cores = 2;
   options.link = link;
-  ProgramRun run(state, findProgram(program.exe, ProgramKind::Pipeline),
-                 options);
+  Connections connections(state, options);
+  ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
   Team team(run.program().numRanks);
   int64_t best = INT64_MAX;
   const int64_t deadlineNs = nowNs() + 60'000'000'000;

@@ -1,0 +1,79 @@
+//===- connections.cpp - What connects the ranks of an executable ---------===//
+
+#include "runtime/execution/connections.h"
+
+#include "runtime/base/error.h"
+
+#include <algorithm>
+
+using namespace rondo::runtime;
+
+static bool isSame(const CollectiveParams &a, const CollectiveParams &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const PartParams &x, const PartParams &y) {
+                      return x.rank == y.rank && x.data == y.data &&
+                             x.count == y.count;
+                    });
+}
+
+Connections::Connections(State &state, const ProgramOptions &options)
+    : options(options), home(state) {
+  const Executable &exe = state.executable();
+  const World &world = state.world();
+  TransportParams params;
+  params.link = options.link;
+  for (int32_t p = 0; p < exe.numPrograms; ++p) {
+    wirings.emplace_back();
+    views.emplace_back();
+    views.back().program = p;
+    params.ranksOfProgram.push_back(0);
+    // The reference runs all stages in one process.
+    if (world.isAlone() || exe.programs[p].numRanks == world.processes)
+      add(exe.programs[p], params);
+  }
+  std::vector<Device *> devices;
+  for (int32_t r = 0; r < params.ranks; ++r)
+    devices.push_back(world.holds(r) ? &state.device(r) : nullptr);
+  all = backendOf(exe).makeTransport(params, devices, options.transport, world);
+}
+
+void Connections::add(const ProgramDesc &program, TransportParams &params) {
+  Wiring &wiring = wirings[program.id];
+  wiring = wire(home, program);
+  ViewParams &view = views[program.id];
+  params.ranksOfProgram[program.id] = program.numRanks;
+  params.ranks = std::max(params.ranks, program.numRanks);
+  for (const ChannelParams &channel : wiring.channels) {
+    auto same = std::find_if(params.channels.begin(), params.channels.end(),
+                             [&](const ChannelParams &other) {
+                               return other.from == channel.from &&
+                                      other.to == channel.to;
+                             });
+    view.channelNumbers.push_back(
+        static_cast<int32_t>(same - params.channels.begin()));
+    if (same == params.channels.end())
+      params.channels.push_back(channel);
+    else
+      same->messages = std::max(same->messages, channel.messages);
+  }
+  view.channels = wiring.channels;
+  for (const CollectiveParams &parts : wiring.collectives) {
+    auto same = std::find_if(
+        params.collectives.begin(), params.collectives.end(),
+        [&](const CollectiveParams &other) { return isSame(parts, other); });
+    view.collectiveNumbers.push_back(
+        static_cast<int32_t>(same - params.collectives.begin()));
+    if (same == params.collectives.end())
+      params.collectives.push_back(parts);
+  }
+}
+
+std::unique_ptr<Transport>
+Connections::view(const ProgramDesc &program) const {
+  const int32_t processes = home.world().processes;
+  if (!home.world().isAlone() && program.numRanks != processes)
+    throw Error("program '" + std::string(program.name) + "' has " +
+                std::to_string(program.numRanks) + " ranks, but there are " +
+                std::to_string(processes) + " processes");
+  return std::make_unique<TransportView>(*all, views[program.id]);
+}

@@ -1,0 +1,61 @@
+//===- view.h - What one program sees of a transport ------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_VIEW_H
+#define RONDO_RUNTIME_TRANSPORT_VIEW_H
+
+#include "runtime/transport/transport.h"
+
+namespace rondo::runtime {
+
+/// Where a program's channels and collectives are in the transport.
+struct ViewParams {
+  int32_t program = 0;
+  /// The program's own; `messages` are those of one of its iterations.
+  std::vector<ChannelParams> channels;
+  /// By the program's channel and collective: the transport's number.
+  std::vector<int32_t> channelNumbers, collectiveNumbers;
+};
+
+/// A transport as one program numbers its channels and collectives. Making one
+/// connects nothing. The transport outlives it.
+class TransportView : public Transport {
+public:
+  TransportView(Transport &transport, ViewParams params);
+
+  void iterate(int32_t rank, bool mayReplay,
+               const std::function<void()> &actions) override;
+  Ticket send(int32_t channel, MessageName name, const void *data,
+              int64_t bytes) override;
+  Ticket receive(int32_t channel, MessageName name, void *data,
+                 int64_t bytes) override;
+  void waitSent(int32_t channel, Ticket ticket) override {
+    transport.waitSent(params.channelNumbers[channel], ticket);
+  }
+  void waitReceived(int32_t channel, Ticket ticket) override {
+    transport.waitReceived(params.channelNumbers[channel], ticket);
+  }
+  void sumParts(int32_t collective, int32_t rank) override {
+    transport.sumParts(params.collectiveNumbers[collective], rank);
+  }
+  void addAll(int32_t collective, int32_t rank, double *sum) override {
+    transport.addAll(params.collectiveNumbers[collective], rank, sum);
+  }
+  void abort() override { transport.abort(); }
+  Waiting waiting(int32_t rank) const override;
+  uint64_t progress() const override { return transport.progress(); }
+
+private:
+  /// Messages of the iteration so far. Each end belongs to one rank's thread.
+  struct Count {
+    alignas(64) int64_t sent = 0;
+    alignas(64) int64_t posted = 0;
+  };
+
+  Transport &transport;
+  const ViewParams params;
+  std::vector<Count> counts;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_VIEW_H
