@@ -72,11 +72,11 @@ public:
 
 private:
   void describeSizes();
-  LogicalResult expandPrograms(const Member &member);
+  LogicalResult expandPrograms(Member &member);
   bool isThere(const EmittedProgram &emitted) const;
   LogicalResult expandAll();
   void nameSpaces();
-  LogicalResult predict(const Member &member, ProgramText &text);
+  LogicalResult predict(Member &member, ProgramText &text);
   void text(const Twine &lines) {
     emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
                               ValueRange());
@@ -94,7 +94,7 @@ private:
 };
 
 /// Predicted figures, from the one simulator.
-LogicalResult Emitter::predict(const Member &member, ProgramText &text) {
+LogicalResult Emitter::predict(Member &member, ProgramText &text) {
   FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(member.schedule, member.problem);
   if (failed(expanded))
@@ -118,7 +118,7 @@ bool Emitter::isThere(const EmittedProgram &emitted) const {
          });
 }
 
-LogicalResult Emitter::expandPrograms(const Member &member) {
+LogicalResult Emitter::expandPrograms(Member &member) {
   SmallVector<pipe::ProgramOp, 3> ops;
   for (pipe::ProgramOp op : module.getOps<pipe::ProgramOp>()) {
     if (op.lookupSchedule() != member.schedule)
@@ -152,7 +152,7 @@ LogicalResult Emitter::expandPrograms(const Member &member) {
     emitted.text.samples = sizes[member.sizes].samples;
     emitted.text.accumulatesInIndexOrder =
         !isPipeline ||
-        pipe::ScheduleOp(member.schedule).accumulatesInIndexOrder();
+        member.schedule.accumulatesInIndexOrder();
     if (isThere(emitted))
       continue;
     Problem executing = pipe::executingProblem(op.getKind(), member.problem);
@@ -181,7 +181,7 @@ LogicalResult Emitter::expandAll() {
     member.problem = std::move(*built);
   }
   describeSizes();
-  for (const Member &member : members)
+  for (Member &member : members)
     if (failed(expandPrograms(member)))
       return failure();
   // The reference is program 0.
@@ -225,7 +225,7 @@ void Emitter::nameSpaces() {
 
 void Emitter::describeSizes() {
   std::vector<StageBuffers> control = pipe::stageBuffers(members.front().plan);
-  for (const Member &member : members)
+  for (Member &member : members)
     control = withSharedControl(control, pipe::stageBuffers(member.plan));
   for (Member &member : members) {
     pipe::PlanOp plan = member.plan;

@@ -68,8 +68,7 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
   }
 }
 
-std::unique_ptr<Transport>
-Connections::view(const ProgramDesc &program) const {
+std::unique_ptr<Transport> Connections::view(const ProgramDesc &program) const {
   const int32_t processes = home.world().processes;
   if (!home.world().isAlone() && program.numRanks != processes)
     throw Error("program '" + std::string(program.name) + "' has " +

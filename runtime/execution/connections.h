@@ -3,6 +3,7 @@
 #ifndef RONDO_RUNTIME_EXECUTION_CONNECTIONS_H
 #define RONDO_RUNTIME_EXECUTION_CONNECTIONS_H
 
+#include "runtime/base/clock.h"
 #include "runtime/execution/rank.h"
 #include "runtime/transport/view.h"
 
@@ -17,6 +18,8 @@ struct ProgramOptions {
   /// The run fails where no rank begins an action, and no device ends a
   /// message, for timeoutSeconds.
   TransportOptions transport;
+  /// What timeoutSeconds is measured by; null: an AwakeClock.
+  std::shared_ptr<Clock> clock;
 };
 
 /// The channels and collectives of all programs that the processes of a run can

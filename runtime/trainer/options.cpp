@@ -155,6 +155,9 @@ static const std::vector<Flag> &flags() {
       {"--link", "US[:BYTES_PER_US]",
        "imposes latency and bandwidth on every link",
        [](Options &o, Set v) { o.link = parseLink(v); }},
+      {"--links", nullptr,
+       "prints the latency and bandwidth that channels between threads measured",
+       [](Options &o, Set) { o.showLinks = true; }},
       {"--timeout", "SECONDS",
        "fails after so long without progress (default 600; 0: never)",
        [](Options &o, Set v) {

@@ -36,6 +36,8 @@ struct Options {
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
   bool quiet = false;
+  /// Print what channels have measured.
+  bool showLinks = false;
   /// Of devices that can: repeat a recorded iteration.
   bool useGraph = true;
 };

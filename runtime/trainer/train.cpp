@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <unistd.h>
 
 using namespace rondo::runtime;
@@ -64,6 +65,24 @@ static bool isFirstStart(const Options &options, const World &world) {
                               isAbsent ? "absent" : "")
                    .front() == "absent";
   return isAbsent;
+}
+
+/// A line for each channel that measures.
+static void showLinks(const Connections &connections, Progress &progress) {
+  const std::vector<LinkFigures> links = connections.transport().links();
+  if (links.empty())
+    progress.note("note: the channels of this transport measure nothing");
+  for (const LinkFigures &link : links) {
+    char text[160];
+    int length = std::snprintf(
+        text, sizeof text, "link %d -> %d: %lld messages, latency %.3f us",
+        link.from, link.to, static_cast<long long>(link.messages),
+        link.latencyNs * 1e-3);
+    if (link.bytesPerUs > 0)
+      std::snprintf(text + length, sizeof text - length, ", %.0f bytes/us",
+                    link.bytesPerUs);
+    progress.note(text);
+  }
 }
 
 static RunPosition beginRun(Trainer &trainer, const Options &options,
@@ -164,6 +183,8 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   if (signal == 0)
     evaluate();
   progress.end();
+  if (options.showLinks)
+    showLinks(*trainer.connections(), progress);
   if (!options.save.empty()) {
     save();
     progress.note("saved iteration " + std::to_string(position.step) + " in '" +

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/clock.h"
+#include "runtime/base/ticks.h"
 #include "runtime/transport/match.h"
 #include "runtime/transport/waiting.h"
 
@@ -35,6 +36,9 @@ struct alignas(64) Channel {
   int64_t capacity = 0;
   std::unique_ptr<Entry[]> entries;
   int64_t linkFreeNs = 0;
+  /// In ticks; with an imposed link in ns. Written by who copies, one after
+  /// the other.
+  LinkMeter meter;
   alignas(64) uint32_t sent = 0;
   alignas(64) uint32_t posted = 0;
   /// Messages that have been copied.
@@ -159,6 +163,7 @@ public:
   }
 
   Waiting waiting(int32_t rank) const override;
+  std::vector<LinkFigures> links() const override;
 
 private:
   void post(Channel &c, Entry &entry, Mark mark) {
@@ -170,14 +175,21 @@ private:
                     mark == Sent ? entry.sender.name : entry.receiver.name,
                     c.from, c.to);
     checkMatch(entry.sender, entry.receiver, c.from, c.to);
+    // Who comes second comes at the later moment.
+    const uint64_t begin = Ticks::now();
     if (entry.sender.bytes > 0)
       std::memcpy(entry.receiver.data, entry.sender.data,
                   static_cast<size_t>(entry.sender.bytes));
     if (isLinkImposed) {
-      c.linkFreeNs = std::max(nowNs(), c.linkFreeNs) +
+      const int64_t beginNs = nowNs();
+      c.linkFreeNs = std::max(beginNs, c.linkFreeNs) +
                      link.occupancyNs(entry.sender.bytes);
       entry.carriedNs = c.linkFreeNs;
       entry.arrivalNs = c.linkFreeNs + link.latencyNs;
+      c.meter.add(entry.sender.bytes,
+                  static_cast<uint64_t>(entry.arrivalNs - beginNs));
+    } else {
+      c.meter.add(entry.sender.bytes, Ticks::now() - begin);
     }
     entry.state.store(Empty, std::memory_order_relaxed);
     c.done.advance();
@@ -262,6 +274,7 @@ private:
 
   const ImposedLink link;
   const bool isLinkImposed;
+  const Ticks ticks;
   /// How often a waiting thread looks before it blocks.
   const int spins;
   std::vector<Channel> channels;
@@ -269,6 +282,19 @@ private:
   std::vector<WaitRecord> records;
   std::atomic<bool> isAborted{false};
 };
+
+std::vector<LinkFigures> InprocTransport::links() const {
+  std::vector<LinkFigures> all;
+  for (const Channel &channel : channels) {
+    // A message without bytes copies nothing.
+    all.push_back(fitLink(channel.meter.sizes(),
+                          isLinkImposed ? 1 : ticks.nsPerTick(),
+                          static_cast<double>(link.latencyNs)));
+    all.back().from = channel.from;
+    all.back().to = channel.to;
+  }
+  return all;
+}
 
 Waiting InprocTransport::waiting(int32_t rank) const {
   const uint64_t packed = records[rank].place.load(std::memory_order_acquire);

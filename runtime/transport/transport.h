@@ -18,6 +18,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/model/executable.h"
+#include "runtime/transport/links.h"
 
 #include <cstdint>
 #include <functional>
@@ -155,6 +156,10 @@ public:
   /// Messages and iterations that devices which enqueue have finished; only
   /// grows. Any thread.
   virtual uint64_t progress() const { return 0; }
+
+  /// What the channels have measured so far, in their order; empty where the
+  /// transport measures nothing. Between iterations.
+  virtual std::vector<LinkFigures> links() const { return {}; }
 };
 
 /// Ranks are threads of this process; a message is copied once, into the

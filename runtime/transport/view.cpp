@@ -39,13 +39,22 @@ Transport::Ticket TransportView::receive(int32_t channel, MessageName name,
   return transport.receive(params.channelNumbers[channel], name, data, bytes);
 }
 
+std::vector<LinkFigures> TransportView::links() const {
+  const std::vector<LinkFigures> all = transport.links();
+  std::vector<LinkFigures> mine;
+  for (int32_t number : params.channelNumbers)
+    if (!all.empty())
+      mine.push_back(all[number]);
+  return mine;
+}
+
 Waiting TransportView::waiting(int32_t rank) const {
   Waiting waiting = transport.waiting(rank);
   if (waiting.what != Waiting::For::Collective)
     return waiting;
-  const auto mine = std::find(params.collectiveNumbers.begin(),
-                              params.collectiveNumbers.end(),
-                              waiting.collective);
+  const auto mine =
+      std::find(params.collectiveNumbers.begin(),
+                params.collectiveNumbers.end(), waiting.collective);
   waiting.collective =
       static_cast<int32_t>(mine - params.collectiveNumbers.begin());
   return waiting;

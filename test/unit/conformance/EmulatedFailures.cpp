@@ -50,7 +50,8 @@ std::string failureOf(
     ProgramOptions options;
     options.transport.timeoutSeconds = timeoutSeconds;
     Connections connections(state, options);
-    ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
+    ProgramRun run(connections,
+                   findProgram(program.exe, ProgramKind::Pipeline));
     Team team(run.program().numRanks);
     for (int i = 0; i < 4; ++i) {
       before(i);
@@ -165,7 +166,8 @@ TEST_F(Failures, RanksOnOneGpuAreNamedByNccl) {
   State state(program.exe);
   try {
     Connections connections(state, {});
-    ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
+    ProgramRun run(connections,
+                   findProgram(program.exe, ProgramKind::Pipeline));
     ADD_FAILURE() << "they share a GPU";
   } catch (const Error &error) {
     EXPECT_TRUE(contains(error.what(), {"the channel from rank ",

@@ -156,13 +156,11 @@ void expectSwitches(const Backend *backend, const Backend *reference,
                     const Program &program,
                     const std::vector<std::string> &turns) {
   const int iterations = static_cast<int>(6 * turns.size());
-  const Outcome wanted =
-      runOn(reference, program,
-            {ProgramKind::Sequential, iterations, true, turns});
+  const Outcome wanted = runOn(
+      reference, program, {ProgramKind::Sequential, iterations, true, turns});
   for (bool useGraph : {true, false}) {
-    const Outcome found =
-        runOn(backend, program,
-              {ProgramKind::Pipeline, iterations, useGraph, turns});
+    const Outcome found = runOn(
+        backend, program, {ProgramKind::Pipeline, iterations, useGraph, turns});
     EXPECT_TRUE(found.weights == wanted.weights);
     EXPECT_TRUE(found.losses == wanted.losses);
   }

@@ -1,0 +1,58 @@
+//===- ticks.h - Stamps that cost a few ns ----------------------*- C++ -*-===//
+
+#ifndef RONDO_RUNTIME_BASE_TICKS_H
+#define RONDO_RUNTIME_BASE_TICKS_H
+
+#include "runtime/base/clock.h"
+
+#include <cstdint>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+namespace rondo::runtime {
+
+/// Differences of a counter of the processor, in ns. Where the processor has
+/// none that runs at one speed on all cores, ticks are those of nowNs().
+class Ticks {
+public:
+  static uint64_t now() {
+#if defined(__x86_64__)
+    if (isSteady)
+      return __rdtsc();
+#endif
+    return static_cast<uint64_t>(nowNs());
+  }
+
+  /// Begins to compare the counter with nowNs().
+  Ticks() : firstTick(now()), firstNs(nowNs()) {}
+
+  /// ns in one tick, from the time since construction, of which a millisecond
+  /// gives three digits.
+  double nsPerTick() const {
+    const uint64_t ticks = now() - firstTick;
+    const int64_t ns = nowNs() - firstNs;
+    return ticks > 0 && ns > 0
+               ? static_cast<double>(ns) / static_cast<double>(ticks)
+               : 1;
+  }
+
+private:
+  static bool findSteady() {
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8) != 0;
+#else
+    return false;
+#endif
+  }
+  static inline const bool isSteady = findSteady();
+
+  uint64_t firstTick;
+  int64_t firstNs;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_BASE_TICKS_H

@@ -1,0 +1,124 @@
+//===- LinksTest.cpp - What channels measure ------------------------------===//
+
+#include "runtime/transport/transport.h"
+
+#include "gtest/gtest.h"
+
+#include <thread>
+
+using namespace rondo::runtime;
+
+namespace {
+
+LinkPoint pointOf(int64_t bytes, uint64_t least) { return {bytes, 3, least}; }
+
+TEST(Links, FitFindsLatencyAndBandwidth) {
+  // 2 us and 500 bytes/us: 2 ns a byte.
+  const LinkFigures figures = fitLink(
+      {pointOf(1000, 4000), pointOf(4000, 10000), pointOf(16000, 34000)}, 1, 0);
+  EXPECT_NEAR(figures.latencyNs, 2000, 1e-6);
+  EXPECT_NEAR(figures.bytesPerUs, 500, 1e-6);
+  EXPECT_EQ(figures.messages, 9);
+}
+
+TEST(Links, FitCountsInUnits) {
+  const LinkFigures figures =
+      fitLink({pointOf(1000, 8000), pointOf(4000, 20000)}, 0.5, 0);
+  EXPECT_NEAR(figures.latencyNs, 2000, 1e-6);
+  EXPECT_NEAR(figures.bytesPerUs, 500, 1e-6);
+}
+
+TEST(Links, OneSizeTakesTheLatencyOfTheStart) {
+  const LinkFigures figures = fitLink({pointOf(1000, 4000)}, 1, 3000);
+  EXPECT_NEAR(figures.latencyNs, 3000, 1e-6);
+  EXPECT_NEAR(figures.bytesPerUs, 1000, 1e-6);
+}
+
+TEST(Links, NothingIsNegativeOrInfinite) {
+  // Larger messages took less time: chance.
+  LinkFigures figures = fitLink({pointOf(1000, 4000), pointOf(2000, 3000)}, 1, 0);
+  EXPECT_NEAR(figures.latencyNs, 3500, 1e-6);
+  EXPECT_EQ(figures.bytesPerUs, 0);
+  figures = fitLink({pointOf(0, 700)}, 1, 0);
+  EXPECT_NEAR(figures.latencyNs, 700, 1e-6);
+  EXPECT_EQ(figures.bytesPerUs, 0);
+  figures = fitLink({}, 1, 0);
+  EXPECT_EQ(figures.messages, 0);
+  EXPECT_EQ(figures.latencyNs, 0);
+}
+
+TEST(Links, MeterKeepsTheShortestOfEachSize) {
+  LinkMeter meter;
+  for (uint64_t duration : {70, 50, 60})
+    meter.add(100, duration);
+  meter.add(0, 5);
+  meter.add(100, 55);
+  const std::vector<LinkPoint> sizes = meter.sizes();
+  ASSERT_EQ(sizes.size(), 2u);
+  EXPECT_EQ(sizes[0].bytes, 100);
+  EXPECT_EQ(sizes[0].count, 4);
+  EXPECT_EQ(sizes[0].least, 50u);
+  EXPECT_EQ(sizes[1].bytes, 0);
+  EXPECT_EQ(sizes[1].count, 1);
+  EXPECT_EQ(sizes[1].least, 5u);
+}
+
+TEST(Links, MeterWithTooManySizesKeepsTheFirst) {
+  LinkMeter meter;
+  for (int64_t bytes = 0; bytes < LinkMeter::mostSizes + 5; ++bytes)
+    meter.add(bytes, 1);
+  EXPECT_EQ(meter.sizes().size(), size_t(LinkMeter::mostSizes));
+}
+
+/// Sends messages of these sizes, one after another, from rank 0 to rank 1.
+std::vector<LinkFigures> measure(ImposedLink link,
+                                 const std::vector<int64_t> &sizes) {
+  TransportParams params;
+  params.ranks = 2;
+  params.channels = {{0, 1, static_cast<int64_t>(sizes.size())}};
+  params.link = link;
+  std::unique_ptr<Transport> transport = makeInprocTransport(params, 2);
+  std::vector<char> from(1 << 16, 1), to(1 << 16);
+  std::thread receiver([&] {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const MessageName name{Message::Activation, 0, static_cast<int32_t>(i)};
+      transport->waitReceived(
+          0, transport->receive(0, name, to.data(), sizes[i]));
+    }
+  });
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const MessageName name{Message::Activation, 0, static_cast<int32_t>(i)};
+    transport->waitSent(0, transport->send(0, name, from.data(), sizes[i]));
+  }
+  receiver.join();
+  return transport->links();
+}
+
+// The imposed times are added to the moment of the match, whatever the threads
+// do before and behind it, so that no load of the machine enters.
+TEST(Links, ImposedLinkIsFound) {
+  // 1 ms, and 10 ns a byte.
+  const std::vector<LinkFigures> links =
+      measure({1'000'000, 100}, {1000, 20000, 60000, 1000, 20000, 60000});
+  ASSERT_EQ(links.size(), 1u);
+  EXPECT_EQ(links[0].from, 0);
+  EXPECT_EQ(links[0].to, 1);
+  EXPECT_EQ(links[0].messages, 6);
+  EXPECT_NEAR(links[0].latencyNs, 1e6, 1e4);
+  EXPECT_NEAR(links[0].bytesPerUs, 100, 1);
+}
+
+TEST(Links, ImposedLinkIsFoundWithOneSize) {
+  const std::vector<LinkFigures> links =
+      measure({1'000'000, 100}, {20000, 20000});
+  EXPECT_NEAR(links[0].latencyNs, 1e6, 1e4);
+  EXPECT_NEAR(links[0].bytesPerUs, 100, 1);
+}
+
+TEST(Links, CopiesAreMeasured) {
+  const std::vector<LinkFigures> links = measure({}, {64, 65536, 64, 65536});
+  EXPECT_EQ(links[0].messages, 4);
+  EXPECT_GT(links[0].bytesPerUs, 0);
+}
+
+} // namespace
