@@ -10,11 +10,11 @@
 // RUN:   -split-input-file -verify-diagnostics
 
 // FIRST: Schedule @main of plan @step
+// FIRST: {1, "main", ProgramKind::Pipeline, 4, 0, true,
 // FIRST: "main", 2, layers
-// FIRST-SAME: true};
 // OTHER: Schedule @other of plan @step
+// OTHER: {1, "other", ProgramKind::Pipeline, 4, 0, false,
 // OTHER: "other", 2, layers
-// OTHER-SAME: false};
 // THIRD: error: no pipe.schedule @third
 
 //--- two.mlir
