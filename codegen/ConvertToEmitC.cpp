@@ -151,8 +151,7 @@ LogicalResult Emitter::expandPrograms(Member &member) {
     emitted.text.sizes = member.sizes;
     emitted.text.samples = sizes[member.sizes].samples;
     emitted.text.accumulatesInIndexOrder =
-        !isPipeline ||
-        member.schedule.accumulatesInIndexOrder();
+        !isPipeline || member.schedule.accumulatesInIndexOrder();
     if (isThere(emitted))
       continue;
     Problem executing = pipe::executingProblem(op.getKind(), member.problem);

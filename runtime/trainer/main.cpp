@@ -115,11 +115,10 @@ static int run(const Executable &executable, const Options &options,
                                 "' trains on tokens: --data FILE is missing",
                             Exit::Usage));
   if (!needs && !options.data.empty())
-    throwInAll(world,
-               Error("'" + std::string(executable.name) +
-                         "' has no layer that reads data: leave out "
-                         "--data",
-                     Exit::Usage));
+    throwInAll(world, Error("'" + std::string(executable.name) +
+                                "' has no layer that reads data: leave out "
+                                "--data",
+                            Exit::Usage));
   if (options.mode == Options::Mode::Profile) {
     // Tasks are measured alone, by process 0 with all stages.
     if (!world.isFirst())

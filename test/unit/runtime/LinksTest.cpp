@@ -36,7 +36,8 @@ TEST(Links, OneSizeTakesTheLatencyOfTheStart) {
 
 TEST(Links, NothingIsNegativeOrInfinite) {
   // Larger messages took less time: chance.
-  LinkFigures figures = fitLink({pointOf(1000, 4000), pointOf(2000, 3000)}, 1, 0);
+  LinkFigures figures =
+      fitLink({pointOf(1000, 4000), pointOf(2000, 3000)}, 1, 0);
   EXPECT_NEAR(figures.latencyNs, 3500, 1e-6);
   EXPECT_EQ(figures.bytesPerUs, 0);
   figures = fitLink({pointOf(0, 700)}, 1, 0);
@@ -82,8 +83,8 @@ std::vector<LinkFigures> measure(ImposedLink link,
   std::thread receiver([&] {
     for (size_t i = 0; i < sizes.size(); ++i) {
       const MessageName name{Message::Activation, 0, static_cast<int32_t>(i)};
-      transport->waitReceived(
-          0, transport->receive(0, name, to.data(), sizes[i]));
+      transport->waitReceived(0,
+                              transport->receive(0, name, to.data(), sizes[i]));
     }
   });
   for (size_t i = 0; i < sizes.size(); ++i) {
