@@ -177,10 +177,9 @@ std::string rondo::codegen::homeTable(const Homes &homes) {
   return text;
 }
 
-std::string
-rondo::codegen::edgeTable(const Problem &problem,
-                          const std::vector<StageBuffers> &buffers,
-                          int32_t sizes) {
+std::string rondo::codegen::edgeTable(const Problem &problem,
+                                      const std::vector<StageBuffers> &buffers,
+                                      int32_t sizes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (problem.edges.empty())
@@ -308,7 +307,8 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
   llvm::raw_string_ostream os(text);
   os << "// number, name, kind; micro-batches, samples of each, whether they\n"
         "// are added in index order; layers, stages, edges; ranks;\n"
-        "// homes' ranks; pools; placements; collectives; predicted ns of an iteration, of\n"
+        "// homes' ranks; pools; placements; collectives; predicted ns of an "
+        "iteration, of\n"
         "// all ranks' work; peak bytes by rank\n"
         "constexpr ProgramDesc programs[] = {\n";
   for (auto [id, program] : llvm::enumerate(programs)) {

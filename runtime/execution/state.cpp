@@ -119,15 +119,15 @@ void State::checkEdges(const ProgramDesc &program) const {
           " bytes from stage " + std::to_string(edge.from) + " to stage " +
           std::to_string(edge.to) + " of " + std::to_string(exe.numStages));
     for (int32_t number : {edge.sent, edge.received}) {
-        const int32_t pool = number < 0 || number >= program.numPlacements
-                                 ? -1
-                                 : program.placements[number].pool;
-        if (number < 0 || number >= program.numPlacements ||
-            (pool >= 0 && program.pools[pool].slotBytes < edge.bytes))
-          throw Error("program '" + std::string(program.name) +
-                      "' has no room for the " + std::to_string(edge.bytes) +
-                      " bytes of edge " + std::to_string(e));
-      }
+      const int32_t pool = number < 0 || number >= program.numPlacements
+                               ? -1
+                               : program.placements[number].pool;
+      if (number < 0 || number >= program.numPlacements ||
+          (pool >= 0 && program.pools[pool].slotBytes < edge.bytes))
+        throw Error("program '" + std::string(program.name) +
+                    "' has no room for the " + std::to_string(edge.bytes) +
+                    " bytes of edge " + std::to_string(e));
+    }
   }
 }
 

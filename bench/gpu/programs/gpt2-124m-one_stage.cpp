@@ -2,6 +2,11 @@
 
 #include "runtime/rondo_runtime.h"
 
+#if RONDO_TABLES_VERSION != 1
+#error "another version of rondo wrote this program (tables of version 1): write it again with the rondo that this runtime belongs to"
+#else
+
+
 using namespace rondo::runtime;
 
 namespace {
@@ -62,11 +67,11 @@ constexpr StageDesc stages[] = {
      {978255360, 652170240, 1304340480, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760}},
 };
 
+
 // stage, replica, rank
 constexpr HomeDesc homes[] = {
     {0, 0, 0},
 };
-
 
 
 namespace sequential {
@@ -236,25 +241,31 @@ constexpr RankDesc ranks[] = {
 
 } // namespace
 
-// name, kind, micro-batches; ranks; homes' ranks; pools;
-// placements; collectives; predicted ns of an iteration, of all
-// ranks' work; peak bytes by rank
+// number, name, kind; micro-batches, samples of each, whether they
+// are added in index order; layers, stages, edges; ranks;
+// homes' ranks; pools; placements; collectives; predicted ns of an iteration, of
+// all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
-    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
+    {0, "sequential", ProgramKind::Sequential, 8, 8, true,
+     layers, stages, nullptr, 1, sequential::ranks, sequential::rank_of_home,
      8, sequential::pools, 12, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", ProgramKind::Pipeline, 8, 1, pipeline::ranks, pipeline::rank_of_home,
+    {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
+     layers, stages, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
      8, pipeline::pools, 12, pipeline::placements, 2, pipeline::collectives,
      211633776, 211633776, pipeline::peak_memory_bytes},
-    {"evaluation", ProgramKind::Evaluation, 8, 1, evaluation::ranks, evaluation::rank_of_home,
+    {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
+     layers, stages, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
      8, evaluation::pools, 12, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {6334675520};
-constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
+
+#endif // RONDO_TABLES_VERSION
 
 

@@ -2,6 +2,11 @@
 
 #include "runtime/rondo_runtime.h"
 
+#if RONDO_TABLES_VERSION != 1
+#error "another version of rondo wrote this program (tables of version 1): write it again with the rondo that this runtime belongs to"
+#else
+
+
 using namespace rondo::runtime;
 
 namespace {
@@ -44,14 +49,6 @@ constexpr StageDesc stages[] = {
      {1151424, 1151424, 2302848, 384, 2048, 20799680, 294912, 0, 0, 294912, 14336, 5542400}},
 };
 
-// stage, replica, rank
-constexpr HomeDesc homes[] = {
-    {0, 0, 0},
-    {1, 0, 1},
-    {2, 0, 2},
-    {3, 0, 3},
-};
-
 // from, to, message, bytes, placement that it leaves and enters
 constexpr EdgeDesc edges[] = {
     {0, 1, Message::Activation, 294912, 7, 18},
@@ -60,6 +57,14 @@ constexpr EdgeDesc edges[] = {
     {1, 0, Message::Gradient, 294912, 21, 8},
     {2, 1, Message::Gradient, 294912, 33, 20},
     {3, 2, Message::Gradient, 294912, 45, 32},
+};
+
+// stage, replica, rank
+constexpr HomeDesc homes[] = {
+    {0, 0, 0},
+    {1, 0, 1},
+    {2, 0, 2},
+    {3, 0, 3},
 };
 
 
@@ -545,25 +550,31 @@ constexpr RankDesc ranks[] = {
 
 } // namespace
 
-// name, kind, micro-batches; ranks; homes' ranks; pools;
-// placements; collectives; predicted ns of an iteration, of all
-// ranks' work; peak bytes by rank
+// number, name, kind; micro-batches, samples of each, whether they
+// are added in index order; layers, stages, edges; ranks;
+// homes' ranks; pools; placements; collectives; predicted ns of an iteration, of
+// all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
-    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
+    {0, "sequential", ProgramKind::Sequential, 8, 4, true,
+     layers, stages, edges, 1, sequential::ranks, sequential::rank_of_home,
      34, sequential::pools, 48, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", ProgramKind::Pipeline, 8, 4, pipeline::ranks, pipeline::rank_of_home,
+    {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
+     layers, stages, edges, 4, pipeline::ranks, pipeline::rank_of_home,
      34, pipeline::pools, 48, pipeline::placements, 2, pipeline::collectives,
      251560425, 687484056, pipeline::peak_memory_bytes},
-    {"evaluation", ProgramKind::Evaluation, 8, 4, evaluation::ranks, evaluation::rank_of_home,
+    {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
+     layers, stages, edges, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, 48, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {46427392, 39898880, 35164544, 31568704};
-constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
+
+#endif // RONDO_TABLES_VERSION
 
 

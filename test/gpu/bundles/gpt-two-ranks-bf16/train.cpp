@@ -2,6 +2,11 @@
 
 #include "runtime/rondo_runtime.h"
 
+#if RONDO_TABLES_VERSION != 1
+#error "another version of rondo wrote this program (tables of version 1): write it again with the rondo that this runtime belongs to"
+#else
+
+
 using namespace rondo::runtime;
 
 namespace {
@@ -40,16 +45,16 @@ constexpr StageDesc stages[] = {
      {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256}},
 };
 
-// stage, replica, rank
-constexpr HomeDesc homes[] = {
-    {0, 0, 0},
-    {1, 0, 1},
-};
-
 // from, to, message, bytes, placement that it leaves and enters
 constexpr EdgeDesc edges[] = {
     {0, 1, Message::Activation, 147456, 7, 18},
     {1, 0, Message::Gradient, 147456, 21, 8},
+};
+
+// stage, replica, rank
+constexpr HomeDesc homes[] = {
+    {0, 0, 0},
+    {1, 0, 1},
 };
 
 
@@ -337,25 +342,31 @@ constexpr RankDesc ranks[] = {
 
 } // namespace
 
-// name, kind, micro-batches; ranks; homes' ranks; pools;
-// placements; collectives; predicted ns of an iteration, of all
-// ranks' work; peak bytes by rank
+// number, name, kind; micro-batches, samples of each, whether they
+// are added in index order; layers, stages, edges; ranks;
+// homes' ranks; pools; placements; collectives; predicted ns of an iteration, of
+// all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
-    {"sequential", ProgramKind::Sequential, 8, 1, sequential::ranks, sequential::rank_of_home,
+    {0, "sequential", ProgramKind::Sequential, 8, 4, true,
+     layers, stages, edges, 1, sequential::ranks, sequential::rank_of_home,
      18, sequential::pools, 24, sequential::placements, 2, sequential::collectives,
      0, 0, nullptr},
-    {"pipeline", ProgramKind::Pipeline, 8, 2, pipeline::ranks, pipeline::rank_of_home,
+    {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
+     layers, stages, edges, 2, pipeline::ranks, pipeline::rank_of_home,
      18, pipeline::pools, 24, pipeline::placements, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes},
-    {"evaluation", ProgramKind::Evaluation, 8, 2, evaluation::ranks, evaluation::rank_of_home,
+    {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
+     layers, stages, edges, 2, evaluation::ranks, evaluation::rank_of_home,
      18, evaluation::pools, 24, evaluation::placements, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40194048, 35231232};
-constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs, true, &cudaBackend};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs, &cudaBackend};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
 }
+
+#endif // RONDO_TABLES_VERSION
 
 
