@@ -22,12 +22,6 @@ static_assert(int(Target::Cuda) == int(runtime::Target::Cuda) &&
                   int(LayerData::Targets) == int(runtime::LayerData::Targets),
               "targets, types and kinds are the runtime's, in the same order");
 
-/// What a device does where it says nothing: about one core of a processor, or
-/// a quarter of what the tensor cores of a large GPU promise.
-static int64_t defaultFlopsPerUs(Target target) {
-  return target == Target::Cpu ? 10000 : 250000000;
-}
-
 /// The body itself is known to the linker alone.
 static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
   desc.activationBytes =
@@ -133,7 +127,6 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
 /// operations, so that sums over 2^15 stages or layers fit 64 bits.
 static constexpr double maxElements = 0x1p40, maxFlops = 0x1p58;
 static constexpr int64_t maxLayerBytes = int64_t(1) << 46,
-                         maxLayerNs = int64_t(1) << 46,
                          maxLayerFlops = int64_t(1) << 60;
 
 LogicalResult rondo::pipe::checkLayerSizes(ModelOp model, PlanOp plan) {
@@ -296,118 +289,4 @@ int64_t rondo::pipe::firstLayerOf(StageOp stage, ModelOp model) {
     if (layer.getSymName() == name)
       return k;
   return 0;
-}
-
-/// Time of `flops` operations; exact in whole microseconds first, so that no
-/// product overflows.
-static int64_t nsFor(int64_t flops, int64_t flopsPerUs) {
-  return flops / flopsPerUs * 1000 + flops % flopsPerUs * 1000 / flopsPerUs;
-}
-
-/// By rank.
-static std::vector<int64_t> flopsPerUsOf(PlanOp plan) {
-  std::vector<int64_t> result;
-  for (DeviceOp device : plan.lookupCluster().getDevices())
-    result.push_back(device.getFlopsPerUs() > 0
-                         ? device.getFlopsPerUs()
-                         : defaultFlopsPerUs(plan.getTargetKind()));
-  return result;
-}
-
-namespace {
-/// What layers need together for one micro-batch.
-struct Figures {
-  int64_t ns[3] = {0, 0, 0};
-  int64_t freedByInputGrad = 0, activation = 0, output = 0;
-
-  void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
-};
-} // namespace
-
-void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
-  if (layer.kind == runtime::LayerKind::Synthetic) {
-    ns[0] += layer.forwardNs;
-    ns[1] += layer.inputGradNs;
-    ns[2] += layer.weightGradNs;
-    activation += layer.activationBytes;
-    freedByInputGrad += layer.inputGradFreesBytes;
-    output = op.getSyntheticAttr().getOutputBytes();
-    return;
-  }
-  if (LayerCostsAttr costs = op.getCostsAttr()) {
-    // Measured with the samples that the model states.
-    auto model = cast<ModelOp>(op->getParentOp());
-    const int64_t usual = model.getGptAttr().getBatch();
-    auto scaled = [&](int64_t of) {
-      return layer.batch == usual
-                 ? of
-                 : static_cast<int64_t>(std::min<uint64_t>(
-                       maxLayerNs,
-                       llvm::SaturatingMultiply<uint64_t>(of, layer.batch) /
-                           usual));
-    };
-    ns[0] += scaled(costs.getForwardNs());
-    ns[1] += scaled(costs.getInputGradNs());
-    ns[2] += scaled(costs.getWeightGradNs());
-  } else {
-    runtime::LayerFlops flops = runtime::layerFlops(layer);
-    ns[0] += nsFor(flops.forward, speed);
-    ns[1] += nsFor(flops.inputGrad, speed);
-    ns[2] += nsFor(flops.weightGrad, speed);
-  }
-  runtime::LayerSizes sizes = runtime::layerSizes(layer);
-  activation += sizes.savedForInputGrad + sizes.savedForWeightGrad;
-  freedByInputGrad += sizes.savedForInputGrad;
-  output = sizes.output;
-}
-
-StageFigures::StageFigures(PlanOp plan)
-    : microbatches(plan.getMicrobatches()), layers(describeLayers(plan)),
-      ops(plan.lookupModel().getLayers()), flopsPerUs(flopsPerUsOf(plan)) {
-  for (auto [place, op] : llvm::enumerate(ops))
-    places[op.getSymNameAttr()] = place;
-}
-
-std::vector<unsigned> StageFigures::placesOf(StageOp stage) const {
-  std::vector<unsigned> result;
-  for (FlatSymbolRefAttr name :
-       stage.getLayers().getAsRange<FlatSymbolRefAttr>())
-    result.push_back(places.lookup(name.getAttr()));
-  return result;
-}
-
-StageCostsAttr StageFigures::costs(StageOp stage) const {
-  Figures sum;
-  for (unsigned place : placesOf(stage))
-    sum.add(layers[place], ops[place], flopsPerUs[stage.getRank()]);
-  return StageCostsAttr::get(stage.getContext(), sum.ns[0], sum.ns[1],
-                             sum.ns[2], sum.activation, sum.freedByInputGrad,
-                             sum.output, /*step_ns=*/0);
-}
-
-BuffersAttr StageFigures::buffers(StageOp stage) const {
-  std::vector<runtime::LayerDesc> own;
-  for (unsigned place : placesOf(stage))
-    own.push_back(layers[place]);
-  std::array<int64_t, numBufferKinds> bytes;
-  runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data());
-  return BuffersAttr::fromBytes(stage.getContext(), bytes);
-}
-
-std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
-  const int64_t speed = flopsPerUsOf(plan)[rank];
-  std::vector<LayerLoad> loads;
-  for (auto [layer, op] :
-       llvm::zip_equal(describeLayers(plan), plan.lookupModel().getLayers())) {
-    Figures figures;
-    figures.add(layer, op, speed);
-    int64_t bytes[runtime::numBuffers];
-    runtime::stageBytes(&layer, 1, plan.getMicrobatches(), bytes);
-    loads.push_back({figures.ns[0] + figures.ns[1] + figures.ns[2],
-                     bytes[int(runtime::Buffer::Weights)] +
-                         bytes[int(runtime::Buffer::Gradients)] +
-                         bytes[int(runtime::Buffer::Moments)],
-                     figures.activation});
-  }
-  return loads;
 }

@@ -11,6 +11,9 @@
 
 namespace rondo::pipe {
 
+/// Most ns of a layer's task, so that sums over 2^15 layers fit 64 bits.
+inline constexpr int64_t maxLayerNs = int64_t(1) << 46;
+
 /// The layers of a plan's model, in model order, as the executable describes
 /// them. Names point into the module.
 std::vector<runtime::LayerDesc> describeLayers(PlanOp plan);
