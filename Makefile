@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # `make demo` and `make test` do all on a fresh Debian 12: they install what
 # packages.txt lists, configure the default preset into build/, build and run.
 

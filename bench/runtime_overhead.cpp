@@ -1,4 +1,5 @@
 //===- runtime_overhead.cpp - Host time of an action ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs 1F1B with layers that take no time and prints the host's time for each
 // action; a task, a send and a receive each count one. Two ranks have a core

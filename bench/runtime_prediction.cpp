@@ -1,4 +1,5 @@
 //===- runtime_prediction.cpp - Measured beside predicted time ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Eight ranks of timed layers run 1F1B, whatever the number of cores, since the
 // layers sleep. The prediction is the closed form of 1F1B for equal stages.

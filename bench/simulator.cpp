@@ -1,4 +1,5 @@
 //===- simulator.cpp - Tasks a second of simulate() -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One core; unit costs, links with latency and bandwidth. `items_per_second` is
 // the figure.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Finds what the CUDA runtime library is built with. Sets RONDO_HAS_CUDA, and
 # with it RONDO_NCCL and RONDO_NCCL_INCLUDE_DIR, and enables the language CUDA.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The tools, and under RONDO_INSTALLED_RUNTIME what `rondo compile` and `rondo bundle` take: the layout of RONDO_RUNTIME_DIR.
 # Nothing in it names its place, so an installation can be moved.
 

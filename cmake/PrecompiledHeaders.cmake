@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Large headers are compiled once and read back: MLIR's are half of the time of a file that includes them, GoogleTest's of
 # one that tests. No file may rely on that: a build with a compiler cache or with sanitizers compiles without, so each
 # includes what it uses. A cache's keys have the whole precompiled file in them, which is another one in every folder.

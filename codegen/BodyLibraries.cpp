@@ -1,4 +1,5 @@
 //===- BodyLibraries.cpp - Which library has which body -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/BodyLibraries.h"
 

@@ -1,4 +1,5 @@
 //===- BodyLibraries.h - Which library has which body -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_BODYLIBRARIES_H
 #define RONDO_CODEGEN_BODYLIBRARIES_H

@@ -1,4 +1,5 @@
 //===- Bundle.cpp - A program's sources for another machine ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/Bundle.h"
 

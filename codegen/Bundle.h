@@ -1,4 +1,5 @@
 //===- Bundle.h - A program's sources for another machine -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_BUNDLE_H
 #define RONDO_CODEGEN_BUNDLE_H

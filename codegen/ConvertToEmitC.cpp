@@ -1,4 +1,5 @@
 //===- ConvertToEmitC.cpp - Programs as one C++ executable ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/EmitFunctions.h"
 #include "codegen/EmitTables.h"

@@ -1,4 +1,5 @@
 //===- EmitFunctions.cpp - Rank functions as EmitC ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/EmitFunctions.h"
 

@@ -1,4 +1,5 @@
 //===- EmitFunctions.h - Rank functions as EmitC ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_EMITFUNCTIONS_H
 #define RONDO_CODEGEN_EMITFUNCTIONS_H

@@ -1,4 +1,5 @@
 //===- EmitTables.cpp - The constant tables of an executable --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/EmitTables.h"
 

@@ -1,4 +1,5 @@
 //===- EmitTables.h - The constant tables of an executable ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Text of the tables that runtime/model/executable.h defines, from values
 // alone.

@@ -1,4 +1,5 @@
 //===- HostCompiler.cpp - C++ to an executable ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/HostCompiler.h"
 

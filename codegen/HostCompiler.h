@@ -1,4 +1,5 @@
 //===- HostCompiler.h - C++ to an executable --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_HOSTCOMPILER_H
 #define RONDO_CODEGEN_HOSTCOMPILER_H

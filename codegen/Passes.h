@@ -1,4 +1,5 @@
 //===- Passes.h - From programs to C++ --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_PASSES_H
 #define RONDO_CODEGEN_PASSES_H

@@ -1,4 +1,5 @@
 //===- Passes.td - From programs to C++ --------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_PASSES_TD
 #define RONDO_CODEGEN_PASSES_TD

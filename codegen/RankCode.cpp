@@ -1,4 +1,5 @@
 //===- RankCode.cpp - What one rank runs, ready to be printed -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/RankCode.h"
 

@@ -1,4 +1,5 @@
 //===- RankCode.h - What one rank runs, ready to be printed -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_RANKCODE_H
 #define RONDO_CODEGEN_RANKCODE_H

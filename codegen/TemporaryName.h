@@ -1,4 +1,5 @@
 //===- TemporaryName.h - Where an output is written first -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_TEMPORARYNAME_H
 #define RONDO_CODEGEN_TEMPORARYNAME_H

@@ -1,4 +1,5 @@
 //===- Bridge.h - Between ops and the core's values -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one place where rolled IR becomes compact values and back. Both ways are
 // lossless. Errors are emitted where they are found; a failure has been said.

@@ -1,4 +1,5 @@
 //===- BridgeProgram.cpp - Programs to values and back --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"

@@ -1,4 +1,5 @@
 //===- BridgeSchedule.cpp - Schedules to values and back ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"

@@ -1,4 +1,5 @@
 //===- BuildProblem.cpp - What a plan asks to be scheduled ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
 

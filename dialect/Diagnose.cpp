@@ -1,4 +1,5 @@
 //===- Diagnose.cpp - Broken rules as located errors ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
 #include "schedule/Shortfall.h"

@@ -1,4 +1,5 @@
 //===- Kinds.cpp - The dialect's lists are the core's ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
 

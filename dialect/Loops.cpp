@@ -1,4 +1,5 @@
 //===- Loops.cpp - Rolled ops to actions and back -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Loops.h"
 #include "dialect/Bridge.h"

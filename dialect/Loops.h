@@ -1,4 +1,5 @@
 //===- Loops.h - Rolled ops to actions and back -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What schedules and programs share. Part of the bridge, for its files alone.
 //

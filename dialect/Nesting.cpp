@@ -1,4 +1,5 @@
 //===- Nesting.cpp - How deep a text nests --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Nesting.h"
 

@@ -1,4 +1,5 @@
 //===- Nesting.h - How deep a text nests ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_NESTING_H
 #define RONDO_DIALECT_NESTING_H

@@ -1,4 +1,5 @@
 //===- Pipe.h - The pipe dialect --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPE_H
 #define RONDO_DIALECT_PIPE_H

@@ -1,4 +1,5 @@
 //===- Pipe.td - All of the pipe dialect -------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPE_TD
 #define RONDO_DIALECT_PIPE_TD

@@ -1,4 +1,5 @@
 //===- PipeAttrs.td - Figures of the pipe dialect ----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Whole numbers in nanoseconds and bytes. Signs and ranges are checked by the
 // ops that carry an attribute, so that the error has a place.

@@ -1,4 +1,5 @@
 //===- PipeDialect.cpp - Dialect, attributes and syntax -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Nearest.h"
 #include "dialect/Pipe.h"

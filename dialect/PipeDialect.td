@@ -1,4 +1,5 @@
 //===- PipeDialect.td - The pipe dialect -------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPEDIALECT_TD
 #define RONDO_DIALECT_PIPEDIALECT_TD

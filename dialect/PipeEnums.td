@@ -1,4 +1,5 @@
 //===- PipeEnums.td - Keywords of the pipe dialect ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPEENUMS_TD
 #define RONDO_DIALECT_PIPEENUMS_TD

@@ -1,4 +1,5 @@
 //===- PipeInterfaces.td - What tasks and messages share ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPEINTERFACES_TD
 #define RONDO_DIALECT_PIPEINTERFACES_TD

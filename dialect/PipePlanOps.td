@@ -1,4 +1,5 @@
 //===- PipePlanOps.td - A model cut into stages ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPEPLANOPS_TD
 #define RONDO_DIALECT_PIPEPLANOPS_TD

@@ -1,4 +1,5 @@
 //===- PipeProgramOps.td - A schedule with messages and memory -*- tablegen -*-//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPEPROGRAMOPS_TD
 #define RONDO_DIALECT_PIPEPROGRAMOPS_TD

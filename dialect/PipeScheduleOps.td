@@ -1,4 +1,5 @@
 //===- PipeScheduleOps.td - The order of every rank --------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPESCHEDULEOPS_TD
 #define RONDO_DIALECT_PIPESCHEDULEOPS_TD

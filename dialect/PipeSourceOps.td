@@ -1,4 +1,5 @@
 //===- PipeSourceOps.td - Clusters and models --------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_PIPESOURCEOPS_TD
 #define RONDO_DIALECT_PIPESOURCEOPS_TD

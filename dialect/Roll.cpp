@@ -1,4 +1,5 @@
 //===- Roll.cpp - Sequences to nested loops -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Roll.h"
 

@@ -1,4 +1,5 @@
 //===- Roll.h - Sequences to nested loops -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Finds the repeats of a sequence of keyed indices and writes them as loops in
 // which every index is affine. On values alone; ops are made by Loops.h.

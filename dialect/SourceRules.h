@@ -1,4 +1,5 @@
 //===- SourceRules.h - Local rules that source ops share --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_SOURCERULES_H
 #define RONDO_DIALECT_SOURCERULES_H

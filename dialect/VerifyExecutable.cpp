@@ -1,4 +1,5 @@
 //===- VerifyExecutable.cpp - What schedules of one state share -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
 

@@ -1,4 +1,5 @@
 //===- VerifyModel.cpp - Local rules of models and their layers -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/SourceRules.h"
 

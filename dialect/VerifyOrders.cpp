@@ -1,4 +1,5 @@
 //===- VerifyOrders.cpp - Local rules of schedules and programs -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
 

@@ -1,4 +1,5 @@
 //===- VerifyTasks.cpp - Local rules of tasks and loops -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
 

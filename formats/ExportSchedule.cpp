@@ -1,4 +1,5 @@
 //===- ExportSchedule.cpp - The language to rondo-schedule/1 --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
 #include "formats/Translations.h"

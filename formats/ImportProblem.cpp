@@ -1,4 +1,5 @@
 //===- ImportProblem.cpp - rondo-problem/1 to the language ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
 #include "formats/Translations.h"

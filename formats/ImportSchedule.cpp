@@ -1,4 +1,5 @@
 //===- ImportSchedule.cpp - rondo-schedule/1 to the language --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
 #include "formats/Translations.h"

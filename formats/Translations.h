@@ -1,4 +1,5 @@
 //===- Translations.h - Between the language and other texts ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_TRANSLATIONS_H
 #define RONDO_FORMATS_TRANSLATIONS_H

@@ -1,4 +1,5 @@
 //===- Actions.h - The kinds of actions and their traits --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one list of what a rank can do, and of the messages between ranks.
 // Simulators, rules, bridge, code generation and runtime read the table; none

@@ -1,4 +1,5 @@
 //===- Buffers.h - The kinds of buffers and their traits --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one list of buffers. Compiler and runtime include it; it depends on
 // nothing.

@@ -1,4 +1,5 @@
 //===- Collectives.h - The kinds of collectives -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The one list of what several ranks do together. Compiler and runtime include
 // it.

@@ -1,4 +1,5 @@
 //===- Communication.cpp - Where messages are sent and received -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Communication.h"
 

@@ -1,4 +1,5 @@
 //===- Communication.h - Where messages are sent and received ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_COMMUNICATION_H
 #define RONDO_LOWERING_COMMUNICATION_H

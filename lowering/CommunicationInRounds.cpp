@@ -1,4 +1,5 @@
 //===- CommunicationInRounds.cpp - Messages as PyTorch places them --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Of torch.distributed.pipelining, whose lowering adds communication to a
 // schedule of computations. What it costs on looped placements: docs/search.md.

@@ -1,4 +1,5 @@
 //===- ExposedCommunication.cpp - What messages cost an iteration ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/ExposedCommunication.h"
 

@@ -1,4 +1,5 @@
 //===- ExposedCommunication.h - What messages cost an iteration -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_EXPOSEDCOMMUNICATION_H
 #define RONDO_LOWERING_EXPOSEDCOMMUNICATION_H

@@ -1,4 +1,5 @@
 //===- Lowering.cpp - The programs of a schedule, as values ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Lowering.h"
 

@@ -1,4 +1,5 @@
 //===- Lowering.h - The programs of a schedule, as values -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What compiling makes of a plan and an order, so that tools can ask whether a
 // schedule fits before anything is compiled. The passes of lowering call it

@@ -1,4 +1,5 @@
 //===- MemoryPlan.cpp - A compile-time slot for every buffer --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/MemoryPlan.h"
 

@@ -1,4 +1,5 @@
 //===- MemoryPlan.h - A compile-time slot for every buffer ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_MEMORYPLAN_H
 #define RONDO_LOWERING_MEMORYPLAN_H

@@ -1,4 +1,5 @@
 //===- GenerateSchedules.cpp - Write the schedules that name a family -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"

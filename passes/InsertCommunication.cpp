@@ -1,4 +1,5 @@
 //===- InsertCommunication.cpp - Write the programs of a schedule ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Passes.h"
 #include "passes/Phases.h"

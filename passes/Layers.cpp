@@ -1,4 +1,5 @@
 //===- Layers.cpp - Layers and stages as the runtime knows them -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Layers.h"
 

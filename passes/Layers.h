@@ -1,4 +1,5 @@
 //===- Layers.h - Layers and stages as the runtime knows them ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_LAYERS_H
 #define RONDO_PASSES_LAYERS_H

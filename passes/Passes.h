@@ -1,4 +1,5 @@
 //===- Passes.h - The passes of Rondo ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_PASSES_H
 #define RONDO_PASSES_PASSES_H

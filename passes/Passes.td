@@ -1,4 +1,5 @@
 //===- Passes.td - The passes of Rondo ---------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_PASSES_TD
 #define RONDO_PASSES_PASSES_TD

@@ -1,4 +1,5 @@
 //===- Phases.h - What passes of several phases share -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_PHASES_H
 #define RONDO_PASSES_PHASES_H

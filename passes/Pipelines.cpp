@@ -1,4 +1,5 @@
 //===- Pipelines.cpp - The passes in their order --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Pipelines.h"
 #include "passes/Passes.h"

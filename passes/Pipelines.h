@@ -1,4 +1,5 @@
 //===- Pipelines.h - The passes in their order ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_PIPELINES_H
 #define RONDO_PASSES_PIPELINES_H

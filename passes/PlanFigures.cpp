@@ -1,4 +1,5 @@
 //===- PlanFigures.cpp - What lowering needs to know of a plan ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/PlanFigures.h"
 

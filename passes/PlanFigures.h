@@ -1,4 +1,5 @@
 //===- PlanFigures.h - What lowering needs to know of a plan ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_PLANFIGURES_H
 #define RONDO_PASSES_PLANFIGURES_H

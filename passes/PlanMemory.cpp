@@ -1,4 +1,5 @@
 //===- PlanMemory.cpp - Give every buffer a compile-time slot -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Passes.h"
 #include "passes/Phases.h"

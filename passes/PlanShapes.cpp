@@ -1,4 +1,5 @@
 //===- PlanShapes.cpp - Other ways to lay a model on a cluster ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/PlanShapes.h"
 

@@ -1,4 +1,5 @@
 //===- PlanShapes.h - Other ways to lay a model on a cluster ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PASSES_PLANSHAPES_H
 #define RONDO_PASSES_PLANSHAPES_H

@@ -1,4 +1,5 @@
 //===- ResolveStages.cpp - Give every stage its costs and sizes -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Layers.h"
 #include "passes/Passes.h"

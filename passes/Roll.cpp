@@ -1,4 +1,5 @@
 //===- Roll.cpp - Fold orders that are written out into loops -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Communication.h"
 #include "passes/Passes.h"

@@ -1,4 +1,5 @@
 //===- SearchSchedules.cpp - Write the schedules that name a search -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Passes.h"
 #include "passes/Phases.h"

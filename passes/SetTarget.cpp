@@ -1,4 +1,5 @@
 //===- SetTarget.cpp - Say what the plans are compiled for ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Passes.h"
 

@@ -1,4 +1,5 @@
 //===- StageFigures.cpp - Costs and buffers of stages by their layers -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/Layers.h"
 

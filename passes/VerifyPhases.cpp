@@ -1,4 +1,5 @@
 //===- VerifyPhases.cpp - The rules at the borders of phases --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Communication.h"
 #include "lowering/Lowering.h"

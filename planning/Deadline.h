@@ -1,4 +1,5 @@
 //===- Deadline.h - How long something may take -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_DEADLINE_H
 #define RONDO_PLANNING_DEADLINE_H

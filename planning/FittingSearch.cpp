@@ -1,4 +1,5 @@
 //===- FittingSearch.cpp - Schedules whose programs fit -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/FittingSearch.h"
 

@@ -1,4 +1,5 @@
 //===- FittingSearch.h - Schedules whose programs fit -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A search knows only activations. What a program of its schedule allocates,
 // including messages, is known once it has been lowered.

@@ -1,4 +1,5 @@
 //===- PlanCandidates.cpp - Plans among which one is chosen ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/PlanCandidates.h"
 

@@ -1,4 +1,5 @@
 //===- PlanCandidates.h - Plans among which one is chosen -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_PLANCANDIDATES_H
 #define RONDO_PLANNING_PLANCANDIDATES_H

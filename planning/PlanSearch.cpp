@@ -1,4 +1,5 @@
 //===- PlanSearch.cpp - Searches placement and shape of a plan ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every candidate is bounded before it is searched, and dropped where its bound
 // is not below the best objective found. The others are searched in three

@@ -1,4 +1,5 @@
 //===- PlanSearch.h - Searches placement and shape of a plan ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_PLANSEARCH_H
 #define RONDO_PLANNING_PLANSEARCH_H

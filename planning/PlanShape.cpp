@@ -1,4 +1,5 @@
 //===- PlanShape.cpp - Ways to lay a model on a cluster -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/PlanShape.h"
 

@@ -1,4 +1,5 @@
 //===- PlanShape.h - Ways to lay a model on a cluster -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_PLANSHAPE_H
 #define RONDO_PLANNING_PLANSHAPE_H

@@ -1,4 +1,5 @@
 //===- rondo_runtime.h - What an emitted program is written against -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The only header that an emitted program includes. The program defines one
 // Executable (tables), and functions that run a rank's actions.

@@ -1,4 +1,5 @@
 //===- Action.h - One step of a rank's order --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An action is a task, a send or a receive: 64 bits, so that 25 million of them
 // fit in 200 MB.

@@ -1,4 +1,5 @@
 //===- Bounds.h - What no schedule can beat ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lower bounds of a problem's objective, one file an argument under bounds/.
 // Each holds under memory caps, links with latency and serial bandwidth, any

@@ -1,4 +1,5 @@
 //===- BufferNumbers.cpp - The buffers of a program, numbered -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/BufferNumbers.h"
 

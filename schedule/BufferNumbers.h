@@ -1,4 +1,5 @@
 //===- BufferNumbers.h - The buffers of a program, numbered -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_BUFFERNUMBERS_H
 #define RONDO_SCHEDULE_BUFFERNUMBERS_H

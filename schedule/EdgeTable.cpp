@@ -1,4 +1,5 @@
 //===- EdgeTable.cpp - A problem's edges by stage ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/EdgeTable.h"
 

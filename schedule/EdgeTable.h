@@ -1,4 +1,5 @@
 //===- EdgeTable.h - A problem's edges by stage -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_EDGETABLE_H
 #define RONDO_SCHEDULE_EDGETABLE_H

@@ -1,4 +1,5 @@
 //===- Family.h - Rules that write schedules --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A family is one file under families/ and one row of the table in
 // Families.cpp. Help, docs, tests and search read that table.

@@ -1,4 +1,5 @@
 //===- Fault.h - What is wrong, as data -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How families, searches and planning fail: a Result is a value, or a fault
 // that says in figures why there is none. Sentences for people are made by

@@ -1,4 +1,5 @@
 //===- FaultText.cpp - Faults in words ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Fault.h"
 #include "schedule/Shortfall.h"

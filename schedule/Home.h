@@ -1,4 +1,5 @@
 //===- Home.h - Where the stages live ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_HOME_H
 #define RONDO_SCHEDULE_HOME_H

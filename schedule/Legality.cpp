@@ -1,4 +1,5 @@
 //===- Legality.cpp - The rules together, and their words -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Legality.h"
 

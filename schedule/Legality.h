@@ -1,4 +1,5 @@
 //===- Legality.h - The rules of a schedule ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each rule is one function that returns the first violation it finds, as data.
 // The verify pass, the search, the tools and the tests call the same functions.

@@ -1,4 +1,5 @@
 //===- Nearest.cpp - What a mistyped word was meant to be -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Nearest.h"
 

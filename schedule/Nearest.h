@@ -1,4 +1,5 @@
 //===- Nearest.h - What a mistyped word was meant to be ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_NEAREST_H
 #define RONDO_SCHEDULE_NEAREST_H

@@ -1,4 +1,5 @@
 //===- Objective.h - What a search makes small ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_OBJECTIVE_H
 #define RONDO_SCHEDULE_OBJECTIVE_H

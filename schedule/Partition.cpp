@@ -1,4 +1,5 @@
 //===- Partition.cpp - Cuts a chain of layers into stages -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A limit for the busiest rank leaves few cuts where it is near the lower bound
 // of all cuts, so limits are tried from there on upwards.

@@ -1,4 +1,5 @@
 //===- Partition.h - Cuts a chain of layers into stages ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PARTITION_H
 #define RONDO_SCHEDULE_PARTITION_H

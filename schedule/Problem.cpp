@@ -1,4 +1,5 @@
 //===- Problem.cpp - What is to be scheduled --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Problem.h"
 

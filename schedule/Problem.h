@@ -1,4 +1,5 @@
 //===- Problem.h - What is to be scheduled ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ranks, stages, costs, memory and links. A value: it is filled by an importer
 // or by the dialect and then only read. check() judges the input, never the

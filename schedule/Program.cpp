@@ -1,4 +1,5 @@
 //===- Program.cpp - A schedule with messages and memory --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Program.h"
 

@@ -1,4 +1,5 @@
 //===- Program.h - A schedule with messages and memory ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What lowering works on: every rank's tasks, sends, receives, collectives and
 // optimizer steps in order, and a compile-time slot for every buffer.

@@ -1,4 +1,5 @@
 //===- ProgramCollectives.cpp - Collectives of a running program ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/ProgramExecution.h"
 

@@ -1,4 +1,5 @@
 //===- ProgramExecution.h - The state of a running program ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared by ProgramSimulator.cpp and ProgramCollectives.cpp, which run it, and
 // ProgramWaits.cpp, which explains why it stands still.

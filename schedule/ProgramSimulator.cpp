@@ -1,4 +1,5 @@
 //===- ProgramSimulator.cpp - How a program runs ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As in Simulator.cpp, every rank runs its list until an action has to wait.
 // An event wakes the ranks that wait for it: a message that arrives, a send

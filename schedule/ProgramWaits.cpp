@@ -1,4 +1,5 @@
 //===- ProgramWaits.cpp - Why a program stands still ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/ProgramExecution.h"
 

@@ -1,4 +1,5 @@
 //===- Robust.h - Schedules under times that vary ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_ROBUST_H
 #define RONDO_SCHEDULE_ROBUST_H

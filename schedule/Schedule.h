@@ -1,4 +1,5 @@
 //===- Schedule.h - The order of every rank ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Times are not part of a schedule: they follow from running each rank's order
 // as early as possible (Simulator.h).

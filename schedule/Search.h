@@ -1,4 +1,5 @@
 //===- Search.h - Finds an order under memory caps --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_H
 #define RONDO_SCHEDULE_SEARCH_H

@@ -1,4 +1,5 @@
 //===- Shortfall.cpp - Memory that every schedule needs -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Shortfall.h"
 

@@ -1,4 +1,5 @@
 //===- Shortfall.h - Memory that every schedule needs -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SHORTFALL_H
 #define RONDO_SCHEDULE_SHORTFALL_H

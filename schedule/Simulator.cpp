@@ -1,4 +1,5 @@
 //===- Simulator.cpp - The one oracle of time and memory --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every rank runs its list until an action needs a message that has not
 // arrived. A message that arrives wakes the rank that stands before it. All

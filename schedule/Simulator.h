@@ -1,4 +1,5 @@
 //===- Simulator.h - The one oracle of time and memory ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SIMULATOR_H
 #define RONDO_SCHEDULE_SIMULATOR_H

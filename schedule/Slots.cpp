@@ -1,4 +1,5 @@
 //===- Slots.cpp - The slots of all pools, numbered -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Slots.h"
 

@@ -1,4 +1,5 @@
 //===- Slots.h - The slots of all pools, numbered ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SLOTS_H
 #define RONDO_SCHEDULE_SLOTS_H

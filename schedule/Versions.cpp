@@ -1,4 +1,5 @@
 //===- Versions.cpp - Which weights a task reads --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Versions.h"
 

@@ -1,4 +1,5 @@
 //===- Versions.h - Which weights a task reads ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Versions are no part of an action: they follow from the order. A stage's
 // weights have version 0 when the window begins, and each of its optimizer

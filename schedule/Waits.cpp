@@ -1,4 +1,5 @@
 //===- Waits.cpp - Who waits for what ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Waits.h"
 

@@ -1,4 +1,5 @@
 //===- Waits.h - Who waits for what -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shared by the two simulators and the rules.
 //

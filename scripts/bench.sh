@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Runs the benchmarks of a build folder and says on which machine.
 cd "$(dirname "$0")/.." || exit 1
 date -u +%Y-%m-%d

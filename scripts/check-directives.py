@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fails where a lit test has lines for FileCheck that check nothing.
 
     scripts/check-directives.py [FOLDER]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # demo.sh BUILD [--data FILE] [--short]
 #
 # The main job: compiles examples/gpt-small.mlir with 1F1B and with ZB-H1, on

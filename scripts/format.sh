@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # clang-format over all C++ sources; with --check it only says which files
 # differ.
 cd "$(dirname "$0")/.." || exit 1

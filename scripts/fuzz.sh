@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # fuzz.sh BUILD SECONDS [TARGET...]
 #
 # Builds the fuzz targets of test/fuzz into BUILD, an absolute path or one from

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # gpu-build.sh BUILD TARGET...
 #
 # Builds targets of test/gpu into BUILD for the GPUs of this machine. Needs the

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # gpu-programs.sh BUILD [FOLDER]
 #
 # Writes the programs that test/gpu and bench/gpu build on machines without MLIR,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fails where a file that people write has more than 400 lines.
 
     scripts/line-limit.py [FOLDER]

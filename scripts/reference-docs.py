@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes docs/reference/ from the TableGen files and from what the build wrote
 of the commands' help; with --check it only says which page is not current.
 

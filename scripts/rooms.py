@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws which folder depends on which, and fails where a dependency runs up.
 
     scripts/rooms.py [--dot] [FOLDER]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs every test that ctest knows of and counts single cases.
 
     scripts/run-tests.py BUILD

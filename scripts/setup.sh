@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs the packages of packages.txt that are missing, as root or through
 # sudo. `setup.sh WORD` also installs those that only WORD needs.
 # Ends with status 0 where LLVM/MLIR 22 is there, 1 after one line that says

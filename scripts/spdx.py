@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the license's line into the head of each source file that lacks it.
 
     scripts/spdx.py [--check] [FOLDER]

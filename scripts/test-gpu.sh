@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # test-gpu.sh BUILD
 #
 # Tests the CUDA target on a machine with a GPU: kernels and bodies against their

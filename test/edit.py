@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """sed, where each command has to change the text: a test whose edit matches
 nothing would run on the text as it was.
 

@@ -1,4 +1,5 @@
 //===- rondo-lsp-server.cpp - Errors and symbols in an editor -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
 

@@ -1,4 +1,5 @@
 //===- rondo-opt.cpp - Runs passes over the pipe dialect ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/Passes.h"
 #include "dialect/Pipe.h"

@@ -1,4 +1,5 @@
 //===- rondo-translate.cpp - Between the language and other texts ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/Translations.h"
 

@@ -1,4 +1,5 @@
 //===- rondo.cpp - The driver for people ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Commands.h"
 

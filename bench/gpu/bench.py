@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the programs of bench/gpu and PyTorch's model, and prints one table.
 
     bench.py BUILD [--models 124m,350m] [--warm-up N] [--measure N] [--rounds N]

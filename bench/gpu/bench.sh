@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # bench.sh BUILD [bench.py's flags]
 #
 # Tokens a second and MFU of GPT-2 on a GPU, as one stage and as four looped back

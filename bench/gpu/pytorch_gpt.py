@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times a compiled GPT-2 in PyTorch: what bench.py compares Rondo with.
 
 The same model (pre-norm, biases, GELU by tanh, learned positions, tied head),

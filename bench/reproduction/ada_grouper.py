@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kFkB where messages occupy their links: ada_grouper.py RONDO.
 
 Orders, iteration times by k and c, gains over 1F1B, candidates of one memory limit,

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The space of joint orders, and its optimum under memory caps: koala.py RONDO.
 
 One stage a rank, F = 1, fused B = 2, micro-batches in order. `c` is a latency without occupancy.

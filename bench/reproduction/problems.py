@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Problems of the papers, and rondo called on them."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ZeroPP's units: zeropp.py RONDO.
 
 Orders, bubbles by unit, and times beside 1F1B, interleaved and breadth-first schedules.

@@ -1,4 +1,5 @@
 //===- growth.cpp - Time and memory by size -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/measure.h"
 #include "bench/search/ranks.h"

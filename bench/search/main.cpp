@@ -1,4 +1,5 @@
 //===- main.cpp - The search against optima, peers and size ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   search [--oracles=FOLDER] [--limit-ms=N] [--every=N] [--from=N]
 //          [--only=PART,...] [--clock=wall|cpu] [--show=N] [--match=TEXT]

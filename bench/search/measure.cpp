@@ -1,4 +1,5 @@
 //===- measure.cpp - One search and its clock -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/measure.h"
 

@@ -1,4 +1,5 @@
 //===- measure.h - What the parts of the benchmark share --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_BENCH_SEARCH_MEASURE_H
 #define RONDO_BENCH_SEARCH_MEASURE_H

@@ -1,4 +1,5 @@
 //===- neighbours.cpp - Beside the peers, against families ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/ranks.h"
 #include "bench/search/table.h"

@@ -1,4 +1,5 @@
 //===- oracles.cpp - Files of problems and of what is known ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/oracles.h"
 #include "formats/json/ProblemReader.h"

@@ -1,4 +1,5 @@
 //===- oracles.h - Files of problems and of what is known -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each function says on stderr what it cannot read, and ends the program.
 //

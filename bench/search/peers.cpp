@@ -1,4 +1,5 @@
 //===- peers.cpp - Against the best public generators ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/oracles.h"
 #include "bench/search/table.h"

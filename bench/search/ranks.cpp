@@ -1,4 +1,5 @@
 //===- ranks.cpp - Problems of equal ranks --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/ranks.h"
 

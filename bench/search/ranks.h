@@ -1,4 +1,5 @@
 //===- ranks.h - Problems of equal ranks ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_BENCH_SEARCH_RANKS_H
 #define RONDO_BENCH_SEARCH_RANKS_H

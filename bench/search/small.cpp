@@ -1,4 +1,5 @@
 //===- small.cpp - Small problems, against their optima -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/oracles.h"
 #include "bench/search/table.h"

@@ -1,4 +1,5 @@
 //===- table.cpp - Tables of what was found -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/table.h"
 #include "schedule/bounds/Chain.h"

@@ -1,4 +1,5 @@
 //===- table.h - Tables of what was found -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_BENCH_SEARCH_TABLE_H
 #define RONDO_BENCH_SEARCH_TABLE_H

@@ -1,4 +1,5 @@
 //===- tight.cpp - Random problems under tight caps -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/ranks.h"
 #include "bench/search/table.h"

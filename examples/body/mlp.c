@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /* A body for custom layers: y = x + relu(x * up + bias) * down.
  *
  * x and y have a row of `hidden` numbers for each token; the layer's one

@@ -1,4 +1,5 @@
 //===- CostsReader.cpp - Measured times of stages -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/CostsReader.h"
 

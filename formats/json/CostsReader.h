@@ -1,4 +1,5 @@
 //===- CostsReader.h - Measured times of stages -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // {"format": "rondo-costs/1",
 //  "stages": [{"name": "s0", "forward_ns": 3, "input_grad_ns": 4,

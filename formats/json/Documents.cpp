@@ -1,4 +1,5 @@
 //===- Documents.cpp - The JSON objects of a file -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/Documents.h"
 

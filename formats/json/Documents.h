@@ -1,4 +1,5 @@
 //===- Documents.h - The JSON objects of a file -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_DOCUMENTS_H
 #define RONDO_FORMATS_JSON_DOCUMENTS_H

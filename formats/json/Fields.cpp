@@ -1,4 +1,5 @@
 //===- Fields.cpp - The members of a JSON object --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/Fields.h"
 

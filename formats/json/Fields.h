@@ -1,4 +1,5 @@
 //===- Fields.h - The members of a JSON object ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_FIELDS_H
 #define RONDO_FORMATS_JSON_FIELDS_H

@@ -1,4 +1,5 @@
 //===- ProblemParts.cpp - What both versions of a problem have ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemParts.h"
 

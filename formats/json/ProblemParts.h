@@ -1,4 +1,5 @@
 //===- ProblemParts.h - What both versions of a problem have ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_PROBLEMPARTS_H
 #define RONDO_FORMATS_JSON_PROBLEMPARTS_H

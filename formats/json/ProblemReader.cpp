@@ -1,4 +1,5 @@
 //===- ProblemReader.cpp - rondo-problem to Problem -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemReader.h"
 

@@ -1,4 +1,5 @@
 //===- ProblemReader.h - rondo-problem/1 to Problem -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_PROBLEMREADER_H
 #define RONDO_FORMATS_JSON_PROBLEMREADER_H

@@ -1,4 +1,5 @@
 //===- ProblemVersion1.cpp - rondo-problem/1 to Problem -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemParts.h"
 

@@ -1,4 +1,5 @@
 //===- ProblemVersion2.cpp - rondo-problem/2 to Problem -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemParts.h"
 #include "formats/json/Version2.h"

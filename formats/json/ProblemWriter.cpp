@@ -1,4 +1,5 @@
 //===- ProblemWriter.cpp - Problem to rondo-problem -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemWriter.h"
 

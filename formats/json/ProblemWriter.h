@@ -1,4 +1,5 @@
 //===- ProblemWriter.h - Problem to rondo-problem ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_PROBLEMWRITER_H
 #define RONDO_FORMATS_JSON_PROBLEMWRITER_H

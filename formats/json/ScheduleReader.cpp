@@ -1,4 +1,5 @@
 //===- ScheduleReader.cpp - rondo-schedule to Schedule --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ScheduleReader.h"
 

@@ -1,4 +1,5 @@
 //===- ScheduleReader.h - rondo-schedule to Schedule ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reading is separate from judging: a schedule that was read may break any
 // rule. Link orders are read in a second step, since the rules of the rank

@@ -1,4 +1,5 @@
 //===- ScheduleWriter.cpp - Schedule to rondo-schedule/1 ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ScheduleWriter.h"
 

@@ -1,4 +1,5 @@
 //===- ScheduleWriter.h - Schedule to rondo-schedule/1 ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_SCHEDULEWRITER_H
 #define RONDO_FORMATS_JSON_SCHEDULEWRITER_H

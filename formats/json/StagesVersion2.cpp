@@ -1,4 +1,5 @@
 //===- StagesVersion2.cpp - Stages of rondo-problem/2 ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemParts.h"
 #include "formats/json/Version2.h"

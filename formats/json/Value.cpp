@@ -1,4 +1,5 @@
 //===- Value.cpp - Views of JSON text -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/Value.h"
 

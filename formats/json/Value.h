@@ -1,4 +1,5 @@
 //===- Value.h - Views of JSON text -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Readers take the values that they need straight from the text, in the order
 // in which they need them, so that a schedule of a million actions builds no

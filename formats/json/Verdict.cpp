@@ -1,4 +1,5 @@
 //===- Verdict.cpp - Judges a rondo-schedule/1 object ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/Verdict.h"
 

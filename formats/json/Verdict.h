@@ -1,4 +1,5 @@
 //===- Verdict.h - Judges a rondo-schedule/1 object -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_VERDICT_H
 #define RONDO_FORMATS_JSON_VERDICT_H

@@ -1,4 +1,5 @@
 //===- Version2.h - What is taken of rondo-problem/2 ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // docs/formats.md lays out more than the product has. What is not taken yet may
 // stand with its default and is refused by name otherwise.

@@ -1,4 +1,5 @@
 //===- backend.cpp - Ranks as threads or processes on a CPU ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/backend/backend.h"
 

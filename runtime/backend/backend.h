@@ -1,4 +1,5 @@
 //===- backend.h - What an executable's ranks run on ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A backend is a kind of device and the transports between such devices. An
 // executable names its backend (rondo_runtime.h); linking the library that

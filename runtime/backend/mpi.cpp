@@ -1,4 +1,5 @@
 //===- mpi.cpp - Ranks are processes that MPI connects --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A communicator for each lane; in it, the order that MPI promises for each
 // pair of processes. Receives take any tag, so that the n-th send meets the

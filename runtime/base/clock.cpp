@@ -1,4 +1,5 @@
 //===- clock.cpp - The time of a run --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/clock.h"
 

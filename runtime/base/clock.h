@@ -1,4 +1,5 @@
 //===- clock.h - The time of a run ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BASE_CLOCK_H
 #define RONDO_RUNTIME_BASE_CLOCK_H

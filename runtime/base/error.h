@@ -1,4 +1,5 @@
 //===- error.h - What went wrong in a run -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BASE_ERROR_H
 #define RONDO_RUNTIME_BASE_ERROR_H

@@ -1,4 +1,5 @@
 //===- random.h - Counter-based random bits ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BASE_RANDOM_H
 #define RONDO_RUNTIME_BASE_RANDOM_H

@@ -1,4 +1,5 @@
 //===- ticks.h - Stamps that cost a few ns ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BASE_TICKS_H
 #define RONDO_RUNTIME_BASE_TICKS_H

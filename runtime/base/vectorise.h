@@ -1,4 +1,5 @@
 //===- vectorise.h - Loops that are fast and give the same bits -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The runtime is compiled for the oldest x86-64, so that it starts everywhere.
 // Functions marked RONDO_VECTORISE are compiled twice, and the loader takes the

@@ -1,4 +1,5 @@
 //===- attention.cpp - Causal self-attention ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/attention.h"
 

@@ -1,4 +1,5 @@
 //===- attention.h - Causal self-attention ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // softmax(q k^T / sqrt(d)) v for each sample and head, where a token sees
 // itself and those before it. q, k and v of a token lie one after the other in

@@ -1,4 +1,5 @@
 //===- block.cpp - Pre-norm transformer block -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   middle = input + proj(attention(qkv(norm1(input))))
 //   output = middle + fcProj(gelu(fc(norm2(middle))))

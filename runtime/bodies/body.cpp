@@ -1,4 +1,5 @@
 //===- body.cpp - The body of each kind of layer --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/body.h"
 

@@ -1,4 +1,5 @@
 //===- body.h - The C ABI of a layer's computation --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A body computes one task of one layer on one micro-batch. It keeps no state,
 // allocates nothing and reports no errors: the caller gives buffers of the

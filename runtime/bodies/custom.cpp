@@ -1,4 +1,5 @@
 //===- custom.cpp - Bodies from outside -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/custom.h"
 

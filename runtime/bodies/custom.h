@@ -1,4 +1,5 @@
 //===- custom.h - Bodies from outside ---------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_CUSTOM_H
 #define RONDO_RUNTIME_BODIES_CUSTOM_H

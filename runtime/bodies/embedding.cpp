@@ -1,4 +1,5 @@
 //===- embedding.cpp - Token and position embedding -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/vectorise.h"
 #include "runtime/bodies/layers.h"

@@ -1,4 +1,5 @@
 //===- gelu.cpp - GELU by its tanh formula --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/gelu.h"
 

@@ -1,4 +1,5 @@
 //===- gelu.h - GELU by its tanh formula ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_GELU_H
 #define RONDO_RUNTIME_BODIES_GELU_H

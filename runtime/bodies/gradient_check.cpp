@@ -1,4 +1,5 @@
 //===- gradient_check.cpp - Whether a body keeps its promises -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/gradient_check.h"
 

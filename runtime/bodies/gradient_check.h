@@ -1,4 +1,5 @@
 //===- gradient_check.h - Whether a body keeps its promises -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_GRADIENT_CHECK_H
 #define RONDO_RUNTIME_BODIES_GRADIENT_CHECK_H

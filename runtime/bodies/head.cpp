@@ -1,4 +1,5 @@
 //===- head.cpp - Final norm, linear to the vocabulary, cross-entropy -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/vectorise.h"
 #include "runtime/bodies/layers.h"

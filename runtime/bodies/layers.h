@@ -1,4 +1,5 @@
 //===- layers.h - The computations behind the body tables -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_LAYERS_H
 #define RONDO_RUNTIME_BODIES_LAYERS_H

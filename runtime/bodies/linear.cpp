@@ -1,4 +1,5 @@
 //===- linear.cpp - Linear layers -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/linear.h"
 

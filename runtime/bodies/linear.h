@@ -1,4 +1,5 @@
 //===- linear.h - Matrix products and linear layers -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Matrices are row-major.
 //

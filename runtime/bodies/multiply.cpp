@@ -1,4 +1,5 @@
 //===- multiply.cpp - Matrix products -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Through OpenBLAS, or by plain loops where a machine has none: slow, for tests
 // and for programs whose matrix products run elsewhere.

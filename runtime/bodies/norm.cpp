@@ -1,4 +1,5 @@
 //===- norm.cpp - Layer normalisation -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/norm.h"
 

@@ -1,4 +1,5 @@
 //===- norm.h - Layer normalisation -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // y = gain * normal + bias with normal = (x - mean) * scale and
 // scale = 1 / sqrt(variance + 1e-5), row by row.

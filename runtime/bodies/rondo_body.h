@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /*===- rondo_body.h - A layer's computation from outside, in C -------------===*
  *
  * A body computes the tasks of a layer that a model declares as

@@ -1,4 +1,5 @@
 //===- synthetic.cpp - Layers that take a given time ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A task lasts its own duration, counted from its own start. It also passes
 // tags on: a tag depends on the layer, the micro-batch, the first weight and

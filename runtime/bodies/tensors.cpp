@@ -1,4 +1,5 @@
 //===- tensors.cpp - Global names and first values of tensors -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/tensors.h"
 

@@ -1,4 +1,5 @@
 //===- tensors.h - Global names and first values of tensors -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_TENSORS_H
 #define RONDO_RUNTIME_BODIES_TENSORS_H

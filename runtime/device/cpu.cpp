@@ -1,4 +1,5 @@
 //===- cpu.cpp - A rank's memory and work in this process -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"

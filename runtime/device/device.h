@@ -1,4 +1,5 @@
 //===- device.h - What computes a rank's tasks ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A device owns memory, the bodies of the layers, and the work of an iteration
 // that belongs to no layer. A CPU does everything at once in the caller's

@@ -1,4 +1,5 @@
 //===- tensor.h - The tensors that an optimizer works on --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_DEVICE_TENSOR_H
 #define RONDO_RUNTIME_DEVICE_TENSOR_H

@@ -1,4 +1,5 @@
 //===- actions.cpp - What emitted code calls ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/actions.h"
 

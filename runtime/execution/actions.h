@@ -1,4 +1,5 @@
 //===- actions.h - What emitted functions call ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Only emitted code calls them, in the rank's order. `stage` and `microbatch`
 // name the task; messages are named by their producer. Errors are thrown as

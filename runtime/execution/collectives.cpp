@@ -1,4 +1,5 @@
 //===- collectives.cpp - What ranks do together ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Everything is added in the order of the model's tensors, so that the result
 // does not depend on how many ranks there are.

@@ -1,4 +1,5 @@
 //===- connections.cpp - What connects the ranks of an executable ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/connections.h"
 

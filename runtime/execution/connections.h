@@ -1,4 +1,5 @@
 //===- connections.h - What connects the ranks of an executable -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_CONNECTIONS_H
 #define RONDO_RUNTIME_EXECUTION_CONNECTIONS_H

@@ -1,4 +1,5 @@
 //===- program_run.cpp - A program that can be run ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/program_run.h"
 

@@ -1,4 +1,5 @@
 //===- program_run.h - A program that can be run ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
 #define RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H

@@ -1,4 +1,5 @@
 //===- rank.cpp - Runs the actions of one rank of a program ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/rank.h"
 

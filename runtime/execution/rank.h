@@ -1,4 +1,5 @@
 //===- rank.h - Runs the actions of one rank of a program -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_RANK_H
 #define RONDO_RUNTIME_EXECUTION_RANK_H

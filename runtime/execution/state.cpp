@@ -1,4 +1,5 @@
 //===- state.cpp - The arenas and what lies in them -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/state.h"
 

@@ -1,4 +1,5 @@
 //===- state.h - The arenas and what lies in them ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_STATE_H
 #define RONDO_RUNTIME_EXECUTION_STATE_H

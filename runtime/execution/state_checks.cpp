@@ -1,4 +1,5 @@
 //===- state_checks.cpp - Whether the tables of an executable fit ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/state.h"
 

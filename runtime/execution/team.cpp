@@ -1,4 +1,5 @@
 //===- team.cpp - The threads that run ranks ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/team.h"
 

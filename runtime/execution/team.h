@@ -1,4 +1,5 @@
 //===- team.h - The threads that run ranks ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_TEAM_H
 #define RONDO_RUNTIME_EXECUTION_TEAM_H

@@ -1,4 +1,5 @@
 //===- discovery.cpp - Who started this process, as which rank ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One function for each source, in the order in which they are tried.
 //

@@ -1,4 +1,5 @@
 //===- discovery.h - Who started this process, as which rank ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_DISCOVERY_H
 #define RONDO_RUNTIME_LAUNCH_DISCOVERY_H

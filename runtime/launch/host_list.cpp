@@ -1,4 +1,5 @@
 //===- host_list.cpp - Host lists of Slurm --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
 #include "runtime/launch/discovery.h"

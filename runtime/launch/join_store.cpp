@@ -1,4 +1,5 @@
 //===- join_store.cpp - How the processes of a run find process 0 ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/clock.h"
 #include "runtime/launch/say_error.h"

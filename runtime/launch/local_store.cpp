@@ -1,4 +1,5 @@
 //===- local_store.cpp - The store of a run of one process ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"

@@ -1,4 +1,5 @@
 //===- say_error.cpp - Errors for people ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/say_error.h"
 

@@ -1,4 +1,5 @@
 //===- say_error.h - Errors for people --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_SAYERROR_H
 #define RONDO_RUNTIME_LAUNCH_SAYERROR_H

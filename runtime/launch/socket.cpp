@@ -1,4 +1,5 @@
 //===- socket.cpp - TCP connections, and frames on them -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/socket.h"
 

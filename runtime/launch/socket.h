@@ -1,4 +1,5 @@
 //===- socket.h - TCP connections, and frames on them -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_SOCKET_H
 #define RONDO_RUNTIME_LAUNCH_SOCKET_H

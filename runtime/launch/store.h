@@ -1,4 +1,5 @@
 //===- store.h - What connects the processes of a run -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_H
 #define RONDO_RUNTIME_LAUNCH_STORE_H

@@ -1,4 +1,5 @@
 //===- store_deadlines.cpp - Who keeps the others waiting for too long ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/store_server.h"
 

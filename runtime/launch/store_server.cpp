@@ -1,4 +1,5 @@
 //===- store_server.cpp - The part of a store that process 0 runs ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One thread, poll(), no locks: all state belongs to the thread that turns.
 //

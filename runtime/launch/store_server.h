@@ -1,4 +1,5 @@
 //===- store_server.h - The part of a store that process 0 runs -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 #define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H

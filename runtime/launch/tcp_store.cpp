@@ -1,4 +1,5 @@
 //===- tcp_store.cpp - A store on connections to process 0 ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/tcp_store.h"
 

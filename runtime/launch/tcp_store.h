@@ -1,4 +1,5 @@
 //===- tcp_store.h - A store on connections to process 0 --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_TCP_STORE_H
 #define RONDO_RUNTIME_LAUNCH_TCP_STORE_H

@@ -1,4 +1,5 @@
 //===- world.h - Which of a run's processes this is -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_WORLD_H
 #define RONDO_RUNTIME_LAUNCH_WORLD_H

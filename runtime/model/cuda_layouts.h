@@ -1,4 +1,5 @@
 //===- cuda_layouts.h - Where things lie in buffers on CUDA -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Offsets in bytes. Activations and saved tensors have the layer's dtype;
 // statistics, partial sums and gradients of weights are fp32. Weights are those

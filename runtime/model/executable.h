@@ -1,4 +1,5 @@
 //===- executable.h - The tables of an emitted program ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What codegen writes and the runtime reads: one Executable.
 //

@@ -1,4 +1,5 @@
 //===- gpt_sizes.h - Buffer sizes and work of a GPT's layers ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Integer arithmetic on descriptions that the caller has checked: sizes are
 // positive, heads divides hidden, and no product overflows 64 bits.

@@ -1,4 +1,5 @@
 //===- layer.h - What a layer is ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_MODEL_LAYER_H
 #define RONDO_RUNTIME_MODEL_LAYER_H

@@ -1,4 +1,5 @@
 //===- layer_kinds.h - What the compiler knows of each kind -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One row for each kind of layer. Bodies have tables in the same order for each
 // target: bodies/body.cpp and bodies/cuda/body.cpp.

@@ -1,4 +1,5 @@
 //===- layer_sizes.h - Buffer sizes and work of layers ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The compiler sizes the arena with layerSizes(); the bodies use the same
 // function, so that plan and program cannot disagree. Everything is inline.

@@ -1,4 +1,5 @@
 //===- layouts.h - Where things lie in a layer's buffers --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One struct a kind and buffer: the constructor places regions one after the
 // other. Offsets count elements and are multiples of 16, so that every region

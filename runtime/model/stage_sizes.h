@@ -1,4 +1,5 @@
 //===- stage_sizes.h - How large the buffers of a stage are -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The compiler plans the arena with stageBytes(); the runtime checks the plan
 // with the same function at start.

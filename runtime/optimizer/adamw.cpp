@@ -1,4 +1,5 @@
 //===- adamw.cpp - AdamW, gradient norm, learning rate --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/optimizer/adamw.h"
 

@@ -1,4 +1,5 @@
 //===- adamw.h - AdamW, gradient norm, learning rate ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_OPTIMIZER_ADAMW_H
 #define RONDO_RUNTIME_OPTIMIZER_ADAMW_H

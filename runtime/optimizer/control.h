@@ -1,4 +1,5 @@
 //===- control.h - What a stage's control buffer holds ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Everything that changes from one iteration to the next and is no weight lies
 // in the control buffer, so that an iteration reads nothing from the host.

@@ -1,4 +1,5 @@
 //===- cuda.cu - Gradient norm and AdamW on a GPU -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A launch works on up to 32 tensors: its second dimension is the tensor. All
 // kernels here are bound by memory.

@@ -1,4 +1,5 @@
 //===- cuda.h - Gradient norm and AdamW on a GPU ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Everything is enqueued, and reads what changes between iterations from the
 // control header, so that it can be recorded. How sums are split depends on

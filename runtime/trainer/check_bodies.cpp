@@ -1,4 +1,5 @@
 //===- check_bodies.cpp - Bodies from outside against their promises ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
 #include "runtime/bodies/custom.h"

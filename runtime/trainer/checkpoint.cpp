@@ -1,4 +1,5 @@
 //===- checkpoint.cpp - Weights and optimizer state in a file -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/checkpoint.h"
 

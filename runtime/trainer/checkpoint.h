@@ -1,4 +1,5 @@
 //===- checkpoint.h - Weights and optimizer state in a file -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_CHECKPOINT_H
 #define RONDO_RUNTIME_TRAINER_CHECKPOINT_H

@@ -1,4 +1,5 @@
 //===- data.cpp - Tokens to train on --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/data.h"
 

@@ -1,4 +1,5 @@
 //===- data.h - Tokens to train on ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_DATA_H
 #define RONDO_RUNTIME_TRAINER_DATA_H

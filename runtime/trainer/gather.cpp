@@ -1,4 +1,5 @@
 //===- gather.cpp - State that several processes hold, in one -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/gather.h"
 

@@ -1,4 +1,5 @@
 //===- gather.h - State that several processes hold, in one -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Process 0 reads and writes files; the others hold most of the tensors. A pair
 // of calls moves one array: process 0 and the one that holds the home make it

@@ -1,4 +1,5 @@
 //===- main.cpp - What an emitted program's main() calls ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
 #include "runtime/bodies/linear.h"

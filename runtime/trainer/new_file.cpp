@@ -1,4 +1,5 @@
 //===- new_file.cpp - A file that appears whole or not at all -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/new_file.h"
 

@@ -1,4 +1,5 @@
 //===- new_file.h - A file that appears whole or not at all -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_NEW_FILE_H
 #define RONDO_RUNTIME_TRAINER_NEW_FILE_H

@@ -1,4 +1,5 @@
 //===- options.cpp - The command line of an emitted program ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One table holds each flag's name, argument, help and what it sets.
 //

@@ -1,4 +1,5 @@
 //===- options.h - The command line of an emitted program -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_OPTIONS_H
 #define RONDO_RUNTIME_TRAINER_OPTIONS_H

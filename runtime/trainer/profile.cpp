@@ -1,4 +1,5 @@
 //===- profile.cpp - Measured costs and times -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/store.h"
 #include "runtime/trainer/new_file.h"

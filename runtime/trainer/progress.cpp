@@ -1,4 +1,5 @@
 //===- progress.cpp - What a person sees of a run -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/progress.h"
 

@@ -1,4 +1,5 @@
 //===- progress.h - What a person sees of a run -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_PROGRESS_H
 #define RONDO_RUNTIME_TRAINER_PROGRESS_H

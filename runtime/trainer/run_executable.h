@@ -1,4 +1,5 @@
 //===- run_executable.h - main() of an emitted program ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_RUN_EXECUTABLE_H
 #define RONDO_RUNTIME_TRAINER_RUN_EXECUTABLE_H

@@ -1,4 +1,5 @@
 //===- safetensors.cpp - The safetensors file format ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/safetensors.h"
 

@@ -1,4 +1,5 @@
 //===- safetensors.h - The safetensors file format --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // u64 little-endian length of the header, a JSON object {name: {"dtype",
 // "shape", "data_offsets"}} with "__metadata__" from string to string, then the

@@ -1,4 +1,5 @@
 //===- schedules.cpp - Which of its schedules a program runs --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/schedules.h"
 

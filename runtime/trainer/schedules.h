@@ -1,4 +1,5 @@
 //===- schedules.h - Which of its schedules a program runs ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_SCHEDULES_H
 #define RONDO_RUNTIME_TRAINER_SCHEDULES_H

@@ -1,4 +1,5 @@
 //===- session.cpp - This process's part in a run -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/session.h"
 

@@ -1,4 +1,5 @@
 //===- session.h - This process's part in a run -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_SESSION_H
 #define RONDO_RUNTIME_TRAINER_SESSION_H

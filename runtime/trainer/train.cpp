@@ -1,4 +1,5 @@
 //===- train.cpp - The training loop --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"

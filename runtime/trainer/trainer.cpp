@@ -1,4 +1,5 @@
 //===- trainer.cpp - One executable, its state and its programs -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/trainer.h"
 

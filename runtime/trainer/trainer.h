@@ -1,4 +1,5 @@
 //===- trainer.h - One executable, its state and its programs ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_TRAINER_H
 #define RONDO_RUNTIME_TRAINER_TRAINER_H

@@ -1,4 +1,5 @@
 //===- verify.cpp - The pipeline against the sequential reference ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"

@@ -1,4 +1,5 @@
 //===- endpoint.h - One process's way to move bytes to others ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What differs between MPI, TCP and the like. Everything above it (channels,
 // waits, collectives) is in process_transport.h.

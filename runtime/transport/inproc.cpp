@@ -1,4 +1,5 @@
 //===- inproc.cpp - Ranks are threads of this process ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The two ends of a channel share a ring of entries. Each end fills its half of
 // entry n and swaps its mark into the entry's state; an end that finds the

@@ -1,4 +1,5 @@
 //===- links.cpp - What channels measure of their transfers ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/links.h"
 

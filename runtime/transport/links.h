@@ -1,4 +1,5 @@
 //===- links.h - What channels measure of their transfers -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A transfer lasts from the moment when a message has been sent and its receive
 // has been posted, whichever is later, until it has arrived.

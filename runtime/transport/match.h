@@ -1,4 +1,5 @@
 //===- match.h - What both ends of a channel agree on -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_MATCH_H
 #define RONDO_RUNTIME_TRANSPORT_MATCH_H

@@ -1,4 +1,5 @@
 //===- process_sums.cpp - Collectives between processes -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/process_transport.h"
 

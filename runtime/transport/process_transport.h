@@ -1,4 +1,5 @@
 //===- process_transport.h - Ranks are processes ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rank's thread starts operations and advances them while it waits. A
 // second thread advances them now and then while the rank computes, because a

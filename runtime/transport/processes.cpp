@@ -1,4 +1,5 @@
 //===- processes.cpp - Ranks are processes --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The name of a message travels as its tag, so that both ends notice if they
 // disagree.

@@ -1,4 +1,5 @@
 //===- tcp.cpp - Ranks are processes that TCP connects --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A connection for each pair of processes and each lane, so that no message
 // waits behind one of another purpose. Nothing is kept in between: bytes are

@@ -1,4 +1,5 @@
 //===- tcp.h - Ranks are processes that TCP connects ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_TCP_H
 #define RONDO_RUNTIME_TRANSPORT_TCP_H

@@ -1,4 +1,5 @@
 //===- transport.cpp - What all transports share --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/transport.h"
 

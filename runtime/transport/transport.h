@@ -1,4 +1,5 @@
 //===- transport.h - How ranks hand messages to each other ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A transport connects the ranks of an executable, once; a program sees it
 // through a TransportView (view.h). A channel is a directed pair of ranks and

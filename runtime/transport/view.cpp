@@ -1,4 +1,5 @@
 //===- view.cpp - What one program sees of a transport --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/view.h"
 

@@ -1,4 +1,5 @@
 //===- view.h - What one program sees of a transport ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_VIEW_H
 #define RONDO_RUNTIME_TRANSPORT_VIEW_H

@@ -1,4 +1,5 @@
 //===- waiting.cpp - A number that threads wait for -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/waiting.h"
 

@@ -1,4 +1,5 @@
 //===- waiting.h - A number that threads wait for ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_WAITING_H
 #define RONDO_RUNTIME_TRANSPORT_WAITING_H

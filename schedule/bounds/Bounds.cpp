@@ -1,4 +1,5 @@
 //===- Bounds.cpp - The table of bounds -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Arguments.h"
 

@@ -1,4 +1,5 @@
 //===- CapOrder.cpp - What a memory cap puts before what ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/CapOrder.h"
 

@@ -1,4 +1,5 @@
 //===- CapOrder.h - What a memory cap puts before what ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Consequences of a rank's cap for the order of its tasks, whatever the times.
 // Each holds in every schedule that keeps the cap.

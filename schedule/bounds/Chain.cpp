@@ -1,4 +1,5 @@
 //===- Chain.cpp - A problem flattened for bounds and search --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Chain.h"
 

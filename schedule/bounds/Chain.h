@@ -1,4 +1,5 @@
 //===- Chain.h - A problem flattened for bounds and search ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Stage s feeds s+1, each on one rank; only F takes memory. Costs stand in flat
 // arrays by stage. Letters are 0, 1 and 2 for F, I and W.

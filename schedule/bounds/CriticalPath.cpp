@@ -1,4 +1,5 @@
 //===- CriticalPath.cpp - L2: the way of one micro-batch ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A micro-batch passes all stages forwards and backwards. At any stage all F of
 // the stage are in a row before the last one goes on, and all I behind the

@@ -1,4 +1,5 @@
 //===- HeldBytes.cpp - What a rank's cap holds over time ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Let T be the objective, C the cap and h(t) what a rank holds at t. Of a
 // micro-batch of stage s, what I gives back is held for F, the way back to the

@@ -1,4 +1,5 @@
 //===- HeldBytes.h - What a rank's cap holds over time ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An activation is held from F's start through the rest of the chain and back
 // to the end of its I or W. Bytes times this time, over all micro-batches, must

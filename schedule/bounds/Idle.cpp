@@ -1,4 +1,5 @@
 //===- Idle.cpp - How long a rank must wait at its ends -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Idle.h"
 

@@ -1,4 +1,5 @@
 //===- Idle.h - How long a rank must wait at its ends -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before a time t a rank can only have run what was released by then, and of
 // all F no more than the cap and the bytes that can be back by then let start.

@@ -1,4 +1,5 @@
 //===- Jackson.cpp - L3: one machine, preemptive --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every task has an earliest start and a least tail; Jackson's preemptive
 // schedule of a rank's tasks is the best that the rank could do with these. A

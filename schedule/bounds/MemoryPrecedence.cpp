@@ -1,4 +1,5 @@
 //===- MemoryPrecedence.cpp - L4: what must be given back first -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before the k-th F of a stage starts, enough must have been given back that it
 // fits the cap. The earliest time at which that many bytes can be free delays

@@ -1,4 +1,5 @@
 //===- OneRank.cpp - L5: one real rank, all others pure delays ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One rank keeps its cap, its order and its exclusive use; every other rank
 // becomes a pure delay. A micro-batch passes the rank's stages by F, then back

@@ -1,4 +1,5 @@
 //===- PartialState.cpp - A prefix of every rank's order ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Propagation.h"
 

@@ -1,4 +1,5 @@
 //===- Propagation.cpp - Earliest times of tasks --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Propagation.h"
 

@@ -1,4 +1,5 @@
 //===- Propagation.h - Earliest and latest times of tasks -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What remains of a schedule, from any point in it: the earliest start of every
 // task that is left, and from these a bound of the objective. The bounds use it

@@ -1,4 +1,5 @@
 //===- RankWork.cpp - L1: what a rank must do -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A rank cannot begin before the first micro-batch has come to one of its
 // stages, then does all its work, and when it ends with I of its first stage

@@ -1,4 +1,5 @@
 //===- Tails.cpp - What must follow each task -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Tails.h"
 

@@ -1,4 +1,5 @@
 //===- Tails.h - What must follow each task ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_BOUNDS_TAILS_H
 #define RONDO_SCHEDULE_BOUNDS_TAILS_H

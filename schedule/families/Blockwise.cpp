@@ -1,4 +1,5 @@
 //===- Blockwise.cpp - Units of micro-batches without bubbles ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ding Tang et al., "ZeroPP", arXiv 2402.03791 (version 1: "Adaptive Blockwise
 // Task-interleaved Pipeline Parallelism"). The paper gives the unit and the

@@ -1,4 +1,5 @@
 //===- ControllableMemory.cpp - Repeated blocks in a V ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/ControllableMemory.h"
 

@@ -1,4 +1,5 @@
 //===- ControllableMemory.h - Repeated blocks in a V ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Qi et al., "Pipeline Parallelism with Controllable Memory", arXiv 2405.15362:
 // a block of one micro-batch is repeated every six slots; its life span decides

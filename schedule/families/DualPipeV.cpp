@@ -1,4 +1,5 @@
 //===- DualPipeV.cpp - DualPipe cut in half, in a V -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // DeepSeek's DualPipe, arXiv 2412.19437, cut in half as DualPipeV (released
 // code, 2025; PyTorch's ScheduleDualPipeV). Rank r holds the stages r and

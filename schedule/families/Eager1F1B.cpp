@@ -1,4 +1,5 @@
 //===- Eager1F1B.cpp - 1F1B with twice the warm-up --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Zhuang et al., "On Optimizing the Communication of Model Parallelism",
 // arXiv 2211.05322, with the warm-up of JaxPP's eager 1F1B. Forwards run ahead

@@ -1,4 +1,5 @@
 //===- Families.cpp - The table of families ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Nearest.h"
 #include "schedule/families/Registry.h"

@@ -1,4 +1,5 @@
 //===- Gpipe.cpp - All forwards, then all backwards -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Huang et al., "GPipe: Efficient Training of Giant Neural Networks using
 // Pipeline Parallelism", arXiv 1811.06965. A backward is fused (B) and takes

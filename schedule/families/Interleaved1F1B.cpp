@@ -1,4 +1,5 @@
 //===- Interleaved1F1B.cpp - 1F1B over several chunks a rank ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
 // Clusters Using Megatron-LM", arXiv 2104.04473, in the closed form of

@@ -1,4 +1,5 @@
 //===- InterleavedZb.cpp - Interleaved, weight gradients apart --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PyTorch's ScheduleInterleavedZeroBubble: interleaved 1F1B with the split
 // backward of Qi et al., "Zero Bubble Pipeline Parallelism", arXiv 2401.10241

@@ -1,4 +1,5 @@
 //===- Kfkb.cpp - k forwards, k backwards -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Wang et al., "Ada-Grouper", arXiv 2303.01675. A late message stalls a group
 // of k tasks instead of one. The closed form below is the definition, also

@@ -1,4 +1,5 @@
 //===- ListScheduler.cpp - Orders that follow from a clock ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/ListScheduler.h"
 

@@ -1,4 +1,5 @@
 //===- ListScheduler.h - Orders that follow from a clock --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_FAMILIES_LISTSCHEDULER_H
 #define RONDO_SCHEDULE_FAMILIES_LISTSCHEDULER_H

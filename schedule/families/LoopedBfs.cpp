@@ -1,4 +1,5 @@
 //===- LoopedBfs.cpp - Chunk after chunk, all micro-batches -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lamy-Poirier, "Breadth-First Pipeline Parallelism", arXiv 2211.05953, in the
 // order of PyTorch's ScheduleLoopedBFS. Stage = chunk * P + rank; fused B.

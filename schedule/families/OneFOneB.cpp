@@ -1,4 +1,5 @@
 //===- OneFOneB.cpp - One forward, one backward -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Narayanan et al., "PipeDream", arXiv 1806.03377; flushed every iteration as
 // in "Memory-Efficient Pipeline-Parallel DNN Training", arXiv 2006.09503. A

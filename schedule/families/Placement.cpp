@@ -1,4 +1,5 @@
 //===- Placement.cpp - Where the chunks of a rank lie -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/Placement.h"
 

@@ -1,4 +1,5 @@
 //===- Placement.h - Where the chunks of a rank lie -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The placements that families are published for. P ranks hold v chunks each,
 // and chunk c holds the stages c P ... c P + P - 1:

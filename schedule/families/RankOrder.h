@@ -1,4 +1,5 @@
 //===- RankOrder.h - Writes a rank's order by kind and chunk ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_FAMILIES_RANKORDER_H
 #define RONDO_SCHEDULE_FAMILIES_RANKORDER_H

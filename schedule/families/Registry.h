@@ -1,4 +1,5 @@
 //===- Registry.h - What the table of families is made of -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_FAMILIES_REGISTRY_H
 #define RONDO_SCHEDULE_FAMILIES_REGISTRY_H

@@ -1,4 +1,5 @@
 //===- Rounds.h - The rounds of interleaved schedules -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Interleaved schedules cut M micro-batches into max(1, floor(M / P)) rounds. A
 // round runs chunk after chunk. The published generators require rounds of one

@@ -1,4 +1,5 @@
 //===- VMin.cpp - A third of 1F1B's memory, in a V --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Qi et al., "Pipeline Parallelism with Controllable Memory", arXiv 2405.15362,
 // schedule V-Min (which calls I "B"), as the authors' released generator writes

@@ -1,4 +1,5 @@
 //===- Wave.cpp - Chunks that run down and up the ranks ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Liu et al., "Hanayo: Harnessing Wave-like Pipeline Parallelism for Enhanced
 // Large Model Training Efficiency", arXiv 2308.15762. With W waves a rank holds

@@ -1,4 +1,5 @@
 //===- ZbH1.cpp - 1F1B with weight gradients in the bubbles -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Qi et al., "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, schedule H1
 // (which calls I "B"), in the closed form of Shardy's MPMD schedules.

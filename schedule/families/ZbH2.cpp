@@ -1,4 +1,5 @@
 //===- ZbH2.cpp - No bubble within a rank, for twice the memory -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Qi et al., "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, schedule H2
 // (which calls I "B"), in the closed form of Shardy's MPMD schedules without

@@ -1,4 +1,5 @@
 //===- Zbv.cpp - Zero bubble in a V -----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Qi et al., "Pipeline Parallelism with Controllable Memory", arXiv 2405.15362,
 // schedule V-ZB (which calls I "B"), in the closed form of PyTorch's

@@ -1,4 +1,5 @@
 //===- ZbvAuto.cpp - Zero bubble in a V by measured times -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Qi et al., "Pipeline Parallelism with Controllable Memory", arXiv 2405.15362,
 // and the automatic schedule that was released with it. Rank r holds the stages

@@ -1,4 +1,5 @@
 //===- ZbvRounds.cpp - A V laid out in rounds by a clock --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/ZbvRounds.h"
 

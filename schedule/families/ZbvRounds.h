@@ -1,4 +1,5 @@
 //===- ZbvRounds.h - A V laid out in rounds by a clock ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The plans that zbv-auto tries: see there for the rules.
 //

@@ -1,4 +1,5 @@
 //===- Labels.cpp - Cuts of a chain, stage by stage -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partition/Labels.h"
 

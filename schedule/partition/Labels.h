@@ -1,4 +1,5 @@
 //===- Labels.h - Cuts of a chain, stage by stage ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Dynamic programming, stage by stage: two cuts of the first layers are alike
 // where the ranks that still get stages have equal work and bytes.

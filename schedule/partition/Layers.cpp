@@ -1,4 +1,5 @@
 //===- Layers.cpp - Sums over layers, and a bound of all cuts -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partition/Layers.h"
 

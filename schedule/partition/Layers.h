@@ -1,4 +1,5 @@
 //===- Layers.h - What cuts of a chain of layers ask ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PARTITION_LAYERS_H
 #define RONDO_SCHEDULE_PARTITION_LAYERS_H

@@ -1,4 +1,5 @@
 //===- TwoChunks.cpp - The best cut into two stages a rank ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partition/TwoChunks.h"
 

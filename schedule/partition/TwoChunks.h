@@ -1,4 +1,5 @@
 //===- TwoChunks.h - The best cut into two stages a rank --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With two stages a rank, the ranks are visited one by one, each with its stage
 // of either chunk: a cut so far is how many layers of each chunk are taken. In

@@ -1,4 +1,5 @@
 //===- Accumulation.cpp - S7: gradients in micro-batch order --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Legality.h"
 

@@ -1,4 +1,5 @@
 //===- Buffers.cpp - L3: no slot has two owners -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each rank's order is replayed on the slots. A buffer that leaves as a message
 // is free again behind its send: whoever takes the slot then waits for the

@@ -1,4 +1,5 @@
 //===- Channels.cpp - L1: both ends hold the same order ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/EdgeTable.h"
 #include "schedule/rules/ProgramNames.h"

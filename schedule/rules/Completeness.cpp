@@ -1,4 +1,5 @@
 //===- Completeness.cpp - S1: every task once -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Legality.h"
 

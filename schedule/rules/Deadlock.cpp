@@ -1,4 +1,5 @@
 //===- Deadlock.cpp - S4: no wait cycle -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Legality.h"
 

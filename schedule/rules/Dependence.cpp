@@ -1,4 +1,5 @@
 //===- Dependence.cpp - S3: nothing before what it needs --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Only what a rank can see in its own order: tasks of one stage, and edges
 // between two stages of one rank. What goes over other ranks is S4.

@@ -1,4 +1,5 @@
 //===- LinkOrder.cpp - S6: a link order names each message once -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/EdgeTable.h"
 #include "schedule/Legality.h"

@@ -1,4 +1,5 @@
 //===- Memory.cpp - S5: the cap holds at every instant ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a rank holds changes only at its own actions, which do not overlap, so
 // the running sum over its order is what it holds at every instant. A release

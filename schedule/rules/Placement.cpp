@@ -1,4 +1,5 @@
 //===- Placement.cpp - S2: every task on its stage's rank -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Legality.h"
 

@@ -1,4 +1,5 @@
 //===- ProgramNames.cpp - What all rules of programs share ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/rules/ProgramNames.h"
 

@@ -1,4 +1,5 @@
 //===- ProgramNames.h - What all rules of programs share --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_RULES_PROGRAMNAMES_H
 #define RONDO_SCHEDULE_RULES_PROGRAMNAMES_H

@@ -1,4 +1,5 @@
 //===- Tasks.cpp - L5: the program does what the schedule says --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/rules/ProgramNames.h"
 

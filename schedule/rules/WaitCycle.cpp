@@ -1,4 +1,5 @@
 //===- WaitCycle.cpp - L2: the program runs to its end ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/rules/ProgramNames.h"
 

@@ -1,4 +1,5 @@
 //===- Beam.cpp - Layers of partial schedules -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Active schedules (Giffler and Thompson, 1960) of ranks and contended links:
 // of all tasks and messages that could be next, the one that would end first

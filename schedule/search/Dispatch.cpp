@@ -1,4 +1,5 @@
 //===- Dispatch.cpp - Runs a periodic pattern into an order ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Dispatch.h"
 

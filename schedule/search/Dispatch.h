@@ -1,4 +1,5 @@
 //===- Dispatch.h - Runs a periodic pattern into an order -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_DISPATCH_H
 #define RONDO_SCHEDULE_SEARCH_DISPATCH_H

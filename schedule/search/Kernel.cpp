@@ -1,4 +1,5 @@
 //===- Kernel.cpp - Searches periodic patterns ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A steady state is an offset of every stage's F and I in a common period: the
 // repeated building block of Qi et al., arXiv 2405.15362, with real times in

@@ -1,4 +1,5 @@
 //===- OneByOne.cpp - The order that takes the least memory ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/OneByOne.h"
 

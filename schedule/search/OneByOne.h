@@ -1,4 +1,5 @@
 //===- OneByOne.h - The order that takes the least memory -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ONEBYONE_H
 #define RONDO_SCHEDULE_SEARCH_ONEBYONE_H

@@ -1,4 +1,5 @@
 //===- Orders.cpp - Strings of tasks and schedules ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Orders.h"
 

@@ -1,4 +1,5 @@
 //===- Orders.h - What the parts of the search exchange ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ORDERS_H
 #define RONDO_SCHEDULE_SEARCH_ORDERS_H

@@ -1,4 +1,5 @@
 //===- Polish.cpp - Moves tasks on the critical path ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threshold accepting (Dueck and Scheuer, 1990) on the strings of the ranks. A
 // move takes a task of the critical path to another place of its rank, not past

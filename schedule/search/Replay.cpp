@@ -1,4 +1,5 @@
 //===- Replay.cpp - Known orders as priorities ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The starts of a known order, of the incumbent or of a family that may break
 // the caps, are the targets of a dispatch that keeps them. Then targets are

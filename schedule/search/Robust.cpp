@@ -1,4 +1,5 @@
 //===- Robust.cpp - Ranks schedules by sampled times ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Candidates are the best schedule of the problem itself, the families, and the
 // best schedules under some sampled times. All are ranked over one other set of

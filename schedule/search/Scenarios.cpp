@@ -1,4 +1,5 @@
 //===- Scenarios.cpp - Problems with sampled times ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Objective.h"
 #include "schedule/Robust.h"

@@ -1,4 +1,5 @@
 //===- Search.cpp - Seeds, then beam, kernel and polish in turn -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Family.h"
 #include "schedule/Legality.h"

@@ -1,4 +1,5 @@
 //===- Timer.cpp - Runs orders as early as possible -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Orders.h"
 

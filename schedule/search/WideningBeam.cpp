@@ -1,4 +1,5 @@
 //===- WideningBeam.cpp - Beams as wide as time allows --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/WideningBeam.h"
 

@@ -1,4 +1,5 @@
 //===- WideningBeam.h - Beams as wide as time allows ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_WIDENINGBEAM_H
 #define RONDO_SCHEDULE_SEARCH_WIDENINGBEAM_H

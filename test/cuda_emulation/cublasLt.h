@@ -1,4 +1,5 @@
 //===- cublasLt.h - Matrix products with epilogues, on the CPU --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The part of cuBLASLt that Rondo uses: column-major matrices, fp32 and bf16
 // with sums in fp32. A product that the library's documentation does not list

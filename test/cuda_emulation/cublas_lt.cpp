@@ -1,4 +1,5 @@
 //===- cublas_lt.cpp - Matrix products with epilogues, on the CPU ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "cublasLt.h"
 #include "cuda_bf16.h"

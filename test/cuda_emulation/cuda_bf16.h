@@ -1,4 +1,5 @@
 //===- cuda_bf16.h - bfloat16, on the CPU -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_CUDA_EMULATION_CUDA_BF16_H
 #define RONDO_TEST_CUDA_EMULATION_CUDA_BF16_H

@@ -1,4 +1,5 @@
 //===- cuda_runtime.h - The CUDA runtime, on the CPU ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The part of the toolkit's interface that Rondo uses. Device memory is the
 // host's. Streams are queues that run late and in any order that the toolkit

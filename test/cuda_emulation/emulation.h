@@ -1,4 +1,5 @@
 //===- emulation.h - What tests tell the emulated device --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_CUDA_EMULATION_EMULATION_H
 #define RONDO_TEST_CUDA_EMULATION_EMULATION_H

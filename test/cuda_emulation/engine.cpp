@@ -1,4 +1,5 @@
 //===- engine.cpp - What runs the streams of the emulated device ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "engine.h"
 

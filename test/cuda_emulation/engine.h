@@ -1,4 +1,5 @@
 //===- engine.h - What runs the streams of the emulated device --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Nothing runs when it is enqueued. A thread that waits for the device, or asks
 // how far it is, runs work meanwhile: again and again it takes one of the

@@ -1,4 +1,5 @@
 //===- fibres.cpp - The threads of a block, one after another -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "kernel.h"
 

@@ -1,4 +1,5 @@
 //===- kernel.h - The language of kernels, on the CPU -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What nvcc adds to C++, as far as our kernels use it, so that a C++ compiler
 // takes the same sources. The threads of a block are fibres of one host thread:

@@ -1,4 +1,5 @@
 //===- nccl.cpp - Communicators between emulated devices ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "nccl.h"
 

@@ -1,4 +1,5 @@
 //===- nccl.h - Communicators between emulated devices ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The part of NCCL's interface that Rondo uses. The ranks of a communicator are
 // in this process, all of them, or in a process each. Communicators must be

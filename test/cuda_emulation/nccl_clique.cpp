@@ -1,4 +1,5 @@
 //===- nccl_clique.cpp - The ranks of one emulated communicator -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "nccl_clique.h"
 

@@ -1,4 +1,5 @@
 //===- nccl_clique.h - The ranks of one emulated communicator ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What they have sent and not yet received. The ranks may be in this process,
 // all of them, or one of them here and the others in processes of their own.

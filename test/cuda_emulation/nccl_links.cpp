@@ -1,4 +1,5 @@
 //===- nccl_links.cpp - Ranks of a communicator in other processes --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "nccl_links.h"
 

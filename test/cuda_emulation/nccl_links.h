@@ -1,4 +1,5 @@
 //===- nccl_links.h - Ranks of a communicator in other processes *- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A rank listens on a Unix socket whose name follows from the communicator's
 // identifier and the rank, and connects to the ranks below it. Such a name is

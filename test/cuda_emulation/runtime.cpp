@@ -1,4 +1,5 @@
 //===- runtime.cpp - Memory and limits of the emulated device -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "emulation.h"
 #include "engine.h"

@@ -1,4 +1,5 @@
 //===- streams.cpp - Streams, events and graphs of the emulated device ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "engine.h"
 

@@ -1,4 +1,5 @@
 //===- InputFile.h - An input as a file -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_FUZZ_INPUTFILE_H
 #define RONDO_TEST_FUZZ_INPUTFILE_H

@@ -1,4 +1,5 @@
 //===- Target.h - What the fuzz targets share -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each target is one file with LLVMFuzzerTestOneInput(): libFuzzer calls it
 // with inputs that it invents (-DRONDO_FUZZ=ON), replay.cpp with those of a

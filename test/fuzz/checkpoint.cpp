@@ -1,4 +1,5 @@
 //===- checkpoint.cpp - Fuzzes the reader of checkpoints ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/checkpoint.h"
 #include "runtime/base/error.h"

@@ -1,4 +1,5 @@
 //===- costs.cpp - Fuzzes the reader of rondo-costs/1 ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/CostsReader.h"
 #include "test/fuzz/Target.h"

@@ -1,4 +1,5 @@
 //===- dialect.cpp - Fuzzes the pipe dialect ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The parser, the verifiers, printing, and the bridge to the core's values:
 // rolled loops are expanded, judged, folded and expanded again.

@@ -1,4 +1,5 @@
 //===- endpoint.cpp - Fuzzes messages between processes by TCP ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The input is what process 0 sends to process 1. Its first bytes are the sizes
 // that process 1 expects.

@@ -1,4 +1,5 @@
 //===- frames.cpp - Fuzzes the frames of the store ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The input comes in two parts, cut where its first byte says.
 //

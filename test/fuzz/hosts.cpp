@@ -1,4 +1,5 @@
 //===- hosts.cpp - Fuzzes what launchers say of hosts ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
 #include "runtime/launch/discovery.h"

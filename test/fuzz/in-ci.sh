@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # in-ci.sh BUILD: runs the fuzz targets for RONDO_FUZZ_SECONDS.
 if [ -z "${RONDO_FUZZ_SECONDS:-}" ]; then
   echo "RONDO_FUZZ_SECONDS is not set; make fuzz runs the fuzz targets"

@@ -1,4 +1,5 @@
 //===- problem.cpp - Fuzzes the readers of rondo-problem ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ProblemReader.h"
 #include "formats/json/ProblemWriter.h"

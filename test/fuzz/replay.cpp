@@ -1,4 +1,5 @@
 //===- replay.cpp - Runs a fuzz target on committed inputs ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // replay FOLDER...: each file of the folders is one input.
 //

@@ -1,4 +1,5 @@
 //===- safetensors.cpp - Fuzzes the header of safetensors files -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The first four bytes are the size of the data, the rest is the header.
 //

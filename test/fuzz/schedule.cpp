@@ -1,4 +1,5 @@
 //===- schedule.cpp - Fuzzes the readers of rondo-schedule ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Also the rules that it is judged by, on the problems below.
 //

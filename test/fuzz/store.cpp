@@ -1,4 +1,5 @@
 //===- store.cpp - Fuzzes the store's protocol ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The input says what processes send to the server, in which order, and how
 // much time passes in between. The server takes its turn behind each of these.

@@ -1,4 +1,5 @@
 //===- tokens.cpp - Fuzzes the reader of files of tokens ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
 #include "runtime/trainer/data.h"

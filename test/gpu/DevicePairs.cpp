@@ -1,4 +1,5 @@
 //===- DevicePairs.cpp - A CPU, and the GPUs of this machine --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/conformance/Conformance.h"
 

@@ -1,4 +1,5 @@
 //===- Main.cpp - Runs tests, none of them for ever -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // GoogleTest has no limit of time, and on a GPU a wait may never end.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shapes of GPT-2 on a device: too large for the emulation. The references in
 // double precision take some seconds each on one core.
 

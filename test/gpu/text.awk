@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A text to train on, the same on every machine: sentences of words that are
 # drawn with a linear congruence. Numbers stay below 2^53. -v lines=N makes it
 # longer.

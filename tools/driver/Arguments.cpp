@@ -1,4 +1,5 @@
 //===- Arguments.cpp - What a command line says ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Arguments.h"
 

@@ -1,4 +1,5 @@
 //===- Arguments.h - What a command line says -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_ARGUMENTS_H
 #define RONDO_TOOLS_DRIVER_ARGUMENTS_H

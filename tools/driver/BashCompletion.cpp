@@ -1,4 +1,5 @@
 //===- BashCompletion.cpp - The commands as a completion of bash ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Manual.h"
 

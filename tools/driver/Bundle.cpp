@@ -1,4 +1,5 @@
 //===- Bundle.cpp - rondo bundle ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/Bundle.h"
 #include "tools/driver/Commands.h"

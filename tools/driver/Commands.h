@@ -1,4 +1,5 @@
 //===- Commands.h - The commands of rondo -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One file a command. Its options stand in options/<Command>.td.
 //

@@ -1,4 +1,5 @@
 //===- Compare.cpp - rondo compare ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"

@@ -1,4 +1,5 @@
 //===- ComparePlans.cpp - Families on plans of other shapes ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/PlanShapes.h"
 #include "tools/driver/Commands.h"

@@ -1,4 +1,5 @@
 //===- Comparison.cpp - Schedules of one problem side by side -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Comparison.h"
 

@@ -1,4 +1,5 @@
 //===- Comparison.h - Schedules of one problem side by side -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_COMPARISON_H
 #define RONDO_TOOLS_DRIVER_COMPARISON_H

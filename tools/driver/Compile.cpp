@@ -1,4 +1,5 @@
 //===- Compile.cpp - rondo compile ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/BodyLibraries.h"
 #include "codegen/HostCompiler.h"

@@ -1,4 +1,5 @@
 //===- Driver.cpp - Finds the command and runs it -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Commands.h"
 

@@ -1,4 +1,5 @@
 //===- Emission.cpp - From a file to the C++ of an executable -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Emission.h"
 

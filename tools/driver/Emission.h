@@ -1,4 +1,5 @@
 //===- Emission.h - From a file to the C++ of an executable -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What `rondo compile` and `rondo bundle` share: what is emitted, and the way
 // there. Every failure has been printed; functions return

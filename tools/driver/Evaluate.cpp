@@ -1,4 +1,5 @@
 //===- Evaluate.cpp - A schedule and its figures --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Evaluate.h"
 

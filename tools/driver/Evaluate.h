@@ -1,4 +1,5 @@
 //===- Evaluate.h - A schedule and its figures ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_EVALUATE_H
 #define RONDO_TOOLS_DRIVER_EVALUATE_H

@@ -1,4 +1,5 @@
 //===- Files.cpp - Input and output files ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Files.h"
 

@@ -1,4 +1,5 @@
 //===- Files.h - Input and output files -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_FILES_H
 #define RONDO_TOOLS_DRIVER_FILES_H

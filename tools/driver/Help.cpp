@@ -1,4 +1,5 @@
 //===- Help.cpp - What `rondo help` prints --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Help.h"
 

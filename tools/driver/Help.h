@@ -1,4 +1,5 @@
 //===- Help.h - What `rondo help` prints ------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_HELP_H
 #define RONDO_TOOLS_DRIVER_HELP_H

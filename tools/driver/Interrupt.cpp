@@ -1,4 +1,5 @@
 //===- Interrupt.cpp - Ctrl-C ends a search, not the command --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Interrupt.h"
 

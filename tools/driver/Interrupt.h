@@ -1,4 +1,5 @@
 //===- Interrupt.h - Ctrl-C ends a search, not the command ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_INTERRUPT_H
 #define RONDO_TOOLS_DRIVER_INTERRUPT_H

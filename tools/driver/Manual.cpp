@@ -1,4 +1,5 @@
 //===- Manual.cpp - The commands as manual pages --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Manual.h"
 

@@ -1,4 +1,5 @@
 //===- Manual.h - The commands as manual pages and for bash -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All that is written here comes from the commands and their options.
 //

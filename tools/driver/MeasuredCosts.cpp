@@ -1,4 +1,5 @@
 //===- MeasuredCosts.cpp - Measured times into a module -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/MeasuredCosts.h"
 

@@ -1,4 +1,5 @@
 //===- MeasuredCosts.h - Measured times into a module -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_MEASUREDCOSTS_H
 #define RONDO_TOOLS_DRIVER_MEASUREDCOSTS_H

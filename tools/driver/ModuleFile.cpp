@@ -1,4 +1,5 @@
 //===- ModuleFile.cpp - A .mlir file in memory ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/ModuleFile.h"
 

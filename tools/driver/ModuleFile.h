@@ -1,4 +1,5 @@
 //===- ModuleFile.h - A .mlir file in memory --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_MODULEFILE_H
 #define RONDO_TOOLS_DRIVER_MODULEFILE_H

@@ -1,4 +1,5 @@
 //===- OptionTables.cpp - The options of each command ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/OptionTables.h"
 

@@ -1,4 +1,5 @@
 //===- OptionTables.h - The options of each command -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Made by TableGen from options/*.td.
 //

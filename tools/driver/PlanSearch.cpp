@@ -1,4 +1,5 @@
 //===- PlanSearch.cpp - Searches among plans, for people ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/PlanSearch.h"
 

@@ -1,4 +1,5 @@
 //===- PlanSearch.h - Searches among plans, for people ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_PLANSEARCH_H
 #define RONDO_TOOLS_DRIVER_PLANSEARCH_H

@@ -1,4 +1,5 @@
 //===- Plans.h - What a file holds, as problems -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_PLANS_H
 #define RONDO_TOOLS_DRIVER_PLANS_H

@@ -1,4 +1,5 @@
 //===- Progress.h - A live line of a running search -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_PROGRESS_H
 #define RONDO_TOOLS_DRIVER_PROGRESS_H

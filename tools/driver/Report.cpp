@@ -1,4 +1,5 @@
 //===- Report.cpp - Errors and figures for people -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Report.h"
 

@@ -1,4 +1,5 @@
 //===- Report.h - Errors and figures for people -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_REPORT_H
 #define RONDO_TOOLS_DRIVER_REPORT_H

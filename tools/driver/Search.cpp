@@ -1,4 +1,5 @@
 //===- Search.cpp - rondo search ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"

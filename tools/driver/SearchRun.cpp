@@ -1,4 +1,5 @@
 //===- SearchRun.cpp - Searches that the command line asks for ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/SearchRun.h"
 

@@ -1,4 +1,5 @@
 //===- SearchRun.h - Searches that the command line asks for ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_SEARCHRUN_H
 #define RONDO_TOOLS_DRIVER_SEARCHRUN_H

@@ -1,4 +1,5 @@
 //===- Shapes.cpp - Plans of other shapes, as people ask for them ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Shapes.h"
 

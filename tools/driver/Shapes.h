@@ -1,4 +1,5 @@
 //===- Shapes.h - Plans of other shapes, as people ask for them -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_SHAPES_H
 #define RONDO_TOOLS_DRIVER_SHAPES_H

@@ -1,4 +1,5 @@
 //===- Simulate.cpp - rondo simulate --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Simulate.h"
 

@@ -1,4 +1,5 @@
 //===- Simulate.h - Times of what a file holds ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_SIMULATE_H
 #define RONDO_TOOLS_DRIVER_SIMULATE_H

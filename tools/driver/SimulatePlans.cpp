@@ -1,4 +1,5 @@
 //===- SimulatePlans.cpp - Times of what a .mlir file holds ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Simulate.h"
 

@@ -1,4 +1,5 @@
 //===- SimulateProblems.cpp - Times of schedules of rondo-problem/1 -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"

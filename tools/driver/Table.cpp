@@ -1,4 +1,5 @@
 //===- Table.cpp - Aligned columns ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Table.h"
 

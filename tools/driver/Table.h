@@ -1,4 +1,5 @@
 //===- Table.h - Aligned columns --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_TABLE_H
 #define RONDO_TOOLS_DRIVER_TABLE_H

@@ -1,4 +1,5 @@
 //===- Timeline.cpp - A schedule in time, as text -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Timeline.h"
 

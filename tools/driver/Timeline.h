@@ -1,4 +1,5 @@
 //===- Timeline.h - A schedule in time, as text -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_TIMELINE_H
 #define RONDO_TOOLS_DRIVER_TIMELINE_H

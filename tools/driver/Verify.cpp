@@ -1,4 +1,5 @@
 //===- Verify.cpp - rondo verify ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
 #include "formats/json/Documents.h"

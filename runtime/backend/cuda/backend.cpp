@@ -1,4 +1,5 @@
 //===- backend.cpp - Which GPU a rank gets, and how GPUs connect ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One process runs all ranks: on one GPU, or on as many GPUs as there are
 // ranks. With several processes each has one rank and takes the GPU with its

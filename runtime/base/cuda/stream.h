@@ -1,4 +1,5 @@
 //===- stream.h - Where work for a device is enqueued -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BASE_CUDA_STREAM_H
 #define RONDO_RUNTIME_BASE_CUDA_STREAM_H

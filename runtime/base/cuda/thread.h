@@ -1,4 +1,5 @@
 //===- thread.h - What one thread of a kernel does --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elements, packs of elements, sums over a warp, shared memory. Kernels are
 // plain C++: nvcc compiles them for a device, and a C++ compiler against

@@ -1,4 +1,5 @@
 //===- attention.h - Causal self-attention on CUDA --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // softmax(q k^T / sqrt(width)) v for each sample and head, where a token sees
 // itself and those before it; never a matrix of sequence x sequence. q, k and v

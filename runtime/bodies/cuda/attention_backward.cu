@@ -1,4 +1,5 @@
 //===- attention_backward.cu - Attention on tensor cores, backward --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With P the probabilities, dO the output's gradient and d = rows of dO * O:
 //

@@ -1,4 +1,5 @@
 //===- attention_forward.cu - Attention on tensor cores, forward ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/attention_plain.h"
 #include "runtime/bodies/cuda/attention_tiles.h"

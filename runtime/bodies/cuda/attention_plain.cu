@@ -1,4 +1,5 @@
 //===- attention_plain.cu - Attention without tensor cores ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For fp32, and for wide heads in bf16. A block is 4 warps, each with 4 rows; a
 // lane has one of the 32 rows of the tile that passes, then 1 column of 32.

@@ -1,4 +1,5 @@
 //===- attention_plain.h - Attention without tensor cores -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As attentionForward() and attentionInputGrad() of attention.h, and what all
 // kernels of attention's input gradient have around them.

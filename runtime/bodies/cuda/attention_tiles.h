@@ -1,4 +1,5 @@
 //===- attention_tiles.h - Tiles of rows in shared memory -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Used by the kernels of attention on tensor cores. A block is 4 warps. A tile
 // holds rows of one head, padded with zeros to D columns and to its number of

@@ -1,4 +1,5 @@
 //===- body.cpp - The body of each layer kind on CUDA ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/body.h"
 

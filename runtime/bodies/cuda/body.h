@@ -1,4 +1,5 @@
 //===- body.h - The bodies of CUDA ------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_CUDA_BODY_H
 #define RONDO_RUNTIME_BODIES_CUDA_BODY_H

@@ -1,4 +1,5 @@
 //===- classifier.cu - Softmax and cross-entropy on CUDA ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/classifier.h"
 

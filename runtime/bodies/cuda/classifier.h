@@ -1,4 +1,5 @@
 //===- classifier.h - Softmax and cross-entropy on CUDA ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_CUDA_CLASSIFIER_H
 #define RONDO_RUNTIME_BODIES_CUDA_CLASSIFIER_H

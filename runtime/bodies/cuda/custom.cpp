@@ -1,4 +1,5 @@
 //===- custom.cpp - Bodies from outside on CUDA ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/custom.h"
 

@@ -1,4 +1,5 @@
 //===- embedding.cu - Token and position embedding on CUDA ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/embedding.h"
 

@@ -1,4 +1,5 @@
 //===- embedding.h - Token and position embedding on CUDA -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_CUDA_EMBEDDING_H
 #define RONDO_RUNTIME_BODIES_CUDA_EMBEDDING_H

@@ -1,4 +1,5 @@
 //===- gelu.cu - GELU by its tanh formula, on CUDA ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/gelu.h"
 

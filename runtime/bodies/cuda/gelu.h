@@ -1,4 +1,5 @@
 //===- gelu.h - GELU by its tanh formula, on CUDA ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where cuBLASLt does not do it in the product. Limit: one pass over each
 // tensor at the memory's bandwidth.

@@ -1,4 +1,5 @@
 //===- gemm.cpp - Matrix products through cuBLASLt ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // cuBLASLt counts column after column, we row after row. A row-major matrix is
 // its transpose to the library, so d = a b is asked for as d^T = b^T a^T: its A

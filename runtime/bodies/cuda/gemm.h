@@ -1,4 +1,5 @@
 //===- gemm.h - Matrix products through cuBLASLt ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums are fp32: tensor cores for bf16, and no TF32 for fp32. Limit: the tensor
 // cores, from some hundred rows and columns on.

@@ -1,4 +1,5 @@
 //===- head.cpp - Final norm, classifier and its loss on CUDA -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/layers.h"

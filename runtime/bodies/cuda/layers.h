@@ -1,4 +1,6 @@
 //===- layers.h - The computations behind the body tables of CUDA *- C++
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 //-*-===//
 //
 // Bodies enqueue kernels and products on the stream of LayerArgs and read

@@ -1,4 +1,5 @@
 //===- linear.cpp - The products of a linear layer on CUDA ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/layers.h"
 

@@ -1,4 +1,5 @@
 //===- norm.cu - Layer normalisation on CUDA ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/norm.h"
 

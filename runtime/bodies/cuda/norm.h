@@ -1,4 +1,5 @@
 //===- norm.h - Layer normalisation on CUDA ---------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The formulas of bodies/norm.h. T is the type of activations; gain, bias and
 // the row's scale are fp32. All are bound by the memory's bandwidth: each reads

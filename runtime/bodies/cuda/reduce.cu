@@ -1,4 +1,5 @@
 //===- reduce.cu - Sums over rows, always in the same order ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/reduce.h"
 

@@ -1,4 +1,5 @@
 //===- reduce.h - Sums over rows, always in the same order ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rows are cut into chunks whose number depends on the shape alone. A chunk is
 // summed row after row, then the chunks are added in order: no atomics, the

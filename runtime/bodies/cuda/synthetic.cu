@@ -1,4 +1,5 @@
 //===- synthetic.cu - Layers that take a given time on a GPU --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As bodies/synthetic.cpp, with the same tags and gradients: one thread writes
 // them, then spins until the task's time is over on the device's clock.

@@ -1,4 +1,5 @@
 //===- tensor_core.h - Matrix fragments of a warp, and copies ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX for a device, the documented layouts for the emulation. All lanes of a
 // warp call together. g = lane / 4 and t = lane % 4 below.

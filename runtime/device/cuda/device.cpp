@@ -1,4 +1,5 @@
 //===- device.cpp - A rank on a GPU ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/device/cuda/device.h"
 

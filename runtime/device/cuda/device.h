@@ -1,4 +1,5 @@
 //===- device.h - A rank on a GPU -------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H
 #define RONDO_RUNTIME_DEVICE_CUDA_DEVICE_H

@@ -1,4 +1,5 @@
 //===- gpu.cpp - One GPU of this process ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/device/cuda/gpu.h"
 

@@ -1,4 +1,5 @@
 //===- gpu.h - One GPU of this process --------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_GPU_H
 #define RONDO_RUNTIME_DEVICE_CUDA_GPU_H

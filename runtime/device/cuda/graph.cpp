@@ -1,4 +1,5 @@
 //===- graph.cpp - An iteration that is recorded once ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/device/cuda/graph.h"
 

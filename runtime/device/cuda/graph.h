@@ -1,4 +1,5 @@
 //===- graph.h - An iteration that is recorded once -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_GRAPH_H
 #define RONDO_RUNTIME_DEVICE_CUDA_GRAPH_H

@@ -1,4 +1,5 @@
 //===- handles.h - Streams and events that are freed ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_HANDLES_H
 #define RONDO_RUNTIME_DEVICE_CUDA_HANDLES_H

@@ -1,4 +1,5 @@
 //===- communicator.cpp - One end of an NCCL communicator -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/communicator.h"
 

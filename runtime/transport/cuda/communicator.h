@@ -1,4 +1,5 @@
 //===- communicator.h - One end of an NCCL communicator ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_COMMUNICATOR_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_COMMUNICATOR_H

@@ -1,4 +1,5 @@
 //===- ends.cpp - What one rank has of channels and collectives -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/ends.h"
 

@@ -1,4 +1,5 @@
 //===- ends.h - What one rank has of channels and collectives ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H

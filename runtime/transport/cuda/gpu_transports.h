@@ -1,4 +1,5 @@
 //===- gpu_transports.h - Transports between GPUs ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_GPU_TRANSPORTS_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_GPU_TRANSPORTS_H

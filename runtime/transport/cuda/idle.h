@@ -1,4 +1,5 @@
 //===- idle.h - Waiting for a stream ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_IDLE_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_IDLE_H

@@ -1,4 +1,5 @@
 //===- loopback.cpp - Messages of ranks on one GPU ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/loopback.h"
 

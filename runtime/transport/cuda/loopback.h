@@ -1,4 +1,5 @@
 //===- loopback.h - Ranks share one GPU -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each rank's thread enqueues its work and the messages' copies; the GPU itself
 // keeps the order by events. A copy waits for the sender's stream at the send

@@ -1,4 +1,5 @@
 //===- nccl_collectives.cpp - Sums in the order of the parts --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/nccl_transport.h"
 

@@ -1,4 +1,5 @@
 //===- nccl_compare.cpp - What both ends of a channel must agree on -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/nccl_transport.h"
 

@@ -1,4 +1,5 @@
 //===- nccl_connect.cpp - How ranks find each other -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/nccl_transport.h"
 

@@ -1,4 +1,6 @@
 //===- nccl_transport.cpp - Messages and iterations of ranks on GPUs of their
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // own ---===//
 
 #include "runtime/transport/cuda/nccl_transport.h"

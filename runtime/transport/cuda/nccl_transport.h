@@ -1,4 +1,5 @@
 //===- nccl_transport.h - Ranks on GPUs of their own ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_NCCL_TRANSPORT_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_NCCL_TRANSPORT_H

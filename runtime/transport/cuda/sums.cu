@@ -1,4 +1,5 @@
 //===- sums.cu - Adding the parts of a collective on a GPU ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each element is added in the order of the parts, so that the result does not
 // depend on how many ranks there are.

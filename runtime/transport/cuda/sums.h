@@ -1,4 +1,5 @@
 //===- sums.h - Adding the parts of a collective on a GPU -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_SUMS_H
 #define RONDO_RUNTIME_TRANSPORT_CUDA_SUMS_H

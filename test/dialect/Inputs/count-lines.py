@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fails where standard input has as many lines as the argument, or none."""
 
 import sys

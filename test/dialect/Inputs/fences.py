@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the mlir blocks of a Markdown page, one after the other."""
 
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs/families.md has a row for each family of `rondo simulate --help`.
 
     check-families.py PAGE < HELP

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files, links and passes that the documentation names exist.
 
     check-names.py SOURCES

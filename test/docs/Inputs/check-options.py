@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The documentation names each option of the helps that stand on standard input.
 
     check-options.py SOURCES < HELPS

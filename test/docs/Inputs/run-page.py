@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Does what a page of the documentation says.
 
     run-page.py PAGE SOURCES BUILD SCRATCH [WORD...]

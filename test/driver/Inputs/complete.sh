@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # complete.sh SCRIPT WORD...: what the completion offers for the last word, a line each.
 source "$1"
 shift

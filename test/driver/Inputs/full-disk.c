@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /* Loaded before a program's libraries: a disk on which files can be made, but
    nothing can be written into them. Streams go on. */
 #define _GNU_SOURCE

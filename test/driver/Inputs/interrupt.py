@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command, sends it SIGINT as soon as it catches it, and says whether it
 ends with the status that is expected.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """memory-steps.py MODULE FOLDER: searches with more and more memory.
 
 More memory never ends without a schedule, and no family that compare finds to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A compiler launcher that spares the runtime's objects a second compilation.
 
 reuse-object.py ROOT BUILD COMPILER ARGUMENTS...

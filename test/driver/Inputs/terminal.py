@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command whose standard error is a terminal; prints what it wrote there.
 
     terminal.py [--until REGEX] COMMAND...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /* blend: a weighted sum of its inputs, each with a factor of its own, times
  * weights. Its sums in fp32 depend on their order. */
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bodies of every place in a model: the first layer with tokens and without,
 // one between, the last with targets and without.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the losses that two logs have in common.
 
 close-losses.py LOG LOG TOLERANCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A body that runs on the CPU and on CUDA, there in fp32 and bf16:
 // y = x * (1 + gain), with a gain for each column.
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Stands in for a program of bench/gpu: iteration N takes 300 - N ms, of which
 # the host works 1 % of 200 ms. Fails where its name has 350m in it.
 case $0 in

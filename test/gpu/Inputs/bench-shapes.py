@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the models of bench/gpu/bench.py with the .mlir files beside it."""
 
 import pathlib

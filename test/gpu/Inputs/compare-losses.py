@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the losses of a log with the committed ones of the CPU.
 
 compare-losses.py LOG LOSSES

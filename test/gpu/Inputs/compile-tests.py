@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles the tests of test/gpu that the build of emulated tests leaves out.
 
 compile-tests.py COMPILER ROOT

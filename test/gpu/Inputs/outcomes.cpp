@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tests with every outcome.
 
 #include "gtest/gtest.h"

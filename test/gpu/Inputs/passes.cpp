@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A test that passes.
 
 #include "gtest/gtest.h"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Stands in for a program on a GPU: writes the losses of the CPU where the log is
 # asked for, times $FACTOR. Rank $BAD fails.
 log=

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two agents of torchrun, as on two machines, with two processes each.
 
 agents.py FLAGS... -- PROGRAM ARGUMENTS...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # containers.sh ADDRESS ADDRESS PROGRAM FLAGS...: four processes in two containers
 # of this machine, with an address each; they share no loopback interface, and
 # know no names of each other. Then their exit codes.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Starts the processes of a run as a launcher does, and prints what they say.
 
 launch.py [flags] LAUNCHER PROCESSES -- PROGRAM ARGUMENTS...

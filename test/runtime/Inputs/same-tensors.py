@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the tensors of two safetensors files by name and bytes."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # signal-after.sh SIGNAL FILE PROGRAM...: starts a program, and sends it a signal
 # once the file is there and has something in it.
 signal=$1

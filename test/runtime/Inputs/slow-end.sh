@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # slow-end.sh COMMAND...: torchrun's first agent sees 3 s late that it failed.
 "$@"
 status=$?

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command in a Slurm of its own: all nodes are this machine.
 
 slurm.py [--nodes N] [--limit SECONDS] -- COMMAND ARGUMENTS...

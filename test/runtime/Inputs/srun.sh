@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # srun.sh FOLDER WATCH: what slurm.test does inside a Slurm of two nodes.
 cd "$1" || exit 1
 watch=$2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a launcher, and prints what it and its processes say, and its exit code.
 
 watch.py [flags] -- LAUNCHER ARGUMENTS...

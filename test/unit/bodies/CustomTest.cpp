@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bodies from outside: what a program refuses at start, and what a body sees.
 
 #include "Model.h"

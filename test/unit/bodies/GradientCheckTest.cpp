@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The check of bodies passes those that are right, and names what is wrong with
 // one of each kind.
 

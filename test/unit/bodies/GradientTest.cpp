@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradients against finite differences in fp64, for each layer and for a whole
 // model. Model.h poisons every buffer outside its lifetime, so these tests also
 // prove what must be kept and what need not be.

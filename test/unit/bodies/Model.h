@@ -1,4 +1,5 @@
 //===- Model.h - A chain of layers with hostile buffers ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs layers on micro-batches and holds them to the contract of body.h: a task
 // gets only the buffers that it may use, all are filled with NaN when their

@@ -1,4 +1,5 @@
 //===- MultiplyTest.cpp - Matrix products against plain sums --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compiled twice: with OpenBLAS and with the loops that stand in for it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // AdamW, norms and learning rates against plain formulas in fp64.
 
 #include "runtime/optimizer/adamw.h"

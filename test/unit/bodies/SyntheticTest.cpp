@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Synthetic layers: durations, and tags that show a damaged message.
 
 #include "Model.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The exponential and the sums that everything else stands on.
 
 #include "runtime/base/vectorise.h"

@@ -1,4 +1,5 @@
 //===- AllProcesses.h - The transports of all processes ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_ALLPROCESSES_H
 #define RONDO_TEST_UNIT_CONFORMANCE_ALLPROCESSES_H

@@ -1,4 +1,5 @@
 //===- CollectiveTest.cpp - Sums have the same bits everywhere ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Conformance.h"
 

@@ -1,4 +1,5 @@
 //===- Conformance.h - Ranks on any device and transport --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One set of tests for all pairs of a device and a transport. A test says what
 // each rank does, for ranks that are threads of this process; it touches data

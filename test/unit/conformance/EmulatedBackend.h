@@ -1,4 +1,5 @@
 //===- EmulatedBackend.h - GPUs of one process, with graphs -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_EMULATEDBACKEND_H
 #define RONDO_TEST_UNIT_CONFORMANCE_EMULATEDBACKEND_H

@@ -1,4 +1,5 @@
 //===- EmulatedFailures.cpp - What fails on a GPU, and what is said -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // In emulation alone: calls that fail, ranks that never come, machines without
 // a GPU.

@@ -1,4 +1,5 @@
 //===- EmulatedPairs.cpp - A CPU, and GPUs in emulation -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Conformance.h"
 #include "EmulatedBackend.h"

@@ -1,4 +1,5 @@
 //===- IterationTest.cpp - Whole iterations on every pair -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The same executable on each device and transport, against its sequential run
 // on the CPU: timed layers bit by bit, since their gradients are whole numbers;

@@ -1,4 +1,5 @@
 //===- MessageTest.cpp - What every device and transport must do ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Conformance.h"
 

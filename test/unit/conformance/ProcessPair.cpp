@@ -1,4 +1,5 @@
 //===- ProcessPair.cpp - Ranks that know each other as processes ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProcessPair.h"
 

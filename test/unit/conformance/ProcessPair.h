@@ -1,4 +1,5 @@
 //===- ProcessPair.h - Ranks that know each other as processes --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_PROCESSPAIR_H
 #define RONDO_TEST_UNIT_CONFORMANCE_PROCESSPAIR_H

@@ -1,4 +1,5 @@
 //===- SizeTest.cpp - Messages of every size ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Transports carry small messages in another way than large ones: MPI sends
 // those of a few KiB at once and asks the receiver before it sends others, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // F, I and W of each layer kind on CUDA against the bodies of the CPU in double
 // precision. DeviceModel.h poisons every buffer outside its lifetime.
 

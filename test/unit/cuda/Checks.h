@@ -1,4 +1,5 @@
 //===- Checks.h - What tests of several sizes share -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CUDA_CHECKS_H
 #define RONDO_TEST_UNIT_CUDA_CHECKS_H

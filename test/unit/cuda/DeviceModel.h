@@ -1,4 +1,5 @@
 //===- DeviceModel.h - A chain of layers on a device ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As Model.h: a task gets only the buffers that it may use, everything is NaN
 // where its content must not matter, and guards stand behind all buffers.

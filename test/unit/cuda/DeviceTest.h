@@ -1,4 +1,5 @@
 //===- DeviceTest.h - Buffers and comparisons on a device -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tests of the CUDA kernels. They run against test/cuda_emulation on every
 // machine, and the same sources against the toolkit, where they skip without a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Single kernels against double precision on random input. Buffers begin full
 // of NaNs and end with a guard.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products that cuBLASLt has no algorithm for, as the emulation can play it.
 
 #include "DeviceTest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradient norm and AdamW on CUDA against those of the CPU.
 
 #include "DeviceTest.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Mistakes in kernels that the emulation must show, and that right kernels
 // pass.
 

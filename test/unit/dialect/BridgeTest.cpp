@@ -1,4 +1,5 @@
 //===- BridgeTest.cpp - Values to ops and back ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Folding and expanding lose nothing, whatever the order.
 //

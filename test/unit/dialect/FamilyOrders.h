@@ -1,4 +1,5 @@
 //===- FamilyOrders.h - Orders of published families, for tests -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plain restatements of published orders, independent of the product's
 // families; also of some that the product does not have.

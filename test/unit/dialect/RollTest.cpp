@@ -1,4 +1,5 @@
 //===- RollTest.cpp - Rolling sequences into loops ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rolling is lossless on any sequence, and short and fast on the orders that
 // published families write.

@@ -1,4 +1,5 @@
 //===- ExposedCommunicationTest.cpp - Cost of messages --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/lowering/Fixture.h"
 

@@ -1,4 +1,5 @@
 //===- Fixture.cpp - Problems and programs for tests of lowering ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/lowering/Fixture.h"
 

@@ -1,4 +1,5 @@
 //===- Fixture.h - Problems and programs for tests of lowering --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_LOWERING_FIXTURE_H
 #define RONDO_TEST_UNIT_LOWERING_FIXTURE_H

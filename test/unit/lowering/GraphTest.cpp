@@ -1,4 +1,5 @@
 //===- GraphTest.cpp - Lowering of stages that form a graph ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rules of programs judge what lowering makes of random graphs, and find
 // what is changed in it.

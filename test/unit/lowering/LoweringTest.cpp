@@ -1,4 +1,5 @@
 //===- LoweringTest.cpp - Messages of programs ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/lowering/Fixture.h"
 

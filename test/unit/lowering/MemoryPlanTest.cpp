@@ -1,4 +1,5 @@
 //===- MemoryPlanTest.cpp - Slots of programs -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/lowering/Fixture.h"
 

@@ -1,4 +1,5 @@
 //===- PlanSearchTest.cpp - Plans are searched by values alone ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/PlanSearch.h"
 

@@ -1,4 +1,5 @@
 //===- TimeTest.cpp - A search of plans whose time ends -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Time stands until a test moves it.
 //

@@ -1,4 +1,5 @@
 //===- ActList.h - Writes and runs a rank's list of actions -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_ACTLIST_H
 #define RONDO_TEST_UNIT_RUNTIME_ACTLIST_H

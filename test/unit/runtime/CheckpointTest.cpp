@@ -1,4 +1,5 @@
 //===- CheckpointTest.cpp - Damaged files end in one error ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Training.h"
 

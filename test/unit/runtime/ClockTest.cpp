@@ -1,4 +1,5 @@
 //===- ClockTest.cpp - The time in which a process runs -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/clock.h"
 

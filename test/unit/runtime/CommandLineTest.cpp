@@ -1,4 +1,5 @@
 //===- CommandLineTest.cpp - Flags, profiles and traces -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Training.h"
 

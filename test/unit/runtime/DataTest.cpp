@@ -1,4 +1,5 @@
 //===- DataTest.cpp - Tokens from files -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Training.h"
 

@@ -1,4 +1,5 @@
 //===- DiscoveryTest.cpp - Ranks from flags and environments --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/discovery.h"
 

@@ -1,4 +1,5 @@
 //===- Fixture.cpp - Executables written by hand --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Fixture.h"
 

@@ -1,4 +1,5 @@
 //===- Fixture.h - Executables written by hand ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_FIXTURE_H
 #define RONDO_TEST_UNIT_RUNTIME_FIXTURE_H

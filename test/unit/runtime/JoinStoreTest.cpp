@@ -1,4 +1,5 @@
 //===- JoinStoreTest.cpp - How processes find process 0 -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StoreFixture.h"
 

@@ -1,4 +1,5 @@
 //===- LinksTest.cpp - What channels measure ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/transport.h"
 

@@ -1,4 +1,5 @@
 //===- ManualClock.h - A clock that tests move ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_MANUALCLOCK_H
 #define RONDO_TEST_UNIT_RUNTIME_MANUALCLOCK_H

@@ -1,4 +1,5 @@
 //===- MessageTagsTest.cpp - Names of messages as numbers -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/process_transport.h"
 

@@ -1,4 +1,5 @@
 //===- RunTest.cpp - Failing, stuck and slow runs -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Fixture.h"
 #include "Support.h"

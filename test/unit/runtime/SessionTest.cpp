@@ -1,4 +1,5 @@
 //===- SessionTest.cpp - Processes that find each other -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Real processes with the environment that a launcher gives them, on the
 // loopback interface. They meet and part; what they would train is tested with

@@ -1,4 +1,5 @@
 //===- StoreFixture.h - Processes that meet, as threads ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_STOREFIXTURE_H
 #define RONDO_TEST_UNIT_RUNTIME_STOREFIXTURE_H

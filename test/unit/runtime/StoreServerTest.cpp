@@ -1,4 +1,5 @@
 //===- StoreServerTest.cpp - What a store's server says, and when ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The server and the processes that talk to it take turns in one thread, and
 // the clock stands until a test moves it.

@@ -1,4 +1,5 @@
 //===- StoreTest.cpp - Processes that meet, as threads of this one --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StoreFixture.h"
 

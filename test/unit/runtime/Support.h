@@ -1,4 +1,5 @@
 //===- Support.h - Running programs and reading files in tests --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_SUPPORT_H
 #define RONDO_TEST_UNIT_RUNTIME_SUPPORT_H

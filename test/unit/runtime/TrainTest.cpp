@@ -1,4 +1,5 @@
 //===- TrainTest.cpp - Training and resuming ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Training.h"
 

@@ -1,4 +1,5 @@
 //===- Training.h - What tests of training share ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_TRAINING_H
 #define RONDO_TEST_UNIT_RUNTIME_TRAINING_H

@@ -1,4 +1,5 @@
 //===- VerifyTest.cpp - Pipelines against the sequential reference --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Fixture.h"
 #include "Support.h"

@@ -1,4 +1,5 @@
 //===- VersionsTest.cpp - Weights in the slots of their versions ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Support.h"
 #include "Training.h"

@@ -1,4 +1,5 @@
 //===- BlockwiseTest.cpp - Units, waves and rounds that differ ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

@@ -1,4 +1,5 @@
 //===- BoundsTest.cpp - No schedule is below a bound ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

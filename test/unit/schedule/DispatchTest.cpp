@@ -1,4 +1,5 @@
 //===- DispatchTest.cpp - Clocks that make orders -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The dispatcher, the list scheduler and the rounds of zbv-auto choose by a
 // clock of their own while they write an order. What they take for the times

@@ -1,4 +1,5 @@
 //===- ExactSearchTest.cpp - What is called optimal is optimal ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 #include "Exhaustive.h"

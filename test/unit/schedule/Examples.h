@@ -1,4 +1,5 @@
 //===- Examples.h - Problems and schedules for tests ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H
 #define RONDO_TEST_UNIT_SCHEDULE_EXAMPLES_H

@@ -1,4 +1,5 @@
 //===- Exhaustive.h - Every schedule of a tiny problem ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Goes through all orders of all ranks and serial links of a chain, with F, I
 // and W or B for every micro-batch, from the rules of rondo-problem/1 alone.

@@ -1,4 +1,5 @@
 //===- FamilyTest.cpp - Published orders and closed forms -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

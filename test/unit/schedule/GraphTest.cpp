@@ -1,4 +1,5 @@
 //===- GraphTest.cpp - Families and search on stages that form a graph ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

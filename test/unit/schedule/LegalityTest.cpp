@@ -1,4 +1,5 @@
 //===- LegalityTest.cpp - Each rule of a schedule, broken alone -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 #include "schedule/Shortfall.h"

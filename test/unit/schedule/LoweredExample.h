@@ -1,4 +1,5 @@
 //===- LoweredExample.h - A program for one broken rule ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_SCHEDULE_LOWEREDEXAMPLE_H
 #define RONDO_TEST_UNIT_SCHEDULE_LOWEREDEXAMPLE_H

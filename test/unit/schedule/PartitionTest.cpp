@@ -1,4 +1,5 @@
 //===- PartitionTest.cpp - Cuts against all cuts --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

@@ -1,4 +1,5 @@
 //===- PeersTest.cpp - Published figures of the families ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Makespans, spans and peaks by number of ranks and micro-batches. A chunk
 // takes 1/v of a rank's time and memory; everything is multiplied so that it is

@@ -1,4 +1,5 @@
 //===- ProblemTest.cpp - What check() refuses -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

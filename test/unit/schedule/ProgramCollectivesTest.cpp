@@ -1,4 +1,5 @@
 //===- ProgramCollectivesTest.cpp - Collectives, steps and versions -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Times are closed forms of the durations.
 //

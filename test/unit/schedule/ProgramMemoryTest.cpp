@@ -1,4 +1,5 @@
 //===- ProgramMemoryTest.cpp - Memory rules of programs, broken alone -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LoweredExample.h"
 

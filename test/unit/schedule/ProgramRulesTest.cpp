@@ -1,4 +1,5 @@
 //===- ProgramRulesTest.cpp - Each rule of a program, broken alone --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LoweredExample.h"
 

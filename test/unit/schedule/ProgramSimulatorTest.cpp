@@ -1,4 +1,5 @@
 //===- ProgramSimulatorTest.cpp - How programs run ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProgramExamples.h"
 

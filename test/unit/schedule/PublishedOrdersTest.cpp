@@ -1,4 +1,5 @@
 //===- PublishedOrdersTest.cpp - Exact orders of small cases --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

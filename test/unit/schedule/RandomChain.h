@@ -1,4 +1,5 @@
 //===- RandomChain.h - Chains and orders drawn at random --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H
 #define RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H

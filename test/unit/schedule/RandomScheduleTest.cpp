@@ -1,4 +1,5 @@
 //===- RandomScheduleTest.cpp - The simulator against a naive one ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The reference below is written from the timing rules alone: it looks at every
 // rank and link again and again until nothing moves.

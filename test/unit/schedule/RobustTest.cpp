@@ -1,4 +1,5 @@
 //===- RobustTest.cpp - Schedules under sampled times ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

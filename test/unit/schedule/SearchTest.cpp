@@ -1,4 +1,5 @@
 //===- SearchTest.cpp - The search against known optima -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

@@ -1,4 +1,5 @@
 //===- SimulatorTest.cpp - Times, links and wait cycles -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

@@ -1,4 +1,5 @@
 //===- TimersTest.cpp - The search's timers against the simulator ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The simulator is the one oracle of time. Whatever else counts time has to
 // agree with it to the nanosecond, on problems, orders and caps drawn at

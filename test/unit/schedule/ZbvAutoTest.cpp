@@ -1,4 +1,5 @@
 //===- ZbvAutoTest.cpp - Caps and uneven stages of zbv-auto ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
 

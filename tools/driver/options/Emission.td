@@ -1,4 +1,5 @@
 //===- Emission.td - Options of compile and bundle ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 defm schedule : Value<"schedule", "NAME[,NAME...]",
   "the schedules to compile, over one state (default: those of the first "

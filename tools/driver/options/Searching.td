@@ -1,4 +1,5 @@
 //===- Searching.td - Options of search and compare --------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 defm costs : Value<"costs", "FILE",
   "measured times of the stages of a .mlir file (rondo-costs/1)">;

@@ -1,4 +1,5 @@
 //===- Shared.td - What the options of all commands have ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A file <Command>.td lists the options of one command. Parsing, messages,
 // help, the manual and bash completion all read it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 include "tools/driver/options/Shared.td"
 
 defm problems : Value<"problems", "FILE", "problems (rondo-problem/1)">;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs `rondo simulate` on problems that are broken in one place each.
 
     broken-problems.py FOLDER [2]

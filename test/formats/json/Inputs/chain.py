@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Problems of a chain in which a message occupies its link for a time c.
 
     chain.py STAGES MICROBATCHES C...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares `rondo verify` with an independent checker on random schedules.
 
     differential.py CHECKER SEED COUNT FOLDER

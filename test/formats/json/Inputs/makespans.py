@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the makespans of schedules that come in on standard input, in units of
 4 ns, on one line behind the family."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes random problems and schedules, most of them with faults.
 
     mutants.py SEED COUNT PROBLEMS.jsonl SCHEDULES.jsonl

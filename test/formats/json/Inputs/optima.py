@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares searched schedules with known optima.
 
     optima.py OPTIMA SCHEDULES LEAST_SHARE MOST_GAP

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the orders of a schedule that comes in on standard input, a line for
 each rank without the stage, and the peaks."""
 

@@ -1,4 +1,5 @@
 //===- Leaks.cpp - No search for leaks beside MPI -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Open MPI and PMIx leave memory allocated and unload the modules that did it,
 // so that neither their names are known at the end nor the memory of threads

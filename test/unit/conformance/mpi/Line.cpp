@@ -1,4 +1,5 @@
 //===- Line.cpp - What processes of a test say to each other --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Relay.h"
 

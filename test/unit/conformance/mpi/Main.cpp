@@ -1,4 +1,5 @@
 //===- Main.cpp - The suite with ranks that MPI connects ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Started as any test, it starts itself again under mpirun. Process 0 runs the
 // suite, and all processes have a rank each.

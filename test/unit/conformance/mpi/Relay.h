@@ -1,4 +1,5 @@
 //===- Relay.h - A transport in another process -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The suite runs in process 0. Process p has the transport of rank p and makes
 // all its calls, by the product's own classes, on arenas that all processes

@@ -1,4 +1,5 @@
 //===- Remote.cpp - Process 0's side of a transport elsewhere -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Wire.h"
 

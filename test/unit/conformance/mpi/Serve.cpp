@@ -1,4 +1,5 @@
 //===- Serve.cpp - A rank's process does what the suite asks --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Wire.h"
 

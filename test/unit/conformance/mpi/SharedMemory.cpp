@@ -1,4 +1,5 @@
 //===- SharedMemory.cpp - Arenas that several processes see ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SharedMemory.h"
 

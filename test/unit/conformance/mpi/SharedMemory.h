@@ -1,4 +1,5 @@
 //===- SharedMemory.h - Arenas that several processes see -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_MPI_SHAREDMEMORY_H
 #define RONDO_TEST_UNIT_CONFORMANCE_MPI_SHAREDMEMORY_H

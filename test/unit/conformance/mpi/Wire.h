@@ -1,4 +1,5 @@
 //===- Wire.h - Calls of a transport as frames ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_MPI_WIRE_H
 #define RONDO_TEST_UNIT_CONFORMANCE_MPI_WIRE_H
