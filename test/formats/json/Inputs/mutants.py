@@ -232,7 +232,7 @@ def keys(rng, s):
     elif how == 1:
         s.pop(rng.choice(["format", "problem", "ranks"]), None)
     elif how == 2:
-        s["format"] = rng.choice(["rondo-schedule/2", "rondo-problem/1", None, 1])
+        s["format"] = rng.choice(["rondo-schedule/9", "rondo-problem/1", None, 1])
     elif how == 3:
         s["problem"] = rng.choice(["nobody", None, 3, "", ["p0"]])
     elif how == 4:
