@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fails where a file that people write has more than 400 lines.
+"""Fails if a file that people write has more than 400 lines.
 
     scripts/line-limit.py [FOLDER]
 
 FOLDER is the root of the repository. EXEMPT lists what is not written by hand.
 """
 
-import os
-import pathlib
 import sys
+
+from sources import root_folder, source_files
 
 LIMIT = 400
 KINDS = {".h", ".cpp", ".c", ".cu", ".cuh", ".td", ".py", ".sh", ".cmake", ".mlir", ".test", ".md", ".awk"}
@@ -25,28 +25,16 @@ EXEMPT = {
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
-    if root.is_file():
-        root = root.parent.parent
+    root = root_folder(sys.argv[1:])
     count, long = 0, []
-    for folder, folders, files in os.walk(root):
-        inside = pathlib.Path(folder).relative_to(root).as_posix()
-        folders[:] = sorted(
-            f
-            for f in folders
-            if f != ".git"
-            and not f.startswith("build")
-            and os.path.normpath(f"{inside}/{f}") not in EXEMPT
-        )
-        for file in sorted(files):
-            if os.path.splitext(file)[1] not in KINDS and file not in NAMES:
-                continue
-            path = pathlib.Path(folder, file)
-            with path.open(errors="replace") as text:
-                lines = sum(1 for _ in text)
-            count += 1
-            if lines > LIMIT:
-                long.append(f"{path.relative_to(root)} has {lines} lines; the most is {LIMIT}")
+    for path in source_files(root, EXEMPT):
+        if path.suffix not in KINDS and path.name not in NAMES:
+            continue
+        with path.open(errors="replace") as text:
+            lines = sum(1 for _ in text)
+        count += 1
+        if lines > LIMIT:
+            long.append(f"{path.relative_to(root)} has {lines} lines; the most is {LIMIT}")
     if not count:
         sys.exit(f"no sources in {root}")
     if long:

@@ -7,9 +7,9 @@
 With --check it only names the files without it. FOLDER is the root of the repository.
 """
 
-import os
-import pathlib
 import sys
+
+from sources import root_folder, source_files
 
 LINE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 
@@ -25,23 +25,14 @@ EXEMPT = {"bench/gpu/programs", "test/gpu/bundles", "third_party"}
 
 def sources(root):
     """(path, how a comment begins) of each source file."""
-    for folder, folders, files in os.walk(root):
-        inside = pathlib.Path(folder).relative_to(root).as_posix()
-        folders[:] = sorted(
-            f
-            for f in folders
-            if f != ".git"
-            and not f.startswith("build")
-            and os.path.normpath(f"{inside}/{f}") not in EXEMPT
-        )
-        for file in sorted(files):
-            comment = COMMENT.get(os.path.splitext(file)[1]) or COMMENT.get(file)
-            if comment:
-                yield pathlib.Path(folder, file), comment
+    for path in source_files(root, EXEMPT):
+        comment = COMMENT.get(path.suffix) or COMMENT.get(path.name)
+        if comment:
+            yield path, comment
 
 
 def with_line(text, comment):
-    """The line goes behind a first line that must stay first: `#!`, or LLVM's banner."""
+    """The line goes after a first line that must stay first: `#!`, or LLVM's banner."""
     first, end, rest = text.partition("\n")
     line = comment + LINE + "\n"
     if not first.startswith(("#!", "//===")):
@@ -56,8 +47,7 @@ def with_line(text, comment):
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--check"]
     check = len(arguments) < len(sys.argv) - 1
-    here = pathlib.Path(__file__).resolve().parent.parent
-    root = pathlib.Path(arguments[0]).resolve() if arguments else here
+    root = root_folder(arguments)
     count, lacking = 0, []
     for path, comment in sources(root):
         count += 1
