@@ -1,7 +1,7 @@
 //===- discovery.cpp - Who started this process, as which rank ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function for each source, in the order in which they are tried.
+// One function per source, in the order they are tried.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// Ports that rank 0 tries where a number was derived and not given.
+/// Ports that rank 0 tries if the port was derived instead of given.
 constexpr int derivedPorts = 8;
 
 class Discovery {
@@ -54,7 +54,7 @@ private:
   }
   bool has(const char *name) const { return environment(name) != nullptr; }
 
-  /// -1 where the variable is not set.
+  /// -1 if the variable is not set.
   int32_t number(const char *name) const {
     const char *value = environment(name);
     if (!value)
@@ -106,7 +106,7 @@ private:
     return where;
   }
 
-  /// All processes are on one machine and know a name that no other run has.
+  /// For processes on one machine that share a name no other run has.
   Rendezvous inTemporaryFolder(const std::string &job) const {
     Rendezvous where;
     std::string folder = text("TMPDIR");
@@ -134,7 +134,7 @@ private:
     return true;
   }
 
-  /// Its agent may hold MASTER_PORT itself, so Rondo uses a port after it.
+  /// torchrun's agent may hold MASTER_PORT itself, so Rondo uses a later port.
   bool byTorchrun(Launch &launch) const {
     if (!has("TORCHELASTIC_RUN_ID") && !(has("RANK") && has("WORLD_SIZE")))
       return false;
@@ -143,9 +143,10 @@ private:
     launch.size = required("WORLD_SIZE", "torchrun");
     launch.localRank = number("LOCAL_RANK");
     launch.localSize = number("LOCAL_WORLD_SIZE");
-    // Unnamed runs all have the same name, but no two on a machine share a
-    // MASTER_PORT. The number of restarts is no part of it: agents count for
-    // themselves, and differ where one noticed only that another restarts.
+    // Unnamed runs all have the same name, but no two on one machine share a
+    // MASTER_PORT. The number of restarts is left out: each agent counts its
+    // own, and the counts differ once an agent has only noticed another's
+    // restart.
     launch.job = text("TORCHELASTIC_RUN_ID") + "." + text("MASTER_PORT");
     if (!flags.rendezvous.empty() || launch.size == 1)
       return true;
@@ -164,8 +165,8 @@ private:
     return true;
   }
 
-  /// mpirun inside a Slurm job leaves the variables of its own daemons, and a
-  /// batch script those of the script: only srun sets the step's host list.
+  /// mpirun inside a Slurm job leaves its own daemons' variables, and a batch
+  /// script leaves the script's: only srun sets the step's host list.
   bool bySlurm(Launch &launch) const {
     if (!has("SLURM_PROCID") || !has("SLURM_STEP_NODELIST") ||
         has("OMPI_COMM_WORLD_RANK"))
@@ -181,7 +182,7 @@ private:
         expandHostList(text("SLURM_STEP_NODELIST"));
     if (hosts.size() == 1)
       launch.localSize = launch.size;
-    // The list is sorted: no variable says where rank 0 is.
+    // The list is sorted, so no variable tells where rank 0 is.
     else if (text("SLURM_DISTRIBUTION").compare(0, 9, "arbitrary") == 0)
       return true;
     Rendezvous where;

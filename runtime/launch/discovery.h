@@ -12,7 +12,7 @@
 
 namespace rondo::runtime {
 
-/// What the command line says about processes; -1 and empty: nothing.
+/// What the command line says about processes; -1 and empty: not given.
 struct LaunchFlags {
   int32_t rank = -1, worldSize = -1, localRank = -1;
   /// host:port or file:///path.
@@ -21,29 +21,29 @@ struct LaunchFlags {
 
 /// What is known about this process's place in a run.
 struct Launch {
-  /// Its usual name: `torchrun`, `Open MPI`. Empty: nothing started several
-  /// processes.
+  /// The launcher's usual name: `torchrun`, `Open MPI`. Empty: nothing started
+  /// several processes.
   std::string source;
   int32_t rank = 0, size = 1;
-  /// Among the processes of this machine; localSize 0: not known.
+  /// Among the processes on this machine; localSize 0: unknown.
   int32_t localRank = 0, localSize = 0;
-  /// Names the run among others on the same machines.
+  /// Distinguishes the run from others on the same machines.
   std::string job;
-  /// Without one the processes have no address in common.
+  /// If absent, the processes have no address in common.
   std::optional<Rendezvous> rendezvous;
 };
 
-/// The value of an environment variable; null where it is not set.
+/// The value of an environment variable; null if it is not set.
 using Environment = std::function<const char *(const char *)>;
 
 /// Finds the first of these that started the process: flags, torchrun, Slurm,
-/// Open MPI, MPICH or PMIx, nothing. Throws Error with Exit::Usage where values
-/// contradict each other or are no numbers.
+/// Open MPI, MPICH or PMIx, nothing. Throws Error with Exit::Usage if values
+/// contradict each other or are not numbers.
 Launch discoverLaunch(const LaunchFlags &flags,
                       const Environment &environment = std::getenv);
 
 /// The hosts of a Slurm host list: `a[1-3,07],b` is a1 a2 a3 a07 b. Throws
-/// Error with Exit::Usage where the text is none.
+/// Error with Exit::Usage if the text is not a host list.
 std::vector<std::string> expandHostList(const std::string &text);
 
 } // namespace rondo::runtime

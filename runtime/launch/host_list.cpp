@@ -1,4 +1,4 @@
-//===- host_list.cpp - Host lists of Slurm --------------------------------===//
+//===- host_list.cpp - Slurm's host lists ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
@@ -10,12 +10,12 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// As many as a run may have ranks.
+/// The most ranks a run may have.
 constexpr size_t mostHosts = 1 << 16;
-/// Of a name in the Internet's system of names.
+/// The limit for a DNS name.
 constexpr size_t longestName = 253;
 
-/// Reads a list from left to right.
+/// Parses a list from left to right.
 class HostList {
 public:
   explicit HostList(const std::string &text) : text(text) {}
@@ -47,7 +47,7 @@ private:
     return true;
   }
 
-  /// `name[1-3,5]part[...]`: all combinations, the last part turning fastest.
+  /// `name[1-3,5]part[...]`: all combinations; the last part varies fastest.
   std::vector<std::string> group() {
     std::vector<std::string> hosts = {""};
     size_t begin = at;
@@ -85,7 +85,7 @@ private:
         fail();
       for (size_t n = from; n <= to; ++n) {
         std::string number = std::to_string(n);
-        // Leading zeros keep the width.
+        // Leading zeros preserve the width.
         if (number.size() < first.size())
           number.insert(0, first.size() - number.size(), '0');
         numbers.push_back(number);

@@ -46,7 +46,7 @@ static std::string addressText(int port) {
   return thisHost() + " " + std::to_string(port) + "\n";
 }
 
-/// The host is the loopback interface where both are on one machine.
+/// Uses the loopback interface if both are on one machine.
 static std::optional<HostPort> readAddress(std::istream &text, bool isLocal) {
   HostPort address;
   if (!(text >> address.host >> address.port))
@@ -81,7 +81,7 @@ static std::optional<Frame> receiveFrame(const Socket &connection,
 
 namespace {
 
-/// A process on its way into a run.
+/// A process that is joining a run.
 class Joining {
 public:
   Joining(const StoreParams &params, const Rendezvous &where)
@@ -102,20 +102,20 @@ private:
   const StoreParams &params;
   const Rendezvous &where;
   const int numPorts;
-  /// Process 0 alone has one.
+  /// Only in process 0.
   std::unique_ptr<ServerThread> server;
   int ownPort = 0;
   /// The result of a broadcast.
   std::optional<HostPort> told;
-  /// Why the last attempt led nowhere.
+  /// Why the last attempt failed.
   std::string why = "rank 0 has not written its address";
-  /// Attempts in a row that have reached others than process 0.
+  /// Consecutive attempts that reached something other than process 0.
   int occupied = 0;
 };
 
 } // namespace
 
-/// Process 0 listens from here on. A broadcast needs all processes.
+/// From here on process 0 listens. A broadcast needs all processes.
 void Joining::tellAddress() {
   if (params.process == 0) {
     server = startServer(params, where, ownPort);
@@ -128,7 +128,7 @@ void Joining::tellAddress() {
   }
 }
 
-/// Where to look for process 0, each port in turn; nothing: not known yet.
+/// Where to look for process 0, trying each port in turn; empty: not known yet.
 std::optional<HostPort> Joining::addressAt(int attempt) const {
   if (server)
     return HostPort{"127.0.0.1", ownPort};
@@ -142,8 +142,8 @@ std::optional<HostPort> Joining::addressAt(int attempt) const {
                   where.port + attempt % numPorts};
 }
 
-/// Introduces this process, once it is welcome. Returns the answer; nothing,
-/// and `why`, if none comes.
+/// Introduces this process once it is welcome. Returns the answer; if none
+/// comes, returns nothing and sets `why`.
 std::optional<Frame> Joining::greet(const Socket &connection,
                                     FrameReader &reader,
                                     double welcomeSeconds) {
@@ -154,8 +154,8 @@ std::optional<Frame> Joining::greet(const Socket &connection,
                         params.program}};
   std::optional<Frame> answer;
   try {
-    // Another program may listen there and say nothing. A process that has not
-    // introduced itself may leave without harm.
+    // Another program may listen there and send nothing. A process that has not
+    // introduced itself can leave without harm.
     if (!receiveFrame(connection, reader, welcomeSeconds)) {
       why = "what listens there is not rank 0";
       return std::nullopt;
@@ -171,9 +171,9 @@ std::optional<Frame> Joining::greet(const Socket &connection,
   return answer;
 }
 
-/// Returns false, and `why`, where process 0 of another run has answered.
-/// Throws Error where this process does not fit the run, and PeerFailed where
-/// the run has failed.
+/// Returns false and sets `why` if process 0 of another run answered. Throws
+/// Error if this process does not fit the run, and PeerFailed if the run has
+/// failed.
 bool Joining::isAccepted(const Frame &answer) {
   const auto kind = static_cast<StoreFrame>(answer.kind);
   if (kind == StoreFrame::Refused && answer.fields.size() == 2) {
@@ -187,19 +187,20 @@ bool Joining::isAccepted(const Frame &answer) {
   return true;
 }
 
-/// Returns when all have come.
+/// Returns when all processes have arrived.
 std::unique_ptr<Store> Joining::start(Socket connection, FrameReader reader) {
   std::unique_ptr<Store> store = makeTcpStore(
       params, std::move(server), std::move(connection), std::move(reader));
   store->barrier("start");
-  // Another run must not find it.
+  // Another run must not find the file.
   if (params.process == 0 && !where.file.empty())
     std::remove(where.file.c_str());
   return store;
 }
 
-/// Process 0 cannot listen where others do, and cannot tell the rest of the
-/// run. A single port may be its own, behind a machine that is slow to answer.
+/// If other programs hold every port, process 0 cannot listen and cannot tell
+/// the others. A single port may be process 0's own, on a machine that is slow
+/// to answer.
 bool Joining::arePortsTaken() const {
   constexpr int rounds = 3;
   return numPorts > 1 && !server && occupied >= rounds * numPorts;
@@ -227,10 +228,11 @@ void Joining::giveUp() const {
 std::unique_ptr<Store> Joining::join() {
   tellAddress();
   const int64_t beginNs = nowNs();
-  // Process 0 gives up first, and reports who is missing.
+  // Process 0 gives up first, and reports which ranks are missing.
   const int64_t deadlineNs =
       beginNs + static_cast<int64_t>((params.joinSeconds + 5) * 1e9);
-  // Runs that end may leave their ports in this time: 10 s of the usual 60.
+  // Runs that are ending get this long to free their ports: 10 s of the usual
+  // 60.
   const int64_t takenNs = static_cast<int64_t>(params.joinSeconds * 1e9 / 6);
   for (int attempt = 0; nowNs() < deadlineNs; ++attempt) {
     if (arePortsTaken() && nowNs() - beginNs > takenNs)

@@ -1,4 +1,4 @@
-//===- local_store.cpp - The store of a run of one process ----------------===//
+//===- local_store.cpp - The store of a single-process run ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"

@@ -1,4 +1,4 @@
-//===- say_error.cpp - Errors for people ----------------------------------===//
+//===- say_error.cpp - Reports errors to the user -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/say_error.h"
@@ -8,7 +8,7 @@
 #include <ctime>
 #include <fstream>
 
-/// As a string of JSON.
+/// As a JSON string.
 static std::string quoted(const std::string &text) {
   std::string result = "\"";
   for (char c : text) {
@@ -24,7 +24,7 @@ void rondo::runtime::sayError(const std::string &message) {
   const char *path = std::getenv("TORCHELASTIC_ERROR_FILE");
   if (!path)
     return;
-  // torchrun fails if it finds half a file.
+  // torchrun fails if it finds a partly written file.
   const std::string temporary = std::string(path) + ".tmp";
   std::ofstream file(temporary);
   file << "{\"message\": {\"message\": " << quoted(message)

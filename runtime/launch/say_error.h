@@ -1,4 +1,4 @@
-//===- say_error.h - Errors for people --------------------------*- C++ -*-===//
+//===- say_error.h - Reports errors to the user -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_SAYERROR_H
@@ -8,8 +8,8 @@
 
 namespace rondo::runtime {
 
-/// Writes an error on standard error, and to the file from which torchrun's
-/// summary takes the reason of a failed process.
+/// Writes an error to standard error, and to the file where torchrun looks for
+/// the reason that a process failed.
 void sayError(const std::string &message);
 
 } // namespace rondo::runtime

@@ -1,4 +1,4 @@
-//===- socket.cpp - TCP connections, and frames on them -------------------===//
+//===- socket.cpp - TCP connections and the frames sent on them -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/socket.h"
@@ -22,14 +22,14 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// "RONDO", and the version of the frames.
+/// "RONDO" and the version of the frame format.
 constexpr uint64_t magic = 0x014f444e4f52;
 
 struct Header {
   uint64_t magic;
   uint64_t id;
   uint32_t kind, numFields;
-  /// Of all fields, with their lengths.
+  /// Of all fields, including their lengths.
   uint64_t bytes;
 };
 
@@ -90,8 +90,8 @@ void rondo::runtime::keepAlive(const Socket &socket) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
-  // Nothing is probed while data wait to be acknowledged: these are given up
-  // after the same time, not after a quarter of an hour.
+  // Keepalive does not probe while data wait for acknowledgement. This gives up
+  // on such data after the same time, not after a quarter of an hour.
   unsigned patienceMs = 25'000;
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patienceMs, sizeof patienceMs);
 }
@@ -105,13 +105,13 @@ void rondo::runtime::limitSends(const Socket &socket, double seconds) {
              sizeof limit);
 }
 
-/// Invalid, with errno, where the family does not exist here or the address
-/// cannot be had.
+/// Invalid, with errno set, if the system lacks the address family or the
+/// address is not available.
 static Socket listenOn(const sockaddr *address, socklen_t length) {
   Socket result(socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!result)
     return result;
-  // Connections of a run that has ended do not keep the port.
+  // Connections of a finished run must not block the port.
   int on = 1, off = 0;
   setsockopt(result.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   // One socket serves both families, whatever the system's default.
@@ -133,8 +133,8 @@ Socket rondo::runtime::listenOn(int port, bool onLoopbackOnly) {
     all.sin6_addr = in6addr_any;
     Socket result =
         ::listenOn(reinterpret_cast<const sockaddr *>(&all), sizeof all);
-    // A port that is taken is so for IPv4 too; a system without IPv6 gives
-    // another error.
+    // A port in use is in use for IPv4 too; a system without IPv6 gives another
+    // error.
     if (result || errno == EADDRINUSE || errno == EACCES)
       return result;
   }
@@ -152,7 +152,7 @@ int rondo::runtime::portOf(const Socket &socket) {
   socklen_t length = sizeof address;
   getsockname(socket.descriptor(), reinterpret_cast<sockaddr *>(&address),
               &length);
-  // Both families have the port at the same place.
+  // Both families keep the port in the same place.
   return ntohs(reinterpret_cast<const sockaddr_in &>(address).sin_port);
 }
 
@@ -217,7 +217,7 @@ Socket rondo::runtime::connectTo(const HostPort &to, double timeoutSeconds,
         error = ETIMEDOUT;
     }
     if (error != 0) {
-      // The first address is the one that the system prefers.
+      // Report the error of the first address, which the system prefers.
       if (a == list.get())
         why = std::strerror(error);
       continue;
@@ -295,7 +295,7 @@ bool rondo::runtime::receiveSome(const Socket &socket, FrameReader &reader,
                                  double timeoutSeconds) {
   pollfd waiting = {socket.descriptor(), POLLIN, 0};
   int limit = timeoutSeconds < 0 ? -1 : static_cast<int>(timeoutSeconds * 1000);
-  // A signal restarts the time.
+  // A signal restarts the time-out.
   int ready;
   while ((ready = poll(&waiting, 1, limit)) < 0 && errno == EINTR) {
   }

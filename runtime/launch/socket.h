@@ -1,4 +1,4 @@
-//===- socket.h - TCP connections, and frames on them -----------*- C++ -*-===//
+//===- socket.h - TCP connections and the frames sent on them ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_SOCKET_H
@@ -22,41 +22,41 @@ public:
 
   int descriptor() const { return fd; }
   explicit operator bool() const { return fd >= 0; }
-  /// Ends both directions; a thread that reads sees the end.
+  /// Ends both directions; a thread that is reading sees the end of the stream.
   void shutDown();
 
 private:
   int fd = -1;
 };
 
-/// A name or an address of IPv4 or IPv6, and a port.
+/// A host name or an IPv4 or IPv6 address, and a port.
 struct HostPort {
   std::string host;
   int port = 0;
 };
-/// `host:port`, where an IPv6 address stands in brackets. Throws Error with
-/// Exit::Usage; `what` is what the text is called there.
+/// Parses `host:port`, with an IPv6 address in brackets. Throws Error with
+/// Exit::Usage; `what` names the text in messages.
 HostPort parseHostPort(const std::string &what, const std::string &text);
-/// The same text again.
+/// The inverse of parseHostPort().
 std::string textOf(const HostPort &address);
 
 /// Listens on IPv4's loopback interface, or on all interfaces for IPv4 and
-/// IPv6; port 0: any free one. Invalid, with errno, where that fails.
+/// IPv6; port 0: any free one. Invalid, with errno set, on failure.
 Socket listenOn(int port, bool onLoopbackOnly);
 int portOf(const Socket &socket);
-/// The numeric address of this end of a connection, or of the other one; empty
-/// where there is none.
+/// The numeric address of this end of a connection, or of its peer; empty if
+/// there is none.
 std::string addressOf(const Socket &socket, bool ofPeer);
-/// Invalid if nobody answers in time; `why` says more.
+/// Invalid if nobody answers in time; `why` then gives the reason.
 Socket connectTo(const HostPort &to, double timeoutSeconds, std::string &why);
-/// Sends small frames at once, and notices a dead machine after about 25 s.
+/// Sends small frames at once, and detects a dead machine after about 25 s.
 void keepAlive(const Socket &socket);
-/// Whether a host is the loopback interface on every machine: a machine's own
-/// name may be that on this one and another interface on others.
+/// Whether a host is the loopback interface on every machine. A machine's own
+/// name may be loopback on that machine and another interface on others.
 bool isLoopback(const std::string &host);
 
-/// What goes over a connection: a kind, the number of the request, and texts
-/// or bytes.
+/// What is sent on a connection: a kind, the request's number, and texts or
+/// bytes.
 struct Frame {
   uint32_t kind = 0;
   uint64_t id = 0;
@@ -64,11 +64,11 @@ struct Frame {
 };
 std::string encode(const Frame &frame);
 
-/// Takes bytes as they come and gives whole frames.
+/// Splits incoming bytes into frames.
 class FrameReader {
 public:
   void add(const char *data, size_t bytes) { buffer.append(data, bytes); }
-  /// The next frame, if it is whole. Throws Error if the bytes are not ours, or
+  /// The next frame, if complete. Throws Error if the bytes are not ours, or if
   /// a frame is larger than `maxBytes`.
   std::optional<Frame> next(uint64_t maxBytes);
 
@@ -76,12 +76,12 @@ private:
   std::string buffer;
 };
 
-/// A send without progress for so long fails; 0: never.
+/// A send fails after this long without progress; 0: never.
 void limitSends(const Socket &socket, double seconds);
 
-/// Both return false where the connection has ended.
+/// Both return false if the connection has ended.
 bool sendAll(const Socket &socket, const std::string &bytes);
-/// Waits for some bytes, for `timeoutSeconds` at most; < 0: without end.
+/// Waits for bytes, at most `timeoutSeconds`; < 0: forever.
 bool receiveSome(const Socket &socket, FrameReader &reader,
                  double timeoutSeconds = -1);
 

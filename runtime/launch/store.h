@@ -14,107 +14,111 @@
 
 namespace rondo::runtime {
 
-/// Values that the processes of a run share, apart from messages of programs:
+/// Values that the processes of a run share, other than a program's messages:
 /// identifiers of communicators, results of an iteration, tensors of a
-/// checkpoint, failures. Any thread may call. Functions that wait throw Error
-/// with Exit::RunFailure if that takes too long, and PeerFailed as soon as
-/// another process has failed.
+/// checkpoint, failures. Thread-safe. Functions that wait throw Error with
+/// Exit::RunFailure on a time-out, and PeerFailed as soon as another process
+/// has failed.
 class Store {
 public:
   virtual ~Store();
-  /// A key is set once.
+  /// Each key may be set once.
   virtual void set(const std::string &key, const std::string &value) = 0;
   /// Blocks until the key is set.
   virtual std::string get(const std::string &key) = 0;
-  /// Returns once all processes of the run have called it with that name.
+  /// Returns once all processes of the run have called it with this name.
   virtual void barrier(const std::string &name) = 0;
-  /// For how long processes may be missing at an exchange.
+  /// How long an exchange waits for processes.
   enum class Patience {
-    /// The time-out.
+    /// Up to the time-out.
     Usual,
     /// As long as they report() progress.
     WhileReported,
     Endless,
   };
   /// Gives every process the values of all, in the order of processes. A name
-  /// may be used again once all have returned.
+  /// may be reused once all calls have returned.
   virtual std::vector<std::string>
   exchange(const std::string &name, const std::string &value,
            Patience patience = Patience::Usual) = 0;
-  /// Hands a value to the one process that takes it; both block until then, so
-  /// that a large value lies in one place only.
+  /// give() hands a value to the one process that calls take(). Both block
+  /// until then, so that only one copy of a large value is held.
   virtual void give(const std::string &key, const std::string &value) = 0;
   virtual std::string take(const std::string &key) = 0;
 
-  /// Throws PeerFailed where another process has failed.
+  /// Throws PeerFailed if another process has failed.
   virtual void check() = 0;
-  /// Ends all other processes with that code; the caller ends as well. Process
-  /// 0 says `why`, if it is not empty, unless the run has failed before: then
-  /// this is a consequence. Returns false if nobody has received the message.
+  /// Ends all other processes with this exit code; the caller ends as well.
+  /// Process 0 prints `why`, unless it is empty or the run has already failed,
+  /// in which case this is a consequence. Returns false if nobody received the
+  /// message.
   virtual bool fail(Exit code, const std::string &why) = 0;
-  /// Returns once all processes have called it: the run has ended as it should.
-  /// A process whose store is destroyed without this counts as lost.
+  /// Ends a successful run: returns once all processes have called it. A
+  /// process whose store is destroyed without this call counts as lost.
   virtual void leave() = 0;
-  /// Reports what this process is doing; reports() returns the last report of
-  /// each.
+  /// Reports what this process is doing; reports() returns each process's last
+  /// report.
   virtual void report(const std::string &text) = 0;
   struct Report {
     /// Empty: no report yet.
     std::string text;
-    /// Since anything came from the process.
+    /// Since anything was received from the process.
     double silentSeconds = 0;
   };
-  /// Throws Error where process 0 does not answer within some seconds.
+  /// Throws Error if process 0 does not answer within a few seconds.
   virtual std::vector<Report> reports() = 0;
-  /// Numeric addresses that need no names: where others reach this process,
-  /// unless it is on process 0's machine, and where it has reached process 0.
+  /// Numeric addresses, which need no name lookup: where other processes reach
+  /// this one, unless it is on process 0's machine, and where it reached
+  /// process 0.
   struct Addresses {
     std::string own, ofFirst;
   };
   virtual Addresses addresses() = 0;
-  /// What to add to nowNs() here to have process 0's: 0 on one machine.
+  /// What to add to nowNs() here to get process 0's; 0 on one machine.
   virtual int64_t clockOffsetNs() = 0;
 };
 
 /// For a run of one process.
 std::unique_ptr<Store> makeLocalStore();
 
-/// Who takes part in a run of several processes.
+/// Which processes take part in a run.
 struct StoreParams {
   int32_t process = 0, processes = 1;
-  /// Both are the same in all processes of a run: which run it is, and which
-  /// program. Others are turned away.
+  /// The run and its program, equal in all its processes. Processes with other
+  /// values are turned away.
   std::string job, program;
-  /// How long processes may take to join, and how long any may keep the others
-  /// waiting once all have; the second may be 0: for ever.
+  /// How long processes may take to join, and how long any of them may then
+  /// keep the others waiting; 0 for the second: forever.
   double joinSeconds = 60, timeoutSeconds = 600;
-  /// What process 0 measures both by, in one thread; null: an AwakeClock.
+  /// The clock by which process 0 measures both, in one thread; null: an
+  /// AwakeClock.
   std::shared_ptr<Clock> clock;
-  /// Ends the process if it is still there 5 s after the run has failed.
+  /// Kill the process if it is still alive 5 s after the run has failed.
   bool endsStuckProcess = true;
-  /// What process 0 does with the message of a failure; null: an error on
-  /// standard error.
+  /// How process 0 reports a failure; null: as an error on standard error.
   std::function<void(const std::string &)> say;
 };
 
 /// Where process 0 is found.
 struct Rendezvous {
-  /// Gives all processes the text of process 0; null: they look below.
+  /// Gives all processes the text of process 0; null: use the fields below.
   std::string (*broadcast)(const std::string &text) = nullptr;
-  /// The file that process 0 writes its address in; empty: `host` and `port`.
+  /// The file to which process 0 writes its address; empty: use `host` and
+  /// `port`.
   std::string file;
   std::string host;
   int port = 0;
-  /// Process 0 takes the first free one of so many ports from `port` on.
+  /// Process 0 takes the first free port of this many, starting at `port`.
   int numPorts = 1;
-  /// All are on one machine: they use its loopback interface alone, whatever
-  /// `host` says.
+  /// All processes are on one machine: use only its loopback interface,
+  /// whatever `host` says.
   bool isLocal = false;
 };
 
-/// Process 0 listens and serves in a thread; all connect to it. Returns when
-/// all have come. Throws Error: where the address is in use, where this process
-/// is turned away, and with Exit::RunFailure where some do not come in time.
+/// Process 0 listens and serves in a thread; all processes connect to it.
+/// Returns when all have arrived. Throws Error if the address is in use or this
+/// process is turned away, and with Exit::RunFailure if processes do not arrive
+/// in time.
 std::unique_ptr<Store> joinStore(const StoreParams &params,
                                  const Rendezvous &rendezvous);
 

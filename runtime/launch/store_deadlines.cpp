@@ -1,4 +1,4 @@
-//===- store_deadlines.cpp - Who keeps the others waiting for too long ----===//
+//===- store_deadlines.cpp - Which processes keep others waiting too long -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/store_server.h"

@@ -1,7 +1,8 @@
 //===- store_server.cpp - The part of a store that process 0 runs ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One thread, poll(), no locks: all state belongs to the thread that turns.
+// One thread, poll(), no locks: all state belongs to the thread that calls
+// turn().
 //
 //===----------------------------------------------------------------------===//
 
@@ -120,7 +121,7 @@ void StoreServer::read(Client &client) {
       handle(client, std::move(*frame));
     }
   } catch (const Error &) {
-    // A port scanner gets no answer.
+    // For example a port scanner; it gets no answer.
     lose(client);
   } catch (const std::bad_alloc &) {
     declareFailure(static_cast<int>(Exit::RunFailure),
@@ -169,8 +170,8 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   if (job != params.job)
     return refuse("job", "a run with the name '" + params.job +
                              "' answers there, this one is '" + job + "'");
-  // A launcher that starts a run again may be faster than the end of the last
-  // one: a process of the next run tries again.
+  // A launcher may restart a run before the old one has ended. The new run's
+  // process retries.
   if (joined == params.processes && (hasFailed || isStopping))
     return refuse("job", "the run that answers there is ending");
   int32_t process = std::atoi(frame.fields[0].c_str());
@@ -198,8 +199,8 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   put(client, StoreFrame::Answer, frame.id, {});
 }
 
-/// All have come. Until here the time to join counted; from here on, the time
-/// that a process keeps others waiting.
+/// All have arrived. Until now the limit for joining applied; from now on, the
+/// limit on keeping others waiting.
 void StoreServer::startClock() {
   for (auto &[name, meeting] : meetings)
     for (Request &from : meeting.requests)
@@ -221,8 +222,8 @@ void StoreServer::handle(Client &client, Frame frame) {
   if (client.process < 0 || known == numFields.end() ||
       frame.fields.size() != known->second)
     throw Error("it sends an unknown request");
-  // All have been told. An exchange that completed now would let processes go
-  // on that have not received the failure yet.
+  // All have been told of the failure. An exchange that completed now would let
+  // processes go on that have not received it yet.
   if (hasFailed && kind != StoreFrame::Fail && kind != StoreFrame::Leave)
     return;
   lastHeardNs[client.process] = now;
@@ -262,7 +263,7 @@ void StoreServer::handle(Client &client, Frame frame) {
     takes.emplace(field(0), from);
     return;
   case StoreFrame::Fail:
-    // All others are told before the caller goes on, and perhaps ends.
+    // All others are told before the caller goes on, and perhaps exits.
     declareFailure(std::atoi(field(0).c_str()), field(1));
     answer(from, {});
     connectionOf[client.process] = hasLeft;

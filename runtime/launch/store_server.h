@@ -14,43 +14,43 @@
 
 namespace rondo::runtime {
 
-/// Kinds of frames. A request has an answer with its number, unless it says
+/// Kinds of frames. A request is answered under its number unless stated
 /// otherwise.
 enum class StoreFrame : uint32_t {
-  /// Requests: process, processes, job, program. The first frame of a
+  /// Requests: process, processes, job, program. The first frame on a
   /// connection.
   Hello,
   /// key, value.
   Set,
   /// key.
   Get,
-  /// name, value, and the number of a Patience; answered with all values.
+  /// name, value, and a Patience as a number; answered with all values.
   Exchange,
   /// key, value; answered when it is taken.
   Give,
   /// key.
   Take,
-  /// exit code, and what to say, or "".
+  /// exit code, and the message, or "".
   Fail,
   /// text. No answer.
   Report,
-  /// Answered with the last report of each process, and the nanoseconds since
-  /// it has sent anything.
+  /// Answered with each process's last report and the nanoseconds since
+  /// anything was received from it.
   Reports,
   /// Answered with the machine's name for its clock, and nowNs().
   Clock,
-  /// The process ends as it should. No answer.
+  /// The process ends normally. No answer.
   Leave,
   /// Sent on every new connection, before its Hello.
   Welcome,
-  /// Sent to all from time to time: process 0 is alive.
+  /// Sent to all periodically: process 0 is alive.
   Alive,
   /// Answers.
   Answer,
-  /// why: the process is turned away.
+  /// The reason why the process is turned away.
   Refused,
-  /// Sent to all without a request: exit code. The run has failed; only Fail is
-  /// answered from here on.
+  /// Sent to all without a request: exit code. The run has failed; from now on
+  /// only Fail is answered.
   Failed,
 };
 
@@ -60,16 +60,17 @@ Exit codeOfFailure(const Frame &frame);
 /// How often process 0 reports that it is alive.
 inline constexpr int64_t aliveNs = 1'000'000'000;
 
-/// Serves connections, a turn at a time. All calls come from one thread.
+/// Serves connections. All calls come from one thread.
 class StoreServer {
 public:
-  /// Without a listener, only those connections that adopt() gives it.
+  /// Without a listener, serves only the connections that adopt() adds.
   StoreServer(const StoreParams &params, Socket listener);
 
-  /// Handles what has come, and waits for it for `waitMs` at most.
+  /// Handles what has arrived, after waiting for it for `waitMs` at most.
   void turn(int waitMs);
   void adopt(Socket connection);
-  /// The run has ended: nobody is late any more, and newcomers are refused.
+  /// The run has ended: deadlines no longer apply, and new connections are
+  /// refused.
   void stop() { isStopping = true; }
   bool hasConnections() const { return !clients.empty(); }
 
@@ -117,14 +118,15 @@ private:
   const StoreParams params;
   const Socket listener;
   const std::shared_ptr<Clock> clock;
-  /// Its time at the beginning of this turn, from which all waits count.
+  /// The time at the beginning of this turn, used for all waits.
   int64_t now = 0;
   std::map<int, Client> clients;
   static constexpr int notYet = -1, hasLeft = -2;
-  /// By process: the descriptor of its connection, or one of the above.
+  /// By process: the descriptor of its connection, or one of the constants
+  /// above.
   std::vector<int> connectionOf;
   std::vector<std::string> lastReports;
-  /// When a process has sent anything.
+  /// When each process last sent anything.
   std::vector<int64_t> lastHeardNs;
   std::map<std::string, std::string> values;
   std::multimap<std::string, Request> gets, takes;
@@ -137,11 +139,11 @@ private:
   bool isStopping = false;
 };
 
-/// A server in a thread of its own.
+/// A server in its own thread.
 class ServerThread {
 public:
   ServerThread(const StoreParams &params, Socket listener);
-  /// Returns when the others have ended their connections, or after 2 s.
+  /// Returns when the others have closed their connections, or after 2 s.
   ~ServerThread();
 
 private:

@@ -128,11 +128,11 @@ private:
     return sendAll(connection, bytes);
   }
 
-  /// Process 0's thread answers within this time whatever it can answer at
-  /// once.
+  /// The time within which process 0's thread answers requests that need not
+  /// wait.
   static constexpr double answerSeconds = 3;
 
-  /// Waits for the answer; for `limitSeconds` at most, where that is not 0.
+  /// Waits for the answer, for at most `limitSeconds` unless that is 0.
   std::vector<std::string> ask(StoreFrame kind, std::vector<std::string> fields,
                                double limitSeconds = 0) {
     Call call;
@@ -143,7 +143,7 @@ private:
       id = ++lastId;
       calls[id] = &call;
     }
-    // Where the connection has ended, the reader fails the call.
+    // If the connection has ended, the reader fails the call.
     send(kind, id, std::move(fields));
     std::unique_lock<std::mutex> lock(mutex);
     const double silent = awaitEnd(lock, call, limitSeconds);
@@ -157,9 +157,9 @@ private:
                 Exit::RunFailure);
   }
 
-  /// Returns for how long nothing has come from process 0. Counts seconds of
-  /// waiting instead of reading the clock: a job that was stopped as a whole
-  /// and continued has not failed.
+  /// Returns how long nothing has come from process 0. Counts seconds of
+  /// waiting instead of reading the clock, so that a job that was suspended as
+  /// a whole and resumed has not failed.
   double awaitEnd(std::unique_lock<std::mutex> &lock, const Call &call,
                   double limitSeconds) {
     constexpr std::chrono::milliseconds slice(500);
@@ -181,7 +181,7 @@ private:
     return fields.empty() ? std::string() : std::move(fields.front());
   }
 
-  /// `mutex` is held.
+  /// Requires `mutex`.
   void throwFailure() const {
     if (failureCode)
       throw PeerFailed{*failureCode};
@@ -191,7 +191,7 @@ private:
                   Exit::RunFailure);
   }
 
-  /// The reading thread.
+  /// Runs in the reading thread.
   void listen() {
     for (;;) {
       try {
@@ -200,7 +200,7 @@ private:
         if (receiveSome(connection, reader))
           continue;
       } catch (const Error &) {
-        // Not one of our frames: treated like an ended connection.
+        // Bytes that are not our frames: treat as the end of the connection.
       }
       std::unique_lock<std::mutex> lock(mutex);
       if (isClosing)
@@ -242,8 +242,8 @@ private:
   }
 
   const StoreParams params;
-  /// For how many seconds process 0 may be silent: longer than it needs to find
-  /// out who keeps it waiting. 0: for ever.
+  /// How many seconds process 0 may be silent: longer than it needs to find out
+  /// which process keeps it waiting. 0: forever.
   const double patience;
   /// Outlives the connection.
   std::unique_ptr<ServerThread> server;
@@ -252,7 +252,7 @@ private:
   std::mutex mutex, sending;
   std::condition_variable changed;
   std::map<uint64_t, Call *> calls;
-  /// Frames that have come.
+  /// Number of frames received.
   uint64_t heard = 0;
   uint64_t lastId = 1;
   std::optional<Exit> failureCode;

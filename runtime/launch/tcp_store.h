@@ -8,8 +8,8 @@
 
 namespace rondo::runtime {
 
-/// The store on a connection whose Hello has been answered; `reader` has what
-/// came after that. `server` is null but in process 0.
+/// Makes the store on a connection whose Hello has been answered; `reader`
+/// holds what came after the answer. `server` is null except in process 0.
 std::unique_ptr<Store> makeTcpStore(const StoreParams &params,
                                     std::unique_ptr<ServerThread> server,
                                     Socket connection, FrameReader reader);

@@ -1,4 +1,4 @@
-//===- world.h - Which of a run's processes this is -------------*- C++ -*-===//
+//===- world.h - Which process of a run this is -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_WORLD_H
@@ -13,13 +13,13 @@ namespace rondo::runtime {
 
 class Store;
 
-/// The processes of a run. A process alone runs all ranks of a program, each in
-/// a thread; otherwise process p runs rank p.
+/// The processes of a run. A single process runs all ranks of a program, each
+/// in a thread; otherwise process p runs rank p.
 struct World {
   int32_t process = 0, processes = 1;
-  /// Among the processes of this machine.
+  /// Among the processes on this machine.
   int32_t localProcess = 0, localProcesses = 1;
-  /// What started the processes, for people.
+  /// What started the processes, for messages.
   std::string startedBy;
   /// What connects the processes; null if there is only one.
   Store *store = nullptr;
@@ -30,8 +30,8 @@ struct World {
   bool holds(int32_t rank) const { return isAlone() || rank == process; }
 };
 
-/// For what all processes find at the same time: process 0 throws the error,
-/// the others PeerFailed.
+/// For errors that all processes detect at the same time: process 0 throws the
+/// error, the others PeerFailed.
 [[noreturn]] inline void throwInAll(const World &world, const Error &error) {
   if (world.isFirst())
     throw error;

@@ -1,4 +1,4 @@
-//===- check_bodies.cpp - Bodies from outside against their promises ------===//
+//===- check_bodies.cpp - Checks custom layers against their contract -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"

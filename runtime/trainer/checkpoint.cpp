@@ -32,7 +32,7 @@ struct Slice {
 
 } // namespace
 
-/// Everything that a checkpoint holds, in the order of its data.
+/// Everything a checkpoint holds, in the order of its data.
 static std::vector<Slice> slicesOf(const State &state) {
   std::vector<Slice> slices;
   for (const Tensor &tensor : state.tensors()) {
@@ -81,7 +81,7 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
   std::string json = writeSafetensorsHeader(header);
   uint64_t length = json.size();
 
-  // Other processes give all their tensors, even if writing fails.
+  // The other processes give all their tensors even if writing fails.
   std::optional<NewFile> file;
   std::optional<Error> failure;
   auto attempt = [&](auto action) {
@@ -161,20 +161,20 @@ static void checkNames(const SafetensorsHeader &header,
 
 namespace {
 
-/// A checkpoint that is read. Its tensors stay in the file until they are asked
-/// for: together they may be larger than this process's memory.
+/// A checkpoint being read. Its tensors stay in the file until they are asked
+/// for, as together they may exceed this process's memory.
 class Source {
 public:
   Source(const std::string &path, const State &state);
 
   const RunPosition &position() const { return where; }
-  /// The elements of a tensor that the header has, until the next call.
+  /// The elements of a tensor that the header lists; valid until the next call.
   const float *read(const std::string &name);
 
 private:
   void readHeader(const State &state);
   void readBytes(void *data, int64_t bytes);
-  /// Errors get the file's name.
+  /// Adds the file's name to errors.
   template <typename Action> void named(Action action) const {
     try {
       action();
@@ -249,7 +249,7 @@ const float *Source::read(const std::string &name) {
   return values.data();
 }
 
-/// Writes the state; `source` is null in all processes but 0.
+/// Writes the state; `source` is null in every process but 0.
 static void distribute(Source *source, State &state) {
   auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
     if (takesPart(state, tensor.home))

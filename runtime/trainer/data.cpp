@@ -18,7 +18,7 @@ using namespace rondo::runtime;
 
 Data::~Data() = default;
 
-/// Evenly spread over [0, end).
+/// Uniform over [0, end).
 static int64_t pick(uint64_t seed, int64_t iteration, int64_t sample,
                     int64_t end) {
   uint64_t random = mix(mix(mix(seed) + static_cast<uint64_t>(iteration)) +
@@ -30,9 +30,9 @@ static int64_t pick(uint64_t seed, int64_t iteration, int64_t sample,
 
 namespace {
 
-/// A file of tokens. It stays open, so that one that takes its name later is
-/// not read, and is not mapped, so that a file that is truncated later gives an
-/// error and not a signal.
+/// A file of tokens. It stays open, so that another file that takes its name
+/// later is not read. It is not mapped, so that truncating it gives an error
+/// instead of a signal.
 class TokenFile {
 public:
   TokenFile(const std::string &path, int32_t vocab);
@@ -41,8 +41,8 @@ public:
   TokenFile &operator=(const TokenFile &) = delete;
 
   int64_t size() const { return count; }
-  /// Reads tokens [first, first + number). Throws Error where one is no token
-  /// of the vocabulary, or not there any more.
+  /// Reads tokens [first, first + number). Throws Error if one is not in the
+  /// vocabulary, or can no longer be read.
   void read(int64_t first, int64_t number, int32_t *tokens) const;
 
 private:
@@ -54,7 +54,7 @@ private:
   const std::string path;
   const uint32_t vocab;
   int file;
-  /// Where the tokens begin, and bytes of one.
+  /// Where the tokens begin, and the bytes of one.
   int64_t begin = 0, width = 1;
   int64_t count = 0;
 };
@@ -87,7 +87,7 @@ private:
   void copy(int64_t begin, int64_t length, int32_t *out) const;
 
   std::vector<std::unique_ptr<TokenFile>> files;
-  /// Where each file begins, and the end.
+  /// Where each file begins, then the end of the last.
   std::vector<int64_t> begins;
   int64_t total = 0, trained = 0;
   uint64_t contentHash = 0;
@@ -116,8 +116,8 @@ private:
 
 } // namespace
 
-/// Reads `bytes` at `offset`; fewer where the file ends before. Negative, with
-/// errno, where that fails.
+/// Reads `bytes` at `offset`, or fewer if the file ends first. Negative, with
+/// errno set, on failure.
 static int64_t readAt(int file, void *data, int64_t bytes, int64_t offset) {
   int64_t done = 0;
   while (done < bytes) {
@@ -152,8 +152,8 @@ TokenFile::TokenFile(const std::string &path, int32_t vocab)
   }
 }
 
-/// Looks for the header of llm.c: 256 int32, of which three are magic, version
-/// and number of tokens.
+/// Looks for the header of llm.c: 256 int32, the first three of which are the
+/// magic number, the version and the number of tokens.
 void TokenFile::readHeader(int64_t bytes) {
   constexpr int64_t headerBytes = 256 * 4;
   constexpr int32_t magic16 = 20240520, magic32 = 20240801;
@@ -199,7 +199,7 @@ void TokenFile::read(int64_t first, int64_t number, int32_t *tokens) const {
   }
 }
 
-/// Appends `path`, or the files in it where it is a folder.
+/// Appends `path`, or its files if it is a folder.
 static void listFiles(const std::string &path,
                       std::vector<std::string> &files) {
   DIR *folder = opendir(path.c_str());

@@ -1,4 +1,4 @@
-//===- gather.cpp - State that several processes hold, in one -------------===//
+//===- gather.cpp - Moves state between processes -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/gather.h"

@@ -1,9 +1,9 @@
-//===- gather.h - State that several processes hold, in one -----*- C++ -*-===//
+//===- gather.h - Moves state between processes -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Process 0 reads and writes files; the others hold most of the tensors. A pair
-// of calls moves one array: process 0 and the one that holds the home make it
-// with the same key, in the same order as all other pairs between them.
+// Process 0 reads and writes files; other processes hold most of the tensors. A
+// pair of calls moves one array: process 0 and the process that holds the home
+// call with the same key, in the same order as all other pairs between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@ namespace rondo::runtime {
 /// Whether this process takes part in moving an array of the home.
 bool takesPart(const State &state, int32_t home);
 
-/// Copies from a home's buffers into `host` of process 0; elsewhere `host` is
+/// Copies from a home's buffers into `host` on process 0; elsewhere `host` is
 /// scratch of the same size.
 void gather(const State &state, int32_t home, const std::string &key,
             const void *device, void *host, int64_t bytes);
-/// Copies `host` of process 0 into a home's buffers; elsewhere `host` is not
-/// used.
+/// Copies `host` of process 0 into a home's buffers; elsewhere `host` is
+/// unused.
 void scatter(State &state, int32_t home, const std::string &key, void *device,
              const void *host, int64_t bytes);
 

@@ -22,7 +22,7 @@
 
 using namespace rondo::runtime;
 
-/// Before the command line is understood: what the environment says.
+/// Judged by the environment alone: the command line is not parsed yet.
 static bool isFirstProcess() {
   try {
     return discoverLaunch({}).rank == 0;
@@ -31,27 +31,27 @@ static bool isFirstProcess() {
   }
 }
 
-/// Each file of the data and each connection to another process takes a file
+/// Each data file and each connection to another process takes a file
 /// descriptor. Shells allow fewer than the system does.
 static void allowManyFiles() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
     return;
   limit.rlim_cur = limit.rlim_max;
-  // As it was where that fails.
+  // On failure the limit stays as it was.
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// The flags that all processes need alike, a line each: its name, a space, its
-/// value, so that a default is the same as its value written out. Paths may
-/// differ between machines.
+/// The flags that must be the same in all processes: name, space and value, one
+/// per line, so that a default equals its value written out. Paths may differ
+/// between machines.
 static std::string commonFlags(const Options &options,
                                const std::string &schedules) {
   std::ostringstream out;
   out.precision(17);
   auto given = [](bool is) { return is ? "given" : "absent"; };
   using Mode = Options::Mode;
-  // Without the flag a saved file says its own seed.
+  // Without the flag, a resumed run takes the seed from its checkpoint.
   const bool isSeedKnown = options.seed || options.resume.empty();
   out << "--verify " << given(options.mode == Mode::Verify) << '\n'
       << "--profile " << given(options.mode == Mode::Profile) << '\n'
@@ -79,7 +79,7 @@ static std::string commonFlags(const Options &options,
   return out.str();
 }
 
-/// Processes with other flags would wait for messages that nobody sends, or
+/// Processes with different flags would wait for messages that nobody sends, or
 /// train something else.
 static void checkFlags(const Options &options, const std::string &schedules,
                        const World &world) {
@@ -104,7 +104,7 @@ static void checkFlags(const Options &options, const std::string &schedules,
 
 static int run(const Executable &executable, const Options &options,
                const World &world) {
-  // Each rank is one thread already.
+  // Each rank already is a thread.
   useOneThreadToMultiply();
   checkFlags(options, Turns(executable, options.schedules).text(), world);
   if (options.mode == Options::Mode::CheckBodies)
@@ -121,7 +121,7 @@ static int run(const Executable &executable, const Options &options,
                                 "--data",
                             Exit::Usage));
   if (options.mode == Options::Mode::Profile) {
-    // Tasks are measured alone, by process 0 with all stages.
+    // Tasks are measured one at a time, by process 0 with all stages.
     if (!world.isFirst())
       return 0;
     Trainer trainer(executable, options, true);
@@ -132,7 +132,7 @@ static int run(const Executable &executable, const Options &options,
                                                : trainModel(trainer, options);
 }
 
-/// Standard output can be a full disk.
+/// Standard output may be on a full disk.
 static void checkOutput() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw Error("cannot write to standard output");
@@ -153,7 +153,7 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
       checkOutput();
       return 0;
     }
-    // Names are checked before processes meet.
+    // Check names before processes meet.
     Turns(executable, options.schedules);
     allowManyFiles();
     session =
@@ -179,7 +179,8 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
   if (!isSaid && !message.empty())
     sayError(message);
   else if (!session)
-    // Launchers end all processes when the first ends: rank 0 has to say it.
+    // Launchers end all processes when the first one ends: let rank 0 report
+    // the error first.
     std::this_thread::sleep_for(std::chrono::seconds(1));
   return static_cast<int>(code);
 }

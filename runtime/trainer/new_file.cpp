@@ -13,8 +13,8 @@
 
 using namespace rondo::runtime;
 
-/// Such as /dev/null, or /dev/stdout, behind which a regular file may be open:
-/// no file may replace it.
+/// Devices such as /dev/null; also /dev/stdout, which may be an open regular
+/// file. No file may replace these.
 static bool isSpecial(const std::string &path) {
   struct stat status{};
   if ((path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0) &&
@@ -60,14 +60,14 @@ void NewFile::commit() {
     errno = error;
     fail();
   }
-  // The rename is safe once the folder is.
+  // The rename is durable once the folder is synced.
   size_t slash = path.rfind('/');
   std::string folder =
       slash == std::string::npos ? "." : path.substr(0, slash + 1);
   int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0)
     return;
-  // Some file systems cannot do this for folders.
+  // Some file systems cannot sync folders.
   const bool isSafe = fsync(descriptor) == 0 || errno == EINVAL;
   const int error = errno;
   close(descriptor);

@@ -10,21 +10,22 @@
 
 namespace rondo::runtime {
 
-/// Is written beside its path and renamed by commit(), so that a failure leaves
-/// an existing file as it was. A device, a pipe or a name of an open file, such
-/// as /dev/stdout, is written in place. All functions throw Error.
+/// A file that is written next to its path and renamed by commit(), so that a
+/// failure leaves an existing file as it was. A device, a pipe or a name of an
+/// open file, such as /dev/stdout, is written in place. All functions throw
+/// Error.
 class NewFile {
 public:
   /// `name` is its name in errors: `checkpoint 'a.safetensors'`.
   NewFile(const std::string &path, const std::string &name);
-  /// Without commit() nothing is left.
+  /// Without commit() nothing remains.
   ~NewFile();
   NewFile(const NewFile &) = delete;
   NewFile &operator=(const NewFile &) = delete;
 
   void write(const void *data, size_t bytes);
-  /// Returns when the content, and its name where the folder can be read, are
-  /// on the disk.
+  /// Returns when the content is on the disk, and the name too if the folder
+  /// can be read.
   void commit();
 
 private:

@@ -59,7 +59,7 @@ namespace {
 
 struct Flag {
   const char *name;
-  /// What stands behind the flag, as help names it; null: nothing.
+  /// The flag's argument as help names it; null: none.
   const char *argument;
   const char *help;
   std::function<void(Options &, const std::string &)> set;
@@ -223,7 +223,8 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
         usage(word + " needs " + flag->argument);
       value = argv[++i];
     }
-    // An unset variable of a script is not a wish to save nothing.
+    // An empty value may be an unset variable of a script, not a request to
+    // save nothing.
     if (flag->argument && value.empty())
       usage(word + " needs " + flag->argument + ", not ''");
     flag->set(options, value);

@@ -25,26 +25,26 @@ struct Options {
   int64_t evalEvery = 0;
   double learningRate = 1e-3, minLearningRate = 1e-4;
   int64_t warmup = 20;
-  /// Iteration at which the smallest learning rate is reached; 0: the last one.
+  /// Iteration that reaches the smallest learning rate; 0: the last one.
   int64_t decay = 0;
   double weightDecay = 0.1, clip = 1;
   std::optional<uint64_t> seed;
   std::string save, resume, profile, trace, jsonLog;
   int64_t saveEvery = 0;
-  /// Empty: the first schedule of the program.
+  /// Empty: the program's first schedule.
   std::vector<ScheduleTurn> schedules;
   ImposedLink link;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
   bool quiet = false;
-  /// Print what channels have measured.
+  /// Print what the channels have measured.
   bool showLinks = false;
-  /// Of devices that can: repeat a recorded iteration.
+  /// Replay a recorded iteration, on devices that can.
   bool useGraph = true;
 };
 
-/// With the mode's iterations and their decay where the command line does not
-/// say them. Throws Error with Exit::Usage.
+/// Fills in the mode's iterations and their decay if the command line does not
+/// set them. Throws Error with Exit::Usage.
 Options parseOptions(int argc, char **argv);
 
 /// What --help prints.

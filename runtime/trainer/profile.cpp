@@ -22,7 +22,7 @@ static void writeFile(const std::string &path, const std::string &text) {
 
 int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   const Executable &exe = trainer.executable();
-  // The tasks of the schedule that would train first.
+  // The tasks of the schedule that training would start with.
   const ProgramDesc &program =
       findProgram(exe, ProgramKind::Sequential,
                   *Turns(exe, options.schedules).programs().front());
@@ -65,7 +65,8 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   return 0;
 }
 
-/// Of all ranks, on process 0's clock; only process 0 gets those of others.
+/// Of all ranks, on process 0's clock. Only process 0 gets those of other
+/// processes.
 static std::vector<std::vector<TraceEvent>>
 collectTraces(const std::vector<std::unique_ptr<ProgramRun>> &runs,
               const World &world) {

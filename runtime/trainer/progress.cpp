@@ -1,4 +1,4 @@
-//===- progress.cpp - What a person sees of a run -------------------------===//
+//===- progress.cpp - What the user sees of a run -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/progress.h"
@@ -42,7 +42,7 @@ static std::string prediction(Trainer &trainer, const ProgramDesc &program) {
   return text;
 }
 
-/// Whether a line can be written over. Open MPI gives its first process a
+/// Whether a line can be overwritten. Open MPI gives its first process a
 /// terminal wherever its own output goes.
 static bool isOnTerminal() {
   return isatty(1) != 0 && !std::getenv("OMPI_COMM_WORLD_RANK");
@@ -59,7 +59,7 @@ Progress::Progress(const Options &options, Trainer &trainer,
       enqueueTimes(trainer.executable().numPrograms) {
   if (options.jsonLog.empty() || !isFirst)
     return;
-  // The iterations before are part of the same run.
+  // The log's earlier iterations are part of the same run.
   log = std::fopen(options.jsonLog.c_str(), options.resume.empty() ? "w" : "a");
   if (!log)
     throw Error("cannot write log '" + options.jsonLog +
@@ -79,7 +79,7 @@ void Progress::endLine() {
   std::fflush(stdout);
 }
 
-/// A run goes on without its log where the disk is full.
+/// The run goes on without its log if the disk is full.
 void Progress::flushLog() {
   if (std::fflush(log) == 0)
     return;
@@ -177,7 +177,7 @@ void Progress::iteration(int64_t number, int64_t last,
 }
 
 void Progress::heldOut(int64_t number, double loss) {
-  // JSON has no word for what is not finite.
+  // JSON has no infinity or NaN.
   if (log && std::isfinite(loss)) {
     std::fprintf(log, "{\"iteration\":%lld,\"held_out_loss\":%.9g}\n",
                  static_cast<long long>(number), loss);

@@ -56,8 +56,8 @@ rondo::runtime::writeSafetensorsHeader(const SafetensorsHeader &header) {
 
 namespace {
 
-/// Reads the part of JSON that a header consists of: objects of fixed depth,
-/// strings, and arrays of whole numbers.
+/// Reads the part of JSON that a header uses: objects of fixed depth, strings,
+/// and arrays of whole numbers.
 class Reader {
 public:
   explicit Reader(const std::string &text) : text(text) {}
@@ -66,7 +66,7 @@ public:
     throw Error("header, byte " + std::to_string(at) + ": " + what);
   }
 
-  /// Skips blanks.
+  /// Skips whitespace.
   char peek() {
     while (at < text.size() && (text[at] == ' ' || text[at] == '\n' ||
                                 text[at] == '\r' || text[at] == '\t'))
@@ -78,7 +78,7 @@ public:
       fail(std::string("expected '") + c + "'");
     ++at;
   }
-  /// Calls each() in front of every member or element up to `close`.
+  /// Calls each() before every member or element up to `close`.
   template <typename Each> void list(char open, char close, Each each) {
     expect(open);
     if (peek() == close) {
@@ -140,7 +140,7 @@ std::string Reader::string() {
       result += meant[found - plain];
       continue;
     }
-    // Names of tensors are ASCII; what lies beyond is not decoded.
+    // Names of tensors are ASCII; other characters are not decoded.
     const std::string digits = text.substr(std::min(at, text.size()), 4);
     char *end = nullptr;
     unsigned long code = std::strtoul(digits.c_str(), &end, 16);

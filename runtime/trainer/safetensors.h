@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // u64 little-endian length of the header, a JSON object {name: {"dtype",
-// "shape", "data_offsets"}} with "__metadata__" from string to string, then the
-// data. https://github.com/huggingface/safetensors
+// "shape", "data_offsets"}} whose "__metadata__" maps strings to strings, then
+// the data. https://github.com/huggingface/safetensors
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +17,8 @@
 
 namespace rondo::runtime {
 
-/// What a header says of one tensor. Offsets count bytes from the first byte
-/// behind the header.
+/// A header's entry for one tensor. Offsets count bytes from the end of the
+/// header.
 struct SafetensorsEntry {
   std::string dtype;
   std::vector<int64_t> shape;
@@ -30,15 +30,15 @@ struct SafetensorsHeader {
   std::map<std::string, SafetensorsEntry> tensors;
 };
 
-/// `"text"` with escapes.
+/// `"text"`, escaped.
 std::string jsonString(const std::string &text);
 
-/// The header's JSON, padded with blanks to a multiple of 8 bytes.
+/// The header's JSON, padded with spaces to a multiple of 8 bytes.
 std::string writeSafetensorsHeader(const SafetensorsHeader &header);
 
-/// Parses the header's JSON and checks it against `dataBytes`: no name twice,
-/// known dtypes, sizes that agree with shapes, no overlap, no hole, nothing
-/// behind the end. Throws Error.
+/// Parses the header's JSON and checks it against `dataBytes`: unique names,
+/// known dtypes, sizes that match the shapes, no overlap, no gap, nothing after
+/// the end. Throws Error.
 SafetensorsHeader readSafetensorsHeader(const std::string &json,
                                         int64_t dataBytes);
 

@@ -1,4 +1,4 @@
-//===- schedules.cpp - Which of its schedules a program runs --------------===//
+//===- schedules.cpp - Which of its schedules an executable runs ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/schedules.h"
@@ -19,7 +19,7 @@ std::vector<ScheduleTurn> rondo::runtime::parseTurns(const std::string &text) {
     ScheduleTurn turn;
     turn.name = text.substr(begin, end - begin);
     begin = end + 1;
-    // As the language writes it or without its @.
+    // As in the language, or without its @.
     if (!turn.name.empty() && turn.name.front() == '@')
       turn.name.erase(0, 1);
     const size_t colon = turn.name.rfind(':');
@@ -64,7 +64,7 @@ std::string rondo::runtime::describe(const ProgramDesc &program) {
   return text;
 }
 
-/// Letters to change, leave out, add or swap with their neighbour.
+/// Edit distance: letters changed, removed, added or swapped with a neighbour.
 static size_t distance(const std::string &a, const std::string &b) {
   std::vector<std::vector<size_t>> cost(a.size() + 1,
                                         std::vector<size_t>(b.size() + 1));
@@ -86,7 +86,7 @@ static const ProgramDesc &findPipeline(const Executable &executable,
                                        const std::string &name) {
   const std::vector<const ProgramDesc *> pipelines = pipelinesOf(executable);
   std::string names, nearest;
-  // A third of the letters may be wrong.
+  // Up to a third of the letters may be wrong.
   size_t least = name.size() / 3 + 1;
   for (const ProgramDesc *program : pipelines) {
     if (program->name == name)

@@ -1,4 +1,4 @@
-//===- schedules.h - Which of its schedules a program runs ------*- C++ -*-===//
+//===- schedules.h - Which of its schedules an executable runs --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_SCHEDULES_H
@@ -12,14 +12,14 @@
 
 namespace rondo::runtime {
 
-/// A schedule by its name, and for how many iterations.
+/// A schedule's name, and the number of iterations it runs.
 struct ScheduleTurn {
   std::string name;
   int64_t iterations = 1;
 };
 
-/// Reads `NAME[:ITERATIONS]`, several with commas between them. Throws Error
-/// with Exit::Usage.
+/// Parses `NAME[:ITERATIONS]`, several separated by commas. Throws Error with
+/// Exit::Usage.
 std::vector<ScheduleTurn> parseTurns(const std::string &text);
 
 /// The pipelines of an executable, in its order.
@@ -31,16 +31,15 @@ std::string describe(const ProgramDesc &program);
 /// The pipelines that run in turn.
 class Turns {
 public:
-  /// Empty: the first pipeline. Throws Error with Exit::Usage where the
-  /// executable has no schedule of a name.
+  /// Empty: the first pipeline. Throws Error with Exit::Usage if the executable
+  /// has no schedule of that name.
   Turns(const Executable &executable, const std::vector<ScheduleTurn> &turns);
 
-  /// Iterations count from 1, so that a run that was resumed goes on in the
-  /// same turn.
+  /// Iterations count from 1, so that a resumed run goes on in the same turn.
   const ProgramDesc &at(int64_t iteration) const;
-  /// Each once, in the order of their first turns.
+  /// Each one once, in the order of their first turns.
   const std::vector<const ProgramDesc *> &programs() const { return used; }
-  /// As the command line would say it, with nothing left out.
+  /// As on the command line, with nothing left out.
   std::string text() const;
 
 private:

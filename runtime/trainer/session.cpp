@@ -9,7 +9,7 @@
 
 using namespace rondo::runtime;
 
-/// The same for processes that can work together.
+/// Equal in processes that can work together.
 static std::string nameOfProgram(const Executable &exe) {
   uint64_t hash = 0xcbf29ce484222325;
   auto add = [&](int64_t value) {
@@ -38,7 +38,7 @@ static std::string nameOfProgram(const Executable &exe) {
   return std::string(exe.name) + "." + std::to_string(hash);
 }
 
-/// Throws where so many processes cannot run the program.
+/// Throws if the program cannot run in this number of processes.
 static void checkSize(const Executable &exe, const Launch &launch,
                       const ProcessSupport *support) {
   std::string what;

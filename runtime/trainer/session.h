@@ -17,19 +17,19 @@ struct ProcessSupport;
 /// PeerFailed.
 class Session {
 public:
-  /// Throws Error, with Exit::Usage where the number of processes is neither 1
-  /// nor that of the executable's ranks, or the program cannot run as several
-  /// processes. Processes may come `joinSeconds` apart, and later keep others
+  /// Throws Error; with Exit::Usage if the number of processes is neither 1 nor
+  /// the executable's number of ranks, or if the program cannot run in several
+  /// processes. Processes may arrive `joinSeconds` apart, and later keep others
   /// waiting for `timeoutSeconds`.
   Session(const Executable &executable, const LaunchFlags &flags,
           double joinSeconds, double timeoutSeconds);
 
   const World &world() const { return place; }
-  /// The run has ended as it should: waits for all processes. Returns process
-  /// 0's status.
+  /// Ends a run that has finished: waits for all processes. Returns process 0's
+  /// status.
   int leave(int status);
-  /// This process has failed and ends: the others end too. Process 0 reports
-  /// the reason, once for all; false: the caller must.
+  /// Ends a run in which this process has failed; the others end too. True:
+  /// process 0 reports the reason, once for all. False: the caller must.
   bool fail(Exit code, const std::string &why) {
     return store->fail(code, why);
   }

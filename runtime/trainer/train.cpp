@@ -17,7 +17,7 @@
 
 using namespace rondo::runtime;
 
-/// Any thread may run the handler, so that this has to be atomic.
+/// Any thread may run the handler, so this has to be atomic.
 static std::atomic<int> stopSignal{0};
 static_assert(std::atomic<int>::is_always_lock_free,
               "a signal handler may not lock");
@@ -26,8 +26,8 @@ static std::atomic<int64_t> stopNs{0};
 static_assert(std::atomic<int64_t>::is_always_lock_free,
               "a signal handler may not lock");
 
-/// Launchers and `timeout` signal a process and its group as well, so that one
-/// wish to stop may come twice at once.
+/// Launchers and `timeout` signal both a process and its group, so one request
+/// may arrive twice within a moment.
 static void requestStop(int signal) {
   constexpr int64_t sameWishNs = 1000000000;
   const int64_t now = nowNs();
@@ -40,10 +40,10 @@ static void requestStop(int signal) {
   }
 }
 
-/// SIGINT and SIGTERM end the run behind the iteration; another one, more than
-/// a second later, ends the process. This holds until the process ends:
-/// launchers signal one process after the other, and the last one's signal may
-/// come when the run has stopped for the first one's, and is saved.
+/// SIGINT and SIGTERM end the run after the iteration; another one, more than a
+/// second later, ends the process. The handlers stay until the process ends:
+/// launchers signal one process after another, and the last signal may come
+/// when the run has already stopped and saved because of the first.
 static void stopOnSignals() {
   stopSignal = 0;
   struct sigaction action{};
@@ -55,8 +55,9 @@ static void stopOnSignals() {
 
 static constexpr int64_t tracedIterations = 10;
 
-/// Whether the checkpoint to resume is the one that the run will write, and not
-/// there yet: so a launcher can start a run again with the same flags.
+/// Whether the run resumes from the same checkpoint that it will write, and the
+/// file does not exist yet. This lets a launcher restart a run with the same
+/// flags.
 static bool isFirstStart(const Options &options, const World &world) {
   bool isAbsent = world.isFirst() && options.resume == options.save &&
                   access(options.resume.c_str(), F_OK) != 0 && errno == ENOENT;
@@ -68,7 +69,7 @@ static bool isFirstStart(const Options &options, const World &world) {
   return isAbsent;
 }
 
-/// A line for each channel that measures.
+/// Prints a line for each channel that measures.
 static void showLinks(const Connections &connections, Progress &progress) {
   const std::vector<LinkFigures> links = connections.transport().links();
   if (links.empty())
@@ -124,13 +125,13 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                      std::to_string(position.step) +
                      "; --iterations must name a later one"));
 
-  // What cannot be written is said before hours of training, not behind them.
+  // Report files that cannot be written before hours of training, not after.
   if (world.isFirst() && !options.save.empty())
     NewFile(options.save, "checkpoint '" + options.save + "'");
   if (world.isFirst() && !options.trace.empty())
     NewFile(options.trace, "trace '" + options.trace + "'");
 
-  // By number of the program.
+  // By program id.
   std::vector<std::unique_ptr<ProgramRun>> runs(exe.numPrograms);
   std::unique_ptr<ProgramRun> evaluation;
   for (const ProgramDesc *program : turns.programs())
@@ -142,7 +143,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
 
   stopOnSignals();
   auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
-  // The disk may have room again when the next one comes.
+  // The disk may have room again for the next checkpoint.
   auto saveBetween = [&] {
     try {
       save();

@@ -1,4 +1,4 @@
-//===- trainer.cpp - One executable, its state and its programs -----------===//
+//===- trainer.cpp - An executable, its state and its programs ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/trainer.h"
@@ -14,7 +14,7 @@
 
 using namespace rondo::runtime;
 
-/// Cores that this process may use.
+/// Cores this process may use.
 static int countCores() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0)
@@ -94,7 +94,7 @@ Trainer::Trainer(const Executable &executable, const Options &options,
     open();
   if (world.isAlone())
     return;
-  // What is wrong with the data is said once, by process 0.
+  // Process 0 alone reports errors in the data.
   world.store->barrier("data");
   if (!world.isFirst() &&
       (programState.holds(embeddingHome) || programState.holds(headHome)))
@@ -126,7 +126,7 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
 }
 
 /// Fills the staging buffers of all micro-batches. `sample` writes the tokens
-/// of one sample of the iteration by its number.
+/// of one sample of the iteration, given its number.
 template <typename Sample>
 void Trainer::stageData(ProgramRun &run, Sample sample) {
   if (embeddingHome < 0)
@@ -185,12 +185,12 @@ int64_t Trainer::enqueueNs(const ProgramRun &run) {
   return sum;
 }
 
-/// Brings together what single processes know.
+/// Combines what each process knows.
 void Trainer::share(const std::string &name, IterationResult &result) {
   if (world().isAlone())
     return;
   char own[64];
-  // Hexadecimal: no bit is lost.
+  // Hexadecimal, so that no bit is lost.
   std::snprintf(own, sizeof own, "%a %d", result.loss, result.stopSignal);
   std::vector<std::string> all =
       world().store->exchange(name, own, Store::Patience::WhileReported);
@@ -223,7 +223,7 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   header.step.learningRate = static_cast<float>(result.learningRate);
   header.step.clipFactor = 1;
   header.isFinite = 1;
-  // Every home's header gets the norm of all.
+  // Every home's header gets the norm over all homes.
   int32_t heldHome = -1;
   for (int32_t h = 0; h < exe.numHomes; ++h)
     if (programState.holds(h)) {

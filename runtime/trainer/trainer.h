@@ -1,4 +1,4 @@
-//===- trainer.h - One executable, its state and its programs ---*- C++ -*-===//
+//===- trainer.h - An executable, its state and its programs ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_TRAINER_H
@@ -14,41 +14,43 @@
 
 namespace rondo::runtime {
 
-/// What came of one iteration.
+/// Results of one iteration.
 struct IterationResult {
-  /// Mean over the micro-batches; 0 where no layer writes it.
+  /// Mean over the micro-batches; 0 if no layer writes it.
   double loss = 0;
   double norm = 0, learningRate = 0;
-  /// False: a gradient was not finite and the step was left out.
+  /// False: a gradient was infinite or NaN, and the step was skipped.
   bool isFinite = true;
-  /// From the first rank's start to the last one's end, on the host's clock of
-  /// process 0.
+  /// From the first rank's start to the last one's end, on process 0's host
+  /// clock.
   int64_t ns = 0;
-  /// Processor time in which the ranks of this process enqueued it, or launched
-  /// it where it is recorded, ns; -1 on devices that enqueue nothing.
+  /// Processor time, in ns, that the ranks of this process took to enqueue the
+  /// iteration, or to launch it if it is recorded; -1 on devices that enqueue
+  /// nothing.
   int64_t enqueueNs = -1;
-  /// The signal that asks a process of the run to stop; 0: none.
+  /// The signal that asked a process of the run to stop; 0: none.
   int stopSignal = 0;
 };
 
-/// The state of an executable and what all modes do with it. Where several
-/// processes train, all of them make the same calls in the same order, and
-/// results are the same in all.
+/// The state of an executable and what all modes do with it. If several
+/// processes train, all of them make the same calls in the same order and get
+/// the same results.
 class Trainer {
 public:
-  /// Throws Error where the executable's tables or the data do not fit.
+  /// Throws Error if the executable's tables are invalid or the data do not fit
+  /// it.
   Trainer(const Executable &executable, const Options &options,
           bool useGeneratedData, const World &world = {});
 
   const Executable &executable() const { return exe; }
   State &state() { return programState; }
   const World &world() const { return programState.world(); }
-  /// In process 0, and where the embedding or the head is held.
+  /// Present in process 0, and where the embedding or the head is held.
   const Data &data() const { return *tokens; }
   int cores() const { return numCores; }
   Team &team() { return threads; }
   bool hasLoss() const { return lossHome >= 0; }
-  /// Whether the data have a part that is only evaluated.
+  /// Whether part of the data is kept for evaluation.
   bool hasHeldOut();
   /// Tokens of one iteration of a program.
   int64_t tokensOf(const ProgramDesc &program) const;
@@ -67,7 +69,7 @@ public:
   IterationResult train(ProgramRun &run, uint64_t seed, int64_t iteration,
                         int64_t lastIteration,
                         const std::atomic<int> &stopSignal = noSignal);
-  /// The mean loss of held-out samples.
+  /// The mean loss of the held-out samples.
   double evaluate(ProgramRun &run);
 
 private:
@@ -86,7 +88,7 @@ private:
   std::unique_ptr<Data> tokens;
   /// The home that writes the loss; -1: none.
   int32_t lossHome = -1;
-  /// Home and layer in it, of what reads tokens and targets; -1: none.
+  /// Homes, and layers in them, that read tokens and targets; -1: none.
   int32_t embeddingHome = -1, headHome = -1;
   int32_t embeddingLayer = 0, headLayer = 0;
   Team threads;
@@ -94,26 +96,26 @@ private:
 
 /// Whether a layer reads tokens or targets.
 bool needsData(const Executable &executable);
-/// False for a model of timed layers alone: they sleep.
+/// False for a model of timed layers only: they sleep.
 bool needsCores(const Executable &executable);
 
-/// The time that `cores` cores need at least for an iteration that is predicted
-/// for a device a rank; 0 where costs are not known.
+/// The least time `cores` cores need for an iteration whose prediction assumes
+/// a device per rank; 0 if costs are unknown.
 int64_t boundOnCores(const ProgramDesc &program, int cores);
 
-/// The middle of the values; 0 where there are none.
+/// The median; 0 if there are no values.
 int64_t median(std::vector<int64_t> values);
 
-// The modes of a program. Each returns the exit code.
+// The modes of an executable. Each returns the exit code.
 int trainModel(Trainer &trainer, const Options &options);
 int verifyModel(Trainer &trainer, const Options &options);
 int profileModel(Trainer &trainer, const Options &options);
-/// Needs no state. Throws Error where there is no body from outside.
+/// Needs no state. Throws Error if there are no custom layers.
 int checkBodies(const Executable &executable, const Options &options);
 
-/// Writes what the ranks of pipelines kept as a Chrome trace: pid = rank, tid 0
-/// compute, tid 1 communication. All processes call it; process 0 writes. Runs
-/// may be null. Throws Error.
+/// Writes the traces that the ranks of pipelines kept as a Chrome trace: pid =
+/// rank, tid 0 compute, tid 1 communication. All processes call it; process 0
+/// writes. Runs may be null. Throws Error.
 void writeTrace(const std::string &path,
                 const std::vector<std::unique_ptr<ProgramRun>> &runs,
                 const World &world);

@@ -20,15 +20,15 @@ namespace {
 using Weights = std::vector<std::vector<float>>;
 
 struct Snapshot {
-  /// Weights; `before` is empty where only the end is compared.
+  /// Weights; `before` is empty if only the end is compared.
   Weights before, after;
   int64_t skipped = 0;
 };
 
-/// What a comparison found.
+/// Result of a comparison.
 struct Difference {
   std::string first;
-  /// Of weights, or of tensors where there is a tolerance.
+  /// Counts weights, or tensors if there is a tolerance.
   int64_t count = 0;
 };
 
@@ -36,7 +36,7 @@ constexpr double tolerance = 0.05;
 
 } // namespace
 
-/// Of all processes, in process 0.
+/// Those of all processes, in process 0.
 static Weights copyWeights(const State &state) {
   Weights weights;
   for (const Tensor &tensor : state.tensors()) {
@@ -49,14 +49,14 @@ static Weights copyWeights(const State &state) {
   return weights;
 }
 
-/// Runs what `at` says for each iteration. Lines begin with `label`, or where
-/// it is empty with the program's name.
+/// Runs the program that `at` gives for each iteration. Lines begin with
+/// `label`, or with the program's name if it is empty.
 static Snapshot
 runFromStart(Trainer &trainer,
              const std::function<const ProgramDesc &(int64_t)> &at,
              const std::string &label, uint64_t seed, int64_t iterations,
              bool keepBefore, bool quiet) {
-  // A buffer that is read too early must show.
+  // Makes reads that come too early visible.
   trainer.state().poison();
   trainer.state().initialise(seed);
   std::vector<std::unique_ptr<ProgramRun>> runs(
@@ -109,9 +109,9 @@ static Difference compareBits(const State &state, const Snapshot &reference,
   return difference;
 }
 
-/// For another order of adding. AdamW moves a weight by about the learning rate
-/// however small its gradient is, so single elements tell nothing: the
-/// difference of a tensor is measured against how far training moved it.
+/// For runs that add in a different order. AdamW moves a weight by about the
+/// learning rate however small its gradient, so single elements say nothing: a
+/// tensor's difference is measured relative to how far training moved it.
 static Difference compareChange(const State &state, const Snapshot &reference,
                                 const Snapshot &other) {
   Difference difference;
@@ -136,10 +136,10 @@ static Difference compareChange(const State &state, const Snapshot &reference,
 
 namespace {
 
-/// Pipelines that run in turn, beside the references of the same micro-batches.
+/// Pipelines that run in turn, beside references with the same micro-batches.
 struct Case {
   Turns turns;
-  /// In Verification::references.
+  /// Index into Verification::references.
   size_t reference = 0;
 
   bool isExact() const {
@@ -154,7 +154,7 @@ class Verification {
 public:
   Verification(Trainer &trainer, const Options &options);
 
-  /// Each distinct run of references once.
+  /// Runs each distinct sequence of references once.
   void runReferences();
   /// Whether a case passes. Only process 0 knows.
   bool run(const Case &each);
@@ -192,7 +192,7 @@ Verification::Verification(Trainer &trainer, const Options &options)
     add(wanted);
 }
 
-/// A case whose references are those of another one shares them.
+/// Cases with the same references share them.
 void Verification::add(Turns turns) {
   Case each{std::move(turns)};
   auto isSame = [&](const Case &other) {
@@ -218,15 +218,15 @@ Snapshot Verification::runReference(Trainer &where, const Turns &turns,
 
 void Verification::runReferences() {
   const World &world = trainer.world();
-  // The reference needs all stages in one process; process 0 holds them as long
-  // as it runs.
+  // The reference needs all stages in one process: process 0 holds them while
+  // it runs.
   std::unique_ptr<Trainer> alone;
   if (!world.isAlone() && world.isFirst())
     alone = std::make_unique<Trainer>(exe, options, true);
   Trainer &where = alone ? *alone : trainer;
   for (size_t r = 0; r < references.size() && world.isFirst(); ++r) {
     const Turns *turns = nullptr;
-    // A change is measured by the reference's.
+    // Differences are relative to the reference's change.
     bool keepBefore = false;
     for (const Case &each : cases)
       if (each.reference == r) {
