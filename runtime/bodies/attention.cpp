@@ -35,7 +35,7 @@ RONDO_VECTORISE void softmaxRows(int64_t first, int64_t rows, int64_t stride,
   }
 }
 
-/// The same probabilities from the saved logarithms.
+/// Recomputes the same probabilities from the saved logarithms.
 template <typename Real>
 RONDO_VECTORISE void restoreRows(int64_t first, int64_t rows, int64_t stride,
                                  Real *__restrict scores,

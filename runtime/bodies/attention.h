@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // softmax(q k^T / sqrt(d)) v for each sample and head, where a token sees
-// itself and those before it. q, k and v of a token lie one after the other in
-// a row of 3 * hidden elements. Probabilities are never kept: F keeps the
-// logarithm of each row's sum, and I computes them anew, 64 queries at a time
-// (after FlashAttention, Dao et al. 2022, but with whole rows).
+// itself and those before it. A token's q, k and v are consecutive in a row of
+// 3 * hidden elements. Probabilities are never kept: F keeps the logarithm of
+// each row's sum, and I recomputes them, 64 queries at a time (after
+// FlashAttention, Dao et al. 2022, but with whole rows).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ template <typename Real>
 void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
                       Real *logSumExp, Real *workspace);
 
-/// Replaces q, k and v by their gradients.
+/// Replaces q, k and v with their gradients.
 template <typename Real>
 void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
                         const Real *outputGrad, const Real *logSumExp,

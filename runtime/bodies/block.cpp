@@ -19,7 +19,7 @@ namespace rondo::runtime {
 
 namespace {
 
-/// The regions of a block's buffers. Buffers that a task is not given stay
+/// The regions of a block's buffers. Buffers that a task does not get are
 /// unused.
 template <typename Real> struct Block {
   Block(const LayerDesc *layer, const LayerArgs *args)

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A body computes one task of one layer on one micro-batch. It keeps no state,
-// allocates nothing and reports no errors: the caller gives buffers of the
-// sizes of layerSizes(), aligned to bufferAlignment, and data in range.
+// allocates nothing and reports no errors: the caller provides buffers of the
+// sizes in layerSizes(), aligned to bufferAlignment, and data in range.
 //
-// How long a buffer holds its content:
+// How long a buffer keeps its content:
 //
 //   weights               always
 //   gradients             W adds to them; nothing else does, so that the order
@@ -16,9 +16,9 @@
 //   inputs, data, output  during F; F writes all of output
 //   outputGrad            during I
 //   inputGrads            during I, which writes all of each
-//   workspace             during one task; its first content does not matter
+//   workspace             during one task; undefined when it starts
 //
-// No two buffers overlap.
+// Buffers do not overlap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +33,8 @@ namespace rondo::runtime {
 
 extern "C" {
 
-/// Buffers and parameters of one task. Elements are of the table's type, fp32
-/// in a program. Pointers that a task does not use may be null.
+/// Buffers and parameters of one task. Elements have the table's type, fp32 in
+/// a program. Pointers that a task does not use may be null.
 struct LayerArgs {
   const void *weights;
   void *gradients;
@@ -49,10 +49,10 @@ struct LayerArgs {
   /// [batch][sequence]: tokens of an embedding, targets of a head, each in [0,
   /// vocab).
   const int32_t *data;
-  /// F of a head writes the mean loss of the micro-batch, one element.
+  /// F of a head writes the micro-batch's mean loss, one element.
   void *loss;
-  /// The gradients are those of the micro-batch's mean loss times this. Pass
-  /// 1 / micro-batches for the mean of an iteration. A head reads it in F.
+  /// The gradients are those of the micro-batch's mean loss times this. For
+  /// the mean of an iteration, pass 1 / micro-batches. A head reads it in F.
   double lossScale;
   /// Index in the iteration. Only synthetic layers read it, for their tags.
   int64_t microbatch;
@@ -71,21 +71,21 @@ enum class TensorInit : uint8_t {
 };
 
 /// A tensor in a layer's weights. Gradients and moments have the same layout.
-/// Its global name is "<prefix>.<suffix>", or the suffix alone where the prefix
-/// is null. Strings live as long as the layer's description.
+/// Its global name is "<prefix>.<suffix>", or just the suffix if the prefix is
+/// null. Strings live as long as the layer's description.
 struct LayerTensor {
   const char *prefix;
   const char *suffix;
-  /// 1 or 2 dimensions; shape[1] is 1 for one.
+  /// 1 or 2 dimensions; with 1, shape[1] is 1.
   int32_t numDims;
   int64_t shape[2];
-  /// First element in the weights, and how many.
+  /// The first element in the weights, and the number of elements.
   int64_t offset, count;
-  /// Weight decay applies: to matrices only.
+  /// Whether weight decay applies: only to matrices.
   bool decay;
   TensorInit init;
-  /// Null, or the global name of the other layer's tensor that this one is a
-  /// copy of. Both have the same values; each has a partial gradient.
+  /// Null, or the global name of another layer's tensor of which this is a
+  /// copy. Both have the same values; each has a partial gradient.
   const char *sharedWith;
 };
 
@@ -95,7 +95,7 @@ struct LayerBody {
   void (*inputGrad)(const LayerDesc *, const LayerArgs *);
   void (*weightGrad)(const LayerDesc *, const LayerArgs *);
   /// Describes the first `capacity` tensors in `tensors`, in the order of the
-  /// weights, and returns how many there are.
+  /// weights, and returns the number of all.
   int32_t (*tensors)(const LayerDesc *, LayerTensor *tensors, int32_t capacity);
 };
 
@@ -107,8 +107,8 @@ inline constexpr int32_t maxLayerTensors = 16;
 /// The bodies of the CPU, in fp32.
 const LayerBody &cpuBody(LayerKind kind);
 
-/// The same code in fp64, to check gradients. Buffers are twice as large; data
-/// stays int32. Synthetic and custom layers have only the one body.
+/// The same code in fp64, for gradient checks. Buffers are twice as large; data
+/// stays int32. Synthetic and custom layers have only one body.
 const LayerBody &cpuBodyFp64(LayerKind kind);
 
 } // namespace rondo::runtime

@@ -1,4 +1,4 @@
-//===- custom.cpp - Bodies from outside -----------------------------------===//
+//===- custom.cpp - Bodies of custom layers -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/custom.h"
@@ -40,7 +40,7 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args,
   const rondo_layer described = describe(layer);
   rondo_task buffers{};
   buffers.weights = buffers.weights_in_dtype = args.weights;
-  // The copy lies after the fp32 weights.
+  // The copy follows the fp32 weights.
   if (layer.dtype != DType::Fp32)
     buffers.weights_in_dtype = static_cast<const char *>(args.weights) +
                                alignedBytes(layer.weightBytes);
@@ -141,7 +141,7 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
       {"saved_for_weight_grad_bytes",
        layer.activationBytes - layer.inputGradFreesBytes,
        sizes.saved_for_weight_grad_bytes},
-      // Nobody reads the output of the last layer.
+      // Nothing reads the last layer's output.
       {"output_bytes", layer.outputBytes,
        layer.outputBytes == 0 ? 0 : sizes.output_bytes},
       {"workspace_bytes", layer.custom.workspaceBytes, sizes.workspace_bytes},
@@ -187,7 +187,7 @@ static void checkTensors(const LayerDesc &layer) {
       fail(layer, which + " begins at element " +
                       std::to_string(tensor.offset) +
                       ", which is not a multiple of 16");
-    // Divided, so that no product overflows.
+    // Division avoids an overflow of the product.
     if (tensor.shape[0] > elements ||
         (tensor.num_dims == 2 &&
          tensor.shape[1] > elements / tensor.shape[0]) ||

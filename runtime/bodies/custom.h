@@ -1,4 +1,4 @@
-//===- custom.h - Bodies from outside ---------------------------*- C++ -*-===//
+//===- custom.h - Bodies of custom layers -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_CUSTOM_H
@@ -9,13 +9,13 @@
 
 namespace rondo::runtime {
 
-/// Throws Error where the body of a custom layer is written for another version
-/// of rondo_body.h, does not run on the layer's target, does not take its
-/// inputs, needs other sizes than the layer states, or describes tensors that
-/// do not fit. To be called before anything else is done with the layer.
+/// Throws Error if the body of a custom layer is written for another version of
+/// rondo_body.h, does not run on the layer's target, does not take its inputs,
+/// needs sizes other than the layer states, or describes tensors that do not
+/// fit. Call this before anything else is done with the layer.
 void checkCustomLayer(const LayerDesc &layer);
 
-/// Calls a task of the body, with `stream` in place of the arguments' own.
+/// Calls a task of the body, with `stream` instead of the one in the arguments.
 void runCustom(const LayerDesc &layer, const LayerArgs &args,
                rondo_function task, void *stream);
 

@@ -12,7 +12,7 @@ namespace rondo::runtime {
 /// one product instead of x and another exponential.
 template <typename Real> void geluForward(int64_t count, Real *x, Real *y);
 
-/// The gradient of x, in place of the slope.
+/// Replaces the slope by the gradient of x.
 template <typename Real>
 void geluInputGrad(int64_t count, const Real *dy, Real *slope);
 

@@ -1,4 +1,4 @@
-//===- gradient_check.cpp - Whether a body keeps its promises -------------===//
+//===- gradient_check.cpp - Checks a body against its contract ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/gradient_check.h"
@@ -22,8 +22,7 @@ constexpr double lossScale = 0.25;
 /// How far values move along a direction whose elements are up to 1.
 constexpr double step = 1.0 / 4096;
 constexpr int directions = 9;
-/// Differences up to this share of a gradient are those of fp32 and of the
-/// curvature of F.
+/// Relative error that fp32 and the curvature of F may cause.
 constexpr double tolerance = 0.02;
 
 /// In [-1, 1).
@@ -31,7 +30,7 @@ double uniform(uint64_t stream, uint64_t index) {
   return static_cast<double>(mix(stream, index) >> 11) * 0x1p-52 - 1;
 }
 
-/// Memory of a task, with a guard behind it.
+/// A task's memory, followed by a guard.
 class Buffer {
 public:
   explicit Buffer(int64_t bytes) : count(bytes / 4), values(count + 48) {
@@ -64,7 +63,7 @@ private:
   float *begin;
 };
 
-/// What a run of all three tasks gives.
+/// The results of running all three tasks.
 struct Gradients {
   std::vector<float> weights;
   std::vector<std::vector<float>> inputs;
@@ -87,8 +86,7 @@ private:
   LayerArgs args();
   void checkRuns();
   /// Compares a gradient with finite differences of F along directions in
-  /// `values`, `count` numbers of which change. Returns the share by which it
-  /// is wrong.
+  /// `values`, of which `count` numbers change. Returns the relative error.
   double compare(std::vector<float> &values, int64_t begin, int64_t count,
                  const std::vector<float> &gradient);
   void checkShare(double share, const std::string &what);
@@ -103,15 +101,15 @@ private:
   Buffer weights, gradients, forI, forW, output, outputGrad, workspace;
   std::vector<std::unique_ptr<Buffer>> inputs, inputGrads;
   float loss = 0;
-  /// By how much fp32 may falsify what forward() returned last.
+  /// The rounding error of fp32 in what forward() last returned.
   double rounding = 0;
   GradientCheck result;
 };
 
 } // namespace
 
-/// Elements of a buffer without those that only pad it: up to 15 at its end
-/// that nobody has written.
+/// The number of elements without padding, which is up to 15 elements at the
+/// end that nothing has written.
 static int64_t numWritten(const float *values, int64_t count) {
   int64_t written = count;
   while (written > 0 && count - written < 15 && std::isnan(values[written - 1]))
@@ -144,7 +142,7 @@ Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed)
       forI(sizes.savedForInputGrad), forW(sizes.savedForWeightGrad),
       output(sizes.output), outputGrad(sizes.output),
       workspace(sizes.workspace) {
-  // First values, moved off those that are special.
+  // Initial values, moved away from special ones such as 0 and 1.
   weightValues.resize(weights.size());
   for (const LayerTensor &tensor : layerTensors(layer)) {
     initialiseTensor(tensor, seed, 1, weightValues.data());
@@ -189,7 +187,7 @@ void Probe::checkGuards(const char *task) {
     check(*grad, "an input's gradient");
 }
 
-/// Returns what the gradients are of.
+/// Returns the function whose gradients are checked.
 double Probe::forward() {
   weights.copyFrom(weightValues);
   for (size_t k = 0; k < inputs.size(); ++k)
@@ -201,7 +199,7 @@ double Probe::forward() {
   for (size_t k = 0; k < inputs.size(); ++k)
     args.inputs[k] = inputs[k]->get();
   args.output = output.get();
-  // The task's own copy.
+  // A copy for this task only.
   std::vector<int32_t> staged = data;
   args.data = staged.empty() ? nullptr : staged.data();
   args.loss = hasLoss(layer) ? &loss : nullptr;
@@ -259,7 +257,7 @@ static bool sameBits(const std::vector<float> &a, const std::vector<float> &b) {
   return a.empty() || std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
 }
 
-/// What needs no finite differences.
+/// Checks that need no finite differences.
 void Probe::checkRuns() {
   const Gradients first = runAll(0), again = runAll(0), added = runAll(1);
   if (!areFinite(first.weights.data(), first.weights.size()))
@@ -296,7 +294,7 @@ double Probe::compare(std::vector<float> &values, int64_t begin, int64_t count,
     double slope = 0;
     for (int64_t i = begin; i < begin + count; ++i)
       slope += static_cast<double>(gradient[i]) * uniform(stream, i);
-    // A kink of F, as of a ReLU, spoils the difference on its side alone.
+    // A kink of F, as in a ReLU, spoils only the difference on its side.
     double best = std::numeric_limits<double>::infinity(), found = slope;
     for (double sign : {-1.0, 1.0}) {
       for (int64_t i = begin; i < begin + count; ++i)
@@ -312,14 +310,14 @@ double Probe::compare(std::vector<float> &values, int64_t begin, int64_t count,
     squares += (slope * slope + found * found) / 2;
   }
   values = before;
-  // The middle: some directions meet kinks on both sides.
+  // The median: some directions meet kinks on both sides.
   std::nth_element(wrong.begin(), wrong.begin() + directions / 2, wrong.end());
   return wrong[directions / 2] /
          std::max(std::sqrt(squares / directions), 1e-30);
 }
 
 void Probe::checkShare(double share, const std::string &what) {
-  // Not a number is not in order either.
+  // Written so that NaN fails too.
   if (share <= tolerance)
     return;
   char percent[32];

@@ -1,4 +1,4 @@
-//===- gradient_check.h - Whether a body keeps its promises -----*- C++ -*-===//
+//===- gradient_check.h - Checks a body against its contract ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_GRADIENT_CHECK_H
@@ -11,18 +11,18 @@
 namespace rondo::runtime {
 
 struct GradientCheck {
-  /// What is wrong, the first thing; empty: nothing.
+  /// The first fault found; empty: none.
   std::string fault;
-  /// How many gradients were compared.
+  /// The number of gradients compared.
   int32_t tensors = 0, inputs = 0;
 };
 
 /// Runs a layer's tasks on the CPU in fp32 with weights, inputs and an output
-/// gradient made from `seed`. Compares what I and W give with finite
+/// gradient made from `seed`. Compares the results of I and W with finite
 /// differences of F along random directions, and fills each buffer with NaNs
-/// where its content may be gone, so that a read of it shows. Also looks for
-/// writes behind buffers, for gradients that W does not add to, and for results
-/// that differ from one run to the next. The layer runs on the CPU.
+/// when its content may be gone, so that reading it shows. Also looks for
+/// writes past the ends of buffers, for gradients that W does not add to, and
+/// for results that differ from run to run.
 GradientCheck checkGradients(const LayerDesc &layer, const LayerBody &body,
                              uint64_t seed);
 

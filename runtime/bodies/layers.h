@@ -1,4 +1,4 @@
-//===- layers.h - The computations behind the body tables -------*- C++ -*-===//
+//===- layers.h - The computations that the body tables list ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_LAYERS_H
@@ -15,7 +15,7 @@ LayerBody syntheticBody();
 /// Calls the custom body that the layer names.
 LayerBody customBody();
 
-/// Fills an array of LayerTensor as LayerBody::tensors promises.
+/// Fills an array of LayerTensor as LayerBody::tensors requires.
 class TensorList {
 public:
   TensorList(LayerTensor *tensors, int32_t capacity)

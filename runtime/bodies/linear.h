@@ -19,12 +19,12 @@ template <typename Real> struct Matrix {
   bool transposed = false;
 };
 
-/// To be called at start: ranks are the parallelism, and OpenBLAS would start a
-/// thread for each core in every rank.
+/// Call this at start: ranks are the parallelism, and OpenBLAS would start a
+/// thread per core in every rank.
 void useOneThreadToMultiply();
 
 /// c [rows, columns] = scale * a b + keep * c, with `inner` the shared extent.
-/// With keep == 0 the first content of c does not matter.
+/// If keep == 0, c need not be initialised.
 void multiply(int64_t rows, int64_t columns, int64_t inner, float scale,
               Matrix<float> a, Matrix<float> b, float keep, float *c,
               int64_t stride);

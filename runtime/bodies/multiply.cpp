@@ -1,8 +1,8 @@
 //===- multiply.cpp - Matrix products -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Through OpenBLAS, or by plain loops where a machine has none: slow, for tests
-// and for programs whose matrix products run elsewhere.
+// Uses OpenBLAS, or plain loops on a machine without it: slow, for tests and
+// for programs whose matrix products run elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ template <typename Real>
 void multiplyPlainly(int64_t rows, int64_t columns, int64_t inner, Real scale,
                      Matrix<Real> a, Matrix<Real> b, Real keep, Real *c,
                      int64_t stride) {
-  // b, not transposed: its rows are what is added up.
+  // b, not transposed, since its rows are what is summed.
   std::vector<Real> copy;
   if (b.transposed) {
     copy.resize(inner * columns);

@@ -42,7 +42,7 @@ RONDO_VECTORISE void normOutput(int64_t rows, int64_t columns,
 
 namespace {
 
-/// Adds one row's part of the gradients of gain and bias.
+/// Adds one row's part to the gradients of gain and bias.
 template <typename Real>
 RONDO_INLINE void addGrads(int64_t columns, const Real *dy, const Real *normal,
                            Real *__restrict gainGrad,

@@ -18,14 +18,14 @@ template <typename Real>
 void normForward(int64_t rows, int64_t columns, const Real *x, const Real *gain,
                  const Real *bias, Real *normal, Real *scale, Real *y);
 
-/// y from the saved normal: W computes it again instead of keeping it.
+/// Recomputes y from the saved normal, so that W need not keep it.
 template <typename Real>
 void normOutput(int64_t rows, int64_t columns, const Real *normal,
                 const Real *gain, const Real *bias, Real *y);
 
 /// dx = residual + gradient through the norm; the residual may be null. Also
-/// writes this micro-batch's gradients of gain and bias to grads
-/// [2 * columns], for W: so dy need not be kept.
+/// writes this micro-batch's gradients of gain and bias to grads [2 * columns],
+/// for W, so that dy need not be kept.
 template <typename Real>
 void normInputGrad(int64_t rows, int64_t columns, const Real *dy,
                    const Real *normal, const Real *scale, const Real *gain,

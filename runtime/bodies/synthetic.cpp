@@ -1,11 +1,11 @@
 //===- synthetic.cpp - Layers that take a given time ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A task lasts its own duration, counted from its own start. It also passes
-// tags on: a tag depends on the layer, the micro-batch, the first weight and
-// the message that came in, and W adds small whole numbers made of the tag to
-// the gradients. So a lost, torn or exchanged message or a buffer freed too
-// early changes the weights, while any order of accumulation gives the same
+// A task takes its own duration, counted from its start. It also passes tags
+// on: a tag depends on the layer, the micro-batch, the first weight and the
+// incoming message, and W adds small whole numbers made of the tag to the
+// gradients. So a message that is lost, torn or swapped, or a buffer freed too
+// early, changes the weights, while any order of accumulation gives the same
 // sum.
 //
 //===----------------------------------------------------------------------===//
@@ -21,8 +21,8 @@ namespace rondo::runtime {
 
 namespace {
 
-/// Buffers are padded to bufferAlignment, so one that is not empty has room
-/// for a tag at each end.
+/// Buffers are padded to bufferAlignment, so one that is not empty has room for
+/// a tag at each end.
 void writeTag(void *buffer, int64_t bytes, uint64_t tag) {
   if (bytes <= 0 || !buffer)
     return;

@@ -1,4 +1,4 @@
-//===- tensors.cpp - Global names and first values of tensors -------------===//
+//===- tensors.cpp - Global names and initial values of tensors -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/tensors.h"
@@ -24,8 +24,8 @@ std::string tensorName(const LayerTensor &tensor) {
 
 namespace {
 
-/// Value `index` of a stream, about normal with mean 0 and deviation 1: the sum
-/// of 12 uniform 16-bit numbers (mean 12 * 65535 / 2, deviation 65536).
+/// Value `index` of a stream, roughly normal with mean 0 and deviation 1: the
+/// sum of 12 uniform 16-bit numbers (mean 12 * 65535 / 2, deviation 65536).
 double normalValue(uint64_t stream, uint64_t index) {
   int64_t sum = 0;
   for (uint64_t word = 0; word < 3; ++word) {

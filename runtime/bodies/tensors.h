@@ -1,4 +1,4 @@
-//===- tensors.h - Global names and first values of tensors -----*- C++ -*-===//
+//===- tensors.h - Global names and initial values of tensors ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_TENSORS_H
@@ -15,13 +15,13 @@ namespace rondo::runtime {
 /// The tensors of a layer, in the order of its weights.
 std::vector<LayerTensor> layerTensors(const LayerDesc &layer);
 
-/// The tensor's global name, for instance "h3.attn.c_attn.weight".
+/// The tensor's global name, such as "h3.attn.c_attn.weight".
 std::string tensorName(const LayerTensor &tensor);
 
-/// Writes the first values of `tensor` into the layer's `weights`. They depend
-/// on the seed, the tensor's global name, its init and `numBlocks` (the model's
-/// GptBlock layers) alone: not on partition, rank or order. Integer arithmetic
-/// up to the last scaling, so every machine gets the same bits.
+/// Writes the initial values of `tensor` into the layer's `weights`. They
+/// depend only on the seed, the tensor's global name, its init and `numBlocks`
+/// (the model's GptBlock layers), not on partition, rank or order. Integer
+/// arithmetic up to the last scaling gives the same bits on every machine.
 void initialiseTensor(const LayerTensor &tensor, uint64_t seed,
                       int32_t numBlocks, float *weights);
 

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // softmax(q k^T / sqrt(width)) v for each sample and head, where a token sees
-// itself and those before it; never a matrix of sequence x sequence. q, k and v
-// of a token lie one after the other in a row of 3 * hidden elements. F keeps
-// the logarithm of each row's sum, from which I makes the probabilities anew
+// itself and those before it; never a matrix of sequence x sequence. A token's
+// q, k and v are consecutive in a row of 3 * hidden elements. F keeps the
+// logarithm of each row's sum, from which I recomputes the probabilities
 // (FlashAttention-2, Dao 2023). I runs over queries and again over keys, so
 // that every gradient is added by one warp in a fixed order: no atomics, at the
-// price of 7 products of tiles instead of 5.
+// cost of 7 products of tiles instead of 5.
 //
-// bf16 with a head's width of at most 128 runs on tensor cores; limit: their
+// bf16 with a head width of at most 128 runs on tensor cores; limit: their
 // mma.sync rate, and shared memory's bandwidth. Everything else takes plain
 // kernels, limited by fp32 arithmetic.
 //
@@ -40,8 +40,8 @@ template <typename T>
 void attentionForward(const Stream &stream, const AttentionShape &shape,
                       const T *qkv, T *output, float *logSumExp);
 
-/// Replaces q, k and v by their gradients. Scratch: queryGrad [tokens, hidden]
-/// and rowDots [batch][heads][sequence].
+/// Replaces q, k and v with their gradients. Scratch: queryGrad [tokens,
+/// hidden] and rowDots [batch][heads][sequence].
 template <typename T>
 void attentionInputGrad(const Stream &stream, const AttentionShape &shape,
                         T *qkv, const T *output, const T *outputGrad,

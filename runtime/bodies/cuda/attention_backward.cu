@@ -6,8 +6,9 @@
 //   dV = P^T dO      dS = P * (dO V^T - d) * scale      dQ = dS K      dK =
 //   dS^T Q
 //
-// A warp makes 16 or 32 rows of S (or S^T) and of dO V^T (or its transpose) in
-// registers; as fragments they are the left operands of the products behind.
+// A warp computes 16 or 32 rows of S (or S^T) and of dO V^T (or its transpose)
+// in registers; as fragments they are the left operands of the products that
+// follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,21 +19,21 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// Matrices of 16 rows for each warp: with two, everything it loads of a
-/// streamed tile is used twice. Wide heads take too many registers for that.
+/// Matrices of 16 rows per warp: with two, everything it loads of a streamed
+/// tile is used twice. Wide heads take too many registers for that.
 template <int D> constexpr int parts = D == 128 ? 1 : 2;
-/// Rows of a block.
+/// Rows per block.
 template <int D> constexpr int blockRows = 4 * 16 * parts<D>;
 /// Rows of the streamed tiles.
 constexpr int passingRows = 32;
 
-/// Two tiles that stay, and two that are streamed, double-buffered.
+/// Two resident tiles, and two streamed ones, double-buffered.
 template <int D> constexpr int backwardSharedBytes() {
   return 2 * (2 * tileSize<D, blockRows<D>> + 4 * tileSize<D, passingRows>)+4 *
          4 * passingRows;
 }
 
-/// Where a head of a sample lies.
+/// Where a sample's head is.
 struct HeadPlace {
   __device__ HeadPlace(const AttentionShape &shape, int head, int sample)
       : hidden(shape.hidden()), stride(3 * hidden),
@@ -46,11 +47,11 @@ struct HeadPlace {
   int64_t q, output, row;
 };
 
-/// 16 rows for each part, as C fragments.
+/// 16 rows per part, as C fragments.
 template <int D, int columns> using Rows = float (&)[parts<D>][columns / 8][4];
 
-/// product [rows, columns] = rows of `left` [.., D], from `row` on, times the
-/// transpose of `right` [columns, D].
+/// product [rows, columns] = rows of `left` [.., D], starting at `row`, times
+/// the transpose of `right` [columns, D].
 template <int D, int columns>
 __device__ __forceinline__ void multiplyRows(Rows<D, columns> product,
                                              const Bf16 *left, int row,
@@ -100,7 +101,7 @@ addProduct(Rows<D, D> sum, Rows<D, inner> factor, const Bf16 *right) {
   }
 }
 
-/// Calls run(part, matrix, i) for the elements of a lane.
+/// Calls run(part, matrix, i) for each of a lane's elements.
 template <int D, int columns, typename Run>
 __device__ __forceinline__ void forElements(Run run) {
 #pragma unroll
@@ -112,7 +113,7 @@ __device__ __forceinline__ void forElements(Run run) {
         run(m, n, i);
 }
 
-/// A block makes the gradients of its queries, key tile after key tile.
+/// A block computes the gradients of its queries, one key tile after another.
 template <int D>
 __global__ void __launch_bounds__(attentionThreads)
     queryGradKernel(AttentionShape shape, float scale, const Bf16 *qkv,
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(attentionThreads)
   const HeadPlace at(shape, blockIdx.y, blockIdx.z);
   const Bf16 *k = qkv + at.q + at.hidden, *v = k + at.hidden;
   const int sequence = shape.sequence;
-  // The last queries see the most keys, so they begin first.
+  // The last queries see the most keys, so they start first.
   const int first = (gridDim.x - 1 - blockIdx.x) * rows;
   const int end = first + rows < sequence ? first + rows : sequence;
   const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
@@ -186,8 +187,8 @@ __global__ void __launch_bounds__(attentionThreads)
                  first + warpRow + 16 * m, sequence, shape.width);
 }
 
-/// A block makes the gradients of its keys and values, query tile after query
-/// tile, and writes them in place: no other block reads these rows.
+/// A block computes the gradients of its keys and values, one query tile after
+/// another, and writes them in place: no other block reads these rows.
 template <int D>
 __global__ void __launch_bounds__(attentionThreads, 2)
     keyGradKernel(AttentionShape shape, float scale, Bf16 *qkv,
@@ -204,7 +205,7 @@ __global__ void __launch_bounds__(attentionThreads, 2)
   const HeadPlace at(shape, blockIdx.y, blockIdx.z);
   Bf16 *k = qkv + at.q + at.hidden, *v = k + at.hidden;
   const int sequence = shape.sequence;
-  // The first keys are seen by the most queries, so they begin first.
+  // The first keys are seen by the most queries, so they start first.
   const int first = blockIdx.x * rows;
   const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
   const float exponent = scale * log2e;
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(attentionThreads, 2)
     closeCopies();
     for (int i = threadIdx.x; i < queries; i += attentionThreads) {
       const bool valid = query + i < sequence;
-      // The probability is 0 where there is no query.
+      // Makes the probability 0 where there is no query.
       statistics[turn * 2 * queries + i] =
           valid ? logSumExp[at.row + query + i] * log2e : INFINITY;
       statistics[(turn * 2 + 1) * queries + i] =

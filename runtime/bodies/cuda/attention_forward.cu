@@ -11,9 +11,9 @@ namespace {
 /// A warp has 32 queries, so that everything it loads of k and v is used twice.
 constexpr int parts = 2;
 constexpr int blockQueries = 4 * 16 * parts;
-/// Keys of a tile: fewer where the output takes many registers.
+/// Keys per tile: fewer if the output takes many registers.
 template <int D> constexpr int blockKeys = D == 128 ? 32 : 64;
-/// Queries stay in registers where there is room.
+/// Queries stay in registers if there is room.
 template <int D> constexpr bool holdsQueries = D <= 64;
 
 template <int D> constexpr int forwardSharedBytes() {
@@ -21,7 +21,7 @@ template <int D> constexpr int forwardSharedBytes() {
 }
 
 /// Raises the running maximum of 2 rows, rescales the output and turns scores
-/// into probabilities. All in units of log2.
+/// into probabilities, all in units of log2.
 template <int D, int keys>
 __device__ __forceinline__ void
 softmaxStep(float scale, float (&scores)[keys / 8][4], float (&most)[2],
@@ -34,7 +34,7 @@ softmaxStep(float scale, float (&scores)[keys / 8][4], float (&most)[2],
       top = fmaxf(top, fmaxf(scores[n][2 * half], scores[n][2 * half + 1]));
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
     top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
-    // Every row has seen key 0, so that `top` is finite.
+    // Every row has seen key 0, so `top` is finite.
     const float shrink = fastExp2((most[half] - top) * scale);
     most[half] = top;
     sum[half] *= shrink;
@@ -53,8 +53,8 @@ softmaxStep(float scale, float (&scores)[keys / 8][4], float (&most)[2],
   }
 }
 
-/// A block handles 128 queries of one head and sample. While the scores of a
-/// tile are computed its values are copied; while these are used, the next
+/// A block handles 128 queries of one head and sample. While it computes a
+/// tile's scores, the tile's values are copied; while it uses these, the next
 /// keys.
 template <int D>
 __global__ void __launch_bounds__(attentionThreads)
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(attentionThreads)
   const Bf16 *q = qkv + int64_t(sample) * sequence * rowStride +
                   int64_t(head) * shape.width;
   const Bf16 *k = q + hidden, *v = k + hidden;
-  // The last queries see the most keys, so they begin first.
+  // The last queries see the most keys, so they start first.
   const int first = (gridDim.x - 1 - blockIdx.x) * blockQueries;
   const int end =
       first + blockQueries < sequence ? first + blockQueries : sequence;
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(attentionThreads)
           for (int c = 0; c < D / 16; ++c)
             loadA(held[m][c], tileQ, stride, warpFirst + 16 * m, 16 * c);
 
-    // Warps of early queries have nothing to do in the last tiles.
+    // Warps with early queries have no work in the last tiles.
     const bool seen = key <= first + warpFirst + 16 * parts - 1;
     float scores[parts][keys / 8][4] = {};
     if (seen) {

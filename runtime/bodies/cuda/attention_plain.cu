@@ -1,8 +1,8 @@
 //===- attention_plain.cu - Attention without tensor cores ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For fp32, and for wide heads in bf16. A block is 4 warps, each with 4 rows; a
-// lane has one of the 32 rows of the tile that passes, then 1 column of 32.
+// For fp32, and for wide heads in bf16. A block is 4 warps with 4 rows each; a
+// lane has one of the 32 rows of the streamed tile, then 1 column of 32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@ namespace {
 
 constexpr int warps = 4, warpRows = 4, rows = warps * warpRows, tile = 32;
 constexpr int threads = 32 * warps;
-/// Elements of a row for each lane.
+/// Elements of a row per lane.
 constexpr int laneColumns = maxHeadWidthCuda / 32;
 
 /// Copies rows [first, first + count) as fp32, with zeros from `end` on. Rows
-/// lie width + 1 elements apart, so that lanes with a row each use different
+/// are width + 1 elements apart, so that lanes with one row each use different
 /// banks.
 template <typename T>
 __device__ void loadRows(float *to, const T *head, int64_t stride, int first,
@@ -40,9 +40,9 @@ __device__ float dot(const float *a, const float *b, int width) {
   return sum;
 }
 
-/// The two streamed tiles, one after the other. The block's threads have
-/// finished with the previous tiles when it begins, and have all of these when
-/// it ends.
+/// Loads the two streamed tiles, one after the other. The block's threads have
+/// finished with the previous tiles when it begins, and see all of the new ones
+/// when it ends.
 template <typename T>
 __device__ void loadTiles(float *to, const T *one, int64_t strideOne,
                           const T *other, int64_t strideOther, int first,
@@ -77,7 +77,7 @@ __device__ void storeRow(T *row, const float (&values)[laneColumns],
       row[32 * c + lane] = fromFloat<T>(values[c] * factor);
 }
 
-/// First elements of a head of a sample, the block's first row, and the warp's
+/// First elements of a sample's head, the block's first row, and the warp's
 /// first row in the block.
 struct Place {
   __device__ Place(const AttentionShape &shape)
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-/// `lanes` lanes handle a head of a token, `each` elements at a time.
+/// `lanes` lanes handle one head of a token, `each` elements at a time.
 template <typename T, int lanes, int each>
 __global__ void __launch_bounds__(threads)
     rowDotsKernel(AttentionShape shape, const T *output, const T *outputGrad,
@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(threads)
             token % shape.sequence] = sum;
 }
 
-/// A block handles a token.
+/// One block per token.
 template <typename T, int width>
 __global__ void __launch_bounds__(threads)
     copyQueryGradKernel(int64_t hidden, const T *queryGrad, T *qkv) {
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(threads)
 dim3 gridOf(const AttentionShape &shape) {
   return dim3(blocksFor(shape.sequence, rows), shape.heads, shape.batch);
 }
-/// Of `count` rows.
+/// For `count` rows.
 size_t bytesOf(const AttentionShape &shape, int count) {
   return sizeof(float) * count * (shape.width + 1);
 }
@@ -281,7 +281,7 @@ template <typename T>
 void attentionRowDots(const Stream &stream, const AttentionShape &shape,
                       const T *output, const T *outputGrad, float *rowDots) {
   const int64_t items = shape.tokens() * shape.heads;
-  // A usual head of 64 elements gives all of 8 lanes work.
+  // The usual head of 64 elements gives all 8 lanes work.
   if (shape.width % 8 == 0)
     launch(stream, rowDotsKernel<T, 8, 8>, blocksFor(items * 8, threads),
            threads, 0, shape, output, outputGrad, rowDots);

@@ -1,8 +1,8 @@
 //===- attention_plain.h - Attention without tensor cores -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As attentionForward() and attentionInputGrad() of attention.h, and what all
-// kernels of attention's input gradient have around them.
+// Like attentionForward() and attentionInputGrad() of attention.h, and the
+// steps before and after that all input gradient kernels of attention share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ void plainAttentionInputGrad(const Stream &stream, const AttentionShape &shape,
 template <typename T>
 void attentionRowDots(const Stream &stream, const AttentionShape &shape,
                       const T *output, const T *outputGrad, float *rowDots);
-/// Called once no kernel reads the queries any more.
+/// Call this once no kernel reads the queries any more.
 template <typename T>
 void copyQueryGrad(const Stream &stream, const AttentionShape &shape,
                    const T *queryGrad, T *qkv);

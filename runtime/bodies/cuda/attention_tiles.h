@@ -1,9 +1,9 @@
 //===- attention_tiles.h - Tiles of rows in shared memory -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Used by the kernels of attention on tensor cores. A block is 4 warps. A tile
-// holds rows of one head, padded with zeros to D columns and to its number of
-// rows. Rows lie D + 8 elements apart, so that the 8 rows of a matrix are in
+// Used by the tensor-core attention kernels. A block is 4 warps. A tile holds
+// rows of one head, padded with zeros to D columns and to its number of rows.
+// Rows are D + 8 elements apart, so that the 8 rows of a matrix are in
 // different banks.
 //
 //===----------------------------------------------------------------------===//
@@ -23,16 +23,16 @@ template <int D> constexpr int tileStride = D + 8;
 /// Elements of a tile.
 template <int D, int rows> constexpr int tileSize = rows * tileStride<D>;
 
-/// Begins to copy rows [first, first + rows) of a head; those from `end` on
-/// become zeros. Elements of a row lie together, rows `stride` apart. All
-/// threads of the block call; awaitCopies() and a barrier must follow.
+/// Starts copying rows [first, first + rows) of a head; rows from `end` on
+/// become zeros. Elements of a row are contiguous, rows are `stride` apart. All
+/// threads of the block must call it; awaitCopies() and a barrier must follow.
 template <int D, int rows>
 __device__ __forceinline__ void loadTile(Bf16 *tile, const Bf16 *head,
                                          int64_t stride, int first, int end,
                                          int width) {
   constexpr int packs = D / 8;
   if (width % 8 == 0) {
-    // A thread stays in its column.
+    // Each thread stays in one column.
     constexpr int step = attentionThreads / packs;
     const int column = threadIdx.x % packs * 8;
     int row = threadIdx.x / packs;
@@ -48,7 +48,7 @@ __device__ __forceinline__ void loadTile(Bf16 *tile, const Bf16 *head,
     }
     return;
   }
-  // Packs would not be aligned.
+  // Packs would be misaligned.
   for (int i = threadIdx.x; i < rows * D; i += attentionThreads) {
     const int row = i / D, column = i % D;
     const bool valid = first + row < end && column < width;
@@ -57,9 +57,9 @@ __device__ __forceinline__ void loadTile(Bf16 *tile, const Bf16 *head,
   }
 }
 
-/// Writes a warp's 16 rows of `values` * factor (C fragments) to rows
-/// [first, end) of a head, through the warp's own rows of a tile: 16 bytes at
-/// once then.
+/// Writes a warp's 16 rows of `values` * factor (C fragments) to rows [first,
+/// end) of a head, through the warp's own rows of a tile, so that each store
+/// has 16 bytes.
 template <int D>
 __device__ __forceinline__ void
 storeRows(Bf16 *tileRows, const float (&values)[D / 8][4], float factorTop,
@@ -96,7 +96,7 @@ storeRows(Bf16 *tileRows, const float (&values)[D / 8][4], float factorTop,
   __syncwarp();
 }
 
-/// Calls `run` with the padded width for tensor cores.
+/// Calls `run` with the width padded for tensor cores.
 template <typename Run> void withPaddedWidth(int width, Run run) {
   if (width <= 32)
     run(std::integral_constant<int, 32>());

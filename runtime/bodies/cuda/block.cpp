@@ -4,8 +4,9 @@
 //   middle = input + proj(attention(qkv(norm1(input))))
 //   output = middle + fcProj(gelu(fc(norm2(middle))))
 //
-// Products add the residual and the bias; norms backward add the residual's
-// gradient, and the second one the gradients of the biases of proj and fcProj.
+// Products add the residual and the bias. In backward, the norms add the
+// residual's gradient, and the second also the gradients of the biases of proj
+// and fcProj.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// The regions of a block's buffers. Buffers that a task is not given stay
+/// The regions of a block's buffers. Buffers that a task does not get are
 /// unused.
 template <typename T> struct Block {
   Block(const LayerDesc &layer, const LayerArgs &args)
@@ -52,7 +53,7 @@ template <typename T> struct Block {
     return region<float>(args.workspace, scratch.partials);
   }
 
-  /// Input and output of GELU from the norm's output.
+  /// Input and output of GELU, from the norm's output.
   void feedForward(const T *normed) const {
     Product product{};
     product.rows = rows;
@@ -73,7 +74,7 @@ template <typename T> struct Block {
     geluForward(stream, rows * ffn, forW(s.beforeGelu), forW(s.afterGelu));
   }
 
-  /// The gradient of GELU's input, in the place of GELU's output.
+  /// The gradient of GELU's input, in place of GELU's output.
   void feedForwardGrad(const T *outputGrad) const {
     Product product{};
     product.rows = rows;

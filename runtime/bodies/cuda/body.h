@@ -1,4 +1,4 @@
-//===- body.h - The bodies of CUDA ------------------------------*- C++ -*-===//
+//===- body.h - The CUDA bodies ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BODIES_CUDA_BODY_H
@@ -8,10 +8,10 @@
 
 namespace rondo::runtime {
 
-/// The computation of a layer whose activations are of that type. LayerArgs
-/// point to device memory, its stream to a cuda::Stream with Gemms. Tasks only
-/// enqueue: after the first of a shape they call nothing that a graph cannot
-/// record. They throw Error where that fails.
+/// The computation of a layer whose activations have this type. LayerArgs
+/// points to device memory; its stream is a cuda::Stream with Gemms. Tasks only
+/// enqueue: after the first one of a shape they call nothing that a graph
+/// cannot record. They throw Error if that fails.
 const LayerBody &cudaBody(LayerKind kind, DType dtype);
 
 namespace cuda {

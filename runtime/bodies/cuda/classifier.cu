@@ -9,17 +9,17 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// Two blocks fill a multiprocessor: with more rows at work, the second read of
-/// a row would miss the cache.
+/// Two blocks fill a multiprocessor: with more rows in flight, the second read
+/// of a row would miss the cache.
 constexpr int threads = 1024, warps = threads / 32;
 constexpr int width = 8;
 
-/// How many of a pack's elements are logits.
+/// The number of logits in a pack.
 __device__ __forceinline__ int inPack(int64_t vocab, int64_t first) {
   return vocab - first < width ? static_cast<int>(vocab - first) : width;
 }
 
-/// Adds exponentials relative to a maximum that rises on the way.
+/// A sum of exponentials relative to a maximum that rises on the way.
 struct RunningSum {
   float most = -1e30f, sum = 0;
 
@@ -67,7 +67,7 @@ __device__ __forceinline__ float logSumOf(const T *row, int64_t vocab,
   return all.most + logf(all.sum);
 }
 
-/// A block handles a row. `again`: logSumExp and share are known.
+/// One block per row. `again`: logSumExp and share are known.
 template <typename T, bool again>
 __global__ void __launch_bounds__(threads)
     crossEntropyKernel(Logits<T> logits, const int32_t *targets, float share,
@@ -96,14 +96,14 @@ __global__ void __launch_bounds__(threads)
   int64_t c = (logits.vocab - 1) / step * step + int64_t(threadIdx.x) * width;
   for (c = c < logits.vocab ? c : c - step; c >= 0; c -= step) {
     const int count = inPack(logits.vocab, c);
-    // Outside of the pack in most.
+    // Outside the pack in most cases.
     const int one = static_cast<int>(target - c);
     float value[width];
     load(value, values + c);
 #pragma unroll
     for (int i = 0; i < width; ++i) {
       const float p = __expf(value[i] - shift);
-      // After the last logit come zeros, up to a whole pack.
+      // Zeros follow the last logit, up to a whole pack.
       value[i] = i < count ? (i == one ? p - 1 : p) * share : 0;
     }
     store(values + c, value);

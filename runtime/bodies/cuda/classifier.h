@@ -10,24 +10,24 @@
 
 namespace rondo::runtime::cuda {
 
-/// Rows of `vocab` logits that lie `stride` elements apart, a multiple of 8.
-/// Gradients become 0 behind the last logit, up to a multiple of 8. Limit: the
-/// memory's bandwidth, one read and one write; a row is read twice and lies in
-/// a cache the second time.
+/// Rows of `vocab` logits, `stride` elements apart, a multiple of 8. Gradients
+/// after the last logit become 0, up to a multiple of 8. Limit: the memory's
+/// bandwidth, one read and one write; a row is read twice, the second time from
+/// a cache.
 template <typename T> struct Logits {
   int64_t rows, vocab, stride;
   T *values;
 };
 
 /// Logits become gradients: (softmax - 1 at the target) * share. Writes each
-/// row's loss. Where they are not null, also the logarithm of each row's sum,
-/// and the share, one element.
+/// row's loss and, if they are not null, the logarithm of each row's sum and
+/// the share, one element.
 template <typename T>
 void crossEntropy(const Stream &stream, const Logits<T> &logits,
                   const int32_t *targets, float share, float *losses,
                   float *logSumExp, float *savedShare);
 
-/// The same gradients from what was saved.
+/// Computes the same gradients from what was saved.
 template <typename T>
 void crossEntropyAgain(const Stream &stream, const Logits<T> &logits,
                        const int32_t *targets, const float *logSumExp,

@@ -1,4 +1,4 @@
-//===- custom.cpp - Bodies from outside on CUDA ---------------------------===//
+//===- custom.cpp - Bodies of custom layers on CUDA -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/custom.h"

@@ -11,7 +11,7 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// A block does a token.
+/// One block per token.
 template <typename T, int width>
 __global__ void __launch_bounds__(256)
     forwardKernel(int64_t sequence, int64_t hidden, const int32_t *ids,
@@ -34,11 +34,12 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-/// Tokens that a lane looks at before the warp votes, and warps of a block.
+/// Tokens that a lane checks before the warp votes, and the most warps of a
+/// block.
 constexpr int64_t looks = 4, warpTokens = 32 * looks, mostWarps = 8;
-/// Rows of a frequent token that a thread has under way at once.
+/// Rows of a frequent token that a thread has in flight at once.
 constexpr int rowsAtOnce = 8;
-/// Shared memory of a warp: its votes, and where its tokens have been found.
+/// Shared memory of a warp: its votes, and the places of the tokens it found.
 constexpr int64_t warpShared = sizeof(uint4) + warpTokens * sizeof(int);
 
 /// Bit i of votes[l]: token first + 32 l + i is `id`, and below `end`.
@@ -59,9 +60,9 @@ __device__ __forceinline__ bool findTokens(const int32_t *ids, int64_t first,
   return any;
 }
 
-/// The block of a token's first place adds all rows of that token; the others
-/// leave. Its warps look for them together, a group of tokens each, and each
-/// thread has columns of its own.
+/// The block of a token's first occurrence adds all rows of that token; the
+/// other blocks leave. Its warps search together, a group of tokens each, and
+/// each thread has columns of its own.
 template <typename T, int width>
 __global__ void __launch_bounds__(32 * mostWarps)
     tokenGradKernel(int64_t tokens, int64_t hidden, const int32_t *ids,
@@ -91,7 +92,7 @@ __global__ void __launch_bounds__(32 * mostWarps)
     float sum[width] = {};
     for (int64_t first = token; first < tokens; first += step) {
       findTokens(ids, first + warp * warpTokens, tokens, id, mine);
-      // All have read the votes and places before.
+      // All threads have read the previous votes and places.
       __syncthreads();
       if (isFirstLane)
         votes[warp] = make_uint4(mine[0], mine[1], mine[2], mine[3]);
@@ -115,8 +116,8 @@ __global__ void __launch_bounds__(32 * mostWarps)
       __syncthreads();
       for (int i = 0; i < count && column < hidden; i += rowsAtOnce) {
         float value[rowsAtOnce][width];
-        // Without a condition, so that all are under way before one is added:
-        // behind the last row it comes again.
+        // Loads unconditionally, so that all are in flight before one is added;
+        // past the last row, that row is loaded again.
 #pragma unroll
         for (int r = 0; r < rowsAtOnce; ++r)
           load(value[r], outputGrad +
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(32 * mostWarps)
   }
 }
 
-/// A block does a position, sample after sample.
+/// A block handles a position, one sample after another.
 template <typename T, int width>
 __global__ void __launch_bounds__(256)
     positionGradKernel(int64_t samples, int64_t sequence, int64_t hidden,
@@ -163,7 +164,7 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-/// Whole warps for a row.
+/// Whole warps per row.
 unsigned threadsFor(int64_t hidden, int width) {
   return std::clamp<int64_t>((hidden / width + 31) / 32 * 32, 32,
                              32 * mostWarps);

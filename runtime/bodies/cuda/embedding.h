@@ -18,8 +18,8 @@ void embeddingForward(const Stream &stream, int64_t tokens, int64_t sequence,
                       const T *positionTable, int32_t *savedIds, T *output);
 
 /// Adds rows of outputGrad [tokens, hidden] to the gradients of both tables.
-/// A row of a table is added by one block in the order of the tokens: no
-/// atomics. Limit: the rows of the most frequent token, some at a time.
+/// One block adds to a row of a table, in the order of the tokens: no atomics.
+/// Limit: the rows of the most frequent token, several at a time.
 template <typename T>
 void embeddingWeightGrad(const Stream &stream, int64_t tokens, int64_t sequence,
                          int64_t hidden, const int32_t *ids,

@@ -15,7 +15,7 @@ constexpr int blockThreads = 256;
 
 /// gelu(x) / x = (1 + tanh(z)) / 2 = 1 / (1 + e^-2z)
 /// with z = sqrt(2/pi) (x + 0.044715 x^3). The exact division would branch for
-/// each element; this one is 0 where the divisor is close to overflow or
+/// each element; this one gives 0 if the divisor is close to overflow or
 /// beyond.
 __device__ __forceinline__ float geluShare(float x) {
   return __fdividef(1, 1 + __expf(-twice * x * (1 + cubic * x * x)));
@@ -34,7 +34,7 @@ struct GeluGrad {
   }
 };
 
-/// y = function(x, y), 16 bytes a thread and the rest element by element.
+/// y = function(x, y), 16 bytes per thread, and the rest element by element.
 template <typename T, typename Function>
 __global__ void __launch_bounds__(blockThreads)
     elementKernel(int64_t count, const T *x, T *y) {

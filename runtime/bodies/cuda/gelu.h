@@ -1,7 +1,7 @@
 //===- gelu.h - GELU by its tanh formula, on CUDA ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where cuBLASLt does not do it in the product. Limit: one pass over each
+// For products in which cuBLASLt does not do it. Limit: one pass over each
 // tensor at the memory's bandwidth.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +15,7 @@
 
 namespace rondo::runtime::cuda {
 
-/// y = gelu(x). All tensors begin at multiples of 16 bytes.
+/// y = gelu(x). All tensors start at multiples of 16 bytes.
 template <typename T>
 void geluForward(const Stream &stream, int64_t count, const T *x, T *y);
 

@@ -1,9 +1,9 @@
 //===- gemm.cpp - Matrix products through cuBLASLt ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cuBLASLt counts column after column, we row after row. A row-major matrix is
-// its transpose to the library, so d = a b is asked for as d^T = b^T a^T: its A
-// is our b, its B our a.
+// cuBLASLt is column-major, we are row-major. To the library a row-major matrix
+// is its transpose, so we ask for d = a b as d^T = b^T a^T: its A is our b, its
+// B our a.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,11 +39,11 @@ cublasLtMatrixLayout_t layoutOf(DType type, int64_t rows, int64_t columns,
   return layout;
 }
 
-/// Alignment of every matrix and vector: that of a pack of elements. Buffers
-/// have more, the regions of weights not.
+/// The alignment of every matrix and vector: that of a pack of elements.
+/// Buffers have more, regions of weights do not.
 constexpr uint32_t alignment = 16;
-/// Stands for any address: the library takes the alignment that it may count on
-/// from the value, and a setup serves all layers and micro-batches.
+/// Stands for any address: the library infers from the value what alignment it
+/// may rely on, and one setup serves all layers and micro-batches.
 const void *const anyAddress =
     reinterpret_cast<const void *>(uintptr_t(alignment));
 
@@ -95,7 +95,7 @@ Gemms::Gemms(GeluFusion fusion) {
   RONDO_CUDA(cudaGetDevice(&device));
   RONDO_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
                                     device));
-  // On sm_80 the fused epilogue costs more than the pass that it saves.
+  // On sm_80 the fused epilogue costs more than the pass it saves.
   fusesGelu = fusion == GeluFusion::Always ||
               (fusion == GeluFusion::ByDevice && major >= 9);
 }
@@ -163,7 +163,7 @@ Gemms::Setup *Gemms::prepare(const Product &product,
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
          static_cast<size_t>(workspace.bytes));
-  // Partial sums lie in the workspace and are added in a fixed order.
+  // Partial sums are in the workspace and are added in a fixed order.
   prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
          static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
@@ -199,7 +199,7 @@ void Gemms::multiply(const Stream &stream, const Product &product,
                      const GemmWorkspace &workspace) {
   Setup *found = prepare(product, workspace);
   if (!found && product.epilogue == Epilogue::Bias) {
-    // The library takes fewer shapes with an epilogue than without.
+    // The library supports fewer shapes with an epilogue than without.
     Product plain = product;
     plain.epilogue = Epilogue::None;
     plain.bias = nullptr;
@@ -222,7 +222,8 @@ void Gemms::multiply(const Stream &stream, const Product &product,
 
 bool Gemms::tryGelu(const Stream &stream, const Product &product,
                     const GemmWorkspace &workspace) {
-  // The library's documentation: only for rows of 8 elements or a multiple.
+  // According to the library's documentation, only for rows of a multiple of 8
+  // elements.
   if (!fusesGelu || product.resultType != DType::Bf16 ||
       product.columns % 8 != 0)
     return false;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums are fp32: tensor cores for bf16, and no TF32 for fp32. Limit: the tensor
-// cores, from some hundred rows and columns on.
+// cores, from a few hundred rows and columns on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 namespace rondo::runtime::cuda {
 
 /// A row-major matrix in device memory, aligned to 16 bytes, whose rows start
-/// `stride` elements apart; used transposed or not.
+/// `stride` elements apart; transposed or not.
 struct Matrix {
   const void *data;
   int64_t stride;
@@ -44,49 +44,49 @@ struct Product {
   /// Of a and b.
   DType type;
   Matrix a, b;
-  /// Null: nothing is added. Else of d's layout; d itself accumulates.
+  /// Null: nothing is added. Otherwise it has d's layout; d itself accumulates.
   const void *c;
   void *d;
   int64_t stride;
-  /// Of c, d, bias and aux. fp32 where type is fp32.
+  /// Of c, d, bias and aux. fp32 if `type` is fp32.
   DType resultType;
   Epilogue epilogue = Epilogue::None;
   /// [columns].
   const void *bias = nullptr;
-  /// [rows, columns] without gaps.
+  /// [rows, columns], contiguous.
   void *aux = nullptr;
 };
 
-/// Where a task's products may keep partial results: at a multiple of
-/// gemmAlignment (model/cuda_layouts.h), or the library refuses it.
+/// Where a task's products may keep partial results. The library refuses it
+/// unless it is at a multiple of gemmAlignment (model/cuda_layouts.h).
 struct GemmWorkspace {
   void *data;
   int64_t bytes;
 };
-/// `bytes` in a region of gemmRegionBytes(bytes) that begins as any buffer
-/// does.
+/// `bytes` in a region of gemmRegionBytes(bytes) with the alignment of any
+/// buffer.
 GemmWorkspace workspaceIn(void *region, int64_t bytes);
 
-/// One rank's handle of cuBLASLt. The first product of a shape asks the library
-/// for its algorithm; later ones only enqueue, so that they may be captured in
-/// a graph. The same shape always takes the same algorithm, and none adds with
-/// atomics: the same bits each time on one kind of device.
+/// One rank's cuBLASLt handle. The first product of a shape asks the library
+/// for its algorithm; later ones only enqueue, so they can be captured in a
+/// graph. The same shape always gets the same algorithm, and none adds with
+/// atomics, so one kind of device gives the same bits each time.
 class Gemms {
 public:
   enum class GeluFusion : uint8_t { ByDevice, Never, Always };
 
-  /// On the current device. Throws Error where the library does not start.
+  /// On the current device. Throws Error if the library does not start.
   explicit Gemms(GeluFusion fusion = GeluFusion::ByDevice);
   ~Gemms();
   Gemms(const Gemms &) = delete;
   Gemms &operator=(const Gemms &) = delete;
 
-  /// Adds the bias in a pass of its own where the library cannot. Throws Error
-  /// where it has no algorithm at all.
+  /// Adds the bias in a separate pass if the library cannot. Throws Error if it
+  /// has no algorithm at all.
   void multiply(const Stream &stream, const Product &product,
                 const GemmWorkspace &workspace);
-  /// The same where the library has GELU in its product and that is the faster
-  /// way; false: nothing was done.
+  /// The same if the library can do GELU in the product and that is faster;
+  /// otherwise does nothing and returns false.
   bool tryGelu(const Stream &stream, const Product &product,
                const GemmWorkspace &workspace);
 
@@ -94,7 +94,7 @@ private:
   struct Setup;
   using Key = std::array<int64_t, 12>;
 
-  /// Null where the library has no algorithm.
+  /// Null if the library has no algorithm.
   Setup *prepare(const Product &product, const GemmWorkspace &workspace);
   void run(const Stream &stream, Setup &setup, const Product &product,
            const GemmWorkspace &workspace);

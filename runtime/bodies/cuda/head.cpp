@@ -11,7 +11,7 @@ namespace rondo::runtime::cuda {
 namespace {
 
 /// The regions of a head's buffers, and the products of a chunk of tokens.
-/// Buffers that a task is not given stay unused.
+/// Buffers that a task does not get are unused.
 template <typename T> struct Head {
   Head(const LayerDesc &layer, const HeadChunks &chunks, const LayerArgs &args)
       : rows(numTokens(layer)), hidden(layer.hidden), vocab(layer.vocab),
@@ -82,7 +82,7 @@ template <typename T> struct Head {
   }
 
   int64_t rows, hidden, vocab;
-  /// With the rows of zeros, whose logits get gradients of 0.
+  /// Includes the zero rows, whose logits get gradients of 0.
   int64_t padded;
   HeadChunks chunks;
   runtime::HeadWeights at;
@@ -149,7 +149,7 @@ void headWeightGrad(const LayerDesc &layer, const HeadChunks &chunks,
                     const LayerArgs &args) {
   const Head<T> h(layer, chunks, args);
   h.forChunks([&](int64_t first, const Logits<T> &logits) {
-    // I left it in the place of the normal.
+    // I left it in place of the normal.
     const T *normed = h.forW(h.s.normal) + first * h.hidden;
     if (!chunks.kept) {
       h.makeLogits(normed, logits);

@@ -25,7 +25,7 @@ template <typename T> LayerBody embeddingBody();
 template <typename T> LayerBody blockBody();
 template <typename T> LayerBody headBody();
 
-/// A head with other limits than those of HeadChunks(layer), for tests.
+/// A head with limits other than those of HeadChunks(layer), for tests.
 template <typename T>
 void headForward(const LayerDesc &layer, const HeadChunks &chunks,
                  const LayerArgs &args);
@@ -40,7 +40,7 @@ template <typename T> constexpr DType dtypeOf() {
   return sizeof(T) == 2 ? DType::Bf16 : DType::Fp32;
 }
 
-/// The part of a buffer that begins at a byte offset.
+/// The part of a buffer that starts at a byte offset.
 template <typename T> T *region(void *buffer, int64_t offset) {
   return reinterpret_cast<T *>(static_cast<char *>(buffer) + offset);
 }
@@ -53,7 +53,8 @@ inline const Stream &streamOf(const LayerArgs &args) {
   return *static_cast<const Stream *>(args.stream);
 }
 
-/// A layer's weights: masters and what products read, at offsets in elements.
+/// A layer's weights: the masters and what products read, at offsets in
+/// elements.
 template <typename T> class WeightsView {
 public:
   WeightsView(const LayerArgs &args, int64_t elements)

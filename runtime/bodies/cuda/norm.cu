@@ -13,12 +13,12 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// Elements of a pack where rows allow it: 8 bytes in bf16, 16 in fp32, so that
-/// a usual row has work for all threads of a block.
+/// Elements of a pack if rows allow it: 8 bytes in bf16, 16 in fp32, so that a
+/// usual row has work for all threads of a block.
 constexpr int packWidth = 4;
 constexpr int warpsPerBlock = 4;
 
-/// A warp does a row.
+/// One warp per row.
 template <typename T, int width>
 __global__ void __launch_bounds__(32 * warpsPerBlock)
     normForwardKernel(int64_t rows, int64_t columns, const T *x,
@@ -64,10 +64,10 @@ __global__ void __launch_bounds__(32 * warpsPerBlock)
   }
 }
 
-/// A block does a chunk of rows. First a warp finds a row's two sums; then each
-/// thread goes down the chunk in its own columns, where it writes dx and y and
-/// adds the gradients of gain and bias in registers. `keeps`: also what
-/// normInputGradKeeping() makes.
+/// One block per chunk of rows. First a warp computes a row's two sums; then
+/// each thread goes down the chunk in its own columns, writes dx and y, and
+/// accumulates the gradients of gain and bias in registers. `keeps`: also does
+/// the extra work of normInputGradKeeping().
 template <typename T, int width, bool keeps>
 __global__ void __launch_bounds__(512)
     normInputGradKernel(int64_t rows, int64_t columns, int chunkRows,
@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(512)
     float residualSum[width] = {}, sum[width] = {};
     load(g, gain + c);
     load(b, bias + c);
-    // Two rows at once: with more the registers would not let a large device
-    // have all blocks at the same time.
+    // Two rows at once: with more, registers would not let a large device hold
+    // all blocks at the same time.
 #pragma unroll 2
     for (int r = 0; r < count; ++r) {
       const int64_t at = (first + r) * columns + c;

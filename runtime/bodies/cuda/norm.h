@@ -3,7 +3,7 @@
 //
 // The formulas of bodies/norm.h. T is the type of activations; gain, bias and
 // the row's scale are fp32. All are bound by the memory's bandwidth: each reads
-// and writes every tensor once, and rows that are read again lie in L1.
+// and writes every tensor once, and rows that are read again are in L1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,17 +16,17 @@
 
 namespace rondo::runtime::cuda {
 
-/// Writes normal and y [rows, columns] and scale [rows]. The residual before
-/// the norm is added by the matrix product that makes x.
+/// Writes normal and y [rows, columns] and scale [rows]. The matrix product
+/// that makes x also adds the residual.
 template <typename T>
 void normForward(const Stream &stream, int64_t rows, int64_t columns,
                  const T *x, const float *gain, const float *bias, T *normal,
                  float *scale, T *y);
 
 /// dx = residual + gradient through the norm; the residual may be null. Also
-/// writes the gradients of gain and bias to grads [2 * columns], and y in the
-/// place of normal, which nobody needs after that. `partials` has
-/// normChunks(rows) * 2 * columns elements (model/cuda_layouts.h).
+/// writes the gradients of gain and bias to grads [2 * columns], and y in place
+/// of normal, which is no longer needed. `partials` has normChunks(rows) * 2 *
+/// columns elements (model/cuda_layouts.h).
 template <typename T>
 void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                    const T *dy, T *normal, const float *scale,
@@ -34,10 +34,10 @@ void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                    T *dx, float *grads, float *partials);
 
 /// Also copies the residual, the gradient of the norm's layer, to `kept`, and
-/// adds up the columns of both: sums [4][columns] are the gradients of gain and
-/// bias, the residual's sums and those of dx. They are gradients of biases in
-/// front of either, which take no pass of their own then. `partials` has
-/// normChunks(rows) * 4 * columns elements.
+/// sums the columns of both: sums [4][columns] are the gradients of gain and
+/// bias, the residual's sums and those of dx. The last two are gradients of the
+/// biases before either tensor, which then need no pass of their own.
+/// `partials` has normChunks(rows) * 4 * columns elements.
 template <typename T>
 void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
                           const T *dy, T *normal, const float *scale,

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int groups = 16;
 
-/// 32 columns a block; each of 16 warps adds every sixteenth chunk. There are
-/// few blocks, so that a thread has many loads at once.
+/// 32 columns per block; each of 16 warps adds every sixteenth chunk. There are
+/// few blocks, so a thread has many loads in flight.
 __global__ void __launch_bounds__(32 * groups)
     addChunksKernel(int chunks, int64_t columns, const float *partials,
                     bool accumulate, float *result) {

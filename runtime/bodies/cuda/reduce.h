@@ -1,9 +1,9 @@
 //===- reduce.h - Sums over rows, always in the same order ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows are cut into chunks whose number depends on the shape alone. A chunk is
-// summed row after row, then the chunks are added in order: no atomics, the
-// same bits each time.
+// Rows are cut into chunks whose number depends only on the shape. A chunk is
+// summed row by row, then the chunks are added in order: no atomics, the same
+// bits each time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace rondo::runtime::cuda {
 void addChunks(const Stream &stream, int64_t chunks, int64_t columns,
                const float *partials, float *sums);
 
-/// What one call of addVectors() takes.
+/// The most vectors that one call of addVectors() takes.
 inline constexpr int mostVectors = 6;
 /// sums[v][i] += values[v][i], for each i below `count`.
 void addVectors(const Stream &stream, int64_t count, const float *values,
@@ -35,8 +35,8 @@ template <typename T>
 void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
                    const T *values, float *partials, float *sums);
 
-/// values[row][c] += vector[c]; rows lie `stride` elements apart. Where a
-/// product cannot add its bias.
+/// values[row][c] += vector[c]; rows are `stride` elements apart. For products
+/// that cannot add their bias.
 template <typename T>
 void addToRows(const Stream &stream, int64_t rows, int64_t columns,
                int64_t stride, const T *vector, T *values);

@@ -1,8 +1,8 @@
 //===- synthetic.cu - Layers that take a given time on a GPU --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As bodies/synthetic.cpp, with the same tags and gradients: one thread writes
-// them, then spins until the task's time is over on the device's clock.
+// Like bodies/synthetic.cpp, with the same tags and gradients: one thread
+// writes them, then spins until the task's time is over on the device's clock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// A buffer with room for a tag at each end; null where it has none.
+/// A buffer with room for a tag at each end; null if there is none.
 struct Tagged {
   char *first = nullptr, *last = nullptr;
 };
@@ -25,7 +25,7 @@ struct Tagged {
 Tagged tagged(const void *buffer, int64_t bytes) {
   if (bytes <= 0 || !buffer)
     return {};
-  // Read or written as the task says.
+  // The task decides whether this is read or written.
   char *begin = static_cast<char *>(const_cast<void *>(buffer));
   return {begin, begin + alignedBytes(bytes) - sizeof(uint64_t)};
 }
@@ -34,7 +34,7 @@ struct Task {
   int64_t ns;
   uint64_t tag;
   Tagged read[maxLayerInputs + 2], written[maxLayerInputs + 2];
-  /// Mixed into the tag; null: not.
+  /// Mixed into the tag; null: none.
   const uint32_t *weight;
   float *gradients;
   int64_t numGradients;

@@ -1,8 +1,8 @@
 //===- tensor_core.h - Matrix fragments of a warp, and copies ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// PTX for a device, the documented layouts for the emulation. All lanes of a
-// warp call together. g = lane / 4 and t = lane % 4 below.
+// PTX on a device, the documented layouts in the emulation. All lanes of a warp
+// call together. Below, g = lane / 4 and t = lane % 4.
 //
 //   A 16 x 16 bf16, 4 registers: [g][2t], [g + 8][2t], [g][2t + 8],
 //                                [g + 8][2t + 8], each with its right neighbour
@@ -11,7 +11,7 @@
 //   C 16 x 8 fp32, 4 registers:  [g][2t], [g][2t + 1], [g + 8][2t],
 //                                [g + 8][2t + 1]
 //
-// So the C of two neighbouring products is, packed in pairs, an A.
+// So the C of two neighbouring products, packed in pairs, is an A.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,9 +95,9 @@ multiplyAdd(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
 #endif
 }
 
-/// Four 8 x 8 matrices from shared memory. Lane i gives the address of row
-/// i % 8 of matrix i / 8, a multiple of 16 bytes. A lane gets [g][2t] of each
-/// with its right neighbour; transposed: [2t][g] with the element below.
+/// Loads four 8 x 8 matrices from shared memory. Lane i gives the address of
+/// row i % 8 of matrix i / 8, a multiple of 16 bytes. A lane gets [g][2t] of
+/// each with its right neighbour; transposed: [2t][g] with the element below.
 template <bool transposed>
 __device__ __forceinline__ void loadMatrices(uint32_t (&registers)[4],
                                              const Bf16 *row) {
@@ -123,15 +123,15 @@ __device__ __forceinline__ void loadMatrices(uint32_t (&registers)[4],
 #endif
 }
 
-/// A from rows [row][k] of shared memory that lie `stride` elements apart.
+/// Loads A from rows [row][k] of shared memory, `stride` elements apart.
 __device__ __forceinline__ void loadA(uint32_t (&a)[4], const Bf16 *tile,
                                       int stride, int row, int k) {
   const int lane = threadIdx.x % 32;
   loadMatrices<false>(a, tile + (row + lane % 16) * stride + k + lane / 16 * 8);
 }
 
-/// The B of columns n and n + 8 from rows [column][k]: b[0], b[1] and b[2],
-/// b[3].
+/// Loads the B of columns n and n + 8 from rows [column][k]: b[0], b[1] and
+/// b[2], b[3].
 __device__ __forceinline__ void loadB(uint32_t (&b)[4], const Bf16 *tile,
                                       int stride, int n, int k) {
   const int lane = threadIdx.x % 32;
@@ -146,7 +146,7 @@ loadBTransposed(uint32_t (&b)[4], const Bf16 *tile, int stride, int n, int k) {
   loadMatrices<true>(b, tile + (k + lane % 16) * stride + n + lane / 16 * 8);
 }
 
-/// Begins to copy 16 bytes to shared memory; zeros where not `valid`.
+/// Starts copying 16 bytes to shared memory; zeros if not `valid`.
 __device__ __forceinline__ void copyAsync(Bf16 *to, const Bf16 *from,
                                           bool valid) {
 #ifdef __CUDACC__
@@ -163,7 +163,7 @@ __device__ __forceinline__ void copyAsync(Bf16 *to, const Bf16 *from,
 #endif
 }
 
-/// The copies since the last call are a group.
+/// Makes a group of the copies since the last call.
 __device__ __forceinline__ void closeCopies() {
 #ifdef __CUDACC__
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -172,7 +172,7 @@ __device__ __forceinline__ void closeCopies() {
 #endif
 }
 
-/// Waits for all groups of this thread; a barrier makes them seen by others.
+/// Waits for all groups of this thread. A barrier makes them visible to others.
 __device__ __forceinline__ void awaitCopies() {
 #ifdef __CUDACC__
   asm volatile("cp.async.wait_group 0;" ::: "memory");
