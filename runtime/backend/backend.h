@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A backend is a kind of device and the transports between such devices. An
-// executable names its backend (rondo_runtime.h); linking the library that
-// defines it decides which one that is.
+// executable names its backend (rondo_runtime.h); the library that defines that
+// name is linked.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,23 +26,23 @@ struct Launch;
 struct ProcessSupport {
   const char *name;
   /// Called once, before anything else. Throws Error if the process was not
-  /// started as the backend needs it; PeerFailed if another process reports a
-  /// failure.
+  /// started as the backend requires, and PeerFailed if another process reports
+  /// a failure.
   void (*start)(const Launch &launch);
   /// Gives all processes the text of process 0.
   std::string (*broadcast)(const std::string &text);
-  /// Called at the end of a run that has not failed.
+  /// Called at the end of a successful run.
   void (*stop)();
 };
 
 struct Backend {
-  /// The device of a rank that this process holds, of an executable with
-  /// `ranks`. Throws Error, with Exit::NoDevice where this machine has none.
+  /// The device of a rank held by this process, in an executable with `ranks`
+  /// ranks. Throws Error, with Exit::NoDevice if this machine has none.
   std::unique_ptr<Device> (*makeDevice)(int32_t rank, int32_t ranks,
                                         const World &world);
   /// Connects the ranks of a program: rank r works on devices[r], which is null
-  /// where another process holds it. All processes make the same transports in
-  /// the same order. The devices outlive the transport.
+  /// if another process holds it. All processes make the same transports in the
+  /// same order. The devices outlive the transport.
   std::unique_ptr<Transport> (*makeTransport)(
       const TransportParams &params, const std::vector<Device *> &devices,
       const TransportOptions &options, const World &world);

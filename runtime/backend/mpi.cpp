@@ -1,7 +1,7 @@
-//===- mpi.cpp - Ranks are processes that MPI connects --------------------===//
+//===- mpi.cpp - Ranks are processes connected by MPI ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A communicator for each lane; in it, the order that MPI promises for each
+// One communicator per lane; within it, the order that MPI guarantees for each
 // pair of processes. Receives take any tag, so that the n-th send meets the
 // n-th receive.
 //
@@ -32,9 +32,8 @@ static void check(int status, const char *what) {
 namespace {
 
 /// Communicators are never freed: MPI would reuse their numbers, and messages
-/// of a failed program that are still under way would meet receives of the
-/// next. A run makes few, and MPI_Comm_free() may wait for processes that have
-/// failed.
+/// in flight from a failed program would meet receives of the next one. A run
+/// makes few, and MPI_Comm_free() may wait for failed processes.
 class MpiEndpoint : public Endpoint {
 public:
   MpiEndpoint() {

@@ -1,4 +1,4 @@
-//===- clock.cpp - The time of a run --------------------------------------===//
+//===- clock.cpp - Clocks -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/clock.h"
@@ -46,7 +46,7 @@ void rondo::runtime::sleepUntil(int64_t deadlineNs) {
 }
 
 std::string rondo::runtime::clockName() {
-  // The clock counts from the machine's start.
+  // The clock counts from the machine's boot.
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string name;
   file >> name;

@@ -1,4 +1,4 @@
-//===- clock.h - The time of a run ------------------------------*- C++ -*-===//
+//===- clock.h - Clocks -----------------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BASE_CLOCK_H
@@ -11,23 +11,24 @@
 
 namespace rondo::runtime {
 
-/// ns since some fixed time; never goes back.
+/// ns since some fixed time; monotonic.
 int64_t nowNs();
 
-/// What waits read, so that a test can move the time on instead of waiting.
+/// The clock used for waits, so that a test can advance the time instead of
+/// waiting.
 class Clock {
 public:
   virtual ~Clock();
-  /// ns since the clock was made; never goes back.
+  /// ns since the clock was made; monotonic.
   virtual int64_t now() = 0;
 };
 
-/// Counts the time in which the process runs: a job that is stopped as a whole,
-/// and goes on, has not kept anybody waiting. For one thread, which asks at
-/// least every second; more than that is taken for a stop.
+/// Counts only while the process runs: a job that is suspended as a whole and
+/// resumed has not kept anyone waiting. For one thread, which must ask at least
+/// once a second; a longer gap is taken for a suspension.
 class AwakeClock : public Clock {
 public:
-  /// `source` goes on while the process is stopped.
+  /// `source` keeps counting while the process is suspended.
   explicit AwakeClock(std::function<int64_t()> source = nowNs)
       : source(std::move(source)), last(this->source()) {}
   int64_t now() override;
@@ -40,15 +41,15 @@ private:
 /// Processor time of the calling thread, ns.
 int64_t threadNs();
 
-/// Names the clock: the same text on all processes whose nowNs() count from the
-/// same time. Empty if that is not known.
+/// Names the clock: equal in all processes whose nowNs() counts from the same
+/// time. Empty if unknown.
 std::string clockName();
 
 /// Returns at `deadlineNs` or up to a few microseconds later. Sleeps, then
-/// spins the last 100 microseconds, because a sleep ends about 50 late.
+/// spins for the last 100 microseconds, because a sleep ends about 50 late.
 void sleepUntil(int64_t deadlineNs);
 
-/// Tells the core that its thread spins.
+/// Tells the core that its thread is spinning.
 inline void pauseCpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -1,4 +1,4 @@
-//===- error.h - What went wrong in a run -----------------------*- C++ -*-===//
+//===- error.h - Errors of a run --------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BASE_ERROR_H
@@ -12,15 +12,14 @@ namespace rondo::runtime {
 /// Exit codes of an emitted program.
 enum class Exit : int {
   Fine = 0,
-  /// Bad data, a bad checkpoint, a program that contradicts itself, or a failed
-  /// verification.
+  /// Bad data, a bad checkpoint, inconsistent tables, or a failed verification.
   Failure = 1,
   Usage = 2,
-  /// A signal ended the run, whose checkpoint is written.
+  /// A signal ended the run; its checkpoint is written.
   Interrupted = 4,
   /// The run failed and may be retried.
   RunFailure = 75,
-  /// This machine has no device of the kind that the program is for.
+  /// This machine has no device of the kind the program needs.
   NoDevice = 77,
 };
 
@@ -32,13 +31,13 @@ public:
   Exit code;
 };
 
-/// Thrown when another process of the run has failed. That process has reported
+/// Thrown if another process of the run has failed. That process has reported
 /// the error; its code is this process's exit code too.
 struct PeerFailed {
   Exit code;
 };
 
-/// Thrown in every rank that waits after Transport::abort() has been called.
+/// Thrown in every waiting rank after a call of Transport::abort().
 struct Aborted {};
 
 } // namespace rondo::runtime

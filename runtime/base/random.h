@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-/// Kernels use these functions as well.
+/// Kernels use these functions too.
 #ifdef __CUDACC__
 #define RONDO_HOST_DEVICE __host__ __device__
 #else
@@ -23,11 +23,11 @@ RONDO_HOST_DEVICE inline uint64_t scramble(uint64_t z) {
 }
 /// SplitMix64's increment: 2^64 divided by the golden ratio.
 inline constexpr uint64_t goldenStep = 0x9e3779b97f4a7c15u;
-/// Random bits of a number.
+/// Random bits derived from a number.
 RONDO_HOST_DEVICE inline uint64_t mix(uint64_t x) {
   return scramble(x + goldenStep);
 }
-/// Random bits of (key, counter): scrambled twice, so that near keys do not
+/// Random bits of (key, counter): scrambled twice, so that close keys do not
 /// give shifted streams.
 RONDO_HOST_DEVICE inline uint64_t mix(uint64_t key, uint64_t counter) {
   return scramble(mix(key) + (counter + 1) * goldenStep);

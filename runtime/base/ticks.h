@@ -1,4 +1,4 @@
-//===- ticks.h - Stamps that cost a few ns ----------------------*- C++ -*-===//
+//===- ticks.h - Time stamps that cost a few ns -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_BASE_TICKS_H
@@ -14,8 +14,8 @@
 
 namespace rondo::runtime {
 
-/// Differences of a counter of the processor, in ns. Where the processor has
-/// none that runs at one speed on all cores, ticks are those of nowNs().
+/// Differences of a processor counter, in ns. Without a counter that runs at
+/// one speed on all cores, ticks are those of nowNs().
 class Ticks {
 public:
   static uint64_t now() {
@@ -26,11 +26,11 @@ public:
     return static_cast<uint64_t>(nowNs());
   }
 
-  /// Begins to compare the counter with nowNs().
+  /// Starts comparing the counter with nowNs().
   Ticks() : firstTick(now()), firstNs(nowNs()) {}
 
-  /// ns in one tick, from the time since construction, of which a millisecond
-  /// gives three digits.
+  /// ns per tick, measured since construction; a millisecond gives three
+  /// digits.
   double nsPerTick() const {
     const uint64_t ticks = now() - firstTick;
     const int64_t ns = nowNs() - firstNs;

@@ -1,10 +1,10 @@
-//===- vectorise.h - Loops that are fast and give the same bits -*- C++ -*-===//
+//===- vectorise.h - Fast loops that give the same bits ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The runtime is compiled for the oldest x86-64, so that it starts everywhere.
 // Functions marked RONDO_VECTORISE are compiled twice, and the loader takes the
-// version with AVX2 where the CPU has it. Both give the same bits: each element
-// is computed by the same IEEE operations (-ffp-contract=off keeps the compiler
+// AVX2 version if the CPU has it. Both give the same bits: each element is
+// computed by the same IEEE operations (-ffp-contract=off keeps the compiler
 // from merging some of them), and sums have a fixed number of lanes. Only the
 // matrix products depend on the CPU, since OpenBLAS chooses its kernels by it.
 //
@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <cstring>
 
-// ThreadSanitizer crashes when the loader picks a version before it has
-// started.
+// ThreadSanitizer crashes if the loader picks a version before the sanitizer
+// has started.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
     !defined(__SANITIZE_THREAD__)
 #define RONDO_VECTORISE                                                        \
@@ -71,10 +71,10 @@ RONDO_INLINE Real laneMax(int64_t count, const Real *values) {
 /// e^x; in fp64 the library's function.
 RONDO_INLINE double exponential(double x) { return std::exp(x); }
 
-/// e^x in fp32 to 2 units in the last place. x is clamped to [-87, 88], where
-/// the result is a normal number; NaN stays NaN. Polynomial of Cephes' expf;
-/// adding and subtracting 1.5 * 2^23 rounds to an integer, which then stands in
-/// the low bits.
+/// e^x in fp32 to within 2 units in the last place. x is clamped to [-87, 88],
+/// where the result is a normal number; NaN stays NaN. Polynomial of Cephes'
+/// expf; adding and subtracting 1.5 * 2^23 rounds to an integer, which is then
+/// in the low bits.
 RONDO_INLINE float exponential(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;

@@ -21,7 +21,7 @@ void Device::addTo(void *, const void *, int64_t) {
 
 namespace {
 
-/// An arena of 0 bytes has no address, which memcpy() and memset() must not
+/// An arena of 0 bytes has a null address, which memcpy() and memset() must not
 /// get.
 class CpuArena : public Arena {
 public:
@@ -34,7 +34,7 @@ public:
       throw Error("the system refused an arena of " + std::to_string(bytes) +
                       " bytes",
                   Exit::RunFailure);
-    // Touching every page here keeps page faults out of the first iteration.
+    // Touching every page now keeps page faults out of the first iteration.
     std::memset(memory, 0, static_cast<size_t>(bytes));
   }
   ~CpuArena() override { std::free(memory); }
@@ -59,8 +59,8 @@ private:
   int64_t size;
 };
 
-/// Adds the partial gradients of a tensor and its copy in one stage; if they
-/// are in two stages, a collective does it.
+/// Adds the partial gradients of a tensor and its copy in the same stage; if
+/// they are in two stages, a collective does it.
 void addCopies(const StageTensors &stage) {
   for (int32_t c = 0; c < stage.numTensors; ++c) {
     const Tensor &copy = stage.tensors[c];

@@ -4,8 +4,8 @@
 // A device owns memory, the bodies of the layers, and the work of an iteration
 // that belongs to no layer. A CPU does everything at once in the caller's
 // thread. Other devices enqueue: a call returns before its work is done, and
-// the work runs in the order of the calls, so that a rank's program is the same
-// for both. Transport::iterate() waits for it.
+// the work runs in the order of the calls, so a rank's program is the same for
+// both. Transport::iterate() waits for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,19 +22,19 @@
 namespace rondo::runtime {
 
 /// One rank's memory: a single allocation, made at start and freed with the
-/// object. Addresses are the device's; only read(), write() and fill() may be
-/// used on them by the host.
+/// object. Addresses are the device's; the host may use only read(), write()
+/// and fill() on them.
 class Arena {
 public:
   virtual ~Arena();
-  /// Aligned to bufferAlignment; null where bytes() is 0.
+  /// Aligned to bufferAlignment; null if bytes() is 0.
   virtual char *base() const = 0;
-  /// Exactly the bytes that were asked for.
+  /// Exactly the requested bytes.
   virtual int64_t bytes() const = 0;
-  /// Copies to and from the host. The ranges lie inside the arena, `host` may
-  /// be used again on return, and calls take effect in their order. They see
-  /// what an iteration wrote once it has ended, and an iteration sees what was
-  /// written before it began.
+  /// Copies to and from the host. Ranges must be inside the arena, `host` may
+  /// be reused on return, and calls take effect in order. They see what an
+  /// iteration wrote once it has ended, and an iteration sees what was written
+  /// before it began.
   virtual void read(void *host, const void *device, int64_t bytes) const = 0;
   virtual void write(void *device, const void *host, int64_t bytes) = 0;
   virtual void fill(void *device, uint8_t byte, int64_t bytes) = 0;
@@ -48,43 +48,44 @@ public:
   /// there is not enough.
   virtual std::unique_ptr<Arena> makeArena(int64_t bytes) = 0;
 
-  /// The computation of a layer of that kind and number format.
+  /// The computation of a layer of this kind and dtype.
   virtual const LayerBody &body(const LayerDesc &layer) const = 0;
-  /// LayerArgs::stream of every task.
+  /// LayerArgs::stream for every task.
   virtual void *stream() const { return nullptr; }
 
-  /// Adds `part` to `sum` element by element: the gradients of the stages that
-  /// one stage feeds. Throws Error on a device that has no kernel for it, which
-  /// the compiler makes no program for.
+  /// Adds `part` to `sum` element by element, for the gradients of several
+  /// stages fed by one stage. Throws Error on a device without a kernel for it;
+  /// the compiler makes no such programs.
   virtual void addTo(void *sum, const void *part, int64_t bytes);
 
   /// Adds the gradients of each tensor and its copy in the same stage, then
-  /// writes the sum of squares of each tensor's gradient into
-  /// control.partials; a copy counts 0.
+  /// writes the sum of squares of each tensor's gradient to control.partials; a
+  /// copy counts 0.
   virtual void sumSquares(const StageTensors &stage) = 0;
-  /// From the sum of squares of all gradients, `sum` in the device's memory:
-  /// writes norm, finite flag and clip factor into headers. `sum` may lie in
-  /// one of them.
+  /// Writes the norm, the finite flag and the clip factor to the headers, given
+  /// `sum`, the sum of squares of all gradients in the device's memory. `sum`
+  /// may be in one of them.
   virtual void finishNorm(const double *sum, double maxNorm,
                           const std::vector<ControlHeader *> &headers) = 0;
-  /// AdamW on all tensors, unless the finite flag is 0. Sets the gradients
-  /// to 0.
+  /// AdamW on all tensors, unless the finite flag is 0. Sets the gradients to
+  /// 0.
   virtual void step(const StageTensors &stage, const AdamWConfig &config) = 0;
-  /// To be called when the host has written weights: updates everything derived
+  /// Call this after the host has written weights: updates everything derived
   /// from them.
   virtual void weightsWritten(const StageTensors &) {}
 
-  /// A point in the work so far, and when it was reached, ns. timeOf() may be
-  /// called once the iteration has ended, until the next one begins.
+  /// stamp() marks a point in the work so far; timeOf() gives the time it was
+  /// reached, ns. Call timeOf() after the iteration has ended and before the
+  /// next one begins.
   virtual int64_t stamp() = 0;
   virtual int64_t timeOf(int64_t stamp) { return stamp; }
 
   /// Processor time that threads have spent so far enqueueing the device's
-  /// iterations, or launching recorded ones, ns. -1 where nothing is enqueued.
+  /// iterations, or launching recorded ones, ns. -1 if nothing is enqueued.
   virtual int64_t enqueueNs() const { return -1; }
 };
 
-/// Memory of this process, and its threads. All ranks may share one object.
+/// Memory and threads of this process. All ranks may share one object.
 std::unique_ptr<Device> makeCpuDevice();
 
 } // namespace rondo::runtime

@@ -15,17 +15,17 @@ namespace rondo::runtime {
 /// A tensor of the model, by its global name.
 struct Tensor {
   std::string name;
-  /// Global name of the tensor that this one is a copy of; empty: none.
+  /// Global name of the tensor of which this is a copy; empty: none.
   std::string sharedWith;
   LayerTensor layout;
-  /// Whose copy this is, and which home's copy counts: in the norm and for the
-  /// checkpoint. Numbers of homes.
+  /// The home that holds this copy, and the home whose copy counts for the norm
+  /// and the checkpoint. Numbers of homes.
   int32_t home = 0, owner = 0;
   int32_t layerInStage = 0, index = 0;
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
-  /// The weights in the layer's dtype if that is not fp32; else null. Written
-  /// by the device.
+  /// The weights in the layer's dtype if that is not fp32; otherwise null.
+  /// Written by the device.
   void *weightsCopy = nullptr;
 };
 

@@ -1,11 +1,11 @@
 //===- cuda_layouts.h - Where things lie in buffers on CUDA -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Offsets in bytes. Activations and saved tensors have the layer's dtype;
+// Offsets are in bytes. Activations and saved tensors have the layer's dtype;
 // statistics, partial sums and gradients of weights are fp32. Weights are those
-// of model/layouts.h in fp32 and, in bf16, behind them the copy that kernels
-// read, in the same layout; gradients and moments stand for the fp32 ones.
-// Sizes depend on the description alone, never on a device.
+// of model/layouts.h in fp32, in bf16 followed by the copy that kernels read,
+// in the same layout; gradients and moments belong to the fp32 ones. Sizes
+// depend only on the description, never on a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace rondo::runtime::cuda {
 
-/// Places regions one after the other.
+/// Places regions one after another.
 class ByteLayout {
 public:
   constexpr int64_t place(int64_t bytes) {
@@ -39,7 +39,7 @@ constexpr int64_t chunksOf(int64_t count, int64_t each) {
 constexpr int64_t elementBytes(DType dtype) {
   return dtype == DType::Bf16 ? 2 : 4;
 }
-/// Of `count` elements of the layer's dtype, and of fp32.
+/// For `count` elements of the layer's dtype, and of fp32.
 constexpr int64_t activationBytes(const LayerDesc &layer, int64_t count) {
   return elementBytes(layer.dtype) * count;
 }
@@ -51,7 +51,7 @@ constexpr int64_t weightBytes(const LayerDesc &layer, int64_t elements) {
          (layer.dtype == DType::Bf16 ? alignedBytes(2 * elements) : 0);
 }
 
-/// Chunks of rows in which a norm adds the gradients of gain and bias: enough
+/// Rows per chunk in which a norm adds the gradients of gain and bias: enough
 /// blocks for a large device, few enough partial sums.
 constexpr int64_t normChunkRows(int64_t rows) {
   return larger(8, chunksOf(rows, 512));
@@ -60,20 +60,21 @@ constexpr int64_t normChunks(int64_t rows) {
   return chunksOf(rows, normChunkRows(rows));
 }
 
-/// Rows of one partial sum of a bias gradient.
+/// Rows per partial sum of a bias gradient.
 inline constexpr int64_t columnSumRows = 64;
 constexpr int64_t columnSumChunks(int64_t rows) {
   return chunksOf(rows, columnSumRows);
 }
 
-/// What cuBLASLt may use: 32 MiB as NVIDIA advises for sm_90, less where the
-/// products are small. It splits sums into partial results of 4 bytes.
+/// Workspace for cuBLASLt: 32 MiB as NVIDIA advises for sm_90, less for small
+/// products. It splits sums into partial results of 4 bytes.
 constexpr int64_t gemmWorkspaceBytes(int64_t rows, int64_t columns) {
   return smaller(int64_t(32) << 20, alignedBytes(16 * 4 * rows * columns));
 }
-/// Of the workspace's address; cuBLASLt's manual says so. Buffers promise less.
+/// Alignment of the workspace's address, as cuBLASLt's manual requires. Buffers
+/// guarantee less.
 inline constexpr int64_t gemmAlignment = 256;
-/// A region in which such a workspace has room wherever the region begins.
+/// A region with room for such a workspace, wherever the region begins.
 constexpr int64_t gemmRegionBytes(int64_t bytes) {
   return bytes + gemmAlignment - bufferAlignment;
 }
@@ -98,11 +99,10 @@ struct BlockSavedForI {
         logSumExp(all.place(floatBytes(numTokens(layer) * layer.heads))) {}
 };
 
-/// In place, I turns q, k and v into their gradients, what the norms have made
-/// normal into their outputs, and the output of GELU into the gradient of its
-/// input: W computes that output anew from the input, which costs one pass
-/// instead of another buffer. I fills the last three
-/// regions.
+/// In place, I turns q, k and v into their gradients, the normals into the
+/// norms' outputs, and the output of GELU into the gradient of its input. W
+/// recomputes that output from the input, which costs one pass instead of
+/// another buffer. I fills the last three regions.
 struct BlockSavedForW {
   ByteLayout all;
   int64_t normal1, qkv, attention, normal2, beforeGelu, afterGelu;
@@ -133,11 +133,11 @@ struct BlockWorkspace {
   int64_t gemm, gemmBytes;
   /// [tokens, max(hidden, ffn)].
   int64_t activations;
-  /// Gradient of the queries, until all that read q have.
+  /// The gradient of the queries, kept here until all readers of q are done.
   int64_t queryGrad;
   /// [batch][heads][sequence]: products of attention's output and gradient.
   int64_t rowDots;
-  /// Of norms and bias gradients.
+  /// For norms and bias gradients.
   int64_t partials;
 
   constexpr explicit BlockWorkspace(const LayerDesc &layer)
@@ -157,18 +157,18 @@ struct BlockWorkspace {
   }
 };
 
-/// How a head goes over its tokens. The logits' gradients are kept from F to W
-/// where all of them fit into `mostKept`. Else only a chunk of tokens has
-/// logits at any time: F makes the gradient of the norm's output as well, and W
-/// computes the logits again, a third more work for the head.
+/// How a head goes over its tokens. If the logits' gradients all fit into
+/// `mostKept`, they are kept from F to W. Otherwise only one chunk of tokens
+/// has logits at a time: F also computes the gradient of the norm's output, and
+/// W recomputes the logits, a third more work for the head.
 struct HeadChunks {
   static constexpr int64_t mostKept = int64_t(1) << 30;
   static constexpr int64_t mostLive = int64_t(256) << 20;
-  /// Elements from one token's logits to the next: rows begin at multiples of
-  /// 16 bytes, without which cuBLASLt has no fast kernel.
+  /// Elements from one token's logits to the next: rows start at multiples of
+  /// 16 bytes; otherwise cuBLASLt has no fast kernel.
   int64_t stride;
   bool kept;
-  /// Tokens of a chunk; all of them where kept.
+  /// Tokens per chunk; all of them if `kept`.
   int64_t rows;
 
   constexpr explicit HeadChunks(const LayerDesc &layer)
@@ -188,7 +188,7 @@ struct HeadChunks {
 struct HeadSavedForI {
   ByteLayout all;
   int64_t normScale;
-  /// Only where the logits' gradients are not kept.
+  /// Only if the logits' gradients are not kept.
   int64_t normedGrad;
 
   constexpr explicit HeadSavedForI(const LayerDesc &layer)
@@ -201,14 +201,14 @@ struct HeadSavedForI {
                 : activationBytes(layer, numTokens(layer) * layer.hidden))) {}
 };
 
-/// F leaves what W needs of the logits, I the norm's gradients, and its output
-/// in the place of the normal.
+/// F leaves what W needs of the logits; I leaves the norm's gradients, and the
+/// norm's output in place of the normal.
 struct HeadSavedForW {
   ByteLayout all;
   int64_t normal, normGrads;
-  /// [tokens, stride], where kept.
+  /// [tokens, stride], if kept.
   int64_t logitsGrad;
-  /// Where not: logarithm of each row's sum, its target, and the factor of the
+  /// If not: the logarithm of each row's sum, its target, and the factor of the
   /// gradient, one element.
   int64_t logSumExp, targets, share;
 
@@ -235,7 +235,7 @@ struct HeadWorkspace {
   /// [tokens].
   int64_t losses;
   int64_t partials;
-  /// [chunk, stride], where the logits' gradients are not kept.
+  /// [chunk, stride], if the logits' gradients are not kept.
   int64_t logits;
 
   constexpr explicit HeadWorkspace(const LayerDesc &layer)

@@ -1,7 +1,7 @@
 //===- executable.h - The tables of an emitted program ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What codegen writes and the runtime reads: one Executable.
+// Codegen writes one Executable, and the runtime reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 #include <cstdint>
 
 /// The version of these tables and of the functions that emitted code calls
-/// (runtime/execution/actions.h). To be raised with every change of either: an
+/// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
 #define RONDO_TABLES_VERSION 1
 
@@ -28,11 +28,11 @@ class Rank;
 /// What a message carries.
 using Message = MessageKind;
 
-/// A consecutive piece of the model.
+/// Consecutive layers of the model.
 struct StageDesc {
   const char *name;
   int32_t firstLayer, numLayers;
-  /// Bytes by Buffer as the compiler planned them. Checked at start against
+  /// Bytes by Buffer, as planned by the compiler. Checked at start against
   /// stageBytes().
   int64_t bytes[numBuffers];
 };
@@ -41,21 +41,22 @@ struct StageDesc {
 struct HomeDesc {
   int32_t stage;
   int32_t replica;
-  /// That holds the home's state in every program.
+  /// The rank that holds the home's state in every program.
   int32_t rank;
 };
 
-/// What one stage hands to another for each micro-batch.
+/// What one stage passes to another for each micro-batch.
 struct EdgeDesc {
   int32_t from, to;
   Message message;
   int64_t bytes;
-  /// In ProgramDesc::placements: the buffer that it leaves, of `from`, and the
-  /// one that it enters, of `to`. They are one where both run on one rank.
+  /// Indices into ProgramDesc::placements: the buffer of `from` that is sent,
+  /// and the buffer of `to` that receives it. They are the same if both stages
+  /// run on one rank.
   int32_t sent, received;
 };
 
-/// Equal slots in the arena of `rank`, at `offset` from its beginning.
+/// Equal slots in the arena of `rank`, at `offset` from its start.
 struct PoolDesc {
   int32_t rank;
   int64_t offset;
@@ -63,9 +64,9 @@ struct PoolDesc {
   int32_t slots;
 };
 
-/// Where a buffer of a home lies: number i of what its kind has slots for, a
-/// micro-batch or a version of the weights, in slot slotOf[i % period] of a
-/// pool. pool < 0: the stage has no such buffer.
+/// Where a home's buffer lies: instance i, a micro-batch or a version of the
+/// weights, is in slot slotOf[i % period] of a pool. pool < 0: the stage has no
+/// such buffer.
 struct PlacementDesc {
   int32_t pool;
   int32_t period;
@@ -85,14 +86,14 @@ struct CollectiveDesc {
 /// Runs all actions of one rank for one iteration.
 using RankFunction = void (*)(Rank &rank, const int64_t *row);
 
-/// One executing rank of a program: a function and its row of parameters.
+/// A rank that executes a program: a function and its row of parameters.
 struct RankDesc {
   RankFunction run;
   const int64_t *row;
 };
 
 enum class ProgramKind : uint8_t {
-  /// One rank runs all stages, micro-batch after micro-batch: the reference.
+  /// One rank runs all stages, one micro-batch after another: the reference.
   Sequential,
   /// The compiled schedule.
   Pipeline,
@@ -100,23 +101,23 @@ enum class ProgramKind : uint8_t {
   Evaluation,
 };
 
-/// A schedule over the executable's state: same weights, own order, own slots
-/// and own sizes of micro-batches. All programs of an executable take the same
-/// samples an iteration, in the same order.
+/// A schedule over the executable's state: same weights, but its own order,
+/// slots and micro-batch sizes. All programs of an executable take the same
+/// samples per iteration, in the same order.
 struct ProgramDesc {
-  /// Its place in Executable::programs.
+  /// Its index in Executable::programs.
   int32_t id;
-  /// Of a pipeline its schedule's, which no other pipeline has.
+  /// For a pipeline, its schedule's name, which is unique among pipelines.
   const char *name;
   ProgramKind kind;
   int32_t microbatches;
-  /// Of one micro-batch; 0 where the model has timed layers only.
+  /// Per micro-batch; 0 if the model has only timed layers.
   int32_t samples;
-  /// What the gradients of one weight are added in: true for micro-batch index
-  /// order (bit-equal to the reference), false for the schedule's order.
+  /// The order in which gradients of a weight are added: true for micro-batch
+  /// index order (bit-equal to the reference), false for the schedule's order.
   bool accumulatesInIndexOrder;
-  /// Those of the executable, sized for such micro-batches. State is as large
-  /// and on the same ranks in all programs.
+  /// Those of the executable, sized for this program's micro-batches. State has
+  /// the same size and ranks in all programs.
   const LayerDesc *layers;
   const StageDesc *stages;
   const EdgeDesc *edges;
@@ -126,52 +127,52 @@ struct ProgramDesc {
   const int32_t *rankOfHome;
   int32_t numPools;
   const PoolDesc *pools;
-  /// First [home * numBuffers + buffer], then what belongs to further edges.
+  /// First [home * numBuffers + buffer], then those of further edges.
   int32_t numPlacements;
   const PlacementDesc *placements;
   int32_t numCollectives;
   const CollectiveDesc *collectives;
-  /// Predicted time of one iteration with a device for each rank, ns; 0 where
-  /// costs are not known.
+  /// Predicted time of one iteration with a device per rank, ns; 0 if costs are
+  /// unknown.
   int64_t predictedNs;
-  /// Predicted busy time of all ranks together, ns.
+  /// Predicted busy time summed over all ranks, ns.
   int64_t predictedWorkNs;
-  /// Most bytes of activations by rank, as the search counts them.
+  /// Peak bytes of activations by rank, as the search counts them.
   const int64_t *peakMemoryBytes;
 };
 
-/// The devices that an executable runs on. A target other than the CPU is a
-/// library beside the runtime's: it defines the object that the emitted program
-/// names, so that linking decides and a program without it does not link.
+/// The devices that an executable runs on. Each target other than the CPU has
+/// its own library beside the runtime, which defines the object that the
+/// emitted program names: without that library the program does not link.
 /// Opaque to emitted code; see runtime/backend/backend.h.
 struct Backend;
-/// Of librondo_cuda.a.
+/// In librondo_cuda.a.
 extern const Backend cudaBackend;
-/// Of librondo_mpi.a: the CPU, with a process for each rank.
+/// In librondo_mpi.a: the CPU, with a process per rank.
 extern const Backend mpiBackend;
 
-/// One state region and a list of programs over it.
+/// A model's state and a list of programs over it.
 struct Executable {
   const char *name;
-  /// Sized for the micro-batches of the first program.
+  /// Sized for the first program's micro-batches.
   int32_t numLayers;
   const LayerDesc *layers;
   int32_t numStages;
   const StageDesc *stages;
-  /// Stage after stage, and in a stage by replica.
+  /// By stage, and within a stage by replica.
   int32_t numHomes;
   const HomeDesc *homes;
-  /// Those of activations in front of those of gradients. A task takes its
+  /// Edges of activations come before those of gradients. A task takes its
   /// inputs, and adds its output gradients, in this order.
   int32_t numEdges;
   const EdgeDesc *edges;
   /// Ranks that hold state; each has an arena.
   int32_t numRanks;
-  /// Bytes of each rank's arena: the largest that any program needs.
+  /// Bytes of each rank's arena: the most that any program needs.
   const int64_t *arenaBytes;
   int32_t numPrograms;
   const ProgramDesc *programs;
-  /// Null: the CPU, which the runtime itself brings.
+  /// Null: the CPU, which is part of the runtime.
   const Backend *backend = nullptr;
 };
 

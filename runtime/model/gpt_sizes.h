@@ -14,10 +14,10 @@
 
 namespace rondo::runtime {
 
-/// The largest width of a head that the bodies of CUDA take.
+/// The largest head width that the CUDA bodies take.
 inline constexpr int32_t maxHeadWidthCuda = 256;
 
-/// Bytes of a layer's activations: its input, its output.
+/// Bytes of a layer's activations: its input or its output.
 inline int64_t gptActivationBytes(const LayerDesc &layer) {
   const int64_t count = numTokens(layer) * layer.hidden;
   return alignedBytes(layer.target == Target::Cuda
@@ -25,7 +25,7 @@ inline int64_t gptActivationBytes(const LayerDesc &layer) {
                           : 4 * count);
 }
 
-/// Weights and gradients of so many elements, with what else all kinds have.
+/// Sizes with weights and gradients of this many elements, and nothing else.
 inline LayerSizes gptSizes(const LayerDesc &layer, int64_t weights) {
   LayerSizes sizes{};
   sizes.gradients = alignedBytes(4 * weights);
@@ -77,9 +77,9 @@ inline LayerSizes gptHeadSizes(const LayerDesc &layer) {
   return sizes;
 }
 
-// Floating-point operations: a multiply and an add count as two. Only matrix
+// Floating-point operations; a multiply and an add count as two. Only matrix
 // products count, and the additions of an embedding. Attention counts the
-// causal half, and its probabilities again in I, which computes them anew.
+// causal half, and its probabilities again in I, which recomputes them.
 
 inline LayerFlops gptEmbeddingFlops(const LayerDesc &layer) {
   const int64_t values = numTokens(layer) * layer.hidden;

@@ -11,11 +11,11 @@ struct rondo_body;
 
 namespace rondo::runtime {
 
-/// What the bodies run on.
+/// Where the bodies run.
 enum class Target : uint8_t { Cpu, Cuda };
 
-/// What activations, messages and saved tensors are stored in. Weights,
-/// gradients and moments that the optimizer reads are fp32 in both.
+/// The type of activations, messages and saved tensors. Weights, gradients and
+/// moments that the optimizer reads are fp32 in both.
 enum class DType : uint8_t { Fp32, Bf16 };
 
 /// Each has a row in model/layer_kinds.h, in this order.
@@ -24,25 +24,26 @@ enum class LayerKind : uint8_t {
   GptBlock,     // pre-norm attention and MLP with GELU
   GptHead,      // final norm, linear to the vocabulary, cross-entropy
   Synthetic,    // sleeps and spins for given times
-  Custom,       // a body from outside
+  Custom,       // a body from a library
 };
 
-/// No layer has more inputs: edges that end at it.
+/// No layer has more inputs, that is, incoming edges.
 inline constexpr int32_t maxLayerInputs = 8;
 
-/// What a layer reads of the data set for each micro-batch.
+/// What a layer reads from the data set for each micro-batch.
 enum class LayerData : uint8_t { None, Tokens, Targets };
 
-/// Floating-point operations of one task of a layer on one micro-batch. Zero
-/// for synthetic layers.
+/// Floating-point operations of a layer's tasks on one micro-batch. Zero for
+/// synthetic layers.
 struct LayerFlops {
   int64_t forward, inputGrad, weightGrad;
 };
 
-/// What a custom layer states beside its sizes.
+/// What a custom layer states besides its sizes.
 struct CustomDesc {
   const char *name;
-  /// Of C; null in the compiler, which needs none (bodies/rondo_body.h).
+  /// A C struct (bodies/rondo_body.h); null in the compiler, which does not
+  /// need it.
   const ::rondo_body *body;
   int32_t numParameters;
   const int64_t *parameters;
@@ -55,7 +56,7 @@ struct CustomDesc {
 /// One layer of a model. Fields that its kind does not use are 0.
 struct LayerDesc {
   /// Global name, unique in the model: "wte", "h.3", "ln_f". Tensor names begin
-  /// with it; first values depend on (seed, tensor name) alone.
+  /// with it; initial values depend only on (seed, tensor name).
   const char *name;
   LayerKind kind;
 
@@ -71,35 +72,36 @@ struct LayerDesc {
   int64_t forwardNs, inputGradNs, weightGradNs;
   // synthetic and custom
   int64_t activationBytes, inputGradFreesBytes;
-  /// What each input brings, in the order of the edges.
+  /// Bytes of each input, in the order of the edges.
   int32_t numInputs;
   int64_t inputBytes[maxLayerInputs];
   int64_t outputBytes, weightBytes;
 
-  /// The same for all layers of an executable. The CPU takes fp32 only.
+  /// The same for all layers of an executable. The CPU only takes fp32.
   Target target = Target::Cpu;
   DType dtype = DType::Fp32;
   CustomDesc custom = {};
 };
 
-/// Bytes of one layer's buffers, all for one micro-batch but the first two.
+/// Bytes of one layer's buffers, all but the first two for one micro-batch.
 /// Moments are twice as large as the gradients.
 struct LayerSizes {
-  /// With the copies in the dtype, where that is not fp32.
+  /// Includes the copies in the dtype, if that is not fp32.
   int64_t weights;
   int64_t gradients;
   /// Written by F, read by I, free after I.
   int64_t savedForInputGrad;
   /// Written by F; I may overwrite parts with what W needs; free after W.
   int64_t savedForWeightGrad;
-  /// Activations from the layers before, input after input; 0 for the first
-  /// layer of a model.
+  /// Activations from the layers before, one input after another; 0 for a
+  /// model's first layer.
   int64_t input;
-  /// Activations for the next layer, 0 for the last layer of a model.
+  /// Activations for the next layer; 0 for a model's last layer.
   int64_t output;
   /// Scratch of one task.
   int64_t workspace;
-  /// Staged data of one micro-batch: tokens of an embedding, targets of a head.
+  /// Staged data of one micro-batch: tokens for an embedding, targets for a
+  /// head.
   int64_t data;
 };
 

@@ -1,7 +1,7 @@
 //===- layer_kinds.h - What the compiler knows of each kind -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One row for each kind of layer. Bodies have tables in the same order for each
+// One row per kind of layer. Bodies have tables in the same order for each
 // target: bodies/body.cpp and bodies/cuda/body.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -13,7 +13,7 @@
 
 namespace rondo::runtime {
 
-/// Sizes are those that the layer states.
+/// Uses the sizes that the layer states.
 inline LayerSizes syntheticSizes(const LayerDesc &layer) {
   LayerSizes sizes{};
   sizes.weights = sizes.gradients = alignedBytes(layer.weightBytes);
@@ -42,18 +42,18 @@ inline LayerFlops customFlops(const LayerDesc &layer) {
 
 struct LayerKindRow {
   LayerKind kind;
-  /// As the enumerator is spelled.
+  /// Spelled like the enumerator.
   const char *name;
   LayerSizes (*sizes)(const LayerDesc &);
   LayerFlops (*flops)(const LayerDesc &);
-  /// How many inputs its bodies take.
+  /// The number of inputs its bodies take.
   int32_t minInputs, maxInputs;
-  /// Custom layers state it themselves, see dataOf() and hasLoss().
+  /// Custom layers state this themselves: see dataOf() and hasLoss().
   LayerData data;
-  /// F writes the loss of a micro-batch.
+  /// Whether F writes a micro-batch's loss.
   bool hasLoss;
-  /// Adds to a residual stream: more of them make first values smaller
-  /// (TensorInit::ResidualNormal).
+  /// Whether it adds to the residual stream: the more of these, the smaller the
+  /// initial values (TensorInit::ResidualNormal).
   bool isResidual;
 };
 
@@ -83,12 +83,12 @@ constexpr const LayerKindRow &rowOf(LayerKind kind) {
   return layerKinds[static_cast<int>(kind)];
 }
 
-/// What the layer reads of the data set.
+/// What the layer reads from the data set.
 constexpr LayerData dataOf(const LayerDesc &layer) {
   return layer.kind == LayerKind::Custom ? layer.custom.data
                                          : rowOf(layer.kind).data;
 }
-/// Whether its F writes the loss of a micro-batch.
+/// Whether its F writes a micro-batch's loss.
 constexpr bool hasLoss(const LayerDesc &layer) {
   return layer.kind == LayerKind::Custom ? layer.custom.hasLoss
                                          : rowOf(layer.kind).hasLoss;

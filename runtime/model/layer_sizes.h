@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The compiler sizes the arena with layerSizes(); the bodies use the same
-// function, so that plan and program cannot disagree. Everything is inline.
+// function, so the memory plan and the program cannot disagree. Everything is
+// inline.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +23,8 @@ inline LayerFlops layerFlops(const LayerDesc &layer) {
   return rowOf(layer.kind).flops(layer);
 }
 
-/// Activations between the layers of a stage lie at the beginning of its
-/// workspace, in so many buffers of innerBytes() that are used in turn.
+/// Activations between a stage's layers are at the beginning of its workspace,
+/// in this many buffers of innerBytes(), used in turn.
 constexpr int32_t numInnerBuffers(int64_t count) {
   return count > 2 ? 2 : static_cast<int32_t>(count) - 1;
 }
@@ -36,9 +37,9 @@ inline int64_t innerBytes(const LayerDesc *layers, int64_t count) {
   return most;
 }
 
-/// Sizes of one or more consecutive layers that run as one stage. Behind the
-/// inner activations the workspace is the layers' own scratch. Weights, saved
-/// buffers and data lie layer after layer.
+/// Sizes of one or more consecutive layers that run as one stage. In the
+/// workspace, the layers' own scratch follows the inner activations. Weights,
+/// saved buffers and data are consecutive, in the order of the layers.
 inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
   LayerSizes sum{};
   for (int64_t i = 0; i < count; ++i) {

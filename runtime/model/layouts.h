@@ -1,10 +1,10 @@
 //===- layouts.h - Where things lie in a layer's buffers --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One struct a kind and buffer: the constructor places regions one after the
-// other. Offsets count elements and are multiples of 16, so that every region
-// of floats or doubles starts at a multiple of bufferAlignment. Used by
-// layerSizes() and by the bodies, so that they cannot disagree.
+// One struct per kind and buffer: the constructor places regions one after
+// another. Offsets count elements and are multiples of 16, so that every region
+// of floats or doubles starts at a multiple of bufferAlignment. layerSizes()
+// and the bodies both use these, so that they cannot disagree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace rondo::runtime {
 
-/// Places regions one after the other.
+/// Places regions one after another.
 class Layout {
 public:
   /// Appends a region of `count` elements and returns its offset.
@@ -76,7 +76,7 @@ struct BlockWeights {
         fcProjBias(all.place(layer.hidden)) {}
 };
 
-/// Saved for I: the statistics that W has no use for.
+/// Saved for I: the statistics that W does not need.
 struct BlockSavedForI {
   Layout all;
   int64_t norm1Scale, norm2Scale, logSumExp;
@@ -108,12 +108,12 @@ struct BlockSavedForW {
         norm2Grads(all.place(int64_t(2) * layer.hidden)) {}
 };
 
-/// Queries that attention works on at once.
+/// Queries that attention processes at once.
 constexpr int64_t attentionRows(const LayerDesc &layer) {
   return layer.sequence < 64 ? layer.sequence : 64;
 }
 
-/// Scratch of one (sample, head) of causal attention.
+/// Scratch for one (sample, head) of causal attention.
 struct AttentionWorkspace {
   Layout all;
   int64_t probabilities, grads, keyGrad, valueGrad, rowDots;
@@ -139,13 +139,13 @@ struct BlockWorkspace {
         attention(all.place(AttentionWorkspace(layer).all.size())) {}
 };
 
-/// Rows of a head's vocabulary in memory: those behind the last are 0 and stay
-/// so. Libraries for GPUs are fast where rows of logits are whole packs.
+/// Rows of a head's vocabulary matrix in memory: those after the last word are
+/// 0 and stay so. GPU libraries are fast if rows of logits are whole packs.
 constexpr int64_t paddedVocab(const LayerDesc &layer) {
   return (int64_t(layer.vocab) + 7) / 8 * 8;
 }
 
-/// The vocabulary's matrix is stored [vocab][hidden], as the embedding's.
+/// The vocabulary matrix is stored [vocab][hidden], like the embedding's.
 struct HeadWeights {
   Layout all;
   int64_t normGain, normBias, vocabulary;

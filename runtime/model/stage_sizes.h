@@ -1,8 +1,8 @@
-//===- stage_sizes.h - How large the buffers of a stage are -----*- C++ -*-===//
+//===- stage_sizes.h - Sizes of a stage's buffers ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The compiler plans the arena with stageBytes(); the runtime checks the plan
-// with the same function at start.
+// The compiler plans the arena with stageBytes(); at start the runtime checks
+// the sizes with the same function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@
 
 namespace rondo::runtime {
 
-/// Why memory is held.
+/// What memory is held for.
 using Buffer = BufferKind;
 inline constexpr int numBuffers = numBufferKinds;
 
-/// Partial norms that control memory has room for, by layer.
+/// Room for partial norms in control memory, per layer.
 inline constexpr int64_t partialsPerLayer = 16;
 /// Bytes of ControlHeader (runtime/optimizer/control.h).
 inline constexpr int64_t controlHeaderBytes = 64;
@@ -29,8 +29,8 @@ inline constexpr int64_t controlHeaderBytes = 64;
 /// Bytes of each buffer of the stage that runs `layers[0..numLayers)` in order,
 /// each a multiple of bufferAlignment. Saved, message and data buffers are for
 /// one micro-batch. Control holds a header, partial norms (fp64) of each layer
-/// and, where a layer has a loss, one (fp32) for each of `microbatches`,
-/// the most of any program.
+/// and, if a layer has a loss, one (fp32) for each of `microbatches`, the most
+/// of any program.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers]) {
   auto at = [&](Buffer buffer) -> int64_t & {

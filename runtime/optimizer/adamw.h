@@ -12,22 +12,22 @@ struct AdamWConfig {
   float beta1 = 0.9f;
   float beta2 = 0.95f;
   float epsilon = 1e-8f;
-  /// Decoupled: weights shrink by learning rate times this. For matrices only.
+  /// Decoupled: weights shrink by learning rate times this. Only for matrices.
   float weightDecay = 0.1f;
 };
 
-/// What changes from one iteration to the next. It lies in control memory, so
-/// that an iteration's work never depends on the host.
+/// What changes between iterations. It is in control memory, so that an
+/// iteration's work never depends on the host.
 struct StepControl {
   /// Number of this optimizer step; the first is 1.
   int64_t step;
   float learningRate;
-  /// Gradients are multiplied by it.
+  /// Gradients are multiplied by this.
   float clipFactor;
 };
 
-/// One AdamW step (Loshchilov and Hutter 2019) on `count` elements with bias
-/// correction. A count of 0 is allowed.
+/// One AdamW step (Loshchilov and Hutter 2019) on `count` elements, with bias
+/// correction. `count` may be 0.
 void adamw(const AdamWConfig &config, const StepControl *control, bool decay,
            int64_t count, float *weights, const float *gradients,
            float *moment1, float *moment2);
@@ -35,17 +35,17 @@ void adamw(const AdamWConfig &config, const StepControl *control, bool decay,
 /// Sum of squares in fp64, always added in the same order.
 double sumOfSquares(const float *values, int64_t count);
 
-/// The factor that brings gradients of that norm to at most `maxNorm`: 1 if the
+/// The factor that brings gradients of this norm to at most `maxNorm`: 1 if the
 /// norm is small enough, or if maxNorm is 0 or less (no limit). Not finite if
 /// the norm is not.
 float clipFactor(double norm, double maxNorm);
 
-/// Linear warm-up, then half a cosine down to a floor, which is kept.
+/// Linear warm-up, then half a cosine down to a floor, where it stays.
 struct LearningRateSchedule {
   double peak = 1e-3;
   double floor = 1e-4;
   int64_t warmupSteps = 0;
-  /// Step at which the floor is reached; 0: stay at the peak.
+  /// Step that reaches the floor; 0: stay at the peak.
   int64_t decaySteps = 0;
 };
 

@@ -1,8 +1,8 @@
 //===- control.h - What a stage's control buffer holds ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Everything that changes from one iteration to the next and is no weight lies
-// in the control buffer, so that an iteration reads nothing from the host.
+// The control buffer holds everything but weights that changes between
+// iterations, so that an iteration reads nothing from the host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,14 +16,14 @@
 
 namespace rondo::runtime {
 
-/// The beginning of each stage's control buffer.
+/// The start of each stage's control buffer.
 struct ControlHeader {
   /// Step number and learning rate are written before an iteration, the clip
   /// factor by the norm's collective.
   StepControl step;
   /// Global norm of the gradients, before clipping.
   double norm;
-  /// 0: a gradient was not finite, and the optimizer step is left out.
+  /// 0: a gradient was not finite, and the optimizer step is skipped.
   int32_t isFinite;
 };
 static_assert(sizeof(ControlHeader) <= controlHeaderBytes);

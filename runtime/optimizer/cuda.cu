@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A launch works on up to 32 tensors: its second dimension is the tensor. All
-// kernels here are bound by memory.
+// kernels here are memory-bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned threads = 256;
 constexpr int64_t tensorsAtOnce = 32;
-/// Blocks that cut the sum of one tensor.
+/// Blocks that share the sum of one tensor.
 constexpr int64_t sumBlocks = 256;
 constexpr int64_t updateBlocks = 2048;
 static_assert(sumSquaresScratchBytes == tensorsAtOnce * sumBlocks * 8);
@@ -43,13 +43,13 @@ void inTables(const std::vector<T> &tensors, Run run) {
   }
 }
 
-/// Blocks for elements that each thread takes four at a time.
+/// Blocks for `count` elements, of which each thread takes four at a time.
 unsigned blocksOf(int64_t count, int64_t limit) {
   return static_cast<unsigned>(std::max<int64_t>(
       1, std::min(limit, (count + 4 * threads - 1) / (4 * threads))));
 }
 
-/// The distance between elements of a thread, and its first one.
+/// The distance between a thread's elements, and its first element.
 __device__ __forceinline__ int64_t stride() {
   return int64_t(gridDim.x) * blockDim.x;
 }
@@ -57,8 +57,8 @@ __device__ __forceinline__ int64_t firstElement() {
   return int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-/// Calls run(width, i) for all elements [i, i + width), four at a time where
-/// that many are left. Tensors begin at multiples of 64 bytes.
+/// Calls run(width, i) for all elements [i, i + width), four at a time while
+/// that many are left. Tensors start at multiples of 64 bytes.
 template <typename Run>
 __device__ __forceinline__ void forPacks(int64_t count, Run run) {
   for (int64_t i = 4 * firstElement(); i < count; i += 4 * stride()) {
@@ -115,7 +115,7 @@ struct Headers {
   int count;
 };
 
-/// Clips as clipFactor() does.
+/// Clips like clipFactor().
 __global__ void normKernel(const double *sum, double maxNorm, Headers headers) {
   const double norm = sqrt(*sum);
   // Every lane has read the sum before a header that holds it is written.
@@ -166,13 +166,13 @@ __global__ void __launch_bounds__(threads)
     adamwKernel(AdamWConfig config, const ControlHeader *header,
                 Table<OptimizedTensor> table) {
   const OptimizedTensor &tensor = table.entries[blockIdx.y];
-  // Most blocks of a small tensor: they leave before they read anything.
+  // For a small tensor, most blocks leave before they read anything.
   if (int64_t(blockIdx.x) * blockDim.x * 4 >= tensor.count)
     return;
   if (!header->isFinite)
     return;
   auto &f = *reinterpret_cast<Factors *>(sharedMemory());
-  // Powers in fp64 are slow: one thread for all.
+  // Powers in fp64 are slow: one thread computes them for all.
   if (threadIdx.x == 0) {
     const double step = double(header->step.step);
     const double rate = header->step.learningRate;
@@ -221,7 +221,8 @@ void sumSquares(const Stream &stream, const std::vector<SquaredTensor> &tensors,
 
 void finishNorm(const Stream &stream, const double *sum, double maxNorm,
                 const std::vector<ControlHeader *> &headers) {
-  // The header that holds the sum comes last: writing it ends the sum.
+  // The header that holds the sum comes last, because writing it overwrites the
+  // sum.
   std::vector<ControlHeader *> ordered = headers;
   std::stable_partition(
       ordered.begin(), ordered.end(), [&](const ControlHeader *header) {

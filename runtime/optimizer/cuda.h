@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Everything is enqueued, and reads what changes between iterations from the
-// control header, so that it can be recorded. How sums are split depends on
-// sizes alone, and parts are added in order: the bits are always the same.
+// control header, so that it can be recorded. How sums are split depends only
+// on sizes, and parts are added in order: the bits are always the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,12 +29,12 @@ struct SquaredTensor {
 };
 /// Bytes of scratch that sumSquares() needs.
 inline constexpr int64_t sumSquaresScratchBytes = 32 * 256 * 8;
-/// *sum = the sum of squares in fp64, of each tensor.
+/// For each tensor, *sum = the sum of squares in fp64.
 void sumSquares(const Stream &stream, const std::vector<SquaredTensor> &tensors,
                 void *scratch);
 
-/// Norm, finite flag and clip factor, as StageTensors' device writes them.
-/// `sum` may lie in a header.
+/// Writes norm, finite flag and clip factor, like Device::finishNorm(). `sum`
+/// may be in a header.
 void finishNorm(const Stream &stream, const double *sum, double maxNorm,
                 const std::vector<ControlHeader *> &headers);
 
@@ -47,8 +47,8 @@ struct OptimizedTensor {
   int64_t count;
   bool decay;
 };
-/// One step on each tensor, with the header's factors; nothing if its finite
-/// flag is 0.
+/// One step on each tensor, with the header's factors; does nothing if its
+/// finite flag is 0.
 void adamw(const Stream &stream, const AdamWConfig &config,
            const ControlHeader *header,
            const std::vector<OptimizedTensor> &tensors);

@@ -1,9 +1,9 @@
 //===- backend.cpp - Which GPU a rank gets, and how GPUs connect ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One process runs all ranks: on one GPU, or on as many GPUs as there are
-// ranks. With several processes each has one rank and takes the GPU with its
-// number on its machine.
+// A single process runs all ranks, on one GPU or on as many GPUs as ranks. With
+// several processes, each has one rank and takes the GPU with its number on its
+// machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,8 @@ makeTransport(const TransportParams &params,
   }
   if (isOneGpu)
     return makeLoopbackTransport(params, gpus, options);
-  // See NCCL's manual: with several GPUs in a process, graphs may deadlock.
+  // According to NCCL's manual, graphs may deadlock with several GPUs in a
+  // process.
   TransportOptions own = options;
   own.useGraph = options.useGraph && !world.isAlone();
   return makeNcclTransport(params, gpus, own, world);

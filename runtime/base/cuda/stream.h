@@ -13,19 +13,19 @@ namespace rondo::runtime::cuda {
 
 class Gemms;
 
-/// LayerArgs::stream points to one. A stream belongs to one host thread at a
+/// The target of LayerArgs::stream. A stream belongs to one host thread at a
 /// time.
 struct Stream {
   cudaStream_t handle = nullptr;
-  /// Matrix products and their setups (bodies/cuda/gemm.h): one object for each
-  /// rank. Bodies need it, other kernels do not.
+  /// Matrix products and their setups (bodies/cuda/gemm.h), one object per
+  /// rank. Only bodies need it.
   Gemms *gemms = nullptr;
 };
 
 /// The rank that the calling thread works for, for messages; -1: none.
 inline thread_local int32_t callingRank = -1;
 
-/// Throws Error if a library call failed.
+/// Throws Error for a library call that failed.
 [[noreturn]] inline void fail(const char *call, const std::string &why,
                               const char *file, int line) {
   throw Error((callingRank < 0 ? std::string()
@@ -45,13 +45,13 @@ inline void check(cudaError_t error, const char *call, const char *file,
 #define RONDO_CUDA(call)                                                       \
   ::rondo::runtime::cuda::check((call), #call, __FILE__, __LINE__)
 
-/// Enqueues a kernel. `sharedBytes` are for each block.
+/// Enqueues a kernel. `sharedBytes` is per block.
 template <typename... Parameters, typename... Arguments>
 void launch(const Stream &stream, void (*kernel)(Parameters...), dim3 grid,
             dim3 block, size_t sharedBytes, Arguments &&...arguments) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0)
     return;
-  // A block gets more than this only if the kernel asks for it.
+  // A block gets more only if the kernel asks for it.
   if (sharedBytes > (48 << 10))
     RONDO_CUDA(cudaFuncSetAttribute(kernel,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize,

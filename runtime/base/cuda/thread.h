@@ -1,9 +1,9 @@
-//===- thread.h - What one thread of a kernel does --------------*- C++ -*-===//
+//===- thread.h - Building blocks for a thread of a kernel ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elements, packs of elements, sums over a warp, shared memory. Kernels are
-// plain C++: nvcc compiles them for a device, and a C++ compiler against
-// test/cuda_emulation for the CPU.
+// plain C++: nvcc compiles them for a device, and a C++ compiler for the CPU,
+// with test/cuda_emulation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,8 @@ template <> __device__ __forceinline__ Bf16 fromFloat<Bf16>(float value) {
   return __float2bfloat16(value);
 }
 
-/// 2^x to 2 units in the last place, in one instruction; tiny results become 0.
+/// 2^x to within 2 units in the last place, in one instruction; tiny results
+/// become 0.
 __device__ __forceinline__ float fastExp2(float x) {
 #ifdef __CUDACC__
   float y;
@@ -49,8 +50,8 @@ __device__ __forceinline__ uint32_t packBf16(float low, float high) {
   return bits;
 }
 
-/// What lies at an address, as a vector that is read or written at once: the
-/// address must be a multiple of its size, or a device stops.
+/// The content of an address as a vector, read or written at once. The address
+/// must be a multiple of the vector's size; otherwise the kernel fails.
 template <typename Vector, typename T>
 __device__ __forceinline__ Vector &asVector(T *address) {
 #ifndef __CUDACC__
@@ -59,8 +60,8 @@ __device__ __forceinline__ Vector &asVector(T *address) {
   return *reinterpret_cast<Vector *>(address);
 }
 
-/// `count` neighbouring elements of type T as floats. They are moved 16 or 8
-/// bytes at once, so addresses are multiples of count elements.
+/// Loads `count` adjacent elements of type T as floats. They are moved 16 or 8
+/// bytes at a time, so addresses must be multiples of count elements.
 template <int count, typename T>
 __device__ __forceinline__ void load(float (&values)[count], const T *from) {
   if constexpr (count == 1) {
@@ -129,8 +130,8 @@ __device__ __forceinline__ float warpMax(float value) {
   return value;
 }
 
-/// The block's shared memory, as large as its launch says and aligned to 128
-/// bytes.
+/// The block's shared memory, of the size given at the launch and aligned to
+/// 128 bytes.
 __device__ __forceinline__ unsigned char *sharedMemory() {
 #ifdef __CUDACC__
   extern __shared__ __align__(128) unsigned char memory[];
@@ -141,7 +142,7 @@ __device__ __forceinline__ unsigned char *sharedMemory() {
 }
 
 /// The sum over a block of whole warps, the same in all threads. `scratch` has
-/// an element for each warp and may be used again after the next barrier.
+/// an element per warp and may be reused after the next barrier.
 template <typename T>
 __device__ __forceinline__ T blockSum(T value, T *scratch) {
   const unsigned warps = blockDim.x / 32;

@@ -35,11 +35,11 @@ public:
   Gpu &gpu() const { return *myGpu; }
   int32_t rank() const { return me; }
   const Stream &compute() const { return computeStream; }
-  /// The calling thread works for this rank from here on.
+  /// From here on the calling thread works for this rank.
   void enter();
   /// The thread has enqueued an iteration, and from here on only waits.
   void hasEnqueued() { enqueuedNs += threadNs() - enteredNs; }
-  /// The compute stream waits for what the host has written. Stamps start over.
+  /// The compute stream waits for the host's writes. Stamps start over.
   void beginIteration();
 
 private:
@@ -50,11 +50,13 @@ private:
   Stream computeStream;
   /// For sumSquares().
   void *scratch = nullptr;
-  /// Times of the iteration's stamps; the first one's on the host's clock.
+  /// Events of the iteration's stamps, and the first one's time on the host's
+  /// clock.
   std::vector<Event> stamps;
   size_t numStamps = 0;
   int64_t firstNs = 0;
-  /// Processor time of the thread that entered last; in all iterations.
+  /// Processor time of the thread that last entered, when it did, and the total
+  /// over all iterations.
   int64_t enteredNs = 0, enqueuedNs = 0;
 };
 

@@ -11,31 +11,31 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
-/// Size of the pinned memory of one GPU: an iteration's data and its control
-/// headers fit; larger transfers go through it piece by piece.
+/// Size of one GPU's pinned memory: an iteration's data and its control headers
+/// fit; larger transfers go through it in pieces.
 static constexpr int64_t pinnedBytes = 8 << 20;
 
 void rondo::runtime::cuda::setDefaults() {
-  // Streams must not share a hardware queue: a message that waits would hold
-  // back the one that it waits for.
+  // Streams must not share a hardware queue: a waiting message would hold back
+  // the one it waits for.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-  // A kernel that is loaded at its first launch may wait for all other kernels,
-  // including one that waits for a message which must come after it.
+  // Loading a kernel at its first launch may wait for all other kernels,
+  // including one that waits for a message that must come later.
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   // Recorded iterations never run at the same time. NCCL's manual warns of
-  // hangs where it prepares for that.
+  // hangs if it prepares for that.
   setenv("NCCL_GRAPH_MIXING_SUPPORT", "0", 0);
   // No handshake between processes while an iteration is recorded.
   setenv("NCCL_GRAPH_REGISTER", "0", 0);
 }
 
-/// `12.8` of 12080.
+/// `12.8` for 12080.
 static std::string versionText(int version) {
   return std::to_string(version / 1000) + "." +
          std::to_string(version % 1000 / 10);
 }
 
-/// CUDA reports a missing driver as one that is too old.
+/// CUDA reports a missing driver as a driver that is too old.
 static std::string whyNoGpu(cudaError_t error) {
   int driver = 0, runtime = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
@@ -62,7 +62,7 @@ int rondo::runtime::cuda::countGpus() {
   return 0;
 }
 
-/// Selects the GPU before the members that belong to it are made.
+/// Selects the GPU before its members are constructed.
 static int selected(int ordinal) {
   RONDO_CUDA(cudaSetDevice(ordinal));
   return ordinal;
@@ -114,13 +114,12 @@ void Gpu::reach(int other) const {
   int isPossible = 0;
   select();
   RONDO_CUDA(cudaDeviceCanAccessPeer(&isPossible, ordinal, other));
-  // Once is enough; the error of a second call means nothing.
+  // Once is enough: ignore the error of a second call.
   if (isPossible && cudaDeviceEnablePeerAccess(other, 0) != cudaSuccess)
     cudaGetLastError();
 }
 
-/// Pinned memory that no transfer uses; `bytes` is reduced if there is not that
-/// much.
+/// Pinned memory that no transfer uses; `bytes` is reduced if less is free.
 char *Gpu::reserve(int64_t &bytes) {
   if (used == pinnedBytes) {
     RONDO_CUDA(cudaStreamSynchronize(stream.handle));

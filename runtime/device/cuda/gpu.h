@@ -12,20 +12,20 @@
 
 namespace rondo::runtime::cuda {
 
-/// Sets environment variables that the driver and NCCL read when they start,
-/// unless the user has set them. Must come before all other calls.
+/// Sets environment variables that the driver and NCCL read at start, unless
+/// the user has set them. Must precede all other calls.
 void setDefaults();
 
-/// How many GPUs this process can use. Throws Error with Exit::NoDevice where
-/// there is none or no driver.
+/// The number of GPUs that this process can use. Throws Error with
+/// Exit::NoDevice if there are none or there is no driver.
 int countGpus();
 
 /// Moves data between the host and all arenas of one GPU, in the order of the
-/// calls, through pinned memory: a call returns before its data have arrived,
-/// and the host's buffer may be used again at once.
+/// calls, through pinned memory: a write returns before its data have arrived,
+/// and the host's buffer may be reused at once.
 class Gpu {
 public:
-  /// The object of a GPU; all ranks that share the GPU get the same one.
+  /// The object of a GPU, shared by all ranks on that GPU.
   static std::shared_ptr<Gpu> get(int ordinal);
   explicit Gpu(int ordinal);
   ~Gpu();
@@ -38,12 +38,12 @@ public:
   void fill(void *device, uint8_t byte, int64_t bytes);
   /// Waits until the data have arrived.
   void read(void *host, const void *device, int64_t bytes);
-  /// The stream in which writes are enqueued, for what has to come after them.
+  /// The stream of writes, for work that must follow them.
   const Stream &transfers() const { return stream; }
   /// Whatever `other` gets from here on waits for all writes so far, to any GPU
   /// of this process: a program of one rank works on the memory of all.
   static void holdBackUntilWritten(cudaStream_t other);
-  /// Lets kernels of this GPU work on the memory of another one, if the machine
+  /// Gives this GPU's kernels access to another GPU's memory, if the machine
   /// can.
   void reach(int other) const;
 

@@ -24,7 +24,7 @@ void RecordedGraph::end() {
   cudaStream_t stream = origin;
   origin = nullptr;
   RONDO_CUDA(cudaStreamEndCapture(stream, &recorded));
-  // Nodes keep the priority of the stream in which they were recorded.
+  // Nodes keep the priority of the stream they were recorded in.
   cudaError_t error = cudaGraphInstantiate(
       &graph, recorded, cudaGraphInstantiateFlagUseNodePriority);
   cudaGraphDestroy(recorded);
@@ -39,6 +39,6 @@ void RecordedGraph::cancel() {
   origin = nullptr;
   if (recorded)
     cudaGraphDestroy(recorded);
-  // The error that the recording ended with has been reported already.
+  // The error that ended the recording has already been reported.
   cudaGetLastError();
 }

@@ -8,9 +8,9 @@
 
 namespace rondo::runtime::cuda {
 
-/// Whatever is enqueued between begin() and end() on the stream, and on streams
-/// that wait for it and are waited for again before the end, is not run but
-/// recorded; each launch() runs it.
+/// Work enqueued between begin() and end() on the stream is recorded, not run;
+/// so is work on streams that wait for it and that it waits for again before
+/// the end. Each launch() runs the recording.
 class RecordedGraph {
 public:
   RecordedGraph() = default;
@@ -22,9 +22,9 @@ public:
   /// Relaxed mode lets other threads enqueue and end().
   void begin(cudaStream_t stream, cudaStreamCaptureMode mode);
   void end();
-  /// Drops a recording that has not reached its end.
+  /// Drops an unfinished recording.
   void cancel();
-  /// Drops what is recorded, too. A graph that runs is gone when it has ended.
+  /// Also drops a finished one. A graph that is running is freed when it ends.
   void drop();
   void launch(cudaStream_t stream) {
     RONDO_CUDA(cudaGraphLaunch(graph, stream));

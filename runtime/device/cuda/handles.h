@@ -1,4 +1,4 @@
-//===- handles.h - Streams and events that are freed ------------*- C++ -*-===//
+//===- handles.h - Owning handles of streams and events ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_DEVICE_CUDA_HANDLES_H
@@ -28,7 +28,7 @@ public:
   Event &operator=(const Event &) = delete;
 
   cudaEvent_t get() const { return handle; }
-  /// Everything that the stream has got so far.
+  /// Marks everything that the stream has got so far.
   void record(cudaStream_t stream) {
     RONDO_CUDA(cudaEventRecord(handle, stream));
   }
@@ -42,8 +42,8 @@ private:
   cudaEvent_t handle = nullptr;
 };
 
-/// A stream that runs beside all others. Belongs to the GPU that is current
-/// when it is made.
+/// A stream that runs concurrently with all others. Belongs to the GPU that is
+/// current when it is made.
 class OwnedStream {
 public:
   enum class Priority : uint8_t { Usual, Urgent };
