@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# `make demo` and `make test` do all on a fresh Debian 12: they install what
-# packages.txt lists, configure the default preset into build/, build and run.
+# `make demo` and `make test` do everything on a fresh Debian 12: they install
+# what packages.txt lists, configure the default preset into build/, build and
+# run.
 
 JOBS ?= $(shell nproc)
-# A text file to train on; the license texts of Debian where empty.
+# A text file to train on; empty: Debian's license texts.
 DATA ?=
 # How build/ is configured: a preset of CMakePresets.json.
 PRESET ?= default
 # How long `make fuzz` runs, without the build.
 SECONDS ?= 60
-# What `make build` builds; everything where empty.
+# What `make build` builds; empty: everything.
 TARGETS ?=
 # Where `make install` installs.
 PREFIX ?= /usr/local

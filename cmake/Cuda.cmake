@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Finds what the CUDA runtime library is built with. Sets RONDO_HAS_CUDA, and
-# with it RONDO_NCCL and RONDO_NCCL_INCLUDE_DIR, and enables the language CUDA.
+# Finds what is needed to build the CUDA runtime library. Sets RONDO_HAS_CUDA,
+# and with it RONDO_NCCL and RONDO_NCCL_INCLUDE_DIR, and enables the language
+# CUDA.
 
-# A project that needs it has set it.
+# A project that requires CUDA has set this.
 if(NOT DEFINED RONDO_CUDA)
   set(RONDO_CUDA AUTO CACHE STRING "Build the CUDA runtime: AUTO (where nvcc and NCCL are), ON or OFF")
   set_property(CACHE RONDO_CUDA PROPERTY STRINGS AUTO ON OFF)
 endif()
-# One generation, since each is compiled anew: that of the machine's GPU. Without a GPU the oldest one, whose PTX runs on all:
-# newer GPUs translate it when a program first starts there. The preset cuda-all compiles for each.
+# One generation, since each is compiled separately: that of the machine's GPU.
+# Without a GPU it is the oldest, whose PTX runs on all: newer GPUs translate it
+# when a program first starts there. The preset cuda-all compiles for each.
 set(generation 80)
 if(EXISTS /dev/nvidiactl AND NOT CMAKE_VERSION VERSION_LESS 3.24)
   set(generation native)
@@ -20,7 +22,7 @@ if(RONDO_CUDA STREQUAL "OFF")
   return()
 endif()
 
-# nvcc knows g++ best; it refuses clang from 21 on.
+# nvcc works best with g++; it refuses clang 21 and later.
 if(NOT CMAKE_CUDA_HOST_COMPILER AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   find_program(RONDO_CUDA_HOST_COMPILER g++)
   if(RONDO_CUDA_HOST_COMPILER)
@@ -44,7 +46,7 @@ else()
   if(NOT CUDAToolkit_FOUND)
     list(APPEND missing "a CUDA toolkit of 12.8 or later beside ${CMAKE_CUDA_COMPILER}")
   else()
-    # Where Python's wheels brought NCCL or cuBLAS: folders with include/ and lib/.
+    # Where Python wheels put NCCL or cuBLAS: folders with include/ and lib/.
     find_program(RONDO_PYTHON python3)
     set(wheels)
     if(RONDO_PYTHON)

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The tools, and under RONDO_INSTALLED_RUNTIME what `rondo compile` and `rondo bundle` take: the layout of RONDO_RUNTIME_DIR.
-# Nothing in it names its place, so an installation can be moved.
+# The tools, and under RONDO_INSTALLED_RUNTIME what `rondo compile` and `rondo
+# bundle` use, in the layout of RONDO_RUNTIME_DIR. No file names its own place,
+# so an installation can be moved.
 
 install(TARGETS rondo rondo-opt rondo-translate rondo-lsp-server RUNTIME DESTINATION bin)
 install(TARGETS RondoRuntime ARCHIVE DESTINATION ${RONDO_INSTALLED_RUNTIME}/lib)
 foreach(part IN ITEMS RondoMpi RondoCuda)
   if(TARGET ${part})
-    # Where it was built.
+    # The parts that were built.
     install(TARGETS ${part} ARCHIVE DESTINATION ${RONDO_INSTALLED_RUNTIME}/lib OPTIONAL)
   endif()
 endforeach()
 install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
   FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.cu PATTERN *.cuh)
-# What a body from outside is written against.
+# The header of custom layers.
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)
 install(DIRECTORY kinds DESTINATION ${RONDO_INSTALLED_RUNTIME}/include FILES_MATCHING PATTERN *.h)
 install(FILES cmake/Cuda.cmake DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/cmake)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Large headers are compiled once and read back: MLIR's are half of the time of a file that includes them, GoogleTest's of
-# one that tests. No file may rely on that: a build with a compiler cache or with sanitizers compiles without, so each
-# includes what it uses. A cache's keys have the whole precompiled file in them, which is another one in every folder.
+# Large headers are compiled once and read back: MLIR's take half the time of a
+# file that includes them, GoogleTest's half that of a test. No file may rely on
+# this: builds with a compiler cache or with sanitizers do without, so each file
+# includes what it uses. A cache's keys include the whole precompiled file,
+# which differs in every folder.
 set(default ON)
 if(CMAKE_CXX_COMPILER_LAUNCHER OR RONDO_SANITIZE OR RONDO_FUZZ)
   set(default OFF)
 endif()
 option(RONDO_PRECOMPILED_HEADERS "Compile MLIR's and GoogleTest's headers once" ${default})
 
-# Has targets of these folders and of those below them that are compiled with LLVM's flags share the headers of RondoPipeDialect.
+# Makes the targets of these folders and their subfolders that are compiled with
+# LLVM's flags share the headers of RondoPipeDialect.
 function(rondo_share_mlir_headers)
   if(NOT RONDO_PRECOMPILED_HEADERS)
     return()
@@ -28,7 +31,7 @@ function(rondo_share_mlir_headers)
     foreach(target IN LISTS targets)
       get_target_property(type ${target} TYPE)
       get_target_property(options ${target} COMPILE_OPTIONS)
-      # An executable's position independent code is another one than a library's.
+      # An executable's position-independent code differs from a library's.
       if(type STREQUAL "STATIC_LIBRARY" AND options MATCHES "no-exceptions" AND NOT target STREQUAL "RondoPipeDialect")
         target_precompile_headers(${target} REUSE_FROM RondoPipeDialect)
       endif()

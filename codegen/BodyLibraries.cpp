@@ -1,4 +1,4 @@
-//===- BodyLibraries.cpp - Which library has which body -------------------===//
+//===- BodyLibraries.cpp - Which library defines which body ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/BodyLibraries.h"
@@ -31,19 +31,19 @@ class DefinedBodies {
 public:
   Error add(StringRef file);
 
-  /// The files that define a body, one of them as often as it does.
+  /// The files that define a body; a file is listed once per definition.
   std::vector<std::string> filesWith(const std::string &body) const {
     auto it = files.find(body);
     return it == files.end() ? std::vector<std::string>() : it->second;
   }
-  /// `'a', 'b'`; empty where there are none.
+  /// `'a', 'b'`; empty if there are none.
   std::string names() const {
     std::string text;
     for (const auto &[body, where] : files)
       text += (text.empty() ? "'" : ", '") + body + "'";
     return text;
   }
-  /// Whether a file's symbols are for a plug-in of the linker.
+  /// Whether a file's symbols are visible only to a linker plug-in.
   bool isIncomplete() const { return hasBitcode; }
 
 private:
@@ -110,7 +110,7 @@ Error DefinedBodies::add(StringRef file) {
   for (const Archive::Child &child : archive->children(error)) {
     llvm::Expected<std::unique_ptr<Binary>> member = child.getAsBinary();
     if (!member)
-      // A text file, for instance: nothing that links.
+      // Not linkable: a text file, for instance.
       llvm::consumeError(member.takeError());
     else if (Error inside = addSymbols(file, **member))
       return cannot(llvm::joinErrors(std::move(error), std::move(inside)));

@@ -1,4 +1,4 @@
-//===- BodyLibraries.h - Which library has which body -----------*- C++ -*-===//
+//===- BodyLibraries.h - Which library defines which body -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_BODYLIBRARIES_H
@@ -11,10 +11,10 @@
 
 namespace rondo::codegen {
 
-/// Fails where a file of `libraries` is no object file, archive or shared
-/// library, and where a body is defined by none of them or more than once: of
-/// two archives the linker would silently take the first. Does not report
-/// missing bodies if a file's symbols are only visible to a linker's plug-in.
+/// Fails if a file of `libraries` is not an object file, archive or shared
+/// library, and if a body is defined by none of them or more than once: of two
+/// archives the linker would silently take the first. Does not report missing
+/// bodies if a file's symbols are visible only to a linker plug-in.
 llvm::Error checkBodies(llvm::ArrayRef<std::string> bodies,
                         llvm::ArrayRef<std::string> libraries);
 

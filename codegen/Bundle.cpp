@@ -32,7 +32,7 @@ static std::string in(StringRef folder, StringRef name) {
   return result.str().str();
 }
 
-/// The runtime's own build file works here as in the repository.
+/// The runtime's own build file works here as it does in the repository.
 static std::string buildFile(const BundleContents &contents) {
   std::string text =
       R"(# Builds the program: cmake -B build && cmake --build build
@@ -121,7 +121,7 @@ static std::string readme(const BundleContents &contents) {
                             : "");
 }
 
-/// Files of the runtime that a bundle needs, relative to `root`, sorted.
+/// The runtime's files that a bundle needs, relative to `root`, sorted.
 static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
                                                              bool needsCuda) {
   std::vector<std::string> files;
@@ -138,7 +138,7 @@ static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
     StringRef name = path::filename(file), kind = path::extension(file);
     bool isSource = name == "CMakeLists.txt" || kind == ".h" ||
                     kind == ".cpp" || kind == ".cu" || kind == ".cuh";
-    // As runtime/CMakeLists.txt tells them apart. Headers of CUDA's folders are
+    // The same rule as in runtime/CMakeLists.txt. Headers in CUDA folders are
     // included: sizes on all targets are in runtime/model/.
     StringRef parent = path::filename(path::parent_path(file));
     bool isCuda =
@@ -173,7 +173,7 @@ static llvm::Error write(StringRef folder, StringRef name, StringRef text) {
             : llvm::Error::success();
 }
 
-/// Everything, into an existing folder.
+/// Writes everything into an existing folder.
 static llvm::Error writeContents(const BundleContents &contents,
                                  StringRef folder) {
   std::string root = HostCompiler::forThisTool().includeDir;
@@ -211,7 +211,7 @@ llvm::Error rondo::codegen::writeBundle(const BundleContents &contents,
 
   const std::string temporary = temporaryBeside(place);
   llvm::scope_exit cleanUp([&] { (void)fs::remove_directories(temporary); });
-  // The umask decides who may read it, as with files.
+  // As with files, the umask decides who may read it.
   ec = fs::create_directory(temporary, /*IgnoreExisting=*/false, fs::all_all);
   if (ec)
     return failure("cannot write beside '" + place + "': " + ec.message());

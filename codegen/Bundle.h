@@ -12,21 +12,21 @@
 
 namespace rondo::codegen {
 
-/// What a bundle is made from.
+/// What goes into a bundle.
 struct BundleContents {
   /// The emitted C++.
   std::string program;
-  /// Words of the README: the input's name, the schedule, target and type.
+  /// For the README: the input's name, the schedule, target and dtype.
   std::string input, schedule, target, dtype;
-  /// Which libraries beside the runtime the program links.
+  /// Which libraries the program links besides the runtime.
   bool needsCuda = false, needsMpi = false;
-  /// Bodies from outside, which the bundle does not hold.
+  /// Bodies of custom layers, which the bundle does not contain.
   std::vector<std::string> bodies;
 };
 
-/// Writes a folder that builds with cmake and a C++ compiler, and nvcc where it
-/// needs CUDA: the program, the sources of the runtime and a build file. The
-/// same contents give the same bytes. `folder` must not exist or be empty; it
+/// Writes a folder that builds with cmake and a C++ compiler, and with nvcc if
+/// it needs CUDA: the program, the sources of the runtime and a build file. The
+/// same contents give the same bytes. `folder` must be empty or not exist; it
 /// appears whole or not at all. Sources are read where HostCompiler finds its
 /// headers.
 llvm::Error writeBundle(const BundleContents &contents, llvm::StringRef folder);

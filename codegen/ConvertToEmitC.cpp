@@ -1,4 +1,4 @@
-//===- ConvertToEmitC.cpp - Programs as one C++ executable ----------------===//
+//===- ConvertToEmitC.cpp - Programs to one C++ executable ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/EmitFunctions.h"
@@ -34,11 +34,11 @@ struct Member {
   pipe::ScheduleOp schedule;
   pipe::PlanOp plan;
   Problem problem;
-  /// In Emitter::sizes.
+  /// Index into Emitter::sizes.
   int32_t sizes = 0;
 };
 
-/// Layers and stages for micro-batches of one size.
+/// Layers and stages for one micro-batch size.
 struct Sizes {
   int32_t samples = 0;
   std::vector<runtime::LayerDesc> layers;
@@ -46,10 +46,10 @@ struct Sizes {
   std::vector<StageBuffers> buffers;
 };
 
-/// A program, expanded, with what its table says of it.
+/// A program, expanded, with its text in the tables.
 struct EmittedProgram {
   pipe::ProgramOp op;
-  /// In Emitter::members.
+  /// Index into Emitter::members.
   size_t member = 0;
   Program program;
   ProgramText text;
@@ -57,7 +57,7 @@ struct EmittedProgram {
 
 class Emitter {
 public:
-  /// `backend` is empty where the target names it.
+  /// `backend` is empty if the target names it.
   Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
           StringRef backend)
       : module(module), name(name), backend(backend),
@@ -94,7 +94,7 @@ private:
   std::vector<EmittedProgram> programs;
 };
 
-/// Predicted figures, from the one simulator.
+/// Predicted times and memory, from the one simulator.
 LogicalResult Emitter::predict(Member &member, ProgramText &text) {
   FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(member.schedule, member.problem);
@@ -108,8 +108,8 @@ LogicalResult Emitter::predict(Member &member, ProgramText &text) {
   return success();
 }
 
-/// The reference and the evaluation are the same for all schedules of the same
-/// micro-batches.
+/// All schedules with the same micro-batches share the reference and the
+/// evaluation.
 bool Emitter::isThere(const EmittedProgram &emitted) const {
   return emitted.text.kind != runtime::ProgramKind::Pipeline &&
          llvm::any_of(programs, [&](const EmittedProgram &other) {
@@ -203,8 +203,8 @@ LogicalResult Emitter::expandAll() {
   return success();
 }
 
-/// `pipeline`, and `pipeline_1` for the next of the kind. References of several
-/// micro-batches say which: `sequential 8x4`.
+/// `pipeline`, then `pipeline_1` for the next of that kind. With several
+/// micro-batch counts, references are named after theirs: `sequential 8x4`.
 void Emitter::nameSpaces() {
   int count[3] = {};
   for (const EmittedProgram &emitted : programs)
@@ -234,7 +234,7 @@ void Emitter::describeSizes() {
     own.layers = pipe::describeLayers(plan);
     std::vector<StageBuffers> buffers =
         withSharedControl(pipe::stageBuffers(plan), control);
-    // Names of stages are those of the first plan.
+    // Stages are named as in the first plan.
     for (auto [s, stage, named] :
          llvm::enumerate(plan.getStages(), members.front().plan.getStages()))
       own.stages.push_back(
@@ -270,7 +270,7 @@ void Emitter::emitProgram(EmittedProgram &emitted) {
   text("\nnamespace " + emitted.text.space + " {\n");
   std::vector<SharedFunction> functions = shareFunctions(std::move(codes));
   for (SharedFunction &function : functions) {
-    // Functions are symbols of the module, whatever namespace they stand in.
+    // Functions are symbols of the module, whatever their namespace.
     if (emitted.text.space != "pipeline")
       function.name = emitted.text.space + "_" + function.name;
     emitFunction(builder, loc, function);
@@ -284,7 +284,7 @@ LogicalResult Emitter::run() {
   if (failed(expandAll()))
     return failure();
   builder.setInsertionPointToEnd(module.getBody());
-  // Printed as references, names have no line ends.
+  // Printed as references, names have no line breaks.
   std::string heading;
   llvm::raw_string_ostream os(heading);
   for (Member &member : members)
@@ -334,7 +334,7 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
       op->erase();
   }
 
-  /// The schedules of an executable, or one schedule, and its name.
+  /// The schedules of an executable, or a single schedule, and its name.
   FailureOr<SmallVector<pipe::ScheduleOp, 0>> choose(ModuleOp module,
                                                      std::string &name) {
     name = schedule;

@@ -12,8 +12,8 @@ using namespace rondo::codegen;
 
 namespace {
 
-/// Writes one function. Constants are consumed in the order in which
-/// RankCode::constants() lists them.
+/// Writes one function. Constants are consumed in the order of
+/// RankCode::constants().
 class FunctionWriter {
 public:
   FunctionWriter(OpBuilder &builder, Location loc,

@@ -10,8 +10,8 @@
 
 namespace rondo::codegen {
 
-/// Adds the function and, where it has parameters, one constant row for each of
-/// its ranks (`<function>_row_<rank>`). Loops stay loops.
+/// Adds the function and, if it has parameters, a constant row for each of its
+/// ranks (`<function>_row_<rank>`). Loops stay loops.
 void emitFunction(mlir::OpBuilder &builder, mlir::Location loc,
                   const SharedFunction &function);
 

@@ -19,7 +19,7 @@ using llvm::StringRef;
 static_assert(bufferAlignment == runtime::bufferAlignment,
               "plans align slots as the runtime's bodies need them");
 
-/// A string literal of C++.
+/// A C++ string literal.
 static std::string quoted(llvm::StringRef text) {
   std::string result = "\"";
   llvm::raw_string_ostream os(result);
@@ -28,7 +28,7 @@ static std::string quoted(llvm::StringRef text) {
   return result;
 }
 
-/// `type name[] = {...};`, on one line where it fits, else wrapped.
+/// `type name[] = {...};`, on one line if it fits, otherwise wrapped.
 template <typename Range>
 static void writeArray(llvm::raw_ostream &os, llvm::StringRef type,
                        llvm::StringRef name, const Range &values) {
@@ -49,7 +49,7 @@ static void writeArray(llvm::raw_ostream &os, llvm::StringRef type,
   os << line << "};\n";
 }
 
-/// `{1, 2}` without the zeros behind the last input.
+/// `{1, 2}`, without the zeros after the last input.
 static std::string inputsText(const runtime::LayerDesc &layer) {
   std::string text = "{";
   llvm::raw_string_ostream os(text);
@@ -59,7 +59,7 @@ static std::string inputsText(const runtime::LayerDesc &layer) {
   return text;
 }
 
-/// `layers`, or `layers_1` of other sizes than the first.
+/// `layers`, or `layers_1` for sizes other than the first.
 static std::string tableName(llvm::StringRef name, int32_t sizes) {
   return sizes == 0 ? name.str() : (name + "_" + llvm::Twine(sizes)).str();
 }

@@ -1,8 +1,8 @@
 //===- EmitTables.h - The constant tables of an executable ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Text of the tables that runtime/model/executable.h defines, from values
-// alone.
+// Text of the tables defined in runtime/model/executable.h, made from values
+// only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,10 +26,10 @@ struct StageText {
   StageBuffers buffers;
 };
 
-/// One program of the executable and what is predicted of it.
+/// One program of the executable and its predictions.
 struct ProgramText {
   std::string name;
-  /// The namespace that its tables stand in.
+  /// The namespace of its tables.
   std::string space;
   /// Which layer and stage tables describe its micro-batches.
   int32_t sizes = 0;
@@ -43,13 +43,14 @@ struct ProgramText {
   std::vector<int64_t> peakMemoryBytes;
 };
 
-/// What stands behind the include of the header: a check that it is of the
-/// version that the tables are written for. executableText() ends it.
+/// Text after the include of the header: a check that its version is the one
+/// these tables are written for. executableText() closes it.
 std::string versionCheck();
 
-/// The bodies from outside that the layers name, which the link defines.
+/// Declares the bodies that custom layers name; the linker finds their
+/// definitions.
 std::string bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers);
-/// The tables number `sizes`, each for another size of micro-batches.
+/// `sizes` numbers the tables, one for each micro-batch size.
 std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
                        int32_t sizes);
 std::string stageTable(llvm::ArrayRef<StageText> stages, int32_t sizes);
@@ -59,7 +60,7 @@ std::string edgeTable(const Problem &problem,
                       const std::vector<StageBuffers> &buffers, int32_t sizes);
 
 /// Pools, slots, placements, collectives and ranks of a program. `functions`
-/// cover every rank of its program.
+/// covers every rank of the program.
 std::string programTables(const ProgramText &program, const Problem &problem,
                           llvm::ArrayRef<SharedFunction> functions);
 

@@ -25,11 +25,12 @@ using llvm::StringRef;
 
 namespace {
 
-/// A library beside the runtime's that not every program needs.
+/// A library besides the runtime that only some programs need.
 struct Part {
   StringRef name;
   StringRef file, target;
-  /// For the link, with | between them; empty: this tool was built without.
+  /// For the linker, separated by |; empty: this tool was built without the
+  /// part.
   StringRef arguments;
   StringRef whereWithout;
 };
@@ -55,10 +56,10 @@ static void appendArguments(StringRef text, std::vector<std::string> &list) {
     list.push_back(argument.str());
 }
 
-/// Beside the running tool where that was installed, else empty. So an
-/// installation can be moved.
+/// The runtime next to the running tool if that is installed, otherwise empty.
+/// This lets an installation be moved.
 static std::string installedRuntime() {
-  // An address in this executable, for systems that need one to find its path.
+  // An address in this executable, which some systems need to find its path.
   static int here;
   SmallString<256> dir(
       llvm::sys::path::parent_path(llvm::sys::fs::getMainExecutable(
@@ -107,13 +108,13 @@ HostCompiler::build(StringRef source, StringRef output,
   for (const std::string &needed : {header, runtime})
     if (!llvm::sys::fs::exists(needed))
       return missing(needed, "RondoRuntime");
-  // Parts refer to the runtime, so they stand before it.
+  // Parts refer to the runtime, so they come before it.
   std::vector<std::string> inputs, arguments;
   for (const std::string &library : bodyLibraries) {
     SmallString<256> file(library);
     llvm::sys::fs::make_absolute(file);
     inputs.push_back(file.str().str());
-    // So that the program finds it wherever it is started.
+    // Lets the program find the library wherever it is started.
     if (llvm::sys::path::extension(file) == ".so")
       arguments.push_back("-Wl,-rpath," +
                           llvm::sys::path::parent_path(file).str());

@@ -15,23 +15,23 @@ namespace rondo::codegen {
 
 /// What is needed to build an emitted program.
 struct HostCompiler {
-  /// The compiler's name or path: $CXX, else c++.
+  /// The compiler's name or path: $CXX, or c++.
   std::string compiler;
-  /// Holds runtime/rondo_runtime.h.
+  /// Contains runtime/rondo_runtime.h.
   std::string includeDir;
-  /// Holds librondo_runtime.a.
+  /// Contains librondo_runtime.a.
   std::string libraryDir;
-  /// Further arguments for the link, such as the path of OpenBLAS.
+  /// Further arguments for the linker, such as the path of OpenBLAS.
   std::vector<std::string> linkArguments;
 
   /// The tree or installation that the running tool belongs to:
-  /// $RONDO_RUNTIME_DIR, else the runtime that was installed with the tool,
-  /// else what the build recorded.
+  /// $RONDO_RUNTIME_DIR, or the runtime installed with the tool, or what the
+  /// build recorded.
   static HostCompiler forThisTool();
 
   /// Compiles `source` and links it into `output`, with the runtime, the parts
-  /// of it that `parts` names ("cuda", "mpi"), and files with bodies from
-  /// outside, as checkBodies() takes them. The executable is written beside
+  /// of it that `parts` names ("cuda", "mpi"), and files with bodies of custom
+  /// layers, as checkBodies() takes them. The executable is written next to
   /// `output` and renamed, so that a failure leaves an existing file as it was.
   /// The error has the command and the compiler's output.
   llvm::Error build(llvm::StringRef source, llvm::StringRef output,

@@ -1,4 +1,4 @@
-//===- RankCode.cpp - What one rank runs, ready to be printed -------------===//
+//===- RankCode.cpp - What one rank runs, ready for printing --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "codegen/RankCode.h"
@@ -26,7 +26,7 @@ static std::string messageOf(mlir::Operation *op) {
   return "";
 }
 
-/// Null where the op names none.
+/// Null if the op names none.
 static mlir::FlatSymbolRefAttr receiverOf(mlir::Operation *op) {
   if (auto send = llvm::dyn_cast<pipe::SendOp>(op))
     return send.getReceiverAttr();
@@ -67,7 +67,7 @@ CodeNode Reader::readOp(mlir::Operation &op) {
     variables.pop_back();
     return node;
   }
-  // The runtime's functions have the names of the ops.
+  // The runtime's functions are named like the ops.
   const ActionKind kind =
       llvm::cast<pipe::ActionOpInterface>(op).getActionKind();
   node.callee = traitsOf(kind).keyword;
@@ -83,8 +83,8 @@ CodeNode Reader::readOp(mlir::Operation &op) {
   return node;
 }
 
-/// The index is a sum of multiples of loop variables, so its factors are found
-/// by evaluating the map at unit vectors.
+/// The index is a sum of multiples of loop variables, so evaluating the map at
+/// unit vectors gives its factors.
 void Reader::readTask(pipe::TaskOpInterface task, CodeNode &node) {
   node.message = messageOf(task);
   node.hasIndex = true;
@@ -155,7 +155,7 @@ std::vector<int64_t> RankCode::constants() const {
   return all;
 }
 
-/// What each constant says, for the names of parameters.
+/// What each constant means, for naming parameters.
 static void collectRoles(const std::vector<CodeNode> &nodes,
                          std::vector<const char *> &roles) {
   for (const CodeNode &node : nodes) {
@@ -173,7 +173,7 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
   }
 }
 
-/// Places of the constants that name the stage of a task or step.
+/// Positions of the constants that name the stage of a task or step.
 static void collectTaskStages(const std::vector<CodeNode> &nodes, size_t &next,
                               std::vector<size_t> &places) {
   for (const CodeNode &node : nodes) {

@@ -1,4 +1,4 @@
-//===- RankCode.h - What one rank runs, ready to be printed -----*- C++ -*-===//
+//===- RankCode.h - What one rank runs, ready for printing ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_RANKCODE_H
@@ -13,11 +13,11 @@
 namespace rondo::codegen {
 
 /// A loop or an action of a rank. Everything that may differ between ranks
-/// which run the same code is a number in `constants`; the rest is the shape.
+/// running the same code is a number in `constants`; the rest is the shape.
 struct CodeNode {
   bool isLoop = false;
-  /// Loop: first, end and step. Its induction variable has the depth of its
-  /// nesting as its number.
+  /// Loop: first, end and step. Its induction variable is numbered by its
+  /// nesting depth.
   /// Action with a stage: the stage, then the index's constant. Collective: its
   /// number.
   std::vector<int64_t> constants;
@@ -26,10 +26,10 @@ struct CodeNode {
   /// Action: the runtime function, such as "forward" or "send".
   std::string callee;
   Subject subject = Subject::Stage;
-  /// "Message::Activation" for messages; else empty.
+  /// "Message::Activation" for messages; otherwise empty.
   std::string message;
   bool hasIndex = false;
-  /// A message that names its receiver: that stage stands behind its own.
+  /// A message that names its receiver: that stage follows its own.
   bool hasReceiver = false;
   /// Factor of each enclosing loop's variable in the index, outermost first.
   std::vector<int64_t> factors;
@@ -42,7 +42,7 @@ struct RankCode {
 
   /// Equal for ranks that can share a function.
   std::string shape() const;
-  /// All constants, in the order in which the code names them.
+  /// All constants, in the order of the code.
   std::vector<int64_t> constants() const;
 };
 
@@ -50,22 +50,22 @@ struct RankCode {
 RankCode readRank(pipe::RankOp rank,
                   llvm::function_ref<int64_t(llvm::StringRef)> stageNumber);
 
-/// A function that one or more ranks run, and the rows of its parameters.
+/// A function that one or more ranks run, and its rows of parameters.
 struct SharedFunction {
   std::string name;
   std::vector<int32_t> ranks;
   RankCode code;
   /// Parameter names, in the order of a row.
   std::vector<std::string> parameters;
-  /// By rank of `ranks`.
+  /// One per element of `ranks`.
   std::vector<std::vector<int64_t>> rows;
   /// How each constant of the code is written: a number, a parameter, or a
   /// parameter with an offset (`stage - 1`).
   std::vector<std::string> spelling;
 };
 
-/// Groups ranks of equal shape, in the order of their first rank. A constant
-/// that differs within a group becomes a parameter, or an offset from one.
+/// Groups ranks of equal shape, ordered by their first rank. A constant that
+/// differs within a group becomes a parameter, or an offset from one.
 std::vector<SharedFunction> shareFunctions(std::vector<RankCode> ranks);
 
 } // namespace rondo::codegen

@@ -1,4 +1,4 @@
-//===- TemporaryName.h - Where an output is written first -------*- C++ -*-===//
+//===- TemporaryName.h - Temporary names for outputs ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_CODEGEN_TEMPORARYNAME_H
@@ -12,7 +12,7 @@
 
 namespace rondo::codegen {
 
-/// A name beside `path` that no other process uses, to be renamed to it.
+/// A name next to `path` that no other process uses, to be renamed to it.
 /// LLVM's createUniqueFile() would replace each % of the path.
 inline std::string temporaryBeside(llvm::StringRef path) {
   return (path + "." + llvm::Twine(llvm::sys::Process::getProcessId()) + ".tmp")

@@ -1,9 +1,9 @@
 //===- Actions.h - The kinds of actions and their traits --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one list of what a rank can do, and of the messages between ranks.
-// Simulators, rules, bridge, code generation and runtime read the table; none
-// has a list of its own. It depends on nothing.
+// The only list of what a rank can do, and of the messages between ranks.
+// Simulators, rules, bridge, code generation and runtime read this table
+// instead of having their own. It depends on nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,25 +16,25 @@
 
 namespace rondo {
 
-/// What an action does. The letters of F, I, W and B are PyTorch's; papers on
-/// zero-bubble schedules write "B" for what is I here.
+/// What an action does. The letters F, I, W and B are PyTorch's; papers on
+/// zero-bubble schedules write "B" for our I.
 enum class ActionKind : uint8_t {
   Forward,
   InputGrad,
   WeightGrad,
-  /// InputGrad then WeightGrad without a gap. Its input gradient leaves at its
+  /// InputGrad then WeightGrad without a gap. Its input gradient is sent at its
   /// end.
   Backward,
-  /// F again, for what it saves.
+  /// F again, to restore what it saves.
   Recompute,
   Send,
   Recv,
-  /// Gathers the weights of a stage whose state is sharded, and lets them go.
+  /// Gather the weights of a stage whose state is sharded, and free them again.
   Unshard,
   Reshard,
   /// Sums gradients over the ranks that share a stage's state.
   ReduceGrad,
-  /// Issues a collective. Its lane runs it; the rank goes on.
+  /// Issues a collective. Its lane runs it while the rank goes on.
   AllReduce,
   /// Waits for the end of a collective that the rank has issued.
   Await,
@@ -46,7 +46,7 @@ enum class ActionKind : uint8_t {
 };
 
 inline constexpr int numActionKinds = static_cast<int>(ActionKind::Load) + 1;
-/// Most kinds that an action's field has numbers for.
+/// The number of kinds that an action's field can hold.
 inline constexpr int maxActionKinds = 64;
 
 /// A rank does one thing at a time on each of its lanes.
@@ -59,11 +59,12 @@ enum class Subject : uint8_t { Stage, Edge, Collective };
 /// What an action's `index` counts.
 enum class IndexMeaning : uint8_t {
   Microbatch,
-  /// Optimizer steps. Of a collective: the step that it is part of.
+  /// Optimizer steps. For a collective: the step that it belongs to.
   Step,
 };
 
-/// What a message carries, by what makes it. Its producer is another stage.
+/// What a message carries, named after what makes it. Its producer is another
+/// stage.
 enum class MessageKind : uint8_t {
   /// The output of F.
   Activation,
@@ -73,7 +74,7 @@ enum class MessageKind : uint8_t {
   None,
 };
 
-/// What has been done of a stage's micro-batch, as bits.
+/// Which tasks of a stage's micro-batch are done, as bits.
 using Done = uint8_t;
 inline constexpr Done nothingDone = 0, forwardDone = 1, inputGradDone = 2,
                       weightGradDone = 4;
@@ -96,32 +97,33 @@ struct ActionTraits {
   Lane lane = Lane::Compute;
   Subject subject = Subject::Stage;
   IndexMeaning index = IndexMeaning::Microbatch;
-  /// May stand in an order more than once for one subject and index.
+  /// May occur in an order more than once for one subject and index.
   bool mayRepeat = false;
-  /// A kind without its capability is refused by name.
+  /// False: refused by name, since its capability is missing.
   bool isImplemented = false;
 
-  /// Of the stage's micro-batch: what must be done before, and what then is.
+  /// For the stage's micro-batch: what must be done before, and what is done
+  /// after.
   Done needs = nothingDone, makes = nothingDone;
-  /// What must be done of all micro-batches of its stage, or its stages.
+  /// What must be done for all micro-batches of its stage or stages.
   Done needsOfAll = nothingDone;
-  /// The messages from other stages that it needs, and that it makes.
+  /// The messages from other stages that it needs, and those that it makes.
   MessageKind consumes = MessageKind::None, produces = MessageKind::None;
   /// Buffers of its stage and micro-batch that it takes when it starts, and
-  /// those that it reads as the last one; those of messages apart.
+  /// those of which it is the last reader; without those of messages.
   BufferList takes, releases;
 
-  /// Runs a stage on a micro-batch: what a schedule orders.
+  /// Whether it runs a stage on a micro-batch, which is what a schedule orders.
   constexpr bool isTask() const {
     return isImplemented && subject == Subject::Stage &&
            index == IndexMeaning::Microbatch;
   }
-  /// Has a column in the cost table.
+  /// Whether it has a column in the cost table.
   constexpr bool hasCost() const {
     return isImplemented && subject == Subject::Stage;
   }
 
-  // The table is written with these.
+  // Builders for the rows of the table.
   constexpr ActionTraits on(Subject what, Lane where) const {
     ActionTraits row = *this;
     row.subject = what;
@@ -242,7 +244,7 @@ constexpr ActionTable makeActionTable() {
 
 inline constexpr detail::ActionTable actionTable = detail::makeActionTable();
 
-/// Of a number that is no kind, a row that says so.
+/// For a number that is not a kind, a row that says so.
 constexpr const ActionTraits &traitsOf(ActionKind kind) {
   return actionTable.rows[static_cast<int>(kind)];
 }
@@ -274,7 +276,7 @@ constexpr CostColumns makeCostColumns() {
 inline constexpr detail::CostColumns costColumns = detail::makeCostColumns();
 /// Columns of the cost table.
 inline constexpr int numCostColumns = costColumns.count;
-/// Where the kind stands there; it has a cost.
+/// The kind's column; it must have a cost.
 constexpr int costColumn(ActionKind kind) {
   return costColumns.of[static_cast<int>(kind)];
 }
@@ -282,12 +284,11 @@ constexpr int costColumn(ActionKind kind) {
 struct MessageTraits {
   /// The keyword of the dialect.
   const char *keyword;
-  /// What the producer has done when it is there. Edges name the first kind
-  /// that does this.
+  /// What the producer has done when the message exists. Edges name the first
+  /// kind that does this.
   Done made;
   ActionKind producer;
-  /// The buffer of the producer that it leaves, and of the consumer that it
-  /// enters.
+  /// The producer's buffer that is sent, and the consumer's that receives it.
   BufferKind sent, received;
 };
 

@@ -1,8 +1,8 @@
 //===- Buffers.h - The kinds of buffers and their traits --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one list of buffers. Compiler and runtime include it; it depends on
-// nothing.
+// The only list of buffers. Compiler and runtime include it; it depends on
+// nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,20 +21,20 @@ enum class Lifetime : uint8_t {
   Transient,
 };
 
-/// What a buffer has a place of its own for. The place of number i is slot
-/// slotOf[i modulo period] of its pool.
+/// What a buffer has a slot for. Instance i is in slot slotOf[i modulo period]
+/// of its pool.
 enum class SlotPer : uint8_t {
-  /// There is one.
+  /// There is only one.
   Program,
-  /// A version of the weights: how often the optimizer has stepped.
+  /// A version of the weights: how many optimizer steps have made them.
   Version,
   Microbatch,
 };
 
-/// Who a buffer belongs to.
+/// What a buffer belongs to.
 enum class Owner : uint8_t {
   Stage,
-  /// The end of an edge at a stage. On one rank both ends share a place.
+  /// An edge's end at a stage. If both ends are on one rank, they share a slot.
   Edge,
   /// All stages of a rank, in turn.
   Rank,
@@ -67,7 +67,7 @@ enum class Owner : uint8_t {
   /* From the start of F to the end of W or B. */                              \
   X(SavedForWeightGrad, "saved_for_weight_grad", Transient, Microbatch, Stage)
 
-/// Why memory is held.
+/// What memory is held for.
 enum class BufferKind : uint8_t {
 #define RONDO_ENUMERATOR(name, keyword, lifetime, slot, owner) name,
   RONDO_BUFFER_KINDS(RONDO_ENUMERATOR)
@@ -85,7 +85,7 @@ struct BufferTraits {
   constexpr bool isState() const { return lifetime == Lifetime::State; }
 };
 
-/// By number.
+/// By kind.
 inline constexpr BufferTraits bufferTable[] = {
 #define RONDO_ROW(name, keyword, lifetime, slot, owner)                        \
   {BufferKind::name, keyword, Lifetime::lifetime, SlotPer::slot, Owner::owner},

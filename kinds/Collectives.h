@@ -1,7 +1,7 @@
 //===- Collectives.h - The kinds of collectives -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The one list of what several ranks do together. Compiler and runtime include
+// The only list of what several ranks do together. Compiler and runtime include
 // it.
 //
 //===----------------------------------------------------------------------===//
@@ -14,7 +14,7 @@
 namespace rondo {
 
 /// The list: enumerator, keyword of the dialect, whether it names a tensor,
-/// whether it reads what the others make.
+/// whether it reads the results of the others.
 #define RONDO_COLLECTIVE_KINDS(X)                                              \
   /* Adds the partial gradients of a weight that several stages share; all */  \
   /* get the sum. */                                                           \
@@ -32,10 +32,10 @@ struct CollectiveTraits {
   CollectiveKind kind;
   /// The enumerator, and the keyword of the dialect.
   const char *name, *keyword;
-  /// It is of one tensor, by its global name.
+  /// Whether it is for one tensor, named by its global name.
   bool namesTensor;
-  /// It reads gradients as the collectives of other kinds leave them, so that
-  /// these have to be awaited before it is issued.
+  /// Whether it reads gradients as collectives of other kinds leave them, so
+  /// that these must be awaited before it is issued.
   bool readsSums;
 };
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Runs the benchmarks of a build folder and says on which machine.
+# Runs the benchmarks of a build folder and prints which machine this is.
 cd "$(dirname "$0")/.." || exit 1
 date -u +%Y-%m-%d
 sed -n 's/^model name[^:]*: /processor: /p' /proc/cpuinfo | head -n 1

@@ -16,7 +16,7 @@ import re
 import sys
 
 SUFFIXES = ("", "-NEXT", "-NOT", "-SAME", "-DAG", "-LABEL", "-EMPTY")
-# Words of lit, and rules that comments begin with.
+# Words of lit, and rule ids that comments begin with.
 NO_PREFIX = re.compile(r"RUN|REQUIRES|UNSUPPORTED|XFAIL|DEFINE|REDEFINE|[PSL][1-9]")
 
 

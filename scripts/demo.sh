@@ -4,8 +4,8 @@
 #
 # The main job: compiles examples/gpt-small.mlir with 1F1B and with ZB-H1, on
 # costs measured here, and trains both on FILE, by default on the license texts
-# that every Debian carries. Everything is written under BUILD/demo. --short
-# runs few iterations.
+# that every Debian has. Everything is written under BUILD/demo. --short runs
+# few iterations.
 set -eu
 # Numbers have a decimal point, whatever the user's locale says.
 export LC_ALL=C
@@ -85,7 +85,7 @@ for schedule in one_f_one_b zero_bubble; do
   last=$(loss "$log" tail)
   printf "%s: loss %.4f -> %.4f in %s iterations, log in %s\n" \
     "$schedule" "$first" "$last" "$iterations" "$log"
-  # From about 5.5, the entropy of a random byte.
+  # It starts at about 5.5, the entropy of a random byte.
   if [ $iterations -ge 40 ] && ! awk "BEGIN { exit !($last < $first - 1) }"; then
     echo "demo: the loss has not fallen by 1" >&2
     exit 1

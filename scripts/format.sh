@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# clang-format over all C++ sources; with --check it only says which files
+# Runs clang-format over all C++ sources; with --check only lists files that
 # differ.
 cd "$(dirname "$0")/.." || exit 1
 clang_format=/usr/lib/llvm-22/bin/clang-format
@@ -9,7 +9,7 @@ if [ ! -x $clang_format ]; then
   exit 77
 fi
 on_sources() {
-  # What rondo wrote is as it wrote it, and so is what others wrote.
+  # Leave out what rondo wrote, and other people's code.
   find . \( -name 'build*' -o -name '.?*' -o -path ./third_party -o \
     -path ./test/gpu/bundles -o -path ./bench/gpu/programs \) -prune -o \
     \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' \) -print0 |

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # fuzz.sh BUILD SECONDS [TARGET...]
 #
-# Builds the fuzz targets of test/fuzz into BUILD, an absolute path or one from
-# the repository's root, and runs all of them, or the named ones, for SECONDS
-# together; 0: it only builds. Each begins with its committed inputs and with
-# those that it has found before, in BUILD/corpus. An input that breaks something
-# goes to BUILD/found. Status 0; 1 after a finding or where the build fails; 77
-# where there is no clang.
+# Builds the fuzz targets of test/fuzz into BUILD, an absolute path or one
+# relative to the repository's root, and runs all of them, or the named ones,
+# for SECONDS in total; 0: builds only. Each starts with its committed inputs
+# and those that earlier runs found, in BUILD/corpus. An input that breaks
+# something goes to BUILD/found. Status 0; 1 after a finding or if the build
+# fails; 77 without clang.
 #
 #   JOBS=N   parallel compilations
-#   SEED=N   of libFuzzer: 1, so that a run can be repeated; 0 is another each
-#            time
+#   SEED=N   libFuzzer's seed: 1, so that a run can be repeated; 0: another
+#            each time
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$1

@@ -3,15 +3,16 @@
 # gpu-build.sh BUILD TARGET...
 #
 # Builds targets of test/gpu into BUILD for the GPUs of this machine. Needs the
-# CUDA toolkit, NCCL (of the toolkit, of the system or of Python's wheel), cmake
+# CUDA toolkit, NCCL (from the toolkit, the system or a Python wheel), cmake
 # with make or ninja, and g++; no network, no MLIR, no BLAS. GoogleTest is in
-# third_party. Status 77, with one line, where there is no device or a tool is
-# missing; 1 where the build fails.
+# third_party. Status 77, with one line, if there is no device or a tool is
+# missing; 1 if the build fails.
 #
 #   JOBS=N                    parallel compilations
 #   ARCHITECTURES=90          builds for these without asking for a device
-#   RONDO_NCCL_WHEELS=FOLDER  a folder with a wheel of nvidia-nccl-cu13 or -cu12,
-#                             to be used in place of the installed NCCL
+#   RONDO_NCCL_WHEELS=FOLDER  a folder with a wheel of nvidia-nccl-cu13 or
+#   -cu12,
+#                             to use instead of the installed NCCL
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=$1
@@ -69,7 +70,7 @@ configure() {
     set -- "-DRONDO_NCCL=$nccl/lib/libnccl.so.2" \
       "-DRONDO_NCCL_INCLUDE_DIR=$nccl/include"
   fi
-  # Where this folder was made by another one, that one stays.
+  # If this folder was configured with another generator, keep that one.
   CUDACXX=$nvcc cmake ${generator:+-G $generator} -S test/gpu -B "$build" \
     -DCMAKE_CUDA_ARCHITECTURES="$architectures" "$@"
 }

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # gpu-programs.sh BUILD [FOLDER]
 #
-# Writes the programs that test/gpu and bench/gpu build on machines without MLIR,
-# with the tools of BUILD, into the repository or FOLDER: of each bundle what is
-# not the repository's own runtime. To be run after a change of what rondo emits
-# or of the runtime's buffer sizes; a test compares them.
+# Uses the tools of BUILD to write the programs that test/gpu and bench/gpu
+# build on machines without MLIR, into the repository or FOLDER: of each bundle,
+# the files that are not the repository's own runtime. Run it after a change of
+# what rondo emits or of the runtime's buffer sizes; a test compares them.
 set -eu
 cd "$(dirname "$0")/.."
 rondo=$1/bin/rondo
@@ -16,7 +16,7 @@ trap 'rm -rf "$scratch"' EXIT
 # bundle NAME MODEL DTYPE
 bundle() {
   "$rondo" bundle "$2" --target=cuda --dtype="$3" -o "$scratch/$1"
-  # Nothing but the repository's, and of the runtime all of it.
+  # The bundle has only the repository's files, and all of the runtime.
   diff -r kinds "$scratch/$1/kinds"
   diff -r runtime "$scratch/$1/runtime"
   for file in "$scratch/$1"/cmake/*; do

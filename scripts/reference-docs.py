@@ -15,7 +15,7 @@ import sys
 root = pathlib.Path(__file__).resolve().parent.parent
 llvm = pathlib.Path("/usr/lib/llvm-22")
 
-# Page, title, TableGen files, how mlir-tblgen writes them.
+# Page, title, TableGen files, mlir-tblgen's arguments.
 PAGES = [
     ("pipe-dialect.md", "", ["dialect/Pipe.td"], ["-gen-dialect-doc", "-dialect=pipe"]),
     ("passes.md", "# Passes\n\n", ["passes/Passes.td", "codegen/Passes.td"], ["-gen-pass-doc"]),
@@ -29,7 +29,7 @@ def generate(source, options):
     )
     if done.returncode != 0:
         sys.exit(f"mlir-tblgen cannot read {source}:\n{done.stderr}")
-    # Each output repeats the note that nobody should edit it.
+    # Each output repeats the note that it must not be edited.
     return done.stdout.partition("\n")[2].lstrip()
 
 

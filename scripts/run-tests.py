@@ -159,7 +159,7 @@ def main():
         if test["name"] == "lit":
             cases = run_lit(test["command"], cwd, scratch)
         elif os.access(executable, os.X_OK) and is_gtest(executable):
-            # One executable may be several tests, with other environments.
+            # One executable may be several tests, with different environments.
             cases = run_gtest(test["name"], executable, cwd, environment, scratch)
         else:
             cases = run_other(test, cwd, environment)

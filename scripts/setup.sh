@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs the packages of packages.txt that are missing, as root or through
-# sudo. `setup.sh WORD` also installs those that only WORD needs.
-# Ends with status 0 where LLVM/MLIR 22 is there, 1 after one line that says
-# what to do.
+# sudo. `setup.sh WORD` also installs those that only WORD needs. Status 0 if
+# LLVM/MLIR 22 is present; 1 after one line that says what to do.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 mlir=/usr/lib/llvm-22/lib/cmake/mlir
@@ -45,8 +44,8 @@ else
 fi
 
 echo "setup: installing$missing"
-# A broken source of something else must not stop us: what counts is whether
-# the packages can be had.
+# A broken source of something else must not stop us: what counts is whether the
+# packages are available.
 $as_root apt-get update -q || echo "setup: apt-get update failed; going on" >&2
 for package in $missing; do
   apt-cache show "$package" >/dev/null 2>&1 && continue

@@ -13,13 +13,13 @@ from sources import root_folder, source_files
 
 LINE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 
-# How a comment begins, by a file's ending or name.
+# How a comment begins, by file extension or name.
 COMMENT = {
     **dict.fromkeys([".h", ".cpp", ".c", ".cu", ".cuh", ".td"], "// "),
     **dict.fromkeys([".py", ".sh", ".cmake", "CMakeLists.txt", "Makefile", ".awk"], "# "),
 }
 
-# Written by rondo, or other people's.
+# Written by rondo, or by others.
 EXEMPT = {"bench/gpu/programs", "test/gpu/bundles", "third_party"}
 
 
@@ -37,7 +37,7 @@ def with_line(text, comment):
     line = comment + LINE + "\n"
     if not first.startswith(("#!", "//===")):
         return line + text
-    # An empty line of the comment, as between a banner and what follows it.
+    # An empty comment line, as between a banner and what follows it.
     bare = comment.strip()
     banner = first.startswith("//===")
     gap = bare + "\n" if banner and rest.startswith(bare) and not rest.startswith(bare + "\n") else ""
@@ -52,7 +52,7 @@ def main():
     for path, comment in sources(root):
         count += 1
         text = path.read_text()
-        # A line, and not this script's own text.
+        # A whole line, so that this script's own text does not count.
         if any(l == comment + LINE for l in text.splitlines()[:5]):
             continue
         lacking.append(path.relative_to(root).as_posix())

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # test-gpu.sh BUILD
 #
-# Tests the CUDA target on a machine with a GPU: kernels and bodies against their
-# references, the conformance suite, and the committed programs, whose losses are
-# compared with those of the CPU. What it needs is in gpu-build.sh.
+# Tests the CUDA target on a machine with a GPU: kernels and bodies against
+# their references, the conformance suite, and the committed programs, whose
+# losses are compared with the CPU's. gpu-build.sh lists what it needs.
 #
-# NCCL 2.30 or later shares one GPU among several ranks. Where the installed one
-# is older, RONDO_NCCL_WHEELS brings another.
+# NCCL 2.30 or later can share one GPU among several ranks. If the installed one
+# is older, RONDO_NCCL_WHEELS provides another.
 #
 # The last line is `N passed, N failed, N skipped`. Status 0; 1 after a failure;
-# 77 where there is no device.
+# 77 without a device.
 set -u
 # Numbers have a decimal point, whatever the user's locale says.
 export LC_ALL=C
@@ -39,16 +39,16 @@ elif [ $status -ne 0 ]; then
   finish 1
 fi
 
-# What a run of GoogleTest has done with its cases: cases WORD LOG
+# The cases of a GoogleTest log with a given result: cases WORD LOG
 cases() {
   sed -n "s/^\[ *$1 *\] \(.*\) ([0-9]* ms)\$/\1/p" "$2" |
     sed 's/, where .*//'
 }
 
 # Runs the cases of an executable: run_cases NAME SECONDS PROGRAM. A case that
-# ends the program is a failure, also one that test/gpu/Main.cpp ends since it
-# hangs, and those behind it run all the same. The first of the other
-# failures run again alone: after an error on a GPU nothing works in the process.
+# ends the program is a failure, even if test/gpu/Main.cpp ended it because it
+# hung, and the cases after it still run. The first of the other failures runs
+# again alone, since after an error on a GPU nothing works in the process.
 run_cases() {
   name=$1
   seconds=$2
@@ -100,8 +100,8 @@ run_cases() {
   done
 }
 
-# Compares the losses of NAME's log, in the mean over iterations 10 to 50, with
-# those of the CPU: compare NAME PERCENT
+# Compares the losses in NAME's log, averaged over iterations 10 to 50, with the
+# CPU's: compare NAME PERCENT
 compare() {
   if sed -n 's/.*"iteration":\([0-9]*\),"loss":\([0-9.]*\),.*/\1 \2/p' \
     "$build/$1.json" | awk -v percent="$2" -v name="$1" '
@@ -139,8 +139,8 @@ train() {
   fi
 }
 
-# The same in a process for each rank, which talk by NCCL:
-# train_processes NAME PROGRAM PERCENT PROCESSES FLAGS...
+# The same with a process per rank, connected by NCCL: train_processes NAME
+# PROGRAM PERCENT PROCESSES FLAGS...
 train_processes() {
   name=$1
   program=$2
@@ -175,27 +175,27 @@ train_processes() {
   fi
 }
 
-# NCCL takes several ranks on one GPU from 2.30 on, when it is told to.
+# From 2.30 on NCCL accepts several ranks on one GPU, if told to.
 shares=0
 header=$(sed -n 's/^RONDO_NCCL_INCLUDE_DIR:[^=]*=//p' "$build/CMakeCache.txt")
 version=$(awk '$2 == "NCCL_VERSION_CODE" && $3 + 0 > 0 { print $3; exit }' \
   "$header/nccl.h")
 if [ "${version:-0}" -ge 23000 ]; then
   shares=1
-  # NVLink SHARP takes a GPU for each rank.
+  # NVLink SHARP needs a GPU per rank.
   NCCL_MULTI_RANK_GPU_ENABLE=1
   NCCL_NVLS_ENABLE=0
   export NCCL_MULTI_RANK_GPU_ENABLE NCCL_NVLS_ENABLE
 fi
 if [ -n "${RONDO_NCCL_WHEELS:-}" ]; then
-  # Before any other that the environment names.
+  # Takes precedence over any other in the environment.
   library=$(sed -n 's/^RONDO_NCCL:[^=]*=//p' "$build/CMakeCache.txt")
   LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export LD_LIBRARY_PATH
 fi
 gpus=$("$build/probe" | sed 's/ .*//')
 
-# Tests. cuBLASLt says in the logs why it refuses a product.
+# Runs the tests. cuBLASLt logs why it refuses a product.
 CUBLASLT_LOG_LEVEL=1
 export CUBLASLT_LOG_LEVEL
 run_cases kernels 150 "$build/bin/rondo-cuda-tests"
