@@ -1,7 +1,7 @@
 //===- rondo-manual.cpp - Writes the manual of rondo ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Run by the build, for what an installation and docs/reference have.
+// The build runs it to make the manual for installations and docs/reference.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- rondo-translate.cpp - Between the language and other texts ---------===//
+//===- rondo-translate.cpp - Translates the language and other texts ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/Translations.h"

@@ -1,4 +1,4 @@
-//===- rondo.cpp - The driver for people ----------------------------------===//
+//===- rondo.cpp - The driver for users -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Commands.h"

@@ -1,4 +1,4 @@
-//===- Arguments.cpp - What a command line says ---------------------------===//
+//===- Arguments.cpp - Parses and checks a command line -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Arguments.h"
@@ -20,7 +20,7 @@ std::vector<OptionText> optionTexts(const opt::OptTable &table) {
   std::vector<OptionText> texts;
   for (unsigned id = UnknownOption + 1; id <= table.getNumOptions(); ++id) {
     const char *help = table.getOptionHelpText(id);
-    // The joined form of an option has none.
+    // The joined form of an option has no help.
     if (!help)
       continue;
     OptionText text;
@@ -90,7 +90,7 @@ static std::string numberFault(StringRef value, int64_t least) {
   return "a whole number of " + std::to_string(least) + " or more";
 }
 
-/// The option as it was written.
+/// The option as the user wrote it.
 static StringRef spelledIn(const opt::Arg &argument) {
   const opt::Arg *alias = argument.getAlias();
   return (alias ? alias : &argument)->getSpelling().rtrim('=');

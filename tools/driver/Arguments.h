@@ -1,4 +1,4 @@
-//===- Arguments.h - What a command line says -------------------*- C++ -*-===//
+//===- Arguments.h - Parses and checks a command line -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_ARGUMENTS_H
@@ -17,24 +17,24 @@ namespace rondo::driver {
 
 struct Command;
 
-/// An option as people see it; `--name VALUE` and `--name=VALUE` are one.
+/// An option as the user sees it; `--name VALUE` and `--name=VALUE` are one.
 struct OptionText {
   llvm::StringRef dashes, name;
-  /// `FILE`, `cpu|cuda`; empty for one that takes no value.
+  /// `FILE`, `cpu|cuda`; empty if it takes no value.
   llvm::StringRef metavar;
   llvm::StringRef help;
-  /// What the value may be, or a list of it may have; empty for anything.
+  /// The words that the value, or each item of a list, may be; empty: anything.
   std::vector<std::string> words;
   /// The value is a family of schedules.
   bool isFamily = false;
-  /// The value is a list with commas.
+  /// The value is a comma-separated list.
   bool isList = false;
 
   std::string spelling() const { return (dashes + name).str(); }
   bool takesValue() const { return !metavar.empty(); }
 };
 
-/// By their names.
+/// Sorted by name.
 std::vector<OptionText> optionTexts(const llvm::opt::OptTable &table);
 
 /// The arguments of a command. Names are those of its table, without dashes.
@@ -42,20 +42,21 @@ class Arguments {
 public:
   Arguments(const Command &command, llvm::ArrayRef<const char *> arguments);
 
-  /// What is wrong, in one sentence about the first fault; empty where nothing
-  /// is. Values are then what the table says of them.
+  /// The first fault, in one sentence; empty if there is none, and then values
+  /// are as the table requires.
   std::string fault() const;
 
-  /// What is no option and no value; empty where nothing is.
+  /// The argument that is neither an option nor a value; empty if there is
+  /// none.
   std::string file() const;
   bool has(llvm::StringRef name) const { return find(name) != nullptr; }
   std::string text(llvm::StringRef name, llvm::StringRef otherwise = "") const;
   int64_t number(llvm::StringRef name, int64_t otherwise) const;
-  /// Of an option that may be given several times.
+  /// For an option that may be given several times.
   std::vector<std::string> all(llvm::StringRef name) const;
 
 private:
-  /// The last one; null where it is not there.
+  /// The last one; null if absent.
   const llvm::opt::Arg *find(llvm::StringRef name) const;
   const OptionText *textOf(llvm::StringRef spelling) const;
   std::string unknownOption(llvm::StringRef written) const;

@@ -1,4 +1,4 @@
-//===- BashCompletion.cpp - The commands as a completion of bash ----------===//
+//===- BashCompletion.cpp - Bash completion of the commands ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Manual.h"
@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace rondo::driver {
 
-/// `--target=c` reaches bash in three words, since `=` and `:` separate words.
+/// `--target=c` reaches bash as three words, since `=` and `:` separate words.
 static const char *const functions = R"(
 _rondo_words() {
   COMPREPLY=($(compgen -W "$1" -- "$word"))
@@ -35,7 +35,7 @@ _rondo_folders() {
 }
 )";
 
-/// How the value of an option is completed; empty where nothing is known of it.
+/// How an option's value is completed; empty if nothing is known of it.
 static std::string valueOf(const OptionText &option) {
   if (option.isFamily) {
     std::string names = "all";

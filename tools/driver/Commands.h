@@ -1,7 +1,7 @@
 //===- Commands.h - The commands of rondo -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One file a command. Its options stand in options/<Command>.td.
+// One file per command. Its options are in options/<Command>.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,25 +21,26 @@ enum ExitCode : int {
   Success = 0,
   Failure = 1,
   Usage = 2,
-  /// A single problem has no schedule under its memory caps.
+  /// The only problem has no schedule under its memory caps.
   Infeasible = 3,
-  /// Ended by a signal, with a valid result written.
+  /// Ended by a signal, after writing a valid result.
   Interrupted = 4,
 };
 
 struct Command {
   const char *name;
-  /// One phrase for help.
+  /// One phrase for the help.
   const char *summary;
   const llvm::opt::OptTable &options;
   /// What follows the command's name in its usage lines.
   std::vector<const char *> usages;
-  /// Whole command lines for help.
+  /// Whole command lines for the help.
   std::vector<const char *> examples;
-  /// A table that belongs to its help, with a title; null where it has none.
+  /// A table to print with its help, and the table's title; null if there is
+  /// none.
   const char *tableTitle;
   void (*printTable)(llvm::raw_ostream &os);
-  /// Runs with arguments that have no fault; returns the exit code.
+  /// Runs with valid arguments; returns the exit code.
   int (*run)(const Arguments &arguments);
 };
 
@@ -50,10 +51,10 @@ const Command &searchCommand();
 const Command &simulateCommand();
 const Command &verifyCommand();
 
-/// In the order in which people should read them.
+/// In the order of the help.
 llvm::ArrayRef<const Command *> commands();
 
-/// Codes and what they mean, for the manual.
+/// Codes and their meanings, for the manual.
 struct ExitCodeText {
   ExitCode code;
   const char *meaning;

@@ -1,4 +1,4 @@
-//===- ComparePlans.cpp - Families on plans of other shapes ---------------===//
+//===- ComparePlans.cpp - Families on plans of different shapes -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "passes/PlanShapes.h"

@@ -24,7 +24,7 @@ namespace rondo::driver {
 
 namespace {
 
-/// Schedules of more tasks are not lowered to see what communication costs.
+/// Schedules with more tasks are not lowered to measure communication.
 constexpr int64_t maxLoweredTasks = 2000000;
 
 std::string percentText(double share) {
@@ -33,8 +33,8 @@ std::string percentText(double share) {
   return text;
 }
 
-/// `1.2 ms (3.4 %)`: how much longer an iteration is than with free
-/// communication, and the share of it.
+/// `1.2 ms (3.4 %)`: how much longer an iteration takes than with free
+/// communication, absolute and relative.
 std::string exposedText(const std::optional<ExposedCommunication> &measured,
                         std::optional<int64_t> ExposedCommunication::*queues) {
   if (!measured)
@@ -125,7 +125,7 @@ void Comparison::addSearched(const SearchResult &result,
     rows.push_back({"searched", "no schedule: " + describe(*result.fault)});
     return;
   }
-  // Without weights a search holds activations against the caps alone.
+  // Without weights a search checks only activations against the caps.
   if (figures && !plan) {
     Candidate found;
     found.name = "searched";
@@ -289,7 +289,7 @@ void Comparison::writeCsv() const {
   }
 }
 
-/// Beside JSON lines one note lists the families that do not apply.
+/// With JSON lines, a single note lists the families that do not apply.
 void Comparison::noteOthers() const {
   if (others.size() == 1) {
     reportNote(problem.name + ": " + others[0].name + ": " + others[0].reason);
@@ -304,7 +304,7 @@ void Comparison::noteOthers() const {
 }
 
 Outcome Comparison::finish() {
-  // A search tries every family, if it has the time.
+  // A search tries every family if it has the time.
   if (isSearchBeaten)
     reportNote(problem.name +
                ": the search ended before it had tried what is "

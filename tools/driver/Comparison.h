@@ -20,30 +20,31 @@ enum class Style {
   Table,
   /// The table, then each schedule over time.
   Timeline,
-  /// A rondo-schedule/1 line for each schedule, and nothing else.
+  /// Only a rondo-schedule/1 line for each schedule.
   Json,
-  /// A line of figures for each schedule; csvHead() stands before the first.
+  /// A line of figures for each schedule; csvHead() comes before the first.
   Csv,
 };
 
-/// How the schedules of one problem end.
+/// The result for the schedules of one problem.
 struct Outcome {
   bool hasSchedule = false;
   bool isOverCap = false;
 };
 
-/// Prints to standard output. Keeps no schedule, so that a caller can have one
+/// Prints to standard output. Keeps no schedule, so that a caller can hold one
 /// in memory at a time.
 class Comparison {
 public:
   Comparison(const Problem &problem, Style style);
 
-  /// With what programs allocate, beside the devices' memory. `plan` stays.
+  /// Also shows what programs allocate, beside the devices' memory. `plan` must
+  /// outlive this object.
   void showArenas(const PlanFigures &plan);
 
   /// Adds the schedule that a search has found. From here on also compares with
-  /// the search's bound, and says what communication costs. Peaks are those of
-  /// the fullest rank, or of all where `allRanks` is set.
+  /// the search's bound and shows the cost of communication. Peaks are those of
+  /// the fullest rank, or of all if `allRanks` is set.
   void addSearched(const SearchResult &result, const SearchRequest &request,
                    bool allRanks);
 
@@ -51,14 +52,14 @@ public:
   /// Whether add() needs the times of each task.
   bool needsTimes() const;
   Outcome finish();
-  /// In place of add() and finish() where the problem has no schedule; the
-  /// caller reports the error.
+  /// Instead of add() and finish() if the problem has no schedule; the caller
+  /// reports the error.
   Outcome infeasible(const std::string &why);
 
 private:
   struct Row {
     std::string name;
-    /// Why there is no schedule; the figures are then not filled.
+    /// Why there is no schedule; the figures are then not set.
     std::string why;
     int64_t makespanNs = 0, spanNs = 0;
     double bubble = 0;
@@ -81,7 +82,7 @@ private:
   const Problem &problem;
   /// Null for a problem without a plan.
   const PlanFigures *figures = nullptr;
-  /// Null where arenas are not shown.
+  /// Null if arenas are not shown.
   const PlanFigures *plan = nullptr;
   Style style;
   bool allRanks = false;
@@ -91,7 +92,7 @@ private:
   int64_t searchedNs = 0;
   bool isSearchBeaten = false;
   std::vector<Row> rows;
-  /// Families that do not apply, where there are no rows for them.
+  /// Families that do not apply, if they get no rows.
   struct Other {
     std::string name, reason;
   };
@@ -100,11 +101,11 @@ private:
   Outcome outcome;
 };
 
-/// The first line of a file of Style::Csv, with its end.
+/// The first line of a file of Style::Csv, with its newline.
 const char *csvHead();
 
-/// Success where the only problem has a schedule; a batch is fine although some
-/// of its problems have none.
+/// Success if the only problem has a schedule; a batch succeeds even if some of
+/// its problems have none.
 int exitCodeOf(const std::vector<Outcome> &outcomes);
 
 } // namespace rondo::driver

@@ -45,7 +45,7 @@ bool asksForHelp(StringRef argument) {
   return argument == "--help" || argument == "-help" || argument == "-h";
 }
 
-/// With what there is.
+/// Lists the available commands.
 int reportNoCommand(StringRef name) {
   SmallVector<StringRef> names;
   for (const Command *command : commands())
@@ -57,7 +57,7 @@ int reportNoCommand(StringRef name) {
   return code;
 }
 
-/// Standard output may go to a full disk.
+/// Standard output may be on a full disk.
 int finish(int code) {
   outs().flush();
   if (!outs().has_error())
@@ -106,10 +106,10 @@ int runCommand(ArrayRef<const char *> arguments) {
 } // namespace
 
 int runDriver(int argc, char **argv) {
-  // Without the program's name, which a caller may leave out.
+  // Skips the program's name, which a caller may leave out.
   int code =
       runCommand(ArrayRef<const char *>(argv, argc).drop_front(argc > 0));
-  // Losing a note must not change the result; LLVM would end with status 1.
+  // Losing a note must not change the result; LLVM would exit with status 1.
   errs().clear_error();
   return code;
 }

@@ -1,4 +1,4 @@
-//===- Emission.cpp - From a file to the C++ of an executable -------------===//
+//===- Emission.cpp - From a file to an executable's C++ ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Emission.h"
@@ -27,27 +27,28 @@ EmissionRequest emissionRequest(const Arguments &arguments) {
   request.scheduleName = arguments.text("schedule");
   request.scheduleFile = arguments.text("schedule-file");
   request.costsPath = arguments.text("costs");
-  // The table takes no other words than these.
+  // The table accepts no other words.
   request.target = pipe::symbolizeTarget(arguments.text("target"));
   request.dtype = pipe::symbolizeDType(arguments.text("dtype"));
   request.needsMpi = arguments.text("transport") == "mpi";
   return request;
 }
 
-/// Behind an error that a file has no plan.
+/// Follows an error that a file has no plan.
 static void reportNoPlan(StringRef path) {
   reportNote("a plan says which layers a rank holds; `rondo search " + path +
              " --placement auto` finds one for a model on a cluster");
 }
 
-/// What `wanted` names, in its order; with an error said, nothing.
+/// The schedules that `wanted` names, in its order; empty after reporting an
+/// error.
 static SmallVector<pipe::ScheduleOp, 0>
 findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
   SmallVector<pipe::ScheduleOp, 0> chosen;
   SmallVector<StringRef> words;
   wanted.split(words, ',');
   for (StringRef word : words) {
-    // As the file writes it or without its @.
+    // As in the file, or without its @.
     word = word.trim();
     word.consume_front("@");
     if (auto schedule = module.lookupSymbol<pipe::ScheduleOp>(word)) {
@@ -68,8 +69,8 @@ findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
   return chosen;
 }
 
-/// Leaves the wanted schedules and their programs in the module. False with an
-/// error said where there are none.
+/// Keeps only the wanted schedules and their programs in the module. False,
+/// with an error reported, if there are none.
 bool Emission::chooseSchedule() {
   mlir::ModuleOp module = file.module();
   SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
@@ -117,7 +118,7 @@ void Emission::keepOnly(ArrayRef<pipe::ScheduleOp> chosen) {
       schedule.erase();
 }
 
-/// Writes the executable of several schedules. Its verifier says what their
+/// Writes the executable of several schedules. Its verifier reports what their
 /// plans do not have in common.
 mlir::LogicalResult Emission::shareState(ArrayRef<pipe::ScheduleOp> chosen) {
   mlir::ModuleOp module = file.module();
@@ -140,8 +141,8 @@ mlir::LogicalResult Emission::shareState(ArrayRef<pipe::ScheduleOp> chosen) {
   return executable.verifySymbolUses(tables);
 }
 
-/// Finds the schedule of --schedule-file and its plan. It is read when the
-/// costs of the plan are known.
+/// Finds the schedule of --schedule-file and its plan. The schedule is read
+/// once the plan's costs are known.
 bool Emission::chooseScheduleFile() {
   if (file.module().getOps<pipe::PlanOp>().empty()) {
     reportError(request.input + ": no pipe.plan in it");
@@ -226,7 +227,7 @@ int Emission::read() {
   return Success;
 }
 
-/// `4 ranks` of a schedule's cluster.
+/// `4 ranks` for a schedule's cluster.
 static std::string ranksOf(pipe::ScheduleOp schedule) {
   return countOf(schedule.lookupPlan().lookupCluster().getDevices().size(),
                  "rank");
@@ -284,8 +285,8 @@ void Emission::reportWritten(StringRef path) const {
     outs() << "wrote " << path << ": " << figures << "\n" << eachFigures;
 }
 
-/// A line for each of several schedules: its micro-batches, and what its own
-/// pipeline needs of the arena that all share.
+/// A line for each of several schedules: its micro-batches, and how much its
+/// own pipeline needs of the shared arena.
 static std::string describeEach(mlir::ModuleOp module) {
   SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
   std::string text;
@@ -319,7 +320,7 @@ int Emission::lower() {
           pipe::buildLowerPipeline(passes);
       })))
     return file.exitCode();
-  // All programs of a schedule have the same.
+  // The same for all programs of a schedule.
   auto programs = file.module().getOps<pipe::ProgramOp>();
   if (!programs.empty())
     if (auto arena = (*programs.begin()).getArena())

@@ -1,9 +1,9 @@
-//===- Emission.h - From a file to the C++ of an executable -----*- C++ -*-===//
+//===- Emission.h - From a file to an executable's C++ ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `rondo compile` and `rondo bundle` share: what is emitted, and the way
-// there. Every failure has been printed; functions return
-// exit codes.
+// What `rondo compile` and `rondo bundle` share: the request, and the steps
+// from input to C++. Every failure has been printed; functions return exit
+// codes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@
 
 namespace rondo::driver {
 
-/// What options/Emission.td asks for. Paths and names are empty where none is
-/// given.
+/// What options/Emission.td asks for. Paths and names that are not given are
+/// empty.
 struct EmissionRequest {
   std::string input, scheduleName, scheduleFile, costsPath;
   std::optional<pipe::Target> target;
@@ -38,51 +38,51 @@ class Emission {
 public:
   explicit Emission(EmissionRequest request) : request(std::move(request)) {}
 
-  /// Reads the input and leaves the chosen schedules in it, for the target that
-  /// the command line or the plan names.
+  /// Reads the input and selects the schedules, for the target that the command
+  /// line or the plan names.
   int read();
-  /// To a proved schedule.
+  /// As far as a proved schedule.
   int schedule();
-  /// To proved programs with messages and memory.
+  /// As far as proved programs with messages and memory.
   int lower();
-  /// To EmitC. The module then is the text of emitted().
+  /// As far as EmitC. The module is then the text of emitted().
   int emit();
 
   mlir::ModuleOp module() { return file.module(); }
-  /// The C++ of an emitted module; failure where the disk is full.
+  /// Prints an emitted module as C++; fails if the disk is full.
   mlir::LogicalResult print(llvm::raw_ostream &os);
 
-  /// The schedule that was chosen, or the executable of several, and what it is
-  /// compiled for.
+  /// The chosen schedule, or the executable of several, and its target and
+  /// dtype.
   const std::string &scheduleName() const { return name; }
   pipe::Target target() const { return chosenTarget; }
   pipe::DType dtype() const { return chosenType; }
-  /// One line of what was written where: `wrote train: 4 ranks, @mine 1f1b,
-  /// arena 26.1 MiB of 64 MiB (rank 0)`, and one for each of several schedules.
-  /// Nothing where that is standard output.
+  /// A line that says what was written where: `wrote train: 4 ranks, @mine
+  /// 1f1b, arena 26.1 MiB of 64 MiB (rank 0)`, and one for each of several
+  /// schedules. Prints nothing if the output is standard output.
   void reportWritten(llvm::StringRef path) const;
   /// Whether the program names the backend of librondo_mpi.a.
   bool needsMpi() const { return request.needsMpi; }
-  /// The bodies from outside that the plan's model names, each once. Known from
-  /// schedule() on.
+  /// The bodies of custom layers that the plan's model names, each once. Known
+  /// after schedule().
   const std::vector<std::string> &bodies() const { return bodyNames; }
 
 private:
   bool chooseSchedule();
   bool chooseScheduleFile();
   int importSchedule();
-  /// Leaves the schedules and their programs.
+  /// Keeps only these schedules and their programs.
   void keepOnly(llvm::ArrayRef<pipe::ScheduleOp> chosen);
   mlir::LogicalResult shareState(llvm::ArrayRef<pipe::ScheduleOp> chosen);
   int chooseTarget();
 
   const EmissionRequest request;
   ModuleFile file;
-  /// The schedule of --schedule-file, which lies in the buffer.
+  /// The schedule of --schedule-file; its text is in the buffer.
   std::unique_ptr<llvm::MemoryBuffer> scheduleText;
   formats::ScheduleSource source;
   std::string name;
-  /// Of the schedules, as far as they are known by now.
+  /// Of the schedules, as far as known so far.
   std::string figures, eachFigures;
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;

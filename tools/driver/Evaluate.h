@@ -18,17 +18,17 @@ namespace rondo::driver {
 struct Candidate {
   /// Its name: a family with its parameters, or a schedule of a file.
   std::string name;
-  /// What `family` of rondo-schedule/1 says; empty for a hand-written schedule.
+  /// `family` in rondo-schedule/1; empty for a hand-written schedule.
   std::string family;
   std::optional<Schedule> schedule;
   Simulation simulation;
   /// Why there is no schedule: one sentence with numbers.
   std::string reason;
-  /// The rule that is broken, where the reason is one.
+  /// The broken rule, if that is the reason.
   std::optional<Violation> violation;
-  /// What its programs allocate, by rank; empty where they were not planned.
+  /// What its programs allocate, by rank; empty if they were not planned.
   std::vector<int64_t> arenaBytes;
-  /// An arena is larger than its device.
+  /// An arena is larger than its device's memory.
   bool isOverArena = false;
 
   bool isOverCap() const {
@@ -39,13 +39,13 @@ struct Candidate {
 /// Schedules with more tasks are not lowered to show their arenas.
 inline constexpr int64_t maxShownTasks = 50000;
 
-/// Lowers the schedule of a candidate, if it has one, for a plan that declares
-/// weights or limits memory. A schedule whose programs break a rule leaves the
-/// candidate.
+/// Lowers a candidate's schedule, if it has one, for a plan that declares
+/// weights or limits memory. If the programs break a rule, the candidate loses
+/// its schedule.
 void addArena(Candidate &candidate, const Problem &problem,
               const PlanFigures &plan);
 
-/// `keepTimes`: with the start and end of each task.
+/// `keepTimes`: keep the start and end of each task.
 Candidate evaluate(std::string name, std::string family, const Problem &problem,
                    Schedule schedule, bool keepTimes);
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,

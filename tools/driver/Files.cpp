@@ -31,7 +31,7 @@ Expected<std::unique_ptr<MemoryBuffer>> readFile(StringRef path) {
 }
 
 bool isSpecialFile(StringRef path) {
-  // Such as /dev/stdout, behind which a regular file may be open.
+  // For example /dev/stdout, which may be an open regular file.
   if ((path.starts_with("/dev/") || path.starts_with("/proc/")) &&
       sys::fs::is_symlink_file(path))
     return true;
@@ -61,8 +61,8 @@ Error checkWritable(StringRef path) {
   return Error::success();
 }
 
-/// All of it, or an error. LLVM's writeToOutput() ends the process where the
-/// disk is full, and only after the rename.
+/// Writes everything or returns an error. LLVM's writeToOutput() ends the
+/// process if the disk is full, and only after the rename.
 static Error print(raw_fd_ostream &os,
                    function_ref<Error(raw_ostream &)> write) {
   Error error = write(os);
@@ -72,7 +72,7 @@ static Error print(raw_fd_ostream &os,
   return error ? std::move(error) : errorCodeToError(ec);
 }
 
-/// Without a temporary file, appended to what is there.
+/// Appends to the existing content, without a temporary file.
 static Error writeInPlace(StringRef path,
                           function_ref<Error(raw_ostream &)> write) {
   std::error_code ec;
@@ -107,8 +107,8 @@ static Error writeBeside(StringRef path,
   return errorCodeToError(ec);
 }
 
-/// Also by another name, such as /dev/stdout: only one of two streams to a file
-/// knows where its end is.
+/// Also under another name, such as /dev/stdout: of two streams to a file, only
+/// one knows where its end is.
 static bool isStandardOutput(StringRef path) {
   sys::fs::file_status ours, its;
   return path == "-" || (!sys::fs::status(1, ours) &&

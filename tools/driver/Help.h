@@ -8,9 +8,9 @@
 
 namespace rondo::driver {
 
-/// `rondo help`: what there is, with examples.
+/// `rondo help`: the commands, with examples.
 void printOverview(llvm::raw_ostream &os);
-/// The commands alone.
+/// Only the commands.
 void printCommands(llvm::raw_ostream &os);
 /// `rondo help COMMAND`.
 void printHelp(llvm::raw_ostream &os, const Command &command);

@@ -8,19 +8,20 @@
 
 namespace rondo::driver {
 
-/// While one lives (one at a time), the first Ctrl-C sets a flag that ends
-/// searches with the best so far; a second one ends the process, as it does at
-/// any other time.
+/// While an object exists (one at a time), the first Ctrl-C sets a flag that
+/// ends searches with the best result so far; a second one ends the process, as
+/// it always does otherwise.
 class Interrupt {
 public:
   Interrupt();
   ~Interrupt();
 
-  /// For searches; false for ever where no object lives.
+  /// For searches; always false while no object exists.
   static const std::atomic<bool> *flag();
-  /// Whether Ctrl-C came since the process began.
+  /// Whether Ctrl-C came since the process started.
   static bool happened();
-  /// Interrupted, with a note, in place of a success that Ctrl-C made early.
+  /// Returns Interrupted, with a note, instead of a success that Ctrl-C cut
+  /// short.
   static int exitCode(int code);
 };
 

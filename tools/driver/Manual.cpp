@@ -1,4 +1,4 @@
-//===- Manual.cpp - The commands as manual pages --------------------------===//
+//===- Manual.cpp - Manual pages of the commands --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Manual.h"
@@ -16,7 +16,7 @@ namespace rondo::driver {
 
 namespace {
 
-/// Text as troff reads it.
+/// Text escaped for troff.
 std::string troff(StringRef text) {
   std::string escaped;
   bool isLineStart = true;
@@ -52,7 +52,7 @@ void writeExitCodes(raw_ostream &os) {
     os << ".TP\n.B " << int(text.code) << "\n" << troff(text.meaning) << "\n";
 }
 
-/// The pages of all commands but `except`.
+/// Refers to the pages of all commands but `except`.
 void writeSeeAlso(raw_ostream &os, const Command *except) {
   std::string names = except ? "rondo" : "";
   for (const Command *command : commands())

@@ -1,7 +1,7 @@
-//===- Manual.h - The commands as manual pages and for bash -----*- C++ -*-===//
+//===- Manual.h - Manual pages and bash completion --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All that is written here comes from the commands and their options.
+// Everything written here is derived from the commands and their options.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,18 +12,18 @@
 
 namespace rondo::driver {
 
-/// rondo(1), which names the commands.
+/// rondo(1), which lists the commands.
 void writeManualPage(llvm::raw_ostream &os);
 /// rondo-COMMAND(1).
 void writeManualPage(llvm::raw_ostream &os, const Command &command);
 
-/// Help of all commands, in Markdown.
+/// Help for all commands, in Markdown.
 void writeReference(llvm::raw_ostream &os);
 
-/// A completion of bash: commands, options, their words, files and families.
+/// Bash completion of commands, options, their words, files and families.
 void writeBashCompletion(llvm::raw_ostream &os);
 
-/// Writes all of these below a folder: man1/*.1, commands.md and rondo.bash.
+/// Writes all of these into a folder: man1/*.1, commands.md and rondo.bash.
 /// Returns the exit code; a failure has been printed.
 int writeManual(llvm::StringRef folder);
 

@@ -1,4 +1,4 @@
-//===- MeasuredCosts.cpp - Measured times into a module -------------------===//
+//===- MeasuredCosts.cpp - Puts measured times into a module --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/MeasuredCosts.h"
@@ -16,7 +16,7 @@ namespace rondo::driver {
 
 namespace {
 
-/// The stage's times are replaced, its bytes stay.
+/// Replaces the stage's times and keeps its bytes.
 void setTimes(pipe::StageOp stage, const json::StageTimes &times) {
   pipe::StageCostsAttr costs = stage.getCostsAttr();
   stage.setCostsAttr(pipe::StageCostsAttr::get(

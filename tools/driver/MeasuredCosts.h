@@ -1,4 +1,4 @@
-//===- MeasuredCosts.h - Measured times into a module -----------*- C++ -*-===//
+//===- MeasuredCosts.h - Puts measured times into a module ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_MEASUREDCOSTS_H
@@ -8,10 +8,10 @@
 
 namespace rondo::driver {
 
-/// Replaces the times of the stages that a rondo-costs/1 file names; their
-/// bytes stay. The stages have `costs`. False, with an error reported, if the
-/// file cannot be read or names a stage that is in no plan; a note if it names
-/// only some of a plan's.
+/// Replaces the times of the stages that a rondo-costs/1 file names and keeps
+/// their bytes. The stages must have `costs`. False, with an error reported, if
+/// the file cannot be read or names a stage that is in no plan; prints a note
+/// if it names only some of a plan's stages.
 bool applyCosts(mlir::ModuleOp module, llvm::StringRef path);
 
 } // namespace rondo::driver

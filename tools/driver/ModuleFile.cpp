@@ -19,7 +19,7 @@ using namespace llvm;
 
 namespace rondo::driver {
 
-/// A part of an op whose name is mistyped is read as the next op.
+/// If a part of an op is misspelt, it is read as the next op.
 static void noteMistypedWord(StringRef fault) {
   if (!fault.consume_front("custom op '"))
     return;
@@ -34,7 +34,7 @@ static void noteMistypedWord(StringRef fault) {
 }
 
 ModuleFile::ModuleFile() : context(mlir::MLIRContext::Threading::DISABLED) {
-  // An error shows the line of the file; the op in generic form says no more.
+  // An error shows the line of the file; the op in generic form adds nothing.
   context.printOpOnDiagnostic(false);
   context.loadDialect<pipe::PipeDialect>();
 }
@@ -62,7 +62,7 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
   sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
   handler =
       std::make_unique<mlir::SourceMgrDiagnosticHandler>(sources, &context);
-  // Generated parsers report once more, in their own words, what failed inside.
+  // Generated parsers report an inner failure once more, in their own words.
   bool hasError = false;
   std::string first;
   mlir::ScopedDiagnosticHandler firstOnly(
@@ -88,7 +88,7 @@ ModuleFile::run(function_ref<void(mlir::OpPassManager &)> build) {
   mlir::ScopedDiagnosticHandler watch(
       &context, [&](mlir::Diagnostic &diagnostic) {
         isOverMemory |= pipe::isOverMemory(diagnostic);
-        // The next handler prints it.
+        // Leaves the printing to the next handler.
         return mlir::failure();
       });
   return passes.run(*root);

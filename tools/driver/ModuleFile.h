@@ -30,17 +30,17 @@ public:
   run(llvm::function_ref<void(mlir::OpPassManager &)> build);
 
   mlir::ModuleOp module() { return *root; }
-  /// What a failed run() ends the process with: Infeasible where a memory cap
-  /// is too small, else Failure.
+  /// The exit code after a failed run(): Infeasible if a memory cap is too
+  /// small, otherwise Failure.
   int exitCode() const;
 
 private:
-  // The handler belongs to the context and prints lines of the source.
+  // The handler belongs to the context and prints source lines.
   mlir::MLIRContext context;
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
   mlir::OwningOpRef<mlir::ModuleOp> root;
-  /// An error of run() said that a device's memory is too small.
+  /// An error of run() was that a device's memory is too small.
   bool isOverMemory = false;
 };
 

@@ -12,7 +12,7 @@
 
 namespace rondo::driver {
 
-/// What options/Shared.td says of values.
+/// Flags of values from options/Shared.td.
 namespace option_flags {
 enum : unsigned {
   Number = 1u << 4,

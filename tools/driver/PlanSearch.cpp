@@ -1,4 +1,4 @@
-//===- PlanSearch.cpp - Searches among plans, for people ------------------===//
+//===- PlanSearch.cpp - Searches among plans and reports ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/PlanSearch.h"
@@ -36,7 +36,8 @@ public:
   int run();
 
 private:
-  /// The output is a module, whose schedule promises the sequential run's bits.
+  /// The output is a module, whose schedule must give the sequential run's
+  /// bits.
   bool isModule() const { return StringRef(request.output).ends_with(".mlir"); }
   ArrayRef<PlanCandidate> candidates() const { return result.candidates; }
   mlir::OwningOpRef<mlir::ModuleOp> moduleOf(const PlanCandidate &best);
@@ -55,8 +56,8 @@ private:
 
 } // namespace
 
-/// A module of the candidate's model, cluster, plan and schedule alone, under
-/// the names of the file.
+/// A module with only the candidate's model, cluster, plan and schedule, under
+/// their names in the file.
 mlir::OwningOpRef<mlir::ModuleOp>
 PlanSearchRun::moduleOf(const PlanCandidate &best) {
   pipe::PlanOp chosen = plans.plan(*best.plan);
@@ -74,7 +75,7 @@ PlanSearchRun::moduleOf(const PlanCandidate &best) {
     if (!isKept)
       others.push_back(&op);
   }
-  // Users stand behind what they use.
+  // Users come after what they use.
   for (mlir::Operation *op : reverse(others))
     op->erase();
   plan.lookupModel().setSymName(modelName);
@@ -131,7 +132,7 @@ std::string PlanSearchRun::nearest() const {
 }
 
 void PlanSearchRun::printTable(const PlanCandidate *best, raw_ostream &os) {
-  // Of those that have a plan.
+  // Considers only candidates with a plan.
   const bool isSpan = any_of(candidates(), [](const PlanCandidate &candidate) {
     return candidate.plan &&
            candidate.plan->problem.objective == Objective::Span;
@@ -209,7 +210,7 @@ int PlanSearchRun::write(const PlanCandidate &best) {
   return Success;
 }
 
-/// Why nothing was chosen; returns the exit code.
+/// Reports why nothing was chosen; returns the exit code.
 int PlanSearchRun::reportNone() const {
   const std::string name = pipe::PlanOp(base).getSymName().str();
   if (result.isInterrupted)

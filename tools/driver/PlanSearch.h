@@ -1,4 +1,4 @@
-//===- PlanSearch.h - Searches among plans, for people ----------*- C++ -*-===//
+//===- PlanSearch.h - Searches among plans and reports ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_PLANSEARCH_H
@@ -16,16 +16,16 @@ struct PlanSearchRequest {
   std::string path;
   ShapeRequest shapes;
   SearchRequest search;
-  /// A .mlir file takes the module of the chosen plan, anything else its
+  /// A .mlir file gets the module of the chosen plan, any other its
   /// rondo-schedule/1 line; `-` is standard output.
   std::string output;
-  /// Where the chosen problem is written; empty: beside the output where that
-  /// is a file of schedules, else nowhere.
+  /// Where the chosen problem is written; empty: beside the output if that is a
+  /// file of schedules, otherwise nowhere.
   std::string problemOutput;
 };
 
-/// Makes a plan of each shape that is asked for, searches the promising ones in
-/// turn and writes the best. Returns the exit code.
+/// Makes a plan of each requested shape, searches the promising ones in turn
+/// and writes the best. Returns the exit code.
 int searchPlans(const PlanSearchRequest &request);
 
 } // namespace rondo::driver

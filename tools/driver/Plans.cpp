@@ -1,4 +1,4 @@
-//===- Plans.cpp - What a file holds, as problems -------------------------===//
+//===- Plans.cpp - Reads files as problems --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Plans.h"

@@ -1,4 +1,4 @@
-//===- Plans.h - What a file holds, as problems -----------------*- C++ -*-===//
+//===- Plans.h - Reads files as problems ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_PLANS_H
@@ -13,16 +13,16 @@
 
 namespace rondo::driver {
 
-/// Reads a file, gives its stages their costs, and the measured ones of the
-/// rondo-costs/1 file where `costsPath` is not empty. Appends a problem for
-/// each plan, in their order, and what lowering needs to know of it; a file
-/// without one is an error. Every failure has been printed; returns the exit
-/// code.
+/// Reads a file and gives its stages their costs, from measurements if
+/// `costsPath` names a rondo-costs/1 file. Appends a problem for each plan, in
+/// their order, and what lowering needs to know of it; a file without a plan is
+/// an error. Every failure has been printed; returns the exit code.
 int readPlans(ModuleFile &file, const std::string &path,
               const std::string &costsPath, std::vector<Problem> &problems,
               std::vector<PlanFigures> &figures);
 
-/// The problems of a rondo-problem/1 file, in their order. As readPlans().
+/// Reads the problems of a rondo-problem/1 file, in their order. Reports like
+/// readPlans().
 int readProblems(const std::string &path, std::vector<Problem> &problems);
 
 } // namespace rondo::driver

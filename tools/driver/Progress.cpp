@@ -1,4 +1,4 @@
-//===- Progress.cpp - A live line of a running search ---------------------===//
+//===- Progress.cpp - A live line for a running search --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Progress.h"

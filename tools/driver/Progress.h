@@ -1,4 +1,4 @@
-//===- Progress.h - A live line of a running search -------------*- C++ -*-===//
+//===- Progress.h - A live line for a running search ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_PROGRESS_H
@@ -15,15 +15,15 @@
 namespace rondo::driver {
 
 /// Shows on standard error what a search has found, four times a second, and
-/// erases it at its end. Writes nothing where that is no terminal. Safe to use
-/// from several threads.
+/// erases the line at the end. Writes nothing if standard error is not a
+/// terminal. Thread-safe.
 class Progress {
 public:
   /// `count` problems will be searched.
   explicit Progress(size_t count);
   ~Progress();
 
-  /// What a search of `problem` knows; `name` is what the line calls it.
+  /// Shows what a search of `problem` knows; the line calls it `name`.
   void show(const Problem &problem, const std::string &name,
             const SearchProgress &now);
   /// One of them is done.

@@ -1,4 +1,4 @@
-//===- Report.cpp - Errors and figures for people -------------------------===//
+//===- Report.cpp - Formats errors and figures ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Report.h"
@@ -22,7 +22,7 @@ struct Unit {
   const char *name;
 };
 
-/// In the largest unit that the value fills.
+/// Uses the largest unit of which the value is at least one.
 std::string inUnits(int64_t value, ArrayRef<Unit> units) {
   const Unit *unit = &units.front();
   for (const Unit &larger : units)
@@ -77,7 +77,7 @@ static std::string arenaOfDevice(int64_t arena, int64_t device) {
 }
 
 std::string fullestArena(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {
-  // A program that was written by hand may have too few.
+  // A hand-written program may have too few.
   if (arenas.empty() || arenas.size() > devices.size())
     return "of " + countOf(arenas.size(), "rank");
   auto fullness = [&](size_t rank) {

@@ -1,4 +1,4 @@
-//===- Report.h - Errors and figures for people -----------------*- C++ -*-===//
+//===- Report.h - Formats errors and figures --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_REPORT_H
@@ -14,19 +14,19 @@ namespace rondo::driver {
 
 /// Prints `rondo: error: message`; returns the exit code of a failure.
 int reportError(const llvm::Twine &message);
-/// The same for a command line that makes no sense.
+/// The same for an invalid command line.
 int reportUsage(const llvm::Twine &message);
 void reportNote(const llvm::Twine &message);
 
 /// `1 rank`, `2 ranks`.
 std::string countOf(int64_t count, const char *noun);
-/// `12 ns`, `3.5 us`, `1.25 ms`, `2 s`: up to three digits behind the point.
+/// `12 ns`, `3.5 us`, `1.25 ms`, `2 s`: up to three decimals.
 std::string formatNs(int64_t ns);
 /// `12 B`, `3.5 KiB`, `1.25 MiB`, `2 GiB`.
 std::string formatBytes(int64_t bytes);
 
-/// Arenas beside their devices' memory, noMemoryCap where there is no limit:
-/// `26.1 MiB of 64 MiB (rank 0)`, the rank with the least room.
+/// The rank with the least room, `26.1 MiB of 64 MiB (rank 0)`, given arenas
+/// and their devices' memory, which is noMemoryCap if unlimited.
 std::string fullestArena(llvm::ArrayRef<int64_t> arenas,
                          llvm::ArrayRef<int64_t> devices);
 /// `26.1 MiB of 64 MiB, 20 MiB of 64 MiB`.

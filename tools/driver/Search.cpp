@@ -19,14 +19,14 @@ namespace rondo::driver {
 
 namespace {
 
-/// What `rondo search` asks for; paths are empty where there is none.
+/// What `rondo search` asks for; paths that are not given are empty.
 struct Request {
   SearchRequest search;
   ShapeRequest shapes;
   std::string input, problems, costs, output, problemOutput;
   int64_t threads = 1;
 
-  /// The plan may be laid anew.
+  /// Whether the plan may change its shape.
   bool isAmongPlans() const {
     return !shapes.isEmpty() || !problemOutput.empty() ||
            StringRef(output).ends_with(".mlir");
@@ -35,9 +35,9 @@ struct Request {
 
 struct Line {
   std::string text;
-  /// Why there is no schedule; empty where there is one.
+  /// Why there is no schedule; empty if there is one.
   std::string reason;
-  /// Of the schedule, for people.
+  /// The schedule's figures, for a message.
   std::string figures;
 };
 
@@ -58,7 +58,7 @@ Line searchOne(const Problem &problem, const SearchRequest &request,
   return line;
 }
 
-/// `plans` are those of the problems, or none.
+/// `plans` are those of the problems, or empty.
 std::vector<Line> searchAll(const std::vector<Problem> &problems,
                             const std::vector<PlanFigures> &plans,
                             const Request &request) {
@@ -79,7 +79,7 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems,
   return lines;
 }
 
-/// What is in the file that was written.
+/// Reports what was written to the file.
 void reportWritten(const std::vector<Line> &lines,
                    const std::string &outputPath) {
   if (outputPath == "-" || isSpecialFile(outputPath))
@@ -94,7 +94,7 @@ void reportWritten(const std::vector<Line> &lines,
            << " with a schedule\n";
 }
 
-/// The plan of a .mlir file, perhaps in another shape.
+/// Searches the plan of a .mlir file, perhaps in other shapes.
 int searchAmongPlans(const Request &request) {
   if (request.search.options.robustness)
     return reportUsage("--robust chooses among schedules of a plan as it is "
@@ -113,7 +113,7 @@ int searchAmongPlans(const Request &request) {
                       request.output, request.problemOutput});
 }
 
-/// What the command line says; the exit code where it makes no sense.
+/// Reads the command line; returns the exit code of an invalid one.
 int readRequest(const Arguments &arguments, Request &request) {
   request.input = arguments.file();
   request.problems = arguments.text("problems");
@@ -168,7 +168,7 @@ int run(const Arguments &arguments) {
   reportWritten(lines, request.output);
   if (Interrupt::happened())
     return Interrupted;
-  // A batch continues; a single problem without a schedule is the answer.
+  // A batch continues; for a single problem, having no schedule is the result.
   if (!isBatch && lines.size() == 1 && !lines[0].reason.empty()) {
     reportError(problems[0].name + ": " + lines[0].reason);
     return Infeasible;

@@ -1,4 +1,4 @@
-//===- SearchRun.cpp - Searches that the command line asks for ------------===//
+//===- SearchRun.cpp - Searches as the command line asks ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/SearchRun.h"

@@ -1,4 +1,4 @@
-//===- SearchRun.h - Searches that the command line asks for ----*- C++ -*-===//
+//===- SearchRun.h - Searches as the command line asks ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_SEARCHRUN_H
@@ -20,29 +20,28 @@ namespace rondo::driver {
 /// What options/Searching.td and the robust options of `search` ask for.
 struct SearchRequest {
   SearchOptions options;
-  /// In place of the problems' own.
+  /// Overrides the problems' own.
   std::optional<Objective> objective;
-  /// `mean` or `p95`; empty where the nominal figure decides.
+  /// `mean` or `p95`; empty if the nominal figure decides.
   std::string robust;
   int32_t jitterPercent = 10;
 
   /// The option that limits the search: `--effort` or `--time-limit-ms`.
   std::string limitOption() const;
-  /// Gives the problems the objective, where there is one.
+  /// Sets the objective of the problems, if one is given.
   void applyObjective(llvm::MutableArrayRef<Problem> problems) const;
-  /// What a rondo-schedule/1 line says about a search that found a schedule.
+  /// The record in a rondo-schedule/1 line of a search that found a schedule.
   json::SearchRecord recordOf(const SearchResult &result) const;
 };
 
-/// What options/Searching.td has.
+/// Reads the options of options/Searching.td.
 SearchRequest searchRequest(const Arguments &arguments);
-/// The robust options of `search`. Returns Success, or the exit code; what is
-/// wrong has been printed.
+/// Reads the robust options of `search`. Returns Success, or the exit code
+/// after printing an error.
 int readRobustness(const Arguments &arguments, SearchRequest &request);
 
-/// Searches one of the problems of `progress`, or the only one. Of a plan,
-/// whose figures are not null, schedules are taken whose programs fit its
-/// devices.
+/// Searches one of the problems of `progress`, or the only one. If `plan` is
+/// not null, accepts only schedules whose programs fit its devices.
 SearchResult runSearch(const Problem &problem, const SearchRequest &request,
                        Progress &progress, const PlanFigures *plan);
 SearchResult runSearch(const Problem &problem, const SearchRequest &request,
@@ -50,12 +49,12 @@ SearchResult runSearch(const Problem &problem, const SearchRequest &request,
 
 /// `makespan 12 ms, at most 3.10 % above the optimum`.
 std::string figuresOf(const Problem &problem, const SearchResult &result);
-/// The second half of it.
+/// The second half of that.
 std::string gapText(bool isProvenOptimal, int64_t reachedNs, int64_t boundNs);
 
-/// Problems of a rondo-problem/1 file, or the plans of a .mlir file with the
-/// costs of `costsPath` and their figures. Every failure has been printed;
-/// returns the exit code.
+/// Reads the problems of a rondo-problem/1 file, or the plans of a .mlir file
+/// with the costs of `costsPath` and their figures. Every failure has been
+/// printed; returns the exit code.
 int readProblemsOrPlans(const std::string &path, const std::string &costsPath,
                         std::vector<Problem> &problems,
                         std::vector<PlanFigures> &figures);

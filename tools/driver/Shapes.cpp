@@ -1,4 +1,4 @@
-//===- Shapes.cpp - Plans of other shapes, as people ask for them ---------===//
+//===- Shapes.cpp - Plans of the shapes that options ask for --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Shapes.h"
@@ -49,7 +49,8 @@ int readBasePlan(ModuleFile &file, const std::string &path,
   return Success;
 }
 
-/// Whole numbers with commas, each once. False where `text` is no such list.
+/// Comma-separated whole numbers without duplicates. False if `text` is not
+/// such a list.
 template <typename Number>
 static bool readNumbers(StringRef text, std::vector<Number> &numbers) {
   SmallVector<StringRef> parts;
@@ -64,7 +65,7 @@ static bool readNumbers(StringRef text, std::vector<Number> &numbers) {
   return true;
 }
 
-/// Each once. False where `text` names another.
+/// Without duplicates. False if `text` contains another name, `unknown`.
 static bool readPlacings(StringRef text, std::vector<Placing> &placings,
                          StringRef &unknown) {
   const std::pair<StringRef, Placing> names[] = {

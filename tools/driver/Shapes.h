@@ -1,4 +1,4 @@
-//===- Shapes.h - Plans of other shapes, as people ask for them -*- C++ -*-===//
+//===- Shapes.h - Plans of the shapes that options ask for ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_SHAPES_H
@@ -17,9 +17,8 @@
 
 namespace rondo::driver {
 
-/// Which plans a command line asks for: lists with commas, or auto. Where
-/// neither placements nor chunks are named, the stages stay as they are
-/// written.
+/// Which plans a command line asks for: comma-separated lists, or auto. If
+/// neither placements nor chunks are given, the stages stay as written.
 struct ShapeRequest {
   std::string placements, chunks, microbatches;
 
@@ -28,19 +27,18 @@ struct ShapeRequest {
   }
 };
 
-/// What options/Searching.td has.
+/// Reads the options of options/Searching.td.
 ShapeRequest shapeRequest(const Arguments &arguments);
 
 /// Reads a file with one plan whose costs come from its layers, and resolves
 /// its stages. Returns the exit code; every failure has been printed.
 int readBasePlan(ModuleFile &file, const std::string &path, pipe::PlanOp &base);
 
-/// The shapes for a plan. Returns the exit code; what makes no sense has been
-/// printed.
+/// Finds the shapes for a plan. Returns the exit code after printing an error.
 int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
                  std::vector<PlanShape> &shapes);
 
-/// Why a candidate is not made, not searched or not chosen; empty for one that
+/// Why a candidate was not made, not searched or not chosen; empty for one that
 /// is open.
 std::string reasonOf(const PlanCandidate &candidate,
                      llvm::ArrayRef<PlanCandidate> candidates);

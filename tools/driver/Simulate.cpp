@@ -32,7 +32,8 @@ void printFamilies(raw_ostream &os) {
   }
 }
 
-/// Adds the families that `text` asks for. What is wrong with it, or nothing.
+/// Adds the families that `text` asks for. Returns what is wrong with it, if
+/// anything.
 std::optional<std::string> choose(const std::string &text,
                                   std::vector<FamilyChoice> &choices) {
   if (text == "all") {

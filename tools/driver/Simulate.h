@@ -1,4 +1,4 @@
-//===- Simulate.h - Times of what a file holds ------------------*- C++ -*-===//
+//===- Simulate.h - Times the schedules of a file ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_SIMULATE_H
@@ -19,24 +19,24 @@ namespace rondo::driver {
 struct SimulateRequest {
   /// A .mlir or rondo-problem/1 file.
   std::string path;
-  /// Empty: the schedules of the file, or every family where it has none.
+  /// Empty: the schedules of the file, or every family if it has none.
   std::vector<FamilyChoice> choices;
   Style style = Style::Table;
-  /// rondo-costs/1, empty where there is none. Needs a .mlir file.
+  /// A rondo-costs/1 file, or empty. Needs a .mlir file.
   std::string costsPath;
-  /// Where each plan is written as a rondo-problem/1 line, empty for nowhere.
+  /// Where each plan is written as a rondo-problem/1 line; empty: nowhere.
   std::string problemOutput;
-  /// With one: a searched schedule, then the schedules of the file, then
+  /// If set: a searched schedule, then the schedules of the file, then
   /// `choices`, all beside the search's bound.
   std::optional<SearchRequest> search;
   bool allRanks = false;
 };
 
-/// Compares the schedules of each problem of a file, one after the other;
+/// Compares the schedules of each problem of a file, one problem after another;
 /// returns the exit code.
 int simulateFile(const SimulateRequest &request);
 
-/// The searched schedule and `choices` on plans of other shapes.
+/// Compares the searched schedule and `choices` on plans of other shapes.
 int comparePlans(const SimulateRequest &request, const ShapeRequest &shapes);
 
 /// The two kinds of files.

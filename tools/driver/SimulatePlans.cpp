@@ -1,4 +1,4 @@
-//===- SimulatePlans.cpp - Times of what a .mlir file holds ---------------===//
+//===- SimulatePlans.cpp - Times the schedules of a .mlir file ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Simulate.h"
@@ -34,7 +34,7 @@ Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
   });
 }
 
-/// Breaking a rule other than the cap is an error at its place.
+/// Breaking a rule other than the cap is an error, reported at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
                                 const PlanFigures &figures,
                                 Comparison &comparison) {
@@ -57,7 +57,7 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
   return mlir::success();
 }
 
-/// How close to the optimum a search came, for people.
+/// Prints how close to the optimum a search came.
 void printGap(pipe::ScheduleOp op) {
   pipe::FoundAttr found = op.getFoundAttr();
   bool isSpan = op.getSearchAttr().getObjective() == pipe::Objective::Span;
@@ -69,7 +69,7 @@ void printGap(pipe::ScheduleOp op) {
          << ")\n";
 }
 
-/// Schedules that are still to be searched.
+/// Schedules that have yet to be searched.
 SmallVector<pipe::ScheduleOp> unsearched(mlir::ModuleOp module) {
   auto isUnsearched = [](pipe::ScheduleOp op) {
     return op.getSearchAttr() && op.isBodyEmpty();
@@ -130,7 +130,7 @@ int simulatePlans(const SimulateRequest &request) {
       return reportError(toString(std::move(error)));
   if (request.search)
     request.search->applyObjective(problems);
-  // A search result from an earlier run holds for the costs of that time.
+  // An earlier run's search result holds only for the costs of that time.
   SmallVector<pipe::ScheduleOp> searched;
   if (request.choices.empty() || request.search) {
     searched = unsearched(module);

@@ -1,4 +1,4 @@
-//===- SimulateProblems.cpp - Times of schedules of rondo-problem/1 -------===//
+//===- SimulateProblems.cpp - Times schedules of rondo-problem/1 ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Shortfall.h"

@@ -11,7 +11,7 @@ void Table::print(llvm::raw_ostream &os) const {
   std::vector<size_t> widths;
   for (const auto &row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    // The last cell of a row needs no room behind it.
+    // The last cell of a row needs no room after it.
     for (size_t i = 0; i + 1 < row.size(); ++i)
       widths[i] = std::max(widths[i], row[i].size());
   }

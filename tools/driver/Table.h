@@ -11,8 +11,8 @@
 
 namespace rondo::driver {
 
-/// Rows of cells; the first row is the head. A row may end early, its last cell
-/// then runs over the columns behind it.
+/// Rows of cells; the first row is the header. A row may be short, and its last
+/// cell then runs over the columns after it.
 class Table {
 public:
   void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }

@@ -1,4 +1,4 @@
-//===- Timeline.cpp - A schedule in time, as text -------------------------===//
+//===- Timeline.cpp - A schedule over time, as text -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "tools/driver/Timeline.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int32_t mostRows = 64;
 
-/// Time to columns. Where there is room each nanosecond gets the same whole
+/// Maps time to columns. If there is room, each nanosecond gets the same whole
 /// number of columns, so that equal tasks look equal.
 class Scale {
 public:
@@ -34,7 +34,7 @@ private:
   int64_t ns, width;
 };
 
-/// 256-colour backgrounds that black text is readable on.
+/// 256-colour backgrounds on which black text is readable.
 const char *colorOf(char letter) {
   switch (letter) {
   case 'F':

@@ -1,4 +1,4 @@
-//===- Timeline.h - A schedule in time, as text -----------------*- C++ -*-===//
+//===- Timeline.h - A schedule over time, as text ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_TIMELINE_H
@@ -10,11 +10,11 @@
 
 namespace rondo::driver {
 
-/// A row for each rank, time to the right, at most `width` columns. A task is
-/// its letter and micro-batch, with the stage in front where the rank has
-/// several, filled up with '-'; the letter alone where there is no room; '.' is
-/// idle time. Of more than 64 ranks the first and last 32 are shown. With
-/// `color`, ANSI colours by letter. `simulation` is complete and has times.
+/// A row per rank, time to the right, at most `width` columns. A task is its
+/// letter and micro-batch, with the stage first if the rank has several, padded
+/// with '-'; just the letter if there is no room; '.' is idle time. With more
+/// than 64 ranks, the first and last 32 are shown. `color` uses ANSI colours by
+/// letter. `simulation` must be complete and have times.
 std::string renderTimeline(const Problem &problem, const Schedule &schedule,
                            const Simulation &simulation, int width, bool color);
 

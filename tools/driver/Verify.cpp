@@ -27,7 +27,7 @@ namespace {
 
 void printVerdict(const json::Verdict &verdict, bool asJson) {
   if (!asJson) {
-    // A name may contain a line end; each verdict is one line.
+    // A name may contain a newline; each verdict is one line.
     bool isPlain = llvm::none_of(verdict.problem,
                                  [](unsigned char c) { return c < 0x20; });
     outs() << (isPlain ? verdict.problem : json::quoted(verdict.problem))
@@ -84,10 +84,10 @@ int verifySchedules(const std::string &problemsPath,
   return allLegal ? Success : Failure;
 }
 
-/// Schedules with more tasks are not lowered: some 5 us each.
+/// Schedules with more tasks are not lowered, at about 5 us a task.
 constexpr int64_t maxProvedTasks = 1000000;
 
-/// Of few ranks all arenas, of many the fullest.
+/// All arenas of few ranks, the fullest of many.
 std::string arenaLine(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {
   return arenas.size() <= 8 ? "arena by rank " + arenasByRank(arenas, devices)
                             : "fullest arena " + fullestArena(arenas, devices);
@@ -110,8 +110,8 @@ void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
               : "an order with fewer micro-batches in flight takes less");
 }
 
-/// What compiling would prove of a legal schedule. Appends a line that says so,
-/// or what was not checked; failure where a program breaks a rule.
+/// Proves of a legal schedule what compiling would. Appends a line that says
+/// so, or what was not checked; fails if a program breaks a rule.
 int proveSchedule(pipe::ScheduleOp op, std::string &said) {
   pipe::PlanOp plan = op.lookupPlan();
   mlir::FailureOr<Problem> problem = pipe::buildProblem(plan);
@@ -145,8 +145,8 @@ int proveSchedule(pipe::ScheduleOp op, std::string &said) {
   return Infeasible;
 }
 
-/// What is proved of each plan, schedule and program of a file where all are
-/// legal; else the errors, with their places.
+/// Prints what is proved of each plan, schedule and program of a file if all
+/// are legal, otherwise the errors with their places.
 int verifyModule(const std::string &modulePath) {
   ModuleFile file;
   if (failed(file.read(modulePath)))
@@ -172,7 +172,7 @@ int verifyModule(const std::string &modulePath) {
     if (isLowered)
       continue;
     const int code = proveSchedule(schedule, said);
-    // A broken rule is more than a lack of memory.
+    // A broken rule is worse than a lack of memory.
     if (code != Success && worst != Failure)
       worst = code;
   }

@@ -43,7 +43,7 @@ multiclass Choice<string name, string words, string help> {
   def NAME#_joined : Joined<["--"], name#"=">, Alias<!cast<Option>(NAME)>;
 }
 
-/// A value that is a list with commas, of these words or of numbers.
+/// A value that is a comma-separated list, of these words or of numbers.
 multiclass List<string name, string words, string help> {
   def NAME : Separate<["--"], name>, Values<words>, MetaVarName<"LIST">,
              HelpText<help>;
