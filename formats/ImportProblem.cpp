@@ -118,7 +118,7 @@ void Importer::writePlan() {
 
 } // namespace
 
-/// Writes a schedule behind its plan.
+/// Writes a schedule after its plan.
 static Error addSchedule(ModuleOp module, const json::ProblemFile &problems,
                          StringRef text) {
   llvm::Expected<formats::ScheduleSource> source =

@@ -16,7 +16,7 @@ using llvm::Expected;
 
 namespace {
 
-/// A fault behind the place of its document in the file.
+/// A fault, after the place of its document in the file.
 Error faultIn(const json::Document &document, const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                  llvm::Twine(document.where()) + message);

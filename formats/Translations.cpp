@@ -1,4 +1,4 @@
-//===- Translations.cpp - Between the language and other texts ------------===//
+//===- Translations.cpp - Translates the language and other texts ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/Translations.h"

@@ -1,4 +1,4 @@
-//===- Translations.h - Between the language and other texts ----*- C++ -*-===//
+//===- Translations.h - Translates the language and other texts -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_TRANSLATIONS_H
@@ -14,11 +14,11 @@
 namespace rondo::formats {
 
 /// Writes the problems of a rondo-problem/1 file as clusters, synthetic models
-/// with a layer a stage, and plans. The plan has the problem's name; cluster
-/// and model have it with `_cluster` and `_model` behind. The objective is not
-/// part of a plan and is left out. `fileName` tells .jsonl from .json.
-/// `schedulesPath` names a rondo-schedule/1 file whose schedules follow the
-/// plans; empty for none. Null where an error has been said.
+/// with one layer per stage, and plans. The plan has the problem's name;
+/// cluster and model have the suffixes `_cluster` and `_model`. The objective
+/// is not part of a plan and is left out. `fileName` distinguishes .jsonl from
+/// .json. `schedulesPath` names a rondo-schedule/1 file whose schedules follow
+/// the plans, or is empty. Null after reporting an error.
 mlir::OwningOpRef<mlir::ModuleOp> importProblems(llvm::StringRef fileName,
                                                  llvm::StringRef contents,
                                                  llvm::StringRef schedulesPath,
@@ -31,8 +31,8 @@ struct ScheduleSource {
 };
 
 /// The first schedule of a rondo-schedule/1 file that is for a plan of the
-/// module; `fileName` tells .jsonl from .json. Points into `contents`. Errors
-/// are one sentence, lower case, with the line in a .jsonl file.
+/// module; `fileName` distinguishes .jsonl from .json. Points into `contents`.
+/// Errors are one sentence, lower case, with the line in a .jsonl file.
 llvm::Expected<ScheduleSource> findSchedule(mlir::ModuleOp module,
                                             llvm::StringRef fileName,
                                             llvm::StringRef contents);
@@ -44,12 +44,12 @@ public:
   static char ID;
 };
 
-/// Lays the orders of a schedule over its plan: writes them as the last
+/// Applies the orders of a schedule to its plan: writes them as the last
 /// `pipe.schedule` of the module, in loops, with `accumulate(schedule_order)`
-/// where micro-batches are not in index order. `problem` is the plan's. The
-/// orders must keep the rules S1 to S6 there; figures in the text are left
-/// alone, since they may come from other costs. Where a cap is too small (S5)
-/// the error is an OverCapError.
+/// if micro-batches are not in index order. `problem` is the plan's. The orders
+/// must keep the rules S1 to S6 there; figures in the text are ignored, since
+/// they may come from other costs. If a cap is too small (S5) the error is an
+/// OverCapError.
 llvm::Expected<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
                                                 const Problem &problem);
 
@@ -58,10 +58,10 @@ llvm::Expected<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
 mlir::LogicalResult exportSchedules(mlir::ModuleOp module,
                                     llvm::raw_ostream &os);
 
-/// Registers with rondo-translate: `--pipe-to-cpp`, the EmitC of
-/// `pipe-convert-to-emitc` as C++; `--problem-to-pipe`, which `--schedules`
-/// gives schedules too; `--problem-to-problem`, which writes problems again in
-/// the lowest version; `--pipe-to-schedule`.
+/// Registers with rondo-translate: `--pipe-to-cpp`, which prints the EmitC of
+/// `pipe-convert-to-emitc` as C++; `--problem-to-pipe`, to which `--schedules`
+/// adds schedules; `--problem-to-problem`, which rewrites problems in the
+/// lowest version; `--pipe-to-schedule`.
 void registerTranslations();
 
 } // namespace rondo::formats

@@ -13,7 +13,7 @@ namespace rondo::json {
 
 namespace {
 
-/// Limits of sums are Problem::check()'s matter.
+/// Problem::check() limits sums.
 constexpr int64_t mostNs = int64_t(1) << 62;
 
 Fault readStage(Value value, const std::string &where, StageTimes &stage) {

@@ -6,8 +6,7 @@
 //              "weight_grad_ns": 2}],
 //  "samples": 10}
 //
-// `samples` says how many measurements stand behind each figure and is
-// optional.
+// `samples` is the number of measurements behind each figure; optional.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +29,7 @@ struct StageTimes {
   int64_t weightGradNs = 0;
 };
 
-/// Reads one rondo-costs/1 object; stage names are unique. An error is one
+/// Reads one rondo-costs/1 object; stage names must be unique. An error is one
 /// sentence, lower case, no final period.
 llvm::Expected<std::vector<StageTimes>> readCosts(llvm::StringRef text);
 

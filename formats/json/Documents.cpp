@@ -12,7 +12,7 @@ std::string Document::where() const {
 }
 
 std::vector<Document> splitDocuments(StringRef fileName, StringRef contents) {
-  // Some editors put a byte order mark in front.
+  // Some editors start files with a byte order mark.
   contents.consume_front("\xEF\xBB\xBF");
   if (!fileName.ends_with(".jsonl"))
     return {{0, contents}};

@@ -12,17 +12,17 @@
 
 namespace rondo::json {
 
-/// One JSON text of a file. `line` is 0 where the file holds a single object.
+/// One JSON text of a file. `line` is 0 if the file holds a single object.
 struct Document {
   int64_t line = 0;
   llvm::StringRef text;
 
-  /// `line 3: ` in a file with an object a line, else nothing.
+  /// `line 3: ` in a file with one object per line, otherwise empty.
   std::string where() const;
 };
 
-/// One document a line where the name ends in .jsonl (blank lines are left
-/// out), else the whole file. The documents point into `contents`.
+/// One document per line if the name ends in .jsonl (blank lines are skipped),
+/// otherwise the whole file. The documents point into `contents`.
 std::vector<Document> splitDocuments(llvm::StringRef fileName,
                                      llvm::StringRef contents);
 

@@ -13,21 +13,21 @@
 
 namespace rondo::json {
 
-/// What is wrong with a value: one sentence, lower case, no final period.
-/// Empty while nothing is.
+/// What is wrong with a value: one sentence, lower case, no final period. Empty
+/// if nothing is.
 using Fault = std::string;
 
 /// The members of an object whose keys are known.
 class Fields {
 public:
-  /// A fault where `value` is no object, has a key that is neither required nor
-  /// optional, has a key twice, or lacks a required one. `where` names the
-  /// value in messages.
+  /// Returns a fault if `value` is not an object, or has a key that is neither
+  /// required nor optional, a duplicate key, or lacks a required one. `where`
+  /// names the value in messages.
   Fault read(Value value, llvm::StringRef where,
              llvm::ArrayRef<llvm::StringRef> required,
              llvm::ArrayRef<llvm::StringRef> optional = {});
 
-  /// nullptr where the key is absent.
+  /// nullptr if the key is absent.
   const Value *find(llvm::StringRef key) const;
   /// For required keys.
   const Value &get(llvm::StringRef key) const { return *find(key); }

@@ -62,7 +62,7 @@ Fault readObjective(const Fields &fields, Problem &problem) {
   return {};
 }
 
-/// Latency and rate, which `link` and each of `links` have.
+/// Latency and rate, which both `link` and the elements of `links` have.
 static Fault readSpeed(const Fields &fields, const std::string &where,
                        Link &link) {
   if (Fault fault = readInteger(fields.get("latency_ns"), where + ".latency_ns",

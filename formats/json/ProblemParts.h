@@ -11,38 +11,38 @@
 
 namespace rondo::json {
 
-/// Keeps single figures away from the end of int64; all tighter limits are
-/// Problem::check()'s matter.
+/// Keeps single figures away from the end of int64; Problem::check() has all
+/// tighter limits.
 inline constexpr int64_t mostFigure = int64_t(1) << 62;
 
 /// `list[index]`.
 std::string element(llvm::StringRef list, size_t index);
 
-/// The number of a rank, all of which have been read.
+/// Reads the number of a rank; all ranks have been read.
 Fault readRank(const Value &value, const std::string &where,
                const Problem &problem, int64_t &rank);
 
 /// A cap in bytes, or null for none.
 Fault readMemory(const Value &value, const std::string &where, int64_t &cap);
 
-/// `name`, which is required. Messages from then on can name the problem.
+/// Reads the required `name`. From then on messages can name the problem.
 Fault readName(const Fields &fields, Problem &problem);
 
-/// `microbatches`, which is required.
+/// Reads the required `microbatches`.
 Fault readMicrobatches(const Fields &fields, Problem &problem);
 
-/// `objective`, where it is there.
+/// Reads `objective` if present.
 Fault readObjective(const Fields &fields, Problem &problem);
 
-/// Looks at keys of a link that only one version has.
+/// Reads keys of a link that only one version has.
 using ReadMore = Fault (*)(const Fields &fields, const std::string &where);
 
-/// `link` and `links`, where they are there. Their objects may have the keys
-/// `more`, which `readMore` looks at; it may be null where there are none.
+/// Reads `link` and `links` if present. Their objects may have the keys `more`,
+/// which `readMore` reads; it may be null if there are none.
 Fault readLinks(const Fields &fields, llvm::ArrayRef<llvm::StringRef> more,
                 ReadMore readMore, Problem &problem);
 
-/// All but `format`, which has been read. The result is unchecked.
+/// Reads everything but `format`, which has been read. The result is unchecked.
 Fault readVersion1(Value object, Problem &problem);
 Fault readVersion2(Value object, Problem &problem);
 

@@ -13,7 +13,7 @@ namespace rondo::json {
 
 namespace {
 
-/// nullopt where there is no such member.
+/// nullopt if there is no such member.
 std::optional<Value> findMember(Value object, StringRef key) {
   if (!object.isObject())
     return std::nullopt;

@@ -14,7 +14,7 @@
 
 namespace rondo::json {
 
-/// Problems of a file, in its order.
+/// The problems of a file, in its order.
 struct ProblemFile {
   std::vector<Problem> problems;
   /// Index by name.
@@ -27,8 +27,8 @@ struct ProblemFile {
 /// one sentence, lower case, no final period.
 llvm::Expected<Problem> readProblem(llvm::StringRef text);
 
-/// Reads all problems of a file's contents; names are unique. Errors begin with
-/// the line in a .jsonl file.
+/// Reads all problems of a file's contents; names must be unique. Errors begin
+/// with the line in a .jsonl file.
 llvm::Expected<ProblemFile> readProblems(llvm::StringRef fileName,
                                          llvm::StringRef contents);
 

@@ -19,7 +19,8 @@ Fault readDuplex(const Fields &fields, const std::string &where) {
   return takesWord("full", "half", fields, "duplex", where);
 }
 
-/// The cap of a rank and, if stated, the device and state that it follows from.
+/// The cap of a rank and, if stated, the device memory and state that it is
+/// computed from.
 Fault readCap(const Fields &fields, const std::string &where, int64_t &cap,
               std::optional<DeviceMemory> &device) {
   cap = noMemoryCap;

@@ -65,7 +65,7 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
   });
 }
 
-/// One entry for an activation and its gradient.
+/// Writes one entry for an activation and its gradient.
 void writeEdges(llvm::json::OStream &json, const Problem &problem) {
   std::map<std::pair<int32_t, int32_t>, int64_t> gradients;
   for (const Edge &edge : problem.edges)

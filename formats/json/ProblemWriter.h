@@ -10,12 +10,12 @@
 
 namespace rondo::json {
 
-/// Whether version 1 can say this problem: its stages are a chain, and B takes
-/// I's and W's time.
+/// Whether version 1 can express this problem: its stages are a chain, and B
+/// takes as long as I and W together.
 bool isVersion1(const Problem &problem);
 
-/// Writes a problem on one line, without a line end: in version 1 if that can
-/// say it, else in version 2. In version 1 the output of the last stage, which
+/// Writes a problem on one line, without a newline: in version 1 if possible,
+/// otherwise in version 2. In version 1 the output of the last stage, which
 /// goes nowhere, is written as 0.
 void writeProblem(llvm::raw_ostream &os, const Problem &problem);
 

@@ -19,7 +19,7 @@ constexpr StringRef optionalKeys[] = {
     "link_order",        "family",         "objective",  "makespan_ns",
     "span_ns",           "lower_bound_ns", "bound",      "proven_optimal",
     "peak_memory_bytes", "search",         "provenance", "overlap"};
-/// Laid out in version 2, and not taken yet.
+/// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit", "weight_copies",
                                    "delay"};
 constexpr StringRef laterKinds[] = {"R",           "UNSHARD",    "RESHARD",
@@ -28,7 +28,7 @@ constexpr StringRef laterKinds[] = {"R",           "UNSHARD",    "RESHARD",
 constexpr StringRef searchKeys[] = {"seed", "effort", "seconds", "stopped"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
-/// zero. Values beyond 2^31 become 2^31.
+/// zero. Values above 2^31 become 2^31.
 bool takeNumber(StringRef &text, int64_t &number) {
   size_t length = 0;
   constexpr int64_t most = int64_t(1) << 31;
@@ -43,8 +43,9 @@ bool takeNumber(StringRef &text, int64_t &number) {
   return true;
 }
 
-/// Names what is laid out in version 2 and not taken yet in an element: a
-/// message, an await or a loop, a kind or a count. Empty if nothing is.
+/// Names the part of an element that version 2 specifies but that is not
+/// supported yet: a message, an await or a loop, a kind or a count. Empty if
+/// there is none.
 std::string laterElement(const Value &value, std::string &storage) {
   if (value.isObject()) {
     Members walk(value);

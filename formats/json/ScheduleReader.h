@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reading is separate from judging: a schedule that was read may break any
-// rule. Link orders are read in a second step, since the rules of the rank
-// lists come before them.
+// rule. Link orders are read in a second step, because the rules of the rank
+// lists come first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,33 +29,33 @@ struct RuleFault {
 /// The members of a rondo-schedule object, before its problem is known.
 class ScheduleText {
 public:
-  /// `text` has passed checkSyntax() and outlives this object.
+  /// `text` must have passed checkSyntax() and outlive this object.
   explicit ScheduleText(Value object) : object(object) {}
 
-  /// Checks keys, the format's name and the keys of `search`.
+  /// Checks the keys, the format's name and the keys of `search`.
   Fault readKeys();
 
-  /// The problem's name; nothing where it is no string. Needs no readKeys().
+  /// The problem's name; empty if it is not a string. Does not need readKeys().
   std::optional<std::string> problemName() const;
-  /// The value of `problem` for messages.
+  /// The value of `problem`, for messages.
   std::string problemExcerpt() const;
 
-  /// Why there is no schedule, where the object says so.
+  /// Why there is no schedule, if the object says so.
   std::optional<std::string> infeasible() const;
 
-  /// Appends the rank lists. On a fault the schedule holds the ranks that come
-  /// before it, then empty ones. Actions that no problem of this size has are a
+  /// Appends the rank lists. On a fault the schedule holds the ranks before it,
+  /// then empty ones. Actions that do not exist in a problem of this size are a
   /// fault of completeness.
   std::optional<RuleFault> readRanks(const Problem &problem,
                                      Schedule &schedule) const;
   /// Fills the link orders. On a fault the schedule holds those before it.
   std::optional<RuleFault> readLinkOrders(const Problem &problem,
                                           Schedule &schedule) const;
-  /// Looks at the pairs of `overlap`. The rank lists are complete.
+  /// Checks the pairs of `overlap`. The rank lists must be complete.
   std::optional<RuleFault> readOverlap(const Problem &problem,
                                        const Schedule &schedule) const;
 
-  /// nullptr where the schedule does not have this member.
+  /// nullptr if the schedule lacks this member.
   const Value *find(llvm::StringRef key) const { return fields.find(key); }
 
 private:

@@ -24,28 +24,27 @@ struct SearchRecord {
   double seconds = 0;
   /// `time`, `optimal`, `exhausted` or `interrupted`.
   llvm::StringRef stopped;
-  /// `mean` or `p95` where a robust schedule was asked for, with the samples
-  /// and the figure; the figure is left out where time did not allow sampling
-  /// it.
+  /// `mean` or `p95` if a robust schedule was asked for, with the number of
+  /// samples and the figure; the figure is left out if there was no time to
+  /// sample it.
   llvm::StringRef robust;
   int64_t samples = 0, jitterPercent = 0;
   std::optional<int64_t> robustNs;
 };
 
-/// What a comparison says about a schedule beyond its figures.
+/// What a comparison says about a schedule besides its figures.
 struct ComparisonRecord {
   int64_t lowerBoundNs = 0;
   llvm::StringRef bound;
   /// By how much the iteration is longer than with free communication, with a
-  /// queue for each pair of ranks and with one queue a rank; left out where not
-  /// known.
+  /// queue per pair of ranks and with one queue per rank; left out if unknown.
   std::optional<int64_t> exposedNs, exposedInOneQueueNs;
 };
 
-/// Writes a schedule of tasks with its figures on one line, without a line end,
-/// action by action. `simulation` is complete. `family` is how the schedule was
-/// made, such as `kfkb:k=2`; left out where empty. `search` and `comparison`
-/// are left out where there was none; the search's bound goes first.
+/// Writes a schedule of tasks with its figures on one line, without a newline,
+/// action by action. `simulation` must be complete. `family` says how the
+/// schedule was made, such as `kfkb:k=2`; left out if empty. `search` and
+/// `comparison` are left out if null; the search's bound takes precedence.
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
                    llvm::StringRef family, const SearchRecord *search = nullptr,

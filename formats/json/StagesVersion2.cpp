@@ -14,7 +14,7 @@ namespace rondo::json {
 
 namespace {
 
-/// The format's words. Those of tasks are taken.
+/// The format's words. Only those of tasks are supported.
 struct KindName {
   StringRef name;
   ActionKind kind;

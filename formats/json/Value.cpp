@@ -22,7 +22,7 @@ bool isBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 StringRef dropBlanks(StringRef text) { return text.ltrim(" \t\r\n"); }
 
-/// Recursive descent; the first fault is the one that is reported.
+/// Recursive descent; reports the first fault.
 class SyntaxChecker {
 public:
   explicit SyntaxChecker(StringRef text)
@@ -165,7 +165,7 @@ private:
   const char *message = nullptr;
 };
 
-/// Length of the string at the start of `text`, with its quotes.
+/// Length of the string at the start of `text`, including quotes.
 size_t stringLength(StringRef text) {
   size_t i = 1;
   while (text[i] != '"')
@@ -202,7 +202,7 @@ size_t valueLength(StringRef text) {
   return i;
 }
 
-/// Takes the value at the start of `rest` and the ',' or bracket behind it.
+/// Takes the value at the start of `rest` and the ',' or bracket after it.
 Value takeValue(StringRef &rest) {
   size_t length = valueLength(rest);
   Value value(rest.take_front(length));

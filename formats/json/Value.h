@@ -1,10 +1,10 @@
 //===- Value.h - Views of JSON text -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Readers take the values that they need straight from the text, in the order
-// in which they need them, so that a schedule of a million actions builds no
-// tree. Unlike llvm::json this keeps the order of keys, detects a key that
-// stands twice, and tells 4 from 4.0.
+// Readers take values straight from the text in the order they need them, so
+// that a schedule of a million actions builds no tree. Unlike llvm::json this
+// keeps the order of keys, detects duplicate keys, and distinguishes 4 from
+// 4.0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct SyntaxFault {
 };
 
 /// Checks that `text` is exactly one JSON value in UTF-8, nested at most 256
-/// deep. O(text).
+/// levels deep. O(text).
 std::optional<SyntaxFault> checkSyntax(llvm::StringRef text);
 
 /// Lines and columns count from 1; a column counts bytes.
@@ -42,14 +42,14 @@ public:
   bool isArray() const { return source.front() == '['; }
   bool isObject() const { return source.front() == '{'; }
   std::optional<bool> boolean() const;
-  /// A number without fraction and exponent. What lies beyond int64 becomes
-  /// the nearest end of it.
+  /// A number without fraction and exponent. Values outside int64 become the
+  /// nearest end of its range.
   std::optional<int64_t> integer() const;
-  /// The characters of a string. `storage` holds them where it has escapes.
+  /// The characters of a string. `storage` holds them if there are escapes.
   std::optional<llvm::StringRef> string(std::string &storage) const;
   std::optional<std::string> string() const;
 
-  /// The text for messages, cut where it is long.
+  /// The text for messages, shortened if long.
   std::string excerpt() const;
 
 private:
@@ -83,7 +83,7 @@ private:
   llvm::StringRef rest;
 };
 
-/// `text` in quotes, with JSON's escapes, cut where it is long.
+/// `text` in quotes, with JSON's escapes, shortened if long.
 std::string quoted(llvm::StringRef text);
 
 } // namespace rondo::json

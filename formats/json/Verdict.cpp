@@ -22,8 +22,8 @@ MaybeFault toFault(const std::optional<Violation> &violation,
   return RuleFault{ruleName(violation->rule), describe(*violation, problem)};
 }
 
-/// Rules of the rank lists. A fault in reading rank r is reported after faults
-/// of the lists before r, except for what these lists lack.
+/// Checks the rules of the rank lists. A fault in reading rank r is reported
+/// after faults of the lists before r, except for what these lists lack.
 MaybeFault judgeRanks(const ScheduleText &text, const Problem &problem,
                       Schedule &schedule) {
   MaybeFault unread = text.readRanks(problem, schedule);
@@ -45,8 +45,8 @@ MaybeFault judgeLinkOrders(const ScheduleText &text, const Problem &problem,
 }
 
 /// A rank that waits for itself breaks the order of its own list; a cycle of
-/// several ranks is a deadlock. A list may break its order behind the point
-/// that a cycle lets it reach, so the run decides and not the list.
+/// several ranks is a deadlock. A list may break its order after the point
+/// where a cycle stops it, so the run decides, not the list.
 MaybeFault judgeRun(const Problem &problem, const Schedule &schedule,
                     const Simulation &simulation) {
   if (simulation.complete)

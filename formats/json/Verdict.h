@@ -15,21 +15,21 @@ namespace rondo::json {
 
 /// The judgement of one schedule.
 struct Verdict {
-  /// `?` where the schedule names none.
+  /// `?` if the schedule names none.
   std::string problem;
   bool legal = false;
-  /// The first rule that is broken, in the order format, problem, completeness,
-  /// link-order, dependence or deadlock, memory, claim, bound. Empty where none
-  /// is.
+  /// The first broken rule, in the order format, problem, completeness,
+  /// link-order, dependence or deadlock, memory, claim, bound. Empty if there
+  /// is none.
   std::string rule;
-  /// What breaks it, or why the problem is said to have no schedule; else
+  /// What breaks it, or why the problem is said to have no schedule; otherwise
   /// empty. One sentence, lower case, no final period.
   std::string message;
-  /// Complete where the rules up to deadlock hold.
+  /// Complete if the rules up to deadlock hold.
   Simulation simulation;
 };
 
-/// Judges one rondo-schedule/1 object from its orders alone and compares the
+/// Judges one rondo-schedule/1 object by its orders alone and compares the
 /// figures it claims.
 Verdict judge(llvm::StringRef text, const ProblemFile &problems);
 

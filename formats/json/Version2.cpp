@@ -1,4 +1,4 @@
-//===- Version2.cpp - What is taken of rondo-problem/2 --------------------===//
+//===- Version2.cpp - The supported part of rondo-problem/2 ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/Version2.h"

@@ -1,8 +1,8 @@
-//===- Version2.h - What is taken of rondo-problem/2 ------------*- C++ -*-===//
+//===- Version2.h - The supported part of rondo-problem/2 -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// docs/formats.md lays out more than the product has. What is not taken yet may
-// stand with its default and is refused by name otherwise.
+// docs/formats.md specifies more than the product supports. What is not
+// supported yet may have its default value; otherwise it is refused by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,25 +14,25 @@
 
 namespace rondo::json {
 
-/// What stands at `where` is laid out, but not taken.
+/// What is at `where` is specified, but not supported.
 Fault notTaken(const std::string &where);
 
-/// A fault where the key is there and is not the one number that is taken.
-/// `prefix` stands before the key in messages.
+/// A fault if the key is present and not the one supported number. `prefix`
+/// precedes the key in messages.
 Fault takesOnly(int64_t taken, const Fields &fields, llvm::StringRef key,
                 const std::string &prefix);
 
-/// A fault where one of the keys is there at all.
+/// A fault if any of the keys is present.
 Fault takesNone(const Fields &fields, llvm::ArrayRef<llvm::StringRef> keys,
                 const std::string &prefix);
 
-/// A fault where the key is there and is not the one word that is taken;
-/// `other` is laid out.
+/// A fault if the key is present and not the one supported word; `other` is
+/// specified.
 Fault takesWord(llvm::StringRef taken, llvm::StringRef other,
                 const Fields &fields, llvm::StringRef key,
                 const std::string &where);
 
-/// `stages` of version 2: homes and costs. The ranks have been read.
+/// Reads `stages` of version 2: homes and costs. The ranks have been read.
 Fault readStagesVersion2(const Value &stages, Problem &problem);
 
 } // namespace rondo::json
