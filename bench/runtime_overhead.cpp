@@ -1,9 +1,9 @@
 //===- runtime_overhead.cpp - Host time of an action ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs 1F1B with layers that take no time and prints the host's time for each
-// action; a task, a send and a receive each count one. Two ranks have a core
-// each; four ranks on the same two cores show what sharing costs.
+// Runs 1F1B with layers that take no time and prints the host's time per
+// action; tasks, sends and receives each count as one. Two ranks have a core
+// each; four ranks on the same two cores show the cost of sharing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ static void measure(int ranks, int cores) {
     run.iterate(team);
     std::chrono::duration<double, std::nano> time =
         std::chrono::steady_clock::now() - start;
-    // Ranks run at the same time, on as many cores as there are.
+    // Ranks run in parallel, on as many cores as there are.
     perAction.push_back(time.count() * std::min(ranks, cores) /
                         static_cast<double>(actions));
   }

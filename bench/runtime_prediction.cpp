@@ -1,8 +1,8 @@
 //===- runtime_prediction.cpp - Measured beside predicted time ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Eight ranks of timed layers run 1F1B, whatever the number of cores, since the
-// layers sleep. The prediction is the closed form of 1F1B for equal stages.
+// Eight ranks of timed layers run 1F1B. Layers sleep, so the number of cores
+// does not matter. The prediction is the closed form of 1F1B for equal stages.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
-//===- simulator.cpp - Tasks a second of simulate() -----------------------===//
+//===- simulator.cpp - Tasks per second of simulate() ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One core; unit costs, links with latency and bandwidth. `items_per_second` is
-// the figure.
+// One core; unit costs, links with latency and bandwidth. The result is
+// `items_per_second`.
 //
 //===----------------------------------------------------------------------===//
 

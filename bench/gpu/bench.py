@@ -30,11 +30,11 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 
 # name: layers, hidden, heads; vocabulary 50257, sequence 1024, 8 micro-batches
-# of 8 samples, as in the .mlir files beside this one.
+# of 8 samples, as in the .mlir files in this folder.
 MODELS = {"124m": (12, 768, 12), "350m": (24, 1024, 16)}
 VOCAB, SEQUENCE, BATCH, MICROBATCHES = 50257, 1024, 8, 8
 
-# Dense bf16 peaks in operations a second, from NVIDIA's data sheets.
+# Dense bf16 peaks in operations per second, from NVIDIA's data sheets.
 PEAKS = {
     "A100": 312e12,
     "H100 PCIe": 756e12,
@@ -46,7 +46,7 @@ PEAKS = {
 }
 
 
-# No run takes so long; PyTorch's first one compiles.
+# No run takes longer; PyTorch's first one compiles.
 MOST_SECONDS, MOST_SECONDS_OF_PYTORCH = 100, 240
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # bench.sh BUILD [bench.py's flags]
 #
-# Tokens a second and MFU of GPT-2 on a GPU, as one stage and as four looped back
-# on one GPU, each with and without a CUDA graph, beside PyTorch where it is
-# installed. Builds what scripts/gpu-build.sh says. Status 77 where there is no
+# Tokens per second and MFU of GPT-2 on a GPU, as one stage and as four looped
+# back on one GPU, each with and without a CUDA graph, beside PyTorch if it is
+# installed. Builds as scripts/gpu-build.sh describes. Status 77 without a
 # device.
 set -u
 # Numbers have a decimal point, whatever the user's locale says.

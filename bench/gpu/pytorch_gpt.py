@@ -82,7 +82,7 @@ def main():
         torch.backends.cuda.enable_math_sdp(False)
     model = Gpt(options.vocab, options.sequence, options.layers, options.hidden,
                 options.heads).to(device)
-    # As Rondo's: matrices decay, biases and norms do not.
+    # As in Rondo: matrices decay, biases and norms do not.
     optimizer = torch.optim.AdamW(
         [{"params": [p for p in model.parameters() if p.dim() > 1],
           "weight_decay": 0.1},

@@ -29,7 +29,8 @@ def run(rondo, *arguments, **files):
             text = "".join(json.dumps(o) + "\n" for o in objects)
             pathlib.Path(folder, name + ".jsonl").write_text(text)
         command = [f"{folder}/{a[1:]}.jsonl" if a.startswith("@") else a for a in arguments]
-        # Status 1 and 3 say that a schedule or problem of several is none.
+        # Status 1 or 3: one of several schedules is not legal, or one of
+        # several problems has none.
         done = subprocess.run([rondo, *command], capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1, 3) or not done.stdout:
             raise SystemExit(f"{' '.join(command)}: {done.stderr}")

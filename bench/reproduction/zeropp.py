@@ -56,7 +56,7 @@ def comparison():
     print("\niteration time, F = I = W = 1 for each chunk; slots of ZeroPP, U = P")
     row("P, V, M", "1F1B", "interl.", "breadth", "ZeroPP", "slots", "of 1F1B", "of br.")
     for ranks, chunks, microbatches in ((4, 2, 4), (4, 2, 8), (4, 2, 16), (8, 2, 8), (8, 4, 8), (8, 2, 16)):
-        # 1F1B has one stage a rank, of all its chunks.
+        # 1F1B has one stage per rank, which holds all its chunks.
         whole = problem("whole", ranks, microbatches, range(ranks), (chunks, chunks, chunks))
         base = simulate(RONDO, [whole], "1f1b")[0]["makespan_ns"]
         cut = [looped(ranks, chunks, microbatches, (1, 1, 1))]

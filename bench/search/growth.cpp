@@ -12,7 +12,7 @@
 
 using namespace rondo;
 
-/// Each size in a process of its own, whose memory is measured.
+/// Each size runs in a process of its own, to measure its memory.
 void measureGrowth(const Settings &settings) {
   printf("| ranks | stages a rank | micro-batches | limit s | seconds | MiB | "
          "over the bound | stopped |\n|---|---|---|---|---|---|---|---|\n");

@@ -6,10 +6,10 @@
 //
 // PART is small, makespan, span, neighbours, tight or growth. FOLDER holds
 // small.problems.jsonl, small.optima.json, peers.problems.jsonl and
-// peers.best.json, by default ../shared/oracles where that is there. Every N-th
-// problem or case is taken (default 9), from number --from on, whose name holds
+// peers.best.json, by default ../shared/oracles if it exists. Takes every N-th
+// problem or case (default 9), starting at number --from, whose name contains
 // TEXT. --clock=cpu limits the processor time of the search, so that figures
-// hold on a busy machine. --show prints the N worst cases by name.
+// are valid on a busy machine. --show prints the names of the N worst cases.
 //
 //===----------------------------------------------------------------------===//
 

@@ -9,7 +9,7 @@
 
 #include <string>
 
-/// The command line; main.cpp says what it means.
+/// The command line; see main.cpp.
 struct Settings {
   std::string oracles = "../shared/oracles";
   bool isGiven = false;
@@ -18,9 +18,9 @@ struct Settings {
   std::string only, match;
   bool isProcessorClock = false;
 
-  /// Whether this part is to be measured.
+  /// Whether to measure this part.
   bool takes(const char *part) const;
-  /// Whether this problem or case of a part is.
+  /// Whether to measure this problem or case of a part.
   bool takes(size_t number, const std::string &name) const;
 };
 
@@ -30,7 +30,7 @@ struct Run {
   rondo::SearchResult result;
 };
 
-/// Ends the program where the search finds nothing.
+/// Ends the program if the search finds nothing.
 Run searchOne(const rondo::Problem &problem, const Settings &settings,
               int64_t limitMs);
 

@@ -24,7 +24,7 @@ static int64_t bestFamily(const Problem &problem) {
   return best;
 }
 
-/// Cases of the peers' kind with other costs, ranks and micro-batches, against
+/// Cases like the peers' with different costs, ranks and micro-batches, against
 /// the families.
 void measureNeighbours(const Settings &settings) {
   const Costs rows[] = {

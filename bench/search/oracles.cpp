@@ -1,4 +1,4 @@
-//===- oracles.cpp - Files of problems and of what is known ---------------===//
+//===- oracles.cpp - Files of problems and known results ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/oracles.h"

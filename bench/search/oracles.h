@@ -1,7 +1,8 @@
-//===- oracles.h - Files of problems and of what is known -------*- C++ -*-===//
+//===- oracles.h - Files of problems and known results ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each function says on stderr what it cannot read, and ends the program.
+// A function that cannot read something reports it on stderr and ends the
+// program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ llvm::json::Value readValueOrExit(const std::string &path);
 /// A field of the row `name`.
 int64_t integerOf(const llvm::json::Value &table, const std::string &name,
                   const char *key);
-/// False where there is no such row or field.
+/// False if there is no such row or field.
 bool booleanOf(const llvm::json::Value &table, const std::string &name,
                const char *key);
 

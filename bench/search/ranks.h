@@ -10,7 +10,7 @@
 struct Costs {
   const char *name;
   int64_t forwardNs, inputGradNs, weightGradNs, latencyNs;
-  /// On top at the first and at the last stage.
+  /// Added at the first and at the last stage.
   int64_t firstNs, lastNs;
 };
 

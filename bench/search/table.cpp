@@ -1,4 +1,4 @@
-//===- table.cpp - Tables of what was found -------------------------------===//
+//===- table.cpp - Tables of results --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/table.h"

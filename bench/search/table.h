@@ -1,4 +1,4 @@
-//===- table.h - Tables of what was found -----------------------*- C++ -*-===//
+//===- table.h - Tables of results ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_BENCH_SEARCH_TABLE_H
@@ -8,14 +8,14 @@
 
 #include <vector>
 
-/// Ratios to what is to be reached, with the names of the worst.
+/// Ratios to reference values, with the names of the worst.
 class Ratios {
 public:
   void add(const std::string &name, int64_t found, int64_t reference,
            std::string note = {});
   double mean() const { return rows.empty() ? 1 : sum / double(rows.size()); }
   double worst() const;
-  /// The worst `most` of them, and all that are above 1.
+  /// Shows the worst `most` of them, and all that are above 1.
   void show(size_t most);
   long long count() const { return (long long)rows.size(); }
   long long better = 0, worse = 0;
@@ -31,10 +31,10 @@ private:
   double sum = 0;
 };
 
-/// One row for cases, each the best of several placements.
+/// A row for cases, each the best of several placements.
 class CaseTable {
 public:
-  /// `reference` names what is compared with.
+  /// `reference` says what the cases are compared with.
   CaseTable(const Settings &settings, const char *reference);
 
   /// Searches all placements of a case whose reference value is `reference`.

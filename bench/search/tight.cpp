@@ -10,7 +10,7 @@
 
 using namespace rondo;
 
-/// Placements of two to four stages a rank with other costs each, under caps
+/// Placements of two to four stages per rank with different costs, under caps
 /// from the least to 0.6 times as many micro-batches as ranks, in steps of one
 /// activation.
 void measureTight(const Settings &settings) {
