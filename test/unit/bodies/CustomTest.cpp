@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bodies from outside: what a program refuses at start, and what a body sees.
+// Custom layers: what a program refuses at start, and what a body gets.
 
 #include "Model.h"
 
@@ -13,7 +13,7 @@
 namespace rondo::runtime {
 namespace {
 
-/// What the functions below answer; a test changes it.
+/// The answers of the functions below; tests change them.
 struct Answers {
   const char *complaint = nullptr;
   rondo_sizes sizes = {256, 64, 128, 192, 320};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The check of bodies passes those that are right, and names what is wrong with
-// one of each kind.
+// The check passes bodies that are right, and names the fault of one wrong body
+// of each kind.
 
 #include "Model.h"
 
@@ -46,7 +46,7 @@ const float *floats(const void *buffer) {
   return static_cast<const float *>(buffer);
 }
 
-/// Of the last F.
+/// From the last F.
 const float *lastInput;
 
 // output = weight * first * second; all are saved, the first input for I too.
@@ -102,7 +102,7 @@ int32_t tensors(const LayerDesc *layer, LayerTensor *out, int32_t capacity) {
 
 std::string faultOf(Fault with) {
   fault = with;
-  // What Synthetic would take from a layer, with another body.
+  // A layer of kind Synthetic, but with another body.
   LayerDesc layer{};
   layer.name = "product";
   layer.kind = LayerKind::Synthetic;

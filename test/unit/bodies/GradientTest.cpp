@@ -11,7 +11,8 @@
 namespace rondo::runtime {
 namespace {
 
-/// Some elements of a tensor: all of a small one, else a spread with both ends.
+/// Some elements of a tensor: all of a small one, otherwise a spread that
+/// includes both ends.
 std::vector<int64_t> sample(int64_t count) {
   std::vector<int64_t> picked;
   if (count <= 24) {
@@ -26,7 +27,7 @@ std::vector<int64_t> sample(int64_t count) {
   return picked;
 }
 
-/// Compares with (loss(x + step) - loss(x - step)) / 2 step.
+/// Compares with (loss(x + step) - loss(x - step)) / (2 step).
 template <typename Loss>
 void expectSlope(double gradient, double &x, Loss loss,
                  const std::string &what) {
@@ -63,8 +64,8 @@ void checkGradients(const std::vector<LayerDesc> &layers) {
   }
 }
 
-// Odd sizes, one token, one head, and sequences that end in a part of a block
-// of 64 queries.
+// Odd sizes, one token, one head, and sequences that end in part of a block of
+// 64 queries.
 const Sizes someSizes[] = {
     {1, 1, 4, 1, 8, 3},    {2, 5, 12, 3, 20, 7},  {3, 16, 16, 4, 64, 32},
     {1, 64, 8, 2, 12, 11}, {2, 67, 10, 2, 9, 13}, {1, 130, 6, 1, 5, 4},
@@ -88,7 +89,7 @@ TEST_P(Gradients, Model) { checkGradients(gptModel(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Gradients, testing::ValuesIn(someSizes));
 
-/// All gradients of a model, layer after layer, without padding.
+/// All gradients of a model, one layer after another, without padding.
 template <typename Real> std::vector<Real> allGradients(Model<Real> &model) {
   std::vector<Real> all;
   for (size_t l = 0; l < model.layers.size(); ++l)
@@ -101,8 +102,8 @@ template <typename Real> std::vector<Real> allGradients(Model<Real> &model) {
 
 constexpr Sizes usual = {2, 67, 32, 4, 96, 50};
 
-// W may run long after I, and other micro-batches may come between: the bits
-// are those of F, I, W one after the other.
+// W may run long after I, with other micro-batches in between: the bits are
+// those of F, I and W in succession.
 TEST(Tasks, WeightGradMayWait) {
   Model<float> fused(gptModel(usual), 3, 1.0 / 3);
   Model<float> split(gptModel(usual), 3, 1.0 / 3);
@@ -124,7 +125,7 @@ TEST(Tasks, WeightGradMayWait) {
   EXPECT_EQ(allGradients(fused), allGradients(split));
 }
 
-// W adds to what is there.
+// W adds to existing gradients.
 TEST(Tasks, WeightGradAccumulates) {
   Model<double> model(gptModel(usual), 2, 0.5);
   model.setRandomWeights();
@@ -171,7 +172,7 @@ TEST(Tasks, Fp32AgreesWithFp64) {
   EXPECT_LT(error, 1e-5 * most);
 }
 
-// A token sees itself and those before it only.
+// A token sees only itself and those before it.
 TEST(Tasks, AttentionIsCausal) {
   const Sizes sizes = {1, 70, 8, 2, 16, 5};
   const LayerDesc block = gptLayer(LayerKind::GptBlock, "h0", sizes);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Runs layers on micro-batches and holds them to the contract of body.h: a task
-// gets only the buffers that it may use, all are filled with NaN when their
-// content must not matter, and each is followed by bytes that must not change.
+// gets only the buffers that it may use, buffers whose content must not matter
+// are filled with NaN, and each is followed by bytes that must not change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace rondo::runtime {
 
-/// Gpt sizes of a test.
+/// GPT sizes of a test.
 struct Sizes {
   int32_t batch, sequence, hidden, heads, ffn, vocab;
 };
@@ -52,7 +52,7 @@ inline double uniform(uint64_t stream, int64_t index) {
   return static_cast<double>(mix(stream, index) >> 11) * 0x1p-52 - 1;
 }
 
-/// Aligned memory with a guard behind it.
+/// Aligned memory followed by a guard.
 template <typename Real> class HostileBuffer {
 public:
   explicit HostileBuffer(int64_t bytes)
@@ -85,7 +85,7 @@ private:
 
 template <typename Real> class Model {
 public:
-  /// What one layer keeps of one micro-batch.
+  /// What one layer saves for one micro-batch.
   struct Saved {
     Saved(const LayerSizes &sizes, int64_t scale)
         : forI(scale * sizes.savedForInputGrad),
@@ -116,8 +116,8 @@ public:
     clearGradients();
   }
 
-  /// Runs F of all layers on a micro-batch and returns its loss: that of the
-  /// head, or the products of the last output and outputGradAt(). Not scaled.
+  /// Runs F of all layers on a micro-batch and returns its loss: the head's, or
+  /// the products of the last output and outputGradAt(). Not scaled.
   double forward(int microbatch) {
     const LayerDesc &first = layers.front();
     const int64_t tokens = numTokens(first);
@@ -155,7 +155,7 @@ public:
   /// empty for an embedding.
   std::vector<Real> inputGrad(int microbatch) {
     const int64_t count = numTokens(layers[0]) * layers[0].hidden;
-    // Unpadded elements only: the rest of a message means nothing.
+    // Only unpadded elements: the rest of a message has no meaning.
     HostileBuffer<Real> &last = *activations.back();
     for (int64_t i = 0; i < last.size() && i < count; ++i)
       last.get()[i] =
@@ -193,8 +193,7 @@ public:
       gradient->fill(0);
   }
 
-  /// Weights that leave nothing at a special value: every bias differs from 0
-  /// and every gain from 1.
+  /// Weights without special values: no bias is 0 and no gain is 1.
   void setRandomWeights() {
     for (size_t l = 0; l < layers.size(); ++l) {
       weights[l]->fill(0);
@@ -209,7 +208,7 @@ public:
   /// What the last layer wrote, until inputGrad().
   const Real *output() const { return activations.back()->get(); }
 
-  /// Input of a first layer that is no embedding. `inputShift` is added to
+  /// Input of a first layer that is not an embedding. `inputShift` is added to
   /// element `shiftedInput`.
   Real inputAt(int microbatch, int64_t i) const {
     return static_cast<Real>(static_cast<float>(uniform(77 + microbatch, i))) +
@@ -220,7 +219,7 @@ public:
     return static_cast<int32_t>(mix(1000 * microbatch + layer, token) %
                                 layers[layer].vocab);
   }
-  /// Gradient of the loss for the last output where there is no head.
+  /// Gradient of the loss for the last output if there is no head.
   static double outputGradAt(int microbatch, int64_t i) {
     return uniform(99 + microbatch, i);
   }

@@ -1,7 +1,7 @@
 //===- MultiplyTest.cpp - Matrix products against plain sums --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiled twice: with OpenBLAS and with the loops that stand in for it.
+// Compiled twice: with OpenBLAS and with the loops used without it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ void check(int64_t rows, int64_t columns, int64_t inner, bool transposeA,
     for (int64_t j = 0; j < strideC; ++j) {
       Real old = before[i * strideC + j];
       if (j >= columns) {
-        // Behind the row is somebody else's.
+        // Memory after the row belongs to someone else.
         EXPECT_EQ(c[i * strideC + j], old);
         continue;
       }

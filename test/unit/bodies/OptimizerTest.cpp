@@ -86,7 +86,7 @@ TEST(Optimizer, LearningRateRisesAndFalls) {
   EXPECT_TRUE(std::isfinite(learningRate(schedule, 10)));
 }
 
-// A small model learns a fixed text by heart.
+// A small model memorises a fixed text.
 TEST(Optimizer, ModelLearns) {
   const Sizes sizes = {2, 16, 32, 4, 64, 40};
   Model<float> model(gptModel(sizes), 1, 1);

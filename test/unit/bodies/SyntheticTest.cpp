@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Synthetic layers: durations, and tags that show a damaged message.
+// Synthetic layers: durations, and tags that reveal a damaged message.
 
 #include "Model.h"
 
@@ -46,8 +46,8 @@ TEST(Synthetic, LastsAtLeastItsDuration) {
   }
 }
 
-/// Gradients of one layer after `order` of micro-batches; `damage` changes that
-/// byte of the first micro-batch's gradient message.
+/// Gradients of one layer after the micro-batches in `order`; `damage` changes
+/// that byte of the first micro-batch's gradient message.
 std::vector<float> gradientsOf(const LayerDesc &layer,
                                const std::vector<int> &order, int damage = -1) {
   LayerSizes sizes = layerSizes(layer);
@@ -154,7 +154,7 @@ TEST(Synthetic, EmptyBuffersAreNotTouched) {
                 sizes.input + sizes.output + sizes.workspace + sizes.data,
             0);
   EXPECT_TRUE(layerTensors(layer).empty());
-  // What stands where a buffer of no bytes begins is another buffer's.
+  // The bytes at the address of an empty buffer belong to another buffer.
   constexpr char mine = 0x5a;
   alignas(64) char other[256];
   std::fill(std::begin(other), std::end(other), mine);

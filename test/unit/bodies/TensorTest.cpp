@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Names, places and first values of tensors.
+// Names, places and initial values of tensors.
 
 #include "Model.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The exponential and the sums that everything else stands on.
+// The exponential and the sums that everything else builds on.
 
 #include "runtime/base/vectorise.h"
 

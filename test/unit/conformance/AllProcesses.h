@@ -13,10 +13,10 @@
 
 namespace rondo::runtime::test {
 
-/// The transport of each process, which the suite drives from one.
+/// The transport of each process, all driven by the suite from one process.
 class AllProcesses : public Transport {
 public:
-  /// `make` is called for all processes at the same time. Those behind the last
+  /// Calls `make` for all processes at the same time. Processes after the last
   /// rank take part in what all do together.
   AllProcesses(const TransportParams &params, int32_t processes,
                const std::function<std::unique_ptr<Transport>(int32_t)> &make)
@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  /// Each process may wait for the others.
+  /// Runs in parallel, since each process may wait for the others.
   void together(const std::function<void(size_t)> &work) {
     std::vector<std::thread> threads;
     for (size_t p = 0; p < processes.size(); ++p)

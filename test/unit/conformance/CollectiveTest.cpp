@@ -91,8 +91,8 @@ TEST_P(Collectives, AddAllFollowsThePartsNotTheRanks) {
   });
 }
 
-/// Sums and messages do not stand in each other's way, in either direction, and
-/// none takes what belongs to another.
+/// Sums and messages do not block each other, in either direction, and none
+/// takes what belongs to another.
 TEST_P(Collectives, SumsPassMessagesUnderWay) {
   inAllOrders([&] {
     Ranks ranks(GetParam(), 2, 256);

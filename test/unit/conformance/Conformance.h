@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One set of tests for all pairs of a device and a transport. A test says what
-// each rank does, for ranks that are threads of this process; it touches data
-// only as a program does: from the host between iterations, and by the device
-// within one.
+// each rank does, with ranks as threads of this process; it touches data only
+// as a program does: from the host between iterations, and by the device within
+// one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,27 +36,28 @@ struct Pair {
   /// Work of the device itself, in the order of the rank's actions.
   void (*fill)(Device &device, void *to, int byte, int64_t bytes);
   void (*copy)(Device &device, void *to, const void *from, int64_t bytes);
-  /// The transport sees the sizes at both ends before it moves a message.
+  /// Whether the transport knows the sizes at both ends before it moves a
+  /// message.
   bool comparesSizes;
-  /// Repeats recorded iterations.
+  /// Whether it replays recorded iterations.
   bool hasGraphs;
-  /// Before and behind each test: prepares order number `round`.
+  /// Called before and after each test: prepares order number `round`.
   void (*begin)(int round);
   void (*end)();
-  /// Orders that are worth a try.
+  /// The number of orders worth trying.
   int rounds;
 };
 
-/// What its devices compute on.
+/// Where its devices compute.
 inline Target targetOf(const Pair &pair) {
   return std::strncmp(pair.name, "cpu", 3) == 0 ? Target::Cpu : Target::Cuda;
 }
 
-/// Those of this build, in the order of their names. Defined once for each
-/// executable of the suite.
+/// The pairs of this build, sorted by name. Defined once in each executable of
+/// the suite.
 const std::vector<Pair> &allPairs();
 
-/// Ranks with an arena each, and a transport between them.
+/// Ranks with an arena each, connected by a transport.
 class Ranks {
 public:
   Ranks(const Pair &pair, int count, int64_t arenaBytes) : pair(pair) {
@@ -67,7 +68,7 @@ public:
     }
   }
 
-  /// `params` says channels and collectives.
+  /// `params` gives channels and collectives.
   void connect(double timeoutSeconds = 20) {
     TransportOptions options;
     options.cores = 2;
@@ -78,8 +79,8 @@ public:
     transport = pair.backend->makeTransport(params, all, options, {});
   }
 
-  /// Runs one iteration, a thread a rank. Returns what the first rank that
-  /// failed said; the others are aborted then.
+  /// Runs one iteration, with a thread per rank. Returns the error of the first
+  /// rank that failed; the others are then aborted.
   std::string iterate(const std::function<void(int)> &actions,
                       bool mayReplay = false) {
     std::string failure;
@@ -132,7 +133,7 @@ public:
                        static_cast<int64_t>(sizeof(T) * count));
     return values;
   }
-  // By the device, in the rank's order.
+  // Done by the device, in the rank's order.
   void fill(int rank, int64_t offset, int byte, int64_t bytes) {
     pair.fill(*devices[rank], at(rank, offset), byte, bytes);
   }

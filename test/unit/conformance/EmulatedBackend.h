@@ -8,8 +8,8 @@
 
 namespace rondo::runtime::test {
 
-/// cudaBackend with a GPU for each rank, and with graphs as where each rank has
-/// a process.
+/// cudaBackend with a GPU per rank, and with graphs, as if each rank had a
+/// process.
 extern const Backend emulatedNccl;
 
 } // namespace rondo::runtime::test

@@ -1,8 +1,8 @@
-//===- EmulatedFailures.cpp - What fails on a GPU, and what is said -------===//
+//===- EmulatedFailures.cpp - Failures on a GPU and their reports ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In emulation alone: calls that fail, ranks that never come, machines without
-// a GPU.
+// Only in emulation: calls that fail, ranks that never come, machines without a
+// GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ int numGpus() {
   return count;
 }
 
-/// Runs iterations of the pipeline until one fails; the error.
+/// Runs iterations of the pipeline until one fails; returns the error.
 std::string failureOf(
     const Spec &spec, double timeoutSeconds = 20,
     const std::function<void(int)> &before = [](int) {}) {
@@ -65,7 +65,7 @@ std::string failureOf(
   return "no error";
 }
 
-/// Whether the parts stand in the text one after another.
+/// Whether the text contains the parts, one after another.
 testing::AssertionResult contains(const std::string &text,
                                   const std::vector<std::string> &parts) {
   size_t at = 0;
@@ -99,7 +99,7 @@ TEST_F(Failures, EveryCallOfAnIterationIsChecked) {
   for (const char *call : calls)
     for (int gpus : {1, 2}) {
       emulation::setDevices(gpus);
-      // The second iteration is recorded, later ones are repeated.
+      // The second iteration is recorded, later ones are replayed.
       std::string message = failureOf(timedOnRanks(2, 0), 20, [&](int i) {
         if (i == 1)
           emulation::failCall(call, 0, cudaErrorIllegalAddress);
@@ -146,8 +146,8 @@ TEST_F(Failures, RankThatNeverSendsIsNamed) {
                         "1"}));
 }
 
-/// With every order of the streams: nothing but the abort of one channel ends
-/// what waits for another one.
+/// For every order of the streams: only aborting one channel ends waits for
+/// another.
 TEST_F(Failures, RanksThatWaitForEachOtherEnd) {
   Spec spec = timedOnRanks(2, 0);
   // Each waits for the other's message before it sends its own.
@@ -238,7 +238,7 @@ TEST_F(Failures, ProgramVerifiesItselfOnAGpu) {
               0);
 }
 
-/// The number behind the first `key` in the text; -1: it is not there.
+/// The number after the first `key` in the text; -1: not found.
 double numberBehind(const std::string &text, const std::string &key) {
   size_t at = text.find(key);
   return at == std::string::npos ? -1
@@ -256,7 +256,7 @@ TEST_F(Failures, TraceAndProfileHaveTimesOfTheDevice) {
   EXPECT_EQ(runProgram(program,
                        {"--quiet", "--iterations", "2", "--trace", trace.path}),
             0);
-  // No task is shorter; other programs may make it longer.
+  // No task is shorter; other processes may make it longer.
   const std::string text = trace.read();
   EXPECT_GE(
       numberBehind(text.substr(text.find("\"name\":\"0F0\"")), "\"dur\":"),

@@ -45,7 +45,7 @@ static std::unique_ptr<Transport> makeNccl(const TransportParams &params,
 const Backend rondo::runtime::test::emulatedNccl = {cudaBackend.makeDevice,
                                                     makeNccl};
 
-/// The host may not touch what lies on a GPU.
+/// The host must not touch memory of a GPU.
 static std::optional<emulation::GuardedMemory> guard;
 
 template <int gpus> static void beginEmulated(int round) {

@@ -3,7 +3,7 @@
 //
 // The same executable on each device and transport, against its sequential run
 // on the CPU: timed layers bit by bit, since their gradients are whole numbers;
-// a GPT within rounding, and bit by bit among the schedules of one device.
+// a GPT within rounding, and bit by bit between the schedules of one device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace {
 
 using Weights = std::vector<std::vector<float>>;
 
-/// What a run leaves.
+/// The results of a run.
 struct Outcome {
   Weights weights;
   std::vector<float> losses;
@@ -34,12 +34,12 @@ struct Run {
   ProgramKind kind = ProgramKind::Pipeline;
   int iterations = 4;
   bool useGraph = true;
-  /// Pipelines that run in turn, three iterations each; empty: the first. Of
-  /// kind Sequential their references do.
+  /// Pipelines that run in turn, three iterations each; empty: the first. With
+  /// kind Sequential, their references run.
   std::vector<std::string> turns = {};
 };
 
-/// What runs in iteration `i`, from 1.
+/// The program of iteration `i`, from 1.
 const ProgramDesc &programOf(const Executable &exe, const Run &run, int i) {
   if (run.turns.empty())
     return findProgram(exe, run.kind);
@@ -57,7 +57,7 @@ Outcome runOn(const Backend *backend, const Program &program, const Run &run) {
   Executable exe = program.exe;
   exe.backend = backend;
   State state(exe);
-  // A buffer that is read too early must show.
+  // Makes reads that come too early visible.
   state.poison();
   state.initialise(1);
   ProgramOptions options;
@@ -119,7 +119,7 @@ Spec timed(std::vector<int> rankOfStage) {
 
 class Iterations : public Conformance {
 protected:
-  /// Every way to run it on the pair gives the CPU's bits.
+  /// Every way of running it on the pair gives the CPU's bits.
   void expectBitsOfCpu(const Spec &spec) {
     Program program(spec);
     const Weights reference =
@@ -151,8 +151,8 @@ TEST_P(Iterations, SplitBackwardWithFewSlots) {
 Lists gpipe(const Spec &spec) { return forwardThenBackward(spec); }
 Lists split(const Spec &spec) { return oneForwardOneBackward(spec, true); }
 
-/// There and back, twice: the second time graphs are repeated that have been
-/// recorded before another program ran.
+/// Switches back and forth, twice: the second time, graphs are replayed that
+/// were recorded before another program ran.
 void expectSwitches(const Backend *backend, const Backend *reference,
                     const Program &program,
                     const std::vector<std::string> &turns) {

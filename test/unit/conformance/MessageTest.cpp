@@ -76,7 +76,7 @@ TEST_P(Conformance, MessagesArriveInOrder) {
   });
 }
 
-/// Neither waits for its receives to begin before its sends have.
+/// Neither needs its receives to begin before its sends have.
 TEST_P(Conformance, MessagesCrossInAnyNumber) {
   constexpr int messages = 4;
   inAllOrders([&] {
@@ -234,8 +234,8 @@ TEST_P(Conformance, CrossingMessagesPassEachOther) {
   });
 }
 
-/// A chain of four ranks; iterations are recorded and repeated where the pair
-/// can, with other data each time.
+/// A chain of four ranks; iterations are recorded and replayed if the pair can,
+/// with different data each time.
 TEST_P(Conformance, RepeatedIterationsTakeTheNewData) {
   constexpr int count = 4, iterations = 5;
   inAllOrders([&] {
@@ -250,7 +250,7 @@ TEST_P(Conformance, RepeatedIterationsTakeTheNewData) {
                     [&](int rank) {
                       Transport &t = *ranks.transport;
                       if (rank == 0)
-                        ++calls; // ranks are threads: rank 0's alone writes
+                        ++calls; // ranks are threads: only rank 0 writes
                       for (int i = 0; i < 2; ++i) {
                         if (rank > 0)
                           t.waitReceived(rank - 1,

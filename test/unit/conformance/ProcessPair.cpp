@@ -1,4 +1,4 @@
-//===- ProcessPair.cpp - Ranks that know each other as processes ----------===//
+//===- ProcessPair.cpp - Ranks that see each other as processes -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ProcessPair.h"
@@ -24,7 +24,7 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-/// One end of a message; ends when both are there.
+/// One end of a message; completes once both are posted.
 struct Post {
   void *data;
   int64_t bytes;
@@ -46,7 +46,7 @@ public:
   MemoryEndpoint(std::shared_ptr<Network> network, int32_t rank)
       : network(std::move(network)), me(rank) {}
 
-  /// As few as an MPI may have.
+  /// The fewest that an MPI may have.
   int32_t largestTag() const override { return INT16_MAX; }
   int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
                int64_t bytes) override {
@@ -74,7 +74,7 @@ private:
     side.push_back(posts.back());
     while (!queue.first.empty() && !queue.second.empty()) {
       Post &sent = *queue.first.front(), &received = *queue.second.front();
-      // A message of 0 bytes has no address, which memcpy() may not get.
+      // A message of 0 bytes has a null address, which memcpy() must not get.
       if (int64_t bytes = std::min(sent.bytes, received.bytes); bytes > 0)
         std::memcpy(received.data, sent.data, static_cast<size_t>(bytes));
       received.ended = {sent.tag, sent.bytes};
@@ -90,7 +90,8 @@ private:
   std::vector<std::shared_ptr<Post>> posts;
 };
 
-/// What all ranks tell each other once, each in its thread.
+/// A value from each rank for all ranks, each rank in its own thread; used
+/// once.
 class Exchange {
 public:
   explicit Exchange(int32_t count) : values(count) {}
@@ -110,7 +111,7 @@ private:
   size_t told = 0;
 };
 
-/// As much of a store as an endpoint needs.
+/// The part of a store that an endpoint needs.
 class ExchangeStore : public Store {
 public:
   ExchangeStore(std::shared_ptr<Exchange> all, int32_t rank)
@@ -146,7 +147,7 @@ struct Stores {
   std::vector<std::unique_ptr<Store>> stores;
 };
 
-/// The stores outlive the endpoints.
+/// The stores must outlive the endpoints.
 class OverEndpoints : private Stores, public AllProcesses {
 public:
   using MakeEndpoint =

@@ -1,4 +1,4 @@
-//===- ProcessPair.h - Ranks that know each other as processes --*- C++ -*-===//
+//===- ProcessPair.h - Ranks that see each other as processes ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_PROCESSPAIR_H
@@ -8,8 +8,8 @@
 
 namespace rondo::runtime::test {
 
-/// The CPU with the transport between processes: each rank has its own, over
-/// memory of this process in place of MPI, and over TCP.
+/// The CPU with the transport between processes, one per rank: over memory of
+/// this process instead of MPI, and over TCP.
 extern const Backend processBackend, tcpBackend;
 
 } // namespace rondo::runtime::test

@@ -1,9 +1,9 @@
 //===- SizeTest.cpp - Messages of every size ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Transports carry small messages in another way than large ones: MPI sends
-// those of a few KiB at once and asks the receiver before it sends others, and
-// where one way ends is another number for each network.
+// Transports treat small and large messages differently: MPI sends a few KiB at
+// once, and asks the receiver before it sends more. The limit differs between
+// networks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +44,7 @@ std::vector<char> bytesOf(size_t message, int iteration) {
 }
 
 /// In the first iteration the receives come first, in the second the sends; a
-/// message that has been sent is overwritten.
+/// message is overwritten once it has been sent.
 TEST_P(Sizes, LargeMessagesAreNotOvertakenBySmallOnes) {
   const int64_t all = offsetOf(sizes.size());
   Ranks ranks(GetParam(), 2, all);
@@ -80,7 +80,7 @@ TEST_P(Sizes, LargeMessagesAreNotOvertakenBySmallOnes) {
   }
 }
 
-/// The arena has room: MPI may write all of the message.
+/// The arena has room: MPI may write the whole message.
 TEST_P(Sizes, MessagesThatDoNotFitAreErrors) {
   if (!GetParam().comparesSizes)
     GTEST_SKIP() << "what follows is not defined";

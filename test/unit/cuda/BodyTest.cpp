@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// F, I and W of each layer kind on CUDA against the bodies of the CPU in double
+// F, I and W of each layer kind on CUDA against the CPU's bodies in double
 // precision. DeviceModel.h poisons every buffer outside its lifetime.
 
 #include "Checks.h"
@@ -13,7 +13,7 @@ template <typename T> class Bodies : public DeviceTest {};
 using Types = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(Bodies, Types);
 
-// One token, heads of every kind of width, rows that packs do not divide,
+// One token, heads of every kind of width, rows not divisible by packs,
 // sequences that end within a tile.
 const Sizes someSizes[] = {
     {1, 1, 4, 1, 8, 3},     {2, 5, 12, 3, 20, 7},     {1, 7, 10, 2, 9, 13},
@@ -31,12 +31,12 @@ void checkKind(const Stream &stream, LayerKind kind, const char *name) {
 
 TYPED_TEST(Bodies, Embedding) {
   checkKind<TypeParam>(this->stream, LayerKind::GptEmbedding, "wte");
-  // Wide rows; and a token that comes again and again.
+  // Wide rows, and a token that occurs again and again.
   checkModel<TypeParam>(
       this->stream,
       {gptLayer(LayerKind::GptEmbedding, "wte", {2, 70, 2100, 1, 1, 2})},
       "wide embedding");
-  // More tokens than the warps of a block look at together.
+  // More tokens than the warps of a block check together.
   checkModel<TypeParam>(
       this->stream,
       {gptLayer(LayerKind::GptEmbedding, "wte", {2, 210, 260, 1, 1, 60})},
@@ -130,7 +130,7 @@ TYPED_TEST(Bodies, HeadInChunks) {
   headWeightGrad<T>(layer, chunks, args);
   this->wait();
   std::vector<char> bytes = gradients.read();
-  // Rows behind the vocabulary take part in the products.
+  // Rows after the vocabulary take part in the products.
   const runtime::HeadWeights at(layer);
   ASSERT_GT(paddedVocab(layer), layer.vocab);
   EXPECT_EQ(
@@ -150,7 +150,7 @@ TYPED_TEST(Bodies, HeadInChunks) {
   }
 }
 
-// Large vocabularies are cut so that a chunk stays below its limit.
+// Large vocabularies are split so that a chunk stays below its limit.
 TEST(HeadChunks, DependOnTheSize) {
   LayerDesc layer =
       gptLayer(LayerKind::GptHead, "lm_head", {4, 1024, 768, 12, 3072, 50257});

@@ -1,4 +1,4 @@
-//===- Checks.h - What tests of several sizes share -------------*- C++ -*-===//
+//===- Checks.h - Checks shared by tests of several sizes -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CUDA_CHECKS_H
@@ -11,8 +11,9 @@
 
 namespace rondo::runtime::cuda {
 
-/// Weights that T has exactly, so that only the computation differs. Matrices
-/// are small enough for a softmax that does not magnify its input's roundings.
+/// Weights that T represents exactly, so that only the computation differs.
+/// Matrices are small enough for a softmax that does not magnify rounding
+/// errors of its input.
 template <typename T>
 void setWeights(Model<double> &model, double scale = 0.25) {
   model.setRandomWeights();
@@ -29,7 +30,7 @@ inline std::vector<double> first(const double *values, size_t count) {
   return {values, values + count};
 }
 
-/// F, I and W against double precision, of two micro-batches whose W come late
+/// F, I and W against double precision, for two micro-batches whose W come late
 /// and add up. Matrices have elements below `scale`.
 template <typename T>
 void checkModel(const Stream &stream, const std::vector<LayerDesc> &layers,
@@ -37,7 +38,7 @@ void checkModel(const Stream &stream, const std::vector<LayerDesc> &layers,
   Model<double> reference(layers, 2, 0.5);
   setWeights<T>(reference, scale);
   DeviceModel<T> model(stream, reference, 2);
-  // Roundings add up over the layers.
+  // Rounding errors add up over the layers.
   const double part = tolerance<T>() * (layers.size() > 1 ? 3 : 1.5);
   for (int i = 0; i < 2; ++i) {
     double expected = reference.forward(i), loss = model.forward(i);
@@ -66,7 +67,7 @@ void checkModel(const Stream &stream, const std::vector<LayerDesc> &layers,
     }
   }
 
-  // The same bits again, in another order of tasks.
+  // The same bits again, with the tasks in another order.
   DeviceModel<T> again(stream, reference, 2);
   for (int i = 0; i < 2; ++i) {
     again.forward(i);

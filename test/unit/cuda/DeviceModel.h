@@ -1,8 +1,8 @@
 //===- DeviceModel.h - A chain of layers on a device ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// As Model.h: a task gets only the buffers that it may use, everything is NaN
-// where its content must not matter, and guards stand behind all buffers.
+// Like Model.h: a task gets only the buffers that it may use, everything is NaN
+// where content must not matter, and a guard follows every buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using Bytes = DeviceArray<char>;
 
 template <typename T> class DeviceModel {
 public:
-  /// The layers, weights, inputs and loss scale of `reference`.
+  /// Uses the layers, weights, inputs and loss scale of `reference`.
   DeviceModel(const Stream &stream, const Model<double> &reference,
               int microbatches)
       : reference(reference), layers(reference.layers), stream(stream) {
@@ -53,7 +53,8 @@ public:
     }
     activations.push_back(
         std::make_unique<Bytes>(layerSizes(layers.back()).output));
-    // The copies were enqueued where memory is filled by other ways.
+    // The copies were enqueued; other ways of filling memory must not overtake
+    // them.
     wait();
   }
 
@@ -124,7 +125,7 @@ public:
     }
   }
 
-  /// Of all weights of a layer, with padding.
+  /// Of all weights of a layer, including padding.
   std::vector<float> gradientsOf(size_t layer) const {
     std::vector<char> bytes = gradients[layer]->read();
     std::vector<float> values(bytes.size() / sizeof(float));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tests of the CUDA kernels. They run against test/cuda_emulation on every
-// machine, and the same sources against the toolkit, where they skip without a
-// device.
+// machine, and the same sources against the toolkit, where they are skipped
+// without a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,14 +31,14 @@ template <typename T> T rounded(double value) {
 inline double number(float value) { return value; }
 inline double number(Bf16 value) { return __bfloat162float(value); }
 
-/// How far a result may be from the double-precision one, as a part of the
-/// tensor's largest element: fp32 carries 2^-24 through sums of some hundred
+/// How far a result may be from the double-precision one, relative to the
+/// tensor's largest element: fp32 carries 2^-24 through sums of a few hundred
 /// terms, bf16 rounds inputs of products to 2^-9.
 template <typename T> constexpr double tolerance() {
   return sizeof(T) == 2 ? 1e-2 : 1e-5;
 }
 
-/// Random numbers in [-1, 1) that T has exactly.
+/// Random numbers in [-1, 1) that T represents exactly.
 template <typename T> std::vector<T> randoms(uint64_t stream, int64_t count) {
   std::vector<T> values(count);
   for (int64_t i = 0; i < count; ++i)
@@ -60,9 +60,8 @@ inline void writeDevice(void *device, const void *host, size_t bytes) {
   RONDO_CUDA(cudaStreamSynchronize(nullptr));
 }
 
-/// Device memory full of NaNs, with a guard behind it that must not change. It
-/// begins as a buffer of an arena may: at a multiple of bufferAlignment and of
-/// no more.
+/// Device memory full of NaNs, followed by a guard that must not change. It is
+/// aligned as an arena's buffer may be: to bufferAlignment and no more.
 template <typename T> class DeviceArray {
 public:
   explicit DeviceArray(int64_t count) : count(count) {
@@ -122,7 +121,7 @@ private:
   DeviceArray<char> memory{gemmRegionBytes(bytes)};
 };
 
-/// Why tests cannot run here; empty where they can.
+/// Why tests cannot run here; empty if they can.
 inline std::string whyNoDevice() {
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
@@ -176,7 +175,8 @@ void expectClose(const std::vector<T> &actual,
       << ", not " << expected[worst] << "; the largest is " << most;
 }
 
-/// The same bits. An empty vector has no address, which memcmp() may not get.
+/// The same bits. An empty vector has a null address, which memcmp() must not
+/// get.
 template <typename T>
 bool same(const std::vector<T> &a, const std::vector<T> &b) {
   return a.size() == b.size() &&

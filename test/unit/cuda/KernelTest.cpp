@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Single kernels against double precision on random input. Buffers begin full
+// Single kernels against double precision on random input. Buffers start full
 // of NaNs and end with a guard.
 
 #include "Checks.h"
@@ -135,7 +135,7 @@ TYPED_TEST(Kernels, Gelu) {
     std::vector<T> x(count);
     for (int64_t i = 0; i < count; ++i)
       x[i] = rounded<T>(12 * uniform(1, i));
-    // The exponential behind it is close to overflow, and beyond.
+    // The exponential inside is close to overflow, and beyond.
     if (count > 8)
       for (int i : {0, 1})
         x[i] = rounded<T>(i == 0 ? -10.03 : -40);
@@ -210,7 +210,7 @@ TYPED_TEST(Kernels, CrossEntropy) {
   }
 }
 
-/// d = a b + c by plain loops.
+/// d = a b + c with plain loops.
 std::vector<double> multiplied(int64_t rows, int64_t columns, int64_t inner,
                                const std::vector<double> &a, bool transposedA,
                                const std::vector<double> &b, bool transposedB) {
@@ -249,7 +249,7 @@ TYPED_TEST(Kernels, Products) {
       this->wait();
       expectClose(onD.read(), d, tolerance<T>(), "product");
 
-      // With the residual from elsewhere and a bias.
+      // With a separate residual and a bias.
       product.c = onC.get();
       product.epilogue = Epilogue::Bias;
       product.bias = onBias.get();
@@ -276,8 +276,8 @@ TYPED_TEST(Kernels, Products) {
     }
 }
 
-// A setup serves all layers, and the library looks at the addresses when it
-// chooses an algorithm: the first may be better aligned than those behind.
+// One setup serves all layers, and the library inspects the addresses when it
+// chooses an algorithm: the first ones may be better aligned than later ones.
 TYPED_TEST(Kernels, ProductsTakeEveryAlignment) {
   using T = TypeParam;
   const int64_t rows = 3, columns = 8, inner = 8, each = 16 / sizeof(T);
@@ -355,8 +355,8 @@ TEST_F(DeviceTest, ProductsWithGelu) {
   EXPECT_FALSE(fusing.tryGelu(stream, product, workspace));
 }
 
-// Every padded width, widths that packs do not divide, sequences that end
-// within a tile and just after one, several heads and samples.
+// Every padded width, widths not divisible by packs, sequences that end within
+// a tile and just after one, several heads and samples.
 TEST_F(DeviceTest, AttentionBf16) {
   for (const AttentionShape &shape : {AttentionShape{1, 1, 1, 32},
                                       {2, 67, 2, 36},

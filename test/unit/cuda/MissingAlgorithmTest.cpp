@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products that cuBLASLt has no algorithm for, as the emulation can play it.
+// Products for which cuBLASLt has no algorithm, as simulated by the emulation.
 
 #include "DeviceTest.h"
 
@@ -8,7 +8,7 @@
 namespace rondo::runtime::cuda {
 namespace {
 
-/// The next question for an algorithm finds none.
+/// The next request for an algorithm finds none.
 void refuseOne() {
   emulation::failCall("cublasLtMatmulAlgoGetHeuristic", 0, 15);
 }
@@ -17,7 +17,8 @@ template <typename T> class MissingAlgorithm : public DeviceTest {};
 using Types = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(MissingAlgorithm, Types);
 
-// With a bias it is made without, in two steps; else the error names the shape.
+// With a bias, the product is made without it, then added to; otherwise the
+// error names the shape.
 TYPED_TEST(MissingAlgorithm, OnlyWithBiasIsThereAnotherWay) {
   using T = TypeParam;
   const int64_t rows = 5, columns = 300, inner = 2, stride = 304;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Gradient norm and AdamW on CUDA against those of the CPU.
+// Gradient norm and AdamW on CUDA against the CPU's.
 
 #include "DeviceTest.h"
 
@@ -84,7 +84,7 @@ TEST_F(Optimizer, NormIsClipped) {
     headers[0].norm = sum;
     DeviceArray<ControlHeader> onHeaders(headers);
     ControlHeader *first = onHeaders.get();
-    // The sum lies in one of the headers.
+    // The sum is in one of the headers.
     finishNorm(stream, &first->norm, maxNorm, {first, first + 1});
     wait();
     for (const ControlHeader &header : onHeaders.read()) {
@@ -145,7 +145,7 @@ TEST_F(Optimizer, AdamW) {
     }
   }
 
-  // Nothing moves where a gradient was not finite.
+  // Nothing changes if a gradient was not finite.
   auto before = arrays[4 * 7]->read();
   header.isFinite = 0;
   onHeader.write({header});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Mistakes in kernels that the emulation must show, and that right kernels
-// pass.
+// Errors in kernels that the emulation must reveal, and correct kernels that
+// must pass.
 
 #include "runtime/base/cuda/stream.h"
 #include "runtime/bodies/cuda/tensor_core.h"
@@ -14,8 +14,8 @@ namespace {
 
 constexpr int threads = 128;
 
-/// Runs a kernel on `blocks` blocks with room for a float a thread, and returns
-/// what it wrote.
+/// Runs a kernel on `blocks` blocks with room for one float per thread, and
+/// returns what it wrote.
 std::vector<float> run(void (*kernel)(float *), int blocks) {
   std::vector<float> result(blocks * threads);
   launch(Stream{}, kernel, blocks, threads, threads * sizeof(float),
@@ -44,7 +44,7 @@ TEST(KernelEmulation, ShowsAMissingBarrier) {
     EXPECT_EQ(right[i], (i + 1) % threads);
 }
 
-// The second writing overtakes the first reading.
+// Without a barrier, the second write overtakes the first read.
 template <bool withBarrier> void rotateTwice(float *result) {
   shared()[threadIdx.x] = 1;
   __syncthreads();

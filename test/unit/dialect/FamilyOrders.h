@@ -1,8 +1,8 @@
 //===- FamilyOrders.h - Orders of published families, for tests -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Plain restatements of published orders, independent of the product's
-// families; also of some that the product does not have.
+// Direct restatements of published orders, independent of the product's
+// families; includes some that the product does not have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ struct Task {
 };
 using Order = std::vector<Task>;
 
-/// F's first, then backward and F in turn, in groups of k.
+/// Fs first, then alternating backward and F, in groups of k.
 inline Order kfkb(int64_t k, int64_t p, int64_t r, int64_t m) {
   Order order;
   int64_t f = 0, b = 0;
@@ -98,7 +98,7 @@ inline Order interleaved4(int64_t p, int64_t r, int64_t m) {
   return interleaved(4, p, r, m);
 }
 
-/// Chunks one after the other; backwards with descending micro-batches.
+/// Chunks one after another; backward with descending micro-batches.
 inline Order loopedBfs(int64_t, int64_t, int64_t m) {
   Order order;
   for (int64_t chunk : {0, 1})
@@ -164,7 +164,7 @@ inline Order zbv(int64_t p, int64_t r, int64_t m) {
   return order;
 }
 
-/// W's of fused and split backwards are taken in the order of their I's.
+/// Ws of fused and split backwards are taken in the order of their Is.
 inline Order dualPipeV(int64_t p, int64_t r, int64_t m) {
   Counter c;
   std::deque<Task> pending;

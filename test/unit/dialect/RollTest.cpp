@@ -48,7 +48,8 @@ int64_t countLines(const std::vector<RollNode> &nodes) {
   return lines;
 }
 
-/// Rolls, checks that nothing is lost or longer, and returns the lines.
+/// Rolls, checks that nothing is lost or longer, and returns the number of
+/// lines.
 int64_t checkedLines(const Sequence &sequence) {
   std::vector<RollNode> nodes = roll(sequence);
   Sequence again;
@@ -66,7 +67,7 @@ int64_t checkedLines(const Sequence &sequence) {
   return lines;
 }
 
-/// Keys of tests: a letter and a chunk.
+/// Keys for tests: a letter and a chunk.
 Sequence sequenceOf(const test::Order &order) {
   Sequence sequence;
   for (const test::Task &task : order)
@@ -180,8 +181,8 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(rule.param.name);
     });
 
-/// The same of what the product's own families write, those of several chunks
-/// with two a rank, waves also with four.
+/// The same for the product's own families; those with several chunks have two
+/// per rank, waves also four.
 TEST(Roll, EveryFamilyPrintsShort) {
   constexpr int32_t ranks = 64, microbatches = 512;
   std::set<std::string> written;

@@ -14,9 +14,9 @@ using namespace rondo::test;
 
 namespace {
 
-/// A family's makespan with free communication but for its latency, and what
-/// PyTorch's order of messages makes of it with one queue a rank. F, I and W
-/// take 40 of a whole rank, a message `latency`.
+/// A family's makespan if communication is free but for its latency, and what
+/// PyTorch's order of messages makes of it with one queue per rank. F, I and W
+/// take 40 per whole rank, a message `latency`.
 struct OneQueueRow {
   const char *family;
   int32_t chunks;

@@ -12,16 +12,16 @@
 
 namespace rondo::test {
 
-/// A chain with a stage a rank; F, I and W take 1000, 1100 and 800 ns, and an
-/// activation is 100 bytes.
+/// A chain with one stage per rank; F, I and W take 1000, 1100 and 800 ns, and
+/// an activation is 100 bytes.
 Problem linearProblem(int32_t ranks, int32_t microbatches, int64_t latencyNs,
                       int64_t outputBytes, int64_t bytesPerUs);
 
-/// Lays the stages on fewer ranks, chunk after chunk; every second chunk runs
-/// up the ranks where `isWave` is set.
+/// Places the stages on fewer ranks, one chunk after another; every second
+/// chunk runs up the ranks if `isWave` is set.
 void layInChunks(Problem &problem, int32_t ranks, bool isWave);
 
-/// Of every kind a few bytes, as ends of the chain have them.
+/// A few bytes of every kind, as the ends of the chain have them.
 std::vector<StageBuffers> stageBuffers(const Problem &problem);
 
 /// The order that a family such as `kfkb:k=2` writes.
@@ -30,7 +30,8 @@ Schedule familySchedule(const std::string &name, const Problem &problem);
 /// A norm over all stages.
 Collective norm(const Problem &problem);
 
-/// All rules of lowered programs; the first broken one, or nothing.
+/// Checks all rules of lowered programs; returns the first broken one, or
+/// nothing.
 std::string broken(const Problem &problem, const Schedule &schedule,
                    const Program &program, const std::vector<int64_t> &caps);
 

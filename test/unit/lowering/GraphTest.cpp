@@ -1,8 +1,8 @@
 //===- GraphTest.cpp - Lowering of stages that form a graph ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules of programs judge what lowering makes of random graphs, and find
-// what is changed in it.
+// The rules of programs judge what lowering makes of random graphs, and detect
+// changes to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@ public:
     return std::uniform_int_distribution<int64_t>(0, n)(random);
   }
 
-  /// Each stage takes from up to three stages in front of it; on random ranks.
+  /// Each stage takes inputs from up to three stages before it; ranks are
+  /// random.
   Problem problem() {
     Problem problem =
         linearProblem(2 + upTo(4), 1 + upTo(5), upTo(400), 128, upTo(1) * 500);
@@ -173,7 +174,7 @@ TEST(Graph, ChangesAreFound) {
     }
 
     for (int32_t e = 0; e < int32_t(problem.edges.size()); ++e) {
-      // Two inputs of one task in one place.
+      // Two inputs of one task in one slot.
       const int32_t mine = buffers.received(e);
       for (int32_t other = e + 1; other < int32_t(problem.edges.size());
            ++other) {
@@ -188,7 +189,7 @@ TEST(Graph, ChangesAreFound) {
             << "round " << round << ", edges " << e << " and " << other;
         ++shared;
       }
-      // What leaves a stage, where another micro-batch's may still lie.
+      // A stage's output in a slot that may still hold another micro-batch's.
       const int32_t output = buffers.sent(e);
       if (program.placements[output].slotOf.size() > 1) {
         Program changed = program;

@@ -49,7 +49,8 @@ INSTANTIATE_TEST_SUITE_P(Families, LoweringOfFamilies,
                            return name;
                          });
 
-/// F = I = W = 1 a rank and a latency of 0.1, in 4000 ns; a chunk takes 1/v.
+/// F = I = W = 1 per rank and a latency of 0.1, in units of 4000 ns; a chunk
+/// takes 1/v.
 struct Placed {
   const char *family;
   int32_t chunks;
@@ -101,14 +102,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Lowering, BoundedSlotsAreKept) {
   Problem problem = linearProblem(3, 12, 0, 128, 0);
-  // Rank 0 is ahead, so that there is always a message for rank 1.
+  // Rank 0 is ahead, so there is always a message for rank 1.
   problem.setStageCost(0, 10, 1100, 800, 100, 0);
   for (int32_t slots : {1, 2}) {
     problem.channels.receiveSlots = slots;
     Schedule schedule = familySchedule("gpipe", problem);
     Program program = lower(problem, schedule);
     EXPECT_EQ(broken(problem, schedule, program, problem.memoryCaps), "");
-    // Never more receives of a channel posted and not consumed than slots.
+    // A channel never has more receives posted and not consumed than slots.
     ActionRange actions = program.order.rank(1);
     int outstanding = 0, most = 0;
     for (Action a : actions) {
@@ -154,8 +155,8 @@ TEST(Lowering, EvaluationRunsForwardOnly) {
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
 }
 
-/// Tasks in random order, as far as their own rank can tell, of a chain whose
-/// stages lie on random ranks.
+/// Tasks in an order that is random but valid within each rank, of a chain
+/// whose stages are on random ranks.
 TEST(Lowering, RandomOrdersAreLegal) {
   std::mt19937 random(7);
   auto upTo = [&](int64_t n) {
@@ -203,7 +204,7 @@ TEST(Lowering, RandomOrdersAreLegal) {
     ASSERT_EQ(checkSchedule(problem, schedule), std::nullopt);
     Program program = lower(problem, schedule);
     std::string wrong = broken(problem, schedule, program, problem.memoryCaps);
-    // Slots that are too few for an order are found, and nothing else is.
+    // Orders with too few slots are detected, and no others.
     if (problem.channels.receiveSlots == 0) {
       ASSERT_EQ(wrong, "") << "round " << round;
       int64_t free = simulate(problem, schedule).makespanNs;

@@ -1,4 +1,4 @@
-//===- PlanSearchTest.cpp - Plans are searched by values alone ------------===//
+//===- PlanSearchTest.cpp - Plans are searched by values only -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/PlanSearch.h"
@@ -19,8 +19,8 @@ namespace {
 
 using State = PlanCandidate::State;
 
-/// A model of layers that each take as long for F, I and W, on ranks without a
-/// limit of memory; counts how many plans it has made.
+/// A model whose layers each take the same time for F, I and W, on ranks
+/// without memory limits; counts the plans it has made.
 struct Model {
   std::vector<int64_t> layerNs;
   int64_t ranks = 2;
@@ -62,7 +62,7 @@ std::variant<ShapedPlan, std::string> Model::make(const PlanShape &shape) {
   input.bytes.assign(layers, 0);
   input.memoryCaps.assign(ranks, noMemoryCap);
   plan.ranks = input.rankOfStage;
-  // As written: all layers but one of each later stage in the first one.
+  // As written: each later stage has one layer, the first has all others.
   plan.begins.assign(1, 0);
   for (int32_t s = 1; s <= stages; ++s)
     plan.begins.push_back(layers - stages + s);
@@ -113,7 +113,7 @@ TEST(PlanSearch, TakesTheFastestPlan) {
     }
   }
   EXPECT_EQ(best.objective(), least);
-  // The first layer is three quarters of the work and lies alone on a rank.
+  // The first layer is three quarters of the work and is alone on a rank.
   EXPECT_EQ(best.plan->begins[1], 1);
   // F, I and W of the busiest rank, eight times.
   EXPECT_GE(best.objective(), 8 * 3 * 9000);
@@ -170,14 +170,14 @@ TEST(PlanSearch, EndsWhereItIsInterrupted) {
   EXPECT_FALSE(result.best);
 }
 
-/// Seconds that pass only where a test says so.
+/// Seconds that pass only when a test says so.
 double now = 0;
 
 TEST(PlanSearch, LeavesOutShapesWhereTimeIsOver) {
   now = 0;
   Model model{{1000, 1000, 1000, 1000}};
   PlanSpace space = model.space();
-  // Making a plan takes a second of one and a half.
+  // Making a plan takes one of the one and a half seconds.
   space.make = [&](const PlanShape &shape) {
     now += 1;
     return model.make(shape);

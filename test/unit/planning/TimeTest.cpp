@@ -1,7 +1,7 @@
-//===- TimeTest.cpp - A search of plans whose time ends -------------------===//
+//===- TimeTest.cpp - A search of plans that runs out of time -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Time stands until a test moves it.
+// Time stands still until a test advances it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -89,7 +89,7 @@ TEST_F(PlanTime, WhatIsNotMadeInTimeIsLeftOut) {
   EXPECT_EQ(made, 1u);
   EXPECT_EQ(statesOf(result),
             (std::vector<State>{State::Open, State::NoTime, State::NoTime}));
-  // There is an answer all the same.
+  // There still is an answer.
   ASSERT_TRUE(result.best);
   EXPECT_EQ(*result.best, 0u);
 }

@@ -27,7 +27,8 @@ protected:
     header = bytes.substr(8, length);
     tensors = bytes.substr(8 + length);
   }
-  /// Writes a file with another header or other data; the error of reading it.
+  /// Writes a file with a different header or data; returns the error of
+  /// reading it.
   std::string errorWith(const std::string &newHeader,
                         const std::string &newTensors) {
     uint64_t length = newHeader.size();
@@ -131,7 +132,7 @@ TEST_F(Checkpoint, NameTwice) {
                      tensors));
 }
 TEST_F(Checkpoint, Overlap) {
-  // Two tensors of one size get the same bytes.
+  // Two tensors of the same size are given the same bytes.
   auto offsets = [&](const char *name) {
     size_t begin = header.find("\"data_offsets\":", header.find(name));
     return header.substr(begin, header.find('}', begin) - begin);
@@ -154,7 +155,7 @@ TEST_F(Checkpoint, StepBeyond63Bits) {
       errorWith(replaced("\"step\":\"1\"", "\"step\":\"9223372036854775809\""),
                 tensors));
 }
-// A rename would replace a pipe or device, such as /dev/null, by a file.
+// A rename would replace a pipe or device, such as /dev/null, with a file.
 TEST_F(Checkpoint, PipeIsWrittenInPlace) {
   const std::string path = first.path + ".pipe";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
@@ -173,8 +174,8 @@ TEST_F(Checkpoint, PipeIsWrittenInPlace) {
   close(reader);
   std::remove(path.c_str());
 }
-// As /dev/stdout does where standard output is a file: the name of an open file
-// is no file to replace. Its content stays in front.
+// Like /dev/stdout when standard output is a file: the name of an open file
+// must not be replaced. Its content stays before the new one.
 TEST_F(Checkpoint, OpenFileIsWrittenInPlace) {
   const std::string path = first.path + ".open";
   int open = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
@@ -190,8 +191,8 @@ TEST_F(Checkpoint, OpenFileIsWrittenInPlace) {
   close(open);
   std::remove(path.c_str());
 }
-// A full disk costs the run its checkpoint in between, and not the work since
-// the one before.
+// A full disk costs the run its intermediate checkpoint, but not the work since
+// the previous one.
 TEST_F(Checkpoint, FullDiskEndsTheRunAtItsEndOnly) {
   Outcome outcome = run(program, {"--data", data.path, "--iterations", "3",
                                   "--save-every", "2", "--save", "/dev/full"});

@@ -9,8 +9,8 @@ using namespace rondo::runtime;
 
 namespace {
 
-// A process that is stopped, as by Ctrl-Z, asks for the time long after it has
-// asked last.
+// A suspended process, as after Ctrl-Z, asks for the time long after it last
+// did.
 TEST(AwakeClock, LeavesOutStops) {
   int64_t source = 5'000'000'000;
   AwakeClock clock([&] { return source; });

@@ -71,7 +71,7 @@ TEST(Tokens, SeveralFilesAreOneText) {
   EXPECT_EQ(tokens[4], 't');
 }
 
-// The file that was opened is read, whatever takes its name.
+// The file that was opened is read, whichever file takes its name.
 TEST(Tokens, ReplacedFileIsNotRead) {
   TemporaryFile file, other;
   file.write(std::string(100, 'a'));
@@ -84,7 +84,7 @@ TEST(Tokens, ReplacedFileIsNotRead) {
     EXPECT_EQ(token, 'a');
 }
 
-// Neither a signal nor tokens that the embedding does not have.
+// The result is neither a signal nor tokens that the embedding lacks.
 TEST(Tokens, ChangesWhileTrainingAreErrors) {
   TemporaryFile file;
   auto errorAfter = [&](const std::string &bytes) {

@@ -116,7 +116,7 @@ TEST(Discovery, TorchrunLeavesItsPortToItsAgent) {
   EXPECT_EQ(launch.rendezvous->port, 29501);
   EXPECT_GT(launch.rendezvous->numPorts, 1);
   EXPECT_TRUE(launch.rendezvous->isLocal);
-  // The name of this machine may be its loopback interface, here alone.
+  // The name of this machine may be its loopback interface, but only here.
   EXPECT_FALSE(
       discover(with(torchrun, "MASTER_ADDR", "gpu07")).rendezvous->isLocal);
   EXPECT_TRUE(
@@ -151,7 +151,7 @@ TEST(Discovery, TorchrunNeedsAllOfIts) {
         << wrong;
   EXPECT_NE(errorOf(with(torchrun, "WORLD_SIZE", "0")), "no error");
   EXPECT_NE(errorOf(with(torchrun, "MASTER_PORT", "65535")), "no error");
-  // A variable RANK of somebody else is not torchrun.
+  // A variable RANK that someone else set is not torchrun's.
   EXPECT_EQ(discover({{"RANK", "general"}}).size, 1);
 }
 
@@ -164,7 +164,7 @@ TEST(Discovery, SlurmMeetsOnItsFirstHost) {
   EXPECT_EQ(launch.job, "77.0");
   EXPECT_EQ(launch.rendezvous->host, "gpu07");
   EXPECT_FALSE(launch.rendezvous->isLocal);
-  // All processes find the same port, another job another one.
+  // All processes find the same port, another job a different one.
   int port = launch.rendezvous->port;
   EXPECT_EQ(discover(with(slurm, "SLURM_PROCID", "0")).rendezvous->port, port);
   EXPECT_NE(discover(with(slurm, "SLURM_JOB_ID", "78")).rendezvous->port, port);
@@ -240,7 +240,7 @@ TEST(HostList, IsExpanded) {
        {"", ",", "a,", "a[", "a[]", "a[1", "a[1-]", "a[2-1]", "a[x]", "a]",
         "a[1-99999999]", "a[1-2-3]", "a[1234567890]"})
     EXPECT_THROW(expandHostList(wrong), Error) << wrong;
-  // All together, and names of hosts, have a limit.
+  // The number of hosts and the length of their names are limited.
   EXPECT_EQ(expandHostList("a[1-65535],b").size(), 65536u);
   for (const char *many : {"a[1-65536],b", "a[1-65536,7]", "a[1-300]b[1-300]"})
     EXPECT_THROW(expandHostList(many), Error) << many;

@@ -1,4 +1,4 @@
-//===- Fixture.cpp - Executables written by hand --------------------------===//
+//===- Fixture.cpp - Hand-written executables -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Fixture.h"
@@ -82,7 +82,7 @@ bool isTied(const Spec &spec) {
          spec.layers.back().tied && spec.rankOfStage.size() > 1;
 }
 
-/// Collective 0 is the norm, or the tied gradients with the norm behind them.
+/// Collective 0 is the norm, or the tied gradients followed by the norm.
 void finishRank(const Spec &spec, ListWriter &writer) {
   if (!isTied(spec)) {
     writer.finish(1);
@@ -300,7 +300,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   programs.push_back(desc);
 }
 
-/// One pool for each buffer of each stage: state first, so that it lies at the
+/// One pool for each buffer of each stage: state first, so that it is at the
 /// same place in every program.
 void Program::place(const Spec &spec, const std::vector<StageDesc> &stages,
                     ProgramTables &tables, bool hasRings) {

@@ -1,4 +1,4 @@
-//===- Fixture.h - Executables written by hand ------------------*- C++ -*-===//
+//===- Fixture.h - Hand-written executables ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_FIXTURE_H
@@ -39,11 +39,11 @@ using Lists = std::vector<std::vector<Act>>;
 struct Spec {
   int microbatches = 4;
   std::vector<LayerDesc> layers;
-  /// By stage: how many layers, and the rank.
+  /// By stage: the number of layers, and the rank.
   std::vector<int> layersOfStage, rankOfStage;
-  /// Slots of message and saved buffers; 0: one for each micro-batch.
+  /// Slots of message and saved buffers; 0: one per micro-batch.
   int messageSlots = 0, savedSlots = 0;
-  /// Slots of the weights, which take the versions in turn.
+  /// Slots of the weights, which versions use in turn.
   int weightSlots = 1;
   /// Of a buffer that lives as long as the program.
   int stateSlots(int buffer) const {
@@ -53,7 +53,7 @@ struct Spec {
   }
   /// The pipeline's lists; empty: oneForwardOneBackward().
   Lists pipeline;
-  /// Pipelines behind the first, of as many samples an iteration.
+  /// Pipelines after the first, with the same number of samples per iteration.
   struct Other {
     const char *name;
     int microbatches = 4, samples = 0;
@@ -66,29 +66,30 @@ struct Spec {
 std::vector<LayerDesc> gptLayers(int blocks, bool tied);
 /// Timed layers with weights and messages.
 std::vector<LayerDesc> syntheticLayers(int count, int64_t ns);
-/// One such layer a rank, each task of `ns`, as oneForwardOneBackward().
+/// One such layer per rank, each task taking `ns`, as oneForwardOneBackward().
 Spec timedOnRanks(int ranks, int64_t ns, int microbatches = 4);
 
-/// Builders of lists. Receives stand before the task that needs them, sends
-/// behind the task that makes them, collectives and steps at the end. With
+/// Builders of lists. Receives come before the task that needs them, sends
+/// after the task that makes them, collectives and steps at the end. With
 /// `split`, B is I, and all W come at the end in index order.
 Lists oneForwardOneBackward(const Spec &spec, bool split);
-/// All F, then all B, stage by stage; also for stages that come back to a rank.
+/// All F, then all B, one stage after another; also for stages that come back
+/// to a rank.
 Lists forwardThenBackward(const Spec &spec);
 
 /// Owns the tables of an executable with the programs sequential, pipeline and
-/// evaluation, and three more for each other pipeline.
+/// evaluation, and three more for each further pipeline.
 class Program {
 public:
   explicit Program(const Spec &spec);
   Program(const Program &) = delete;
 
   Executable exe{};
-  /// What the executable lists.
+  /// Listed by the executable.
   std::vector<ProgramDesc> programs;
 
 private:
-  /// Layers and stages for micro-batches of one size.
+  /// Layers and stages for one micro-batch size.
   struct Sizes {
     std::vector<LayerDesc> layers;
     std::vector<StageDesc> stages;

@@ -82,12 +82,12 @@ TEST_F(StoreTest, AnOccupiedPortAndAnotherRunAreSteppedOver) {
   where.host = "127.0.0.1";
   where.port = portOf(occupied);
   where.numPorts = 4;
-  // Another run takes the next port, so that ours is behind both.
+  // Another run takes the next port, so that ours comes after both.
   StoreParams other = paramsOf(0, 1);
   other.job = "another";
   Rendezvous otherWhere = where;
   std::unique_ptr<Store> another = joinStore(other, otherWhere);
-  // One that is silent costs 3 s; this one refuses.
+  // A silent one costs 3 s; this one refuses.
   occupied.shutDown();
   EXPECT_EQ(run(2, [](Store &store, int) { store.leave(); }),
             (Endings{"fine", "fine"}));
@@ -113,7 +113,7 @@ TEST_F(StoreTest, PortsThatOthersHaveAreGivenUpSoon) {
       }
       break;
     } catch (const Error &) {
-      // Somebody has the second one.
+      // The second port is taken.
     }
   }
   params = paramsOf(1, 2);
@@ -223,7 +223,7 @@ TEST(Socket, ServesBothFamilies) {
   if (!hasIpv6)
     GTEST_SKIP() << "this machine has no IPv6";
   EXPECT_TRUE(connectTo({"::1", portOf(all)}, 5, why)) << why;
-  // Taken for one family is taken.
+  // A port taken for one family is taken for all.
   EXPECT_FALSE(listenOn(portOf(all), true));
   EXPECT_FALSE(listenOn(portOf(all), false));
 }

@@ -1,4 +1,4 @@
-//===- LinksTest.cpp - What channels measure ------------------------------===//
+//===- LinksTest.cpp - Measurements of channels ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/transport.h"
@@ -14,7 +14,7 @@ namespace {
 LinkPoint pointOf(int64_t bytes, uint64_t least) { return {bytes, 3, least}; }
 
 TEST(Links, FitFindsLatencyAndBandwidth) {
-  // 2 us and 500 bytes/us: 2 ns a byte.
+  // 2 us and 500 bytes/us: 2 ns per byte.
   const LinkFigures figures = fitLink(
       {pointOf(1000, 4000), pointOf(4000, 10000), pointOf(16000, 34000)}, 1, 0);
   EXPECT_NEAR(figures.latencyNs, 2000, 1e-6);
@@ -36,7 +36,7 @@ TEST(Links, OneSizeTakesTheLatencyOfTheStart) {
 }
 
 TEST(Links, NothingIsNegativeOrInfinite) {
-  // Larger messages took less time: chance.
+  // By chance, larger messages took less time.
   LinkFigures figures =
       fitLink({pointOf(1000, 4000), pointOf(2000, 3000)}, 1, 0);
   EXPECT_NEAR(figures.latencyNs, 3500, 1e-6);
@@ -96,10 +96,10 @@ std::vector<LinkFigures> measure(ImposedLink link,
   return transport->links();
 }
 
-// The imposed times are added to the moment of the match, whatever the threads
-// do before and behind it, so that no load of the machine enters.
+// The imposed times are added to the time of the match, whatever the threads do
+// before and after, so that the machine's load has no influence.
 TEST(Links, ImposedLinkIsFound) {
-  // 1 ms, and 10 ns a byte.
+  // 1 ms, and 10 ns per byte.
   const std::vector<LinkFigures> links =
       measure({1'000'000, 100}, {1000, 20000, 60000, 1000, 20000, 60000});
   ASSERT_EQ(links.size(), 1u);

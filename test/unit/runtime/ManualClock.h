@@ -1,4 +1,4 @@
-//===- ManualClock.h - A clock that tests move ------------------*- C++ -*-===//
+//===- ManualClock.h - A clock that tests advance ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_MANUALCLOCK_H
@@ -8,7 +8,7 @@
 
 namespace rondo::runtime::test {
 
-/// Stands still. For one thread.
+/// Stands still until advanced. Not thread-safe.
 class ManualClock : public Clock {
 public:
   int64_t now() override { return ns; }

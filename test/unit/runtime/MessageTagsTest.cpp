@@ -1,4 +1,4 @@
-//===- MessageTagsTest.cpp - Names of messages as numbers -----------------===//
+//===- MessageTagsTest.cpp - Message names as numbers ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/process_transport.h"
@@ -9,7 +9,8 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// Checks the stages and micro-batches that differ, and that tags fit.
+/// Checks that the expected numbers of stages and micro-batches are distinct,
+/// and that tags fit.
 void check(int32_t largest, int32_t stages, int32_t microbatches) {
   const MessageTags tags(largest);
   for (Message kind : {Message::Activation, Message::Gradient})

@@ -17,7 +17,7 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-/// Runs one iteration of the pipeline; the error that it ends with.
+/// Runs one iteration of the pipeline; returns its error.
 std::string failureOf(
     const Spec &spec, double timeoutSeconds = 60,
     std::function<std::shared_ptr<Clock>(const ProgramRun *&)> makeClock = {}) {
@@ -43,8 +43,8 @@ std::string failureOf(
   return "no error";
 }
 
-/// Stands until the ranks wait for each other as `expected` says, and goes on
-/// by a minute a look from then on; also when they have not for a minute.
+/// Stands still until the ranks wait for each other as `expected` says, then
+/// advances a minute per look; also if they have not after a minute.
 class ClockOfWaits : public Clock {
 public:
   ClockOfWaits(const ProgramRun *&run, std::string expected)
@@ -62,7 +62,7 @@ private:
   int64_t ns = 0;
 };
 
-/// Where no rank goes on, the error says for how long and which ranks wait.
+/// If no rank makes progress, the error says for how long and which ranks wait.
 void expectStandstill(const Spec &spec, const std::string &waits) {
   EXPECT_EQ(failureOf(spec, 50,
                       [&](const ProgramRun *&run) {
@@ -117,13 +117,13 @@ TEST(Run, MissingSendIsFoundByTheWatchdog) {
                          "1W1");
 }
 
-// A job that is stopped, as by Ctrl-Z, for longer than the time-out goes on:
-// for its clock an hour passes between two looks.
+// A job that is suspended, as by Ctrl-Z, for longer than the time-out
+// continues: its clock sees an hour pass between two looks.
 TEST(Run, AStoppedProcessHasNotFailed) {
   auto jumping = [looks = int64_t(0)]() mutable {
     return ++looks * 3'600'000'000'000;
   };
-  // Long enough for looks between which no rank begins an action.
+  // Long enough for looks between which no rank starts an action.
   EXPECT_EQ(failureOf(timedOnRanks(2, 300'000'000, 1), 50,
                       [&](const ProgramRun *&) {
                         return std::make_shared<AwakeClock>(jumping);
@@ -191,8 +191,8 @@ TEST(Run, SlotThatThePoolLacksIsAnError) {
   }
 }
 
-/// A slot of a sent message is not written before the receiver has it: rank 0
-/// has one output slot, rank 1 posts late.
+/// A sent message's slot is not written before the receiver has the message:
+/// rank 0 has one output slot, rank 1 posts late.
 TEST(Run, SlotOfASendIsFenced) {
   Spec spec = timedOnRanks(2, 0);
   spec.layers[1].forwardNs = 3'000'000;
@@ -202,8 +202,8 @@ TEST(Run, SlotOfASendIsFenced) {
   EXPECT_EQ(runProgram(program, {"--verify", "--quiet"}), 0);
 }
 
-/// The best of iterations until one takes `enough`, for a minute at most: on a
-/// loaded machine most of them wait for a core.
+/// The shortest iteration. Stops once one takes at most `enough`, or after a
+/// minute: on a loaded machine most of them wait for a core.
 int64_t bestIterationNs(const Spec &spec, ImposedLink link, int64_t enough) {
   Program program(spec);
   State state(program.exe);

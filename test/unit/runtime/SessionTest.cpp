@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Real processes with the environment that a launcher gives them, on the
-// loopback interface. They meet and part; what they would train is tested with
+// loopback interface. They join and leave; what they would train is tested with
 // a transport between processes.
 //
 //===----------------------------------------------------------------------===//
@@ -39,7 +39,7 @@ struct ThreeRanks {
   Backend backend;
 };
 
-/// What a process ends with.
+/// A process's exit code.
 int join(const Executable &exe, const std::function<void(Session &)> &body) {
   try {
     Session session(exe, {}, 60, 60);
@@ -75,7 +75,7 @@ std::vector<int> start(int processes, const char *jobSuffix,
       setenv("MASTER_ADDR", "127.0.0.1", 1);
       setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
       setenv("TORCHELASTIC_RUN_ID", jobSuffix, 1);
-      // Errors of these processes are not those of the test.
+      // Errors of these processes are not errors of the test.
       if (!std::freopen("/dev/null", "w", stderr))
         _exit(99);
       _exit(join(three.program.exe, body));
@@ -103,12 +103,12 @@ TEST(Session, ProcessesOfTorchrunMeetBehindItsPort) {
     if (all != std::vector<std::string>{"0", "1", "2"})
       throw Error("other values");
   });
-  // Process 0's status is that of all.
+  // Process 0's status becomes that of all.
   EXPECT_EQ(codes, (std::vector<int>{3, 3, 3}));
 }
 
 TEST(Session, AKilledProcessEndsAll) {
-  // Not after the 60 s of the time-out.
+  // Without waiting for the time-out of 60 s.
   int64_t startNs = nowNs();
   std::vector<int> codes = start(3, "killed", [](Session &session) {
     if (session.world().process == 1)
@@ -131,7 +131,7 @@ TEST(Session, AProcessThatDoesNotNoticeIsEnded) {
 }
 
 TEST(Session, AWrongNumberOfProcessesEndsAllAtOnce) {
-  // Not after the 60 s that they would wait for each other.
+  // Without waiting for each other for 60 s.
   int64_t startNs = nowNs();
   EXPECT_EQ(start(2, "size", [](Session &) {}), (std::vector<int>{2, 2}));
   EXPECT_LT(nowNs() - startNs, 30'000'000'000);

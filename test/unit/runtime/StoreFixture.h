@@ -1,4 +1,4 @@
-//===- StoreFixture.h - Processes that meet, as threads ---------*- C++ -*-===//
+//===- StoreFixture.h - Processes of a run, as threads ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_STOREFIXTURE_H
@@ -47,7 +47,7 @@ protected:
     return params;
   }
 
-  /// Runs `body` in each process and returns how each ended.
+  /// Runs `body` in each process and returns how each one ended.
   std::vector<std::string>
   run(int processes, const std::function<void(Store &, int)> &body,
       const std::function<void(StoreParams &)> &change = {}) {

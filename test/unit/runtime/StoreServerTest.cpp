@@ -1,8 +1,8 @@
-//===- StoreServerTest.cpp - What a store's server says, and when ---------===//
+//===- StoreServerTest.cpp - What a store's server sends, and when --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The server and the processes that talk to it take turns in one thread, and
-// the clock stands until a test moves it.
+// the clock stands still until a test advances it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +34,7 @@ protected:
     params.say = [this](const std::string &text) { said += text + "\n"; };
   }
 
-  /// A process has a connection from its Hello on.
+  /// A process has a connection once it has sent its Hello.
   void join(int process) {
     int fds[2];
     ASSERT_EQ(
@@ -69,13 +69,13 @@ protected:
          std::to_string(static_cast<int>(patience))});
   }
 
-  /// Moves the clock, and gives the server a turn.
+  /// Advances the clock, and gives the server a turn.
   void pass(double seconds) {
     clock->advance(seconds);
     server().turn(0);
   }
 
-  /// The frames of a kind that a process has got since the last call.
+  /// The frames of a kind that a process has received since the last call.
   std::vector<Fields> heard(int process, StoreFrame kind) {
     Peer &peer = peers[process];
     while (receiveSome(peer.socket, peer.reader, 0))
@@ -224,12 +224,12 @@ TEST_F(StoreServerTest, NoMeetingComesAboutAfterAFailure) {
   meet(1);
   for (int p = 0; p < 3; ++p)
     heard(p, StoreFrame::Answer);
-  // Has failed, and comes to the meeting before it hears of it.
+  // It has failed, and comes to the exchange before it hears of that.
   say(2, {{StoreFrame::Fail, {"75", "why"}},
           {StoreFrame::Exchange, {"iteration 7", "", "0"}}});
   EXPECT_EQ(heard(0, StoreFrame::Failed), std::vector<Fields>{{"75"}});
   EXPECT_EQ(heard(0, StoreFrame::Answer), std::vector<Fields>{});
-  // Of its failure, and of nothing else.
+  // To its failure, and to nothing else.
   EXPECT_EQ(heard(2, StoreFrame::Answer), std::vector<Fields>{{}});
   EXPECT_EQ(said, "why\n");
 }

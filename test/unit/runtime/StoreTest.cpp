@@ -1,4 +1,4 @@
-//===- StoreTest.cpp - Processes that meet, as threads of this one --------===//
+//===- StoreTest.cpp - Processes of a run, as threads of this one ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StoreFixture.h"
@@ -10,7 +10,7 @@ using rondo::runtime::test::StoreTest;
 namespace {
 
 TEST_F(StoreTest, ProcessesOfOneMachineNeedNoNameOfIt) {
-  // A free port, and the next ones.
+  // A free port, and the following ones.
   where.port = portOf(listenOn(0, true));
   where.numPorts = 8;
   where.file.clear();
@@ -28,7 +28,7 @@ TEST_F(StoreTest, ValuesExchangesAndGifts) {
                   EXPECT_EQ(store.get("key"), large);
                   EXPECT_EQ(store.exchange("all", std::string(p, 'a')),
                             (Endings{"", "a", "aa"}));
-                  // The same name again.
+                  // The name is used again.
                   EXPECT_EQ(store.exchange("all", "b"),
                             (Endings{"b", "b", "b"}));
                   if (p == 2)

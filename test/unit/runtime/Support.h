@@ -26,7 +26,7 @@ inline int runProgram(const Program &program, std::vector<std::string> words) {
                         argv.data());
 }
 
-/// An empty file that goes with the object.
+/// An empty file that is removed with the object.
 class TemporaryFile {
 public:
   TemporaryFile() : path("/tmp/rondo-runtime-XXXXXX") {

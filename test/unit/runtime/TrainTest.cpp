@@ -44,7 +44,7 @@ TEST_F(Training, ResumedRunGoesOnInItsLog) {
   }
 }
 
-// JSON has no numbers for them.
+// JSON has no infinity or NaN.
 TEST_F(Training, LogHasNoLossThatIsNotFinite) {
   Program program(gpt({2, 2}, {0, 1}, true));
   TemporaryFile log;
@@ -120,7 +120,7 @@ TEST_F(Training, SeedOfTheCheckpointHolds) {
 TEST_F(Training, SignalsEndTheRunBehindAnIteration) {
   Program program(gpt({2, 2}, {0, 1}, true));
   TemporaryFile log;
-  // The second signal, as launchers send it, may come after the run.
+  // The second signal that launchers send may come after the run.
   auto *old = std::signal(SIGTERM, SIG_IGN);
   std::thread signaller([&] {
     while (log.read().empty())

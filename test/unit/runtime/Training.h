@@ -1,4 +1,4 @@
-//===- Training.h - What tests of training share ----------------*- C++ -*-===//
+//===- Training.h - Helpers for tests of training ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_RUNTIME_TRAINING_H
@@ -26,7 +26,7 @@ inline std::string sampleText() {
   return text;
 }
 
-/// Exit code and what was printed.
+/// Exit code and output.
 struct Outcome {
   int code;
   std::string out, err;

@@ -15,7 +15,7 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-/// Two stages on two ranks; version v lies in slot v modulo `slots`.
+/// Two stages on two ranks; version v is in slot v modulo `slots`.
 Spec withSlots(int slots) {
   Spec spec;
   spec.layers = gptLayers(2, true);
@@ -27,7 +27,7 @@ Spec withSlots(int slots) {
 
 class Trained : public Training {
 protected:
-  /// What a training of some iterations saves.
+  /// The checkpoint after some iterations of training.
   std::string after(const char *iterations, int slots) {
     Program program(withSlots(slots));
     train(program, {"--iterations", iterations, "--save", first.path});
@@ -67,21 +67,21 @@ TEST(Versions, TensorsLieInTheSlotOfTheNewest) {
   EXPECT_EQ(reinterpret_cast<char *>(tensor.weights),
             reinterpret_cast<char *>(first) + apart);
   EXPECT_EQ(std::memcmp(tensor.weights, before.data(), 4 * before.size()), 0);
-  // What is written there leaves the older version as it is.
+  // Writing there leaves the older version as it is.
   tensor.weights[0] += 1;
   EXPECT_EQ(first[0], before[0]);
 
   state.nextVersion(0);
   EXPECT_EQ(tensor.weights, first);
   EXPECT_EQ(first[0], before[0] + 1);
-  // The other stage has made no step.
+  // The other stage has not stepped.
   EXPECT_EQ(state.homes()[1].version, 0);
   state.initialise(1);
   EXPECT_EQ(home.version, 0);
   EXPECT_EQ(tensor.weights[0], before[0]);
 }
 
-// Collectives that stand before other tasks.
+// Collectives that come before other tasks.
 
 /// Four stages on two ranks, in turn: rank 0 has the embedding, rank 1 the
 /// head. The gradients of the tied weight are complete before rank 1 has run

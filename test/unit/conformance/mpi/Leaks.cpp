@@ -1,10 +1,10 @@
-//===- Leaks.cpp - No search for leaks beside MPI -------------------------===//
+//===- Leaks.cpp - No leak detection with MPI -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Open MPI and PMIx leave memory allocated and unload the modules that did it,
-// so that neither their names are known at the end nor the memory of threads
-// can be read safely. What of this suite is Rondo's has its leaks looked for
-// with the other pairs.
+// so that at the end their names are unknown and the memory of threads cannot
+// be read safely. The other pairs check Rondo's own part of this suite for
+// leaks.
 //
 //===----------------------------------------------------------------------===//
 

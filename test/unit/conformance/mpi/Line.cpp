@@ -1,4 +1,4 @@
-//===- Line.cpp - What processes of a test say to each other --------------===//
+//===- Line.cpp - What the processes of a test say to each other ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Relay.h"

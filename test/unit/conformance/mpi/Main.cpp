@@ -1,8 +1,8 @@
-//===- Main.cpp - The suite with ranks that MPI connects ------------------===//
+//===- Main.cpp - The suite with ranks connected by MPI -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Started as any test, it starts itself again under mpirun. Process 0 runs the
-// suite, and all processes have a rank each.
+// Started like any test, it starts itself again under mpirun. Process 0 runs
+// the suite, and each process has one rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,10 +25,10 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
-/// The most ranks that a test has.
+/// The most ranks that any test has.
 static constexpr int32_t numProcesses = 4;
 
-// Of process 0, while the suite runs.
+// In process 0, while the suite runs.
 static SharedMemory *sharedMemory = nullptr;
 static const std::vector<Lines> *linesOfAll = nullptr;
 
@@ -62,7 +62,7 @@ const std::vector<Pair> &rondo::runtime::test::allPairs() {
   return pairs;
 }
 
-/// The product's own, as in a run of as many processes.
+/// The product's own transport, as in a run of this many processes.
 static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
                                                 const TransportOptions &options,
                                                 int32_t process) {
@@ -76,7 +76,7 @@ static int runSuite(const ProcessSupport &mpi) {
   SharedMemory memory;
   Exchange exchange;
   mpi.broadcast(memory.name() + " " + exchange.address());
-  // Rank 0 as any other.
+  // Serves rank 0 like any other.
   std::thread first(
       [&] { serve(dial(exchange.address(), 0), 0, memory, makeTransport); });
   const std::vector<Lines> lines = exchange.admit(numProcesses);
@@ -101,8 +101,8 @@ static int serveSuite(const ProcessSupport &mpi, int32_t process) {
   return 0;
 }
 
-/// Replaces this program by mpirun, which starts it again. What the environment
-/// says of MPI already stays.
+/// Replaces this program with mpirun, which starts it again. MPI variables that
+/// the environment already has stay.
 static int startWithMpi(char **argv) {
   const std::pair<const char *, const char *> settings[] = {
       {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
@@ -111,8 +111,8 @@ static int startWithMpi(char **argv) {
       {"OMPI_MCA_plm", "isolated"},
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-      // Seconds, for what hangs inside of MPI; an iteration of the suite has a
-      // shorter limit of its own.
+      // Seconds, for hangs inside MPI; an iteration of the suite has a shorter
+      // limit.
       {"MPIEXEC_TIMEOUT", "150"},
   };
   for (auto [name, value] : settings)
@@ -131,7 +131,7 @@ static int startWithMpi(char **argv) {
 }
 
 int main(int argc, char **argv) {
-  // Whoever else has started the tests says nothing of their processes.
+  // Another launcher of the tests says nothing about these processes.
   const Launch launch =
       discoverLaunch({}, [](const char *name) -> const char * {
         const bool isOfMpi = std::strncmp(name, "OMPI_", 5) == 0 ||

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The suite runs in process 0. Process p has the transport of rank p and makes
-// all its calls, by the product's own classes, on arenas that all processes
-// share. What is said between them goes over the loopback interface and not
+// all its calls, with the product's own classes, on arenas that all processes
+// share. Requests between the processes go over the loopback interface, not
 // through MPI.
 //
 //===----------------------------------------------------------------------===//
@@ -22,8 +22,8 @@
 
 namespace rondo::runtime::test {
 
-/// Calls and answers, one after another. Where the other end has ended, so does
-/// this process: nothing that follows would mean anything.
+/// Calls and answers, one after another. If the other end has ended, this
+/// process ends too: nothing that follows would mean anything.
 class Line {
 public:
   Line(Socket socket, std::string other)
@@ -31,7 +31,7 @@ public:
 
   void say(const Frame &frame);
   Frame hear();
-  /// Both. Any thread.
+  /// Sends a frame and waits for the answer. Thread-safe.
   Frame ask(const Frame &frame);
 
 private:
@@ -41,13 +41,13 @@ private:
   std::mutex mutex;
 };
 
-/// To the process of a rank: calls of the rank's thread, and what may be asked
+/// Lines to a rank's process: calls of the rank's thread, and what may be asked
 /// while such a call waits.
 struct Lines {
   std::unique_ptr<Line> calls, questions;
 };
 
-/// Where process 0 is called.
+/// Where the other processes call process 0.
 class Exchange {
 public:
   Exchange();
@@ -67,7 +67,7 @@ using MakeTransport = std::unique_ptr<Transport> (*)(
     const TransportParams &params, const TransportOptions &options,
     int32_t process);
 
-/// Does what is asked on the lines to process 0, until that ends it.
+/// Does what process 0 asks on the lines, until it ends this.
 void serve(const Lines &lines, int32_t process, SharedMemory &memory,
            MakeTransport make);
 void stopServing(const Lines &lines);

@@ -1,4 +1,4 @@
-//===- Remote.cpp - Process 0's side of a transport elsewhere -------------===//
+//===- Remote.cpp - Process 0's side of a remote transport ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Wire.h"
@@ -74,7 +74,7 @@ private:
   std::string ask(What what, const Call &call) {
     return ask(frameOf(what, call));
   }
-  /// Throws what the call has thrown there.
+  /// Rethrows what the call threw there.
   std::string ask(const Frame &frame) {
     Frame answer = lines.calls->ask(frame);
     switch (static_cast<How>(answer.kind)) {

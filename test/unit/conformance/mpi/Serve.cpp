@@ -20,7 +20,7 @@ public:
          MakeTransport make)
       : lines(lines), process(process), memory(memory), make(make) {}
 
-  /// Until process 0 ends it.
+  /// Runs until process 0 ends it.
   void doCalls() {
     for (;;) {
       const Frame frame = lines.calls->hear();
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  /// Says how `work` has ended.
+  /// Reports how `work` ended.
   void answer(const std::function<std::string()> &work) {
     auto say = [&](How how, std::vector<std::string> fields) {
       lines.calls->say({static_cast<uint32_t>(how), 0, std::move(fields)});
@@ -143,7 +143,7 @@ private:
   SharedMemory &memory;
   const MakeTransport make;
   std::unique_ptr<Transport> owner;
-  /// Process 0 asks questions only while it has one.
+  /// Process 0 asks questions only while there is a transport.
   std::atomic<Transport *> transport{nullptr};
 };
 

@@ -1,4 +1,4 @@
-//===- SharedMemory.cpp - Arenas that several processes see ---------------===//
+//===- SharedMemory.cpp - Arenas that several processes share -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SharedMemory.h"
@@ -14,7 +14,7 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
-/// Of address space; memory is what is touched and not given back.
+/// Of address space; only pages that are touched and not given back use memory.
 static constexpr int64_t capacity = int64_t(1) << 36;
 static constexpr int64_t page = 1 << 12;
 

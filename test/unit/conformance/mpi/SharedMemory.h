@@ -1,4 +1,4 @@
-//===- SharedMemory.h - Arenas that several processes see -------*- C++ -*-===//
+//===- SharedMemory.h - Arenas that several processes share -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_CONFORMANCE_MPI_SHAREDMEMORY_H
@@ -11,13 +11,13 @@
 
 namespace rondo::runtime::test {
 
-/// Memory that process 0 makes and the others map, each at an address of its
-/// own. Nothing is handed out twice: what a transport that was aborted still
-/// writes touches no later test.
+/// Memory that process 0 makes and the others map, each at its own address.
+/// Nothing is handed out twice, so late writes of an aborted transport touch no
+/// later test.
 class SharedMemory {
 public:
   SharedMemory();
-  /// That of another process of this machine, by its name().
+  /// Maps the memory of another process on this machine, by its name().
   explicit SharedMemory(const std::string &name);
   ~SharedMemory();
 
@@ -26,8 +26,8 @@ public:
   char *take(int64_t bytes);
   void giveBack(char *memory, int64_t bytes);
 
-  /// Addresses as all processes understand them; no address stays none. Throws
-  /// Error where an address lies elsewhere.
+  /// Addresses in a form that all processes understand; null stays null.
+  /// offsetOf() throws Error if an address is elsewhere.
   int64_t offsetOf(const void *address) const;
   char *at(int64_t offset) const;
 
@@ -39,7 +39,7 @@ private:
   std::atomic<int64_t> used{0};
 };
 
-/// A CPU whose arenas lie there.
+/// A CPU whose arenas are in this memory.
 std::unique_ptr<Device> makeSharedDevice(SharedMemory &memory);
 
 } // namespace rondo::runtime::test

@@ -27,7 +27,7 @@ enum class What : uint32_t {
   WaitReceived,
   SumParts,
   AddAll,
-  /// The process serves no longer.
+  /// The process stops serving.
   Leave,
   // On the line for questions:
   Abort,
@@ -37,7 +37,7 @@ enum class What : uint32_t {
 /// How a call ended.
 enum class How : uint32_t { Fine, Error, Aborted, PeerFailed };
 
-/// The arguments of a call, as far as it has them.
+/// The arguments of a call that has them.
 struct Call {
   int32_t place = 0;
   Transport::Ticket ticket = 0;
@@ -47,7 +47,7 @@ struct Call {
   int64_t bytes = 0;
 };
 
-/// A PartParams whose data lie in the shared memory.
+/// A PartParams whose data are in the shared memory.
 struct Part {
   int32_t rank;
   int64_t data;
