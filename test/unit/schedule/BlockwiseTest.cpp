@@ -1,4 +1,4 @@
-//===- BlockwiseTest.cpp - Units, waves and rounds that differ ------------===//
+//===- BlockwiseTest.cpp - Units, waves and rounds of different sizes -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
@@ -23,7 +23,7 @@ Simulation simulated(const std::string &family, const Problem &problem) {
 // blockwise
 //===----------------------------------------------------------------------===//
 
-/// Makespan less a rank's work, for three units.
+/// Makespan minus a rank's work, for three units.
 int64_t bubbleOfThreeUnits(int32_t ranks, int32_t chunks, Unit unit,
                            int32_t size) {
   Problem problem =
@@ -72,7 +72,7 @@ TEST(Blockwise, AgainstKnownSchedules) {
     EXPECT_EQ(simulated("interleaved-1f1b", problem).makespanNs,
               row.interleaved);
     EXPECT_EQ(simulated("looped-bfs", problem).makespanNs, row.breadthFirst);
-    // The unit is by default as many micro-batches as there are ranks.
+    // By default, a unit is as many micro-batches as there are ranks.
     Simulation simulation = simulated("blockwise", problem);
     EXPECT_EQ(simulation.makespanNs, row.blockwise);
     EXPECT_EQ(peakOf(simulation), row.peak);
@@ -116,7 +116,7 @@ TEST(Interleaved, RoundsMayDifferByOne) {
 }
 
 TEST(Interleaved, OddCountsCostLittle) {
-  // Never more than what the next whole round costs.
+  // Never longer than with the last round filled up.
   for (const char *family : {"interleaved-1f1b", "interleaved-zb"})
     for (int32_t chunks : {2, 3, 4})
       for (int32_t microbatches = 9; microbatches <= 31; ++microbatches) {
@@ -153,7 +153,7 @@ TEST(Wave, RoundsOfOneMicrobatchARank) {
         if (chunks == 2) {
           EXPECT_EQ(bubble, 4 * (ranks - 1) + (rounds - 1) * (2 * ranks - 3));
         } else {
-          // More waves, a smaller bubble; times are of a chunk.
+          // More waves, a smaller bubble; times are per chunk.
           EXPECT_LT(bubble * (chunks - 2), previous * chunks)
               << ranks << " " << rounds << " " << chunks;
         }

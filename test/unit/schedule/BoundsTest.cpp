@@ -26,7 +26,7 @@ int64_t boundOf(const std::string &name, const Problem &problem) {
   return 0;
 }
 
-/// Costs (3,4,2), latency 1, memory of 1F1B, half freed at I.
+/// Costs (3,4,2), latency 1, 1F1B's memory, half freed at I.
 Problem zeroBubbleProblem(int32_t ranks, int32_t microbatches) {
   Problem problem = linearProblem(ranks, microbatches, {3, 4, 2, 2, 1});
   problem.memoryCaps.assign(ranks, 2 * ranks);
@@ -38,7 +38,7 @@ TEST(Bounds, HaveThePublishedStrength) {
   Problem eight = zeroBubbleProblem(8, 32), sixteen = zeroBubbleProblem(16, 32);
   EXPECT_GE(quickBound(eight).ns, 337);
   EXPECT_GE(quickBound(sixteen).ns, 393);
-  // Where one rank alone is solved exactly, ZB-H1 is proven.
+  // If a single rank is solved exactly, ZB-H1 is proved optimal.
   Bound bound = bestBound(eight, 351, 4000000);
   EXPECT_EQ(bound.ns, 351);
   EXPECT_STREQ(bound.name, "L5");
@@ -142,7 +142,7 @@ Schedule randomSchedule(const Problem &problem, Generator &random) {
   return schedule;
 }
 
-/// The best that the ends of a problem say, seen by fewer micro-batches.
+/// The best bound from the ends of a problem, also with fewer micro-batches.
 int64_t boundOfEnds(const Problem &problem) {
   std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
   int64_t best = 0;
@@ -188,9 +188,9 @@ TEST(Bounds, AreNotAboveRandomSchedules) {
 }
 
 TEST(Bounds, AddWhatACapLeavesIdleAtBothEnds) {
-  // The last rank's first I begins at 22. Before it the cap lets 5 F of 2 ns
-  // run, so 12 ns are lost; in the last 23 ns only I and W of 5 activations, 15
-  // ns. Its work is 40 ns.
+  // The last rank's first I starts at 22. Before it the cap allows 5 F of 2 ns,
+  // so 12 ns are lost; in the last 23 ns only I and W of 5 activations, 15 ns,
+  // can run. Its work is 40 ns.
   Problem problem = problemOn(waveRanks(4, 2), 4, 4, {2, 2, 1, 1, 0});
   problem.memoryCaps.assign(4, 5);
   EXPECT_EQ(boundOf("L3", problem), 46);
@@ -206,9 +206,9 @@ int64_t heldBytes(const Problem &problem) {
 
 TEST(Bounds, CountWhatACapHoldsOverTime) {
   // An activation of rank 0 is held for 33, 25, 17 and 9 ns, from its first to
-  // its last stage. Of 20 micro-batches that is 1680 bytes times ns. 8 bytes
-  // can be held from 7 ns after the beginning on and until 7 ns before the end,
-  // and at each end 28 are missing: 1736 / 8.
+  // its last stage. For 20 micro-batches that is 1680 bytes times ns. 8 bytes
+  // can be held from 7 ns after the start until 7 ns before the end, and at
+  // each end 28 are missing: 1736 / 8.
   Problem problem = problemOn(loopedRanks(4, 4), 4, 20, {1, 1, 1, 1, 0});
   problem.memoryCaps.assign(4, 8);
   EXPECT_EQ(heldBytes(problem), 217);
@@ -220,7 +220,7 @@ TEST(Bounds, CountWhatACapHoldsOverTime) {
 }
 
 TEST(Bounds, OfManyTasksLookAtBothEnds) {
-  // In between all ranks work, so each micro-batch adds the work of one.
+  // In between, all ranks work, so each micro-batch adds its own work.
   Problem problem = zeroBubbleProblem(16, 64);
   const int64_t least = boundOf("L4", problem);
   problem.microbatches = 40000;
@@ -229,7 +229,7 @@ TEST(Bounds, OfManyTasksLookAtBothEnds) {
 }
 
 TEST(Bounds, NameTheCapThatBinds) {
-  // One micro-batch at a time: 4 rounds of 2 * (1 + 2) with W behind the last.
+  // One micro-batch at a time: 4 rounds of 2 * (1 + 2), with W after the last.
   Problem problem = linearProblem(2, 4, {1, 1, 1, 1, 0});
   problem.memoryCaps.assign(2, 1);
   EXPECT_LT(boundOf("L3", problem), 20);

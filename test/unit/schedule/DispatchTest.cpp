@@ -1,9 +1,9 @@
-//===- DispatchTest.cpp - Clocks that make orders -------------------------===//
+//===- DispatchTest.cpp - Clocks used to write orders ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The dispatcher, the list scheduler and the rounds of zbv-auto choose by a
-// clock of their own while they write an order. What they take for the times
-// are those that the simulator finds of that order.
+// The dispatcher, the list scheduler and the rounds of zbv-auto each choose by
+// their own clock while they write an order. The times they compute must be
+// those that the simulator finds for that order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,9 +90,9 @@ TEST(Dispatch, APatternThatWaitsIsNeverEarly) {
   EXPECT_GT(complete, 1500);
 }
 
-/// Backwards, what is told is when each task runs at the latest. These times
-/// are a schedule: nothing overlaps, every message has its time, and the last
-/// end is the objective. One that starts as early as possible is never later.
+/// Run backwards, it gives the latest start of each task. These times are a
+/// schedule: nothing overlaps, every message has its time, and the last end is
+/// the objective. A schedule that starts as early as possible is never later.
 TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
   int complete = 0;
   for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
@@ -156,7 +156,7 @@ TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
 }
 
 /// At each choice of a greedy rule, exactly those messages have been seen that
-/// the simulator has arrived by then.
+/// have arrived by then in the simulator.
 TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
   for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -166,7 +166,8 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
       std::vector<int32_t> rankOf;
       for (int64_t stages = pick(random, 1, 6); stages > 0; --stages)
         rankOf.push_back(int32_t(pick(random, 0, ranks - 1)));
-      // At one instant all is seen at once, so nothing may take no time.
+      // Everything at one instant is seen at once, so no task may take zero
+      // time.
       return drawChain(random, rankOf, ranks, LinkCosts::Latency, 1);
     }();
     const bool fused = pick(random, 0, 1);
@@ -205,7 +206,7 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
     ASSERT_EQ(checkCompleteness(problem, schedule), std::nullopt);
     const Simulation simulation = simulate(problem, schedule, true);
     ASSERT_TRUE(simulation.complete);
-    // Arrivals by the simulator, in no order.
+    // Arrivals in the simulator, unordered.
     std::vector<std::vector<int64_t>> forward(stages), backward(stages);
     for (int32_t r = 0; r < problem.numRanks(); ++r)
       for (int64_t i = 0; i < schedule.rank(r).size(); ++i) {
@@ -274,7 +275,7 @@ TEST(Dispatch, TheRoundsOfAVTakeTheSimulatedTimes) {
     EXPECT_TRUE(keepsCaps(problem, simulation));
     EXPECT_EQ(made->makespanNs, simulation.makespanNs);
     EXPECT_EQ(made->spanNs, simulation.spanNs);
-    // Idle up to the last I or F: the rest is W without a wait.
+    // Idle time up to the last I or F: the rest is W without waiting.
     for (int32_t r = 0; r < ranks; ++r)
       EXPECT_EQ(made->idle[r], simulation.rankEndNs[r] -
                                    simulation.rankStartNs[r] -

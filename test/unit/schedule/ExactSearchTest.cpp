@@ -21,14 +21,14 @@ int64_t pick(Generator &random, int64_t least, int64_t most) {
   return least + int64_t(random() % uint64_t(most - least + 1));
 }
 
-/// What may be in a random problem.
+/// What may occur in a random problem.
 struct Kind {
   const char *name;
   std::vector<std::vector<int32_t>> placements;
   int64_t leastNs = 1, mostNs = 6;
   /// Every stage has its own costs.
   bool isUneven = false;
-  /// Bytes of a message, at a nanosecond each; links differ where `isUneven`.
+  /// Bytes of a message, at a nanosecond each; links differ if `isUneven`.
   int64_t mostOccupancy = 0;
   bool hasCheaperBackward = false;
 };
@@ -173,8 +173,8 @@ TEST(ExactSearch, OfCheaperBackwards) {
     checkKind({"cheaper", placements, 1, 5, true, 2, true}, 60, true);
 }
 
-/// Bounds of a rank's ends need more micro-batches than Exhaustive has time
-/// for; the beam goes through them.
+/// Bounds from a rank's ends need more micro-batches than Exhaustive has time
+/// for; the beam searches them.
 TEST(ExactSearch, OfTightCaps) {
   Generator random(5);
   int64_t proven = 0;
@@ -204,7 +204,7 @@ TEST(ExactSearch, OfTightCaps) {
   EXPECT_GT(proven, 30);
 }
 
-/// Three activations leave few choices, so that many tasks can be gone through.
+/// Three activations leave few choices, so many tasks can be searched.
 TEST(ExactSearch, OfManyTasksUnderATightCap) {
   Problem problem = problemOn(loopedRanks(4, 2), 4, 12, {10, 11, 8, 1, 0});
   problem.memoryCaps.assign(4, 3);

@@ -13,14 +13,13 @@
 
 namespace rondo::test {
 
-/// Time of F, I and W, the bytes of an activation and what I frees of it.
+/// Time of F, I and W, the bytes of an activation and how much of it I frees.
 struct Unit {
   int64_t forward = 1, inputGrad = 1, weightGrad = 1;
   int64_t activation = 1, inputGradFrees = 0;
 };
 
-/// Stages on the given ranks, all alike, no memory cap, a link that costs
-/// nothing.
+/// Equal stages on the given ranks, no memory cap, a link without cost.
 inline Problem problemOn(const std::vector<int32_t> &rankOfStage, int32_t ranks,
                          int32_t microbatches, Unit unit = {},
                          int64_t outputBytes = 0) {
@@ -78,7 +77,7 @@ inline Schedule generateFamily(const std::string &text,
   return std::get<Schedule>(std::move(result));
 }
 
-/// Reads `2F3`.
+/// Parses `2F3`.
 inline Action actionOf(const std::string &text) {
   std::istringstream in(text);
   int64_t stage = 0, index = 0;
@@ -96,7 +95,7 @@ inline std::vector<Action> actionsOf(const std::string &text) {
   return actions;
 }
 
-/// One string of actions a rank.
+/// One string of actions per rank.
 inline Schedule scheduleOf(const std::vector<std::string> &ranks) {
   Schedule schedule;
   for (const std::string &rank : ranks) {
@@ -114,7 +113,7 @@ inline std::string textOf(ActionRange order) {
   return text;
 }
 
-/// The sentence of the first broken rule; empty where there is none.
+/// The message of the first broken rule; empty if there is none.
 inline std::string verdict(const Problem &problem, const Schedule &schedule) {
   auto violation = checkSchedule(problem, schedule);
   return violation ? describe(*violation, problem) : "";

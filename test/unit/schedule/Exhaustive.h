@@ -1,10 +1,10 @@
 //===- Exhaustive.h - Every schedule of a tiny problem ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Goes through all orders of all ranks and serial links of a chain, with F, I
-// and W or B for every micro-batch, from the rules of rondo-problem/1 alone.
-// Shares nothing with the search: no bound but the work that a rank has left,
-// no dominance, and micro-batches in any order.
+// Enumerates all orders of all ranks and serial links of a chain, with F, I and
+// W or B for every micro-batch, using only the rules of rondo-problem/1. Shares
+// nothing with the search: no bound but a rank's remaining work, no dominance,
+// and micro-batches in any order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@ namespace rondo::test {
 
 class Exhaustive {
 public:
-  /// Is there a schedule below `target`? Micro-batches keep their order in each
-  /// stage and letter where `inOrder` is set. All times below 2^15.
+  /// Whether there is a schedule below `target`. With `inOrder`, micro-batches
+  /// keep their order in each stage and letter. All times must be below 2^15.
   Exhaustive(const Problem &problem, int64_t target, bool inOrder)
       : problem(problem), target(target), inOrder(inOrder),
         stages(problem.numStages()), all(problem.microbatches) {
@@ -69,13 +69,13 @@ private:
     int64_t occupancy = 0, latency = 0;
   };
   struct State {
-    /// Starts do not fall from one step to the next.
+    /// Starts never decrease from one step to the next.
     int64_t now = 0;
     std::vector<int64_t> clock, first, held, linkFree;
-    /// Of each stage and micro-batch: 0, or F, I, all done.
+    /// By stage and micro-batch: 0, or F, I, all done.
     std::vector<int8_t> phase;
-    /// Of the message of F and of I, by its producer: when it has arrived, or
-    /// -2 - when it was made.
+    /// For the messages of F and of I, by producer: when it has arrived, or -2
+    /// - when it was made.
     std::vector<int64_t> message[2];
   };
 

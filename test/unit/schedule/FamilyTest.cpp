@@ -64,8 +64,8 @@ TEST(Kfkb, ClosedFormHoldsWhereKDoesNotDivideM) {
   EXPECT_EQ(shortOrder(schedule, 1), "F0 F1 B0 B1 F2 F3 B2 B3 F4 B4");
 }
 
-/// Times are 4 times the paper's, so that quarters are whole: F = I = W = 4,
-/// a message occupies its link for 4c ns.
+/// Times are 4 times the paper's, to make quarters whole: F = I = W = 4, a
+/// message occupies its link for 4c ns.
 Problem occupiedLinks(int32_t stages, int32_t microbatches, int64_t fourC) {
   Problem problem = linearProblem(stages, microbatches, {4, 4, 4, 1, 0}, fourC);
   problem.link.bytesPerUs = 1000;
@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
         ClosedForm{"zb-h1", [](int64_t p, int64_t m) { return 3 * m + p - 1; },
                    [](int64_t p, int64_t) { return p; }}));
 
-/// The row "p = 8, m = 16" of peers, at cost points with latency.
+/// The row "p = 8, m = 16" of peers, at the cost points with latency.
 TEST(Families, MakespansOfPeersWithLatency) {
   struct Row {
     const char *family;
@@ -274,7 +274,8 @@ TEST(Families, EveryOneIsLegalAtEverySmallSize) {
             ASSERT_EQ(verdict(problem, schedule), "")
                 << family.name << " " << ranks << " " << chunks << " "
                 << microbatches;
-            // Backwards of looped-bfs descend; all others keep rule S7.
+            // Backwards of looped-bfs are in descending order; all others keep
+            // rule S7.
             if (std::string(family.name) != "looped-bfs") {
               ASSERT_EQ(checkAccumulation(problem, schedule), std::nullopt)
                   << family.name << " " << ranks << " " << microbatches;
@@ -379,7 +380,7 @@ TEST(Families, VariantsFitTheCapsAndAreNoDefaults) {
     ASSERT_TRUE(schedule) << choice.text();
     EXPECT_FALSE(checkSchedule(problem, *schedule)) << choice.text();
   }
-  // 17 micro-batches fit: groups of 4 on 4 ranks, units of 17 and less.
+  // With 17 micro-batches, groups of 4 on 4 ranks and units up to 17 fit.
   EXPECT_EQ(texts,
             (std::vector<std::string>{"kfkb:k=3", "kfkb:k=4", "blockwise:u=17",
                                       "blockwise:u=6", "blockwise:u=8"}));

@@ -1,4 +1,4 @@
-//===- GraphTest.cpp - Families and search on stages that form a graph ----===//
+//===- GraphTest.cpp - Families and search on graphs of stages ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
@@ -14,7 +14,7 @@ using namespace rondo::test;
 
 namespace {
 
-/// Stage s on rank s, or in chunks; each takes from some stages before it.
+/// Stage s on rank s, or in chunks; each has inputs from some stages before it.
 Problem randomGraph(std::mt19937 &random, int32_t ranks, int32_t chunks) {
   auto upTo = [&](int64_t n) {
     return std::uniform_int_distribution<int64_t>(0, n)(random);
@@ -28,7 +28,7 @@ Problem randomGraph(std::mt19937 &random, int32_t ranks, int32_t chunks) {
     for (int32_t from = 0; from < s; ++from)
       if (upTo(1))
         inputs[s].push_back(from);
-  // Never a chain.
+  // Ensures that it is not a chain.
   inputs.back() = {0};
   problem.makeGraph(inputs, std::vector<int64_t>(problem.numStages(), 0));
   for (int32_t s = 0; s < problem.numStages(); ++s)
@@ -88,7 +88,7 @@ TEST(Graph, TheSearchHasAScheduleAndABoundThatHolds) {
     EXPECT_FALSE(checkSchedule(problem, *result.schedule));
     EXPECT_LE(result.bound.ns, result.simulation.makespanNs);
     EXPECT_GT(result.bound.ns, 0);
-    // No worse than a family.
+    // No worse than any family.
     for (const FamilyChoice &choice : allFamilies()) {
       FamilyResult made = generate(choice, problem);
       if (auto *schedule = std::get_if<Schedule>(&made)) {

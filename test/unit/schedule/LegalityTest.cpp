@@ -9,8 +9,8 @@ using namespace rondo::test;
 
 namespace {
 
-/// The violation that checkSchedule() finds, and that all other rules which can
-/// be asked find nothing.
+/// The violation that checkSchedule() finds; checks that all other rules which
+/// can be tested alone find nothing.
 Violation onlyBroken(const Problem &problem, const Schedule &schedule,
                      Rule rule) {
   auto violation = checkSchedule(problem, schedule);
@@ -82,7 +82,7 @@ TEST(Legality, UnknownTask) {
   }
 }
 
-// No cost speaks of them yet.
+// Costs do not cover these fields yet.
 TEST(Legality, FieldsThatNoTaskHasYet) {
   Problem problem = linearProblem(1, 1);
   Action replica = actionOf("0F0"), count = replica;
@@ -208,7 +208,7 @@ TEST(Legality, Memory) {
   EXPECT_EQ(v.position, 2);
   EXPECT_EQ(describe(v, problem),
             "rank 1 holds 8 bytes at 1F1, 1 more than its 7 [S5]");
-  // The same cap where it is what state leaves of a device.
+  // The same cap if it is what state leaves of a device's memory.
   problem.devices = {{noMemoryCap, 0}, {27, 20}};
   EXPECT_EQ(describe(v, problem),
             "rank 1 holds 28 bytes at 1F1, 1 more than its 27: 20 of weights, "
@@ -230,8 +230,8 @@ TEST(Legality, Shortfall) {
       "bytes, messages not counted, or micro-batches of at most 1/3 of the "
       "size, or fewer layers on this rank; 1 "
       "more rank falls short as well");
-  // State that is larger than a device leaves a cap of 0, which a stage without
-  // activations keeps.
+  // If state is larger than a device's memory the cap is 0, which a stage
+  // without activations keeps.
   problem = linearProblem(1, 3, {1, 1, 1, 0, 0});
   problem.memoryCaps = {0};
   problem.devices = {{10, 13}};
@@ -250,7 +250,7 @@ TEST(Legality, Accumulation) {
   EXPECT_EQ(checkAccumulation(problem, scheduleOf({"0F0 0F1 0I1 0B0 0W1"})),
             std::nullopt);
   Schedule schedule = scheduleOf({"0F0 0F1 0I0 0B1 0W0"});
-  EXPECT_EQ(verdict(problem, schedule), ""); // asked apart from the others
+  EXPECT_EQ(verdict(problem, schedule), ""); // tested apart from the others
   auto violation = checkAccumulation(problem, schedule);
   ASSERT_TRUE(violation);
   EXPECT_EQ(describe(*violation, problem),

@@ -1,4 +1,4 @@
-//===- LoweredExample.h - A program for one broken rule ---------*- C++ -*-===//
+//===- LoweredExample.h - A program to break single rules of ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_SCHEDULE_LOWEREDEXAMPLE_H

@@ -1,4 +1,4 @@
-//===- PartitionTest.cpp - Cuts against all cuts --------------------------===//
+//===- PartitionTest.cpp - The chosen cut against all cuts ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"
@@ -12,8 +12,7 @@ using namespace rondo::test;
 
 namespace {
 
-/// The least work of the busiest rank over all cuts that fit; -1 where none
-/// does.
+/// The least work of the busiest rank over all cuts that fit; -1 if none does.
 int64_t bestOfAll(const PartitionInput &input, std::vector<int32_t> begins) {
   const size_t stages = input.rankOfStage.size();
   const int32_t layers = static_cast<int32_t>(input.bytes.size());
@@ -51,7 +50,7 @@ TEST(Partition, FindsTheBestOfAllCuts) {
     input.rankOfStage =
         k % 2 ? waveRanks(ranks, chunks) : loopedRanks(ranks, chunks);
     const int64_t layers = ranks * chunks + below(4);
-    // Ranks of different speed in every third case.
+    // Ranks of different speeds in every third case.
     std::vector<int64_t> work;
     for (int64_t l = 0; l < layers; ++l) {
       work.push_back(1 + below(9));
@@ -100,7 +99,7 @@ PartitionInput inputOf(std::vector<int32_t> rankOfStage, int32_t ranks,
   return input;
 }
 
-/// Work that differs from layer to layer.
+/// Work that varies between layers.
 std::vector<int64_t> unevenWork(int layers, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<int64_t> work;
@@ -118,7 +117,7 @@ TEST(Partition, TwoChunksAreExactAmongAllCuts) {
                 unevenWork(2 * ranks + 5, random()));
     for (int64_t &bytes : input.bytes)
       bytes = 1 + static_cast<int64_t>(random() % 5);
-    // Ranks that are not proportional to each other, and tight caps.
+    // Ranks whose times are not proportional to each other, and tight caps.
     for (int32_t r = 0; r < ranks && k % 3 == 0; ++r)
       for (int64_t &ns : input.workNs[r])
         ns += static_cast<int64_t>(random() % 700);
@@ -162,8 +161,8 @@ TEST(Partition, TwoChunksOfLargeModelsAreExact) {
   }
 }
 
-/// Blocks are equal, and the head is less than one of them. The ranks cannot
-/// all have six blocks and the head as well.
+/// Blocks are equal, and the head is smaller than a block. Not every rank can
+/// have six blocks, as one also has the head.
 TEST(Partition, ProvesTheCutOfAGpt) {
   std::vector<int64_t> work(98, 75000);
   work.front() = 1000;
@@ -177,7 +176,7 @@ TEST(Partition, ProvesTheCutOfAGpt) {
       std::optional<Partition> found = partitionLayers(input);
       ASSERT_TRUE(found);
       EXPECT_TRUE(found->isExact) << chunks << isWave;
-      // In a wave the embedding lies beside the head.
+      // In a wave the embedding is on the head's rank.
       EXPECT_EQ(found->busiestNs, 6 * 75000 + 52000 + (isWave ? 1000 : 0));
     }
 }
@@ -189,7 +188,7 @@ TEST(Partition, SaysWhereLabelsWereCutOff) {
   EXPECT_FALSE(few->isExact);
   std::optional<Partition> many = partitionLayers(input);
   EXPECT_LE(many->busiestNs, few->busiestNs);
-  // No rank can have less than its part.
+  // No rank can have less than its share.
   int64_t all = 0;
   for (int64_t ns : input.workNs[0])
     all += ns;

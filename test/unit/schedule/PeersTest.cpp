@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Makespans, spans and peaks by number of ranks and micro-batches. A chunk
-// takes 1/v of a rank's time and memory; everything is multiplied so that it is
-// whole.
+// takes 1/v of a rank's time and memory; everything is scaled to whole numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,12 +35,12 @@ struct ClosedForm {
   const char *family;
   Shape shape;
   int64_t chunks;
-  /// Micro-batches from which the forms hold, by rank.
+  /// The number of micro-batches from which the forms hold, by rank.
   int64_t least;
   /// In times and activations of a rank.
   double (*makespan)(double p, double m);
   double (*span)(double p, double m);
-  /// Checked from two micro-batches a rank on.
+  /// Checked from two micro-batches per rank on.
   double (*peak)(double p, double m);
 };
 
@@ -152,7 +151,7 @@ TEST(PeerForms, OneMicrobatchARank) {
 // 8 ranks, 16 micro-batches
 //===----------------------------------------------------------------------===//
 
-/// Of a whole rank; what the first and the last stage take more.
+/// For a whole rank; the extra time of the first and the last stage.
 struct CostPoint {
   double forward, inputGrad, weightGrad, latency;
   double first[3] = {0, 0, 0}, last[3] = {0, 0, 0};
@@ -165,7 +164,7 @@ constexpr CostPoint points[4] = {
     {1, 0.9972, 0.6321, 0.0156},
     {1, 1.0121, 0.669, 0.0163, {0.059, 0.067, 0}, {0.437, 0.323, 0.463}}};
 
-/// Nanoseconds of a time unit: divisible by v with four decimals.
+/// Nanoseconds per time unit: divisible by v with four decimals.
 constexpr int64_t unitNs = 40000;
 
 Problem problemAt(const CostPoint &point, Shape shape, int32_t ranks,

@@ -24,7 +24,7 @@ int64_t makespan(const Problem &problem, const Program &program) {
   return run.makespanNs;
 }
 
-// F, I and W take 3, 4 and 2; one micro-batch goes down and up in 18.
+// F, I and W take 3, 4 and 2; one micro-batch takes 18 down and up.
 Problem twoRanks() { return linearProblem(2, 1, {3, 4, 2}); }
 
 TEST(ProgramCollectives, StepsAndCollectivesTakeTheirTime) {
@@ -38,7 +38,7 @@ TEST(ProgramCollectives, StepsAndCollectivesTakeTheirTime) {
   problem.cost(1, ActionKind::Step).ns = 40;
   EXPECT_EQ(makespan(problem, program), 18 + 100 + 40);
   ProgramSimulation run = simulateProgram(problem, program);
-  // Of rank 1, which is there 6 before rank 0.
+  // On rank 1, which arrives 6 before rank 0.
   EXPECT_EQ(run.startNs[11], 12); // A0
   EXPECT_EQ(run.endNs[11], 118);
   EXPECT_EQ(run.startNs[12], 12); // E0
@@ -50,12 +50,12 @@ TEST(ProgramCollectives, StepsAndCollectivesTakeTheirTime) {
 TEST(ProgramCollectives, ALaneRunsBesideTheTasks) {
   Problem problem = problemOn({0, 0}, 1, 1, {3, 4, 2});
   Program program = programOf({"0F0 1F0 1B0 A0 0B0 E0 S1 S0"}, problem);
-  // 0B takes 6 from 12 on, the collective of stage 1 as long as it takes.
+  // 0B takes 6, starting at 12; the collective of stage 1 takes `ns`.
   for (int64_t ns : {0, 5, 6, 7, 50}) {
     program.collectives = {tied({1}, ns)};
     EXPECT_EQ(makespan(problem, program), 12 + std::max<int64_t>(6, ns));
   }
-  // A step in front of 0B delays it.
+  // A step before 0B delays it.
   program = programOf({"0F0 1F0 1B0 S1 0B0 S0"}, problem);
   program.collectives.clear();
   problem.cost(1, ActionKind::Step).ns = 9;
@@ -73,7 +73,7 @@ TEST(ProgramCollectives, ARankRunsOneAfterTheOther) {
   EXPECT_EQ(run.endNs[4], 18 + 30);
   EXPECT_EQ(run.endNs[5], 18 + 30 + 7);
   EXPECT_EQ(run.makespanNs, 18 + 30 + 7);
-  // Nor does an order of awaits matter.
+  // Nor does the order of awaits matter.
   EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
   // One rank's second collective waits for its first, on a third rank's lane.
   Problem three = problemOn({0, 1, 2}, 3, 1, {3, 4, 2});
@@ -99,8 +99,9 @@ TEST(ProgramCollectives, OrdersThatDisagreeAreACircle) {
   EXPECT_FALSE(simulateProgram(problem, program).complete);
 }
 
-// Rank 0 awaits behind what rank 1 sends behind its await. A lane of its own
-// would do; a transport that does a collective in one go would not.
+// Rank 0 awaits after a receive that rank 1 sends after its own await. A lane
+// for collectives would suffice; a transport that does a collective in one go
+// would not.
 TEST(ProgramCollectives, AProgramRunsWhereCollectivesStartLate) {
   Problem problem = twoRanks();
   Program program = programOf(
@@ -112,7 +113,7 @@ TEST(ProgramCollectives, AProgramRunsWhereCollectivesStartLate) {
   EXPECT_EQ(violation->message,
             "rank 0 waits for rank 1 to send 1I0, at 0B0 -> rank 1 waits for "
             "rank 0 to await 0, at await 0 [L2]");
-  // Behind the send it is right.
+  // After the send it is right.
   program = programOf({"0F0 >0F0 A0 <1I0 0B0 E0", "<0F0 1F0 1B0 A0 >1I0 E0"},
                       problem);
   program.collectives = {tied({0, 1}, 1)};
@@ -146,8 +147,8 @@ TEST(Versions, AnIterationReadsOne) {
                                   -1, 0, 0, -1, -1, -1, 1}));
 }
 
-// Two steps in one order, as where mini-batches overlap: the second task of a
-// stage reads what its first step has written, in the other of two slots.
+// Two steps in one order, as if mini-batches overlapped: a stage's second task
+// reads what its first step has written, in the other of two slots.
 TEST(Versions, EachStepMakesTheNext) {
   Problem problem = problemOn({0, 0}, 1, 2);
   Program program =

@@ -10,8 +10,8 @@
 
 namespace rondo::test {
 
-/// `0F1` a task, `>0F1` and `<0F1` the send and receive of its message, `A0` a
-/// collective, `E0` the await of its end, `S1` the step of stage 1. Gradients
+/// `0F1` is a task, `>0F1` and `<0F1` the send and receive of its message, `A0`
+/// a collective, `E0` the await of its end, `S1` the step of stage 1. Gradients
 /// are `1I0`, made by B or I.
 inline Action programActionOf(const std::string &text, const Problem &problem) {
   for (auto [letter, kind] :
@@ -48,8 +48,8 @@ inline Program programOf(const std::vector<std::string> &ranks,
   return program;
 }
 
-/// Gives every buffer of a stage a pool of its own, with a slot of 64 bytes for
-/// each micro-batch; a consumer on the producer's rank shares.
+/// Gives every buffer of a stage its own pool, with a slot of 64 bytes per
+/// micro-batch; a consumer on the producer's rank shares.
 inline void placeApart(Program &program, const Problem &problem) {
   program.placements.assign(problem.numStages() * numBufferKinds, {});
   program.arenaBytes.assign(problem.numRanks(), 0);

@@ -57,7 +57,7 @@ TEST(ProgramMemory, WorkspaceIsShared) {
           static_cast<int32_t>(program.pools.size()), {0}};
   program.pools.push_back({0, program.arenaBytes[0], 64, 1});
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
-  // But not with what stays.
+  // But not with buffers that stay.
   program.placement(1, BufferKind::Workspace) =
       program.placement(1, BufferKind::Weights);
   auto violation = checkBuffers(problem, program);
@@ -140,7 +140,7 @@ TEST(ProgramMemory, EvaluationReleasesAtTheEndOfF) {
   EXPECT_EQ(
       checkTasks(problem, scheduleOf({"0F0 0F1 0F2", "1F0 1F1 1F2"}), program),
       std::nullopt);
-  // But the two that F writes are not in one place.
+  // But the two that F writes are not in one slot.
   program.placement(1, BufferKind::SavedForWeightGrad) =
       program.placement(1, BufferKind::SavedForInputGrad);
   EXPECT_TRUE(checkBuffers(problem, program));

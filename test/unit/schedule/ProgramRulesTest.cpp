@@ -119,7 +119,7 @@ TEST(ProgramRules, MoreReceivesThanSlots) {
 }
 
 // 0F1 waits for the send of 0F0, whose slot it takes; rank 1 receives that only
-// behind the collective, which rank 0 issues behind 0F1.
+// after the collective, which rank 0 issues after 0F1.
 TEST(ProgramRules, SlotsMakeACycle) {
   std::vector<std::string> order = {
       "0F0 >0F0 0F1 >0F1 A0 E0 <1I0 0I0 0W0 <1I1 0B1 S0",
@@ -140,8 +140,8 @@ TEST(ProgramRules, SlotsMakeACycle) {
   EXPECT_EQ(checkWaitCycle(p.problem, p.program), std::nullopt);
 }
 
-// 0F2 takes the slot from which 0F1 is sent; that waits for the one receive
-// slot, which 1F0 would free.
+// 0F2 takes the slot from which 0F1 is sent; that send waits for the only
+// receive slot, which 1F0 would free.
 TEST(ProgramRules, EagerCycleNamesWhoHoldsTheSlot) {
   Problem problem = linearProblem(2, 3);
   problem.channels = {Protocol::Eager, 1};
@@ -241,7 +241,7 @@ TEST(ProgramRules, CollectivesAndSteps) {
             "position 10 of rank 0, whose gradient it reads [L5]");
 }
 
-// Of three stages on two ranks, the first and the last on rank 0.
+// Three stages on two ranks, the first and the last on rank 0.
 struct Looped {
   Problem problem = problemOn({0, 1, 0}, 2, 1);
   Schedule schedule = scheduleOf({"0F0 2F0 2B0 0B0", "1F0 1B0"});

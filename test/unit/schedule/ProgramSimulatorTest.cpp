@@ -51,7 +51,7 @@ TEST(ProgramSimulator, EagerGoesBeforeTheReceive) {
 
 TEST(ProgramSimulator, LinkCarriesOneMessageAtATime) {
   Problem problem = twoRanks();
-  problem.link.bytesPerUs = 1000; // 10 ns a message
+  problem.link.bytesPerUs = 1000; // 10 ns per message
   Program program = programOf({"0F0 >0F0 0F1 >0F1 <1I0 <1I1 0B0 0B1 A0 E0 S0",
                                "<0F0 <0F1 1F0 1F1 1B0 >1I0 1B1 >1I1 A0 E0 S1"},
                               problem);
@@ -71,7 +71,7 @@ TEST(ProgramSimulator, SlotOfASendIsFreeAtItsEnd) {
   EXPECT_EQ(simulateProgram(problem, program).startNs[2], 3);
   placeApart(program, problem);
   EXPECT_EQ(simulateProgram(problem, program).startNs[2], 3);
-  // With one slot for both outputs 0F1 waits until rank 1 has the first.
+  // With one slot for both outputs, 0F1 waits until rank 1 has the first.
   program.placement(0, BufferKind::Output).slotOf = {0};
   ProgramSimulation run = simulateProgram(problem, program);
   ASSERT_TRUE(run.complete);
@@ -106,7 +106,7 @@ TEST(ProgramSimulator, OneRankNeedsNoMessages) {
   EXPECT_EQ(run.makespanNs, 12);
 }
 
-// One queue a rank.
+// One queue per rank.
 
 TEST(ProgramSimulator, OneQueueHoldsBothRanksUntilTheArrival) {
   Problem problem = linearProblem(3, 2, {3, 3, 3});
@@ -117,7 +117,7 @@ TEST(ProgramSimulator, OneQueueHoldsBothRanksUntilTheArrival) {
   EXPECT_EQ(simulateProgram(problem, program).makespanNs, 29);
   problem.channels.queues = Queues::PerRank;
   EXPECT_EQ(simulateProgram(problem, program).makespanNs, 39);
-  // An eager message does not pass a queue.
+  // An eager message cannot bypass a queue.
   problem.channels.protocol = Protocol::Eager;
   EXPECT_EQ(simulateProgram(problem, program).makespanNs, 39);
 }

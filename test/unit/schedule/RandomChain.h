@@ -1,4 +1,4 @@
-//===- RandomChain.h - Chains and orders drawn at random --------*- C++ -*-===//
+//===- RandomChain.h - Random chains and orders -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H
@@ -19,12 +19,12 @@ inline int64_t pick(Engine &random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random() % uint64_t(most - least + 1));
 }
 
-/// Which links a drawn problem has.
+/// The links of a random problem.
 enum class LinkCosts { None, Latency, Serial };
 
-/// A chain on 1 to 4 ranks, several stages a rank, every cost drawn apart: B
-/// may take less or more than I and W. Caps hold one micro-batch of all stages
-/// of the rank at least, so that some order always keeps them.
+/// A chain on 1 to 4 ranks, several stages per rank, every cost drawn
+/// independently: B may take less or more than I and W. Caps hold at least one
+/// micro-batch of all stages of the rank, so that some order always keeps them.
 inline Problem drawChain(Engine &random, const std::vector<int32_t> &rankOf,
                          int32_t ranks, LinkCosts links, int64_t leastNs = 0) {
   Problem problem = problemOn(rankOf, ranks, int32_t(pick(random, 1, 5)));
@@ -68,9 +68,9 @@ inline Problem drawChain(Engine &random, LinkCosts links = LinkCosts::Serial) {
   return drawChain(random, rankOf, ranks, links);
 }
 
-/// Strings of tasks in an order that some run could have, whatever the caps;
-/// where `fused`, every W right behind its I. Links with several producers get
-/// an order at random in half of the cases, which may be a deadlock.
+/// Strings of tasks in an order that some run could have, whatever the caps; if
+/// `fused`, every W comes right after its I. In half of the cases, links with
+/// several producers get a random order, which may be a deadlock.
 inline Orders drawOrders(Engine &random, const Chain &chain, bool fused) {
   Orders orders(chain.ranks);
   std::vector<int32_t> done(size_t(3) * chain.stages);
@@ -118,7 +118,7 @@ inline Orders drawOrders(Engine &random, const Chain &chain, bool fused) {
   return orders;
 }
 
-/// No rank passes its cap.
+/// No rank exceeds its cap.
 inline bool keepsCaps(const Problem &problem, const Simulation &simulation) {
   for (int32_t r = 0; r < problem.numRanks(); ++r)
     if (simulation.peakBytes[r] > problem.memoryCaps[r])
@@ -126,8 +126,8 @@ inline bool keepsCaps(const Problem &problem, const Simulation &simulation) {
   return true;
 }
 
-/// The simulated start of every code of a rank's string; of the W of a B, its
-/// I's end, which is B's end in a chain that counts B so.
+/// The simulated start of every code in a rank's string; for the W of a B, the
+/// end of its I, which is B's end in a chain that counts B so.
 inline std::vector<int64_t> startsOfCodes(const Schedule &schedule,
                                           const Simulation &simulation,
                                           int32_t rank) {

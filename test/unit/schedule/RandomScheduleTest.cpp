@@ -1,7 +1,7 @@
 //===- RandomScheduleTest.cpp - The simulator against a naive one ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference below is written from the timing rules alone: it looks at every
+// The reference below is written from the timing rules only: it looks at every
 // rank and link again and again until nothing moves.
 //
 //===----------------------------------------------------------------------===//
@@ -178,7 +178,7 @@ Problem randomProblem(Random &random) {
     outputBytes.push_back(pick(random, 0, 3) * pick(random, 0, 5));
   }
   problem.makeChain(outputBytes);
-  if (stages > 2 && pick(random, 0, 3) == 0) { // an edge that leaps
+  if (stages > 2 && pick(random, 0, 3) == 0) { // an edge that skips stages
     int32_t to = pick(random, 2, stages - 1);
     problem.edges.push_back({0, to, ActionKind::Forward, pick(random, 0, 10)});
     problem.edges.push_back(
@@ -192,8 +192,8 @@ Problem randomProblem(Random &random) {
   return problem;
 }
 
-/// Writes tasks one by one, any of those whose needs are met: such an order can
-/// always run.
+/// Writes tasks one by one, choosing among those whose needs are met, so that
+/// the order can always run.
 Schedule randomSchedule(const Problem &problem, Random &random) {
   const int32_t stages = problem.numStages();
   std::set<Key> done;
@@ -242,7 +242,7 @@ Schedule randomSchedule(const Problem &problem, Random &random) {
   return schedule;
 }
 
-/// Gives some links an order at random, which may be a deadlock.
+/// Gives some links a random order, which may be a deadlock.
 void orderSomeLinks(const Problem &problem, Schedule &schedule,
                     Random &random) {
   for (int32_t a = 0; a < problem.numRanks(); ++a)
@@ -315,13 +315,13 @@ TEST(RandomSchedules, LinkOrdersAgreeWithTheReference) {
     complete += naive.complete;
     expectSame(problem, schedule, naive);
   }
-  // Both outcomes are met often enough to mean something.
+  // Both outcomes occur often enough to mean something.
   EXPECT_GT(complete, 100);
   EXPECT_LT(complete, 590);
 }
 
-/// After random swaps an order may be impossible: then the reference stands
-/// still too, and each rank of the cycle waits for the next.
+/// After random swaps an order may be impossible: then the reference gets stuck
+/// too, and each rank of the cycle waits for the next.
 TEST(RandomSchedules, StuckOnesAreStuckInACycle) {
   int stuck = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
@@ -353,7 +353,7 @@ TEST(RandomSchedules, StuckOnesAreStuckInACycle) {
     for (size_t i = 0; i < simulation.cycle.size(); ++i)
       EXPECT_EQ(simulation.cycle[i].onRank,
                 simulation.cycle[(i + 1) % simulation.cycle.size()].rank);
-    // A rank that waits for itself breaks S3, and nothing else does.
+    // S3 is broken exactly if a rank waits for itself.
     EXPECT_EQ(violation->rule == Rule::Dependence,
               checkDependence(problem, schedule).has_value());
     if (simulation.cycle.size() == 1) {

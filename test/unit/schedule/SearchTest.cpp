@@ -35,8 +35,8 @@ SearchResult searchWith(const Problem &problem, int64_t effort) {
   return result;
 }
 
-/// Optima of fused schedules with F = 1 and B = 2 by stages, micro-batches,
-/// activations that a rank may hold and latency.
+/// Optima of fused schedules with F = 1 and B = 2, by stages, micro-batches,
+/// activations that a rank may hold, and latency.
 struct Optimum {
   int32_t stages, microbatches;
   int64_t cap, latency, makespan;
@@ -51,7 +51,7 @@ TEST(Search, FindsTheOptimaOfFusedSchedules) {
       {3, 4, 4, 1, 22}, {4, 2, 1, 1, 36}, {4, 2, 2, 1, 21},
   };
   for (const Optimum &optimum : optima) {
-    // All of the backward in I: as if it were fused.
+    // I takes all of the backward, as if it were fused.
     Problem problem =
         linearProblem(optimum.stages, optimum.microbatches, {1, 2, 0, 1, 1});
     problem.memoryCaps.assign(optimum.stages, optimum.cap);

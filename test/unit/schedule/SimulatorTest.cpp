@@ -59,10 +59,10 @@ TEST(Simulator, LinkCarriesOneMessageAtATime) {
   problem.link = {/*latencyNs=*/7, /*bytesPerUs=*/2000};
   Times ends =
       endsOf(problem, scheduleOf({"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1"}));
-  // Off the link at 6 and 11, there at 13 and 18.
+  // Off the link at 6 and 11, arrived at 13 and 18.
   EXPECT_EQ(ends[4], 14);
   EXPECT_EQ(ends[5], 19);
-  // Gradients leave at 21 and 23, there at 33 and 38.
+  // Gradients leave at 21 and 23, and arrive at 33 and 38.
   EXPECT_EQ(ends[2], 35);
   EXPECT_EQ(ends[3], 40);
 }
@@ -81,19 +81,19 @@ TEST(Simulator, LinkOrderHoldsMessagesBack) {
   Schedule schedule = scheduleOf({"0F0 0F1 0B0 0B1", "1F1 1F0 1B1 1B0"});
   schedule.linkOrders[{0, 1}] = actionsOf("0F1 0F0");
   Times ends = endsOf(problem, schedule);
-  EXPECT_EQ(ends[4], 8);  // 0F1 is ready at 2, there at 7
-  EXPECT_EQ(ends[5], 13); // 0F0 behind it, there at 12
+  EXPECT_EQ(ends[4], 8);  // 0F1 is ready at 2, arrives at 7
+  EXPECT_EQ(ends[5], 13); // 0F0 after it, arrives at 12
 }
 
-// Rank 0 sends 0F0 and 2F0 to rank 1; without bytes 0F0 has no occupancy, but
-// it still waits behind 2F0.
+// Rank 0 sends 0F0 and 2F0 to rank 1; 0F0 has no bytes and no occupancy, but
+// still waits for 2F0.
 TEST(Simulator, MessageWithoutOccupancyTakesItsTurn) {
   Problem problem = problemOn({0, 1, 0, 1}, 2, 2, {1, 1, 1, 0, 0});
   problem.makeChain({0, 0, 100, 0});
   problem.link.bytesPerUs = 1000;
   Schedule schedule = scheduleOf(
       {"0F0 2F0 0F1 2F1 2B0 0B0 2B1 0B1", "1F0 3F0 1F1 3F1 3B0 1B0 3B1 1B1"});
-  // 2F0 ends at 3 and keeps the link to 103; 0F1 ends at 4.
+  // 2F0 ends at 3 and occupies the link until 103; 0F1 ends at 4.
   Times ends = endsOf(problem, schedule);
   EXPECT_EQ(ends[1], 3);
   EXPECT_EQ(ends[2], 4);
@@ -164,7 +164,7 @@ TEST(Simulator, WaitCycleThroughALinkOrder) {
             "rank 0 at 1F0 (the link order puts it behind 0F1)");
 }
 
-// Such a link order breaks S6; the simulator stands still but does not fail.
+// Such a link order breaks S6; the simulator gets stuck but does not fail.
 TEST(Simulator, WaitsForAMessageThatALinkOrderLeavesOut) {
   Problem problem = linearProblem(2, 2);
   Schedule schedule = generateFamily("1f1b", problem);
@@ -192,7 +192,7 @@ TEST(Simulator, LanesRunBesideEachOther) {
   EXPECT_EQ(run.spanNs, 47);
   EXPECT_EQ(run.rankEndNs, (std::vector<int64_t>{47}));
   EXPECT_EQ(run.rankWorkNs, (std::vector<int64_t>{54}));
-  // No rule of a schedule counts on that yet.
+  // No rule of a schedule supports that yet.
   auto fault = problem.check();
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->message,

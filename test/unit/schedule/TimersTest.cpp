@@ -1,9 +1,9 @@
 //===- TimersTest.cpp - The search's timers against the simulator ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The simulator is the one oracle of time. Whatever else counts time has to
-// agree with it to the nanosecond, on problems, orders and caps drawn at
-// random. A case is one problem with its orders.
+// The simulator is the only oracle of time. Everything else that computes times
+// has to agree with it to the nanosecond, on random problems, orders and caps.
+// A case is one problem with its orders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +17,17 @@ using namespace rondo::test;
 
 namespace {
 
-/// What a run of cases met, so that no test passes for want of cases.
+/// What the cases of a run contained, so that no test passes for lack of cases.
 struct Met {
   int legal = 0, stuck = 0, overCap = 0, ordered = 0, contended = 0;
 };
 
-/// The times of the two objectives that a chain can count exactly.
+/// Whether a chain computes the objective's times exactly.
 bool countsExactly(const Problem &problem, const Chain &chain) {
   return problem.objective == Objective::Makespan || chain.offsetsAreExact;
 }
 
-/// What made each task start has ended just then, or brought its message.
+/// Whatever made a task start ended at that time, or its message arrived then.
 void expectCauses(const Chain &chain, const Orders &orders,
                   const Timer &timer) {
   for (int32_t rank = 0; rank < chain.ranks; ++rank)
@@ -39,7 +39,7 @@ void expectCauses(const Chain &chain, const Orders &orders,
         continue;
       }
       if (cause.rank >= chain.ranks)
-        continue; // a message, whose time it keeps to itself
+        continue; // a message, whose time is not known here
       const Code by = orders[cause.rank][cause.position];
       const int64_t end = timer.starts()[cause.rank][cause.position] +
                           chain.ns[kindOf(by)][stageOf(by)];
@@ -48,7 +48,7 @@ void expectCauses(const Chain &chain, const Orders &orders,
         continue;
       }
       const Chain::Message &message = chain.messages[kindOf(by)][stageOf(by)];
-      // A serial link may have been busy with the message before, and an order
+      // A serial link may have been busy with the message before, or an order
       // may have put another message first.
       const size_t string = size_t(chain.ranks) + size_t(message.link);
       const bool hasOrder = string < orders.size() && !orders[string].empty();
@@ -90,7 +90,7 @@ void checkTimer(const Problem &problem, BackwardCosts costs, Engine &random,
   EXPECT_EQ(timer.run(orders, value - 1), never);
 }
 
-/// Any way through a partial state, by the choices that it permits itself.
+/// Goes through a partial state by any of the choices that it permits.
 void checkPartialState(const Problem &problem, bool holdsMessages,
                        Engine &random) {
   const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
@@ -177,7 +177,7 @@ TEST(Timers, PartialStatesAreThoseOfTheSimulator) {
   }
 }
 
-/// The search's timers are for chains, and say so on other graphs.
+/// The search's timers are for chains, and report other graphs.
 TEST(Timers, OtherGraphsAreNoChains) {
   Problem problem = linearProblem(3, 2);
   problem.edges.push_back({0, 2, ActionKind::Forward, 0});

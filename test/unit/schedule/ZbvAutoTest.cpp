@@ -10,8 +10,8 @@ using namespace rondo::test;
 
 namespace {
 
-/// Stages, messages and caps that differ; a rank holds `room` micro-batches or
-/// one more.
+/// Uneven stages, messages and caps; a rank holds `room` micro-batches or one
+/// more.
 Problem unevenV(int32_t ranks, int32_t microbatches, int64_t room,
                 std::mt19937 &random) {
   Problem problem = problemOn(waveRanks(ranks, 2), ranks, microbatches);
@@ -54,7 +54,7 @@ TEST(ZbvAuto, SaysWhichRankHasNoRoom) {
             "cap is 5");
 }
 
-/// More memory than P activations serves where messages are slow.
+/// If messages are slow, more memory than P activations helps.
 TEST(ZbvAuto, UsesTheRoomThatThereIs) {
   Problem problem = problemOn(waveRanks(8, 2), 8, 32, {10, 10, 10, 1, 0});
   problem.link.latencyNs = 8;
