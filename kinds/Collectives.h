@@ -19,7 +19,7 @@ namespace rondo {
   /* Adds the partial gradients of a weight that several stages share; all */  \
   /* get the sum. */                                                           \
   X(TiedGradients, "tied_gradients", true, false)                              \
-  /* The global norm of all gradients and from it the clip factor. */          \
+  /* The global norm of all gradients, and the clip factor. */                 \
   X(GradientNorm, "gradient_norm", false, true)
 
 enum class CollectiveKind : uint8_t {

@@ -1,4 +1,4 @@
-//===- rondo_runtime.h - What an emitted program is written against -------===//
+//===- rondo_runtime.h - The header of emitted programs -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The only header that an emitted program includes. The program defines one

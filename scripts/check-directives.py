@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fails where a lit test has lines for FileCheck that check nothing.
+"""Fails if a lit test has FileCheck lines that check nothing.
 
     scripts/check-directives.py [FOLDER]
 
-Those are a prefix that no RUN line names, a misspelled suffix, and a prefix that
-only says what must be absent: then any other output would do. FOLDER has the
-tests.
+These are a prefix that no RUN line names, a misspelt suffix, and a prefix that
+only says what must be absent: any other output would pass. FOLDER has the tests.
 """
 
 import collections

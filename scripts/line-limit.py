@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fails if a file that people write has more than 400 lines.
+"""Fails if a hand-written file has more than 400 lines.
 
     scripts/line-limit.py [FOLDER]
 

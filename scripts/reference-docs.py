@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/reference/ from the TableGen files and from what the build wrote
-of the commands' help; with --check it only says which page is not current.
+"""Writes docs/reference/ from the TableGen files and from the commands' help
+that the build wrote; with --check only lists pages that are out of date.
 
     scripts/reference-docs.py [--check] [BUILD]
 
-BUILD is the folder of the build, build/ where it is left out.
+BUILD is the build folder, by default build/.
 """
 
 import pathlib
@@ -34,7 +34,7 @@ def generate(source, options):
 
 
 def commands(build):
-    """Help of all commands."""
+    """The help of all commands."""
     page = build / "manual/commands.md"
     if not page.exists():
         sys.exit(f"{page} is missing: build the target `manual`")

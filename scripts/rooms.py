@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws which folder depends on which, and fails where a dependency runs up.
+"""Draws which folder depends on which, and fails if a dependency points up.
 
     scripts/rooms.py [--dot] [FOLDER]
 
-docs/architecture.md has the rooms in their order, in tables whose heading begins
-with "room": `room` for the compiler's, "room of `X/`" for those of X. A file may
+docs/architecture.md lists the rooms in order, in tables whose heading begins with
+"room": `room` for the compiler's, "room of `X/`" for those of X. A file may
 include files of its own room and of rooms above it in its table. A third column
-names what else a room sees: LLVM, MLIR, and rooms of other tables. Read are the
+names what else a room may use: LLVM, MLIR, and rooms of other tables. Reads the
 includes of all sources and the link lists of CMake. FOLDER is the root of the
 repository; the output is a drawing, as text or for Graphviz.
 """
@@ -25,7 +25,7 @@ Room = collections.namedtuple("Room", "path table rank sees")
 
 
 def read_rooms(root):
-    """The rooms of the tables of the page, in their order."""
+    """The rooms in the page's tables, in order."""
     rooms = []
     table, prefix, rank = -1, None, 0
     for line in (root / PAGE).read_text().splitlines():
@@ -53,7 +53,7 @@ class Rooms:
         self.arrows = collections.Counter()
 
     def of(self, path):
-        """The room that a path lies in, or None."""
+        """The room of a path, or None."""
         inside = [r for r in self.rooms if path == r.path or path.startswith(r.path + "/")]
         return max(inside, key=lambda r: len(r.path), default=None)
 
@@ -68,7 +68,7 @@ class Rooms:
                         yield pathlib.Path(folder, file).relative_to(self.root).as_posix()
 
     def depend(self, user, used, place, what):
-        """Notes that room `user` depends on room `used`; a fault where it must not."""
+        """Notes that room `user` depends on room `used`; a fault if it must not."""
         if user == used:
             return
         self.arrows[user.path, used.path] += 1

@@ -4,7 +4,7 @@
 
     scripts/run-tests.py BUILD
 
-lit tests and gtest cases count one each; any other ctest test counts one. The
+lit tests, gtest cases and all other ctest tests count as one each. The
 last line, also in BUILD/test/summary.txt, is `N passed, N failed, N skipped`.
 Status 1 if anything failed or nothing ran.
 """
@@ -23,7 +23,7 @@ Case = collections.namedtuple("Case", "name result text")
 
 
 def run(command, cwd, environment=None):
-    """Status and output of a command; status 124 where it took too long."""
+    """Status and output of a command; status 124 if it took too long."""
     try:
         done = subprocess.run(
             command,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The files of this repository that people write, for the scripts that check them."""
+"""The hand-written files of this repository, for the scripts that check them."""
 
 import os
 import pathlib

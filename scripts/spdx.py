@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the license's line into the head of each source file that lacks it.
+"""Adds the license line to the head of each source file that lacks it.
 
     scripts/spdx.py [--check] [FOLDER]
 
-With --check it only names the files without it. FOLDER is the root of the repository.
+With --check only lists the files without it. FOLDER is the root of the repository.
 """
 
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""sed, where each command has to change the text: a test whose edit matches
-nothing would run on the text as it was.
+"""sed whose commands must each change the text: a test whose edit matches nothing
+would run on the unchanged text.
 
     edit.py COMMAND... < IN > OUT
 """

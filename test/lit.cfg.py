@@ -9,12 +9,12 @@ import lit.formats
 config.name = "rondo"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-# gtest's folder, and what tests read.
+# Folders of gtest, and of files that tests read.
 config.excludes = ["unit", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.rondo_test_root
 
-# RUN lines are shell: lit puts paths into them without quotes.
+# RUN lines are shell: lit inserts paths without quotes.
 if any(c.isspace() for c in config.rondo_src_root + config.rondo_build_root):
     lit_config.fatal(
         f"the tests need a checkout and a build whose paths have no blanks: "
@@ -24,7 +24,7 @@ if any(c.isspace() for c in config.rondo_src_root + config.rondo_build_root):
 config.environment["PATH"] = os.pathsep.join(
     [config.rondo_tools_dir, config.llvm_tools_dir, os.environ["PATH"]]
 )
-# OpenBLAS would start a thread a core in every test.
+# OpenBLAS would start a thread per core in every test.
 config.environment["OPENBLAS_NUM_THREADS"] = "1"
 
 config.substitutions.append(("%rondo_src_root", config.rondo_src_root))
@@ -34,7 +34,7 @@ config.substitutions.append(
     ("%edit", f"{config.python} {os.path.join(config.test_source_root, 'edit.py')}")
 )
 
-# What a program for GPUs is linked with to run on the CPU.
+# Linked with a GPU program so that it runs on the CPU.
 config.substitutions.append(
     (
         "%emulated_cuda",
@@ -44,7 +44,7 @@ config.substitutions.append(
     )
 )
 
-# Material beside the repository: large problems and an independent checker of
+# Material outside the repository: large problems and an independent checker of
 # schedules. Tests that read it say `REQUIRES: shared`.
 shared = os.environ.get("RONDO_SHARED") or os.path.join(
     os.path.dirname(config.rondo_src_root), "shared"
@@ -71,13 +71,13 @@ if config.rondo_mpiexec:
     config.substitutions.append(
         ("%mpirun", f"{config.rondo_mpiexec} --oversubscribe -np")
     )
-    # Tests may run as root; mpirun's own words behind a failure are not ours.
+    # Tests may run as root, and what mpirun adds after a failure is not ours.
     config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
     config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     config.environment["OMPI_MCA_orte_execute_quiet"] = "1"
 
-# Other launchers. torchrun is called by its name, and brings none of the
-# programs beside it.
+# Other launchers. torchrun is called by its name, without the programs in its
+# folder.
 launchers = []
 if os.access(config.rondo_torchrun, os.X_OK):
     folder = os.path.join(config.test_exec_root, "launchers")
@@ -88,11 +88,11 @@ if os.access(config.rondo_torchrun, os.X_OK):
             os.remove(link)
         os.symlink(config.rondo_torchrun, link)
     config.environment["PATH"] += os.pathsep + folder
-    # Else torchrun says that it sets it.
+    # Otherwise torchrun reports that it sets this.
     config.environment["OMP_NUM_THREADS"] = "1"
     config.available_features.add("torchrun")
     launchers.append("torchrun")
-# A command in a Slurm of two nodes that is there for it alone.
+# Runs a command in a Slurm of two nodes, started for it alone.
 slurm = "%s %s --nodes 2 --" % (
     config.python,
     os.path.join(config.test_source_root, "runtime", "Inputs", "slurm.py"),
@@ -106,7 +106,7 @@ config.substitutions.append(("%slurm", slurm))
 config.substitutions.append(("%in_slurm_if_any", in_slurm))
 config.substitutions.append(("%launchers", " ".join(launchers)))
 
-# A command in a container of its own.
+# Runs a command in a container of its own.
 if config.rondo_containers:
     config.available_features.add("containers")
 config.substitutions.append(

@@ -6,14 +6,14 @@
                    [--seconds N]
 
 Each row is the median over all measured iterations of its rounds; the rounds of
-all rows alternate, so that a change of clocks meets all of them. All train on
-tokens that are drawn evenly from the vocabulary. Each run is said when it has
-ended, or has taken too long; no round begins that would not end within --seconds.
-MFU counts 6 * parameters + 12 * layers * hidden * sequence operations a token
-(PaLM, appendix B) over the dense peak of the device in bf16; `-` where the peak is
-not known. Host: processor time to enqueue an iteration or to launch it, as a part
-of the iteration. PyTorch: see pytorch_gpt.py; also with the attention of cuDNN,
-which it has but does not choose itself. Status 1 where a run failed.
+all rows alternate, so that a change of clocks affects all of them. All train on
+tokens drawn uniformly from the vocabulary. Each run is reported when it has ended
+or has taken too long; no round starts that would not end within --seconds.
+MFU counts 6 * parameters + 12 * layers * hidden * sequence operations per token
+(PaLM, appendix B) over the dense peak of the device in bf16; `-` if the peak is
+unknown. Host: processor time to enqueue or launch an iteration, relative to the
+iteration. PyTorch: see pytorch_gpt.py; also with the attention of cuDNN,
+which it has but does not choose itself. Status 1 if a run failed.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def peak_of(name):
 
 
 def write_tokens(path):
-    """As llm.c has them, and as pytorch_gpt.py draws its own."""
+    """In llm.c's format, drawn as pytorch_gpt.py draws its own."""
     count = 1 << 20
     header = array.array("i", [20240520, 1, count] + [0] * 253)
     tokens = array.array("H", random.Random(1).choices(range(VOCAB), k=count))
@@ -87,7 +87,7 @@ def write_tokens(path):
 
 
 def run_rondo(build, model, schedule, graph, options):
-    """Times of the measured iterations, and of the host in them, s."""
+    """Times of the measured iterations, and the host's part of them, s."""
     program = build / "bin" / f"gpt2-{model}-{schedule}"
     log = build / "bench.json"
     log.unlink(missing_ok=True)

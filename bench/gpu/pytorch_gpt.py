@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times a compiled GPT-2 in PyTorch: what bench.py compares Rondo with.
+"""Times a compiled GPT-2 in PyTorch, with which bench.py compares Rondo.
 
 The same model (pre-norm, biases, GELU by tanh, learned positions, tied head),
 the same micro-batches, fp32 weights and gradients with bf16 compute, the
 gradients' norm clipped at 1, fused AdamW. The vocabulary is padded to a multiple
 of 64, which PyTorch needs for its fast products. --attention cudnn takes cuDNN's
-kernels where PyTorch would take FlashAttention 2. The last line is JSON: seconds
+kernels instead of FlashAttention 2, PyTorch's choice. The last line is JSON: seconds
 of each measured iteration, the mean loss of the last one, and PyTorch's version.
 --device cpu is for trying the script.
 """

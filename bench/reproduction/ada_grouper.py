@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""kFkB where messages occupy their links: ada_grouper.py RONDO.
+"""kFkB if messages occupy their links: ada_grouper.py RONDO.
 
-Orders, iteration times by k and c, gains over 1F1B, candidates of one memory limit,
+Orders, iteration times by k and c, gains over 1F1B, candidates for one memory limit,
 and what a search finds with 1F1B's memory. A forward takes 1, a backward 2.
 """
 
@@ -39,7 +39,7 @@ def makespans():
 
 
 def gains():
-    """20 ns a forward, so that tenths are whole. Memory is that of k = 2, twice 1F1B's."""
+    """20 ns per forward, to make tenths whole. Memory is that of k = 2, twice 1F1B's."""
     costs = (0.1, 0.25, 0.5, 0.75, 1)
     print("\ngain over 1F1B by c/F, percent")
     row("", *costs)

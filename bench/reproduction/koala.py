@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The space of joint orders, and its optimum under memory caps: koala.py RONDO.
 
-One stage a rank, F = 1, fused B = 2, micro-batches in order. `c` is a latency without occupancy.
+One stage per rank, F = 1, fused B = 2, micro-batches in order. `c` is a latency without occupancy.
 Each joint order is judged by `rondo verify`; the optimum is that of `rondo search`.
 """
 
@@ -31,7 +31,7 @@ def orders(microbatches):
 
 
 def legal(stages, microbatches, makespan=None):
-    """Joint orders that verify, with this makespan where it is given, and all that there are."""
+    """The number of joint orders that verify, with this makespan if given, and of all."""
     whole = problem("p", stages, microbatches, range(stages), (1, 2, 0))
     schedules = []
     for joint in itertools.product(orders(microbatches), repeat=stages):
@@ -44,7 +44,7 @@ def legal(stages, microbatches, makespan=None):
 
 
 def optima(stages, microbatches, latency):
-    """By cap, the optimum as text; ? where it is not proven."""
+    """By cap, the optimum as text; ? if not proved."""
     problems = [problem(f"cap {cap}", stages, microbatches, range(stages), (1, 2, 0), cap, 0, latency)
                 for cap in range(1, microbatches + 1)]
     found = search(RONDO, problems, 1000)

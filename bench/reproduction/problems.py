@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Problems of the papers, and rondo called on them."""
+"""Problems of the papers, and calls of rondo on them."""
 
 import json
 import pathlib
@@ -8,7 +8,7 @@ import tempfile
 
 
 def problem(name, ranks, microbatches, placement, times, cap=None, output_bytes=0, latency_ns=0):
-    """A rondo-problem/1 object: stage s on rank placement[s], each with `times` of F, I and W and one byte a micro-batch."""
+    """A rondo-problem/1 object: stage s on rank placement[s], each with `times` of F, I and W and one byte per micro-batch."""
     forward, input_grad, weight_grad = times
     stage = {"forward_ns": forward, "input_grad_ns": input_grad, "weight_grad_ns": weight_grad,
              "activation_bytes": 1, "input_grad_frees_bytes": 0, "output_bytes": output_bytes}
@@ -38,13 +38,13 @@ def run(rondo, *arguments, **files):
 
 
 def simulate(rondo, problems, family):
-    """One rondo-schedule/1 object a problem."""
+    """One rondo-schedule/1 object per problem."""
     lines = run(rondo, "simulate", "@problems", "--family", family, "--json", problems=problems)
     return [json.loads(line) for line in lines]
 
 
 def search(rondo, problems, effort):
-    """The same, searched with so much work, whatever the time."""
+    """The same, searched with this effort, whatever the time."""
     lines = run(rondo, "search", "--problems", "@problems", "--effort", str(effort),
                 "--time-limit-ms", "0", problems=problems)
     return [json.loads(line) for line in lines]

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /* A body for custom layers: y = x + relu(x * up + bias) * down.
  *
- * x and y have a row of `hidden` numbers for each token; the layer's one
- * parameter is the width of the middle. */
+ * x and y have a row of `hidden` numbers per token; the layer's only parameter
+ * is the width of the middle. */
 
 #include <rondo_body.h>
 #include <stddef.h>
 
-/* Elements, each begin a multiple of 16. */
+/* In elements; each offset is a multiple of 16. */
 typedef struct places {
   int64_t rows, hidden, width;
   /* In the weights. */
   int64_t up, bias, down, weights;
-  /* In what is saved for W: F writes x and the middle, I the two gradients. */
+  /* In the buffer saved for W: F writes x and the middle, I the gradients. */
   int64_t x, middle, y_grad, middle_grad, saved;
 } places;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/*===- rondo_body.h - A layer's computation from outside, in C -------------===*
+/*===- rondo_body.h - The computation of a custom layer, in C --------------===*
  *
  * A body computes the tasks of a layer that a model declares as
- * custom<body = "NAME", ...>. It is an object that RONDO_BODY(NAME) defines, in
- * C or C++, and `rondo compile --library FILE` links it.
+ * custom<body = "NAME", ...>. It is an object defined by RONDO_BODY(NAME), in C
+ * or C++, and linked by `rondo compile --library FILE`.
  *
  * Tasks keep no state, allocate nothing and report no errors. They run in the
  * calling thread on a CPU; on CUDA they only enqueue work on the task's stream.
  * Several ranks may run tasks of one body at the same time. The same task on
- * the same content gives the same bits, or --verify fails.
+ * the same content must give the same bits; otherwise --verify fails.
  *
  *===-----------------------------------------------------------------------===*/
 
@@ -21,13 +21,14 @@
 extern "C" {
 #endif
 
-/* Of this header. A program checks at start that its bodies have its own. */
+/* The version of this header. At start a program checks that its bodies have
+ * the same. */
 #define RONDO_BODY_VERSION 1
 
 enum { RONDO_TARGET_CPU = 0, RONDO_TARGET_CUDA = 1 };
 
-/* What activations and saved buffers are stored in: fp32 on a CPU. Weights,
- * gradients and moments that the optimizer works on are fp32 everywhere. */
+/* The type of activations and saved buffers: fp32 on a CPU. Weights, gradients
+ * and moments that the optimizer works on are fp32 everywhere. */
 enum { RONDO_DTYPE_FP32 = 0, RONDO_DTYPE_BF16 = 1 };
 
 /* A layer as its model declares it. */
@@ -39,14 +40,14 @@ typedef struct rondo_layer {
   /* parameters = [...]. */
   int32_t num_parameters;
   const int64_t *parameters;
-  /* Bytes of each input as the layer states them that makes it, in the order of
+  /* Bytes of each input, as stated by the layer that makes it, in the order of
    * the edges; layers that are not custom round up to a multiple of 64. 0
    * inputs: the layer is the model's first. */
   int32_t num_inputs;
   const int64_t *input_bytes;
   /* 0: the layer is the model's last. */
   int64_t output_bytes;
-  /* Sizes of the model's gpt<...>, 0 where it has none: data are
+  /* Sizes of the model's gpt<...>, 0 if it has none: data are
    * [batch][sequence] numbers in [0, vocab). */
   int64_t batch;
   int64_t sequence;
@@ -54,10 +55,10 @@ typedef struct rondo_layer {
   int64_t hidden;
 } rondo_layer;
 
-/* Bytes of a layer's buffers, which its declaration must state alike. All but
- * the first are for one micro-batch. */
+/* Bytes of a layer's buffers; its declaration must state the same. All but the
+ * first are for one micro-batch. */
 typedef struct rondo_sizes {
-  /* fp32, without the copies of other types. Gradients are as large. */
+  /* fp32, without copies in other types. Gradients have the same size. */
   int64_t weight_bytes;
   int64_t saved_for_input_grad_bytes;
   int64_t saved_for_weight_grad_bytes;
@@ -65,14 +66,14 @@ typedef struct rondo_sizes {
   int64_t workspace_bytes;
 } rondo_sizes;
 
-/* How the first values of a tensor are drawn: from the seed and the tensor's
- * global name alone. */
+/* How a tensor's initial values are drawn; they depend only on the seed and the
+ * tensor's global name. */
 enum {
   RONDO_INIT_ZEROS = 0,
   RONDO_INIT_ONES = 1,
   /* Normal with standard deviation 0.02. */
   RONDO_INIT_NORMAL = 2,
-  /* The same times 1 / sqrt(2 * blocks of the model), for what is added to a
+  /* The same times 1 / sqrt(2 * blocks of the model), for layers that add to a
    * residual stream. */
   RONDO_INIT_RESIDUAL_NORMAL = 3
 };
@@ -81,19 +82,19 @@ enum {
 typedef struct rondo_tensor {
   /* Lives as long as the program. */
   const char *name;
-  /* 1 or 2; shape[1] is 1 for one. */
+  /* 1 or 2; with 1, shape[1] is 1. */
   int32_t num_dims;
   int64_t shape[2];
   /* The first element, in fp32 elements from the start of the weights. Tensors
    * do not overlap. */
   int64_t offset;
   int32_t init;
-  /* Not 0: AdamW decays it. The habit is to decay matrices alone. */
+  /* Not 0: AdamW decays it. Usually only matrices decay. */
   int32_t decay;
 } rondo_tensor;
 
 /* The buffers of one task. All start at a multiple of 64 bytes, none overlap,
- * and they hold their content
+ * and they keep their content
  *
  *   weights                always
  *   gradients              until the optimizer step; W adds to them, nothing
@@ -110,7 +111,7 @@ typedef struct rondo_tensor {
 typedef struct rondo_task {
   /* fp32. */
   const void *weights;
-  /* The same numbers in the layer's dtype; `weights` where that is fp32. */
+  /* The same numbers in the layer's dtype; `weights` if that is fp32. */
   const void *weights_in_dtype;
   void *gradients;
   void *saved_for_input_grad;
@@ -121,17 +122,17 @@ typedef struct rondo_task {
   void *output;
   const void *output_grad;
   void *workspace;
-  /* [batch][sequence]: what data = tokens or data = targets asks for. */
+  /* [batch][sequence], as requested by data = tokens or data = targets. */
   const int32_t *data;
-  /* Where loss = true, F writes the micro-batch's mean loss here, one fp32.
-   * Else null. */
+  /* With loss = true, F writes the micro-batch's mean loss here, one fp32.
+   * Otherwise null. */
   float *loss;
   /* Gradients are those of the mean loss times this. A layer that writes the
-   * loss multiplies by it; to others it comes with output_grad. */
+   * loss multiplies by it; for others output_grad includes it. */
   double loss_scale;
   /* Index in the iteration. */
   int64_t microbatch;
-  /* On CUDA a cudaStream_t, else null. */
+  /* On CUDA a cudaStream_t, otherwise null. */
   void *stream;
 } rondo_task;
 
@@ -139,8 +140,8 @@ typedef void (*rondo_function)(const rondo_layer *layer,
                                const rondo_task *task);
 
 /* The tasks of a body on one target: F, I and W. Null: it does not run there.
- * On CUDA an iteration may be recorded as a graph, and repeated without the
- * calls: what a task enqueues may depend on the layer alone. */
+ * On CUDA an iteration may be recorded as a graph and replayed without the
+ * calls: what a task enqueues may depend only on the layer. */
 typedef struct rondo_functions {
   rondo_function forward;
   rondo_function input_grad;
@@ -150,14 +151,14 @@ typedef struct rondo_functions {
 typedef struct rondo_body {
   /* RONDO_BODY_VERSION. */
   int32_t version;
-  /* How many inputs a layer with this body may have. */
+  /* The number of inputs that a layer with this body may have. */
   int32_t min_inputs;
   int32_t max_inputs;
-  /* Fills `sizes`, all 0 before, and returns null; or returns what is wrong
+  /* Fills `sizes`, initially all 0, and returns null; or returns what is wrong
    * with the layer's declaration, in words that follow "layer 'x': ". */
   const char *(*sizes)(const rondo_layer *layer, rondo_sizes *sizes);
-  /* Describes the first `capacity` tensors, and returns how many there are: 16
-   * at most. `tensors` may be null where capacity is 0. */
+  /* Describes the first `capacity` tensors, and returns the number of all, at
+   * most 16. `tensors` may be null if capacity is 0. */
   int32_t (*tensors)(const rondo_layer *layer, rondo_tensor *tensors,
                      int32_t capacity);
   rondo_functions cpu;

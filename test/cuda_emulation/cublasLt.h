@@ -60,8 +60,8 @@ using cublasLtMatmulDesc_t = cublasLtMatmulDescOpaque_t *;
 using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t *;
 using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t *;
 struct cublasLtMatmulAlgo_t {
-  /// What the product needs; checked when it runs. Of the vectors and matrices
-  /// of the epilogue, what their addresses had when the algorithm was chosen.
+  /// What the product needs; checked when it runs. `epilogueAlignment` is that
+  /// of the epilogue's addresses when the algorithm was chosen.
   size_t workspaceBytes, alignment, epilogueAlignment;
 };
 struct cublasLtMatmulHeuristicResult_t {

@@ -52,7 +52,7 @@ void writeElement(cudaDataType_t type, void *data, int64_t i, float value) {
     static_cast<__nv_bfloat16 *>(data)[i] = __float2bfloat16(value);
 }
 
-/// The library's GELU is the one by tanh.
+/// The library's GELU is the tanh formula.
 double tanhOf(double x) {
   return std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
 }
@@ -67,7 +67,7 @@ bool aligned(const void *pointer, size_t bytes) {
   return reinterpret_cast<uintptr_t>(pointer) % bytes == 0;
 }
 
-/// Of both addresses of an epilogue; those that are null have any.
+/// The alignment of both addresses of an epilogue; a null address has any.
 size_t epilogueAlignment(const Desc &desc) {
   size_t bytes = 256;
   while (!aligned(desc.bias, bytes) || !aligned(desc.aux, bytes))
@@ -111,7 +111,7 @@ struct Task {
     const bool transA = desc.transA == CUBLAS_OP_T;
     const bool transB = desc.transB == CUBLAS_OP_T;
     const int inner = static_cast<int>(transA ? layoutA.rows : layoutA.columns);
-    // What is there does not survive.
+    // The workspace's content does not survive.
     if (workspaceBytes > 0)
       std::memset(workspace, 0xff, workspaceBytes);
     std::vector<float> valuesA = dense(layoutA, a);
@@ -267,7 +267,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
       columns(*a, desc->transA) != rows(*b, desc->transB) ||
       c->rows != d->rows || c->columns != d->columns)
     return CUBLAS_STATUS_INVALID_VALUE;
-  // Types: fp32 throughout, or bf16 with C and D of one type.
+  // Types: fp32 throughout, or bf16 with C and D of the same type.
   bool types = a->type == b->type && c->type == d->type &&
                (a->type == CUDA_R_16BF || d->type == CUDA_R_32F);
   bool hasBias = desc->epilogue == CUBLASLT_EPILOGUE_BIAS ||

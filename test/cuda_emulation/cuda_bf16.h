@@ -16,7 +16,7 @@ struct alignas(4) __nv_bfloat162 {
 inline float __bfloat162float(__nv_bfloat16 value) {
   return __uint_as_float(unsigned(value.bits) << 16);
 }
-/// To the nearest, ties to even.
+/// To nearest, ties to even.
 inline __nv_bfloat16 __float2bfloat16(float value) {
   unsigned bits = __float_as_uint(value);
   if (value != value)

@@ -3,7 +3,7 @@
 //
 // The part of the toolkit's interface that Rondo uses. Device memory is the
 // host's. Streams are queues that run late and in any order that the toolkit
-// permits: engine.h.
+// permits: see engine.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,8 +131,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
 namespace emulation {
 /// Appends work to a stream; null is the default stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);
-/// Whether a kernel may be launched so; the stream has to belong to the current
-/// device.
+/// Whether a kernel may be launched this way; the stream must belong to the
+/// current device.
 cudaError_t checkLaunch(const void *kernel, dim3 grid, dim3 block,
                         size_t sharedBytes, cudaStream_t stream);
 void allowShared(const void *kernel, int bytes);

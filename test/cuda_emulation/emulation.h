@@ -1,4 +1,4 @@
-//===- emulation.h - What tests tell the emulated device --------*- C++ -*-===//
+//===- emulation.h - How tests control the emulated device ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TEST_CUDA_EMULATION_EMULATION_H
@@ -11,20 +11,20 @@ namespace emulation {
 /// Chooses the orders in which streams run from now on.
 void seed(uint64_t value);
 
-/// The machine has so many GPUs, and asking for their number gives `error`.
-/// One GPU at first.
+/// The number of GPUs in the machine; asking for it gives `error`. One GPU
+/// initially.
 void setDevices(int count, int error = 0);
 
-/// The next call but `skip` of a function of the toolkit gives `error` instead
+/// After `skip` calls of a toolkit function, the next one gives `error` instead
 /// of doing its work. Null: no call does.
 void failCall(const char *function, int skip, int error);
 
-/// The next communicator that is asked for an asynchronous error after `skip`
-/// further such calls has this one; 0: none has.
+/// After `skip` queries of communicators for asynchronous errors, the next one
+/// gives this error; 0: none does.
 void failCommunicator(int skip, int error);
 
-/// While an object lives, the host may not touch device memory: it faults.
-/// Memory that was allocated before stays open.
+/// While an object exists, the host must not touch device memory: it faults.
+/// Memory allocated before stays accessible.
 class GuardedMemory {
 public:
   GuardedMemory();

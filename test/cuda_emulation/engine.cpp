@@ -1,4 +1,4 @@
-//===- engine.cpp - What runs the streams of the emulated device ----------===//
+//===- engine.cpp - Runs the streams of the emulated device ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "engine.h"
@@ -16,7 +16,7 @@ namespace emulation {
 
 namespace {
 
-/// No test waits longer for a device that does nothing.
+/// No test waits longer for an idle device.
 constexpr auto patience = std::chrono::seconds(30);
 
 std::mutex faultMutex;

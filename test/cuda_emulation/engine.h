@@ -1,11 +1,11 @@
-//===- engine.h - What runs the streams of the emulated device --*- C++ -*-===//
+//===- engine.h - Runs the streams of the emulated device -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nothing runs when it is enqueued. A thread that waits for the device, or asks
-// how far it is, runs work meanwhile: again and again it takes one of the
-// operations that could be next on a real device, at random. So work that does
-// not wait for what it needs meets it too early or too late, with some seed.
-// One mutex guards all; work runs under it.
+// Nothing runs when it is enqueued. A thread that waits for the device, or
+// queries its progress, meanwhile runs work: it repeatedly takes a random one
+// of the operations that could be next on a real device. So, with some seed,
+// work that does not wait for what it needs runs too early or too late. One
+// mutex guards everything; work runs under it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,15 +26,15 @@
 
 namespace emulation {
 
-/// In a graph it runs again and again, so `run` leaves it as it was made.
+/// In a graph it runs repeatedly, so `run` must not change it.
 struct Operation {
-  /// Called when everything before it in its stream or graph has been done,
-  /// until it returns true; empty: at once.
+  /// Polled once everything before it in its stream or graph is done, until it
+  /// returns true; empty: ready at once.
   std::function<bool()> isReady;
   std::function<void()> run;
 };
 
-/// Work with the numbers of the nodes that come before and behind.
+/// Work with the numbers of the preceding and following nodes.
 struct Node {
   Operation operation;
   std::vector<int> before, after;
@@ -50,16 +50,16 @@ struct Capture {
   bool isValid = true;
 };
 
-/// What has been launched of a graph.
+/// A launch of a graph.
 struct Replay {
   std::shared_ptr<const Nodes> nodes;
-  /// Of each node: how many before it have not been done.
+  /// For each node: how many nodes before it are not done.
   std::vector<int> missing;
   std::vector<int> ready;
   size_t left = 0;
 };
 
-/// Survives its handle while operations need it.
+/// Outlives its handle while operations need it.
 struct EventState {
   uint64_t recorded = 0, reached = 0;
   bool keepsTime = false;
@@ -68,7 +68,7 @@ struct EventState {
 
 struct Event {
   std::shared_ptr<EventState> state = std::make_shared<EventState>();
-  /// Where it was recorded last, if that was in a capture.
+  /// Where it was last recorded, if that was in a capture.
   std::shared_ptr<Capture> capture;
   std::vector<int> at;
   int device = 0;
@@ -81,7 +81,7 @@ struct Item {
 
 struct Queue {
   std::deque<Item> items;
-  /// Drawn anew from time to time: streams run at very different speeds.
+  /// Redrawn from time to time: streams run at very different speeds.
   unsigned speed = 0;
   int device = 0;
 };
@@ -89,7 +89,7 @@ struct Queue {
 struct Stream {
   std::shared_ptr<Queue> queue = std::make_shared<Queue>();
   std::shared_ptr<Capture> capture;
-  /// The last nodes of the capture in this stream.
+  /// The last nodes of this stream's capture.
   std::vector<int> at;
 };
 
@@ -107,18 +107,18 @@ public:
 
   std::mutex mutex;
 
-  // All of these are called with the mutex held.
+  // All of these require the mutex.
   void add(Stream *stream);
   void remove(Stream *stream);
-  /// Its streams record no more.
+  /// Its streams stop recording.
   void endCapture(const std::shared_ptr<Capture> &capture);
-  /// To a stream, or to its capture.
+  /// Appends to a stream, or to its capture.
   void append(Stream &stream, Operation operation);
-  /// Runs operations until the condition holds. Waits for other threads where
-  /// there are none; ends the process where that takes too long.
+  /// Runs operations until the condition holds. If there are none, waits for
+  /// other threads; ends the process if that takes too long.
   void runUntil(std::unique_lock<std::mutex> &lock,
                 const std::function<bool()> &isDone);
-  /// Of one device, or of all.
+  /// For one device, or for all.
   void runAll(std::unique_lock<std::mutex> &lock, int device = -1);
   /// Runs some, or none.
   void runSome();
@@ -128,8 +128,8 @@ public:
     return below ? unsigned(random() % below) : 0;
   }
   void seed(uint64_t value) { random.seed(value); }
-  /// The capture that forbids this thread calls that a capture cannot hold;
-  /// null: there is none.
+  /// The capture that forbids this thread calls that cannot be captured; null:
+  /// none.
   std::shared_ptr<Capture> captureOfThread();
   std::vector<std::weak_ptr<Capture>> captures;
 
@@ -139,19 +139,19 @@ private:
 
   std::condition_variable changed;
   std::vector<Stream *> streams;
-  /// Also of streams that are gone, until they are empty.
+  /// Includes those of destroyed streams, until they are empty.
   std::vector<std::shared_ptr<Queue>> queues;
   Stream nullStream;
   std::mt19937_64 random{1};
   unsigned steps = 0;
 };
 
-/// The error that a test wants a call to give, or 0.
+/// The error that a test injects into a call, or 0.
 int injected(const char *function);
-/// Counts what liveHandles() tells.
+/// Counts handles for liveHandles().
 void countHandle(int change);
 
-/// Lets the host's thread at the device's memory while it runs work.
+/// Gives the host's thread access to device memory while it runs work.
 class MemoryAccess {
 public:
   MemoryAccess();

@@ -12,7 +12,7 @@
 #include <ucontext.h>
 #endif
 
-/// Of AddressSanitizer; null in a build without it.
+/// From AddressSanitizer; null in a build without it.
 extern "C" __attribute__((weak)) void
 __asan_unpoison_memory_region(const volatile void *memory, size_t bytes);
 
@@ -22,8 +22,8 @@ thread_local Thread *current = nullptr;
 
 namespace {
 
-/// Enough for the register arrays of a kernel that was compiled without
-/// optimisation; pages that are not touched cost nothing.
+/// Enough for the register arrays of a kernel compiled without optimisation;
+/// untouched pages cost nothing.
 constexpr size_t stackBytes = 256 << 10;
 
 [[noreturn]] void fail(const char *what) {
@@ -85,7 +85,7 @@ struct Fibre {
   Thread thread;
   Context context;
   char *stack = nullptr;
-  /// Groups of cp.async that are not ended; the last one is open.
+  /// Groups of cp.async that have not ended; the last one is open.
   std::vector<std::vector<Copy>> copies;
 };
 
@@ -100,7 +100,8 @@ class Block {
 public:
   ~Block() {
     for (auto &fibre : fibres) {
-      // Its frames do not return; the next mapping here is not theirs.
+      // Its frames do not return; the next mapping here does not belong to
+      // them.
       if (__asan_unpoison_memory_region)
         __asan_unpoison_memory_region(fibre->stack, stackBytes);
       munmap(fibre->stack, stackBytes);
@@ -153,7 +154,7 @@ public:
     if (++warp.arrived == 32) {
       warp.arrived = 0;
       work(warp.arguments);
-      // Ready from here on; the last lane goes on at once.
+      // Ready from here on; the last lane continues at once.
       for (unsigned lane = 0; lane < 32; ++lane)
         if (me / 32 * 32 + lane != me)
           ready.push_back(me / 32 * 32 + lane);
@@ -175,17 +176,17 @@ private:
     fibres.push_back(std::move(fibre));
   }
 
-  /// Where each fibre begins; it never returns.
+  /// Where each fibre starts; never returns.
   static void enter();
 
-  /// Everybody at the barrier may go on.
+  /// Everything waiting at the barrier may go on.
   void release() {
     ready.insert(ready.end(), waiting.begin(), waiting.end());
     waiting.clear();
     shuffle();
   }
 
-  /// A warp or a lane that is ahead of the others shows what a barrier lacks.
+  /// A warp or a lane that runs ahead of the others reveals a missing barrier.
   void shuffle() { std::shuffle(ready.begin(), ready.end(), random); }
 
   /// Chooses who runs next; false: nobody can.
@@ -198,11 +199,11 @@ private:
     return true;
   }
 
-  /// Lets another run until the calling thread is ready again.
+  /// Lets another fibre run until the calling thread is ready again.
   void pause() {
     unsigned me = running;
     Context &next = resume() ? fibres[running]->context : host;
-    // The last one at a barrier may be drawn again.
+    // The last one at a barrier may be chosen again.
     if (&next != &fibres[me]->context)
       switchTo(fibres[me]->context, next);
   }
@@ -245,7 +246,8 @@ void runGrid(dim3 grid, dim3 extent, size_t sharedBytes,
   for (unsigned z = 0; z < grid.z; ++z)
     for (unsigned y = 0; y < grid.y; ++y)
       for (unsigned x = 0; x < grid.x; ++x) {
-        // Of exactly that size, so that AddressSanitizer sees its end.
+        // Of exactly this size, so that AddressSanitizer detects accesses past
+        // its end.
         void *shared = nullptr;
         if (sharedBytes && posix_memalign(&shared, 128, sharedBytes) != 0)
           fail("no memory for a block's shared memory");
@@ -278,7 +280,7 @@ void closeCopies() { block.fibre().copies.emplace_back(); }
 
 void awaitCopies(unsigned open) {
   auto &groups = block.fibre().copies;
-  // The last group is the one that is being filled.
+  // The last group is the one being filled.
   while (groups.size() > size_t(open) + 1) {
     for (const Copy &copy : groups.front())
       std::memcpy(copy.to, copy.from, copy.bytes);

@@ -4,9 +4,9 @@
 // What nvcc adds to C++, as far as our kernels use it, so that a C++ compiler
 // takes the same sources. The threads of a block are fibres of one host thread:
 // each runs until it waits at a barrier of its block or meets the other lanes
-// of its warp, and which of those that may go on is taken next is random, so
-// that a missing barrier shows. Kernels take their shared memory at launch
-// (runtime/base/cuda/thread.h); it begins full of NaNs and ends at an
+// of its warp. The next to run is chosen at random, so that a missing barrier
+// shows. Kernels get their shared memory at launch
+// (runtime/base/cuda/thread.h); it starts full of NaNs and ends at an
 // allocation's end.
 //
 //===----------------------------------------------------------------------===//
@@ -39,7 +39,7 @@ struct uint3 {
   unsigned x, y, z;
 };
 
-// Kernels read and write elements of any type by these, 16 bytes at once.
+// Kernels read and write elements of any type through these, 16 bytes at once.
 struct __attribute__((may_alias, aligned(8))) float2 {
   float x, y;
 };
@@ -66,7 +66,7 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
 
 namespace emulation {
 
-/// The thread that runs.
+/// The running thread.
 struct Thread {
   uint3 index, block;
   dim3 blockExtent, gridExtent;
@@ -82,7 +82,7 @@ inline int64_t deviceNs() {
 }
 inline Thread &self() { return *current; }
 
-/// Runs `body` once for each thread of each block. Aborts with a message where
+/// Runs `body` once for each thread of each block. Aborts with a message if
 /// threads wait for what cannot come.
 void runGrid(dim3 grid, dim3 block, size_t sharedBytes,
              const std::function<void()> &body);
@@ -90,18 +90,19 @@ void runGrid(dim3 grid, dim3 block, size_t sharedBytes,
 /// Waits for all threads of the block that have not ended.
 void blockBarrier();
 
-/// Waits for all lanes of the warp. The last to come calls
-/// `work(arguments, 32 pointers)` for all, each lane's own at its number. Lanes
-/// that meet with different `kind`s abort.
+/// Waits for all lanes of the warp. The last to arrive calls `work(arguments,
+/// 32 pointers)` for all, with each lane's own at its number. Lanes that meet
+/// with different `kind`s abort.
 void meetWarp(const char *kind, void *argument, void (*work)(void **arguments));
 
-/// Aborts where an access of so many bytes at once would stop a device.
+/// Aborts if a device would fail on a single access of this many bytes.
 void checkAligned(const void *address, size_t bytes);
 
-/// Copies that end when they are waited for (cp.async): the calling thread's.
+/// The calling thread's asynchronous copies (cp.async), which end when they are
+/// waited for.
 void copyLater(void *to, const void *from, size_t bytes);
 void closeCopies();
-/// Ends all but the latest `open` groups.
+/// Completes all but the latest `open` groups.
 void awaitCopies(unsigned open);
 
 struct Exchange {
@@ -125,7 +126,7 @@ template <typename T> T exchange(const char *kind, T value, int source) {
 } // namespace emulation
 
 namespace emulation {
-/// A built-in variable: reads the member of the thread that runs.
+/// A built-in variable: reads the running thread's member.
 template <typename Extent, Extent Thread::*member> struct Variable {
   struct X {
     operator unsigned() const { return (self().*member).x; }
@@ -180,7 +181,7 @@ inline unsigned __float_as_uint(float value) {
   return bits;
 }
 inline float __expf(float x) { return std::exp(x); }
-/// As the manual has it for large divisors.
+/// As the manual specifies for large divisors.
 inline float __fdividef(float x, float y) {
   return std::fabs(y) > 0x1p126f ? x * 0 : x / y;
 }

@@ -33,8 +33,8 @@ int version() {
   return text ? std::atoi(text) : 22809;
 }
 
-/// Whether the end of another process is noticed. It is between machines; on
-/// one machine operations may simply never end.
+/// Whether the loss of another process is noticed, as it is between machines.
+/// On one machine operations may simply never end.
 bool seesLoss() {
   static const char *const text = std::getenv("RONDO_EMULATED_LOSS");
   return !text || std::string(text) != "unseen";
@@ -45,7 +45,7 @@ bool mayShareGpu() {
   return version() >= 23000 && text && std::string(text) == "1";
 }
 
-/// Two ranks on one GPU.
+/// Whether two ranks share a GPU.
 bool hasDuplicate(const Clique &clique) {
   for (const auto &[rank, device] : clique.devices)
     for (const auto &[other, otherDevice] : clique.devices)
@@ -58,7 +58,7 @@ int peerOf(const NcclCall &call) {
   return call.kind == NcclCall::Gather ? -1 : call.peer;
 }
 
-/// Whether those that the calls need have issued theirs.
+/// Whether the ranks that the calls need have issued theirs.
 bool isConnected(const CommState &comm, const NcclCall &call) {
   const Clique &clique = *comm.clique;
   if (call.kind != NcclCall::Gather)
@@ -78,16 +78,16 @@ thread_local int groupDepth = 0;
 thread_local std::vector<GroupedCall> grouped;
 thread_local std::vector<std::shared_ptr<CommState>> abortedInGroup;
 
-/// What a communicator says last of its failure, for people.
+/// A communicator's last message about its failure.
 std::string lastError;
 
-/// With NCCL_LAUNCH_ORDER_IMPLICIT nothing begins on a GPU before all that the
-/// process has issued for it has begun, on any communicator.
+/// With NCCL_LAUNCH_ORDER_IMPLICIT nothing starts on a GPU before everything
+/// that the process issued earlier for it has started, on any communicator.
 bool keepsLaunchOrder() {
   const char *text = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
   return text && std::string(text) == "1";
 }
-/// By GPU, and by capture, null: none.
+/// By GPU and capture; null: no capture.
 std::map<std::pair<int, void *>, std::weak_ptr<GroupRun>> issuedLast;
 
 /// NCCL frees nothing before its work has ended and the graphs that hold its
@@ -147,7 +147,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   RONDO_EMULATED_NCCL(ncclGetUniqueId);
   Lock lock(Engine::get().mutex);
   std::memset(id, 0, sizeof *id);
-  // Has zeros in it, as a real one may.
+  // Contains zeros, as a real one may.
   ++numIds;
   std::memcpy(id->internal + 5, &numIds, sizeof numIds);
   const uint64_t process[] = {

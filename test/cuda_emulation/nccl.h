@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The part of NCCL's interface that Rondo uses. The ranks of a communicator are
-// in this process, all of them, or in a process each. Communicators must be
-// non-blocking, and calls take effect only when the communicator has been asked
-// often enough whether they have. A pair connects with its first messages: the
-// host waits for both, and no capture may hold them. Messages of a pair meet in
-// order; one that meets another size ends the process. A send may end before
-// its receive has begun, or not. No communicator is given back before its
-// work has ended and the graphs that hold its calls are gone.
+// either all in this process or in one process each. Communicators must be
+// non-blocking, and calls take effect only after the communicator has been
+// asked often enough whether they have. A pair connects with its first
+// messages: the host waits for both, and no capture may hold them. Messages of
+// a pair match in order; if two have different sizes, the process ends. A send
+// may or may not end before its receive has begun. No communicator is given
+// back before its work has ended and the graphs that hold its calls are gone.
 //
-// RONDO_EMULATED_NCCL is the version, 22809 at first. Two ranks on one GPU are
-// an error, but from 23000 on where NCCL_MULTI_RANK_GPU_ENABLE is 1. With
-// RONDO_EMULATED_LOSS=unseen no communicator notices that a process has gone,
-// as on one machine.
+// RONDO_EMULATED_NCCL is the version, 22809 by default. Two ranks on one GPU
+// are an error, except from 23000 on if NCCL_MULTI_RANK_GPU_ENABLE is 1. With
+// RONDO_EMULATED_LOSS=unseen no communicator notices the loss of a process, as
+// on one machine.
 //
 //===----------------------------------------------------------------------===//
 

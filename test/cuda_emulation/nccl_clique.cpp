@@ -40,7 +40,7 @@ void Clique::part(int rank) {
 
 void Clique::leave(int rank) {
   links.erase(rank);
-  // What it has not received has no memory from now on.
+  // What it has not received loses its memory now.
   for (auto &[pair, queue] : receives)
     if (pair.second == rank)
       queue.clear();

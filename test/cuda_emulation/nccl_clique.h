@@ -1,9 +1,9 @@
 //===- nccl_clique.h - The ranks of one emulated communicator ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What they have sent and not yet received. The ranks may be in this process,
-// all of them, or one of them here and the others in processes of their own.
-// The engine's mutex guards all.
+// What they have sent and not yet received. The ranks are either all in this
+// process, or one is here and the others are in processes of their own. The
+// engine's mutex guards everything.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@
 
 namespace emulation {
 
-/// Ends the process: the program uses NCCL in a way that is not defined.
+/// Ends the process: the program uses NCCL in an undefined way.
 [[noreturn]] void failNccl(const std::string &what);
 
 /// A call on one communicator.
@@ -32,13 +32,13 @@ struct NcclCall {
   size_t bytes;
 };
 
-/// A call that a device has come to.
+/// A call that a device has reached.
 struct ArrivedCall {
   NcclCall call;
-  /// What an early send has left behind, or another process has sent.
+  /// The content of an early send, or of a send by another process.
   std::shared_ptr<std::vector<char>> kept;
   std::shared_ptr<bool> isDone;
-  /// A send of another process, which has to be told.
+  /// A send of another process, which must be told.
   bool isRemote = false;
 
   const char *data() const { return kept ? kept->data() : call.from; }
@@ -55,19 +55,19 @@ public:
   std::map<int, std::string> devices;
   /// Ranks that have issued something to a peer; -1: to all.
   std::set<std::pair<int, int>> issued;
-  /// A process with a rank of it has gone.
+  /// A process with one of its ranks is lost.
   bool hasLost = false;
 
-  /// A rank of this process; false: it is there already.
+  /// Adds a rank of this process; false: it is there already.
   bool join(const std::string &id, int rank, const std::string &device);
   /// Its connections end.
   void leave(int rank);
-  /// Its connections will end as they should.
+  /// Its connections will end normally.
   void part(int rank);
   /// Looks for ranks of other processes.
   void look();
   void issue(int rank, int peer);
-  /// The device of `rank` has come to the call; `isEarly`: a send may leave at
+  /// The device of `rank` has reached the call; `isEarly`: a send may leave at
   /// once. The flag is set when the call has ended.
   std::shared_ptr<bool> arrive(int rank, const NcclCall &call, bool isEarly);
 
@@ -80,7 +80,7 @@ private:
   std::map<std::pair<int, int>, std::deque<ArrivedCall>> sends, receives;
   /// By receiver: sends to other processes that have not been taken.
   std::map<int, std::deque<std::shared_ptr<bool>>> untaken;
-  /// By rank: gathers that have not met.
+  /// By rank: gathers that are not matched yet.
   std::map<int, std::deque<ArrivedCall>> gathers;
   /// By rank of this process.
   std::map<int, std::unique_ptr<Links>> links;
@@ -92,7 +92,7 @@ struct CommState {
   int rank = 0, device = 0;
   bool isAborted = false, isFinalizing = false;
   ncclResult_t error = ncclSuccess;
-  /// How often to answer that calls are in progress.
+  /// How many more queries are answered with "in progress".
   unsigned asks = 0;
   struct Pending {
     cudaStream_t stream;
@@ -113,15 +113,15 @@ struct GroupRun {
 
   const std::shared_ptr<CommState> comm;
   const std::vector<NcclCall> calls;
-  /// What has to begin before this one.
+  /// What has to start before this one.
   std::weak_ptr<GroupRun> before;
-  /// How often it has begun: a graph runs it again and again.
+  /// How often it has started: a graph runs it repeatedly.
   uint64_t begun = 0;
   bool hasArrived = false;
   std::vector<std::shared_ptr<bool>> done;
 
   bool isReady();
-  /// For the next time that a graph runs it.
+  /// For the next run by a graph.
   void reset();
 };
 

@@ -29,7 +29,7 @@ struct Header {
   uint64_t bytes;
 };
 
-/// A name outside of the file system: it begins with a zero.
+/// A name outside the file system: it begins with a zero.
 socklen_t addressOf(const std::string &id, int rank, sockaddr_un &address) {
   const std::string name = "rondo-nccl-" + id + "-" + std::to_string(rank);
   address = {};
@@ -158,7 +158,7 @@ void Links::put(Connection &connection, const LinkFrame &frame) {
 void Links::pump() {
   connectDown();
   accept();
-  // A handler may send, but opens and closes no connection.
+  // A handler may send, but must not open or close connections.
   for (auto &[fd, connection] : connections) {
     write(connection);
     read(connection);
@@ -205,7 +205,7 @@ void Links::accept() {
     if (fd < 0)
       return;
     connections[fd].fd = fd;
-    // It waits for the connections that it knows of.
+    // It waits for the connections that it knows.
     LinkThread::get().wake();
   }
 }
@@ -217,7 +217,7 @@ void Links::write(Connection &connection) {
                            connection.out.size() - done, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR)
       continue;
-    // Whoever reads notices an ended connection.
+    // A reader notices that a connection has ended.
     if (count < 0 && errno != EAGAIN)
       done = connection.out.size();
     if (count <= 0)

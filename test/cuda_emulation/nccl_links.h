@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A rank listens on a Unix socket whose name follows from the communicator's
-// identifier and the rank, and connects to the ranks below it. Such a name is
-// gone with its process, so that nothing has to be cleared away. One thread
-// moves the bytes of all; all calls are made with the engine's mutex held.
+// identifier and the rank, and connects to the ranks below it. Such a name
+// disappears with its process, so nothing has to be cleaned up. One thread
+// moves the bytes of all; all calls require the engine's mutex.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ struct LinkFrame {
   enum Kind : uint32_t {
     /// The first of each side; data: the name of its GPU.
     Join,
-    /// `from` has issued its first call to `to`, -1: to all.
+    /// `from` has issued its first call to `to`; -1: to all.
     Issued,
     /// Data of a send.
     Message,
@@ -32,7 +32,7 @@ struct LinkFrame {
     Taken,
     /// Data of a gather.
     Gather,
-    /// The connection ends as it should.
+    /// The connection ends normally.
     Parted,
   };
   Kind kind = Join;
@@ -43,21 +43,22 @@ struct LinkFrame {
 class Links {
 public:
   struct Handlers {
-    /// Ranks that this process has itself, and that need no connection.
+    /// Ranks of this process itself, which need no connection.
     std::function<bool(int rank)> isLocal;
     std::function<void(const LinkFrame &)> receive;
-    /// A rank has gone without Parted.
+    /// A rank has disappeared without Parted.
     std::function<void(int rank)> lose;
   };
 
-  /// `id` is any text; `device` is what the rank tells of its GPU.
+  /// `id` is any text; `device` is how the rank names its GPU.
   Links(const std::string &id, int rank, std::string device, Handlers handlers);
-  /// Ends all connections. What the handlers refer to may go then.
+  /// Ends all connections. What the handlers refer to may be destroyed after
+  /// that.
   ~Links();
   Links(const Links &) = delete;
   Links &operator=(const Links &) = delete;
 
-  /// Other processes' ranks that have come.
+  /// Ranks of other processes that have joined.
   std::vector<int> peers() const;
   void send(int rank, const LinkFrame &frame);
   void sendAll(const LinkFrame &frame);

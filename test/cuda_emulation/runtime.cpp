@@ -18,7 +18,7 @@ using emulation::Engine;
 
 namespace {
 
-/// What a block may have on the smallest device that we compile for, sm_80.
+/// Limits per block on the smallest device that we compile for, sm_80.
 constexpr size_t mostShared = 163 << 10;
 constexpr size_t usualShared = 48 << 10;
 
@@ -32,8 +32,8 @@ void emulation::allowShared(const void *kernel, int bytes) {
   limits[kernel] = static_cast<size_t>(bytes);
 }
 
-/// Unless all kernels are loaded at the start, the first launch of each may
-/// wait for all that its GPU has to do.
+/// Unless all kernels are loaded at start, the first launch of each may wait
+/// for all work of its GPU.
 static void load(const void *kernel) {
   static std::set<std::pair<int, const void *>> loaded;
   const char *mode = std::getenv("CUDA_MODULE_LOADING");
@@ -106,7 +106,7 @@ cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 namespace {
 
-/// Allocations that the host may not touch, by address: their bytes.
+/// Sizes of allocations that the host must not touch, by address.
 std::mutex guardMutex;
 std::map<void *, size_t> guarded;
 int guards = 0, accesses = 0;
@@ -165,7 +165,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
 }
 cudaError_t cudaFree(void *memory) {
   {
-    // Waits for the device, as the toolkit's does.
+    // Waits for the device, like the toolkit's function.
     Engine &engine = Engine::get();
     std::unique_lock<std::mutex> lock(engine.mutex);
     engine.runAll(lock);
@@ -223,7 +223,7 @@ cudaError_t cudaMemset(void *memory, int byte, size_t bytes) {
 // Devices.
 //===----------------------------------------------------------------------===//
 
-/// RONDO_EMULATED_GPUS says how many a program has.
+/// RONDO_EMULATED_GPUS is the number of GPUs that a program has.
 static int firstDevices() {
   const char *text = std::getenv("RONDO_EMULATED_GPUS");
   return text ? std::atoi(text) : 1;
@@ -264,8 +264,8 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
   *can = 1;
   return cudaSuccess;
 }
-/// As RONDO_EMULATED_GPU_BUS names the first one, for processes that see one
-/// GPU each.
+/// RONDO_EMULATED_GPU_BUS names the first one, for processes that see one GPU
+/// each.
 cudaError_t cudaDeviceGetPCIBusId(char *id, int bytes, int device) {
   RONDO_EMULATED(cudaDeviceGetPCIBusId);
   const char *text = std::getenv("RONDO_EMULATED_GPU_BUS");

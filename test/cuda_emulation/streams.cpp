@@ -1,4 +1,4 @@
-//===- streams.cpp - Streams, events and graphs of the emulated device ----===//
+//===- streams.cpp - The emulated device's streams, events, graphs --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "engine.h"
@@ -20,13 +20,13 @@ static double nowMs() {
       .count();
 }
 
-/// The device, for as long as a call lasts.
+/// Locks the device for the duration of a call.
 struct Access {
   Engine &engine = Engine::get();
   Lock lock{engine.mutex};
 };
 
-/// A call that a capture cannot hold ends the capture.
+/// A call that cannot be captured ends the capture.
 static cudaError_t breakCapture(const std::shared_ptr<Capture> &capture) {
   capture->isValid = false;
   return cudaErrorStreamCaptureUnsupported;
@@ -143,7 +143,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event,
     if (stream.capture && stream.capture != event->capture)
       return cudaErrorStreamCaptureMerge;
     if (event->capture->origin == nullptr)
-      return cudaErrorInvalidValue; // of a capture that has ended
+      return cudaErrorInvalidValue; // from a capture that has ended
     if (!stream.capture) {
       stream.capture = event->capture;
       stream.at.clear();
@@ -155,7 +155,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event,
     return cudaSuccess;
   }
   if (stream.capture) {
-    // Work before the capture cannot be waited for in it, unless there is none.
+    // Work before the capture cannot be waited for within it, unless there is
+    // none.
     if (event->state->recorded == 0)
       return cudaSuccess;
     stream.capture->isValid = false;
@@ -222,7 +223,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
   return cudaSuccess;
 }
 
-/// Whether everything that was recorded comes before the end.
+/// Whether everything recorded comes before the end.
 static bool isJoined(const Nodes &nodes, const std::vector<int> &end) {
   std::vector<bool> isReached(nodes.size());
   std::vector<int> open = end;
@@ -253,7 +254,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
     return cudaErrorStreamCaptureWrongThread;
   std::vector<int> end = stream->at;
   engine.endCapture(capture);
-  // Events may keep the capture, but not what it holds.
+  // Events may keep the capture alive, but not its content.
   Nodes nodes = std::move(capture->nodes);
   capture->nodes.clear();
   if (!capture->isValid)

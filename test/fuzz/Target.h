@@ -1,8 +1,8 @@
-//===- Target.h - What the fuzz targets share -------------------*- C++ -*-===//
+//===- Target.h - Shared by the fuzz targets --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each target is one file with LLVMFuzzerTestOneInput(): libFuzzer calls it
-// with inputs that it invents (-DRONDO_FUZZ=ON), replay.cpp with those of a
+// with inputs that it generates (-DRONDO_FUZZ=ON), replay.cpp with those of a
 // folder.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +26,7 @@ inline std::string textOf(const uint8_t *data, size_t size) {
   return std::string(reinterpret_cast<const char *>(data), size);
 }
 
-/// Ends the process where a property does not hold.
+/// Ends the process if a property does not hold.
 inline void require(bool holds, const char *property) {
   if (holds)
     return;

@@ -21,10 +21,10 @@ using namespace rondo;
 using namespace rondo::pipe;
 using rondo::fuzz::require;
 
-/// More than so many actions or tasks take too long here.
+/// More actions or tasks than this take too long here.
 static constexpr int64_t mostActions = 1 << 12;
 
-/// How many actions a body unrolls to, at most mostActions + 1.
+/// The number of actions that a body unrolls to, at most mostActions + 1.
 static int64_t countActions(Region &body) {
   int64_t total = 0;
   for (Operation &op : body.getOps()) {
@@ -118,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (text.find('\0') != std::string::npos || !llvm::json::isUTF8(text) ||
       findTooDeep(text))
     return 0;
-  // What a context has made stays in it.
+  // What is created in a context stays in it.
   static std::unique_ptr<MLIRContext> context;
   static int uses = 0;
   if (!context || ++uses % 1000 == 0) {

@@ -21,8 +21,8 @@ using rondo::fuzz::require;
 
 namespace {
 
-/// What process 1 asks for while it connects. Whatever is lost is lost because
-/// the run has failed.
+/// What process 1 asks for while it connects. Anything lost is lost because the
+/// run has failed.
 class FakeStore : public Store {
 public:
   explicit FakeStore(int port) : port(port) {}
@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Socket connections[Endpoint::numLanes];
   for (Socket &connection : connections) {
     connection = Socket(accept(listener.descriptor(), nullptr, nullptr));
-    // The port is free at once.
+    // Frees the port at once.
     linger none = {1, 0};
     setsockopt(connection.descriptor(), SOL_SOCKET, SO_LINGER, &none,
                sizeof none);

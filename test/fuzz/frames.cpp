@@ -1,7 +1,7 @@
 //===- frames.cpp - Fuzzes the frames of the store ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The input comes in two parts, cut where its first byte says.
+// The input comes in two parts; its first byte says where to split it.
 //
 //===----------------------------------------------------------------------===//
 

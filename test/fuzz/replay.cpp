@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
       inputs.push_back(entry.path());
   std::sort(inputs.begin(), inputs.end());
   for (const std::filesystem::path &input : inputs) {
-    // Where it crashes, the last line says on what.
+    // After a crash, the last line names the input.
     std::printf("%s\n", input.c_str());
     std::fflush(stdout);
     std::ifstream file(input, std::ios::binary);

@@ -1,7 +1,7 @@
 //===- schedule.cpp - Fuzzes the readers of rondo-schedule ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Also the rules that it is judged by, on the problems below.
+// Also the rules that judge it, on the problems below.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ static const json::ProblemFile &problems() {
   return file;
 }
 
-/// A legal schedule that is written with its figures is legal, whatever the
-/// input claimed.
+/// A legal schedule written with its own figures is legal, whatever the input
+/// claimed.
 static void checkWritten(llvm::StringRef text, const json::Verdict &verdict) {
   const Problem &problem = *problems().find(verdict.problem);
   json::ScheduleText object{json::Value(text)};

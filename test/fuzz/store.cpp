@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The input says what processes send to the server, in which order, and how
-// much time passes in between. The server takes its turn behind each of these.
+// much time passes in between. The server takes its turn after each of these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int processes = 3, connections = 4;
 
-/// The input, as choices.
+/// The input as a sequence of choices.
 class Choices {
 public:
   Choices(const uint8_t *data, size_t size) : data(data), end(data + size) {}
@@ -72,7 +72,7 @@ public:
   void sendBytes(const std::string &bytes) { (void)sendAll(socket, bytes); }
   void endSpeaking() { shutdown(socket.descriptor(), SHUT_WR); }
 
-  /// Everything that has come is a frame that a process can expect.
+  /// Everything received must be a frame that a process can expect.
   void hear() {
     while (receiveSome(socket, reader, 0))
       continue;

@@ -30,7 +30,7 @@ static void copyGpu(Device &device, void *to, const void *from, int64_t bytes) {
                              cudaMemcpyDeviceToDevice, streamOf(device)));
 }
 
-/// Looped back on the first GPU, also where there are more.
+/// Loops back on the first GPU, even if there are more.
 static std::unique_ptr<Device> onFirst(int32_t rank, int32_t, const World &) {
   return std::make_unique<CudaDevice>(Gpu::get(0), rank);
 }
@@ -47,7 +47,7 @@ static std::unique_ptr<Transport> loopback(const TransportParams &params,
   return makeLoopbackTransport(params, gpusOf(devices), options);
 }
 
-/// NCCL, with a GPU for each rank where there are enough.
+/// NCCL, with a GPU per rank if there are enough.
 static std::unique_ptr<Device> onAny(int32_t rank, int32_t, const World &) {
   return std::make_unique<CudaDevice>(Gpu::get(rank % countGpus()), rank);
 }
@@ -55,7 +55,7 @@ static std::unique_ptr<Transport> nccl(const TransportParams &params,
                                        const std::vector<Device *> &devices,
                                        const TransportOptions &options,
                                        const World &world) {
-  // All in one process, where NCCL's manual advises against graphs.
+  // All in one process, for which NCCL's manual advises against graphs.
   TransportOptions own = options;
   own.useGraph = false;
   return makeNcclTransport(params, gpusOf(devices), own, world);
@@ -74,11 +74,11 @@ const std::vector<Pair> &rondo::runtime::test::allPairs() {
     int gpus = 0;
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0)
       return found;
-    // A device has orders of its own: tests with several run twice.
+    // A device has its own orders: tests with several run twice.
     found.push_back({"cuda_loopback", &loopbackBackend, fillGpu, copyGpu, true,
                      true, begin, end, 2});
-    // The suite has up to four ranks. NCCL shares a GPU among them from 2.30
-    // on, when it is told to. Its communicators take long to make.
+    // The suite has up to four ranks. From 2.30 on NCCL shares a GPU among
+    // them, if told to. Its communicators take long to make.
     const char *shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
     if (gpus >= 4 || (shares && std::string(shares) == "1"))
       found.push_back({"cuda_nccl", &ncclBackend, fillGpu, copyGpu, false,

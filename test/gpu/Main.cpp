@@ -1,7 +1,7 @@
-//===- Main.cpp - Runs tests, none of them for ever -----------------------===//
+//===- Main.cpp - Runs tests with a time limit ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// GoogleTest has no limit of time, and on a GPU a wait may never end.
+// GoogleTest has no time limit, and on a GPU a wait may never end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@
 
 namespace {
 
-/// Ends the process with status 124 where a case takes more than
-/// RONDO_CASE_SECONDS, or 40: one that hangs must not take the time of those
-/// behind it.
+/// Ends the process with status 124 if a case takes more than
+/// RONDO_CASE_SECONDS, or 40: one that hangs must not take the time of the
+/// following ones.
 class TimeLimit : public testing::EmptyTestEventListener {
 public:
   void OnTestStart(const testing::TestInfo &test) override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shapes of GPT-2 on a device: too large for the emulation. The references in
-// double precision take some seconds each on one core.
+// double precision take a few seconds each on one core.
 
 #include "test/unit/cuda/Checks.h"
 
@@ -11,7 +11,7 @@ template <typename T> class Wide : public DeviceTest {};
 using Types = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(Wide, Types);
 
-/// Of elements of matrices, for sums over 768 and 3,072 of them.
+/// For elements of matrices, in sums over 768 and 3,072 of them.
 constexpr double scale = 0.05;
 
 TYPED_TEST(Wide, Block) {

@@ -1,8 +1,8 @@
 //===- probe.cpp - Says which GPUs are here -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints `COUNT ARCHITECTURES` such as `1 90`, or why there is none, and ends
-// with 77 then.
+// Prints `COUNT ARCHITECTURES` such as `1 90`; if there are no GPUs, prints why
+// and exits with 77.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fails where an emitted program is larger than its schedule needs.
+"""Fails if an emitted program is larger than its schedule needs.
 
     shape.py LINES FUNCTIONS < program.cpp
 """

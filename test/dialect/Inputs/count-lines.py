@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fails where standard input has as many lines as the argument, or none."""
+"""Fails if standard input has as many lines as the argument, or none."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the mlir blocks of a Markdown page, one after the other."""
+"""Prints the mlir blocks of a Markdown page, one after another."""
 
 import sys
 

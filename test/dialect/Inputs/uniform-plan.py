@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints a uniform plan: uniform-plan.py RANKS MICROBATCHES FAMILY [CHUNKS SHAPE].
 
-SHAPE is looped, or wave where the chunks of a rank go down and up in turn."""
+SHAPE is looped, or wave if a rank's chunks go down and up in turn."""
 
 import sys
 

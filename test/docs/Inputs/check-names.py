@@ -48,12 +48,12 @@ for source in [*(root / "schedule").rglob("*.h"), *(root / "passes").glob("*.td"
 for rule in sorted(named):
     if f"\n### {rule} " not in rules:
         faults.append(f"schedule-rules.md: no paragraph on {rule}")
-# A paragraph names a rule that there is.
+# Every paragraph names an existing rule.
 for rule in re.findall(r"\n### ([PSL]\d+) ", rules):
     if rule not in named:
         faults.append(f"schedule-rules.md: no rule {rule}")
 
-# A pattern that finds nothing checks nothing.
+# A pattern that matches nothing checks nothing.
 faults += [f"no page names a {kind}" for kind, count in counts.items() if not count]
 if faults:
     sys.exit("\n".join(faults))

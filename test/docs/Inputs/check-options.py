@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The documentation names each option of the helps that stand on standard input.
+"""The documentation names each option of the help texts on standard input.
 
     check-options.py SOURCES < HELPS
 """

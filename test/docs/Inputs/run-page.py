@@ -4,12 +4,12 @@
 
     run-page.py PAGE SOURCES BUILD SCRATCH [WORD...]
 
-Each ```sh block of PAGE runs in SCRATCH, where the sources and build/ can be
-seen under their own names. A ```text block that follows holds its output: "..."
+Each ```sh block of PAGE runs in SCRATCH, where the sources and build/ are visible
+under their own names. A ```text block that follows holds its output: "..."
 stands for any text, on a line of its own for any lines; in a block that is
 marked `text measured` numbers may differ. A ```mlir block that names a file
 holds that file's text; a ```json block that names one makes it. A block ```sh WORD needs what not every machine has, and runs
-where WORD is given. A line `make TARGET` only has to
+if WORD is given. A line `make TARGET` only has to
 name a target, since set-up, build and tests do not nest; the steps of `make
 demo` run with few iterations.
 """
@@ -125,7 +125,7 @@ def main():
         )
         shown = following[1].startswith("text")
         output = done.stdout + (done.stderr if shown else "")
-        # A page that shows an error means it.
+        # A page that shows an error expects it.
         should_fail = shown and "error:" in following[2]
         if should_fail != (done.returncode != 0):
             sys.exit(

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# complete.sh SCRIPT WORD...: what the completion offers for the last word, a line each.
+# complete.sh SCRIPT WORD...: prints what the completion offers for the last
+# word, one per line.
 source "$1"
 shift
 COMP_WORDS=("$@")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a command and says whether it ends with the status that is expected.
+"""Runs a command and checks its exit status.
 
     exits.py STATUS COMMAND...
 """

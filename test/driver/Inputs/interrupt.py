@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a command, sends it SIGINT as soon as it catches it, and says whether it
-ends with the status that is expected.
+"""Runs a command, sends it SIGINT as soon as it catches it, and checks its exit
+status.
 
     interrupt.py STATUS COMMAND...
 """
@@ -21,7 +21,7 @@ def catches_interrupt(pid):
 process = subprocess.Popen(sys.argv[2:])
 while process.poll() is None and not catches_interrupt(process.pid):
     time.sleep(0.02)
-# Into the search, if it is not there yet: the flag is kept in any case.
+# Give it time to reach the search; the flag is kept in any case.
 time.sleep(0.1)
 process.send_signal(signal.SIGINT)
 status = process.wait()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""memory-steps.py MODULE FOLDER: searches with more and more memory.
+"""memory-steps.py MODULE FOLDER: searches with increasing memory.
 
-More memory never ends without a schedule, and no family that compare finds to
-fit is better than what the search found.
+With more memory there still is a schedule, and no family that fits according to
+compare is better than what the search found.
 """
 
 import csv

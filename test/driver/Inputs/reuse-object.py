@@ -3,9 +3,9 @@
 
 reuse-object.py ROOT BUILD COMPILER ARGUMENTS...
 
-A source of a bundle that equals ROOT's takes the object that BUILD has, behind a
-look whether all that it includes is there. All else is compiled, and so are the
-sources named in COMPILED, so that each kind is compiled at least once.
+A bundle's source that equals ROOT's takes BUILD's object, after a check that all
+its includes are present. Everything else is compiled, and so are the sources
+named in COMPILED, so that each kind is compiled at least once.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ COMPILED = ("runtime/base/clock.cpp", "runtime/transport/cuda/sums.cu")
 
 
 def object_of(source, root, build):
-    """What may be used in place of a compilation; None: nothing."""
+    """What may replace a compilation; None: nothing."""
     for i, part in enumerate(source.parts):
         name = pathlib.Path(*source.parts[i:])
         if part != "runtime" or not (root / name).is_file():

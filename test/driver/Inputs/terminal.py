@@ -3,8 +3,8 @@
 
     terminal.py [--until REGEX] COMMAND...
 
-Standard output goes where it went. Carriage returns and escapes are spelled out.
-SIGINT is sent once that text matches the expression.
+Standard output is not redirected. Carriage returns and escapes are spelled out.
+SIGINT is sent once the text matches the expression.
 """
 
 import os

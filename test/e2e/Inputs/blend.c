@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/* blend: a weighted sum of its inputs, each with a factor of its own, times
+/* blend: a weighted sum of its inputs, each with its own factor, times
  * weights. Its sums in fp32 depend on their order. */
 
 #include <rondo_body.h>

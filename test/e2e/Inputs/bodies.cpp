@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bodies of every place in a model: the first layer with tokens and without,
-// one between, the last with targets and without.
+// Bodies for every place in a model: the first layer with tokens and without,
+// one in the middle, the last with targets and without.
 
 #include <rondo_body.h>
 
@@ -161,7 +161,7 @@ void classifyForward(const rondo_layer *layer, const rondo_task *task) {
       sum += std::exp(logits[v] - most);
     const int64_t target = task->data[r];
     loss += std::log(sum) + most - logits[target];
-    // What is left is the gradient.
+    // The logits become their gradients.
     const float share =
         static_cast<float>(task->loss_scale / static_cast<double>(rows));
     for (int64_t v = 0; v < vocab; ++v)

@@ -16,7 +16,7 @@ def losses_of(path):
 first, second = losses_of(sys.argv[1]), losses_of(sys.argv[2])
 common = sorted(first.keys() & second.keys())
 for iteration in common:
-    # No comparison holds of what is not a number.
+    # Written so that NaN fails too.
     if not abs(second[iteration] / first[iteration] - 1) <= float(sys.argv[3]):
         sys.exit(f"iteration {iteration}: {first[iteration]} and {second[iteration]}")
 print(len(common), "losses are close")

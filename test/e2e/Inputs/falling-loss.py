@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether a log's loss begins above one value and ends below another.
+"""Checks that a log's loss begins above one value and ends below another.
 
     falling-loss.py LOG ABOVE BELOW
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A body that runs on the CPU and on CUDA, there in fp32 and bf16:
+// A body that runs on the CPU in fp32, and on CUDA in fp32 and bf16:
 // y = x * (1 + gain), with a gain for each column.
 
 #include <rondo_body.h>
@@ -12,7 +12,7 @@ namespace {
 
 struct Shape {
   int64_t rows, columns, elementBytes;
-  // Behind x, the gradient of y is saved for W.
+  // The gradient of y is saved for W, after x.
   int64_t savedBytes;
 };
 
@@ -56,7 +56,7 @@ __host__ __device__ void scale(const T *x, const T *gain, T *y, T *kept,
   store(&y[i], toFloat(x[i]) * (1 + toFloat(gain[i % columns])));
 }
 
-/// One column's gradient, row after row.
+/// One column's gradient, one row after another.
 template <typename T>
 __host__ __device__ void addColumn(const T *x, const T *grad, float *gradients,
                                    int64_t column, Shape shape) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares the models of bench/gpu/bench.py with the .mlir files beside it."""
+"""Compares the models of bench/gpu/bench.py with the .mlir files in its folder."""
 
 import pathlib
 import re

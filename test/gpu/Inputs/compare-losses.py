@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares the losses of a log with the committed ones of the CPU.
+"""Compares the losses of a log with the committed losses of the CPU.
 
 compare-losses.py LOG LOSSES
 """
@@ -14,8 +14,8 @@ for line in open(sys.argv[1], encoding="utf-8"):
     if "loss" not in entry:
         continue
     loss, expected = entry["loss"], float(committed[str(entry["iteration"])])
-    # Processors differ in the last bits of their sums. No comparison holds of
-    # what is not a number.
+    # Processors differ in the last bits of their sums. Written so that NaN
+    # fails too.
     if not abs(loss / expected - 1) <= 1e-4:
         sys.exit(f"iteration {entry['iteration']}: {loss}, not {expected}")
     count += 1

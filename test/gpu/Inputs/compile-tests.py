@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles the tests of test/gpu that the build of emulated tests leaves out.
+"""Compiles the tests of test/gpu that the emulated build leaves out.
 
 compile-tests.py COMPILER ROOT
 """

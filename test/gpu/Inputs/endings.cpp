@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tests that end the process, one that never ends, and one that only fails
-// behind another.
+// after another.
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Stands in for a program on a GPU: writes the losses of the CPU where the log is
-# asked for, times $FACTOR. Rank $BAD fails.
+# Stands in for a program on a GPU: writes the CPU's losses, times $FACTOR, if
+# the log is asked for. Rank $BAD fails.
 log=
 rank=0
 while [ $# -gt 0 ]; do

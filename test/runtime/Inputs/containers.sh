@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# containers.sh ADDRESS ADDRESS PROGRAM FLAGS...: four processes in two containers
-# of this machine, with an address each; they share no loopback interface, and
-# know no names of each other. Then their exit codes.
+# containers.sh ADDRESS ADDRESS PROGRAM FLAGS...: runs four processes in two
+# containers of this machine, each with its own address; they share no loopback
+# interface, and know no names of each other. Prints their exit codes.
 first=$1 second=$2
 shift 2
 ip link set lo up
@@ -18,7 +18,7 @@ ip link set inside up
 $enter ip link set lo up
 $enter ip address add "$second" dev outside
 $enter ip link set outside up
-# An address of IPv6 may be used when no other machine has it.
+# An IPv6 address may be used once no other machine has it.
 while ip address show tentative | grep -q "${first%/*}" ||
   $enter ip address show tentative | grep -q "${second%/*}"; do
   sleep 0.1

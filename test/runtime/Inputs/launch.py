@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Starts the processes of a run as a launcher does, and prints what they say.
+"""Starts the processes of a run as a launcher does, and prints their output.
 
 launch.py [flags] LAUNCHER PROCESSES -- PROGRAM ARGUMENTS...
 
-LAUNCHER is torchrun, whose agent listens on MASTER_PORT and answers nobody; srun;
-mpirun; or flags. All it does is to set the environment, or the flags.
+LAUNCHER is torchrun, whose agent listens on MASTER_PORT and never answers; srun;
+mpirun; or flags. It only sets the environment, or the flags.
 
-Behind the output of all processes come their exit codes in the order of ranks.
-Exit code 1 where a process takes too long.
+The exit codes follow the output of all processes, in the order of ranks. Exit
+code 1 if a process takes too long.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def listen(port=0):
 
 
 def listen_in_a_row():
-    """The agent's socket, and those behind it."""
+    """The agent's socket, and those after it."""
     while True:
         agent = listen()
         port = agent.getsockname()[1]
@@ -65,7 +65,7 @@ def listen_in_a_row():
 
 class Job:
     def __init__(self, number):
-        # No other run of this machine has it.
+        # Unique among the runs on this machine.
         self.name = "%d%d" % (os.getpid(), number)
         self.folder = tempfile.mkdtemp()
         self.agent, self.strangers = listen_in_a_row()
@@ -121,7 +121,7 @@ class Job:
                         getattr(signal, "SIG" + name))
 
     def wait(self):
-        """The exit codes. Who is stopped cannot end, and goes on at last."""
+        """The exit codes. Stopped processes cannot end, and are continued at last."""
         codes = {}
         for rank in sorted(self.processes, key=lambda r: (r == stopped, r)):
             process = self.processes[rank]

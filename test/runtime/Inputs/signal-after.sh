@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# signal-after.sh SIGNAL FILE PROGRAM...: starts a program, and sends it a signal
-# once the file is there and has something in it.
+# signal-after.sh SIGNAL FILE PROGRAM...: starts a program, and sends it a
+# signal once the file exists and is not empty.
 signal=$1
 file=$2
 shift 2

@@ -3,10 +3,10 @@
 
 slurm.py [--nodes N] [--limit SECONDS] -- COMMAND ARGUMENTS...
 
-The daemons run as the user who calls, with a folder, a key and ports that no
-other Slurm of the machine has, and listen on the loopback interface alone. They
-end with the command, whose exit code is returned; 98 where it takes too long. A
-Slurm that does not start within 20 s says why and returns 99.
+The daemons run as the calling user, with a folder, a key and ports of their own,
+and listen only on the loopback interface. They end with the command, whose exit
+code is returned; 98 if it takes too long. If Slurm does not start within 20 s,
+this prints why and returns 99.
 """
 
 import argparse
@@ -27,12 +27,12 @@ parser.add_argument("--nodes", type=int, default=1)
 parser.add_argument("--limit", type=float, default=150)
 options = parser.parse_args(sys.argv[1:split])
 
-# As names of nodes that every machine can resolve.
+# Names of nodes that every machine can resolve.
 NODES = ["127.0.0.%d" % (i + 1) for i in range(options.nodes)]
 
 
 def free_ports(count):
-    """Ports that no system gives to outgoing connections."""
+    """Ports that no system uses for outgoing connections."""
     ports = []
     while len(ports) < count:
         port = random.randrange(10000, 20000)
@@ -81,7 +81,7 @@ def write_configuration(folder):
 
 
 def tasks(configuration):
-    """Processes of steps."""
+    """The processes of steps."""
     found = []
     for name in os.listdir("/proc"):
         try:
@@ -96,7 +96,7 @@ def tasks(configuration):
 
 
 def end_jobs(environment):
-    """Whatever the command has left behind would outlive the daemons."""
+    """Ends what the command left running; it would outlive the daemons."""
     def ask(*command):
         try:
             return subprocess.run(command, env=environment, capture_output=True,
@@ -175,7 +175,7 @@ def main():
                 pass
     finally:
         end_jobs(environment)
-        # Those that talk end before the one that lets them.
+        # Clients end before the daemon they talk to.
         for daemon in reversed(daemons):
             daemon.send_signal(signal.SIGTERM)
             try:

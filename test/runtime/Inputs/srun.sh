@@ -7,7 +7,7 @@ endless="./train --data text --iterations 1000000"
 
 rm -f ./*.out
 
-# await FILE TEXT: until the file has the text.
+# await FILE TEXT: waits until the file contains the text.
 await() {
   for _ in $(seq 200); do
     grep -q "$2" "$1" 2>/dev/null && return

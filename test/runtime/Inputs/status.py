@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a command and prints its exit code behind its output."""
+"""Runs a command and prints its exit code after its output."""
 
 import subprocess
 import sys

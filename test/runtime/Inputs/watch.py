@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a launcher, and prints what it and its processes say, and its exit code.
+"""Runs a launcher, and prints its and its processes' output, and its exit code.
 
 watch.py [flags] -- LAUNCHER ARGUMENTS...
 
-Exit code 1 where it takes too long: then it and all that it started are killed.
+Exit code 1 if it takes too long: it and all that it started are then killed.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def environment_of(pid):
 
 
 def started():
-    """Processes behind the launcher. Those of srun are behind Slurm's daemon."""
+    """The launcher's descendants. Those of srun descend from Slurm's daemon."""
     parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -79,7 +79,7 @@ def send(who, name):
 
 
 def end():
-    """The time is over."""
+    """Called when time is up."""
     late.set()
     for pid in started() | {launcher.pid}:
         try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs `rondo simulate` on problems that are broken in one place each.
+"""Runs `rondo simulate` on problems with one fault each.
 
     broken-problems.py FOLDER [2]
 
-Prints each one's name and what rondo says; stops where rondo does not end with
+Prints each one's name and rondo's message; stops if rondo does not end with
 status 1 and one line on standard error. With `2` they are of version 2.
 """
 
@@ -135,7 +135,7 @@ BROKEN2 = {
 def main():
     path = os.path.join(sys.argv[1], "broken.json")
     for name, text in (BROKEN2 if sys.argv[2:] == ["2"] else BROKEN).items():
-        # 0xff stands in JSON as itself, not as an escape.
+        # 0xff is in the JSON as itself, not as an escape.
         with open(path, "wb") as file:
             file.write(text.replace("\\udcff", "\udcff").encode("utf-8", "surrogateescape"))
         done = subprocess.run(["rondo", "simulate", path], capture_output=True, text=True, check=False)

@@ -4,7 +4,7 @@
     chain.py STAGES MICROBATCHES C...
 
 Writes a rondo-problem/1 line for each c. A forward takes 1, a backward 2, and
-each micro-batch 1 byte; times are in units of 4 ns, so that quarters are whole.
+each micro-batch 1 byte; times are in units of 4 ns, to make quarters whole.
 """
 
 import json

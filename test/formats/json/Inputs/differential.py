@@ -3,9 +3,9 @@
 
     differential.py CHECKER SEED COUNT FOLDER
 
-Two rounds: in the second, the figures that the checker recomputed in the first
-are claimed by the schedules, right or slightly wrong, with bounds around them.
-Prints how many verdicts of each rule both agree on; exit 1 at the first other.
+Two rounds: in the second, the schedules claim the figures that the checker
+computed in the first, right or slightly wrong, with bounds around them. Prints
+how many verdicts of each rule agree; exits with 1 at the first that differs.
 """
 
 import collections
@@ -41,7 +41,7 @@ def compare(checker, problems, schedules, seen):
 
 
 def claims(rng, schedules, reports, path):
-    """Rewrites the schedules with figures that are mostly right."""
+    """Rewrites the schedules with mostly right figures."""
     with open(path, "w") as file:
         for line, report in zip(schedules, reports):
             schedule = json.loads(line)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the makespans of schedules that come in on standard input, in units of
-4 ns, on one line behind the family."""
+"""Prints the makespans of the schedules on standard input, in units of 4 ns, on one
+line after the family."""
 
 import json
 import sys

@@ -4,8 +4,8 @@
     mutants.py SEED COUNT PROBLEMS.jsonl SCHEDULES.jsonl
 
 A base schedule is a random order in which everything comes after what it needs,
-split by rank, so that it is complete and runs. Up to three faults are then put in,
-since the order in which rules are looked at shows only where several are broken.
+split by rank, so that it is complete and runs. Up to three faults are then inserted,
+since the order in which rules are checked shows only if several are broken.
 The same seed gives the same files.
 """
 

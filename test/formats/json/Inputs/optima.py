@@ -3,8 +3,8 @@
 
     optima.py OPTIMA SCHEDULES LEAST_SHARE MOST_GAP
 
-Fails where a bound is above a known schedule, a proof is false, fewer optima are
-met than LEAST_SHARE of those that are known, or a makespan is more than MOST_GAP
+Fails if a bound is above a known schedule, a proof is false, fewer than
+LEAST_SHARE of the known optima are reached, or a makespan is more than MOST_GAP
 percent above a known optimum.
 """
 

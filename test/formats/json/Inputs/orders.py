@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints the orders of a schedule that comes in on standard input, a line for
-each rank without the stage, and the peaks."""
+"""Prints the orders of the schedule on standard input, one line per rank without
+the stage, and the peaks."""
 
 import json
 import re
