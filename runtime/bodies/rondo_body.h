@@ -140,7 +140,7 @@ typedef void (*rondo_function)(const rondo_layer *layer,
                                const rondo_task *task);
 
 /* The tasks of a body on one target: F, I and W. Null: it does not run there.
- * On CUDA an iteration may be recorded as a graph and replayed without the
+ * On CUDA an iteration may be recorded as a graph and repeated without the
  * calls: what a task enqueues may depend only on the layer. */
 typedef struct rondo_functions {
   rondo_function forward;

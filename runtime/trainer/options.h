@@ -39,7 +39,7 @@ struct Options {
   bool quiet = false;
   /// Print what the channels have measured.
   bool showLinks = false;
-  /// Replay a recorded iteration, on devices that can.
+  /// Repeat a recorded iteration, on devices that can.
   bool useGraph = true;
 };
 

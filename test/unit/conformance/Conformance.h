@@ -39,7 +39,7 @@ struct Pair {
   /// Whether the transport knows the sizes at both ends before it moves a
   /// message.
   bool comparesSizes;
-  /// Whether it replays recorded iterations.
+  /// Whether it repeats recorded iterations.
   bool hasGraphs;
   /// Called before and after each test: prepares order number `round`.
   void (*begin)(int round);

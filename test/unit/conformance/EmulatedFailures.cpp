@@ -99,7 +99,7 @@ TEST_F(Failures, EveryCallOfAnIterationIsChecked) {
   for (const char *call : calls)
     for (int gpus : {1, 2}) {
       emulation::setDevices(gpus);
-      // The second iteration is recorded, later ones are replayed.
+      // The second iteration is recorded, later ones are repeated.
       std::string message = failureOf(timedOnRanks(2, 0), 20, [&](int i) {
         if (i == 1)
           emulation::failCall(call, 0, cudaErrorIllegalAddress);

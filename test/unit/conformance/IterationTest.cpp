@@ -151,7 +151,7 @@ TEST_P(Iterations, SplitBackwardWithFewSlots) {
 Lists gpipe(const Spec &spec) { return forwardThenBackward(spec); }
 Lists split(const Spec &spec) { return oneForwardOneBackward(spec, true); }
 
-/// Switches back and forth, twice: the second time, graphs are replayed that
+/// Switches back and forth, twice: the second time, graphs are repeated that
 /// were recorded before another program ran.
 void expectSwitches(const Backend *backend, const Backend *reference,
                     const Program &program,

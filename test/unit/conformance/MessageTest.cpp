@@ -234,7 +234,7 @@ TEST_P(Conformance, CrossingMessagesPassEachOther) {
   });
 }
 
-/// A chain of four ranks; iterations are recorded and replayed if the pair can,
+/// A chain of four ranks; iterations are recorded and repeated if the pair can,
 /// with different data each time.
 TEST_P(Conformance, RepeatedIterationsTakeTheNewData) {
   constexpr int count = 4, iterations = 5;
