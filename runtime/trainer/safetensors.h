@@ -37,8 +37,8 @@ std::string jsonString(const std::string &text);
 std::string writeSafetensorsHeader(const SafetensorsHeader &header);
 
 /// Parses the header's JSON and checks it against `dataBytes`: unique names,
-/// known dtypes, sizes that match the shapes, no overlap, no hole, nothing after
-/// the end. Throws Error.
+/// known dtypes, sizes that match the shapes, no overlap, no hole, nothing
+/// after the end. Throws Error.
 SafetensorsHeader readSafetensorsHeader(const std::string &json,
                                         int64_t dataBytes);
 
