@@ -1,5 +1,5 @@
 // A byte-level GPT of about one million parameters on four ranks, with eight
-// micro-batches of four samples an iteration.
+// micro-batches of four samples per iteration.
 //
 //   rondo compile examples/gpt-small.mlir -o train
 //   ./train --data FILE

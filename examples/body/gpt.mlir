@@ -1,4 +1,4 @@
-// A small GPT with a layer whose body comes from outside: mlp.c beside it.
+// A small GPT with a custom layer, whose body is mlp.c in this folder.
 pipe.cluster @machine {
   pipe.device @rank0 <flops_per_us = 10000>
   pipe.device @rank1 <flops_per_us = 10000>

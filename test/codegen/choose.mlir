@@ -1,4 +1,4 @@
-// Which schedule is emitted, and what is wrong where none can be.
+// Which schedule is emitted, and what is wrong if none can be.
 // RUN: split-file %s %t
 // RUN: rondo-opt %t/two.mlir --pipe-schedule --pipe-lower \
 // RUN:   --pipe-convert-to-emitc | rondo-translate --pipe-to-cpp | FileCheck %s --check-prefix=FIRST

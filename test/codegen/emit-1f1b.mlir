@@ -97,7 +97,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: } // namespace evaluation
 
 // The predicted iteration: 16 times 3 us of work, and 3 us for each of the
-// three ranks in front.
+// three ranks before.
 // CHECK: {1, "main", ProgramKind::Pipeline, 16, 1, true,
 // CHECK: 57000, 192000, pipeline::peak_memory_bytes},
 // CHECK: constexpr Executable executable = {"main", 4, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs};

@@ -1,4 +1,4 @@
-// ZB-H1 has I and W apart; codegen does not join them again.
+// ZB-H1 has separate I and W; codegen does not join them.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-convert-to-emitc \
 // RUN:   | rondo-translate --pipe-to-cpp > %t.cpp
 // RUN: FileCheck %s --input-file=%t.cpp

@@ -1,5 +1,5 @@
-// Whatever schedule, plan and layers are named, and whichever ranks are idle,
-// the C++ compiles without a warning.
+// Whatever the names of schedule, plan and layers, and whichever ranks are
+// idle, the C++ compiles without warnings.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-convert-to-emitc \
 // RUN:   | rondo-translate --pipe-to-cpp > %t.cpp
 // RUN: FileCheck %s --input-file=%t.cpp
@@ -25,7 +25,7 @@ pipe.schedule @"rank_0\0A#error \\" of @"plan\0A#error {}" {
 // CHECK: // Schedule @"rank_0\0A#error \\" of plan @"plan\0A#error {}", written by rondo.
 // CHECK: {"line\n{{.*}}\"{}\"", LayerKind::Synthetic
 // CHECK-LABEL: namespace pipeline {
-// A micro-batch that falls with the loop.
+// A micro-batch that decreases with the loop.
 // CHECK: forward(rank, 0, [[I:i[0-9]+]] * -1 + 3);
 // Ranks without a stage share one empty function.
 // CHECK: static void ranks_from_1(Rank & [[RANK:v[0-9]+]], const int64_t* [[ROW:v[0-9]+]]) {

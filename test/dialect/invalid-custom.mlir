@@ -1,4 +1,4 @@
-// What is wrong with a layer whose body comes from outside, or with its place.
+// What is wrong with a custom layer, or with its place.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.model @m {

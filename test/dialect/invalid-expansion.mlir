@@ -1,4 +1,4 @@
-// What shows when loops are unrolled.
+// Errors that appear when loops are unrolled.
 // RUN: rondo-opt %s -pipe-schedule -pipe-verify-lowered -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }

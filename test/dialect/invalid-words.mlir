@@ -1,4 +1,4 @@
-// A mistyped word is said with the one that was meant.
+// The error for a mistyped word suggests the right one.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{there is no 'memory_byte' here; did you mean memory_bytes?}}
@@ -6,8 +6,8 @@ pipe.cluster @lab { pipe.device @d0 <memory_byte = 8, flops_per_us = 3> }
 
 // -----
 
-// A comment with > and a name = 3 is no key, and what is far from every key is
-// said with all of them.
+// A comment with > and a name = 3 is not a key. The error for a word that is
+// far from every key lists all of them.
 pipe.cluster @lab { pipe.device @d0 <memory_bytes = 8, // a > b, speed = 3
                                      // expected-error @+1 {{there is no 'colour' here; the keys are memory_bytes, flops_per_us}}
                                      colour = 3> }

@@ -22,7 +22,7 @@ pipe.plan @step of @timed on @lab microbatches(12) {
 // CHECK-NEXT:    }
 pipe.schedule @one of @step family<"1f1b">
 
-// Loops nest where groups are three or more.
+// Loops nest if groups are three or more.
 // CHECK-LABEL: pipe.schedule @threes of @step family<"kfkb", k = 3> {
 // CHECK:         pipe.rank 1 {
 // CHECK-NEXT:      pipe.for %i = 0 to 12 step 3 {

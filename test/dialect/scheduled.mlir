@@ -16,7 +16,7 @@ pipe.schedule @by_family of @step family<"1f1b">
 // CHECK: pipe.schedule @with_argument of @step family<"kfkb", k = 2>{{$}}
 pipe.schedule @with_argument of @step family<"kfkb", k = 2>
 
-// A search: everything has a default, and what equals it is not printed.
+// A search: everything has a default, and values equal to it are not printed.
 // CHECK: pipe.schedule @searched of @step search<>{{$}}
 pipe.schedule @searched of @step search<>
 // CHECK: pipe.schedule @defaults of @step search<>{{$}}
@@ -24,7 +24,7 @@ pipe.schedule @defaults of @step search<objective = makespan, seed = 0>
 // CHECK: pipe.schedule @no_limit of @step search<objective = span, time_limit_ms = 0, effort = 50, seed = 7>{{$}}
 pipe.schedule @no_limit of @step search<seed = 7, effort = 50, time_limit_ms = 0, objective = span>
 
-// What a search found stays in front of the body.
+// A search's result is printed before the body.
 // CHECK: pipe.schedule @found of @step search<effort = 10> found<origin = "kernel", makespan_ns = 40, span_ns = 39, lower_bound_ns = 38, bound = "L1", stopped = exhausted> accumulate(schedule_order) {
 pipe.schedule @found of @step search<effort = 10>
     found<origin = "kernel", makespan_ns = 40, span_ns = 39, lower_bound_ns = 38, bound = "L1", stopped = exhausted>

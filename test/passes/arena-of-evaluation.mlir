@@ -1,6 +1,6 @@
 // The evaluation runs further ahead than the schedule, which waits for
-// gradients: more activations are on their way to the slow rank. All programs
-// of the schedule have the arena that the largest needs.
+// gradients: more activations are in flight to the slow rank. All programs of
+// the schedule have the arena that the largest needs.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower | FileCheck %s
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }

@@ -1,5 +1,5 @@
-// Each family writes its order in loops and stays as provenance; a schedule with
-// a body is left as it is.
+// Each family writes its order in loops and stays as provenance; a schedule
+// with a body is left unchanged.
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }

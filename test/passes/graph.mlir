@@ -22,8 +22,8 @@ pipe.schedule @main of @step {
   pipe.rank 2 { pipe.for %i = 0 to 2 { pipe.forward @s2[%i]  pipe.backward @s2[%i] } }
 }
 
-// One output serves both edges of @s0; inputs and gradients have places of
-// their own.
+// One output serves both edges of @s0; inputs and gradients have their own
+// places.
 // CHECK-LABEL: pipe.program @main_lowered of @main pipeline
 // CHECK-DAG: pipe.place input @s1 in [[INPUT:[0-9]+]]
 // CHECK-DAG: pipe.place output @s0 in [[OUTPUT:[0-9]+]]

@@ -17,8 +17,8 @@ pipe.plan @wide_step of @timed on @wide microbatches(4) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// Rank 0 is fast: all of its messages are there before rank 1 has done with the
-// first. Each waits for the slot.
+// Rank 0 is fast: all of its messages arrive before rank 1 has finished with
+// the first. Each waits for the slot.
 // CHECK-LABEL: pipe.program @narrow_lowered
 // CHECK: pipe.rank 1 {
 // CHECK-NEXT: pipe.for %[[I:.*]] = 0 to 4 {
@@ -27,7 +27,7 @@ pipe.plan @wide_step of @timed on @wide microbatches(4) {
 // CHECK-NEXT: }
 pipe.schedule @narrow of @step family<"gpipe">
 
-// Without a bound all are posted in front of the forward during which they come.
+// Without a bound all are posted before the forward during which they arrive.
 // CHECK-LABEL: pipe.program @free_lowered
 // CHECK: pipe.rank 1 {
 // CHECK-NEXT: pipe.for %[[I:.*]] = 0 to 4 {

@@ -1,4 +1,4 @@
-// Messages are sent behind their task, and received where they are needed.
+// Messages are sent after their task, and received where they are needed.
 // RUN: rondo-opt %s --pipe-schedule --pipe-insert-communication | FileCheck %s
 
 pipe.cluster @lab link<latency_ns = 100> { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
@@ -41,7 +41,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NOT: all_reduce
 // CHECK-NOT: step
 // CHECK: pipe.rank 1 {
-// A message takes 100 ns, so the next one is received behind the running task.
+// A message takes 100 ns, so the next one is received after the running task.
 // CHECK: pipe.for %[[I:.*]] = 1 to 8 {
 // CHECK-NEXT: pipe.recv activation @s0[%[[I]]]
 // CHECK-NEXT: pipe.forward @s1[%[[I]] - 1]
@@ -56,7 +56,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: pipe.recv gradient @s2[0]
 // CHECK-NEXT: pipe.backward @s1[0]
 // CHECK-NEXT: pipe.send gradient @s1[0]
-// A gradient that arrives while a forward runs is received in front of it.
+// A gradient that arrives while a forward runs is received before it.
 // CHECK-NEXT: pipe.recv gradient @s2[1]
 // CHECK-NEXT: pipe.forward @s1[2]
 // CHECK-NEXT: pipe.send activation @s1[2]
@@ -73,7 +73,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: pipe.step @s2
 // CHECK-NEXT: }
 
-// Stages may state costs alone: without weights nothing is reduced.
+// Stages may state only costs: without weights nothing is reduced.
 // RUN: %edit '/^\/\//d' 's/ on \([012]\)$/ on \1 costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 1, input_grad_frees_bytes = 0, output_bytes = 1>/' < %s \
 // RUN:   | rondo-opt --pipe-generate-schedules --pipe-insert-communication | FileCheck %s --check-prefix=BARE
 // BARE-LABEL: pipe.program @main_lowered of @main pipeline {

@@ -1,4 +1,4 @@
-// The pass alone, without the borders before it.
+// Only the pass, without the boundaries before it.
 // RUN: rondo-opt %s --pipe-insert-communication -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 }

@@ -219,7 +219,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
 
 // -----
 
-// The same program runs where a send ends without its receive.
+// The same program runs if a send ends without its receive.
 pipe.cluster @lab channels<eager> { pipe.device @d0 pipe.device @d1 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 64, output_bytes = 64>

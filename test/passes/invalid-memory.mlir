@@ -23,7 +23,7 @@ pipe.schedule @main of @step family<"1f1b">
 
 // -----
 
-// The arena counts weights and messages as well, which no schedule can change.
+// The arena also counts weights and messages, which no schedule can change.
 // expected-note @below {{this is the device; the arena holds 1024 bytes of weights, 1024 of gradients, 2048 of optimizer state, 192 of control and data}}
 pipe.cluster @lab { pipe.device @d0 <memory_bytes = 1000> }
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, weight_bytes = 1024> }

@@ -1,4 +1,4 @@
-// The pass alone, on a program that nobody has proved.
+// Only the pass, on a program that has not been proved.
 // RUN: rondo-opt %s --pipe-resolve-stages --pipe-plan-memory -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }

@@ -142,7 +142,7 @@ pipe.schedule @mine of @step {
 
 // -----
 
-// S4 through a link order: the message that rank 1 needs stands behind one that
+// S4 through a link order: the message that rank 1 needs comes after one that
 // rank 0 makes later.
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
 pipe.model @timed {
@@ -260,7 +260,7 @@ pipe.schedule @mine of @step {
 
 // -----
 
-// The same order is accepted where its sums may differ in their last bits.
+// The same order is accepted if its sums may differ in their last bits.
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 10>

@@ -1,4 +1,4 @@
-// Sizes of one target are not those of another.
+// Sizes of one target differ from those of another.
 // RUN: rondo-opt %s --pipe-set-target="target=cuda dtype=bf16" -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 }
@@ -10,7 +10,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 // -----
 
-// What is resolved for the same target may be compiled again.
+// A module resolved for the same target may be compiled again.
 pipe.cluster @lab { pipe.device @d0 }
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
 pipe.plan @step of @timed on @lab microbatches(8) target<cuda, bf16> {

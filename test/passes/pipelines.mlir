@@ -1,4 +1,4 @@
-// What the two pipelines are, and that both phases can be read again.
+// The passes of the two pipelines, and that both phases can be read again.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower --dump-pass-pipeline -o %t.lowered 2>&1 | FileCheck %s
 // RUN: rondo-opt %s --pipe-schedule | rondo-opt --pipe-schedule --pipe-lower | diff %t.lowered -
 // RUN: rondo-opt %t.lowered --pipe-schedule --pipe-verify-lowered | diff %t.lowered -

@@ -26,7 +26,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: pipe.place moments @s0 in 2 [0]
 // CHECK-NEXT: pipe.place control @s0 in 3 [0]
 // CHECK: pipe.place control @s1 in 4 [0]
-// Rank 0 runs all stages, but each buffer lies in the arena of its own rank.
+// Rank 0 runs all stages, but each buffer is in the arena of its own rank.
 // CHECK: pipe.place saved_for_input_grad @s1 in 8 [0]
 
 // CHECK-LABEL: pipe.program @main_evaluation of @main evaluation arena [5184, 960] {
@@ -49,7 +49,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: pipe.place output @s0 in 5
 // CHECK-NEXT: pipe.place output_grad @s0 in 5
 // CHECK-NEXT: pipe.place saved_for_input_grad @s0 in 5
-// A table that repeats is as long as its period.
+// A repeating table is as long as its period.
 // CHECK-NEXT: pipe.place saved_for_weight_grad @s0 in 6 [0, 1]
 // The last stage holds one micro-batch.
 // CHECK: pipe.place saved_for_input_grad @s1 in 8 [0]

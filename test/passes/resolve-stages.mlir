@@ -1,5 +1,5 @@
-// Costs and buffers of stages come from their layers and devices; what a stage
-// says of itself is kept.
+// Costs and buffers of stages come from their layers and devices; a stage's own
+// figures are kept.
 // RUN: rondo-opt %s --pipe-resolve-stages | FileCheck %s
 
 pipe.cluster @lab {
@@ -9,8 +9,8 @@ pipe.cluster @lab {
 }
 
 // Floating-point operations of one micro-batch: the blocks are alike, so their
-// times are as their devices' speeds. A device without a figure does 10,000
-// operations in a microsecond.
+// times follow their devices' speeds. A device without a figure does 10,000
+// operations per microsecond.
 pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 1, tied = true> {
   pipe.layer @wte embedding
   pipe.layer @h0 block
@@ -41,15 +41,15 @@ pipe.plan @summed of @timed on @lab microbatches(2) {
 // The first stage reads data, sends outputs and receives their gradients.
 // CHECK-SAME: buffers<weights = 3264, gradients = 3264, moments = 6528, control = 320, data = 64, workspace = 704, output = 128, output_grad = 128, saved_for_input_grad = 192, saved_for_weight_grad = 1856>
 // A block alone: its matrices take 4096 operations in each direction, causal
-// attention 320 forward and 800 backward; 4 operations a ns.
+// attention 320 forward and 800 backward; 4 operations per ns.
 // CHECK-NEXT: pipe.stage @s1 [@h1] on 1
 // CHECK-SAME: costs<forward_ns = 1104, input_grad_ns = 1224, weight_grad_ns = 1024,
-// Measured times of a layer win over an estimate.
+// A layer's measured times take precedence over an estimate.
 // CHECK-NEXT: pipe.stage @s2 [@h2] on 0
 // CHECK-SAME: costs<forward_ns = 11, input_grad_ns = 22, weight_grad_ns = 33, activation_bytes = 1856,
 // CHECK-NEXT: pipe.stage @s3 [@lm_head] on 2
 // CHECK-SAME: costs<forward_ns = 102, input_grad_ns = 102, weight_grad_ns = 102,
-// The last stage has the targets as data, and sends gradients alone.
+// The last stage has the targets as data, and sends only gradients.
 // CHECK-SAME: data = 64, workspace = 128, input = 128, input_grad = 128,
 
 // Times and activations of layers add up, the output is the last layer's;

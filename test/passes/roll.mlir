@@ -48,7 +48,7 @@ pipe.schedule @mine of @step {
 // CHECK-NOT: {
 pipe.schedule @later of @step family<"1f1b">
 
-// What else is said of a program stays.
+// The rest of a program stays.
 // CHECK-LABEL: pipe.program @reference of @mine sequential attributes {note = "by hand"} {
 // CHECK-NEXT: pipe.rank 0 {
 // CHECK-NEXT: pipe.for %[[I:.*]] = 0 to 3 {

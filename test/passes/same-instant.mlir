@@ -1,5 +1,5 @@
-// Without latency, ranks want each other's buffers at one instant. No slot is
-// given again at the instant at which its send ends, or both would wait.
+// Without latency, ranks want each other's buffers at the same instant. No slot
+// is reused at the instant at which its send ends, or both would wait.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower | FileCheck %s
 // CHECK: pipe.program @main_lowered of @main pipeline arena
 

@@ -1,5 +1,5 @@
-// Messages are dear, so the best family takes micro-batches backwards. A search
-// takes it only where the schedule allows that.
+// Messages are expensive, so the best family takes micro-batches backwards. A
+// search takes it only if the schedule allows that.
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s
 
 // The same for a module that a search of plans writes.

@@ -1,11 +1,11 @@
-// A search writes its order in loops, with what it says of it; a schedule with a
-// body is left as it is.
+// A search writes its order in loops, and its figures; a schedule with a body
+// is left unchanged.
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s
 // RUN: rondo-opt %s --pipe-schedule > %t
 // RUN: rondo-opt %t --pipe-schedule | diff %t -
 
-// Options go before what a schedule says; the same seed and effort give the same
-// text.
+// Options take precedence over the schedule's own; the same seed and effort
+// give the same text.
 // RUN: rondo-opt %s --pipe-resolve-stages --pipe-search-schedules="effort=3 seed=5" > %t.a
 // RUN: rondo-opt %s --pipe-resolve-stages --pipe-search-schedules="seed=5 effort=3 time-limit-ms=0" | diff %t.a -
 

@@ -1,4 +1,4 @@
-// What plans are compiled for; what they said before does not count.
+// What plans are compiled for; their previous targets are ignored.
 // RUN: rondo-opt %s --pipe-set-target="target=cuda dtype=bf16" | FileCheck %s --check-prefix=BF16
 // RUN: rondo-opt %s --pipe-set-target="target=cuda" | FileCheck %s --check-prefix=FP32
 // RUN: rondo-opt %s --pipe-set-target="target=cpu" | FileCheck %s --check-prefix=CPU

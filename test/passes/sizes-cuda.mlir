@@ -32,7 +32,7 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: pipe.stage @s1
 // CHECK-SAME: buffers<weights = 3968, gradients = 2624, moments = 5248, control = 192, workspace = 6720, input = 64, output = 64, output_grad = 64, input_grad = 64, saved_for_input_grad = 192, saved_for_weight_grad = 960>
 
-// Logits' rows are padded to 64: 4 of them take 512 bytes in bf16.
+// Rows of logits are padded to 64: 4 of them take 512 bytes in bf16.
 // CHECK: pipe.stage @s2
 // CHECK-SAME: buffers<weights = 960, gradients = 640, moments = 1280, control = 256, data = 64, workspace = 2432, input = 64, input_grad = 64, saved_for_input_grad = 64, saved_for_weight_grad = 640>
 

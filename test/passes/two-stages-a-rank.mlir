@@ -38,7 +38,7 @@ pipe.schedule @v of @step {
 
 // CHECK-LABEL: pipe.program @v_sequential of @v sequential
 // State is at the same place in all three programs, in the arena of the rank
-// whose stage it is.
+// that holds the stage.
 // CHECK: pipe.pool 0 on 0 <offset = 0, slot_bytes = [[CONTROL:[0-9]+]], slots = 1>
 // CHECK-NEXT: pipe.pool 1 on 1 <offset = 0, slot_bytes = [[CONTROL]], slots = 1>
 // CHECK-NEXT: pipe.pool 2 on 1 <offset = [[CONTROL]], slot_bytes = [[CONTROL]], slots = 1>

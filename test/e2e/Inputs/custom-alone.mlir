@@ -1,4 +1,4 @@
-// Bodies from outside that need no data: the first makes numbers of its own.
+// Custom layers that need no data: the first makes its own numbers.
 pipe.cluster @machine {
   pipe.device @rank0
   pipe.device @rank1

@@ -1,4 +1,4 @@
-// Every layer but one has a body from outside.
+// Every layer but one is custom.
 pipe.cluster @machine {
   pipe.device @rank0
   pipe.device @rank1

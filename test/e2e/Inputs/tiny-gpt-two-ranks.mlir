@@ -1,5 +1,5 @@
 // The model of tiny-gpt.mlir in a V on two ranks: stages 0 and 3 share rank 0,
-// stages 1 and 2 hand over on rank 1.
+// stages 1 and 2 share rank 1.
 pipe.cluster @machine {
   pipe.device @rank0
   pipe.device @rank1

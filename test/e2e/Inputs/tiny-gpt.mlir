@@ -1,4 +1,4 @@
-// A GPT that trains in a blink: three ranks, five micro-batches, tied head.
+// A GPT that trains very quickly: three ranks, five micro-batches, tied head.
 pipe.cluster @machine link<latency_ns = 2000> {
   pipe.device @rank0
   pipe.device @rank1
