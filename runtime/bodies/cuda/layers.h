@@ -1,7 +1,5 @@
-//===- layers.h - The computations behind the body tables of CUDA *- C++
+//===- layers.h - The bodies of CUDA layers ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//-*-===//
 //
 // Bodies enqueue kernels and products on the stream of LayerArgs and read
 // nothing back. T is the type of activations.
