@@ -71,28 +71,32 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
   return wiring;
 }
 
-/// Norm, clip factor and finite flag of all gradients.
-void Rank::runNorm(int32_t collective) {
+/// Of the rank's stages.
+std::vector<ControlHeader *> Rank::headers() const {
   std::vector<ControlHeader *> headers;
-  for (const LocalStage &stage : stages) {
-    if (!stage.binding)
-      continue;
-    device.sumSquares(stage.binding->optimized);
-    headers.push_back(stage.binding->control.header);
-  }
-  if (headers.empty())
+  for (const LocalStage &stage : stages)
+    if (stage.binding)
+      headers.push_back(stage.binding->control.header);
+  return headers;
+}
+
+void Rank::startCollective(int32_t collective) {
+  if (program.collectives[collective].kind == CollectiveKind::TiedGradients)
+    return transport.startSumParts(collective, me);
+  for (const LocalStage &stage : stages)
+    if (stage.binding)
+      device.sumSquares(stage.binding->optimized);
+  if (headers().empty())
     throw Error("the program of rank " + std::to_string(me) +
                 " runs all_reduce " + std::to_string(collective) +
                 " without a stage");
   // Memory that every kind of device can reach; the norm replaces it.
-  double *sum = &headers.front()->norm;
-  transport.addAll(collective, me, sum);
-  device.finishNorm(sum, optimizer.maxNorm, headers);
+  transport.startAddAll(collective, me, &headers().front()->norm);
 }
 
-void Rank::runCollective(int32_t collective) {
-  if (program.collectives[collective].kind == CollectiveKind::TiedGradients)
-    transport.sumParts(collective, me);
-  else
-    runNorm(collective);
+/// Of a norm: also the clip factor and the finite flag of all gradients.
+void Rank::finishCollective(int32_t collective) {
+  transport.waitCollective(collective, me);
+  if (program.collectives[collective].kind == CollectiveKind::GradientNorm)
+    device.finishNorm(&headers().front()->norm, optimizer.maxNorm, headers());
 }

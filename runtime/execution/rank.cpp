@@ -137,13 +137,14 @@ void Rank::runIteration() {
   const size_t firstEvent = trace.size();
   transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = program.ranks[me];
-    issued.clear();
-    hasRun.assign(program.numCollectives, false);
+    progress.assign(program.numCollectives, Progress::NotIssued);
     desc.run(*this, desc.row);
-    if (!issued.empty())
+    const auto open =
+        std::find(progress.begin(), progress.end(), Progress::Issued);
+    if (open != progress.end())
       throw Error("the program of rank " + std::to_string(me) +
                   " does not await collective " +
-                  std::to_string(issued.front()));
+                  std::to_string(open - progress.begin()));
     for (Fence &fence : fences) {
       if (fence.channel >= 0)
         transport.waitSent(fence.channel, fence.ticket);
@@ -357,29 +358,24 @@ void Rank::checkCollective(ActionKind kind, int64_t collective) const {
 void Rank::allReduce(int64_t collective) {
   checkCollective(ActionKind::AllReduce, collective);
   Action action(*this, ActionKind::AllReduce, collective, 0);
-  issued.push_back(static_cast<int32_t>(collective));
+  if (progress[collective] != Progress::NotIssued)
+    throw Error("the program of rank " + std::to_string(me) +
+                " issues collective " + std::to_string(collective) + " twice");
+  startCollective(static_cast<int32_t>(collective));
+  progress[collective] = Progress::Issued;
 }
 
-/// Transports do a collective in one go, which waits for all its ranks. So it
-/// runs here, behind those that the rank has issued before it: every rank has
-/// the same order, and the compiler's proof asks for no more than that ranks
-/// come to their awaits.
 void Rank::await(int64_t collective) {
   checkCollective(ActionKind::Await, collective);
   Action action(*this, ActionKind::Await, collective, 0);
-  if (std::find(issued.begin(), issued.end(), collective) == issued.end()) {
-    if (hasRun[collective])
-      return;
+  if (progress[collective] == Progress::Awaited)
+    return;
+  if (progress[collective] == Progress::NotIssued)
     throw Error("the program of rank " + std::to_string(me) +
                 " awaits collective " + std::to_string(collective) +
                 ", which it has not issued");
-  }
-  for (int32_t next = -1; next != collective;) {
-    next = issued.front();
-    issued.pop_front();
-    runCollective(next);
-    hasRun[next] = true;
-  }
+  finishCollective(static_cast<int32_t>(collective));
+  progress[collective] = Progress::Awaited;
 }
 
 void Rank::step(int64_t s) {

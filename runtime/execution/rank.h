@@ -9,7 +9,6 @@
 #include "runtime/transport/transport.h"
 
 #include <atomic>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -136,8 +135,9 @@ private:
   LayerArgs argsOf(const LocalStage &stage, size_t layer,
                    int64_t microbatch) const;
   void checkCollective(ActionKind kind, int64_t collective) const;
-  void runCollective(int32_t collective);
-  void runNorm(int32_t collective);
+  void startCollective(int32_t collective);
+  void finishCollective(int32_t collective);
+  std::vector<ControlHeader *> headers() const;
 
   State &state;
   const ProgramDesc &program;
@@ -159,10 +159,9 @@ private:
   /// As many a slot as sends may read it at once.
   int32_t fencesPerSlot = 1;
   std::vector<Fence> fences;
-  /// Collectives that have been issued and not yet run, in order.
-  std::deque<int32_t> issued;
-  /// By collective, in this iteration.
-  std::vector<bool> hasRun;
+  /// Of a collective in this iteration.
+  enum class Progress : uint8_t { NotIssued, Issued, Awaited };
+  std::vector<Progress> progress;
 
   std::atomic<uint64_t> begun{0};
   /// kind | message | stage | micro-batch.

@@ -12,11 +12,12 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/ticks.h"
 #include "runtime/transport/match.h"
-#include "runtime/transport/waiting.h"
+#include "runtime/transport/meeting.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <memory>
 
 using namespace rondo::runtime;
@@ -48,13 +49,6 @@ struct alignas(64) Channel {
   Entry &entry(uint32_t ticket) { return entries[ticket % capacity]; }
 };
 
-struct alignas(64) Meeting {
-  CollectiveParams parts;
-  std::vector<int32_t> ranks;
-  std::atomic<uint32_t> arrived{0};
-  Signal phase;
-};
-
 /// Written by the rank before it blocks, read by the watchdog at any time,
 /// which may see the message of one wait with the channel of the next.
 struct alignas(64) WaitRecord {
@@ -69,8 +63,7 @@ public:
   InprocTransport(const TransportParams &params, int cores)
       : link(params.link), isLinkImposed(link.isImposed()),
         spins(params.ranks <= cores ? 500 : 40),
-        channels(params.channels.size()), meetings(params.collectives.size()),
-        records(params.ranks) {
+        channels(params.channels.size()), records(params.ranks) {
     for (size_t i = 0; i < channels.size(); ++i) {
       channels[i].from = params.channels[i].from;
       channels[i].to = params.channels[i].to;
@@ -80,15 +73,8 @@ public:
         channels[i].capacity *= 2;
       channels[i].entries = std::make_unique<Entry[]>(channels[i].capacity);
     }
-    for (size_t i = 0; i < meetings.size(); ++i) {
-      meetings[i].parts = params.collectives[i];
-      for (const PartParams &part : meetings[i].parts)
-        meetings[i].ranks.push_back(part.rank);
-      std::sort(meetings[i].ranks.begin(), meetings[i].ranks.end());
-      meetings[i].ranks.erase(
-          std::unique(meetings[i].ranks.begin(), meetings[i].ranks.end()),
-          meetings[i].ranks.end());
-    }
+    for (const CollectiveParams &collective : params.collectives)
+      meetings.emplace_back(collective);
   }
 
   Ticket send(int32_t channel, MessageName name, const void *data,
@@ -126,33 +112,18 @@ public:
                 ticket);
   }
 
-  void sumParts(int32_t collective, int32_t rank) override {
-    Meeting &meeting = meetings[collective];
-    meet(meeting, collective, rank);
-    // Each rank adds its own share of the elements and writes it to all parts.
-    int64_t count = meeting.parts.front().count;
-    int64_t ranks = static_cast<int64_t>(meeting.ranks.size());
-    int64_t me = std::find(meeting.ranks.begin(), meeting.ranks.end(), rank) -
-                 meeting.ranks.begin();
-    for (int64_t i = count * me / ranks; i < count * (me + 1) / ranks; ++i) {
-      float sum = static_cast<float *>(meeting.parts.front().data)[i];
-      for (size_t p = 1; p < meeting.parts.size(); ++p)
-        sum += static_cast<float *>(meeting.parts[p].data)[i];
-      for (const PartParams &part : meeting.parts)
-        static_cast<float *>(part.data)[i] = sum;
-    }
-    meet(meeting, collective, rank);
+  void startSumParts(int32_t collective, int32_t rank) override {
+    meetings[collective].start(rank, nullptr);
   }
 
-  void addAll(int32_t collective, int32_t rank, double *result) override {
-    Meeting &meeting = meetings[collective];
-    meet(meeting, collective, rank);
-    double sum = 0;
-    for (const PartParams &part : meeting.parts)
-      for (int64_t i = 0; i < part.count; ++i)
-        sum += static_cast<double *>(part.data)[i];
-    *result = sum;
-    meet(meeting, collective, rank);
+  void startAddAll(int32_t collective, int32_t rank, double *sum) override {
+    meetings[collective].start(rank, sum);
+  }
+
+  void waitCollective(int32_t collective, int32_t rank) override {
+    meetings[collective].finish(rank, [&](Signal &signal, auto isReady) {
+      waitFor(signal, rank, Waiting::For::Collective, collective, 0, isReady);
+    });
   }
 
   void abort() override {
@@ -160,7 +131,7 @@ public:
     for (Channel &channel : channels)
       channel.done.wakeAll();
     for (Meeting &meeting : meetings)
-      meeting.phase.wakeAll();
+      meeting.wakeAll();
   }
 
   Waiting waiting(int32_t rank) const override;
@@ -202,21 +173,6 @@ private:
     waitFor(c.done, rank, what, channel, ticket, [&](uint32_t value) {
       return static_cast<int32_t>(value - ticket) > 0;
     });
-  }
-
-  /// Returns once all ranks of the collective have come.
-  void meet(Meeting &meeting, int32_t collective, int32_t rank) {
-    uint32_t ranks = static_cast<uint32_t>(meeting.ranks.size());
-    if (ranks == 1)
-      return;
-    uint32_t phase = meeting.phase.value();
-    if (meeting.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks) {
-      meeting.arrived.store(0, std::memory_order_relaxed);
-      meeting.phase.advance();
-      return;
-    }
-    waitFor(meeting.phase, rank, Waiting::For::Collective, collective, 0,
-            [&](uint32_t value) { return value != phase; });
   }
 
   template <typename Ready>
@@ -279,7 +235,7 @@ private:
   /// How often a waiting thread looks before it blocks.
   const int spins;
   std::vector<Channel> channels;
-  std::vector<Meeting> meetings;
+  std::deque<Meeting> meetings;
   std::vector<WaitRecord> records;
   std::atomic<bool> isAborted{false};
 };
@@ -306,13 +262,9 @@ Waiting InprocTransport::waiting(int32_t rank) const {
   const int32_t place = static_cast<int32_t>(packed);
   if (result.what == Waiting::For::Collective) {
     result.collective = place;
-    for (int32_t other : meetings[place].ranks) {
-      if (records[other].place.load(std::memory_order_acquire) == packed)
-        continue;
-      result.onRank = other;
-      break;
-    }
-    return result;
+    result.onRank = meetings[place].missing(rank);
+    // All have started: another rank adds, and ends soon.
+    return result.onRank < 0 ? Waiting() : result;
   }
   const Channel &c = channels[place];
   result.onRank = result.what == Waiting::For::Arrival ? c.from : c.to;

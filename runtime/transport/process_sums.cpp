@@ -1,5 +1,11 @@
 //===- process_sums.cpp - Collectives between processes -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For a sum of parts each rank sends its parts to all others and adds all of
+// them itself, chunk by chunk. For the sum of all elements the rank of the
+// first part adds; the others send theirs and get the sum.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/transport/process_transport.h"
 
@@ -7,29 +13,8 @@
 
 using namespace rondo::runtime;
 
-void ProcessTransport::sendPart(int32_t to, int32_t collective,
-                                const void *data, int64_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex);
-  parts.push_back(
-      {endpoint->send(to, Endpoint::Collectives, collective, data, bytes)});
-}
-
-void ProcessTransport::receivePart(int32_t from, void *data, int64_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex);
-  parts.push_back(
-      {endpoint->receive(from, Endpoint::Collectives, data, bytes)});
-}
-
-void ProcessTransport::waitForPart(size_t part, int32_t collective,
-                                   int32_t onRank) {
-  waitFor(parts[part].hasEnded, Waiting::For::Collective, collective, 0,
-          onRank);
-}
-
-void ProcessTransport::forgetParts() {
-  std::lock_guard<std::mutex> lock(mutex);
-  parts.clear();
-}
+/// Elements of each part that are under way at once.
+static constexpr int64_t chunk = 1 << 18;
 
 static std::vector<int32_t> ranksOf(const CollectiveParams &all) {
   std::vector<int32_t> ranks;
@@ -40,93 +25,153 @@ static std::vector<int32_t> ranksOf(const CollectiveParams &all) {
   return ranks;
 }
 
-/// Each rank sends its parts to all others and adds all of them itself, chunk
-/// by chunk.
-void ProcessTransport::sumParts(int32_t collective, int32_t) {
-  constexpr int64_t chunk = 1 << 18;
-  const CollectiveParams &all = params.collectives[collective];
-  const std::vector<int32_t> ranks = ranksOf(all);
-  const int64_t count = all.front().count;
-  std::vector<std::vector<float>> received(all.size());
-  for (int64_t begin = 0; begin < count; begin += chunk) {
-    const int64_t size = std::min(chunk, count - begin);
-    std::vector<const float *> from(all.size());
-    forgetParts();
-    for (size_t p = 0; p < all.size(); ++p) {
-      if (all[p].rank == me) {
-        from[p] = static_cast<const float *>(all[p].data) + begin;
-        continue;
-      }
-      received[p].resize(size);
-      from[p] = received[p].data();
-      receivePart(all[p].rank, received[p].data(), 4 * size);
-    }
-    std::vector<int32_t> peers;
-    for (const PartParams &part : all)
-      if (part.rank != me)
-        peers.push_back(part.rank);
-    for (const PartParams &part : all)
-      for (int32_t rank : ranks)
-        if (part.rank == me && rank != me) {
-          sendPart(rank, collective, static_cast<float *>(part.data) + begin,
-                   4 * size);
-          peers.push_back(rank);
-        }
-    for (size_t i = 0; i < peers.size(); ++i)
-      waitForPart(i, collective, peers[i]);
-    for (int64_t i = 0; i < size; ++i) {
-      float sum = from[0][i];
-      for (size_t p = 1; p < all.size(); ++p)
-        sum += from[p][i];
-      for (const PartParams &part : all)
-        if (part.rank == me)
-          static_cast<float *>(part.data)[begin + i] = sum;
-    }
-  }
-  forgetParts();
+void ProcessTransport::startSumParts(int32_t collective, int32_t) {
+  startSum(collective, nullptr);
 }
 
-/// The rank of the first part adds; the others send theirs and get the sum.
-void ProcessTransport::addAll(int32_t collective, int32_t, double *sum) {
+void ProcessTransport::startAddAll(int32_t collective, int32_t, double *sum) {
+  startSum(collective, sum);
+}
+
+void ProcessTransport::waitCollective(int32_t collective, int32_t) {
+  Sum &sum = sums[collective];
+  waitFor(sum.hasEnded, Waiting::For::Collective, collective, 0);
+}
+
+void ProcessTransport::startSum(int32_t collective, double *total) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Sum &sum = sums[collective];
+  sum.state = Sum::State::Queued;
+  sum.hasEnded = false;
+  sum.total = total;
+  sum.begin = 0;
+  lane.push_back(collective);
+  if (lane.size() == 1)
+    bringSumsForward();
+  changed.notify_all();
+}
+
+void ProcessTransport::bringSumsForward() {
+  while (!lane.empty()) {
+    Sum &sum = sums[lane.front()];
+    for (Part &part : sum.operations) {
+      Endpoint::Ended ended;
+      part.hasEnded = part.hasEnded || endpoint->test(part.operation, ended);
+    }
+    if (!std::all_of(sum.operations.begin(), sum.operations.end(),
+                     [](const Part &part) { return part.hasEnded; }))
+      return;
+    sum.operations.clear();
+    if (goOn(lane.front(), sum))
+      continue;
+    sum.state = Sum::State::Idle;
+    sum.hasEnded = true;
+    lane.pop_front();
+  }
+}
+
+bool ProcessTransport::goOn(int32_t collective, Sum &sum) {
   const CollectiveParams &all = params.collectives[collective];
   const int32_t root = all.front().rank;
-  forgetParts();
-  if (me != root) {
+  switch (sum.state) {
+  case Sum::State::Idle:
+    return false;
+  case Sum::State::Queued:
+    sum.state = Sum::State::Gathers;
+    gatherParts(collective, sum);
+    return true;
+  case Sum::State::Gathers:
+    if (!sum.total) {
+      addParts(collective, sum);
+      sum.begin += sum.size;
+      if (sum.begin >= all.front().count)
+        return false;
+      gatherParts(collective, sum);
+      return true;
+    }
+    if (me != root)
+      return false;
+    addAll(collective, sum);
+    sum.state = Sum::State::Spreads;
+    for (int32_t rank : ranksOf(all))
+      if (rank != me)
+        sendPart(sum, rank, collective, sum.total, sizeof *sum.total);
+    return true;
+  case Sum::State::Spreads:
+    return false;
+  }
+  return false;
+}
+
+/// Posts all receives first, so that no message has to be kept meanwhile.
+void ProcessTransport::gatherParts(int32_t collective, Sum &sum) {
+  const CollectiveParams &all = params.collectives[collective];
+  const int32_t root = all.front().rank;
+  sum.received.resize(all.size());
+  sum.size = std::min(chunk, all.front().count - sum.begin);
+  const int64_t elementBytes = sum.total ? 8 : 4;
+  auto bytesOf = [&](const PartParams &part) {
+    return elementBytes * (sum.total ? part.count : sum.size);
+  };
+  for (size_t p = 0; p < all.size(); ++p) {
+    if (all[p].rank == me || (sum.total && me != root))
+      continue;
+    sum.received[p].resize(bytesOf(all[p]));
+    receivePart(sum, all[p].rank, sum.received[p].data(), bytesOf(all[p]));
+  }
+  for (const PartParams &part : all) {
+    if (part.rank != me)
+      continue;
+    const char *data =
+        static_cast<const char *>(part.data) + elementBytes * sum.begin;
+    for (int32_t rank : ranksOf(all))
+      if (rank != me && (!sum.total || rank == root))
+        sendPart(sum, rank, collective, data, bytesOf(part));
+  }
+  if (sum.total && me != root)
+    receivePart(sum, root, sum.total, sizeof *sum.total);
+}
+
+void ProcessTransport::addParts(int32_t collective, const Sum &sum) const {
+  const CollectiveParams &all = params.collectives[collective];
+  std::vector<const float *> from;
+  for (size_t p = 0; p < all.size(); ++p)
+    from.push_back(
+        all[p].rank == me
+            ? static_cast<const float *>(all[p].data) + sum.begin
+            : reinterpret_cast<const float *>(sum.received[p].data()));
+  for (int64_t i = 0; i < sum.size; ++i) {
+    float value = from[0][i];
+    for (size_t p = 1; p < all.size(); ++p)
+      value += from[p][i];
     for (const PartParams &part : all)
       if (part.rank == me)
-        sendPart(root, collective, part.data, 8 * part.count);
-    receivePart(root, sum, sizeof *sum);
-    for (size_t i = 0; i < parts.size(); ++i)
-      waitForPart(i, collective, root);
-    return forgetParts();
+        static_cast<float *>(part.data)[sum.begin + i] = value;
   }
-  std::vector<std::vector<double>> received(all.size());
-  std::vector<int32_t> peers;
-  for (size_t p = 0; p < all.size(); ++p)
-    if (all[p].rank != me) {
-      received[p].resize(all[p].count);
-      receivePart(all[p].rank, received[p].data(), 8 * all[p].count);
-      peers.push_back(all[p].rank);
-    }
-  for (size_t i = 0; i < peers.size(); ++i)
-    waitForPart(i, collective, peers[i]);
+}
+
+void ProcessTransport::addAll(int32_t collective, const Sum &sum) const {
+  const CollectiveParams &all = params.collectives[collective];
   double total = 0;
   for (size_t p = 0; p < all.size(); ++p) {
-    const double *values = all[p].rank == me
-                               ? static_cast<const double *>(all[p].data)
-                               : received[p].data();
+    const double *values =
+        all[p].rank == me
+            ? static_cast<const double *>(all[p].data)
+            : reinterpret_cast<const double *>(sum.received[p].data());
     for (int64_t i = 0; i < all[p].count; ++i)
       total += values[i];
   }
-  *sum = total;
-  forgetParts();
-  peers.clear();
-  for (int32_t rank : ranksOf(all))
-    if (rank != me) {
-      sendPart(rank, collective, sum, sizeof *sum);
-      peers.push_back(rank);
-    }
-  for (size_t i = 0; i < peers.size(); ++i)
-    waitForPart(i, collective, peers[i]);
-  forgetParts();
+  *sum.total = total;
+}
+
+void ProcessTransport::sendPart(Sum &sum, int32_t to, int32_t collective,
+                                const void *data, int64_t bytes) {
+  sum.operations.push_back(
+      {endpoint->send(to, Endpoint::Collectives, collective, data, bytes), to});
+}
+
+void ProcessTransport::receivePart(Sum &sum, int32_t from, void *data,
+                                   int64_t bytes) {
+  sum.operations.push_back(
+      {endpoint->receive(from, Endpoint::Collectives, data, bytes), from});
 }

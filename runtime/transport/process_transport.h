@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -49,8 +50,9 @@ public:
                  int64_t bytes) override;
   void waitSent(int32_t channel, Ticket ticket) override;
   void waitReceived(int32_t channel, Ticket ticket) override;
-  void sumParts(int32_t collective, int32_t rank) override;
-  void addAll(int32_t collective, int32_t rank, double *sum) override;
+  void startSumParts(int32_t collective, int32_t rank) override;
+  void startAddAll(int32_t collective, int32_t rank, double *sum) override;
+  void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;
 
@@ -82,7 +84,23 @@ private:
   /// An operation of a collective.
   struct Part {
     int32_t operation = -1;
+    int32_t peer = -1;
     bool hasEnded = false;
+  };
+
+  /// A collective of which this rank has a part.
+  struct Sum {
+    enum class State : uint8_t { Idle, Queued, Gathers, Spreads };
+    State state = State::Idle;
+    bool hasEnded = false;
+    /// Where addAll()'s result goes; null for a sum of parts.
+    double *total = nullptr;
+    /// Of a sum of parts: the elements [begin, begin + size) are under way.
+    int64_t begin = 0, size = 0;
+    /// What is under way.
+    std::vector<Part> operations;
+    /// By part, the elements of other ranks.
+    std::vector<std::vector<char>> received;
   };
 
   Entry &start(Channel &c, MessageName name, int64_t bytes);
@@ -93,7 +111,7 @@ private:
   /// Spins for a moment, then gives the core away between looks, then sleeps
   /// for longer and longer. `flag` is written under the lock.
   void waitFor(const bool &flag, Waiting::For what, int32_t place,
-               uint32_t ticket, int32_t onRank = -1);
+               uint32_t ticket);
   /// Waits for an imposed link.
   void waitUntil(int64_t deadlineNs, Waiting::For what, int32_t channel,
                  uint32_t ticket);
@@ -103,18 +121,26 @@ private:
     return record.load(std::memory_order_relaxed) >> 60 != 0;
   }
   /// What the rank waits for (4 bits), the channel or collective (28), the
-  /// ticket or the rank that is waited for (32).
-  void note(Waiting::For what, int32_t place, uint32_t ticket,
-            int32_t onRank = -1);
+  /// ticket (32).
+  void note(Waiting::For what, int32_t place, uint32_t ticket);
 
-  void sendPart(int32_t to, int32_t collective, const void *data,
+  // Of collectives; `mutex` is held.
+  void startSum(int32_t collective, double *total);
+  /// Brings the collectives of the lane as far as they go.
+  void bringSumsForward();
+  /// Begins the next operations of a collective; false once it is done.
+  bool goOn(int32_t collective, Sum &sum);
+  void gatherParts(int32_t collective, Sum &sum);
+  void addParts(int32_t collective, const Sum &sum) const;
+  void addAll(int32_t collective, const Sum &sum) const;
+  void sendPart(Sum &sum, int32_t to, int32_t collective, const void *data,
                 int64_t bytes);
-  void receivePart(int32_t from, void *data, int64_t bytes);
-  void waitForPart(size_t part, int32_t collective, int32_t onRank);
-  void forgetParts();
+  void receivePart(Sum &sum, int32_t from, void *data, int64_t bytes);
 
   const TransportParams params;
   const int32_t me;
+  /// By collective. Their memory outlives operations of the endpoint.
+  std::vector<Sum> sums;
   const std::unique_ptr<Endpoint> endpoint;
   const MessageTags tags;
   const bool isLinkImposed;
@@ -125,8 +151,10 @@ private:
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::pair<Channel *, Entry *>> pending;
-  /// Of the collective that runs now.
-  std::vector<Part> parts;
+  /// Collectives that have been started and not ended. They run one after the
+  /// other: all share the endpoint's lane, where the order is what tells their
+  /// parts apart.
+  std::deque<int32_t> lane;
   bool isClosing = false;
   std::atomic<bool> isAborted{false};
   std::atomic<uint64_t> record{0};

@@ -51,8 +51,8 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
                                    const World &world,
                                    std::unique_ptr<Endpoint> endpoint,
                                    int cores)
-    : params(params), me(world.process), endpoint(std::move(endpoint)),
-      tags(this->endpoint->largestTag()),
+    : params(params), me(world.process), sums(params.collectives.size()),
+      endpoint(std::move(endpoint)), tags(this->endpoint->largestTag()),
       isLinkImposed(params.link.isImposed()),
       spinNs(world.localProcesses <= cores ? 50'000 : 2'000),
       channels(params.channels.size()) {
@@ -181,11 +181,7 @@ void ProcessTransport::bringForward() {
     entry->hasEnded = true;
     pending.erase(pending.begin() + static_cast<int64_t>(i));
   }
-  for (Part &part : parts)
-    if (!part.hasEnded) {
-      Endpoint::Ended ended;
-      part.hasEnded = endpoint->test(part.operation, ended);
-    }
+  bringSumsForward();
 }
 
 void ProcessTransport::impose(Channel &c, Entry &entry) {
@@ -196,7 +192,7 @@ void ProcessTransport::impose(Channel &c, Entry &entry) {
 }
 
 void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
-                               int32_t place, uint32_t ticket, int32_t onRank) {
+                               int32_t place, uint32_t ticket) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!flag)
@@ -204,7 +200,7 @@ void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
     if (flag)
       return;
   }
-  note(what, place, ticket, onRank);
+  note(what, place, ticket);
   const int64_t beginNs = nowNs();
   for (;;) {
     {
@@ -249,7 +245,7 @@ void ProcessTransport::help() {
   prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
   std::unique_lock<std::mutex> lock(mutex);
   while (!isClosing) {
-    if (pending.empty() || isAborted) {
+    if ((pending.empty() && lane.empty()) || isAborted) {
       changed.wait_for(lock, std::chrono::milliseconds(50));
       continue;
     }
@@ -266,12 +262,9 @@ void ProcessTransport::help() {
   }
 }
 
-void ProcessTransport::note(Waiting::For what, int32_t place, uint32_t ticket,
-                            int32_t onRank) {
-  uint32_t low =
-      what == Waiting::For::Collective ? static_cast<uint32_t>(onRank) : ticket;
+void ProcessTransport::note(Waiting::For what, int32_t place, uint32_t ticket) {
   record.store(static_cast<uint64_t>(what) << 60 |
-                   static_cast<uint64_t>(place) << 32 | low,
+                   static_cast<uint64_t>(place) << 32 | ticket,
                std::memory_order_release);
 }
 
@@ -283,8 +276,14 @@ Waiting ProcessTransport::waiting(int32_t rank) const {
   result.what = static_cast<Waiting::For>(packed >> 60);
   const int32_t place = static_cast<int32_t>(packed >> 32 & 0xfffffff);
   if (result.what == Waiting::For::Collective) {
-    result.collective = place;
-    result.onRank = static_cast<int32_t>(packed);
+    // One that was started before may hold it up.
+    std::lock_guard<std::mutex> lock(mutex);
+    if (lane.empty())
+      return {};
+    result.collective = lane.front();
+    for (const Part &part : sums[lane.front()].operations)
+      if (!part.hasEnded && result.onRank < 0)
+        result.onRank = part.peer;
   } else if (result.what != Waiting::For::Nothing) {
     const Channel &c = channels[place];
     std::lock_guard<std::mutex> lock(mutex);

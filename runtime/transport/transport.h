@@ -142,13 +142,21 @@ public:
   /// Blocks until a message has arrived.
   virtual void waitReceived(int32_t channel, Ticket ticket) = 0;
 
-  /// Adds fp32 parts of equal count element by element, in the order of the
-  /// parts; every part gets the sum. All ranks with a part take part.
-  virtual void sumParts(int32_t collective, int32_t rank) = 0;
-  /// The sum of all elements of fp64 parts, added one after another, part after
+  // A collective is started and waited for, by each rank with a part. Neither
+  // start waits for another rank. The rank's parts, and `sum`, belong to the
+  // transport from the start to the end of the wait; only behind that may the
+  // collective be started again. Ranks start the collectives that they share in
+  // one order, and wait for them in any.
+
+  /// Begins to add fp32 parts of equal count element by element, in the order
+  /// of the parts; every part gets the sum.
+  virtual void startSumParts(int32_t collective, int32_t rank) = 0;
+  /// Begins to add all elements of fp64 parts one after another, part after
   /// part. Every rank gets the same value, in its own memory; `sum` lies in no
   /// part.
-  virtual void addAll(int32_t collective, int32_t rank, double *sum) = 0;
+  virtual void startAddAll(int32_t collective, int32_t rank, double *sum) = 0;
+  /// Blocks until the rank has the result of a collective that it has started.
+  virtual void waitCollective(int32_t collective, int32_t rank) = 0;
 
   /// Makes every rank that waits, or will wait, throw Aborted. Any thread.
   virtual void abort() = 0;

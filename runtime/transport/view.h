@@ -35,11 +35,14 @@ public:
   void waitReceived(int32_t channel, Ticket ticket) override {
     transport.waitReceived(params.channelNumbers[channel], ticket);
   }
-  void sumParts(int32_t collective, int32_t rank) override {
-    transport.sumParts(params.collectiveNumbers[collective], rank);
+  void startSumParts(int32_t collective, int32_t rank) override {
+    transport.startSumParts(params.collectiveNumbers[collective], rank);
   }
-  void addAll(int32_t collective, int32_t rank, double *sum) override {
-    transport.addAll(params.collectiveNumbers[collective], rank, sum);
+  void startAddAll(int32_t collective, int32_t rank, double *sum) override {
+    transport.startAddAll(params.collectiveNumbers[collective], rank, sum);
+  }
+  void waitCollective(int32_t collective, int32_t rank) override {
+    transport.waitCollective(params.collectiveNumbers[collective], rank);
   }
   void abort() override { transport.abort(); }
   Waiting waiting(int32_t rank) const override;

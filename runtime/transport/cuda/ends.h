@@ -100,6 +100,10 @@ struct Member {
   std::unique_ptr<Communicator> communicator;
   /// What this rank gives, and what all ranks give.
   std::unique_ptr<DeviceMemory> mine, all;
+  /// The rank has the result. Of its last start: its number among the rank's
+  /// collectives of the iteration.
+  Event done;
+  uint64_t number = 0;
   /// Elements of all parts of the rank that has most, and parts.
   int64_t mostElements = 0, mostParts = 1;
 };
@@ -117,8 +121,12 @@ struct GpuRank {
   CudaDevice *device = nullptr;
   std::vector<ChannelEnd *> ends;
   std::vector<Member *> members;
-  /// What the compute stream has got when a message is posted.
+  /// What the compute stream has got when a message or a collective is issued.
   Event posted;
+  /// Runs the collectives, one after the other; and everything that it has got
+  /// in an iteration.
+  OwnedStream collectiveStream{OwnedStream::Priority::Urgent};
+  Event tail;
   /// Collectives that the device has ended, and those issued in the iteration.
   Counter met;
   uint64_t collectives = 0;

@@ -21,17 +21,8 @@ Loopback::Loopback(const TransportParams &params,
     ranks[r].device = devices[r];
   for (const ChannelParams &channel : params.channels)
     channels.emplace_back(channel);
-  meetings.resize(params.collectives.size());
-  for (size_t i = 0; i < meetings.size(); ++i) {
-    Meeting &meeting = meetings[i];
-    meeting.parts = params.collectives[i];
-    meeting.sums.resize(devices.size());
-    for (const PartParams &part : meeting.parts)
-      meeting.ranks.push_back(part.rank);
-    std::sort(meeting.ranks.begin(), meeting.ranks.end());
-    meeting.ranks.erase(std::unique(meeting.ranks.begin(), meeting.ranks.end()),
-                        meeting.ranks.end());
-  }
+  for (const CollectiveParams &collective : params.collectives)
+    meetings.emplace_back(collective, devices.size());
   for (int32_t count : params.ranksOfProgram)
     recordings.emplace_back(static_cast<size_t>(count));
   if (recordings.empty())
@@ -125,31 +116,37 @@ void Loopback::waitReceived(int32_t channel, Ticket ticket) {
 // Collectives.
 //===----------------------------------------------------------------------===//
 
-void Loopback::meet(Meeting &meeting, int32_t collective, int32_t rank,
+Loopback::Meeting::Meeting(const CollectiveParams &params, size_t numRanks)
+    : parts(params), stream(OwnedStream::Priority::Urgent), members(numRanks) {
+  for (const PartParams &part : parts)
+    ranks.push_back(part.rank);
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+}
+
+void Loopback::meet(Meeting &meeting, int32_t rank,
                     const std::function<void(const Stream &)> &work) {
-  LocalRank &me = ranks[rank];
-  me.reached.record(streamOf(me));
-  const uint64_t round = meeting.round;
-  if (++meeting.arrived < meeting.ranks.size()) {
-    Waiting waiting;
-    waiting.what = Waiting::For::Collective;
-    waiting.collective = collective;
-    waitFor(rank, waiting, [&] { return meeting.round != round; });
-    meeting.done.holdBack(streamOf(me));
-    return;
+  Meeting::Member &me = meeting.members[rank];
+  me.ready.record(streamOf(ranks[rank]));
+  {
+    std::lock_guard<std::mutex> lock(waitingMutex);
+    ++me.starts;
   }
+  if (++meeting.arrived < meeting.ranks.size())
+    return;
+  const Stream stream = {meeting.stream.get(), nullptr};
   for (int32_t other : meeting.ranks)
-    ranks[other].reached.holdBack(streamOf(me));
-  work(me.device->compute());
-  meeting.done.record(streamOf(me));
+    meeting.members[other].ready.holdBack(stream.handle);
+  work(stream);
+  meeting.done.record(stream.handle);
   meeting.arrived = 0;
-  ++meeting.round;
+  ++meeting.enqueued;
   changed.notify_all();
 }
 
-void Loopback::sumParts(int32_t collective, int32_t rank) {
+void Loopback::startSumParts(int32_t collective, int32_t rank) {
   Meeting &meeting = meetings[collective];
-  meet(meeting, collective, rank, [&](const Stream &stream) {
+  meet(meeting, rank, [&](const Stream &stream) {
     const PartParams &first = meeting.parts.front();
     auto *sum = static_cast<float *>(first.data);
     for (size_t p = 1; p < meeting.parts.size(); ++p)
@@ -160,17 +157,27 @@ void Loopback::sumParts(int32_t collective, int32_t rank) {
   });
 }
 
-void Loopback::addAll(int32_t collective, int32_t rank, double *sum) {
+void Loopback::startAddAll(int32_t collective, int32_t rank, double *sum) {
   Meeting &meeting = meetings[collective];
-  meeting.sums[rank] = sum;
-  meet(meeting, collective, rank, [&](const Stream &stream) {
+  meeting.members[rank].sum = sum;
+  meet(meeting, rank, [&](const Stream &stream) {
     RONDO_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, stream.handle));
     for (const PartParams &part : meeting.parts)
       addAllTo(stream, sum, static_cast<const double *>(part.data), part.count);
     for (int32_t other : meeting.ranks)
       if (other != rank)
-        copy(meeting.sums[other], sum, sizeof *sum, stream.handle);
+        copy(meeting.members[other].sum, sum, sizeof *sum, stream.handle);
   });
+}
+
+void Loopback::waitCollective(int32_t collective, int32_t rank) {
+  Meeting &meeting = meetings[collective];
+  Waiting waiting;
+  waiting.what = Waiting::For::Collective;
+  waiting.collective = collective;
+  const uint64_t starts = meeting.members[rank].starts;
+  waitFor(rank, waiting, [&] { return meeting.enqueued >= starts; });
+  meeting.done.holdBack(streamOf(ranks[rank]));
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,13 +213,11 @@ Waiting Loopback::waiting(int32_t rank) const {
   Waiting waiting = ranks[rank].waiting;
   if (waiting.what != Waiting::For::Collective)
     return waiting;
-  for (int32_t other : meetings[waiting.collective].ranks) {
-    const Waiting &theirs = ranks[other].waiting;
-    if (theirs.what == waiting.what && theirs.collective == waiting.collective)
-      continue;
-    waiting.onRank = other;
-    break;
-  }
+  const Meeting &meeting = meetings[waiting.collective];
+  for (int32_t other : meeting.ranks)
+    if (waiting.onRank < 0 &&
+        meeting.members[other].starts < meeting.members[rank].starts)
+      waiting.onRank = other;
   return waiting;
 }
 

@@ -47,8 +47,9 @@ public:
                  int64_t bytes) override;
   void waitSent(int32_t channel, Ticket ticket) override;
   void waitReceived(int32_t channel, Ticket ticket) override;
-  void sumParts(int32_t collective, int32_t rank) override;
-  void addAll(int32_t collective, int32_t rank, double *sum) override;
+  void startSumParts(int32_t collective, int32_t rank) override;
+  void startAddAll(int32_t collective, int32_t rank, double *sum) override;
+  void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;
 
@@ -86,18 +87,30 @@ private:
   };
 
   struct Meeting {
-    CollectiveParams parts;
+    Meeting(const CollectiveParams &params, size_t numRanks);
+
+    /// What a rank gives: the point in its work after which the sum may run,
+    /// how often it has started, and where addAll()'s result goes.
+    struct Member {
+      Event ready;
+      uint64_t starts = 0;
+      double *sum = nullptr;
+    };
+
+    const CollectiveParams parts;
     std::vector<int32_t> ranks;
-    size_t arrived = 0;
-    uint64_t round = 0;
+    OwnedStream stream;
     Event done;
-    /// By rank, of addAll().
-    std::vector<double *> sums;
+    /// By rank.
+    std::vector<Member> members;
+    size_t arrived = 0;
+    /// Rounds whose sum has been enqueued.
+    uint64_t enqueued = 0;
   };
 
   struct LocalRank {
     CudaDevice *device = nullptr;
-    /// The end of its actions, or its part of a collective.
+    /// The end of its actions.
     Event reached;
     Waiting waiting;
   };
@@ -126,8 +139,8 @@ private:
   void waitCopied(Channel &c, Ticket ticket, int32_t rank,
                   const Waiting &waiting);
   /// The last rank to come enqueues `work`, after what all have enqueued
-  /// before; everything later waits for it.
-  void meet(Meeting &meeting, int32_t collective, int32_t rank,
+  /// before.
+  void meet(Meeting &meeting, int32_t rank,
             const std::function<void(const Stream &)> &work);
   /// Lets other threads enqueue until the condition holds. The calling thread
   /// holds the mutex, from iterate() on.
@@ -149,12 +162,13 @@ private:
   const bool useGraph;
   std::vector<LocalRank> ranks;
   std::deque<Channel> channels;
-  std::vector<Meeting> meetings;
+  std::deque<Meeting> meetings;
 
-  /// Held by the thread that enqueues; guards everything but `waiting` of the
-  /// ranks.
+  /// Held by the thread that enqueues; guards everything but what
+  /// `waitingMutex` does.
   std::mutex turn;
   std::condition_variable changed;
+  /// Guards `waiting` of the ranks and `starts` of members.
   mutable std::mutex waitingMutex;
   std::atomic<bool> isAborted{false};
 

@@ -11,12 +11,12 @@ using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
 /// Brings elements [first, first + count) of every part here and calls
-/// add(part, its elements) in the order of the parts. All on the compute
-/// stream.
+/// add(part, its elements) in the order of the parts. All on the rank's stream
+/// for collectives.
 template <typename T, typename Add>
 void NcclTransport::gather(Member &member, int64_t first, int64_t count,
                            Add add) {
-  const Stream &stream = ranks[member.rank]->device->compute();
+  const cudaStream_t stream = ranks[member.rank]->collectiveStream.get();
   auto countOf = [&](const PartParams &part) {
     return std::max<int64_t>(0, std::min(count, part.count - first));
   };
@@ -39,14 +39,14 @@ void NcclTransport::gather(Member &member, int64_t first, int64_t count,
       RONDO_CUDA(cudaMemcpyAsync(mine + end,
                                  static_cast<const T *>(part.data) + first,
                                  sizeof(T) * static_cast<size_t>(countOf(part)),
-                                 cudaMemcpyDeviceToDevice, stream.handle));
+                                 cudaMemcpyDeviceToDevice, stream));
     end += countOf(part);
   }
   const int64_t most = *std::max_element(elements.begin(), elements.end());
   auto *all = reinterpret_cast<const T *>(member.all->get());
   RONDO_NCCL(ncclAllGather(mine, member.all->get(),
                            sizeof(T) * static_cast<size_t>(most), ncclInt8,
-                           member.communicator->get(), stream.handle));
+                           member.communicator->get(), stream));
   settle(*member.communicator);
   for (size_t p = 0; p < member.parts.size(); ++p)
     add(member.parts[p],
@@ -54,27 +54,38 @@ void NcclTransport::gather(Member &member, int64_t first, int64_t count,
         countOf(member.parts[p]));
 }
 
-/// It is not known here which rank is late: the first other one is named.
-void NcclTransport::beginCollective(Member &member) {
+/// Behind what the compute stream has got so far.
+Stream NcclTransport::beginCollective(Member &member) {
   GpuRank &rank = *ranks[member.rank];
-  Waiting waiting;
-  waiting.what = Waiting::For::Collective;
-  waiting.collective = member.collective;
-  for (int32_t other : member.ranks)
-    if (other != member.rank && waiting.onRank < 0)
-      waiting.onRank = other;
-  log(rank, {waiting, &rank.met, ++rank.collectives});
+  member.number = ++rank.collectives;
+  rank.posted.record(rank.device->compute().handle);
+  rank.posted.holdBack(rank.collectiveStream.get());
+  return {rank.collectiveStream.get(), nullptr};
 }
 
 void NcclTransport::endCollective(Member &member) {
   GpuRank &rank = *ranks[member.rank];
-  rank.met.countUp(rank.device->compute().handle);
+  member.done.record(rank.collectiveStream.get());
+  rank.met.countUp(rank.collectiveStream.get());
 }
 
-void NcclTransport::sumParts(int32_t collective, int32_t rank) {
+/// It is not known here which rank is late: the first other one is named.
+void NcclTransport::waitCollective(int32_t collective, int32_t r) {
+  Member &member = memberOf(collective, r);
+  GpuRank &rank = *ranks[r];
+  Waiting waiting;
+  waiting.what = Waiting::For::Collective;
+  waiting.collective = collective;
+  for (int32_t other : member.ranks)
+    if (other != r && waiting.onRank < 0)
+      waiting.onRank = other;
+  log(rank, {waiting, &rank.met, member.number});
+  member.done.holdBack(rank.device->compute().handle);
+}
+
+void NcclTransport::startSumParts(int32_t collective, int32_t rank) {
   Member &member = memberOf(collective, rank);
-  beginCollective(member);
-  const Stream &stream = ranks[rank]->device->compute();
+  const Stream stream = beginCollective(member);
   // All parts of a rank fit at once; the same chunks on all ranks.
   const int64_t total = member.parts.front().count;
   const int64_t step = std::max<int64_t>(1, elementsAtOnce / member.mostParts);
@@ -105,10 +116,9 @@ void NcclTransport::sumParts(int32_t collective, int32_t rank) {
   endCollective(member);
 }
 
-void NcclTransport::addAll(int32_t collective, int32_t rank, double *sum) {
+void NcclTransport::startAddAll(int32_t collective, int32_t rank, double *sum) {
   Member &member = memberOf(collective, rank);
-  beginCollective(member);
-  const Stream &stream = ranks[rank]->device->compute();
+  const Stream stream = beginCollective(member);
   RONDO_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, stream.handle));
   gather<double>(member, 0, INT64_MAX,
                  [&](const PartParams &, const double *values, int64_t count) {

@@ -153,6 +153,10 @@ void NcclTransport::enqueueActions(GpuRank &me,
     end->tail.record(end->stream.get());
     end->tail.holdBack(me.device->compute().handle);
   }
+  if (me.collectives > 0) {
+    me.tail.record(me.collectiveStream.get());
+    me.tail.holdBack(me.device->compute().handle);
+  }
 }
 
 void NcclTransport::record(GpuRank &me, const std::function<void()> &actions) {

@@ -51,8 +51,9 @@ public:
     ChannelEnd &end = *receivers[channel];
     end.doneOf(ticket).holdBack(computeOf(end).handle);
   }
-  void sumParts(int32_t collective, int32_t rank) override;
-  void addAll(int32_t collective, int32_t rank, double *sum) override;
+  void startSumParts(int32_t collective, int32_t rank) override;
+  void startAddAll(int32_t collective, int32_t rank, double *sum) override;
+  void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override { isAborted = true; }
   Waiting waiting(int32_t rank) const override;
   uint64_t progress() const override;
@@ -85,7 +86,7 @@ private:
   void settle(const Communicator &communicator);
   template <typename T, typename Add>
   void gather(Member &member, int64_t first, int64_t count, Add add);
-  void beginCollective(Member &member);
+  Stream beginCollective(Member &member);
   void endCollective(Member &member);
   void log(GpuRank &rank, const Issued &issued) {
     std::lock_guard<std::mutex> lock(rank.logMutex);

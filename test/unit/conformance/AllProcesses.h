@@ -46,11 +46,14 @@ public:
   void waitReceived(int32_t channel, Ticket ticket) override {
     processes[channels[channel].to]->waitReceived(channel, ticket);
   }
-  void sumParts(int32_t collective, int32_t rank) override {
-    processes[rank]->sumParts(collective, rank);
+  void startSumParts(int32_t collective, int32_t rank) override {
+    processes[rank]->startSumParts(collective, rank);
   }
-  void addAll(int32_t collective, int32_t rank, double *sum) override {
-    processes[rank]->addAll(collective, rank, sum);
+  void startAddAll(int32_t collective, int32_t rank, double *sum) override {
+    processes[rank]->startAddAll(collective, rank, sum);
+  }
+  void waitCollective(int32_t collective, int32_t rank) override {
+    processes[rank]->waitCollective(collective, rank);
   }
   void abort() override {
     for (const std::unique_ptr<Transport> &process : processes)

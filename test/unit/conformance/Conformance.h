@@ -141,6 +141,21 @@ public:
     pair.copy(*devices[rank], at(rank, to), at(rank, from), bytes);
   }
 
+  // A collective in one go.
+  void sumParts(int32_t collective, int32_t rank) {
+    transport->startSumParts(collective, rank);
+    transport->waitCollective(collective, rank);
+  }
+  /// The result is written at `offset` of the rank.
+  void addAll(int32_t collective, int32_t rank, int64_t offset) {
+    startAddAll(collective, rank, offset);
+    transport->waitCollective(collective, rank);
+  }
+  void startAddAll(int32_t collective, int32_t rank, int64_t offset) {
+    transport->startAddAll(collective, rank,
+                           reinterpret_cast<double *>(at(rank, offset)));
+  }
+
   const Pair &pair;
   TransportParams params;
   std::vector<std::unique_ptr<Device>> devices;

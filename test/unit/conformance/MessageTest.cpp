@@ -333,17 +333,16 @@ TEST_P(Conformance, AbortEndsAllWaitsAndSaysWhatTheyWaitFor) {
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
-      EXPECT_THROW(
-          t.iterate(rank, false,
-                    [&] {
-                      if (rank == 0)
-                        t.addAll(0, 0,
-                                 reinterpret_cast<double *>(ranks.at(0, 64)));
-                      else
-                        t.waitReceived(forth, t.receive(forth, activation(0),
-                                                        ranks.at(1, 128), 8));
-                    }),
-          Aborted);
+      EXPECT_THROW(t.iterate(rank, false,
+                             [&] {
+                               if (rank == 0)
+                                 ranks.addAll(0, 0, 64);
+                               else
+                                 t.waitReceived(forth,
+                                                t.receive(forth, activation(0),
+                                                          ranks.at(1, 128), 8));
+                             }),
+                   Aborted);
       ++ended;
     });
   for (std::thread &thread : threads)

@@ -56,11 +56,14 @@ public:
   void waitReceived(int32_t channel, Ticket ticket) override {
     ask(What::WaitReceived, {channel, ticket, {}, 0, 0});
   }
-  void sumParts(int32_t collective, int32_t) override {
-    ask(What::SumParts, {collective, 0, {}, 0, 0});
+  void startSumParts(int32_t collective, int32_t) override {
+    ask(What::StartSumParts, {collective, 0, {}, 0, 0});
   }
-  void addAll(int32_t collective, int32_t, double *sum) override {
-    ask(What::AddAll, {collective, 0, {}, memory.offsetOf(sum), 0});
+  void startAddAll(int32_t collective, int32_t, double *sum) override {
+    ask(What::StartAddAll, {collective, 0, {}, memory.offsetOf(sum), 0});
+  }
+  void waitCollective(int32_t collective, int32_t) override {
+    ask(What::WaitCollective, {collective, 0, {}, 0, 0});
   }
   void abort() override { lines.questions->ask(frameOf(What::Abort)); }
   Waiting waiting(int32_t rank) const override {

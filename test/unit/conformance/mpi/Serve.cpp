@@ -109,12 +109,15 @@ private:
     case What::WaitReceived:
       t.waitReceived(call.place, call.ticket);
       break;
-    case What::SumParts:
-      t.sumParts(call.place, process);
+    case What::StartSumParts:
+      t.startSumParts(call.place, process);
       break;
-    case What::AddAll:
-      t.addAll(call.place, process,
-               reinterpret_cast<double *>(memory.at(call.data)));
+    case What::StartAddAll:
+      t.startAddAll(call.place, process,
+                    reinterpret_cast<double *>(memory.at(call.data)));
+      break;
+    case What::WaitCollective:
+      t.waitCollective(call.place, process);
       break;
     default:
       break;

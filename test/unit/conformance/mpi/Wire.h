@@ -25,8 +25,9 @@ enum class What : uint32_t {
   Receive,
   WaitSent,
   WaitReceived,
-  SumParts,
-  AddAll,
+  StartSumParts,
+  StartAddAll,
+  WaitCollective,
   /// The process stops serving.
   Leave,
   // On the line for questions:

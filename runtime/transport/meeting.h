@@ -1,0 +1,150 @@
+//===- meeting.h - A collective of threads ----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rank that starts last makes the work available, in pieces; ranks that
+// wait take pieces until none is left. So a rank that comes late to its wait
+// holds no other up, and finds the result.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_MEETING_H
+#define RONDO_RUNTIME_TRANSPORT_MEETING_H
+
+#include "runtime/transport/transport.h"
+#include "runtime/transport/waiting.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// Each round has a start and a wait of every rank with a part. A rank waits
+/// before it starts the next round, so at most one round is under way.
+class alignas(64) Meeting {
+public:
+  explicit Meeting(const CollectiveParams &params) : parts(params) {
+    for (const PartParams &part : parts)
+      ranks.push_back(part.rank);
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    members = std::make_unique<Member[]>(ranks.size());
+  }
+
+  /// A rank hands its parts over. `sum`: where addAll()'s result goes; null for
+  /// a sum of parts.
+  void start(int32_t rank, double *sum) {
+    Member &me = memberOf(rank);
+    me.sum = sum;
+    me.rounds.store(me.rounds.load(std::memory_order_relaxed) + 1,
+                    std::memory_order_relaxed);
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < ranks.size())
+      return;
+    // The others are past the wait of the round before: nobody takes pieces.
+    arrived.store(0, std::memory_order_relaxed);
+    addsAll = sum != nullptr;
+    numPieces =
+        addsAll
+            ? 1
+            : std::max<int64_t>(1, (parts.front().count + piece - 1) / piece);
+    nextPiece.store(0, std::memory_order_relaxed);
+    piecesDone.store(0, std::memory_order_relaxed);
+    begun.advance();
+  }
+
+  /// Has the result at the rank. waitFor(signal, isReady) returns once
+  /// isReady(signal's value) holds.
+  template <typename WaitFor> void finish(int32_t rank, WaitFor waitFor) {
+    Member &me = memberOf(rank);
+    const uint32_t round = me.rounds.load(std::memory_order_relaxed);
+    // The distance is right across the wrap of the counters.
+    auto hasRound = [&](uint32_t value) {
+      return static_cast<int32_t>(value - round) >= 0;
+    };
+    waitFor(begun, hasRound);
+    takePieces();
+    waitFor(ended, hasRound);
+    if (me.sum)
+      *me.sum = total;
+  }
+
+  /// A rank that has not started the round of `rank`; -1: all have. Any thread.
+  int32_t missing(int32_t rank) const {
+    const uint32_t round = roundsOf(rank);
+    for (int32_t other : ranks)
+      if (static_cast<int32_t>(roundsOf(other) - round) < 0)
+        return other;
+    return -1;
+  }
+  void wakeAll() {
+    begun.wakeAll();
+    ended.wakeAll();
+  }
+
+private:
+  /// Elements that one rank adds in one go.
+  static constexpr int64_t piece = 1 << 15;
+
+  struct alignas(64) Member {
+    std::atomic<uint32_t> rounds{0};
+    double *sum = nullptr;
+  };
+
+  Member &memberOf(int32_t rank) const {
+    return members[std::lower_bound(ranks.begin(), ranks.end(), rank) -
+                   ranks.begin()];
+  }
+  uint32_t roundsOf(int32_t rank) const {
+    return memberOf(rank).rounds.load(std::memory_order_relaxed);
+  }
+
+  void takePieces() {
+    for (;;) {
+      const int64_t next = nextPiece.fetch_add(1, std::memory_order_relaxed);
+      if (next >= numPieces)
+        return;
+      if (addsAll)
+        addAll();
+      else
+        addParts(next * piece,
+                 std::min((next + 1) * piece, parts.front().count));
+      if (piecesDone.fetch_add(1, std::memory_order_acq_rel) + 1 == numPieces)
+        ended.advance();
+    }
+  }
+
+  void addParts(int64_t begin, int64_t end) const {
+    for (int64_t i = begin; i < end; ++i) {
+      float sum = static_cast<float *>(parts.front().data)[i];
+      for (size_t p = 1; p < parts.size(); ++p)
+        sum += static_cast<float *>(parts[p].data)[i];
+      for (const PartParams &part : parts)
+        static_cast<float *>(part.data)[i] = sum;
+    }
+  }
+
+  void addAll() {
+    total = 0;
+    for (const PartParams &part : parts)
+      for (int64_t i = 0; i < part.count; ++i)
+        total += static_cast<double *>(part.data)[i];
+  }
+
+  const CollectiveParams parts;
+  std::vector<int32_t> ranks;
+  /// In the order of `ranks`.
+  std::unique_ptr<Member[]> members;
+  /// Rounds that all ranks have started, and those whose result is there.
+  Signal begun, ended;
+  std::atomic<size_t> arrived{0};
+  // Of the round; the rank that starts last writes them.
+  bool addsAll = false;
+  int64_t numPieces = 0;
+  std::atomic<int64_t> nextPiece{0}, piecesDone{0};
+  double total = 0;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_MEETING_H
