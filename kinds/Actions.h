@@ -22,8 +22,8 @@ enum class ActionKind : uint8_t {
   Forward,
   InputGrad,
   WeightGrad,
-  /// InputGrad then WeightGrad without a gap. Its input gradient is sent at its
-  /// end.
+  /// InputGrad immediately followed by WeightGrad. Its input gradient is sent
+  /// at its end.
   Backward,
   /// F again, to restore what it saves.
   Recompute,

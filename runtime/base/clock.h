@@ -25,7 +25,7 @@ public:
 
 /// Counts only while the process runs: a job that is suspended as a whole and
 /// resumed has not kept anyone waiting. For one thread, which must ask at least
-/// once a second; a longer gap is taken for a suspension.
+/// once a second; a longer pause is taken for a suspension.
 class AwakeClock : public Clock {
 public:
   /// `source` keeps counting while the process is suspended.
