@@ -39,6 +39,9 @@ public:
                : 1;
   }
 
+  /// Whether ticks are the processor's, and not nowNs().
+  static bool isCounter() { return isSteady; }
+
 private:
   static bool findSteady() {
 #if defined(__x86_64__)

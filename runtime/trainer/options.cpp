@@ -157,8 +157,7 @@ static const std::vector<Flag> &flags() {
        "imposes latency and bandwidth on every link",
        [](Options &o, Set v) { o.link = parseLink(v); }},
       {"--links", nullptr,
-       "prints the latency and bandwidth that channels between threads "
-       "measured",
+       "prints the latency and bandwidth that channels have measured",
        [](Options &o, Set) { o.showLinks = true; }},
       {"--timeout", "SECONDS",
        "fails after so long without progress (default 600; 0: never)",

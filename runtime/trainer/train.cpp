@@ -70,7 +70,11 @@ static bool isFirstStart(const Options &options, const World &world) {
 }
 
 /// Prints a line for each channel that measures.
-static void showLinks(const Connections &connections, Progress &progress) {
+static void showLinks(const Connections &connections, const World &world,
+                      Progress &progress) {
+  // Here the time-out holds for processes that do not come.
+  if (!world.isAlone())
+    world.store->exchange("the figures of links", "");
   const std::vector<LinkFigures> links = connections.transport().links();
   if (links.empty())
     progress.note("note: the channels of this transport measure nothing");
@@ -81,8 +85,12 @@ static void showLinks(const Connections &connections, Progress &progress) {
         link.from, link.to, static_cast<long long>(link.messages),
         link.latencyNs * 1e-3);
     if (link.bytesPerUs > 0)
-      std::snprintf(text + length, sizeof text - length, ", %.0f bytes/us",
-                    link.bytesPerUs);
+      length += std::snprintf(text + length, sizeof text - length,
+                              ", %.0f bytes/us", link.bytesPerUs);
+    if (link.clockErrorNs > 0)
+      std::snprintf(text + length, sizeof text - length,
+                    " (clocks compared within %.3f us)",
+                    link.clockErrorNs * 1e-3);
     progress.note(text);
   }
 }
@@ -186,7 +194,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
     evaluate();
   progress.end();
   if (options.showLinks)
-    showLinks(*trainer.connections(), progress);
+    showLinks(*trainer.connections(), world, progress);
   if (!options.save.empty()) {
     save();
     progress.note("saved iteration " + std::to_string(position.step) + " in '" +

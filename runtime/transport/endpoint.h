@@ -10,6 +10,7 @@
 #define RONDO_RUNTIME_TRANSPORT_ENDPOINT_H
 
 #include "runtime/launch/world.h"
+#include "runtime/transport/stamps.h"
 #include "runtime/transport/transport.h"
 
 #include <cstdint>
@@ -51,10 +52,12 @@ public:
 };
 
 /// A transport between processes: process p is rank p of the program. `cores`
-/// are those that the processes of this machine may use.
+/// are those that the processes of this machine may use. `clock` stamps the
+/// messages; null: the processor's. All processes call it at the same time.
 std::unique_ptr<Transport>
 makeProcessTransport(const TransportParams &params, const World &world,
-                     std::unique_ptr<Endpoint> endpoint, int cores);
+                     std::unique_ptr<Endpoint> endpoint, int cores,
+                     std::unique_ptr<StampClock> clock = nullptr);
 
 } // namespace rondo::runtime
 

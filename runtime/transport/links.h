@@ -59,6 +59,9 @@ struct LinkFigures {
   double latencyNs = 0;
   /// 0: no time of its own for a byte has been seen.
   double bytesPerUs = 0;
+  /// By how much the clocks of both ends may be apart beyond what has been
+  /// corrected; 0 where both ends have one clock.
+  double clockErrorNs = 0;
 };
 
 /// Fits `latency + bytes / bandwidth` to the shortest transfer of each size, by

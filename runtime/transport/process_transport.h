@@ -15,6 +15,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -39,7 +40,8 @@ private:
 class ProcessTransport : public Transport {
 public:
   ProcessTransport(const TransportParams &params, const World &world,
-                   std::unique_ptr<Endpoint> endpoint, int cores);
+                   std::unique_ptr<Endpoint> endpoint, int cores,
+                   std::unique_ptr<StampClock> clock);
   ~ProcessTransport() override;
 
   void iterate(int32_t rank, bool mayReplay,
@@ -55,9 +57,12 @@ public:
   void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;
+  std::vector<LinkFigures> links() override;
 
 private:
   struct Entry {
+    /// The message's, of the channel.
+    uint32_t number = 0;
     bool isBusy = false, hasEnded = false;
     /// Of a receive, until it has been waited for.
     bool isUnchecked = false;
@@ -77,11 +82,26 @@ private:
     std::vector<Entry> entries;
     uint32_t next = 0, firstOfIteration = 0;
     int64_t linkFreeNs = 0;
+    StampRing stamps;
+    /// Of the receiver.
+    LinkMeter meter;
 
     Entry &entry(uint32_t ticket) { return entries[ticket % entries.size()]; }
   };
 
-  /// An operation of a collective.
+  /// A process with which this one has a channel.
+  struct Peer {
+    int32_t rank = -1;
+    bool hasSameClock = false;
+    ClockMap clock;
+    /// Of the last two comparisons, at most, in units of the own clock.
+    uint64_t errors[2] = {};
+    /// The shortest there and back again, of messages without bytes, in units
+    /// of the own clock.
+    uint64_t roundTrip = UINT64_MAX;
+  };
+
+  /// An operation that is not of a channel.
   struct Part {
     int32_t operation = -1;
     int32_t peer = -1;
@@ -103,13 +123,16 @@ private:
     std::vector<std::vector<char>> received;
   };
 
-  Entry &start(Channel &c, MessageName name, int64_t bytes);
+  /// `now`: on `clock`, where the channel keeps stamps.
+  Entry &start(Channel &c, MessageName name, int64_t bytes, uint64_t now);
   void check(const Channel &c, const Entry &entry) const;
   /// Advances all operations. `mutex` is held.
   void bringForward();
-  void impose(Channel &c, Entry &entry);
+  void impose(Channel &c, Entry &entry, int64_t now);
   /// Spins for a moment, then gives the core away between looks, then sleeps
-  /// for longer and longer. `flag` is written under the lock.
+  /// for longer and longer. `isReady` is called with the lock.
+  void spinUntil(const std::function<bool()> &isReady);
+  /// `flag` is written under the lock.
   void waitFor(const bool &flag, Waiting::For what, int32_t place,
                uint32_t ticket);
   /// Waits for an imposed link.
@@ -137,15 +160,34 @@ private:
                 int64_t bytes);
   void receivePart(Sum &sum, int32_t from, void *data, int64_t bytes);
 
+  // Between iterations. The peer does what belongs to it at the same time.
+  void meetPeers();
+  void compareClocks(Peer &peer);
+  std::vector<RoundTrip> ask(const Peer &peer);
+  std::vector<uint64_t> answer(Peer &peer);
+  Part tell(int32_t to, const void *data, int64_t bytes);
+  Part hear(int32_t from, void *data, int64_t bytes);
+  void finish(Part part);
+  void sendNow(int32_t to, const void *data, int64_t bytes);
+  void receiveNow(int32_t from, void *data, int64_t bytes);
+  /// Each process gets the figures of the channels that it knows from the
+  /// process of the receiver.
+  void share(std::vector<LinkFigures> &figures);
+
   const TransportParams params;
   const int32_t me;
   /// By collective. Their memory outlives operations of the endpoint.
   std::vector<Sum> sums;
   const std::unique_ptr<Endpoint> endpoint;
+  /// For stamps.
+  const std::unique_ptr<StampClock> clock;
+  const int32_t processes;
   const MessageTags tags;
   const bool isLinkImposed;
   const int64_t spinNs;
   std::vector<Channel> channels;
+  /// By rank.
+  std::vector<Peer> peers;
 
   /// Guards the endpoint and everything below.
   mutable std::mutex mutex;

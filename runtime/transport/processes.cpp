@@ -50,9 +50,11 @@ MessageName MessageTags::nameOf(int32_t tag) const {
 ProcessTransport::ProcessTransport(const TransportParams &params,
                                    const World &world,
                                    std::unique_ptr<Endpoint> endpoint,
-                                   int cores)
+                                   int cores, std::unique_ptr<StampClock> clock)
     : params(params), me(world.process), sums(params.collectives.size()),
-      endpoint(std::move(endpoint)), tags(this->endpoint->largestTag()),
+      endpoint(std::move(endpoint)),
+      clock(clock ? std::move(clock) : makeTickClock()),
+      processes(world.processes), tags(this->endpoint->largestTag()),
       isLinkImposed(params.link.isImposed()),
       spinNs(world.localProcesses <= cores ? 50'000 : 2'000),
       channels(params.channels.size()) {
@@ -67,7 +69,11 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
     while (capacity < static_cast<size_t>(params.channels[i].messages))
       capacity *= 2;
     channels[i].entries.resize(capacity);
+    if (params.measures)
+      channels[i].stamps.enable();
   }
+  if (params.measures)
+    meetPeers();
   helper = std::thread([this] { help(); });
 }
 
@@ -97,8 +103,9 @@ void ProcessTransport::iterate(int32_t, bool,
 Transport::Ticket ProcessTransport::send(int32_t channel, MessageName name,
                                          const void *data, int64_t bytes) {
   Channel &c = channels[channel];
+  const uint64_t now = c.stamps.isEnabled() ? clock->now() : 0;
   std::lock_guard<std::mutex> lock(mutex);
-  Entry &entry = start(c, name, bytes);
+  Entry &entry = start(c, name, bytes, now);
   entry.operation =
       endpoint->send(c.to, Endpoint::Messages, tags.tagOf(name), data, bytes);
   return c.next++;
@@ -107,8 +114,9 @@ Transport::Ticket ProcessTransport::send(int32_t channel, MessageName name,
 Transport::Ticket ProcessTransport::receive(int32_t channel, MessageName name,
                                             void *data, int64_t bytes) {
   Channel &c = channels[channel];
+  const uint64_t now = c.stamps.isEnabled() ? clock->now() : 0;
   std::lock_guard<std::mutex> lock(mutex);
-  Entry &entry = start(c, name, bytes);
+  Entry &entry = start(c, name, bytes, now);
   entry.isUnchecked = true;
   entry.operation = endpoint->receive(c.from, Endpoint::Messages, data, bytes);
   return c.next++;
@@ -138,16 +146,19 @@ void ProcessTransport::abort() {
 }
 
 ProcessTransport::Entry &ProcessTransport::start(Channel &c, MessageName name,
-                                                 int64_t bytes) {
+                                                 int64_t bytes, uint64_t now) {
   Entry &entry = c.entry(c.next);
   if (entry.isBusy)
     bringForward();
   if (entry.isBusy || c.next - c.firstOfIteration >= c.messages)
     failOnTooMany(c.from == me, name, c.from, c.to);
   entry = Entry();
+  entry.number = c.next;
   entry.isBusy = true;
   entry.name = name;
   entry.bytes = bytes;
+  if (c.stamps.isEnabled())
+    c.stamps.of(c.next) = {bytes, now, 0, 0};
   pending.push_back({&c, &entry});
   changed.notify_all();
   return entry;
@@ -175,8 +186,15 @@ void ProcessTransport::bringForward() {
       ++i;
       continue;
     }
-    if (isLinkImposed)
-      impose(*channel, *entry);
+    const bool isMeasured = channel->to == me && channel->stamps.isEnabled();
+    if (isMeasured)
+      channel->stamps.of(entry->number).arrived = clock->now();
+    if (isLinkImposed) {
+      const int64_t now = nowNs();
+      impose(*channel, *entry, now);
+      if (isMeasured)
+        channel->stamps.of(entry->number).imposedNs = entry->arrivalNs - now;
+    }
     entry->isBusy = false;
     entry->hasEnded = true;
     pending.erase(pending.begin() + static_cast<int64_t>(i));
@@ -184,9 +202,9 @@ void ProcessTransport::bringForward() {
   bringSumsForward();
 }
 
-void ProcessTransport::impose(Channel &c, Entry &entry) {
+void ProcessTransport::impose(Channel &c, Entry &entry, int64_t now) {
   c.linkFreeNs =
-      std::max(nowNs(), c.linkFreeNs) + params.link.occupancyNs(entry.bytes);
+      std::max(now, c.linkFreeNs) + params.link.occupancyNs(entry.bytes);
   entry.carriedNs = c.linkFreeNs;
   entry.arrivalNs = c.linkFreeNs + params.link.latencyNs;
 }
@@ -201,13 +219,20 @@ void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
       return;
   }
   note(what, place, ticket);
+  spinUntil([&] {
+    bringForward();
+    return flag;
+  });
+  note(Waiting::For::Nothing, 0, 0);
+}
+
+void ProcessTransport::spinUntil(const std::function<bool()> &isReady) {
   const int64_t beginNs = nowNs();
   for (;;) {
     {
       std::lock_guard<std::mutex> lock(mutex);
-      bringForward();
-      if (flag)
-        break;
+      if (isReady())
+        return;
     }
     if (isAborted)
       throw Aborted();
@@ -223,7 +248,6 @@ void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
       nanosleep(&time, nullptr);
     }
   }
-  note(Waiting::For::Nothing, 0, 0);
 }
 
 void ProcessTransport::waitUntil(int64_t deadlineNs, Waiting::For what,
@@ -296,7 +320,8 @@ Waiting ProcessTransport::waiting(int32_t rank) const {
 
 std::unique_ptr<Transport> rondo::runtime::makeProcessTransport(
     const TransportParams &params, const World &world,
-    std::unique_ptr<Endpoint> endpoint, int cores) {
+    std::unique_ptr<Endpoint> endpoint, int cores,
+    std::unique_ptr<StampClock> clock) {
   return std::make_unique<ProcessTransport>(params, world, std::move(endpoint),
-                                            cores);
+                                            cores, std::move(clock));
 }

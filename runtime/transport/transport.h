@@ -79,6 +79,8 @@ struct TransportParams {
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
   ImposedLink link;
+  /// Whether channels measure their transfers; without, links() are empty.
+  bool measures = true;
   /// By program: how many ranks run it, from rank 0. Empty: there is one
   /// program, and all ranks run it.
   std::vector<int32_t> ranksOfProgram;
@@ -167,8 +169,11 @@ public:
   virtual uint64_t progress() const { return 0; }
 
   /// What the channels have measured so far, in their order; empty where the
-  /// transport measures nothing. Between iterations.
-  virtual std::vector<LinkFigures> links() const { return {}; }
+  /// transport measures nothing. Between iterations. Between processes all
+  /// call it at the same time, and each gets the figures of all; of the
+  /// messages since the last call, the latest StampRing::most of a channel
+  /// count. Throws Error as waits do.
+  virtual std::vector<LinkFigures> links() { return {}; }
 };
 
 /// Ranks are threads of this process; a message is copied once, into the

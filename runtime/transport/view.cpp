@@ -40,7 +40,7 @@ Transport::Ticket TransportView::receive(int32_t channel, MessageName name,
   return transport.receive(params.channelNumbers[channel], name, data, bytes);
 }
 
-std::vector<LinkFigures> TransportView::links() const {
+std::vector<LinkFigures> TransportView::links() {
   const std::vector<LinkFigures> all = transport.links();
   std::vector<LinkFigures> mine;
   for (int32_t number : params.channelNumbers)

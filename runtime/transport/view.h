@@ -47,7 +47,7 @@ public:
   void abort() override { transport.abort(); }
   Waiting waiting(int32_t rank) const override;
   uint64_t progress() const override { return transport.progress(); }
-  std::vector<LinkFigures> links() const override;
+  std::vector<LinkFigures> links() override;
 
 private:
   /// Messages of the iteration so far. Each end belongs to one rank's thread.

@@ -15,6 +15,9 @@ void seed(uint64_t value);
 /// initially.
 void setDevices(int count, int error = 0);
 
+/// The clock of a device is so much ahead of the host's; 0 at first.
+void setClockOffset(int device, int64_t ns);
+
 /// After `skip` calls of a toolkit function, the next one gives `error` instead
 /// of doing its work. Null: no call does.
 void failCall(const char *function, int skip, int error);

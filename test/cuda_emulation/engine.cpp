@@ -139,6 +139,7 @@ bool Engine::step() {
     return false;
   Candidate chosen = candidates[draw(static_cast<unsigned>(candidates.size()))];
   Item &item = chosen.queue->items.front();
+  runningDevice = chosen.queue->device;
   if (chosen.node >= 0) {
     Replay &replay = *item.replay;
     (*replay.nodes)[static_cast<size_t>(chosen.node)].operation.run();
@@ -216,6 +217,22 @@ void failCall(const char *function, int skip, int error) {
 void seed(uint64_t value) {
   std::lock_guard<std::mutex> lock(Engine::get().mutex);
   Engine::get().seed(value);
+}
+
+int64_t Engine::deviceNs() const {
+  const auto offset = clockOffsets.find(runningDevice);
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+             .count() +
+         (offset == clockOffsets.end() ? 0 : offset->second);
+}
+
+// A kernel runs with the mutex held.
+int64_t deviceNs() { return Engine::get().deviceNs(); }
+
+void setClockOffset(int device, int64_t ns) {
+  std::lock_guard<std::mutex> lock(Engine::get().mutex);
+  Engine::get().clockOffsets[device] = ns;
 }
 
 void countHandle(int change) { handles += change; }

@@ -132,6 +132,10 @@ public:
   /// none.
   std::shared_ptr<Capture> captureOfThread();
   std::vector<std::weak_ptr<Capture>> captures;
+  /// What the clock of the device that runs an operation shows.
+  int64_t deviceNs() const;
+  /// By device.
+  std::map<int, int64_t> clockOffsets;
 
 private:
   Engine();
@@ -144,6 +148,7 @@ private:
   Stream nullStream;
   std::mt19937_64 random{1};
   unsigned steps = 0;
+  int runningDevice = 0;
 };
 
 /// The error that a test injects into a call, or 0.

@@ -15,7 +15,6 @@
 #define RONDO_TEST_CUDA_EMULATION_KERNEL_H
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -74,12 +73,8 @@ struct Thread {
   unsigned char *shared;
 };
 extern thread_local Thread *current;
-/// The device's clock.
-inline int64_t deviceNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
+/// The clock of the device that runs a kernel.
+int64_t deviceNs();
 inline Thread &self() { return *current; }
 
 /// Runs `body` once for each thread of each block. Aborts with a message if

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/cuda/clock.h"
 #include "runtime/base/cuda/stream.h"
 #include "runtime/base/random.h"
 #include "runtime/bodies/cuda/body.h"
@@ -40,16 +41,6 @@ struct Task {
   int64_t numGradients;
   float *loss;
 };
-
-__device__ int64_t deviceNs() {
-#ifdef __CUDACC__
-  int64_t ns;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-  return ns;
-#else
-  return emulation::deviceNs();
-#endif
-}
 
 __global__ void taskKernel(Task task) {
   if (threadIdx.x != 0)

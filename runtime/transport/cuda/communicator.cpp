@@ -86,3 +86,10 @@ void Communicator::abort() {
   ncclCommAbort(handle);
   handle = nullptr;
 }
+
+Group::Group() { RONDO_NCCL(ncclGroupStart()); }
+
+void Group::end() {
+  isOpen = false;
+  RONDO_NCCL(ncclGroupEnd());
+}

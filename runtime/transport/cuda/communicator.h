@@ -62,6 +62,21 @@ private:
   bool isParting = false;
 };
 
+/// Calls that NCCL takes as one. The thread's group is closed even if a call
+/// fails, or later calls would fall into it.
+class Group {
+public:
+  Group();
+  ~Group() {
+    if (isOpen)
+      ncclGroupEnd();
+  }
+  void end();
+
+private:
+  bool isOpen = true;
+};
+
 } // namespace rondo::runtime::cuda
 
 #endif // RONDO_RUNTIME_TRANSPORT_CUDA_COMMUNICATOR_H

@@ -7,6 +7,7 @@
 #include "runtime/device/cuda/device.h"
 #include "runtime/device/cuda/graph.h"
 #include "runtime/transport/cuda/communicator.h"
+#include "runtime/transport/cuda/device_stamps.h"
 #include "runtime/transport/match.h"
 
 #include <atomic>
@@ -26,21 +27,6 @@ inline constexpr int64_t elementsAtOnce = 1 << 20;
 /// any of them may be the one that another one waits for: all must find room at
 /// once. A small part of the smallest GPU, also because computing goes on.
 inline constexpr int mostBlocksOfRank = 16;
-
-/// Memory of the current GPU, apart from the arena.
-class DeviceMemory {
-public:
-  explicit DeviceMemory(size_t bytes) {
-    RONDO_CUDA(cudaMalloc(&memory, bytes));
-  }
-  ~DeviceMemory() { cudaFree(memory); }
-  DeviceMemory(const DeviceMemory &) = delete;
-  DeviceMemory &operator=(const DeviceMemory &) = delete;
-  char *get() const { return static_cast<char *>(memory); }
-
-private:
-  void *memory = nullptr;
-};
 
 /// Counts what a stream has done, visible to the host even while a graph runs.
 class Counter {
@@ -81,6 +67,11 @@ struct ChannelEnd {
   /// Everything that the stream has got in an iteration.
   Event tail;
   Counter ended;
+  /// In front of a message; of the receiver, behind it.
+  DeviceStamps begun, arrived;
+  StampedSizes sizes;
+  /// Of the receiver.
+  DeviceMeter meter;
   /// For the first message.
   DeviceMemory scratch{1};
 
@@ -119,6 +110,7 @@ struct Issued {
 /// A rank of this process.
 struct GpuRank {
   CudaDevice *device = nullptr;
+  GpuClock clock;
   std::vector<ChannelEnd *> ends;
   std::vector<Member *> members;
   /// What the compute stream has got when a message or a collective is issued.

@@ -14,7 +14,8 @@ using namespace rondo::runtime::cuda;
 
 Loopback::Loopback(const TransportParams &params,
                    const std::vector<CudaDevice *> &devices, bool useGraph)
-    : gpu(devices.front()->gpu()), useGraph(useGraph) {
+    : gpu(devices.front()->gpu()), useGraph(useGraph),
+      measures(params.measures) {
   gpu.select();
   ranks.resize(devices.size());
   for (size_t r = 0; r < devices.size(); ++r)
@@ -28,6 +29,8 @@ Loopback::Loopback(const TransportParams &params,
   if (recordings.empty())
     recordings.emplace_back(ranks.size());
   start = std::make_unique<Event>();
+  if (measures)
+    measureStart();
 }
 
 Loopback::~Loopback() {
@@ -62,9 +65,14 @@ void Loopback::post(Channel &c, Entry &entry, Half &mine, Half &other,
   checkMatch(sent, posted, c.from, c.to);
   entry.sender.ready.holdBack(c.stream.get());
   entry.receiver.ready.holdBack(c.stream.get());
+  const bool isStamped = measures && c.sizes.isNew(sent.bytes);
+  if (isStamped)
+    c.begun.stamp(c.stream.get(), sent.bytes);
   if (sent.bytes > 0)
     copy(posted.data, sent.data, sent.bytes, c.stream.get());
   entry.done.record(c.stream.get());
+  if (isStamped)
+    c.arrived.stamp(c.stream.get(), sent.bytes);
   mine.isThere = other.isThere = false;
   ++c.copied;
   changed.notify_all();

@@ -19,6 +19,7 @@
 
 #include "runtime/device/cuda/device.h"
 #include "runtime/device/cuda/graph.h"
+#include "runtime/transport/cuda/device_stamps.h"
 #include "runtime/transport/match.h"
 #include "runtime/transport/transport.h"
 
@@ -52,6 +53,7 @@ public:
   void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;
+  std::vector<LinkFigures> links() override;
 
 private:
   /// One end of a message; `ready` is the point in its rank's work after which
@@ -84,6 +86,13 @@ private:
     std::vector<Entry> entries;
     /// Messages so far at either end, and those whose copy has been enqueued.
     uint32_t sent = 0, posted = 0, copied = 0;
+
+    /// In front of a copy and behind it.
+    DeviceStamps begun, arrived;
+    StampedSizes sizes;
+    DeviceMeter meter;
+    /// Everything that the stream has got in an iteration.
+    Event tail;
   };
 
   struct Meeting {
@@ -136,6 +145,8 @@ private:
   }
   void post(Channel &c, Entry &entry, Half &mine, Half &other,
             const Posting &posting);
+  void measureStart();
+  void beginIteration(const LocalRank &me);
   void waitCopied(Channel &c, Ticket ticket, int32_t rank,
                   const Waiting &waiting);
   /// The last rank to come enqueues `work`, after what all have enqueued
@@ -159,7 +170,7 @@ private:
   void awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock);
 
   Gpu &gpu;
-  const bool useGraph;
+  const bool useGraph, measures;
   std::vector<LocalRank> ranks;
   std::deque<Channel> channels;
   std::deque<Meeting> meetings;

@@ -25,6 +25,7 @@ void Loopback::iterateProgram(int32_t program, int32_t rank, bool mayReplay,
 void Loopback::runActions(Recording &recording, LocalRank &me, Lock &lock,
                           const std::function<void()> &actions) {
   me.device->beginIteration();
+  beginIteration(me);
   actions();
   awaitIdle(me, me, lock);
   recording.isWarm[me.device->rank()] = true;
@@ -41,6 +42,7 @@ void Loopback::record(Recording &recording, LocalRank &me, Lock &lock,
   }
   if (&me != &origin)
     start->holdBack(streamOf(me));
+  beginIteration(me);
   actions();
   me.reached.record(streamOf(me));
   recording.hasRecorded[me.device->rank()] = true;
@@ -48,10 +50,23 @@ void Loopback::record(Recording &recording, LocalRank &me, Lock &lock,
   if (isLast) {
     for (size_t r = 1; r < recording.ranks; ++r)
       ranks[r].reached.holdBack(streamOf(origin));
+    for (Channel &c : channels) {
+      if (c.from >= static_cast<int32_t>(recording.ranks) || c.sizes.isEmpty())
+        continue;
+      c.tail.record(c.stream.get());
+      c.tail.holdBack(streamOf(origin));
+    }
     recording.graph.end();
     recording.graph.launch(streamOf(origin));
   }
   finishTogether(recording, me, isLast, lock);
+}
+
+/// The rank's messages of the last one have been matched.
+void Loopback::beginIteration(const LocalRank &me) {
+  for (Channel &c : channels)
+    if (c.from == me.device->rank())
+      c.sizes.beginIteration();
 }
 
 void Loopback::replay(Recording &recording, LocalRank &me, Lock &lock) {
@@ -88,4 +103,36 @@ void Loopback::awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock) {
   lock.lock();
   if (isAborted)
     throw Aborted();
+}
+
+//===----------------------------------------------------------------------===//
+// What the channels measure.
+//===----------------------------------------------------------------------===//
+
+/// Messages without bytes.
+void Loopback::measureStart() {
+  for (Channel &c : channels) {
+    for (int i = 0; i < DeviceMeter::startMessages; ++i) {
+      c.begun.stamp(c.stream.get(), 0);
+      c.arrived.stamp(c.stream.get(), 0);
+    }
+    RONDO_CUDA(cudaStreamSynchronize(c.stream.get()));
+    c.begun.keep(gpu);
+    c.arrived.keep(gpu);
+  }
+}
+
+std::vector<LinkFigures> Loopback::links() {
+  std::vector<LinkFigures> all;
+  if (!measures)
+    return all;
+  gpu.select();
+  for (Channel &c : channels) {
+    RONDO_CUDA(cudaStreamSynchronize(c.stream.get()));
+    // On a GPU a message begins where its stream has waited for both ends.
+    const std::vector<DeviceStamp> begun = c.begun.take(gpu);
+    c.meter.add(begun, begun, c.arrived.take(gpu));
+    all.push_back(c.meter.figures(c.from, c.to));
+  }
+  return all;
 }

@@ -18,8 +18,9 @@ NcclTransport::NcclTransport(const TransportParams &params,
                              const std::vector<CudaDevice *> &devices,
                              const TransportOptions &options,
                              const World &world)
-    : options(options), world(world), ranks(devices.size()),
-      senders(params.channels.size()), receivers(params.channels.size()) {
+    : options(options), world(world), measures(params.measures),
+      ranks(devices.size()), senders(params.channels.size()),
+      receivers(params.channels.size()) {
   for (size_t r = 0; r < devices.size(); ++r) {
     if (!devices[r])
       continue;
@@ -39,6 +40,8 @@ NcclTransport::NcclTransport(const TransportParams &params,
     awaitCommunicators(deadlineNs);
     warmUp();
     awaitWarmUp(deadlineNs);
+    if (measures)
+      measureStart(deadlineNs);
   } catch (...) {
     // Memory is freed when the device has nothing to do.
     for (const std::unique_ptr<GpuRank> &rank : ranks)
@@ -176,28 +179,6 @@ void NcclTransport::connect(const TransportParams &params) {
   }
   callingRank = -1;
 }
-
-namespace {
-
-/// Calls that NCCL takes as one. The thread's group is closed even if a call
-/// fails, or later calls would fall into it.
-class Group {
-public:
-  Group() { RONDO_NCCL(ncclGroupStart()); }
-  ~Group() {
-    if (isOpen)
-      ncclGroupEnd();
-  }
-  void end() {
-    isOpen = false;
-    RONDO_NCCL(ncclGroupEnd());
-  }
-
-private:
-  bool isOpen = true;
-};
-
-} // namespace
 
 /// A pair connects with its first message, which involves both hosts and must
 /// not happen while an iteration is recorded: all connect at once here, in one

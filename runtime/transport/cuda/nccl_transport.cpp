@@ -43,12 +43,17 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
   rank.posted.holdBack(end.stream.get());
   if (!rank.recording().isWarm)
     end.firstPostings.push_back({name, nullptr, bytes});
+  const bool isStamped = measures && end.sizes.isNew(bytes);
+  if (isStamped)
+    end.begun.stamp(end.stream.get(), bytes);
   if (bytes > 0) {
     RONDO_NCCL(call());
     settle(end.communicator);
   }
   end.doneOf(end.tickets).record(end.stream.get());
   end.ended.countUp(end.stream.get());
+  if (isStamped && !end.isSender)
+    end.arrived.stamp(end.stream.get(), bytes);
   return end.tickets++;
 }
 
@@ -142,6 +147,7 @@ void NcclTransport::enqueueActions(GpuRank &me,
   me.collectives = 0;
   for (ChannelEnd *end : me.ends) {
     end->firstOfIteration = end->tickets;
+    end->sizes.beginIteration();
     if (!me.recording().isWarm)
       end->firstPostings.clear();
   }

@@ -57,6 +57,7 @@ public:
   void abort() override { isAborted = true; }
   Waiting waiting(int32_t rank) const override;
   uint64_t progress() const override;
+  std::vector<LinkFigures> links() override;
 
 private:
   void connect(const TransportParams &params);
@@ -64,6 +65,12 @@ private:
   void warmUp();
   void awaitCommunicators(int64_t deadlineNs);
   void awaitWarmUp(int64_t deadlineNs);
+  void measureStart(int64_t deadlineNs);
+  void compareClocks();
+  std::vector<DeviceStamp> takeStamps(const ChannelEnd &end,
+                                      DeviceStamps &stamps);
+  std::vector<DeviceStamp> stampsOfSender(size_t channel);
+  void share(std::vector<LinkFigures> &figures) const;
   void checkDeadline(const Communicator &communicator,
                      int64_t deadlineNs) const;
   std::vector<Communicator *> communicatorsOf(const GpuRank &rank) const;
@@ -101,6 +108,7 @@ private:
 
   const TransportOptions options;
   const World world;
+  const bool measures;
   /// Prefix of this transport's keys in the store.
   std::string prefix;
   /// What the ends of one process have posted.
@@ -112,6 +120,8 @@ private:
   std::vector<std::unique_ptr<Member>> members;
   /// By channel.
   std::vector<ChannelEnd *> senders, receivers;
+  /// The clock of process 0 beside the own nowNs().
+  ClockMap hostClock;
   std::atomic<bool> isAborted{false};
 };
 

@@ -6,6 +6,8 @@
 
 #include "runtime/transport/transport.h"
 
+#include "gtest/gtest.h"
+
 #include <functional>
 #include <memory>
 #include <thread>
@@ -61,6 +63,17 @@ public:
   }
   Waiting waiting(int32_t rank) const override {
     return processes[rank]->waiting(rank);
+  }
+  /// Those of process 0; all have the same.
+  std::vector<LinkFigures> links() override {
+    std::vector<std::vector<LinkFigures>> all(processes.size());
+    together([&](size_t p) { all[p] = processes[p]->links(); });
+    for (const std::vector<LinkFigures> &others : all)
+      for (size_t i = 0; i < all[0].size(); ++i) {
+        EXPECT_EQ(others.at(i).messages, all[0][i].messages);
+        EXPECT_EQ(others.at(i).latencyNs, all[0][i].latencyNs);
+      }
+    return all[0];
   }
 
 private:

@@ -4,91 +4,19 @@
 #include "ProcessPair.h"
 
 #include "AllProcesses.h"
+#include "MemoryEndpoint.h"
 
 #include "runtime/launch/store.h"
 #include "runtime/transport/tcp.h"
 
-#include "gtest/gtest.h"
-
-#include <algorithm>
 #include <condition_variable>
-#include <cstring>
-#include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
-#include <tuple>
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
 namespace {
-
-/// One end of a message; completes once both are posted.
-struct Post {
-  void *data;
-  int64_t bytes;
-  int32_t tag;
-  bool hasEnded = false;
-  Endpoint::Ended ended;
-};
-
-/// What connects the endpoints of all ranks.
-struct Network {
-  using Posts = std::deque<std::shared_ptr<Post>>;
-  /// From, to, lane.
-  std::map<std::tuple<int, int, int>, std::pair<Posts, Posts>> queues;
-  std::mutex mutex;
-};
-
-class MemoryEndpoint : public Endpoint {
-public:
-  MemoryEndpoint(std::shared_ptr<Network> network, int32_t rank)
-      : network(std::move(network)), me(rank) {}
-
-  /// The fewest that an MPI may have.
-  int32_t largestTag() const override { return INT16_MAX; }
-  int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
-               int64_t bytes) override {
-    EXPECT_LE(tag, largestTag());
-    std::lock_guard<std::mutex> lock(network->mutex);
-    auto &queue = network->queues[{me, to, lane}];
-    return add(queue, queue.first,
-               {const_cast<void *>(data), bytes, tag, false, {}});
-  }
-  int32_t receive(int32_t from, Lane lane, void *data, int64_t bytes) override {
-    std::lock_guard<std::mutex> lock(network->mutex);
-    auto &queue = network->queues[{from, me, lane}];
-    return add(queue, queue.second, {data, bytes, -1, false, {}});
-  }
-  bool test(int32_t operation, Ended &ended) override {
-    std::lock_guard<std::mutex> lock(network->mutex);
-    ended = posts[operation]->ended;
-    return posts[operation]->hasEnded;
-  }
-
-private:
-  int32_t add(std::pair<Network::Posts, Network::Posts> &queue,
-              Network::Posts &side, Post post) {
-    posts.push_back(std::make_shared<Post>(post));
-    side.push_back(posts.back());
-    while (!queue.first.empty() && !queue.second.empty()) {
-      Post &sent = *queue.first.front(), &received = *queue.second.front();
-      // A message of 0 bytes has a null address, which memcpy() must not get.
-      if (int64_t bytes = std::min(sent.bytes, received.bytes); bytes > 0)
-        std::memcpy(received.data, sent.data, static_cast<size_t>(bytes));
-      received.ended = {sent.tag, sent.bytes};
-      sent.hasEnded = received.hasEnded = true;
-      queue.first.pop_front();
-      queue.second.pop_front();
-    }
-    return static_cast<int32_t>(posts.size()) - 1;
-  }
-
-  const std::shared_ptr<Network> network;
-  const int32_t me;
-  std::vector<std::shared_ptr<Post>> posts;
-};
 
 /// A value from each rank for all ranks, each rank in its own thread; used
 /// once.

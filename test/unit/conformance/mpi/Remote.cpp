@@ -15,7 +15,8 @@ public:
       : lines(lines), memory(memory) {
     Frame frame = {static_cast<uint32_t>(What::Make),
                    0,
-                   {pack(params.ranks), pack(params.link), pack(options),
+                   {pack(params.ranks), pack(params.link),
+                    pack(int32_t(params.measures)), pack(options),
                     pack(params.channels.data(), params.channels.size())}};
     for (const CollectiveParams &collective : params.collectives) {
       std::vector<Part> parts;
@@ -64,6 +65,9 @@ public:
   }
   void waitCollective(int32_t collective, int32_t) override {
     ask(What::WaitCollective, {collective, 0, {}, 0, 0});
+  }
+  std::vector<LinkFigures> links() override {
+    return unpackAll<LinkFigures>(ask(What::Links, {}));
   }
   void abort() override { lines.questions->ask(frameOf(What::Abort)); }
   Waiting waiting(int32_t rank) const override {

@@ -119,6 +119,10 @@ private:
     case What::WaitCollective:
       t.waitCollective(call.place, process);
       break;
+    case What::Links: {
+      const std::vector<LinkFigures> links = t.links();
+      return pack(links.data(), links.size());
+    }
     default:
       break;
     }
@@ -129,9 +133,10 @@ private:
     TransportParams params;
     params.ranks = unpack<int32_t>(fields.at(0));
     params.link = unpack<ImposedLink>(fields.at(1));
-    const TransportOptions options = unpack<TransportOptions>(fields.at(2));
-    params.channels = unpackAll<ChannelParams>(fields.at(3));
-    for (size_t c = 4; c < fields.size(); ++c) {
+    params.measures = unpack<int32_t>(fields.at(2)) != 0;
+    const TransportOptions options = unpack<TransportOptions>(fields.at(3));
+    params.channels = unpackAll<ChannelParams>(fields.at(4));
+    for (size_t c = 5; c < fields.size(); ++c) {
       CollectiveParams collective;
       for (const Part &part : unpackAll<Part>(fields[c]))
         collective.push_back({part.rank, memory.at(part.data), part.count});

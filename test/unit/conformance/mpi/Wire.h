@@ -28,6 +28,7 @@ enum class What : uint32_t {
   StartSumParts,
   StartAddAll,
   WaitCollective,
+  Links,
   /// The process stops serving.
   Leave,
   // On the line for questions:

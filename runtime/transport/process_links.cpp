@@ -1,0 +1,179 @@
+//===- process_links.cpp - What channels between processes measure --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pairs of processes compare their clocks one after another, in the order of
+// their ranks, so that none waits for another in a circle.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/transport/process_transport.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+using namespace rondo::runtime;
+
+/// Of one comparison. One in which nothing intervenes is enough.
+static constexpr int numRoundTrips = 16;
+
+static constexpr size_t longestName = 128;
+
+ProcessTransport::Part ProcessTransport::tell(int32_t to, const void *data,
+                                              int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return {endpoint->send(to, Endpoint::Collectives, 0, data, bytes), to};
+}
+
+ProcessTransport::Part ProcessTransport::hear(int32_t from, void *data,
+                                              int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return {endpoint->receive(from, Endpoint::Collectives, data, bytes), from};
+}
+
+void ProcessTransport::finish(Part part) {
+  Endpoint::Ended ended;
+  spinUntil([&] { return endpoint->test(part.operation, ended); });
+}
+
+void ProcessTransport::sendNow(int32_t to, const void *data, int64_t bytes) {
+  finish(tell(to, data, bytes));
+}
+
+void ProcessTransport::receiveNow(int32_t from, void *data, int64_t bytes) {
+  finish(hear(from, data, bytes));
+}
+
+/// Finds the peers, and compares clocks for the first time.
+void ProcessTransport::meetPeers() {
+  std::set<int32_t> ranks;
+  for (const Channel &c : channels)
+    if (c.from == me || c.to == me)
+      ranks.insert(c.from == me ? c.to : c.from);
+  char mine[longestName] = {};
+  clock->name().copy(mine, longestName - 1);
+  for (int32_t rank : ranks) {
+    peers.emplace_back();
+    Peer &peer = peers.back();
+    peer.rank = rank;
+    char theirs[longestName] = {};
+    const Part heard = hear(rank, theirs, longestName);
+    sendNow(rank, mine, longestName);
+    finish(heard);
+    peer.hasSameClock = *mine && std::memcmp(mine, theirs, longestName) == 0;
+    compareClocks(peer);
+  }
+}
+
+/// The lower rank asks.
+std::vector<RoundTrip> ProcessTransport::ask(const Peer &peer) {
+  std::vector<RoundTrip> trips(numRoundTrips);
+  for (RoundTrip &trip : trips) {
+    const Part heard = hear(peer.rank, nullptr, 0);
+    trip.sent = clock->now();
+    sendNow(peer.rank, nullptr, 0);
+    finish(heard);
+    trip.answered = clock->now();
+  }
+  std::vector<uint64_t> theirs(numRoundTrips);
+  receiveNow(peer.rank, theirs.data(), numRoundTrips * sizeof(uint64_t));
+  for (int i = 0; i < numRoundTrips; ++i)
+    trips[i].theirs = theirs[i];
+  return trips;
+}
+
+/// When each question came.
+std::vector<uint64_t> ProcessTransport::answer(Peer &peer) {
+  std::vector<uint64_t> stamps(numRoundTrips);
+  for (uint64_t &stamp : stamps) {
+    receiveNow(peer.rank, nullptr, 0);
+    stamp = clock->now();
+    sendNow(peer.rank, nullptr, 0);
+  }
+  sendNow(peer.rank, stamps.data(), numRoundTrips * sizeof(uint64_t));
+  return stamps;
+}
+
+void ProcessTransport::compareClocks(Peer &peer) {
+  ClockPoint point;
+  uint64_t shortest = UINT64_MAX;
+  if (me < peer.rank) {
+    const std::vector<RoundTrip> trips = ask(peer);
+    for (const RoundTrip &trip : trips)
+      shortest = std::min(shortest, trip.answered - trip.sent);
+    point = rondo::runtime::compareClocks(trips);
+    sendNow(peer.rank, &point, sizeof point);
+  } else {
+    // From one question to the next is a way there and back as well.
+    const std::vector<uint64_t> stamps = answer(peer);
+    for (int i = 1; i < numRoundTrips; ++i)
+      shortest = std::min(shortest, stamps[i] - stamps[i - 1]);
+    receiveNow(peer.rank, &point, sizeof point);
+    std::swap(point.mine, point.theirs);
+  }
+  peer.roundTrip = std::min(peer.roundTrip, shortest);
+  if (peer.hasSameClock)
+    return;
+  peer.clock.add(point);
+  peer.errors[0] = std::exchange(peer.errors[1], shortest / 2);
+}
+
+std::vector<LinkFigures> ProcessTransport::links() {
+  if (!params.measures)
+    return {};
+  for (Peer &peer : peers)
+    if (!peer.hasSameClock)
+      compareClocks(peer);
+  const double nsPerUnit = clock->nsPerUnit();
+  std::vector<LinkFigures> figures(channels.size());
+  for (size_t i = 0; i < channels.size(); ++i) {
+    Channel &c = channels[i];
+    if (c.from != me && c.to != me)
+      continue;
+    std::vector<Stamps> mine = c.stamps.take(c.next);
+    const int64_t bytes = static_cast<int64_t>(mine.size() * sizeof(Stamps));
+    if (c.from == me) {
+      sendNow(c.to, mine.data(), bytes);
+      continue;
+    }
+    std::vector<Stamps> theirs(mine.size());
+    receiveNow(c.from, theirs.data(), bytes);
+    const Peer &peer =
+        *std::find_if(peers.begin(), peers.end(),
+                      [&](const Peer &other) { return other.rank == c.from; });
+    addTransfers(c.meter, theirs, mine, peer.clock, nsPerUnit);
+    figures[i] = fitLink(c.meter.sizes(), nsPerUnit,
+                         0.5 * nsPerUnit * static_cast<double>(peer.roundTrip) +
+                             static_cast<double>(params.link.latencyNs));
+    figures[i].from = c.from;
+    figures[i].to = c.to;
+    figures[i].clockErrorNs =
+        nsPerUnit *
+        static_cast<double>(std::max(peer.errors[0], peer.errors[1]));
+  }
+  share(figures);
+  return figures;
+}
+
+/// By way of process 0.
+void ProcessTransport::share(std::vector<LinkFigures> &figures) {
+  const int64_t bytes =
+      static_cast<int64_t>(figures.size() * sizeof(LinkFigures));
+  if (bytes == 0)
+    return;
+  if (me != 0) {
+    sendNow(0, figures.data(), bytes);
+    receiveNow(0, figures.data(), bytes);
+    return;
+  }
+  std::vector<LinkFigures> theirs(figures.size());
+  for (int32_t p = 1; p < processes; ++p) {
+    receiveNow(p, theirs.data(), bytes);
+    for (size_t i = 0; i < figures.size(); ++i)
+      if (channels[i].to == p)
+        figures[i] = theirs[i];
+  }
+  for (int32_t p = 1; p < processes; ++p)
+    sendNow(p, figures.data(), bytes);
+}

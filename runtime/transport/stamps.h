@@ -1,0 +1,111 @@
+//===- stamps.h - When messages were sent and have arrived ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The two ends of a channel may have clocks of their own. Each end keeps the
+// stamps of its last messages; a reading brings them together, and takes the
+// clocks' difference from two comparisons, the one before the messages and the
+// one behind them. So no stamp travels with a message, and clocks that drift
+// apart evenly do no harm.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_STAMPS_H
+#define RONDO_RUNTIME_TRANSPORT_STAMPS_H
+
+#include "runtime/transport/links.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// Reads what stamps count: cheap, and in units of its own.
+class StampClock {
+public:
+  virtual ~StampClock();
+  virtual uint64_t now() = 0;
+  virtual double nsPerUnit() const = 0;
+  /// Clocks of the same name show the same at any moment. Empty: there may be
+  /// no other of this kind.
+  virtual std::string name() const = 0;
+};
+/// The processor's counter (runtime/base/ticks.h), which the processes of one
+/// machine share.
+std::unique_ptr<StampClock> makeTickClock();
+
+/// A message as one end of its channel saw it.
+struct Stamps {
+  int64_t bytes = 0;
+  /// When it was sent; at the other end, when its receive was posted.
+  uint64_t begun = 0;
+  /// At the receiver's end.
+  uint64_t arrived = 0;
+  /// How much later an imposed link lets it arrive.
+  int64_t imposedNs = 0;
+};
+
+/// A question to another process, and its answer.
+struct RoundTrip {
+  uint64_t sent = 0, answered = 0;
+  /// On the other's clock, in between.
+  uint64_t theirs = 0;
+};
+
+/// What two clocks showed at the same moment.
+struct ClockPoint {
+  uint64_t mine = 0, theirs = 0;
+};
+
+/// Where the other's clock stood in the middle of the shortest round trip,
+/// which is wrong by half of that at most. There is one at least.
+ClockPoint compareClocks(const std::vector<RoundTrip> &trips);
+
+/// Moments of another clock on the own one. Without a point they are the same.
+class ClockMap {
+public:
+  /// Points come in the order of time; the last two count.
+  void add(ClockPoint point) {
+    before = isEmpty ? point : last;
+    last = point;
+    isEmpty = false;
+  }
+  /// Exact for clocks that drift evenly between the two points.
+  uint64_t toMine(uint64_t theirs) const;
+
+private:
+  bool isEmpty = true;
+  ClockPoint before, last;
+};
+
+/// Adds the transfers of the same messages as both ends saw them: each from
+/// the moment when it had been sent and its receive had been posted, whichever
+/// is later on the receiver's clock, until it arrived. Durations are in units
+/// of that clock, each of `nsPerUnit`; none is below 0.
+void addTransfers(LinkMeter &meter, const std::vector<Stamps> &sent,
+                  const std::vector<Stamps> &received,
+                  const ClockMap &toReceiver, double nsPerUnit);
+
+/// The last stamps of one end of a channel, by the messages' numbers.
+class StampRing {
+public:
+  /// That are kept: so many give the shortest transfer of each size.
+  static constexpr uint32_t most = 1024;
+
+  /// Until then it keeps nothing.
+  void enable() { kept.resize(most); }
+  bool isEnabled() const { return !kept.empty(); }
+  Stamps &of(uint32_t number) { return kept[number % most]; }
+  /// Those of the messages since the last call, with the latest numbered
+  /// `next` - 1; the oldest are left out where they are too many.
+  std::vector<Stamps> take(uint32_t next);
+
+private:
+  std::vector<Stamps> kept;
+  uint32_t taken = 0;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_STAMPS_H
