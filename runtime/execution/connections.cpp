@@ -23,10 +23,12 @@ Connections::Connections(State &state, const ProgramOptions &options)
   const World &world = state.world();
   TransportParams params;
   params.link = options.link;
+  params.edges = edgeNamesOf(exe);
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     wirings.emplace_back();
     views.emplace_back();
     views.back().program = p;
+    views.back().edges = params.edges;
     params.ranksOfProgram.push_back(0);
     // The reference runs all stages in one process.
     if (world.isAlone() || exe.programs[p].numRanks == world.processes)

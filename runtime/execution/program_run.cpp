@@ -47,13 +47,13 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
     return status;
   }
   status.waitsFor = waiting.onRank;
-  const std::string other = std::to_string(waiting.onRank);
+  const std::string other = std::to_string(waiting.onRank),
+                    message = nameOf(waiting.message,
+                                     edgeNamesOf(state.executable()));
   if (waiting.what == Waiting::For::Arrival)
-    status.text +=
-        " waits for " + nameOf(waiting.message) + " of rank " + other;
+    status.text += " waits for " + message + " of rank " + other;
   else if (waiting.what == Waiting::For::Release)
-    status.text +=
-        " waits until rank " + other + " receives " + nameOf(waiting.message);
+    status.text += " waits until rank " + other + " receives " + message;
   else
     status.text += " waits for rank " + other + " in all_reduce " +
                    std::to_string(waiting.collective);

@@ -88,6 +88,8 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
     LocalEdge &edge = edges[e];
     const int32_t number = static_cast<int32_t>(e),
                   from = state.ownerOf(desc.from), to = state.ownerOf(desc.to);
+    edge.fromHome = from;
+    edge.toHome = to;
     const int32_t fromRank = program.rankOfHome[from],
                   toRank = program.rankOfHome[to];
     const bool isActivation = desc.message == Message::Activation;
@@ -180,8 +182,13 @@ void Rank::acquire(const Place &place, int64_t microbatch) {
 }
 
 MessageName Rank::nameOfMessage(int32_t edge, int64_t microbatch) const {
-  return {edgeDescs[edge].message, edgeDescs[edge].from,
-          static_cast<int32_t>(microbatch)};
+  return {edge, static_cast<int32_t>(microbatch), edges[edge].fromHome,
+          edges[edge].toHome};
+}
+
+std::string Rank::textOfMessage(int32_t edge, int64_t microbatch) const {
+  return nameOf(edgeDescs[edge].message, edgeDescs[edge].from,
+                static_cast<int32_t>(microbatch));
 }
 
 void Rank::awaitMessage(int32_t number, int64_t microbatch) {
@@ -191,7 +198,7 @@ void Rank::awaitMessage(int32_t number, int64_t microbatch) {
   int64_t ticket = edge.tickets[microbatch];
   if (ticket < 0)
     throw Error("rank " + std::to_string(me) + " needs " +
-                nameOf(nameOfMessage(number, microbatch)) +
+                textOfMessage(number, microbatch) +
                 ", which it has not posted a receive for");
   edge.tickets[microbatch] = -1;
   transport.waitReceived(edge.channel, static_cast<Transport::Ticket>(ticket));
@@ -308,8 +315,8 @@ int32_t Rank::edgeOf(Message message, int64_t stage, int64_t to,
         return edge;
   }
   throw Error("the program of rank " + std::to_string(me) + " names " +
-              nameOf({message, static_cast<int32_t>(stage),
-                      static_cast<int32_t>(microbatch)}) +
+              nameOf(message, static_cast<int32_t>(stage),
+                     static_cast<int32_t>(microbatch)) +
               ", which no other stage needs");
 }
 
@@ -321,7 +328,8 @@ void Rank::send(Message message, int64_t s, int64_t to, int64_t microbatch) {
   const MessageName name = nameOfMessage(number, microbatch);
   if (edge.channel < 0)
     throw Error("the program of rank " + std::to_string(me) + " sends " +
-                nameOf(name) + ", which no other rank needs");
+                textOfMessage(number, microbatch) +
+                ", which no other rank needs");
   Transport::Ticket ticket = transport.send(
       edge.channel, name, edge.sent.at(microbatch), edgeDescs[number].bytes);
   if (!edge.sent.base)
@@ -341,7 +349,7 @@ void Rank::receive(Message message, int64_t s, int64_t to, int64_t microbatch) {
   const MessageName name = nameOfMessage(number, microbatch);
   if (edge.channel < 0)
     throw Error("the program of rank " + std::to_string(me) + " receives " +
-                nameOf(name) + ", which it makes itself");
+                textOfMessage(number, microbatch) + ", which it makes itself");
   acquire(edge.received, microbatch);
   edge.tickets[microbatch] =
       transport.receive(edge.channel, name, edge.received.at(microbatch),

@@ -112,6 +112,7 @@ private:
   struct LocalEdge {
     /// Without a base where that end is on another rank.
     Place sent, received;
+    int32_t fromHome = 0, toHome = 0;
     /// Of messages between ranks, else -1.
     int32_t channel = -1;
     /// By micro-batch: the ticket of the posted receive, -1 where none is.
@@ -130,6 +131,8 @@ private:
   int32_t edgeOf(Message message, int64_t stage, int64_t to,
                  int64_t microbatch) const;
   MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;
+  /// As people call it.
+  std::string textOfMessage(int32_t edge, int64_t microbatch) const;
   void awaitMessage(int32_t edge, int64_t microbatch);
   void addOutputGrads(const LocalStage &stage, int64_t microbatch);
   LayerArgs argsOf(const LocalStage &stage, size_t layer,

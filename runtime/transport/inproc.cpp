@@ -54,14 +54,19 @@ struct alignas(64) Channel {
 struct alignas(64) WaitRecord {
   /// What it waits for (32 bits), the channel or collective (32).
   std::atomic<uint64_t> place{0};
-  /// Of a channel: kind (1), stage (31), micro-batch (32).
-  std::atomic<uint64_t> message{0};
+  /// Of a channel: edge (32), micro-batch (32); homes it is from (32), for
+  /// (32).
+  std::atomic<uint64_t> message{0}, homes{0};
 };
+
+uint64_t pack(int32_t high, int32_t low) {
+  return static_cast<uint64_t>(high) << 32 | static_cast<uint32_t>(low);
+}
 
 class InprocTransport : public Transport {
 public:
   InprocTransport(const TransportParams &params, int cores)
-      : link(params.link), isLinkImposed(link.isImposed()),
+      : edges(params.edges), link(params.link), isLinkImposed(link.isImposed()),
         measures(params.measures), spins(params.ranks <= cores ? 500 : 40),
         channels(params.channels.size()), records(params.ranks) {
     for (size_t i = 0; i < channels.size(); ++i) {
@@ -150,8 +155,8 @@ private:
     if (before == mark)
       failOnTooMany(mark == Sent,
                     mark == Sent ? entry.sender.name : entry.receiver.name,
-                    c.from, c.to);
-    checkMatch(entry.sender, entry.receiver, c.from, c.to);
+                    c.from, c.to, edges);
+    checkMatch(entry.sender, entry.receiver, c.from, c.to, edges);
     // Who comes second comes at the later moment.
     const uint64_t begin = measures ? Ticks::now() : 0;
     if (entry.sender.bytes > 0)
@@ -224,16 +229,16 @@ private:
       const MessageName name = what == Waiting::For::Arrival
                                    ? entry.receiver.name
                                    : entry.sender.name;
-      record.message.store(static_cast<uint64_t>(name.kind) << 63 |
-                               static_cast<uint64_t>(name.stage) << 32 |
-                               static_cast<uint32_t>(name.microbatch),
+      record.message.store(pack(name.edge, name.microbatch),
                            std::memory_order_relaxed);
+      record.homes.store(pack(name.fromHome, name.toHome),
+                         std::memory_order_relaxed);
     }
-    record.place.store(static_cast<uint64_t>(what) << 32 |
-                           static_cast<uint32_t>(place),
+    record.place.store(pack(static_cast<int32_t>(what), place),
                        std::memory_order_release);
   }
 
+  const EdgeNames edges;
   const ImposedLink link;
   const bool isLinkImposed, measures;
   const Ticks ticks;
@@ -279,10 +284,11 @@ Waiting InprocTransport::waiting(int32_t rank) const {
   }
   const Channel &c = channels[place];
   result.onRank = result.what == Waiting::For::Arrival ? c.from : c.to;
-  const uint64_t name = records[rank].message.load(std::memory_order_relaxed);
-  result.message = {static_cast<Message>(name >> 63),
-                    static_cast<int32_t>(name >> 32 & INT32_MAX),
-                    static_cast<int32_t>(name)};
+  const uint64_t name = records[rank].message.load(std::memory_order_relaxed),
+                 homes = records[rank].homes.load(std::memory_order_relaxed);
+  result.message = {
+      static_cast<int32_t>(name >> 32), static_cast<int32_t>(name),
+      static_cast<int32_t>(homes >> 32), static_cast<int32_t>(homes)};
   return result;
 }
 

@@ -17,11 +17,16 @@ struct Posting {
 
 /// Throws Error if the ends post different messages or sizes.
 void checkMatch(const Posting &sent, const Posting &posted, int32_t from,
-                int32_t to);
+                int32_t to, const EdgeNames &edges);
+
+/// Throws Error: rank `to` expects another message than `from` sends.
+[[noreturn]] void failOnMismatch(MessageName sent, MessageName expected,
+                                 int32_t from, int32_t to,
+                                 const EdgeNames &edges);
 
 /// Throws Error: an end posts more messages than the channel has.
 [[noreturn]] void failOnTooMany(bool isSender, MessageName name, int32_t from,
-                                int32_t to);
+                                int32_t to, const EdgeNames &edges);
 
 } // namespace rondo::runtime
 

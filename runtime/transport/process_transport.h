@@ -22,10 +22,11 @@
 
 namespace rondo::runtime {
 
-/// Writes the names of messages as tags up to a largest one. Names differ in
-/// their tags as long as stages and micro-batches are small: up to 8,192 and
-/// 131,072 with tags of 31 bits, 512 and 8,192 with the 23 of some MPIs. Larger
-/// numbers wrap.
+/// Writes the names of messages as tags up to a largest one: the edge and the
+/// micro-batch. The homes follow from the edge and the channel's ranks, since a
+/// rank has one home of a stage at most. Names differ in their tags as long as
+/// edges and micro-batches are few: up to 16,384 and 131,072 with tags of 31
+/// bits, 1,024 and 8,192 with the 23 of some MPIs. Larger numbers wrap.
 class MessageTags {
 public:
   explicit MessageTags(int32_t largest);
@@ -33,7 +34,7 @@ public:
   MessageName nameOf(int32_t tag) const;
 
 private:
-  int stageBits = 0, microbatchBits = 0;
+  int edgeBits = 0, microbatchBits = 0;
 };
 
 /// Channels, waits and ordered sums over an endpoint.

@@ -24,27 +24,27 @@ static uint32_t low(uint32_t number, int bits) {
   return number & ((1u << bits) - 1);
 }
 
-/// Micro-batch in the lowest bits, then the stage, then the kind.
+/// Micro-batch in the lowest bits, then the edge.
 MessageTags::MessageTags(int32_t largest) {
   int bits = 0;
   while ((int64_t(2) << bits) - 1 <= largest)
     ++bits;
-  stageBits = (bits - 1) * 13 / 30;
-  microbatchBits = bits - 1 - stageBits;
+  edgeBits = 1 + (bits - 1) * 13 / 30;
+  microbatchBits = bits - edgeBits;
 }
 
 int32_t MessageTags::tagOf(MessageName name) const {
   return static_cast<int32_t>(
       low(static_cast<uint32_t>(name.microbatch), microbatchBits) |
-      low(static_cast<uint32_t>(name.stage), stageBits) << microbatchBits |
-      static_cast<uint32_t>(name.kind) << (microbatchBits + stageBits));
+      low(static_cast<uint32_t>(name.edge), edgeBits) << microbatchBits);
 }
 
 MessageName MessageTags::nameOf(int32_t tag) const {
   const uint32_t bits = static_cast<uint32_t>(tag);
-  return {static_cast<Message>(low(bits >> (microbatchBits + stageBits), 1)),
-          static_cast<int32_t>(low(bits >> microbatchBits, stageBits)),
-          static_cast<int32_t>(low(bits, microbatchBits))};
+  MessageName name;
+  name.edge = static_cast<int32_t>(low(bits >> microbatchBits, edgeBits));
+  name.microbatch = static_cast<int32_t>(low(bits, microbatchBits));
+  return name;
 }
 
 ProcessTransport::ProcessTransport(const TransportParams &params,
@@ -151,7 +151,7 @@ ProcessTransport::Entry &ProcessTransport::start(Channel &c, MessageName name,
   if (entry.isBusy)
     bringForward();
   if (entry.isBusy || c.next - c.firstOfIteration >= c.messages)
-    failOnTooMany(c.from == me, name, c.from, c.to);
+    failOnTooMany(c.from == me, name, c.from, c.to, params.edges);
   entry = Entry();
   entry.number = c.next;
   entry.isBusy = true;
@@ -166,11 +166,10 @@ ProcessTransport::Entry &ProcessTransport::start(Channel &c, MessageName name,
 
 void ProcessTransport::check(const Channel &c, const Entry &entry) const {
   if (entry.ended.tag != tags.tagOf(entry.name))
-    throw Error("rank " + std::to_string(me) + " expects " +
-                nameOf(entry.name) + " from rank " + std::to_string(c.from) +
-                ", which sends " + nameOf(tags.nameOf(entry.ended.tag)));
+    failOnMismatch(tags.nameOf(entry.ended.tag), entry.name, c.from, me,
+                   params.edges);
   if (entry.ended.bytes != entry.bytes)
-    throw Error("message " + nameOf(entry.name) + " of rank " +
+    throw Error("message " + nameOf(entry.name, params.edges) + " of rank " +
                 std::to_string(c.from) + " has " +
                 (entry.ended.bytes > entry.bytes
                      ? "more"

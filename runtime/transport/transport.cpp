@@ -19,29 +19,74 @@ void Transport::iterateProgram(int32_t, int32_t rank, bool mayReplay,
   iterate(rank, mayReplay, actions);
 }
 
-std::string rondo::runtime::nameOf(MessageName name) {
-  return std::to_string(name.stage) +
-         (name.kind == Message::Activation ? "F" : "I") +
-         std::to_string(name.microbatch);
+EdgeNames rondo::runtime::edgeNamesOf(const Executable &executable) {
+  EdgeNames names;
+  for (int32_t e = 0; e < executable.numEdges; ++e) {
+    const EdgeDesc &edge = executable.edges[e];
+    names.push_back({edge.message, edge.from, edge.to});
+  }
+  return names;
+}
+
+std::string rondo::runtime::nameOf(Message kind, int32_t stage,
+                                   int32_t microbatch) {
+  return std::to_string(stage) + (kind == Message::Activation ? "F" : "I") +
+         std::to_string(microbatch);
+}
+
+/// Null where nobody has named it: what another process sends may be anything.
+static const EdgeName *findEdge(MessageName name, const EdgeNames &edges) {
+  return name.edge >= 0 && name.edge < static_cast<int32_t>(edges.size())
+             ? &edges[name.edge]
+             : nullptr;
+}
+
+std::string rondo::runtime::nameOf(MessageName name, const EdgeNames &edges) {
+  if (const EdgeName *edge = findEdge(name, edges))
+    return nameOf(edge->kind, edge->from, name.microbatch);
+  return "micro-batch " + std::to_string(name.microbatch) + " of edge " +
+         std::to_string(name.edge);
+}
+
+/// With no more than tells the two names apart.
+void rondo::runtime::failOnMismatch(MessageName sent, MessageName expected,
+                                    int32_t from, int32_t to,
+                                    const EdgeNames &edges) {
+  std::string ours = nameOf(expected, edges), theirs = nameOf(sent, edges);
+  const EdgeName *ourEdge = findEdge(expected, edges),
+                 *theirEdge = findEdge(sent, edges);
+  if (ours == theirs && expected.edge != sent.edge && ourEdge && theirEdge) {
+    ours += " for stage " + std::to_string(ourEdge->to);
+    theirs += " for stage " + std::to_string(theirEdge->to);
+  } else if (ours == theirs) {
+    auto homes = [](MessageName name) {
+      return " of home " + std::to_string(name.fromHome) + " for home " +
+             std::to_string(name.toHome);
+    };
+    ours += homes(expected);
+    theirs += homes(sent);
+  }
+  throw Error("rank " + std::to_string(to) + " expects " + ours +
+              " from rank " + std::to_string(from) + ", which sends " + theirs);
 }
 
 void rondo::runtime::checkMatch(const Posting &sent, const Posting &posted,
-                                int32_t from, int32_t to) {
+                                int32_t from, int32_t to,
+                                const EdgeNames &edges) {
   if (!(sent.name == posted.name))
-    throw Error("rank " + std::to_string(to) + " expects " +
-                nameOf(posted.name) + " from rank " + std::to_string(from) +
-                ", which sends " + nameOf(sent.name));
+    failOnMismatch(sent.name, posted.name, from, to, edges);
   if (sent.bytes != posted.bytes)
-    throw Error("message " + nameOf(sent.name) + " of rank " +
+    throw Error("message " + nameOf(sent.name, edges) + " of rank " +
                 std::to_string(from) + " has " + std::to_string(sent.bytes) +
                 " bytes, rank " + std::to_string(to) + " expects " +
                 std::to_string(posted.bytes));
 }
 
 void rondo::runtime::failOnTooMany(bool isSender, MessageName name,
-                                   int32_t from, int32_t to) {
+                                   int32_t from, int32_t to,
+                                   const EdgeNames &edges) {
   throw Error("rank " + std::to_string(isSender ? from : to) +
-              (isSender ? " sends " : " receives ") + nameOf(name) +
+              (isSender ? " sends " : " receives ") + nameOf(name, edges) +
               " although the channel from rank " + std::to_string(from) +
               " to rank " + std::to_string(to) +
               " has had all messages of the iteration");

@@ -29,19 +29,32 @@
 
 namespace rondo::runtime {
 
-/// A message by its producer.
+/// A message: what goes along an edge for a micro-batch, from one home of the
+/// stage that makes it to one of the stage that needs it. Numbers are those of
+/// Executable::edges and Executable::homes.
 struct MessageName {
-  Message kind = Message::Activation;
-  int32_t stage = 0;
+  int32_t edge = 0;
   int32_t microbatch = 0;
+  int32_t fromHome = 0, toHome = 0;
 
   friend bool operator==(MessageName a, MessageName b) {
-    return a.kind == b.kind && a.stage == b.stage &&
-           a.microbatch == b.microbatch;
+    return a.edge == b.edge && a.microbatch == b.microbatch &&
+           a.fromHome == b.fromHome && a.toHome == b.toHome;
   }
 };
-/// `0F3` or `1I0`.
-std::string nameOf(MessageName name);
+
+/// What people call an edge by: the stages at its ends.
+struct EdgeName {
+  Message kind;
+  int32_t from, to;
+};
+/// By number.
+using EdgeNames = std::vector<EdgeName>;
+EdgeNames edgeNamesOf(const Executable &executable);
+
+/// `0F3` or `1I0`, by the task that makes it.
+std::string nameOf(Message kind, int32_t stage, int32_t microbatch);
+std::string nameOf(MessageName name, const EdgeNames &edges);
 
 struct ChannelParams {
   int32_t from, to;
@@ -79,6 +92,8 @@ struct TransportParams {
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
   ImposedLink link;
+  /// What messages name; for errors alone.
+  EdgeNames edges;
   /// Whether channels measure their transfers; without, links() are empty.
   bool measures = true;
   /// By program: how many ranks run it, from rank 0. Empty: there is one

@@ -28,7 +28,7 @@ Transport::Ticket TransportView::send(int32_t channel, MessageName name,
                                       const void *data, int64_t bytes) {
   const ChannelParams &c = params.channels[channel];
   if (counts[channel].sent++ >= c.messages)
-    failOnTooMany(/*isSender=*/true, name, c.from, c.to);
+    failOnTooMany(/*isSender=*/true, name, c.from, c.to, params.edges);
   return transport.send(params.channelNumbers[channel], name, data, bytes);
 }
 
@@ -36,7 +36,7 @@ Transport::Ticket TransportView::receive(int32_t channel, MessageName name,
                                          void *data, int64_t bytes) {
   const ChannelParams &c = params.channels[channel];
   if (counts[channel].posted++ >= c.messages)
-    failOnTooMany(/*isSender=*/false, name, c.from, c.to);
+    failOnTooMany(/*isSender=*/false, name, c.from, c.to, params.edges);
   return transport.receive(params.channelNumbers[channel], name, data, bytes);
 }
 

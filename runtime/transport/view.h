@@ -15,6 +15,7 @@ struct ViewParams {
   std::vector<ChannelParams> channels;
   /// By the program's channel and collective: the transport's number.
   std::vector<int32_t> channelNumbers, collectiveNumbers;
+  EdgeNames edges;
 };
 
 /// A transport as one program numbers its channels and collectives. Making one

@@ -14,7 +14,7 @@ using namespace rondo::runtime::cuda;
 
 Loopback::Loopback(const TransportParams &params,
                    const std::vector<CudaDevice *> &devices, bool useGraph)
-    : gpu(devices.front()->gpu()), useGraph(useGraph),
+    : gpu(devices.front()->gpu()), edges(params.edges), useGraph(useGraph),
       measures(params.measures) {
   gpu.select();
   ranks.resize(devices.size());
@@ -55,14 +55,14 @@ void Loopback::post(Channel &c, Entry &entry, Half &mine, Half &other,
                     const Posting &posting) {
   const bool isSender = &mine == &entry.sender;
   if (mine.isThere)
-    failOnTooMany(isSender, posting.name, c.from, c.to);
+    failOnTooMany(isSender, posting.name, c.from, c.to, edges);
   mine.posting = posting;
   mine.isThere = true;
   mine.ready.record(streamOf(ranks[isSender ? c.from : c.to]));
   if (!other.isThere)
     return;
   const Posting &sent = entry.sender.posting, &posted = entry.receiver.posting;
-  checkMatch(sent, posted, c.from, c.to);
+  checkMatch(sent, posted, c.from, c.to, edges);
   entry.sender.ready.holdBack(c.stream.get());
   entry.receiver.ready.holdBack(c.stream.get());
   const bool isStamped = measures && c.sizes.isNew(sent.bytes);

@@ -170,6 +170,7 @@ private:
   void awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock);
 
   Gpu &gpu;
+  const EdgeNames edges;
   const bool useGraph, measures;
   std::vector<LocalRank> ranks;
   std::deque<Channel> channels;

@@ -14,8 +14,8 @@ static std::string textOf(const std::vector<Posting> &postings) {
   std::ostringstream text;
   text << postings.size();
   for (const Posting &posting : postings)
-    text << ' ' << static_cast<int>(posting.name.kind) << ' '
-         << posting.name.stage << ' ' << posting.name.microbatch << ' '
+    text << ' ' << posting.name.edge << ' ' << posting.name.microbatch << ' '
+         << posting.name.fromHome << ' ' << posting.name.toHome << ' '
          << posting.bytes;
   return text.str();
 }
@@ -25,19 +25,17 @@ static std::vector<Posting> postingsOf(const std::string &text) {
   size_t count = 0;
   stream >> count;
   std::vector<Posting> postings(count);
-  for (Posting &posting : postings) {
-    int kind = 0;
-    stream >> kind >> posting.name.stage >> posting.name.microbatch >>
-        posting.bytes;
-    posting.name.kind = static_cast<Message>(kind);
-  }
+  for (Posting &posting : postings)
+    stream >> posting.name.edge >> posting.name.microbatch >>
+        posting.name.fromHome >> posting.name.toHome >> posting.bytes;
   return postings;
 }
 
 static void compare(const ChannelEnd &end, const std::vector<Posting> &sent,
-                    const std::vector<Posting> &received) {
+                    const std::vector<Posting> &received,
+                    const EdgeNames &edges) {
   for (size_t i = 0; i < std::min(sent.size(), received.size()); ++i)
-    checkMatch(sent[i], received[i], end.from, end.to);
+    checkMatch(sent[i], received[i], end.from, end.to, edges);
   if (sent.size() != received.size())
     throw Error("rank " + std::to_string(end.from) + " sends " +
                 std::to_string(sent.size()) + " messages to rank " +
@@ -70,8 +68,8 @@ void NcclTransport::compareEnds(GpuRank &me) {
       theirs = world.store->get(key);
     }
     if (end->isSender)
-      compare(*end, end->firstPostings, postingsOf(theirs));
+      compare(*end, end->firstPostings, postingsOf(theirs), edges);
     else
-      compare(*end, postingsOf(theirs), end->firstPostings);
+      compare(*end, postingsOf(theirs), end->firstPostings, edges);
   }
 }

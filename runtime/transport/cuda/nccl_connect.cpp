@@ -18,9 +18,9 @@ NcclTransport::NcclTransport(const TransportParams &params,
                              const std::vector<CudaDevice *> &devices,
                              const TransportOptions &options,
                              const World &world)
-    : options(options), world(world), measures(params.measures),
-      ranks(devices.size()), senders(params.channels.size()),
-      receivers(params.channels.size()) {
+    : options(options), world(world), edges(params.edges),
+      measures(params.measures), ranks(devices.size()),
+      senders(params.channels.size()), receivers(params.channels.size()) {
   for (size_t r = 0; r < devices.size(); ++r) {
     if (!devices[r])
       continue;

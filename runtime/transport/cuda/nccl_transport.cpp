@@ -35,7 +35,7 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
                                        Call call) {
   const uint32_t number = end.tickets - end.firstOfIteration;
   if (number >= end.messages)
-    failOnTooMany(end.isSender, name, end.from, end.to);
+    failOnTooMany(end.isSender, name, end.from, end.to, edges);
   GpuRank &rank = *ranks[end.isSender ? end.from : end.to];
   log(rank, {waiting, &end.ended, number + 1});
   // After the task that made the data or used the buffer before.

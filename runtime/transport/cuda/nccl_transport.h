@@ -108,6 +108,7 @@ private:
 
   const TransportOptions options;
   const World world;
+  const EdgeNames edges;
   const bool measures;
   /// Prefix of this transport's keys in the store.
   std::string prefix;

@@ -62,6 +62,10 @@ class Ranks {
 public:
   Ranks(const Pair &pair, int count, int64_t arenaBytes) : pair(pair) {
     params.ranks = count;
+    // The last one skips a stage.
+    params.edges = {{Message::Activation, 0, 1},
+                    {Message::Gradient, 1, 0},
+                    {Message::Activation, 0, 2}};
     for (int r = 0; r < count; ++r) {
       devices.push_back(pair.backend->makeDevice(r, count, {}));
       arenas.push_back(devices.back()->makeArena(arenaBytes));
@@ -180,8 +184,10 @@ inline std::string nameOfPair(const testing::TestParamInfo<Pair> &info) {
   return info.param.name;
 }
 
-inline MessageName activation(int32_t i) { return {Message::Activation, 0, i}; }
-inline MessageName gradient(int32_t i) { return {Message::Gradient, 1, i}; }
+inline MessageName activation(int32_t i) { return {0, i, 0, 1}; }
+inline MessageName gradient(int32_t i) { return {1, i, 1, 0}; }
+/// What activation(i) is as well, on another edge.
+inline MessageName skipping(int32_t i) { return {2, i, 0, 2}; }
 
 } // namespace rondo::runtime::test
 

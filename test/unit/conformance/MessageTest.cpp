@@ -285,6 +285,21 @@ TEST_P(Conformance, AnotherMessageIsAnError) {
             "rank 1 expects 0F3 from rank 0, which sends 0F4");
 }
 
+/// Two stages of one rank need what stage 0 makes.
+TEST_P(Conformance, AnotherEdgeIsAnError) {
+  Ranks ranks(GetParam(), 2, 64);
+  ranks.params.channels = bothWays(2);
+  ranks.connect();
+  EXPECT_EQ(ranks.iterate([&](int rank) {
+    if (rank == 0)
+      ranks.transport->send(forth, skipping(3), ranks.at(0, 0), 8);
+    else
+      ranks.transport->receive(forth, activation(3), ranks.at(1, 0), 8);
+  }),
+            "rank 1 expects 0F3 for stage 1 from rank 0, which sends 0F3 for "
+            "stage 2");
+}
+
 TEST_P(Conformance, AnotherSizeIsAnError) {
   if (!GetParam().comparesSizes)
     GTEST_SKIP() << "what follows is not defined";
@@ -326,7 +341,7 @@ TEST_P(Conformance, AbortEndsAllWaitsAndSaysWhatTheyWaitFor) {
       std::this_thread::yield();
     Waiting waiting = t.waiting(1);
     EXPECT_EQ(waiting.onRank, 0);
-    EXPECT_EQ(nameOf(waiting.message), "0F0");
+    EXPECT_EQ(nameOf(waiting.message, ranks.params.edges), "0F0");
     EXPECT_EQ(t.waiting(0).onRank, 1);
     t.abort();
   });

@@ -83,13 +83,13 @@ std::vector<LinkFigures> measure(ImposedLink link,
   std::vector<char> from(1 << 16, 1), to(1 << 16);
   std::thread receiver([&] {
     for (size_t i = 0; i < sizes.size(); ++i) {
-      const MessageName name{Message::Activation, 0, static_cast<int32_t>(i)};
+      const MessageName name{0, static_cast<int32_t>(i), 0, 1};
       transport->waitReceived(0,
                               transport->receive(0, name, to.data(), sizes[i]));
     }
   });
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const MessageName name{Message::Activation, 0, static_cast<int32_t>(i)};
+    const MessageName name{0, static_cast<int32_t>(i), 0, 1};
     transport->waitSent(0, transport->send(0, name, from.data(), sizes[i]));
   }
   receiver.join();

@@ -1,6 +1,8 @@
-//===- MessageTagsTest.cpp - Message names as numbers ---------------------===//
+//===- MessageTagsTest.cpp - Message names as numbers, and as texts -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/base/error.h"
+#include "runtime/transport/match.h"
 #include "runtime/transport/process_transport.h"
 
 #include "gtest/gtest.h"
@@ -9,29 +11,65 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// Checks that the expected numbers of stages and micro-batches are distinct,
+/// Checks that the expected numbers of edges and micro-batches are distinct,
 /// and that tags fit.
-void check(int32_t largest, int32_t stages, int32_t microbatches) {
+void check(int32_t largest, int32_t edges, int32_t microbatches) {
   const MessageTags tags(largest);
-  for (Message kind : {Message::Activation, Message::Gradient})
-    for (int32_t stage : {0, 1, stages - 1})
-      for (int32_t microbatch : {0, 1, microbatches - 1}) {
-        const MessageName name = {kind, stage, microbatch};
-        const int32_t tag = tags.tagOf(name);
-        EXPECT_GE(tag, 0) << nameOf(name);
-        EXPECT_LE(tag, largest) << nameOf(name);
-        EXPECT_EQ(nameOf(tags.nameOf(tag)), nameOf(name));
-        // Larger numbers wrap.
-        EXPECT_EQ(tags.tagOf({kind, stage + stages, microbatch + microbatches}),
-                  tag);
-      }
+  for (int32_t edge : {0, 1, edges / 2, edges - 1})
+    for (int32_t microbatch : {0, 1, microbatches - 1}) {
+      const int32_t tag = tags.tagOf({edge, microbatch, 3, 4});
+      EXPECT_GE(tag, 0) << edge;
+      EXPECT_LE(tag, largest) << edge;
+      EXPECT_EQ(tags.nameOf(tag).edge, edge);
+      EXPECT_EQ(tags.nameOf(tag).microbatch, microbatch);
+      // Larger numbers wrap.
+      EXPECT_EQ(tags.tagOf({edge + edges, microbatch + microbatches, 3, 4}),
+                tag);
+    }
 }
 
 TEST(MessageTags, FitWhatAnEndpointHas) {
-  check(INT32_MAX, 8192, 131072);
-  check((1 << 23) - 1, 512, 8192);
-  check((1 << 23) + 5, 512, 8192);
-  check(INT16_MAX, 64, 256);
+  check(INT32_MAX, 16384, 131072);
+  check((1 << 23) - 1, 1024, 8192);
+  check((1 << 23) + 5, 1024, 8192);
+  check(INT16_MAX, 128, 256);
+}
+
+const EdgeNames edges = {{Message::Activation, 0, 1},
+                         {Message::Gradient, 1, 0},
+                         {Message::Activation, 0, 2}};
+
+TEST(MessageNames, AreThoseOfTasks) {
+  EXPECT_EQ(nameOf({0, 3, 0, 1}, edges), "0F3");
+  EXPECT_EQ(nameOf({1, 12, 1, 0}, edges), "1I12");
+  // Whatever a stranger sends has a name.
+  EXPECT_EQ(nameOf({3, 5, 0, 0}, edges), "micro-batch 5 of edge 3");
+  EXPECT_EQ(nameOf({-1, 5, 0, 0}, edges), "micro-batch 5 of edge -1");
+}
+
+std::string mismatch(MessageName sent, MessageName posted) {
+  try {
+    checkMatch({sent, nullptr, 8}, {posted, nullptr, 8}, 4, 5, edges);
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MessageNames, MismatchesSayWhatDiffers) {
+  EXPECT_EQ(mismatch({0, 3, 0, 1}, {0, 3, 0, 1}), "");
+  EXPECT_EQ(mismatch({1, 3, 1, 0}, {0, 3, 0, 1}),
+            "rank 5 expects 0F3 from rank 4, which sends 1I3");
+  EXPECT_EQ(mismatch({0, 3, 0, 1}, {2, 3, 0, 2}),
+            "rank 5 expects 0F3 for stage 2 from rank 4, which sends 0F3 for "
+            "stage 1");
+  // Of replicas.
+  EXPECT_EQ(mismatch({0, 3, 0, 7}, {0, 3, 0, 6}),
+            "rank 5 expects 0F3 of home 0 for home 6 from rank 4, which sends "
+            "0F3 of home 0 for home 7");
+  EXPECT_EQ(mismatch({0, 3, 1, 6}, {0, 3, 0, 6}),
+            "rank 5 expects 0F3 of home 0 for home 6 from rank 4, which sends "
+            "0F3 of home 1 for home 6");
 }
 
 } // namespace

@@ -17,7 +17,8 @@ public:
                    0,
                    {pack(params.ranks), pack(params.link),
                     pack(int32_t(params.measures)), pack(options),
-                    pack(params.channels.data(), params.channels.size())}};
+                    pack(params.channels.data(), params.channels.size()),
+                    pack(params.edges.data(), params.edges.size())}};
     for (const CollectiveParams &collective : params.collectives) {
       std::vector<Part> parts;
       for (const PartParams &part : collective)

@@ -136,7 +136,8 @@ private:
     params.measures = unpack<int32_t>(fields.at(2)) != 0;
     const TransportOptions options = unpack<TransportOptions>(fields.at(3));
     params.channels = unpackAll<ChannelParams>(fields.at(4));
-    for (size_t c = 5; c < fields.size(); ++c) {
+    params.edges = unpackAll<EdgeName>(fields.at(5));
+    for (size_t c = 6; c < fields.size(); ++c) {
       CollectiveParams collective;
       for (const Part &part : unpackAll<Part>(fields[c]))
         collective.push_back({part.rank, memory.at(part.data), part.count});
