@@ -36,6 +36,8 @@ __global__ void showKernel(volatile uint64_t *shown) {
 
 DeviceStamps::DeviceStamps() : memory(sizeof(Ring)) {
   RONDO_CUDA(cudaMemset(memory.get(), 0, sizeof(Ring)));
+  // Streams that take stamps do not wait for the one that clears.
+  RONDO_CUDA(cudaStreamSynchronize(nullptr));
 }
 
 void DeviceStamps::stamp(cudaStream_t stream, int64_t bytes) {
