@@ -9,29 +9,28 @@ include "mlir/Pass/PassBase.td"
 def ConvertToEmitC : Pass<"pipe-convert-to-emitc", "::mlir::ModuleOp"> {
   let summary = "write a schedule's programs as one C++ executable in EmitC";
   let description = [{
-    Replaces the module's content by EmitC: the constant tables of
+    Replaces the module's content with EmitC: the constant tables of
     runtime/rondo_runtime.h, a function for each group of ranks that run the same
-    code, and main(). Loops stay loops. Numbers that differ between the ranks of
-    a group are parameters in a constant row for each rank.
+    code, and main(). Loops remain loops. Numbers that differ between the ranks of
+    a group are parameters, in a constant row per rank.
 
     The module must have passed `pipe-verify-lowered`. `schedule` names the
-    `pipe.executable` or the schedule to emit; by default the first executable in
-    the file, or where there is none the first schedule. An executable holds a
+    `pipe.executable` or the schedule to emit; the default is the first executable
+    in the file, or the first schedule if there is none. An executable has a
     pipeline for each of its schedules, and a sequential reference and an
-    evaluation for each number and size of micro-batches. A reference is program
-    0. The program compiles only against a runtime whose tables are of the same
-    version.
+    evaluation for each number and size of micro-batches. Program 0 is a
+    reference. The program compiles only against a runtime with the same version
+    of the tables.
 
-    Codegen chooses nothing: the order, the messages and the memory are the
-    program's.
+    Code generation decides nothing: the order, the messages and the memory are
+    the program's.
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
-           "the executable or schedule to emit; the first in the file where "
-           "empty">,
+           "the executable or schedule to emit (default: the first in the file)">,
     Option<"backend", "backend", "std::string", /*default=*/"\"\"",
-           "the runtime's object that makes devices and transports; by the "
-           "plan's target where empty">
+           "the runtime's object that makes devices and transports (default: by "
+           "the plan's target)">
   ];
   let dependentDialects = ["::mlir::emitc::EmitCDialect",
                            "::rondo::pipe::PipeDialect"];

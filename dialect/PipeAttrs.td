@@ -30,7 +30,7 @@ def Pipe_BoolParameter : DefaultValuedParameter<"bool", "false"> {
   let printer = "$_printer << ($_self ? \"true\" : \"false\")";
 }
 
-/// `[1, 2]`, absent where there are none.
+/// `[1, 2]`; left out if empty.
 def Pipe_NumbersParameter : OptionalArrayRefParameter<"int64_t"> {
   let parser = "parseNumbers($_parser)";
   let printer = "printNumbers($_printer, $_self)";
@@ -57,9 +57,9 @@ def Pipe_ChannelsAttr : AttrDef<PipeDialect, "Channels"> {
   let description = [{
     Each directed pair of ranks is one in-order queue. `eager`: a send ends as
     soon as one of the receiver's slots is free. `rendezvous`: a send ends when
-    its receive has been posted and the data are over. `receive_slots` bounds
-    the receives that a channel may have posted and not yet consumed; 0: as many
-    as there is memory for.
+    its receive has been posted and the data have been transferred.
+    `receive_slots` limits the receives that a channel may have posted and not
+    yet consumed; 0: as many as fit in memory.
   }];
   let parameters = (ins EnumParameter<Pipe_Protocol>:$protocol,
       Pipe_OrElse<"0">:$receive_slots);
@@ -80,7 +80,7 @@ def Pipe_LinkAttr : Pipe_StructAttr<"Link", "link_figures"> {
 def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {
   let summary = "memory and speed of a device";
   let description = [{
-    `memory_bytes` absent: no limit. `flops_per_us` absent or 0: not known.
+    `memory_bytes` defaults to no limit. `flops_per_us` 0 or absent: unknown.
   }];
   let parameters = (ins Pipe_OrElse<"::rondo::noMemoryCap">:$memory_bytes,
       Pipe_OrElse<"0">:$flops_per_us);
@@ -106,9 +106,9 @@ def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
 def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic"> {
   let summary = "times and sizes of a layer that computes nothing";
   let description = [{
-    Bytes are for one micro-batch, but for `weight_bytes`. `activation_bytes`
-    are held from F on; `input_grad_frees_bytes` of them until I ends, the rest
-    until W ends.
+    Bytes are for one micro-batch, except `weight_bytes`. `activation_bytes` are
+    held from the start of F: `input_grad_frees_bytes` of them until I ends, the
+    rest until W ends.
   }];
   let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
       "int64_t":$weight_grad_ns, Pipe_OrElse<"0">:$activation_bytes,
@@ -117,18 +117,18 @@ def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic"> {
 }
 
 def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom"> {
-  let summary = "what a layer states whose body comes from outside";
+  let summary = "what a layer states whose body is in a library";
   let description = [{
     `body` names the body, an object of a library that `rondo compile` links.
-    `parameters` are whole numbers that mean something to the body alone. Bytes
-    are for one micro-batch, but for those of the weights, which are fp32 and do
-    not include copies in another type; gradients are as large. When the program
+    `parameters` are whole numbers that only the body interprets. Bytes are for
+    one micro-batch, except those of the weights, which are fp32 and do not
+    include copies in another type; gradients are as large. When the program
     starts it compares all of them with what the body itself says.
 
-    `data = tokens` has the layer read the tokens of the data set, as an
-    embedding does, and `data = targets` the targets, as a head does.
-    `loss = true`: the layer writes the loss. `forward_flops` and its like serve
-    to estimate times that were not measured.
+    With `data = tokens` the layer reads the tokens of the data set, as an
+    embedding does; with `data = targets` the targets, as a head does.
+    `loss = true`: the layer writes the loss. `forward_flops` and the like are
+    used to estimate times that were not measured.
   }];
   let parameters = (ins StringRefParameter<>:$body,
       Pipe_NumbersParameter:$parameters,
@@ -143,10 +143,10 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom"> {
 
 def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {
   let mnemonic = "target";
-  let summary = "what an executable runs on, and in which numbers";
+  let summary = "what an executable runs on, and its number type";
   let description = [{
     `<cuda, bf16>`: the devices, and the type of activations, messages and saved
-    tensors. Master weights, main gradients and moments are fp32 in any case.
+    tensors. Master weights, main gradients and moments are always fp32.
     `cpu` takes `fp32` only.
   }];
   let parameters = (ins EnumParameter<Pipe_Target>:$kind,
@@ -157,11 +157,11 @@ def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {
 def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
   let summary = "times and memory of a stage for one micro-batch";
   let description = [{
-    What a schedule is made for and judged by. `activation_bytes` are taken when
-    F starts; `input_grad_frees_bytes` of them are given back when I ends, the
-    rest when W ends. `output_bytes` is the size of the message to the next
-    stage, and of the gradient that comes back. `step_ns` is the time of the
-    optimizer's step, once an iteration; 0 where absent.
+    Schedules are made for these figures and judged by them. `activation_bytes`
+    are acquired when F starts; `input_grad_frees_bytes` of them are released
+    when I ends, the rest when W ends. `output_bytes` is the size of the message
+    to the next stage, and of the gradient that comes back. `step_ns` is the time
+    of the optimizer step, once per iteration (default 0).
   }];
   let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
       "int64_t":$weight_grad_ns, "int64_t":$activation_bytes,
@@ -172,8 +172,8 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
 def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
   let summary = "bytes of each buffer of a stage";
   let description = [{
-    Weights, gradients, moments, control and workspace once; all others for one
-    micro-batch. 0: the stage has no such buffer.
+    Weights, gradients, moments, control and workspace exist once; all others are
+    for one micro-batch. 0: the stage has no such buffer.
   }];
   let parameters = (ins Pipe_OrElse<"0">:$weights, Pipe_OrElse<"0">:$gradients,
       Pipe_OrElse<"0">:$moments, Pipe_OrElse<"0">:$control,
@@ -195,8 +195,8 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
   let mnemonic = "family";
   let summary = "a rule that writes schedules, with its arguments";
   let description = [{
-    `<"kfkb", k = 2>`: the published name and whole numbers by name. Which
-    families and arguments there are is the core's table.
+    `<"kfkb", k = 2>`: the published name, and whole numbers by name. The core
+    has the table of families and their arguments.
   }];
   let parameters = (ins StringRefParameter<"the family's name">:$name,
       "::mlir::DictionaryAttr":$arguments);
@@ -209,14 +209,14 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
 }
 
 def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
-  let summary = "how a schedule is searched";
+  let summary = "how to search for a schedule";
   let description = [{
     `objective`: `makespan`, the time of an iteration, or `span`, the longest
-    first start to last end of a single rank. `effort` limits work, in units of
-    1,000 tasks that are placed or timed, 1 or more; absent: chosen by the size of
-    the plan. `time_limit_ms` limits wall time; 0: none; absent: 1000, with an
-    `effort` none. The same `seed` and `effort` give the same schedule where time
-    does not end first.
+    time from first start to last end of a single rank. `effort` limits work, in
+    units of 1,000 tasks placed or timed, 1 or more; by default it follows from
+    the size of the plan. `time_limit_ms` limits wall time; 0: no limit; the
+    default is 1000, or no limit with an `effort`. The same `seed` and `effort`
+    give the same schedule unless time runs out first.
   }];
   let parameters = (ins Pipe_ObjectiveParameter:$objective,
       Pipe_OrElse<"::rondo::pipe::unknownTimeLimit">:$time_limit_ms,
@@ -224,10 +224,10 @@ def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
 }
 
 def Pipe_FoundAttr : Pipe_StructAttr<"Found", "found"> {
-  let summary = "what a search says of the schedule that it found";
+  let summary = "what a search says about the schedule it found";
   let description = [{
-    With the costs and caps that the plan had then. `origin` is the part of the
-    search that found it, or the family. No schedule has an objective below
+    For the costs and caps that the plan had at that time. `origin` is the part of
+    the search that found it, or the family. No schedule has an objective below
     `lower_bound_ns`, by the argument `bound`; `proven_optimal` says that this
     schedule meets it. `stopped` says why the search ended. The names are those of
     rondo-schedule/1.

@@ -18,12 +18,11 @@ def PipeDialect : Dialect {
     steps and a slot for every buffer.
 
     Tasks are forward F, input gradient I, weight gradient W and backward B,
-    which is I and W as one. Papers on zero-bubble schedules write B for what is
-    I here.
+    which is I and W as one. Papers on zero-bubble schedules write B for I.
 
-    Orders are rolled: a task stands in `pipe.for` loops and its micro-batch is
-    a sum of multiples of their variables. Verifiers of ops are local; rules of
-    whole schedules and programs are checked by passes.
+    Orders are stored in `pipe.for` loops; the micro-batch of a task is a sum of
+    multiples of loop variables. Op verifiers are local; passes check the rules
+    of whole schedules and programs.
   }];
   let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{

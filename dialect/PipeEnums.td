@@ -23,7 +23,7 @@ def Pipe_LayerKind : Pipe_Enum<"LayerKind", "what a layer is", [
 ]>;
 
 /// The same order as rondo::runtime::LayerData.
-def Pipe_LayerData : Pipe_Enum<"LayerData", "what a layer reads of the data", [
+def Pipe_LayerData : Pipe_Enum<"LayerData", "which data a layer reads", [
   I32EnumAttrCase<"None", 0, "none">,
   I32EnumAttrCase<"Tokens", 1, "tokens">,
   I32EnumAttrCase<"Targets", 2, "targets">
@@ -54,7 +54,7 @@ def Pipe_Accumulate : Pipe_Enum<"Accumulate",
 ]>;
 
 /// The same order as rondo::Objective.
-def Pipe_Objective : Pipe_Enum<"Objective", "what a search makes small", [
+def Pipe_Objective : Pipe_Enum<"Objective", "what a search minimizes", [
   I32EnumAttrCase<"Makespan", 0, "makespan">,
   I32EnumAttrCase<"Span", 1, "span">
 ]>;

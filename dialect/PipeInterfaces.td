@@ -9,7 +9,7 @@ include "mlir/IR/Interfaces.td"
 def Pipe_ActionOpInterface : OpInterface<"ActionOpInterface"> {
   let cppNamespace = "::rondo::pipe";
   let description = [{
-    One action of a rank. Its traits stand in `kinds/Actions.h`.
+    One action of a rank. Its traits are in `kinds/Actions.h`.
   }];
   let methods = [
     InterfaceMethod<"What it does.", "::rondo::ActionKind", "getActionKind">,

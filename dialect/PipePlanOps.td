@@ -11,11 +11,11 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a model cut into stages on the ranks of a cluster";
   let description = [{
-    Stages stand in pipeline order: each feeds the next, or those behind it that
-    name it in `from`. `microbatches` is their number in one iteration, `samples`
-    what each holds, the model's `batch` where absent; measured costs of layers
-    are then scaled in proportion. `target` is what it is compiled for, `cpu` in fp32
-    where absent; sizes of buffers depend on it.
+    Stages are listed in pipeline order: each feeds the next, or the later ones
+    that name it in `from`. `microbatches` is their number in one iteration.
+    `samples` is the number of samples in each (default: the model's `batch`);
+    measured costs of layers are then scaled in proportion. `target` is what the
+    plan is compiled for (default: `cpu` in fp32); buffer sizes depend on it.
 
     ```mlir
     pipe.plan @step of @gpt on @lab microbatches(8) {
@@ -58,10 +58,10 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
   let summary = "consecutive layers on one rank";
   let description = [{
     `from` lists the stages that feed this one, in the order in which its first
-    layer takes them; absent, it is the stage before, and `from []` is a source.
-    Several stages of one rank are its chunks. `costs` and `buffers` are what
-    schedules and memory plans are made from; `pipe-resolve-stages` fills them
-    in where they are absent.
+    layer takes them (default: the stage before); `from []` is a source. Several
+    stages on one rank are its chunks. Schedules and memory plans are made from
+    `costs` and `buffers`; `pipe-resolve-stages` fills them in if they are
+    missing.
 
     ```mlir
     pipe.stage @s1 [@lm_head] on 1

@@ -8,17 +8,18 @@ include "dialect/PipeScheduleOps.td"
 
 def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
     NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "everything that each rank does, and where its memory lies";
+  let summary = "everything each rank does, and where its memory is";
   let description = [{
-    What code is emitted from: tasks, receives, sends, collectives and optimizer
+    Code is emitted from this: tasks, receives, sends, collectives and optimizer
     steps of every rank in order, and a slot for every buffer. `sequential`: one
     rank runs all stages, the reference; `pipeline`: the schedule; `evaluation`:
     forward only. `arena` gives the bytes that each rank allocates; absent until
     memory is planned.
 
-    Pools and collectives are numbered from 0 in the order in which they stand.
-    Whether sends meet receives, nobody waits in a circle, and buffers are
-    written before they are read is checked by `pipe-verify-lowered`.
+    Pools and collectives are numbered from 0 in the order in which they are
+    listed. `pipe-verify-lowered` checks that sends meet receives, that no ranks
+    wait for each other in a cycle, and that buffers are written before they are
+    read.
 
     ```mlir
     pipe.program @main of @mine pipeline arena [4096, 8192] {
@@ -63,13 +64,13 @@ def Pipe_ExecutableOp : Pipe_Op<"executable", [Symbol,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "schedules over one state";
   let description = [{
-    The programs of these schedules run over the same weights, in arenas that are
-    as large as the largest of them needs, so that an executable can go from one
-    to another between iterations. Their plans cut one model on one cluster into
-    the same stages on the same ranks, for the same target, and take the same
-    samples an iteration; micro-batches may differ in number and size.
+    The programs of these schedules run over the same weights, in arenas as large
+    as the largest of them needs, so an executable can switch between them from
+    one iteration to the next. Their plans cut one model on one cluster into the
+    same stages on the same ranks, for the same target, and take the same number
+    of samples per iteration; micro-batches may differ in number and size.
 
-    A schedule that no executable names is one of its own.
+    A schedule that no executable names is an executable of its own.
 
     ```mlir
     pipe.executable @train of [@gpipe, @one_f_one_b]
@@ -104,10 +105,10 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
   let summary = "something that several ranks do together";
   let description = [{
     `tied_gradients "tensor"` adds the partial gradients of a weight that
-    several stages share; `gradient_norm` gathers the global norm. Stages stand
-    in pipeline order; their ranks each run `pipe.all_reduce` and `pipe.await`
-    with its number once. `ns` is how long it takes once all of them are there;
-    0 where absent.
+    several stages share; `gradient_norm` computes the global norm. Stages are
+    listed in pipeline order; each of their ranks runs `pipe.all_reduce` and
+    `pipe.await` with its number once. `ns` is how long it takes once all ranks
+    have joined (default 0).
 
     ```mlir
     pipe.collective 0 tied_gradients "wte" [@s0, @s1] ns = 40000
@@ -127,7 +128,7 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
 def Pipe_PoolOp : Pipe_Op<"pool", [HasParent<"ProgramOp">]> {
   let summary = "equal slots in the arena of a rank";
   let description = [{
-    `offset` is counted from the arena's beginning, in bytes.
+    `offset` is in bytes from the beginning of the arena.
 
     ```mlir
     pipe.pool 0 on 1 <offset = 0, slot_bytes = 1024, slots = 3>
@@ -139,13 +140,13 @@ def Pipe_PoolOp : Pipe_Op<"pool", [HasParent<"ProgramOp">]> {
 }
 
 def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
-  let summary = "where a buffer of a stage lies";
+  let summary = "where a buffer of a stage is";
   let description = [{
-    Micro-batch i uses slot number i modulo the length of the list; version i of
-    the weights likewise. State that is held once lists one slot.
+    Micro-batch i uses the slot at position i modulo the length of the list, and
+    so does version i of the weights. State that exists once lists one slot.
 
     An input, an output gradient or an input gradient belongs to an edge of the
-    plan. Where the stage has several such edges, `with` names the stage at the
+    plan. If the stage has several such edges, `with` names the stage at the
     other end.
 
     ```mlir
@@ -177,8 +178,8 @@ def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {
   let summary = "post the buffer for a message";
   let description = [{
     The message is named by its producer: the activation of a stage's F, the
-    gradient of a stage's I or B. Where several stages need one, `to` names the
-    stage that this one is for. Does not wait for it.
+    gradient of a stage's I or B. If several stages need one, `to` names the
+    stage that this one is for. Does not wait for the message.
 
     ```mlir
     pipe.recv activation @s0[%i]
@@ -190,8 +191,8 @@ def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {
 def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
   let summary = "hand over a message";
   let description = [{
-    Stands behind the task that makes the message. Does not wait for the
-    receiver; the buffer stays in use until the receiver has it.
+    Comes after the task that makes the message. Does not wait for the receiver;
+    the buffer stays in use until the receiver has the message.
 
     ```mlir
     pipe.send gradient @s1[%i]
@@ -199,7 +200,7 @@ def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
   }];
 }
 
-/// An action of a program that is on no micro-batch.
+/// An action of a program without a micro-batch.
 class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat(traits, [
           ParentOneOf<["RankOp", "ForOp"]>,
@@ -221,9 +222,9 @@ class Pipe_CollectiveUserOp<string mnemonic, string kind>
 def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {
   let summary = "issue a collective of the program";
   let description = [{
-    Does not wait for the other ranks. Stands behind the last weight gradient of
-    its stages; a norm also behind the awaits of the sums that it reads. A rank
-    runs its collectives in the order in which it issues them.
+    Does not wait for the other ranks. Comes after the last weight gradient of
+    its stages; a norm also after the awaits of the sums it reads. A rank runs its
+    collectives in the order in which it issues them.
 
     ```mlir
     pipe.all_reduce 0
@@ -234,7 +235,7 @@ def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {
 def Pipe_AwaitOp : Pipe_CollectiveUserOp<"await", "Await"> {
   let summary = "wait for a collective";
   let description = [{
-    Stands behind the `pipe.all_reduce` of the same number, and before the steps
+    Comes after the `pipe.all_reduce` of the same number, and before the steps
     that read its result.
 
     ```mlir
@@ -248,7 +249,7 @@ def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
   let summary = "optimizer step of a stage";
   let description = [{
     Updates the stage's weights from the gradients of all its micro-batches.
-    Stands anywhere behind the last of these, and behind the awaits of the
+    Comes anywhere after the last of these and after the awaits of the
     collectives that the stage is part of.
 
     ```mlir

@@ -12,18 +12,17 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the order in which every rank runs its tasks";
   let description = [{
-    Written by hand, by a family or by a search; all three are the same op. A
-    schedule that names a `family` and has no body is written by
-    `pipe-generate-schedules`; one that has a `search` by `pipe-search-schedules`,
-    which says in `found` what it came to. Both stay as provenance. Times are not
-    part of a schedule: each rank runs its order as early as possible.
+    Written by hand, by a family or by a search; all three are the same op. If a
+    schedule has no body, `pipe-generate-schedules` writes it from its `family`, or
+    `pipe-search-schedules` from its `search`, with the result in `found`. Both
+    stay as provenance. Times are not part of a schedule: each rank runs its order
+    as early as possible.
 
-    `accumulate(schedule_order)` allows micro-batches out of index order, at the
-    price of sums that differ in their last bits from the sequential run's.
+    `accumulate(schedule_order)` allows micro-batches out of index order; sums then
+    differ in their last bits from the sequential run's.
 
-    The body holds `pipe.rank` with different numbers and `pipe.link_order` with
-    different pairs. Whether it is complete and can run is checked by
-    `pipe-verify-scheduled`.
+    The body has at most one `pipe.rank` per rank and one `pipe.link_order` per
+    pair. `pipe-verify-scheduled` checks that it is complete and can run.
 
     ```mlir
     pipe.schedule @pairs of @step family<"kfkb", k = 2>
@@ -71,7 +70,7 @@ def Pipe_RankOp : Pipe_Op<"rank", [NoTerminator, SingleBlock,
     NoRegionArguments, ParentOneOf<["ScheduleOp", "ProgramOp"]>]> {
   let summary = "what one rank runs, in order";
   let description = [{
-    A rank is its number in the cluster, from 0. A rank that is not named has
+    The rank is its number in the cluster, from 0. A rank that is not named has
     nothing to do.
 
     ```mlir
@@ -106,11 +105,11 @@ def Pipe_LinkOrderOp : Pipe_Op<"link_order", [NoTerminator, SingleBlock,
 def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     ParentOneOf<["RankOp", "LinkOrderOp", "ForOp"]>]> {
-  let summary = "repeat tasks for a range of numbers";
+  let summary = "repeat tasks over a range of numbers";
   let description = [{
     Runs its body for the variable = first, first + step, ... below the end.
-    Bounds are constants; `step` is 1 where absent and at least 1. A range
-    without numbers runs nothing. Loops nest.
+    Bounds are constants; `step` is at least 1 (default 1). An empty range runs
+    nothing. Loops may be nested.
 
     ```mlir
     pipe.for %i = 0 to 8 step 2 {
@@ -166,8 +165,8 @@ class Pipe_TaskOp<string mnemonic, string kind>
 def Pipe_ForwardOp : Pipe_TaskOp<"forward", "Forward"> {
   let summary = "forward of a stage for one micro-batch, F";
   let description = [{
-    Needs the F of the stage before for the same micro-batch. The micro-batch is
-    a number or a sum of multiples of enclosing loop variables.
+    Needs the F of the stages that feed this one, for the same micro-batch. The
+    micro-batch is a number or a sum of multiples of enclosing loop variables.
 
     ```mlir
     pipe.forward @s0[%i * 2 + %j + 3]
@@ -179,9 +178,9 @@ def Pipe_ForwardOp : Pipe_TaskOp<"forward", "Forward"> {
 def Pipe_InputGradOp : Pipe_TaskOp<"input_grad", "InputGrad"> {
   let summary = "gradient of a stage's input, I";
   let description = [{
-    Needs the I (or B) of the next stage and the F of its own for the same
-    micro-batch. Zero-bubble papers call it B. Goes with a `pipe.weight_grad`,
-    not with a `pipe.backward` of the same micro-batch.
+    Needs the I (or B) of the stages that this one feeds, and its own F, for the
+    same micro-batch. Zero-bubble papers call it B. Requires a `pipe.weight_grad`
+    for the same micro-batch and excludes a `pipe.backward`.
 
     ```mlir
     pipe.input_grad @s0[%i]
@@ -192,8 +191,8 @@ def Pipe_InputGradOp : Pipe_TaskOp<"input_grad", "InputGrad"> {
 def Pipe_WeightGradOp : Pipe_TaskOp<"weight_grad", "WeightGrad"> {
   let summary = "gradient of a stage's weights, W";
   let description = [{
-    Needs the I of the same stage and micro-batch; nobody waits for it, so it
-    fills bubbles.
+    Needs the I of the same stage and micro-batch. No other task waits for it, so
+    it fills bubbles.
 
     ```mlir
     pipe.weight_grad @s0[%i]
@@ -204,7 +203,7 @@ def Pipe_WeightGradOp : Pipe_TaskOp<"weight_grad", "WeightGrad"> {
 def Pipe_BackwardOp : Pipe_TaskOp<"backward", "Backward"> {
   let summary = "input and weight gradient as one, B";
   let description = [{
-    Stands for I and then W without a gap. Its input gradient leaves at its end.
+    I and then W without a gap. Its input gradient is sent at its end.
 
     ```mlir
     pipe.backward @s0[%i]

@@ -13,12 +13,12 @@ def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
   let summary = "devices and the links between them";
   let description = [{
     The k-th `pipe.device` is rank k. `channels` says how messages are handed
-    over (`rendezvous` without a bound on receive slots where absent); `link` is
-    the figure of every pair of ranks without a `pipe.link` of its own (no
-    latency, no occupancy where absent).
+    over (default: `rendezvous` without a limit on receive slots); `link` has the
+    figures of every pair of ranks without a `pipe.link` of its own (default: no
+    latency, no occupancy).
 
-    A cluster has at least one device. Devices have different names; a directed
-    pair has at most one link, and not with itself.
+    A cluster has at least one device. Device names are unique. A directed pair
+    has at most one link, and a device has none to itself.
 
     ```mlir
     pipe.cluster @lab channels<rendezvous, receive_slots = 2> link<latency_ns = 500> {
@@ -46,10 +46,10 @@ def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
 def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
   let summary = "one device of a cluster, a rank";
   let description = [{
-    `memory_bytes` is a limit that schedules and programs keep at every instant;
-    absent: no limit. Weights, gradients, optimizer state, data and workspace
-    count, and what they leave is for activations and messages. `flops_per_us` serves to estimate times that were not
-    measured.
+    `memory_bytes` is a limit that schedules and programs keep at every instant
+    (default: no limit). It includes weights, gradients, optimizer state, data and
+    workspace; what they leave is for activations and messages. `flops_per_us` is
+    used to estimate times that were not measured.
 
     ```mlir
     pipe.device @cpu0 <memory_bytes = 268435456, flops_per_us = 40000>
@@ -89,10 +89,10 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     SingleBlock, NoRegionArguments]> {
   let summary = "layers in the order in which data pass through them";
   let description = [{
-    A model is either a GPT, whose sizes stand in `gpt` and whose layers are an
-    `embedding`, `block`s and a `head`, or its layers are `synthetic`. `custom`
-    layers may stand in both: in a GPT the first layer reads tokens, and the
-    last one, alone, targets.
+    A model is either a GPT, with its sizes in `gpt` and an `embedding`, `block`s
+    and a `head` as layers, or its layers are `synthetic`. Both may have `custom`
+    layers. In a GPT the first layer reads tokens, and only the last one reads
+    targets.
 
     ```mlir
     pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = 128, heads = 4,
@@ -123,9 +123,9 @@ def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
     `embedding` (tokens and positions), `block` (pre-norm attention and MLP) and
     `head` (final norm, linear, cross-entropy) take their sizes from the model.
     `synthetic` states its own times and sizes, `custom` its sizes and the name
-    of a body from outside (see [add-a-body.md](../add-a-body.md)). `costs` are
-    measured times; a layer without them is estimated from its floating-point
-    operations.
+    of a body in a library (see [add-a-body.md](../add-a-body.md)). `costs` are
+    measured times; without them, times are estimated from the layer's
+    floating-point operations.
 
     ```mlir
     pipe.layer @h0 block costs<forward_ns = 1000, input_grad_ns = 1000, weight_grad_ns = 900>

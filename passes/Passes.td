@@ -7,10 +7,10 @@
 include "mlir/Pass/PassBase.td"
 
 def SetTarget : Pass<"pipe-set-target", "::mlir::ModuleOp"> {
-  let summary = "say what the plans are compiled for";
+  let summary = "set what the plans are compiled for";
   let description = [{
     Sets the `target` of every `pipe.plan`, whatever it was. Sizes depend on it,
-    so this pass stands before `pipe-resolve-stages`: a plan whose stages have
+    so this pass runs before `pipe-resolve-stages`: a plan whose stages have
     sizes for another target is an error.
 
     ```mlir
@@ -39,14 +39,14 @@ def SetTarget : Pass<"pipe-set-target", "::mlir::ModuleOp"> {
 def ResolveStages : Pass<"pipe-resolve-stages", "::mlir::ModuleOp"> {
   let summary = "give every stage its costs and buffer sizes";
   let description = [{
-    Fills in `costs` and `buffers` of each `pipe.stage` that lacks them, from its
-    layers: sizes from the runtime's own size functions, so that plan and
-    program cannot disagree; times from measured costs of the stage, else from
-    the costs of its layers, else from the layers' floating-point operations and
-    the `flops_per_us` of the rank's device (where the device says nothing,
-    10,000 on `cpu`, about one core of a processor, and 250,000,000 on `cuda`).
+    Fills in missing `costs` and `buffers` of each `pipe.stage` from its layers.
+    Sizes come from the runtime's own size functions, so plan and program cannot
+    disagree; times from measured costs of the stage, else from the costs of its
+    layers, else from the layers' floating-point operations and the
+    `flops_per_us` of the rank's device (by default 10,000 on `cpu`, about one
+    core of a processor, and 250,000,000 on `cuda`).
 
-    Afterwards every stage has both. What a stage says itself is kept.
+    Afterwards every stage has both. What a stage states itself is kept.
 
     ```mlir
     pipe.stage @s0 [@wte, @h0] on 0
@@ -60,7 +60,7 @@ def ResolveStages : Pass<"pipe-resolve-stages", "::mlir::ModuleOp"> {
 def VerifyPartitioned : Pass<"pipe-verify-partitioned", "::mlir::ModuleOp"> {
   let summary = "check the rules P1 to P3 of plans";
   let description = [{
-    The border behind partitioning. Every layer of the model is in exactly one
+    The boundary after partitioning. Every layer of the model is in exactly one
     stage and stages are consecutive pieces in model order (P1); the problem that
     the plan states is sound: costs and sizes are known, not negative and within
     the ranges of the core (P3). That every stage is on a rank of the cluster
@@ -72,10 +72,10 @@ def VerifyPartitioned : Pass<"pipe-verify-partitioned", "::mlir::ModuleOp"> {
 def GenerateSchedules : Pass<"pipe-generate-schedules", "::mlir::ModuleOp"> {
   let summary = "write the schedules that name a family";
   let description = [{
-    Gives each `pipe.schedule` that names a family and has no body the order of
-    every rank, rolled into loops. The family stays as provenance. A schedule
-    with a body is left as it is. A family that does not apply to the plan is an
-    error with its reason.
+    For each `pipe.schedule` that names a family and has no body, writes the order
+    of every rank, in loops. The family stays as provenance. A schedule with a
+    body is left as it is. A family that does not apply to the plan is an error
+    with the reason.
 
     ```mlir
     pipe.schedule @main of @step family<"1f1b">
@@ -89,18 +89,17 @@ def GenerateSchedules : Pass<"pipe-generate-schedules", "::mlir::ModuleOp"> {
 def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
   let summary = "write the schedules that name a search";
   let description = [{
-    Gives each `pipe.schedule` that has a `search` and no body the best order that
-    is found under the memory caps and links of its plan, rolled into loops, and
-    writes beside it in `found` what the search says of it. A schedule with a body
-    is left as it is, so a printed result stays what it is. Never worse than the
-    best family that fits. Without `accumulate(schedule_order)` only orders that
-    keep S7 are taken. A plan that no order fits is an error with the rank and the
-    bytes.
+    For each `pipe.schedule` that has a `search` and no body, writes the best order
+    found under the memory caps and links of its plan, in loops, and the result of
+    the search in `found`. A schedule with a body is left as it is, so a printed
+    result does not change. Never worse than the best family that fits. Without
+    `accumulate(schedule_order)` only orders that keep S7 are accepted. If no order
+    fits the plan, the error names the rank and the bytes.
 
-    Where the effort limits a search, the same seed gives the same schedule. A time
-    limit does not: a faster machine finds more.
+    If the effort limits a search, the same seed gives the same schedule. With a
+    time limit it need not: a faster machine finds more.
 
-    The options go before what the schedules say.
+    The options override what the schedules say.
 
     ```mlir
     pipe.schedule @auto of @step search<effort = 1000>
@@ -113,11 +112,11 @@ def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"timeLimitMs", "time-limit-ms", "int64_t", /*default=*/"-1",
-           "wall time of each search in ms; 0: none">,
+           "wall time of each search in ms; 0: no limit">,
     Option<"effort", "effort", "int64_t", /*default=*/"-1",
            "work of each search, in 1,000 tasks placed or timed">,
     Option<"seed", "seed", "int64_t", /*default=*/"-1",
-           "first number of the random choices">
+           "seed of the random choices">
   ];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -125,13 +124,12 @@ def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
 def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
   let summary = "check the rules S1 to S7 of schedules";
   let description = [{
-    The border behind scheduling. Calls the rules of schedule/Legality.h, the
-    same that search and tools call: completeness (S1), placement (S2),
+    The boundary after scheduling. Calls the rules of schedule/Legality.h, the
+    same ones that search and tools call: completeness (S1), placement (S2),
     dependence (S3), no wait cycle (S4), memory at every instant (S5), link
     orders (S6). Reports the first broken rule of each schedule, with a note at
     the other party. Without `accumulate(schedule_order)` the micro-batches of
-    each stage's weight gradients must stand in index order (S7). Changes
-    nothing.
+    each stage's weight gradients must be in index order (S7). Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -140,13 +138,13 @@ def InsertCommunication
     : Pass<"pipe-insert-communication", "::mlir::ModuleOp"> {
   let summary = "write the programs of a schedule, with sends and receives";
   let description = [{
-    Writes three `pipe.program`s behind each schedule: `<name>_sequential`, the
+    Writes three `pipe.program`s after each schedule: `<name>_sequential`, the
     reference that runs all stages on one rank; `<name>_evaluation`, forward
     only; and `<name>_lowered`, the schedule. Each directed rank pair is one
-    in-order queue; a receive is posted by simulated need, in front of the task
-    that its rank runs when the link would begin to carry the message.
-    `all_reduce` and `await` (gradients of tied weights, then the global norm)
-    and `step` stand at the end of each rank where the model has weights.
+    in-order queue. A receive is posted when the simulation needs it: before the
+    task that its rank runs when the link would start to carry the message. If the
+    model has weights, `all_reduce` and `await` (gradients of tied weights, then
+    the global norm) and `step` come at the end of each rank.
 
     A schedule that breaks one of the rules S1 to S6 is an error. The programs
     have no memory yet.
@@ -158,7 +156,7 @@ def PlanMemory : Pass<"pipe-plan-memory", "::mlir::ModuleOp"> {
   let summary = "give every buffer a compile-time slot";
   let description = [{
     Adds `pipe.pool` and `pipe.place` to each program and sets `arena`, the
-    exact bytes that each rank allocates. State comes first, at the same place
+    exact bytes that each rank allocates. State comes first, at the same offsets
     in all programs of a schedule; transient buffers share pools of equal slots
     by size. The programs of one schedule share one arena, so its size is the
     largest that any of them needs. All other attributes of a program stay.
@@ -167,12 +165,12 @@ def PlanMemory : Pass<"pipe-plan-memory", "::mlir::ModuleOp"> {
 }
 
 def Roll : Pass<"pipe-roll", "::mlir::ModuleOp"> {
-  let summary = "fold orders that are written out into loops";
+  let summary = "fold orders into loops";
   let description = [{
-    Expands every schedule and program and folds it back, so that hand-written
-    orders and those of other tools are stored in loops as well. The order of
-    actions does not change, nor do attributes of schedules and programs; those of
-    ranks and tasks are lost. Stages must have costs.
+    Expands every schedule and program and folds it back, so hand-written orders
+    and those of other tools are stored in loops too. The order of actions and the
+    attributes of schedules and programs do not change; attributes of ranks and
+    tasks are lost. Stages must have costs.
 
     ```mlir
     pipe.forward @s0[0]  pipe.forward @s0[1]  pipe.forward @s0[2]
@@ -186,12 +184,12 @@ def Roll : Pass<"pipe-roll", "::mlir::ModuleOp"> {
 def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
   let summary = "check the rules L1 to L5 of programs";
   let description = [{
-    The border behind lowering. Sends match receives in order on every channel
-    (L1); no wait cycle under the channels' protocol and slots, counting also
-    waits for buffers that are being sent (L2); every buffer is written before
-    it is read, freed once and never shared by two owners (L3); pools lie apart
-    inside the arena, and the arena fits the device (L4); the tasks are the
-    schedule's (L5). Ends at the first broken rule. Changes nothing.
+    The boundary after lowering. Sends match receives in order on every channel
+    (L1); there is no wait cycle under the channels' protocol and slots, including
+    waits for buffers that are being sent (L2); every buffer is written before it
+    is read, freed once and never shared by two owners (L3); pools do not overlap,
+    are inside the arena, and the arena fits the device (L4); the tasks are the
+    schedule's (L5). Stops at the first broken rule. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
