@@ -41,7 +41,7 @@ mkdir -p "$out"
 if [ -z "$data" ]; then
   data=$out/licenses.txt
   if [ ! -d /usr/share/common-licenses ]; then
-    echo "demo: no /usr/share/common-licenses here; name a text:" \
+    echo "demo: /usr/share/common-licenses does not exist; name a text:" \
       "make demo DATA=FILE" >&2
     exit 1
   fi
@@ -63,7 +63,7 @@ say "measure each stage's tasks on this machine"
 show "$rondo" compile $model -o "$out/measure"
 show "$out/measure" --profile "$out/costs.json" --iterations $samples
 
-say "compare schedules on these costs, with a device for each rank"
+say "compare schedules on these costs, with one device per rank"
 show "$rondo" simulate $model --costs "$out/costs.json" --timeline
 
 for schedule in one_f_one_b zero_bubble; do

@@ -5,7 +5,7 @@
 cd "$(dirname "$0")/.." || exit 1
 clang_format=/usr/lib/llvm-22/bin/clang-format
 if [ ! -x $clang_format ]; then
-  echo "no $clang_format here"
+  echo "$clang_format not found"
   exit 77
 fi
 on_sources() {

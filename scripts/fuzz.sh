@@ -20,7 +20,7 @@ shift 2
 
 if ! command -v clang++-22 >/dev/null ||
   ! ls /usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1; then
-  echo "no clang-22 with libFuzzer here: sh scripts/setup.sh fuzz"
+  echo "clang-22 with libFuzzer not found: run sh scripts/setup.sh fuzz"
   exit 77
 fi
 [ $# -gt 0 ] || set -- $(sed -n 's/^rondo_fuzz_target(\([a-z]*\).*/\1/p' test/fuzz/CMakeLists.txt)

@@ -34,7 +34,7 @@ def main():
             lines = sum(1 for _ in text)
         count += 1
         if lines > LIMIT:
-            long.append(f"{path.relative_to(root)} has {lines} lines; the most is {LIMIT}")
+            long.append(f"{path.relative_to(root)} has {lines} lines; the maximum is {LIMIT}")
     if not count:
         sys.exit(f"no sources in {root}")
     if long:

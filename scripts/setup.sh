@@ -18,10 +18,10 @@ packages=$(awk -v target="${1:-}" \
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   if [ -d "$mlir" ] || [ -d "${MLIR_DIR:-/nonexistent}" ]; then
-    echo "setup: no apt-get here; going on with the LLVM/MLIR that is installed"
+    echo "setup: apt-get not found; continuing with the installed LLVM/MLIR"
     exit 0
   fi
-  fail "no apt-get here: install LLVM/MLIR 22 and what else packages.txt" \
+  fail "apt-get not found: install LLVM/MLIR 22 and what else packages.txt" \
     "lists, and set MLIR_DIR to the folder of MLIRConfig.cmake"
 fi
 
@@ -46,7 +46,7 @@ fi
 echo "setup: installing$missing"
 # A broken source of something else must not stop us: what counts is whether the
 # packages are available.
-$as_root apt-get update -q || echo "setup: apt-get update failed; going on" >&2
+$as_root apt-get update -q || echo "setup: apt-get update failed; continuing" >&2
 for package in $missing; do
   apt-cache show "$package" >/dev/null 2>&1 && continue
   case $package in

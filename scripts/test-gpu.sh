@@ -91,7 +91,7 @@ run_cases() {
     fi
     again=$((again - 1))
     if timeout 20 "$program" --gtest_filter="$case" >"$out.alone" 2>&1; then
-      echo "FAILED $case, but not alone"
+      echo "FAILED $case, but passed when run alone"
     else
       echo "FAILED $case"
       grep -m 3 -A 3 ': Failure\|threw' "$out.alone"
@@ -212,7 +212,7 @@ for graph in on off; do
   elif [ "$gpus" -ge 2 ]; then
     train_processes "nccl-graph-$graph" gpt-two-ranks-bf16 1 2 --graph $graph
   else
-    echo "nccl-graph-$graph: skipped: it takes two GPUs or NCCL 2.30"
+    echo "nccl-graph-$graph: skipped: needs two GPUs or NCCL 2.30"
     skipped=$((skipped + 1))
   fi
 done
