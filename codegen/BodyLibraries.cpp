@@ -132,11 +132,10 @@ Error rondo::codegen::checkBodies(llvm::ArrayRef<std::string> bodies,
       return failure("body '" + body + "' is defined twice: in '" + files[0] +
                      "' and in '" + files[1] + "'");
     const std::string names = defined.names();
-    return failure("no library has body '" + body + "': '" +
+    return failure("no library defines body '" + body + "': '" +
                    llvm::join(libraries, "', '") + "' " +
-                   (names.empty()
-                        ? "have none; RONDO_BODY(" + body + ") defines one"
-                        : "have " + names));
+                   (names.empty() ? "define none; RONDO_BODY(" + body + ") does"
+                                  : "define " + names));
   }
   return Error::success();
 }

@@ -65,7 +65,7 @@ add_subdirectory(runtime)
 )";
   if (contents.needsMpi)
     text += R"(if(NOT RONDO_HAS_MPI)
-  message(FATAL_ERROR "there is no MPI: install one, such as libopenmpi-dev")
+  message(FATAL_ERROR "no MPI found: install one, such as libopenmpi-dev")
 endif()
 )";
   if (!contents.bodies.empty())

@@ -134,8 +134,8 @@ HostCompiler::build(StringRef source, StringRef output,
 
   const StringRef folder = llvm::sys::path::parent_path(output);
   if (!folder.empty() && !llvm::sys::fs::exists(folder))
-    return failure("cannot write '" + output + "': there is no folder '" +
-                   folder + "'");
+    return failure("cannot write '" + output + "': folder '" + folder +
+                   "' does not exist");
   const std::string program = temporaryBeside(output);
   int descriptor = -1;
   if (std::error_code ec = llvm::sys::fs::openFileForWrite(program, descriptor))

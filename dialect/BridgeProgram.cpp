@@ -99,7 +99,7 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
   InFlightDiagnostic error = inner->emitError();
   if (!receiver && edges.size() > 1)
     error << edges.size() << " stages need the " << stringifyMessage(message)
-          << " of stage " << stage << "; `to` says which one this is for";
+          << " of stage " << stage << "; add `to` to name the one this is for";
   else if (receiver)
     error << "stage " << receiver << " does not need the "
           << stringifyMessage(message) << " of stage " << stage;
@@ -109,7 +109,7 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
   error.attachNote(plan.getLoc())
       << "plan @" << plan.getSymName()
       << (plan.isChain() ? " is a chain of its stages"
-                         : " says what each stage gets its input from");
+                         : " says where each stage gets its input");
   return error;
 }
 
@@ -164,7 +164,7 @@ LogicalResult Expander::readMemory(Program &program) {
       return inner.emitError()
              << "stage " << inner.getStageAttr() << " has several buffers of "
              << stringifyBuffer(inner.getBuffer())
-             << "; `with` says at which edge this one is";
+             << "; add `with` to name the stage at the other end of the edge";
     }
     Placement &place = program.placements[number];
     place.pool = static_cast<int32_t>(inner.getPool());

@@ -125,7 +125,7 @@ LogicalResult Unroller::run(Region &body,
   if (numActions > maxActions)
     return body.getParentOp()->emitError()
            << "more than " << maxActions
-           << " actions up to here; look at the bounds of its loops";
+           << " actions up to here; check the bounds of its loops";
   return execute(0, nodes.size(), take);
 }
 

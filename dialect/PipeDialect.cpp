@@ -34,7 +34,7 @@ static ParseResult parseWord(AsmParser &parser, Enum &value) {
   for (uint32_t i = 0; !stringifyEnum(static_cast<Enum>(i)).empty(); ++i)
     known.push_back(stringifyEnum(static_cast<Enum>(i)));
   if (!word.empty())
-    error << "; there is no '" << word << "'" << rondo::didYouMean(word, known);
+    error << ", not '" << word << "'" << rondo::didYouMean(word, known);
   return error;
 }
 
@@ -63,7 +63,7 @@ static ParseResult refuseKey(AsmParser &parser, const char *at, StringRef word,
                              StringRef fields, ArrayRef<StringRef> known) {
   const std::string meant = rondo::didYouMean(word, known);
   InFlightDiagnostic error = parser.emitError(SMLoc::getFromPointer(at))
-                             << "there is no '" << word << "' here";
+                             << "unknown key '" << word << "'";
   if (meant.empty())
     error << "; the keys are " << fields;
   else
@@ -141,7 +141,8 @@ static ParseResult parseFamilyArguments(AsmParser &parser,
         parser.parseInteger(value))
       return failure();
     if (list.get(name))
-      return parser.emitError(loc) << "argument '" << name << "' given twice";
+      return parser.emitError(loc)
+             << "argument '" << name << "' is given twice";
     list.append(name, parser.getBuilder().getI64IntegerAttr(value));
   }
   arguments = list.getDictionary(parser.getContext());
@@ -311,15 +312,13 @@ static ParseResult refuseOp(OpAsmParser &parser, OperationState &state) {
     if (!traits.isImplemented &&
         name == ("pipe." + Twine(traits.keyword)).str())
       return parser.emitError(parser.getNameLoc())
-             << "'" << name
-             << "' is not implemented yet: rondo knows its name "
-                "alone";
+             << "'" << name << "' is reserved, but not implemented yet";
   SmallVector<StringRef> known;
   for (RegisteredOperationName op :
        parser.getContext()->getRegisteredOperationsByDialect("pipe"))
     known.push_back(op.getStringRef());
   return parser.emitError(parser.getNameLoc())
-         << "there is no such op" << rondo::didYouMean(name, known);
+         << "unknown op" << rondo::didYouMean(name, known);
 }
 
 std::optional<Dialect::ParseOpHook>

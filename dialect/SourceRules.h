@@ -21,7 +21,7 @@ inline mlir::LogicalResult verifyFigures(mlir::Operation *op,
   for (const Figure &figure : figures)
     if (figure.value < least)
       return op->emitError() << figure.name << " is " << figure.value
-                             << "; the least is " << least;
+                             << "; the minimum is " << least;
   return mlir::success();
 }
 

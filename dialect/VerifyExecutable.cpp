@@ -18,7 +18,7 @@ SmallVector<ScheduleOp, 0> ExecutableOp::lookupSchedules() {
 
 LogicalResult ExecutableOp::verify() {
   if (getSchedules().empty())
-    return emitError() << "executable @" << getSymName() << " has no schedule";
+    return emitError() << "executable @" << getSymName() << " has no schedules";
   llvm::SmallPtrSet<Attribute, 8> seen;
   for (Attribute name : getSchedules())
     if (!seen.insert(name).second)
@@ -76,7 +76,7 @@ LogicalResult Comparer::run() {
   if (mine * int64_t(first.getMicrobatches()) !=
       theirs * int64_t(other.getMicrobatches()))
     return fail(first, other,
-                "take different samples an iteration: " + iterationOf(first) +
+                "take different samples per iteration: " + iterationOf(first) +
                     " and " + iterationOf(other));
   return compareStages();
 }
@@ -90,7 +90,7 @@ LogicalResult Comparer::compareStages() {
                       " and @" + b.getSymName());
     if (a.getRank() != b.getRank())
       return fail(a, b,
-                  "hold stages @" + a.getSymName() + " and @" + b.getSymName() +
+                  "have stages @" + a.getSymName() + " and @" + b.getSymName() +
                       " on different ranks, " + Twine(a.getRank()) + " and " +
                       Twine(b.getRank()));
   }
@@ -109,7 +109,7 @@ LogicalResult ExecutableOp::verifySymbolUses(SymbolTableCollection &tables) {
     auto schedule = tables.lookupNearestSymbolFrom<ScheduleOp>(
         (*this)->getParentOp(), name);
     if (!schedule)
-      return emitError() << "there is no schedule " << name;
+      return emitError() << "unknown schedule " << name;
     for (auto other : (*this)->getParentRegion()->getOps<ExecutableOp>())
       if (other->isBeforeInBlock(*this) &&
           llvm::is_contained(other.getSchedules(), name))

@@ -28,11 +28,11 @@ LogicalResult ModelOp::verify() {
   for (int64_t size : {gpt->getVocab(), gpt->getSequence(), gpt->getHidden(),
                        gpt->getHeads(), gpt->getFfn(), gpt->getBatch()})
     if (size > std::numeric_limits<int32_t>::max())
-      return emitError() << "size " << size << " is too large; the most is "
+      return emitError() << "size " << size << " is too large; the maximum is "
                          << std::numeric_limits<int32_t>::max();
   if (gpt->getHidden() % gpt->getHeads() != 0)
     return emitError() << "hidden is " << gpt->getHidden()
-                       << ", no multiple of the " << gpt->getHeads()
+                       << ", not a multiple of the " << gpt->getHeads()
                        << " heads";
   return success();
 }
@@ -48,7 +48,7 @@ static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
                .append("layer @", layer.getSymName(),
                        " is synthetic, but its model is a gpt")
                .attachNote(model.getLoc())
-           << "a model is a gpt or synthetic throughout";
+           << "a model is either a gpt or all synthetic";
   if (layer.hasLoss() && !isLast)
     return layer.emitError()
                .append("layer @", layer.getSymName(),
@@ -66,17 +66,17 @@ static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
                        ", but its model gives no sizes")
                .attachNote(model.getLoc())
            << "add gpt<vocab = ..., sequence = ..., hidden = ..., heads = "
-              "..., ffn = ..., batch = ...> behind @"
+              "..., ffn = ..., batch = ...> after @"
            << model.getSymName();
   if (gpt && (isFirst != (layer.getData() == LayerData::Tokens) ||
               isLast != (layer.getData() == LayerData::Targets)))
     return layer.emitError()
                .append("layer @", layer.getSymName(), " of kind ",
-                       stringifyLayerKind(kind), " cannot stand here")
+                       stringifyLayerKind(kind), " is not allowed here")
                .attachNote(model.getLoc())
            << (kind == LayerKind::Custom
-                   ? "the first layer of a gpt, and no other, has data = "
-                     "tokens, and the last, and no other, data = targets"
+                   ? "only the first layer of a gpt has data = tokens, and "
+                     "only the last one data = targets"
                    : "a gpt is one embedding, then blocks, then one head");
   return success();
 }
@@ -86,7 +86,7 @@ LogicalResult ModelOp::verifyRegions() {
     return failure();
   SmallVector<LayerOp> layers = getLayers();
   if (layers.empty())
-    return emitError() << "model @" << getSymName() << " has no layer";
+    return emitError() << "model @" << getSymName() << " has no layers";
   auto gpt = getGpt();
   if (gpt && gpt->getTied())
     for (LayerOp layer : {layers.front(), layers.back()})
@@ -123,7 +123,7 @@ static LogicalResult verifyCustom(LayerOp op, CustomAttr custom) {
   if (body.empty() || llvm::isDigit(body.front()) ||
       !llvm::all_of(body, isPart))
     return op.emitError() << "body '" << body
-                          << "' is not a name in C: letters, digits and _, not "
+                          << "' is not a C name: letters, digits and _, not "
                              "beginning with a digit";
   if (failed(verifyFigures(
           op,
@@ -138,7 +138,7 @@ static LogicalResult verifyCustom(LayerOp op, CustomAttr custom) {
     return failure();
   if (custom.getWeightBytes() % 4 != 0)
     return op.emitError() << "weight_bytes is " << custom.getWeightBytes()
-                          << ", no multiple of the 4 bytes of a weight";
+                          << ", not a multiple of the 4 bytes of a weight";
   if (custom.getData() == LayerData::Targets && !custom.getLoss())
     return op.emitError() << "only a layer that writes the loss reads targets: "
                              "add loss = true";
@@ -148,11 +148,11 @@ static LogicalResult verifyCustom(LayerOp op, CustomAttr custom) {
 LogicalResult LayerOp::verify() {
   auto synthetic = getSynthetic();
   if ((getKind() == LayerKind::Synthetic) != synthetic.has_value())
-    return emitError() << "only a layer of kind synthetic states its own "
-                          "figures, and must";
+    return emitError() << "a layer of kind synthetic, and no other, states its "
+                          "own figures";
   auto custom = getCustom();
   if ((getKind() == LayerKind::Custom) != custom.has_value())
-    return emitError() << "only a layer of kind custom names a body, and must";
+    return emitError() << "a layer of kind custom, and no other, names a body";
   if (auto costs = getCosts())
     if (failed(verifyFigures(*this,
                              {{"forward_ns", costs->getForwardNs()},

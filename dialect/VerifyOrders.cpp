@@ -59,8 +59,7 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
   auto search = op.getSearch();
   if (family && search)
     return op.emitError() << "schedule @" << name
-                          << " names a family and a search; one of them writes "
-                             "a schedule";
+                          << " names both a family and a search; remove one";
   if (op.isBodyEmpty() && !family && !search)
     return op.emitError() << "schedule @" << name
                           << " has no family, no search and no body";
@@ -74,14 +73,15 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
   if (timeLimit == unknownTimeLimit)
     timeLimit = 0;
   if (int64_t effort = search->getEffort(); effort < 1)
-    return op.emitError() << "effort of the search is " << effort
-                          << "; it must be 1 or more, in 1,000 tasks placed or "
-                             "timed; without it the plan's size decides";
+    return op.emitError()
+           << "effort of the search is " << effort
+           << "; it must be 1 or more, in 1,000 tasks placed or "
+              "timed; by default it follows from the plan's size";
   for (auto [field, value] : {std::pair("time_limit_ms", timeLimit),
                               std::pair("seed", search->getSeed())})
     if (value < 0)
       return op.emitError()
-             << field << " of the search is " << value << "; the least is 0";
+             << field << " of the search is " << value << "; the minimum is 0";
   return success();
 }
 
@@ -108,7 +108,7 @@ LogicalResult ScheduleOp::verifyRegions() {
 LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!tables.lookupNearestSymbolFrom<PlanOp>((*this)->getParentOp(),
                                               getPlanAttr()))
-    return emitError() << "there is no plan @" << getPlan();
+    return emitError() << "unknown plan @" << getPlan();
   return success();
 }
 
@@ -136,7 +136,7 @@ LogicalResult RankOp::verify() {
 LogicalResult LinkOrderOp::verify() {
   if (getFrom() < 0 || getTo() < 0 || getFrom() == getTo() ||
       std::max(getFrom(), getTo()) > std::numeric_limits<int32_t>::max())
-    return emitError() << "there is no link " << getFrom() << " -> " << getTo()
+    return emitError() << "invalid link " << getFrom() << " -> " << getTo()
                        << "; a link joins two different ranks, numbered from "
                           "0";
   WalkResult result = getBody().walk<WalkOrder::PreOrder>([](Operation *op) {
@@ -187,7 +187,7 @@ LogicalResult ProgramOp::verify() {
   if (auto arena = getArena())
     for (int64_t bytes : *arena)
       if (bytes < 0)
-        return emitError() << "an arena of " << bytes << " bytes";
+        return emitError() << "arena has " << bytes << " bytes";
   return success();
 }
 
@@ -197,9 +197,8 @@ static LogicalResult verifyNumbers(SmallVector<Op> &ops, const char *what) {
   for (auto [position, op] : llvm::enumerate(ops)) {
     int64_t expected = position;
     if (op.getNumber() != expected)
-      return op.emitError()
-             << what << " " << op.getNumber() << " stands where number "
-             << expected << " is expected";
+      return op.emitError() << what << " " << op.getNumber()
+                            << " is out of order; expected number " << expected;
   }
   return success();
 }
@@ -258,7 +257,7 @@ LogicalResult ProgramOp::verifyRegions() {
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!tables.lookupNearestSymbolFrom<ScheduleOp>((*this)->getParentOp(),
                                                   getScheduleAttr()))
-    return emitError() << "there is no schedule @" << getSchedule();
+    return emitError() << "unknown schedule @" << getSchedule();
   return success();
 }
 
@@ -267,7 +266,7 @@ static constexpr int64_t mostCollectiveNs = int64_t(1) << 47;
 
 LogicalResult CollectiveOp::verify() {
   if (getStages().empty())
-    return emitError() << "collective " << getNumber() << " has no stage";
+    return emitError() << "collective " << getNumber() << " has no stages";
   const auto kind = static_cast<rondo::CollectiveKind>(getKind());
   if (rondo::traitsOf(kind).namesTensor != getTensor().has_value())
     return emitError() << "tied_gradients names its tensor; gradient_norm "
@@ -295,19 +294,19 @@ LogicalResult PoolOp::verify() {
     return emitError() << "pool " << getNumber() << " has an offset of "
                        << layout.getOffset() << " and slots of "
                        << layout.getSlotBytes()
-                       << " bytes; neither may be below 0";
+                       << " bytes; neither may be negative";
   if (layout.getSlots() < 1)
     return emitError() << "pool " << getNumber() << " has " << layout.getSlots()
-                       << " slots; the least is 1";
+                       << " slots; the minimum is 1";
   if (layout.getSlots() > most)
     return emitError() << "pool " << getNumber() << " has " << layout.getSlots()
-                       << " slots; the most is " << most;
+                       << " slots; the maximum is " << most;
   return success();
 }
 
 LogicalResult PlaceOp::verify() {
   if (getSlots().empty())
     return emitError() << "the place of " << stringifyBuffer(getBuffer())
-                       << " of stage @" << getStage() << " lists no slot";
+                       << " of stage @" << getStage() << " lists no slots";
   return success();
 }

@@ -26,13 +26,13 @@ LogicalResult ClusterOp::verifyRegions() {
                                           "pipe.device and pipe.link")))
     return failure();
   if (getDevices().empty())
-    return emitError() << "cluster @" << getSymName() << " has no device";
+    return emitError() << "cluster @" << getSymName() << " has no devices";
   if (auto channels = getChannels()) {
     int64_t slots = channels->getReceiveSlots();
     if (failed(verifyFigures(*this, {{"receive_slots", slots}})))
       return failure();
     if (slots > std::numeric_limits<int32_t>::max())
-      return emitError() << "receive_slots is " << slots << "; the most is "
+      return emitError() << "receive_slots is " << slots << "; the maximum is "
                          << std::numeric_limits<int32_t>::max();
   }
   if (auto link = getLink())
@@ -70,7 +70,7 @@ LogicalResult DeviceOp::verify() {
 LogicalResult LinkOp::verify() {
   if (getFrom() == getTo())
     return emitError() << "a link leads from @" << getFrom()
-                       << " to itself; hand-over on one device is free";
+                       << " to itself; no link is needed within a device";
   return verifyLink(*this, getFigures());
 }
 
@@ -137,12 +137,13 @@ static LogicalResult verifyInputs(PlanOp plan) {
       if (!input)
         return stage.emitError()
                << "stage @" << stage.getSymName() << " gets its input from "
-               << name << ", which is no stage of plan @" << plan.getSymName();
+               << name << ", which is not a stage of plan @"
+               << plan.getSymName();
       if (!before.contains(name.getAttr()))
         return stage.emitError()
                    .append("stage @", stage.getSymName(),
                            " gets its input from ", name,
-                           ", which does not stand before it")
+                           ", which does not come before it")
                    .attachNote(input.getLoc())
                << "stage " << name << " is here";
       if (!seen.insert(name.getAttr()).second)
@@ -198,10 +199,10 @@ LogicalResult PlanOp::verifyRegions() {
   auto stages = getBody().getOps<StageOp>();
   int64_t count = std::distance(stages.begin(), stages.end());
   if (count == 0)
-    return emitError() << "plan @" << getSymName() << " has no stage";
+    return emitError() << "plan @" << getSymName() << " has no stages";
   if (count > rondo::maxStages)
     return emitError() << "plan @" << getSymName() << " has " << count
-                       << " stages; the most is " << rondo::maxStages;
+                       << " stages; the maximum is " << rondo::maxStages;
   return verifyInputs(*this);
 }
 
@@ -209,7 +210,7 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   Operation *outside = (*this)->getParentOp();
   auto model = tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr());
   if (!model)
-    return emitError() << "there is no model @" << getModel();
+    return emitError() << "unknown model @" << getModel();
   auto statesSizes = [](LayerOp layer) {
     return layer.getSyntheticAttr() || layer.getCustomAttr();
   };
@@ -224,13 +225,13 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
                .attachNote(model.getLoc())
            << "model @" << model.getSymName() << " is here";
   if (!tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr()))
-    return emitError() << "there is no cluster @" << getCluster();
+    return emitError() << "unknown cluster @" << getCluster();
   return success();
 }
 
 LogicalResult StageOp::verify() {
   if (getLayers().empty())
-    return emitError() << "stage @" << getSymName() << " has no layer";
+    return emitError() << "stage @" << getSymName() << " has no layers";
   if (getRank() < 0)
     return emitError() << "stage @" << getSymName() << " is on rank "
                        << getRank() << "; ranks are numbered from 0";

@@ -76,11 +76,11 @@ LogicalResult rondo::pipe::detail::verifyTask(Operation *op) {
 
 LogicalResult ForOp::verify() {
   if (getStep() < 1)
-    return emitError() << "step is " << getStep() << "; the least is 1";
+    return emitError() << "step is " << getStep() << "; the minimum is 1";
   for (int64_t bound : {getLower(), getUpper(), getStep()})
     if (isBeyond(bound, maxLoopBound))
       return emitError() << "loop bound " << bound
-                         << " is out of range; the most is " << maxLoopBound;
+                         << " is out of range; the maximum is " << maxLoopBound;
   if (getBody().getNumArguments() != 1 ||
       !getBody().getArgument(0).getType().isIndex())
     return emitError() << "a loop has one variable of type index";

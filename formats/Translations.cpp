@@ -41,7 +41,7 @@ void rondo::formats::registerTranslations() {
       llvm::cl::desc("rondo-schedule/1 for the plans of --problem-to-pipe"),
       llvm::cl::value_desc("FILE"));
   static TranslateFromMLIRRegistration toCpp(
-      "pipe-to-cpp", "what pipe-convert-to-emitc leaves, as C++",
+      "pipe-to-cpp", "the output of pipe-convert-to-emitc as C++",
       [](Operation *op, raw_ostream &os) {
         return emitc::translateToCpp(op, os);
       },
@@ -50,8 +50,8 @@ void rondo::formats::registerTranslations() {
       });
   static TranslateToMLIRRegistration fromProblem(
       "problem-to-pipe",
-      "rondo-problem as cluster, model and plan, with --schedules as "
-      "schedules too",
+      "rondo-problem as cluster, model and plan, and --schedules as "
+      "schedules",
       [](llvm::SourceMgr &sources, MLIRContext *context) {
         const llvm::MemoryBuffer *file =
             sources.getMemoryBuffer(sources.getMainFileID());
@@ -62,7 +62,7 @@ void rondo::formats::registerTranslations() {
       pipe);
   static TranslateRegistration normalize(
       "problem-to-problem",
-      "rondo-problem lines again, each in the lowest version that can say it",
+      "rondo-problem lines, each in the lowest version that can express it",
       [](const std::shared_ptr<llvm::SourceMgr> &sources, raw_ostream &os,
          MLIRContext *context) {
         return rewriteProblems(

@@ -28,7 +28,7 @@ struct SetTarget : impl::SetTargetBase<SetTarget> {
         return stage.emitError()
                << "stage @" << stage.getSymName() << " has the sizes of target "
                << stringifyTarget(plan.getTargetKind()) << " in "
-               << stringifyDType(plan.getDType()) << ", which are others on "
+               << stringifyDType(plan.getDType()) << ", which differ on "
                << stringifyTarget(target) << " in " << stringifyDType(dtype)
                << ": leave its buffers out";
     // fp32 on the CPU is what a plan without a target says.

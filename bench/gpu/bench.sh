@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../.." || exit 1
 build=$1
 shift
 if ! command -v python3 >/dev/null; then
-  echo "gpu: there is no python3, which makes the table"
+  echo "gpu: python3 not found; it makes the table"
   exit 77
 fi
 sh scripts/gpu-build.sh "$build" bench-programs || exit $?

@@ -24,10 +24,10 @@ Fault Fields::read(Value value, StringRef where, ArrayRef<StringRef> required,
       if (!optional.empty())
         known += (known.empty() ? "" : ", ") + llvm::join(optional, ", ");
       return "unknown key " + quoted(key) + " in " + where.str() +
-             "; known are " + known;
+             "; known keys are " + known;
     }
     if (find(key))
-      return "key " + quoted(key) + " stands twice in " + where.str();
+      return "key " + quoted(key) + " appears twice in " + where.str();
     members.push_back(std::move(*member));
   }
   for (StringRef key : required)

@@ -24,7 +24,7 @@ Fault readRank(const Value &value, const std::string &where,
   const std::string last = std::to_string(problem.numRanks() - 1);
   return where + " is " + std::to_string(rank) + "; " +
          (problem.numRanks() == 1 ? "there is only rank 0"
-                                  : "there are the ranks 0 to " + last);
+                                  : "the ranks are 0 to " + last);
 }
 
 Fault readMemory(const Value &value, const std::string &where, int64_t &cap) {

@@ -89,8 +89,8 @@ std::optional<RuleFault> readAction(const Value &value, const Problem &problem,
   if (!isAction || kind == StringRef::npos) {
     if (std::string later = laterElement(value, storage); !later.empty())
       return RuleFault{"format", "action " + value.excerpt() + ": " + later +
-                                     " is laid out in rondo-schedule/2, but "
-                                     "not taken yet"};
+                                     " is part of rondo-schedule/2, but not "
+                                     "supported yet"};
     return RuleFault{"format",
                      "action " + value.excerpt() +
                          " is not a stage, one of F, I, W and B, and a "
@@ -142,7 +142,7 @@ Fault ScheduleText::readKeys() {
     for (StringRef key : laterKeys)
       if (findMember(object, key))
         return key.str() +
-               " is laid out in rondo-schedule/2, but not taken yet";
+               " is part of rondo-schedule/2, but not supported yet";
   Fault fault =
       isInfeasible
           ? fields.read(object, "schedule", {"format", "problem", "infeasible"},
@@ -245,7 +245,7 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
                                          " ranks, such as \"0>1\""};
     if (schedule.linkOrders.count(*pair))
       return formatFault("key " + quoted(member->key) +
-                         " stands twice in link_order");
+                         " appears twice in link_order");
     if (!member->value.isArray())
       return formatFault(where + " is not a list");
     std::vector<Action> actions;

@@ -141,7 +141,7 @@ private:
     if (at == end)
       return fail("the text ends where a value is expected");
     if (depth > maxDepth)
-      return fail("nested too deep");
+      return fail("nested too deeply");
     switch (*at) {
     case '{':
       return object(depth);

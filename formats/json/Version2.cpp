@@ -11,7 +11,7 @@ using llvm::StringRef;
 namespace rondo::json {
 
 Fault notTaken(const std::string &where) {
-  return where + " is laid out in rondo-problem/2, but not taken yet";
+  return where + " is part of rondo-problem/2, but not supported yet";
 }
 
 Fault takesOnly(int64_t taken, const Fields &fields, StringRef key,

@@ -105,7 +105,7 @@ private:
   int32_t take(int64_t bytes) {
     if (bytes > INT_MAX)
       throw Error("a message of " + std::to_string(bytes) +
-                  " bytes is more than MPI sends at once, " +
+                  " bytes is larger than MPI can send at once, " +
                   std::to_string(INT_MAX));
     if (free.empty()) {
       free.push_back(static_cast<int32_t>(operations.size()));
@@ -134,13 +134,13 @@ static void start(const Launch &launch) {
   auto fail = [&](const std::string &what) {
     if (launch.rank != 0)
       throw PeerFailed{Exit::Usage};
-    throw Error("this program passes messages by MPI, but " + what +
+    throw Error("this program uses MPI, but " + what +
                     ": start it with mpirun -np " +
                     std::to_string(launch.size) + ", or srun --mpi=pmix",
                 Exit::Usage);
   };
   if (!isStartedByMpi)
-    fail(launch.source + " has started it, which MPI does not know");
+    fail(launch.source + " started it, not an MPI launcher");
   int level = 0, rank = 0, size = 0;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level),
         "MPI_Init_thread");
@@ -151,7 +151,7 @@ static void start(const Launch &launch) {
          std::to_string(size) + " where " + launch.source + " says rank " +
          std::to_string(launch.rank) + " of " + std::to_string(launch.size));
   if (level < MPI_THREAD_SERIALIZED)
-    fail("this MPI cannot be called by two threads of a process");
+    fail("this MPI does not allow calls from two threads of a process");
 }
 
 /// Gives all processes the value of process 0.

@@ -164,7 +164,7 @@ static void checkTensors(const LayerDesc &layer) {
   std::vector<rondo_tensor> tensors = describeTensors(layer);
   const std::string who = nameOfBody(layer);
   if (static_cast<int32_t>(tensors.size()) > maxLayerTensors)
-    fail(layer, who + " has more tensors than the most of " +
+    fail(layer, who + " has more tensors than the maximum of " +
                     std::to_string(maxLayerTensors));
   auto countOf = [](const rondo_tensor &tensor) {
     return tensor.shape[0] * (tensor.num_dims == 2 ? tensor.shape[1] : 1);
@@ -177,12 +177,12 @@ static void checkTensors(const LayerDesc &layer) {
         "tensor '" + std::string(tensor.name) + "' of " + who;
     if (tensor.num_dims < 1 || tensor.num_dims > 2 || tensor.shape[0] < 1 ||
         (tensor.num_dims == 2 && tensor.shape[1] < 1))
-      fail(layer, which + " has a shape that is neither 1 nor 2 sizes of at "
-                          "least 1");
+      fail(layer,
+           which + " has a shape that is not 1 or 2 sizes of at least 1");
     if (tensor.init < RONDO_INIT_ZEROS ||
         tensor.init > RONDO_INIT_RESIDUAL_NORMAL)
       fail(layer, which + " has init " + std::to_string(tensor.init) +
-                      ", which is none of RONDO_INIT_...");
+                      ", which is not one of RONDO_INIT_...");
     if (tensor.offset < 0 || tensor.offset % 16 != 0)
       fail(layer, which + " begins at element " +
                       std::to_string(tensor.offset) +
@@ -193,7 +193,7 @@ static void checkTensors(const LayerDesc &layer) {
          tensor.shape[1] > elements / tensor.shape[0]) ||
         tensor.offset > elements - countOf(tensor))
       fail(layer, which + " at element " + std::to_string(tensor.offset) +
-                      " ends behind the " + std::to_string(elements) +
+                      " ends past the " + std::to_string(elements) +
                       " of the weights");
   }
   std::sort(tensors.begin(), tensors.end(),
@@ -209,7 +209,7 @@ static void checkTensors(const LayerDesc &layer) {
 void checkCustomLayer(const LayerDesc &layer) {
   const rondo_body &body = *layer.custom.body;
   if (body.version != RONDO_BODY_VERSION)
-    fail(layer, nameOfBody(layer) + " is written for version " +
+    fail(layer, nameOfBody(layer) + " was written for version " +
                     std::to_string(body.version) +
                     " of rondo_body.h, this program has version " +
                     std::to_string(RONDO_BODY_VERSION) +

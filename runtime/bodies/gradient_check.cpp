@@ -175,7 +175,7 @@ LayerArgs Probe::args() {
 void Probe::checkGuards(const char *task) {
   auto check = [&](const Buffer &buffer, const char *name) {
     if (!buffer.isIntact())
-      fail(std::string(task) + " writes behind the end of " + name);
+      fail(std::string(task) + " writes past the end of " + name);
   };
   check(weights, "the weights");
   check(gradients, "the gradients");
@@ -208,7 +208,8 @@ double Probe::forward() {
   double sum = hasLoss(layer) ? lossScale * static_cast<double>(loss) : 0;
   const int64_t written = numWritten(output.get(), output.size());
   if (!areFinite(output.get(), written))
-    fail("F does not write all of its output, or numbers that are not finite");
+    fail("F does not write all of its output, or writes numbers that are not "
+         "finite");
   double squares = sum * sum;
   for (int64_t i = 0; i < written; ++i) {
     const double part = static_cast<double>(output.get()[i]) *
@@ -262,12 +263,12 @@ void Probe::checkRuns() {
   const Gradients first = runAll(0), again = runAll(0), added = runAll(1);
   if (!areFinite(first.weights.data(), first.weights.size()))
     return fail(
-        "W gives a gradient that is not finite: it, or I, reads what no "
-        "longer is in a buffer");
+        "W gives a gradient that is not finite: W or I reads a buffer that no "
+        "longer holds its content");
   for (const std::vector<float> &grad : first.inputs)
     if (!areFinite(grad.data(), grad.size()))
-      return fail("I does not write all of an input's gradient, or reads what "
-                  "no longer is in a buffer");
+      return fail("I does not write all of an input's gradient, or reads a "
+                  "buffer that no longer holds its content");
   bool isSame = sameBits(first.weights, again.weights);
   for (size_t k = 0; k < inputs.size(); ++k)
     isSame &= sameBits(first.inputs[k], again.inputs[k]);

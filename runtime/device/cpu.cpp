@@ -31,7 +31,7 @@ public:
     memory = static_cast<char *>(
         std::aligned_alloc(bufferAlignment, alignedBytes(bytes)));
     if (!memory)
-      throw Error("the system refused an arena of " + std::to_string(bytes) +
+      throw Error("cannot allocate an arena of " + std::to_string(bytes) +
                       " bytes",
                   Exit::RunFailure);
     // Touching every page now keeps page faults out of the first iteration.

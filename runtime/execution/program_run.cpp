@@ -97,13 +97,14 @@ static RankStatus decode(int32_t rank, const Store::Report &report,
   if (words >> status.progress >> status.waitsFor)
     std::getline(words >> std::ws, status.text);
   else
-    status.text = "rank " + std::to_string(rank) + " does not say what it does";
+    status.text =
+        "rank " + std::to_string(rank) + " does not report what it is doing";
   if (report.silentSeconds > silence) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.1f", report.silentSeconds);
     status.waitsFor = -1;
-    status.text += ", and its process does not answer since " +
-                   std::string(seconds) + " s";
+    status.text +=
+        ", and its process has not answered for " + std::string(seconds) + " s";
   }
   return status;
 }

@@ -32,9 +32,9 @@ Team::Team(int32_t numThreads) {
       threads.emplace_back([this, r] { work(r); });
   } catch (const std::system_error &error) {
     stop();
-    throw Error("the system refused thread " +
-                    std::to_string(threads.size() + 1) + " of " +
-                    std::to_string(numThreads) + ": " + error.code().message(),
+    throw Error("cannot start thread " + std::to_string(threads.size() + 1) +
+                    " of " + std::to_string(numThreads) + ": " +
+                    error.code().message(),
                 Exit::RunFailure);
   }
 }

@@ -64,8 +64,8 @@ private:
     long long result = std::strtoll(value, &end, 10);
     if (*value == '\0' || *end != '\0' || errno == ERANGE || result < 0 ||
         result > INT32_MAX)
-      usage("the environment says " + std::string(name) + "='" + value +
-            "', which is not a whole number of at least 0");
+      usage(std::string(name) + "='" + value +
+            "' in the environment is not a whole number of at least 0");
     return static_cast<int32_t>(result);
   }
 
@@ -156,8 +156,9 @@ private:
       usage("torchrun started this process, but MASTER_ADDR is not set");
     int32_t port = required("MASTER_PORT", "torchrun");
     if (port < 1 || port + derivedPorts > 65535)
-      usage("the environment says MASTER_PORT=" + std::to_string(port) +
-            ", and Rondo needs a port after it: give --rdzv HOST:PORT");
+      usage("MASTER_PORT=" + std::to_string(port) +
+            " in the environment leaves no port after it for Rondo: add --rdzv "
+            "HOST:PORT");
     where.port = port + 1;
     where.numPorts = derivedPorts;
     where.isLocal = isLoopback(where.host);

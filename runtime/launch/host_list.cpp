@@ -35,7 +35,7 @@ public:
 
 private:
   [[noreturn]] void fail() const {
-    throw Error("'" + text + "' is not a host list of Slurm, see position " +
+    throw Error("'" + text + "' is not a Slurm host list, at position " +
                     std::to_string(at),
                 Exit::Usage);
   }

@@ -28,7 +28,7 @@ startServer(const StoreParams &params, const Rendezvous &where, int &port) {
     throw Error("rank 0 cannot listen on port " + std::to_string(first) +
                     (ports > 1 ? " to " + std::to_string(first + ports - 1)
                                : std::string()) +
-                    ": " + why + "; --rdzv HOST:PORT names another",
+                    ": " + why + "; choose another with --rdzv HOST:PORT",
                 Exit::RunFailure);
   }
   port = portOf(listener);
@@ -214,13 +214,13 @@ void Joining::giveUp() const {
                                         : "'" + where.file + "'";
   if (arePortsTaken())
     throw Error("rank " + std::to_string(params.process) +
-                    " has not found rank 0 at " + at + " to " +
+                    " could not find rank 0 at " + at + " to " +
                     std::to_string(where.port + numPorts - 1) +
-                    ", where others listen: " + why +
-                    "; --rdzv HOST:PORT names another place",
+                    ", where other programs listen: " + why +
+                    "; choose another place with --rdzv HOST:PORT",
                 Exit::RunFailure);
   throw Error("rank " + std::to_string(params.process) +
-                  " has not found rank 0 at " + at + " within " + limit +
+                  " could not find rank 0 at " + at + " within " + limit +
                   " s: " + why,
               Exit::RunFailure);
 }

@@ -59,13 +59,13 @@ void StoreServer::checkDeadlines() {
       isLate |= isWatched && now - lastHeardNs[p] > timeoutNs;
     }
     if (isLate)
-      return fail(listOf(missing) + " did not come to '" + name + "'" + within);
+      return fail(listOf(missing) + " did not reach '" + name + "'" + within);
   }
   auto check = [&](const std::string &key, const Request &from,
                    const char *what) {
     if (now > from.deadlineNs && !hasFailed)
       fail("rank " + std::to_string(from.process) + " waits for " + what +
-           " '" + key + "', which did not come" + within);
+           " '" + key + "', which did not arrive" + within);
   };
   for (const auto &[key, from] : gets)
     check(key, from, "the value");

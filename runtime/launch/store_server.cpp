@@ -125,8 +125,8 @@ void StoreServer::read(Client &client) {
     lose(client);
   } catch (const std::bad_alloc &) {
     declareFailure(static_cast<int>(Exit::RunFailure),
-                   "rank 0 has too little memory for what rank " +
-                       std::to_string(client.process) + " gives");
+                   "rank 0 ran out of memory for data from rank " +
+                       std::to_string(client.process));
     lose(client);
   }
 }
@@ -165,11 +165,11 @@ void StoreServer::greet(Client &client, const Frame &frame) {
     put(client, StoreFrame::Refused, frame.id, {what, why});
   };
   if (frame.fields.size() != 4 || client.process >= 0)
-    throw Error("it greets twice, or not as a process of a run does");
+    throw Error("it sends a greeting that is malformed or repeated");
   const std::string &job = frame.fields[2];
   if (job != params.job)
-    return refuse("job", "a run with the name '" + params.job +
-                             "' answers there, this one is '" + job + "'");
+    return refuse("job", "a run named '" + params.job +
+                             "' answers there; this one is '" + job + "'");
   // A launcher may restart a run before the old one has ended. The new run's
   // process retries.
   if (joined == params.processes && (hasFailed || isStopping))
@@ -177,15 +177,15 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   int32_t process = std::atoi(frame.fields[0].c_str());
   std::string why;
   if (frame.fields[1] != std::to_string(params.processes))
-    why = "this process was told that there are " + frame.fields[1] +
+    why = "this process was told there are " + frame.fields[1] +
           " ranks, rank 0 that there are " + std::to_string(params.processes);
   else if (process < 0 || process >= params.processes)
-    why = "there is no rank " + frame.fields[0];
+    why = "rank " + frame.fields[0] + " does not exist";
   else if (frame.fields[3] != params.program)
-    why = "this process runs another program than rank 0, or the same one "
-          "compiled otherwise";
+    why = "this process runs a different program than rank 0, or a different "
+          "build of it";
   else if (connectionOf[process] != notYet)
-    why = "two processes are rank " + frame.fields[0];
+    why = "two processes have rank " + frame.fields[0];
   if (!why.empty()) {
     refuse("run", why);
     return declareFailure(static_cast<int>(Exit::Usage), "");

@@ -153,7 +153,8 @@ private:
     throwFailure();
     char text[32];
     std::snprintf(text, sizeof text, "%g", silent);
-    throw Error("rank 0 has not been heard of for " + std::string(text) + " s",
+    throw Error("rank 0 has not been heard from for " + std::string(text) +
+                    " s",
                 Exit::RunFailure);
   }
 

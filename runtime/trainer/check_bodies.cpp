@@ -22,8 +22,9 @@ int rondo::runtime::checkBodies(const Executable &executable,
     if (layer.kind != LayerKind::Custom)
       continue;
     if (layer.target != Target::Cpu)
-      throw Error("bodies are checked on the CPU: compile the model for it",
-                  Exit::Usage);
+      throw Error(
+          "--check-bodies runs on the CPU: compile the model for target cpu",
+          Exit::Usage);
     checkCustomLayer(layer);
     const GradientCheck check =
         checkGradients(layer, cpuBody(layer.kind), options.seed.value_or(1));
@@ -38,8 +39,7 @@ int rondo::runtime::checkBodies(const Executable &executable,
       std::printf("%s\n", check.fault.c_str());
   }
   if (checked == 0)
-    throw Error("'" + std::string(executable.name) +
-                    "' has no layer with a body from outside",
+    throw Error("'" + std::string(executable.name) + "' has no custom layer",
                 Exit::Usage);
   if (wrong == 0) {
     std::printf("check-bodies: PASS %s\n", countOf(checked, "layer").c_str());

@@ -165,7 +165,7 @@ void TokenFile::readHeader(int64_t bytes) {
   int32_t version = header[0] == magic16 ? 1 : 7;
   if (header[1] != version)
     fail(" is a token file of version " + std::to_string(header[1]) +
-         ", version " + std::to_string(version) + " is known");
+         "; only version " + std::to_string(version) + " is supported");
   width = header[0] == magic16 ? 2 : 4;
   begin = headerBytes;
   count = header[2];

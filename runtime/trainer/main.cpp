@@ -94,7 +94,7 @@ static void checkFlags(const Options &options, const std::string &schedules,
       if (found != wanted)
         throwInAll(world,
                    Error("rank " + std::to_string(process) +
-                             " was started with other flags than rank "
+                             " was started with different flags than rank "
                              "0: " +
                              name + " is " + found + " there, " + wanted +
                              " here; start all with the same flags",
@@ -170,7 +170,7 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
     code = failure.code;
   } catch (const std::bad_alloc &) {
     code = Exit::RunFailure;
-    message = "the system has too little memory";
+    message = "out of memory";
   } catch (const std::exception &error) {
     message = error.what();
   }

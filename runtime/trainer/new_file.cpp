@@ -81,7 +81,7 @@ void NewFile::fail() const {
   struct stat folder;
   if (errno == ENOENT && slash != std::string::npos && slash > 0 &&
       stat(path.substr(0, slash).c_str(), &folder) != 0)
-    throw Error("cannot write " + name + ": there is no folder '" +
-                path.substr(0, slash) + "'");
+    throw Error("cannot write " + name + ": folder '" + path.substr(0, slash) +
+                "' does not exist");
   throw Error("cannot write " + name + ": " + std::strerror(errno));
 }

@@ -85,20 +85,22 @@ static const std::vector<Flag> &flags() {
        "files; may be repeated",
        [](Options &o, Set v) { o.data.push_back(v); }},
       {"--held-out", "FRACTION",
-       "tail of the data that is only evaluated (default 0.05)",
+       "share of the data held out for evaluation, from the end (default 0.05)",
        [](Options &o, Set v) { o.heldOut = number("--held-out", v, 0, 0.9); }},
       {"--iterations", "N",
-       "the last iteration's number (default 100; with --verify 3; with "
+       "number of the last iteration (default 100; with --verify 3; with "
        "--profile 10)",
        [](Options &o, Set v) {
          o.iterations = wholeNumber("--iterations", v, 1);
        }},
       {"--eval-every", "N",
-       "held-out loss every N iterations, and at the end (default: at the end)",
+       "prints the held-out loss every N iterations and at the end (default: "
+       "only "
+       "at the end)",
        [](Options &o, Set v) {
          o.evalEvery = wholeNumber("--eval-every", v, 1);
        }},
-      {"--lr", "RATE", "largest learning rate (default 0.001)",
+      {"--lr", "RATE", "maximum learning rate (default 0.001)",
        [](Options &o, Set v) { o.learningRate = number("--lr", v, 0, 1e6); }},
       {"--min-lr", "RATE", "learning rate at the end (default 0.0001)",
        [](Options &o, Set v) {
@@ -109,33 +111,36 @@ static const std::vector<Flag> &flags() {
       {"--decay", "N",
        "iteration at which --min-lr is reached (default: the last)",
        [](Options &o, Set v) { o.decay = wholeNumber("--decay", v, 1); }},
-      {"--weight-decay", "RATE", "AdamW's decay of matrices (default 0.1)",
+      {"--weight-decay", "RATE",
+       "AdamW's weight decay, for matrices (default 0.1)",
        [](Options &o, Set v) {
          o.weightDecay = number("--weight-decay", v, 0, 1e6);
        }},
       {"--clip", "NORM",
-       "largest global norm of the gradients (default 1; 0: no limit)",
+       "maximum global norm of the gradients (default 1; 0: no limit)",
        [](Options &o, Set v) { o.clip = number("--clip", v, 0, INFINITY); }},
       {"--seed", "N", "seed of weights and data order (default 1)",
        [](Options &o, Set v) {
          o.seed = static_cast<uint64_t>(wholeNumber("--seed", v, 0));
        }},
       {"--save", "FILE",
-       "writes weights and optimizer at the end (.safetensors)",
+       "writes weights and optimizer state at the end (.safetensors)",
        [](Options &o, Set v) { o.save = v; }},
-      {"--save-every", "N", "also writes --save every N iterations",
+      {"--save-every", "N", "also writes the --save file every N iterations",
        [](Options &o, Set v) {
          o.saveEvery = wholeNumber("--save-every", v, 1);
        }},
       {"--resume", "FILE",
-       "goes on from a saved file; begins where it is --save's and absent",
+       "continues from a saved file; starts from the beginning if it is the "
+       "--save file and does not exist",
        [](Options &o, Set v) { o.resume = v; }},
       {"--schedule", "NAME[:N],...",
-       "the schedule to train with (default: the first); several run in turn, "
+       "the schedule to train with (default: the first); several alternate, "
        "N iterations each (default 1)",
        [](Options &o, Set v) { o.schedules = parseTurns(v); }},
       {"--verify", nullptr,
-       "runs the sequential reference and the pipelines, compares all weights",
+       "runs the sequential reference and the pipelines and compares all "
+       "weights",
        [](Options &o, Set) { o.mode = Options::Mode::Verify; }},
       {"--profile", "FILE",
        "measures each stage's tasks alone and writes rondo-costs/1",
@@ -144,14 +149,13 @@ static const std::vector<Flag> &flags() {
          o.profile = v;
        }},
       {"--check-bodies", nullptr,
-       "compares the gradients of bodies from outside with finite differences",
+       "compares the gradients of custom layers with finite differences",
        [](Options &o, Set) { o.mode = Options::Mode::CheckBodies; }},
       {"--trace", "FILE",
        "writes the measured times of the first 10 iterations (Chrome trace)",
        [](Options &o, Set v) { o.trace = v; }},
       {"--json-log", "FILE",
-       "writes one JSON object an iteration; with --resume behind those that "
-       "are there",
+       "writes one JSON object per iteration; with --resume, appends them",
        [](Options &o, Set v) { o.jsonLog = v; }},
       {"--link", "US[:BYTES_PER_US]",
        "imposes latency and bandwidth on every link",
@@ -160,13 +164,13 @@ static const std::vector<Flag> &flags() {
        "prints the latency and bandwidth that channels have measured",
        [](Options &o, Set) { o.showLinks = true; }},
       {"--timeout", "SECONDS",
-       "fails after so long without progress (default 600; 0: never)",
+       "fails after this long without progress (default 600; 0: never)",
        [](Options &o, Set v) {
          o.timeoutSeconds = number("--timeout", v, 0, 1e9);
        }},
-      {"--rank", "R", "this process's rank (default: what started it says)",
+      {"--rank", "R", "rank of this process (default: from the launcher)",
        [](Options &o, Set v) { o.launch.rank = smallNumber("--rank", v, 0); }},
-      {"--world-size", "N", "processes of the run",
+      {"--world-size", "N", "number of processes of the run",
        [](Options &o, Set v) {
          o.launch.worldSize = smallNumber("--world-size", v, 1);
        }},
@@ -177,18 +181,18 @@ static const std::vector<Flag> &flags() {
       {"--rdzv", "PLACE", "where processes meet: HOST:PORT or file:///PATH",
        [](Options &o, Set v) { o.launch.rendezvous = v; }},
       {"--join-timeout", "SECONDS",
-       "how long processes may take to come (default 60)",
+       "how long processes may take to join (default 60)",
        [](Options &o, Set v) {
          o.joinSeconds = number("--join-timeout", v, 0, 1e6);
        }},
       {"--graph", "on|off",
-       "on GPUs: records an iteration and repeats it as a whole (default on)",
+       "on GPUs: records an iteration as a graph and repeats it (default on)",
        [](Options &o, Set v) {
          if (v != "on" && v != "off")
            usage("--graph needs on or off, not '" + v + "'");
          o.useGraph = v == "on";
        }},
-      {"--quiet", nullptr, "prints results only",
+      {"--quiet", nullptr, "prints only results",
        [](Options &o, Set) { o.quiet = true; }},
       {"--help", nullptr, "prints this",
        [](Options &o, Set) { o.mode = Options::Mode::Help; }},
@@ -233,9 +237,9 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
       return options;
   }
   if (isVerify && !options.profile.empty())
-    usage("--verify and --profile exclude each other");
+    usage("--verify and --profile cannot be combined");
   if (isCheck && (isVerify || !options.profile.empty()))
-    usage("--check-bodies excludes --verify and --profile");
+    usage("--check-bodies cannot be combined with --verify or --profile");
   if (options.mode != Options::Mode::Train &&
       !(options.save + options.resume + options.trace + options.jsonLog)
            .empty())
@@ -273,7 +277,7 @@ std::string rondo::runtime::helpText(const std::string &program,
   for (const ProgramDesc *pipeline : pipelinesOf(executable))
     text += "  " + describe(*pipeline) + "\n";
   return text +
-         "\nexit codes: 0 fine, 1 failure, 2 usage, 4 interrupted with a "
+         "\nexit codes: 0 success, 1 failure, 2 usage, 4 interrupted with a "
          "checkpoint written,\n75 the run failed and may be retried, 77 no "
          "device\n";
 }

@@ -32,7 +32,7 @@ static std::string cores(int count) {
 
 static std::string prediction(Trainer &trainer, const ProgramDesc &program) {
   std::string text =
-      duration(program.predictedNs) + " with a device for each rank";
+      duration(program.predictedNs) + " with one device per rank";
   // Timed layers sleep, so they need no core of their own. A process does not
   // know which cores the others may use.
   if (needsCores(trainer.executable()) && trainer.world().isAlone())
@@ -84,7 +84,7 @@ void Progress::flushLog() {
   if (std::fflush(log) == 0)
     return;
   note("note: cannot write log '" + options.jsonLog +
-       "': " + std::strerror(errno) + "; going on without it");
+       "': " + std::strerror(errno) + "; continuing without it");
   std::fclose(log);
   log = nullptr;
 }
@@ -115,7 +115,7 @@ void Progress::begin() {
               exe.numStages, program.microbatches, program.numRanks,
               world.isAlone()
                   ? ("threads on " + cores(trainer.cores())).c_str()
-                  : ("processes that " + world.startedBy + " started").c_str());
+                  : ("processes started by " + world.startedBy).c_str());
   std::printf("memory: %lld bytes planned, %lld allocated\n",
               static_cast<long long>(planned),
               static_cast<long long>(allocated));

@@ -209,7 +209,7 @@ SafetensorsHeader rondo::runtime::readSafetensorsHeader(const std::string &json,
     if (name == "__metadata__") {
       reader.object([&](const std::string &key) {
         if (!header.metadata.emplace(key, reader.string()).second)
-          reader.fail("metadata '" + key + "' stands twice");
+          reader.fail("metadata '" + key + "' appears twice");
       });
       return;
     }
@@ -236,7 +236,7 @@ SafetensorsHeader rondo::runtime::readSafetensorsHeader(const std::string &json,
       reader.fail("tensor '" + name +
                   "' needs dtype, shape and data_offsets once each");
     if (!header.tensors.emplace(name, std::move(entry)).second)
-      reader.fail("tensor '" + name + "' stands twice");
+      reader.fail("tensor '" + name + "' appears twice");
   });
   reader.end();
 

@@ -30,15 +30,15 @@ std::vector<ScheduleTurn> rondo::runtime::parseTurns(const std::string &text) {
       turn.iterations = std::strtoll(count.c_str(), &rest, 10);
       if (count.empty() || *rest != '\0' || errno == ERANGE ||
           turn.iterations < 1 || turn.iterations > INT32_MAX)
-        throw Error("--schedule needs a whole number of iterations behind the "
+        throw Error("--schedule needs a whole number of iterations after the "
                     "colon, not '" +
                         count + "'; --help lists the flags",
                     Exit::Usage);
       turn.name.resize(colon);
     }
     if (turn.name.empty())
-      throw Error("--schedule needs names with commas between them, not '" +
-                      text + "'; --help lists the schedules",
+      throw Error("--schedule needs names separated by commas, not '" + text +
+                      "'; --help lists the schedules",
                   Exit::Usage);
     turns.push_back(std::move(turn));
   }
@@ -98,9 +98,9 @@ static const ProgramDesc &findPipeline(const Executable &executable,
       nearest = program->name;
     }
   }
-  throw Error("there is no schedule '" + name + "' in this program; " +
+  throw Error("unknown schedule '" + name + "'; " +
                   (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") +
-                  (pipelines.size() == 1 ? "there is " : "there are ") + names,
+                  "this program has " + names,
               Exit::Usage);
 }
 

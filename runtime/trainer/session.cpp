@@ -88,7 +88,7 @@ Session::Session(const Executable &executable, const LaunchFlags &flags,
     if (launch.rank != 0)
       throw PeerFailed{Exit::Usage};
     throw Error(launch.source +
-                    " gives its processes no address in common: give --rdzv "
+                    " gives its processes no common address: add --rdzv "
                     "HOST:PORT or --rdzv file:///PATH",
                 Exit::Usage);
   }

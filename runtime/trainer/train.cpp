@@ -104,8 +104,8 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
   uint64_t dataHash =
       needsData(trainer.executable()) && isFirst ? trainer.data().hash() : 0;
   if (!options.resume.empty() && isFirstStart(options, trainer.world())) {
-    progress.note("note: there is no checkpoint '" + options.resume +
-                  "' yet, the run begins");
+    progress.note("note: checkpoint '" + options.resume +
+                  "' does not exist yet; starting from the beginning");
   } else if (!options.resume.empty()) {
     position = loadCheckpoint(options.resume, trainer.state());
     if (isFirst && options.seed && *options.seed != position.seed)
@@ -113,7 +113,7 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
                   " contradicts checkpoint '" + options.resume +
                   "', which has seed " + std::to_string(position.seed));
     if (position.dataHash != dataHash)
-      progress.note("note: the data are not those of checkpoint '" +
+      progress.note("note: the data differ from those of checkpoint '" +
                     options.resume + "'");
   }
   position.dataHash = dataHash;
@@ -159,7 +159,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
       if (error.code != Exit::Failure)
         throw;
       progress.note("note: " + std::string(error.what()) +
-                    "; going on without it");
+                    "; continuing without it");
     }
   };
   int64_t first = position.step + 1, skipped = 0, evaluatedAt = -1;
@@ -182,7 +182,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
     progress.iteration(iteration, last, run.program(), result);
     if (!result.isFinite)
       progress.note("iteration " + std::to_string(iteration) +
-                    ": a gradient is not finite, the step is left out (" +
+                    ": a gradient is not finite, step skipped (" +
                     std::to_string(++skipped) + " so far)");
     if (options.evalEvery > 0 && iteration % options.evalEvery == 0)
       evaluate();
@@ -197,7 +197,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
     showLinks(*trainer.connections(), world, progress);
   if (!options.save.empty()) {
     save();
-    progress.note("saved iteration " + std::to_string(position.step) + " in '" +
+    progress.note("saved iteration " + std::to_string(position.step) + " to '" +
                   options.save + "'");
   }
   if (!options.trace.empty())

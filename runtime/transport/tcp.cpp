@@ -308,7 +308,7 @@ void TcpEndpoint::admit(const World &world, const Socket &listener,
     store.check();
     if (nowNs() > deadlineNs)
       throw Error("rank " + std::to_string(world.process) +
-                      " did not get the connection of another rank",
+                      " did not get a connection from another rank",
                   Exit::RunFailure);
     pollfd waiting = {listener.descriptor(), POLLIN, 0};
     if (poll(&waiting, 1, 100) <= 0)

@@ -136,7 +136,7 @@ Family rondo::blockwise() {
   return {"blockwise",
           "units of micro-batches, chunk by chunk, staggered",
           "Tang et al., arXiv 2402.03791",
-          {{"u", 0, 0, "micro-batches of a unit, or 0 for as many as ranks"}},
+          {{"u", 0, 0, "micro-batches per unit, or 0 for the number of ranks"}},
           generateBlockwise,
           variantsOfBlockwise,
           stepsOfListSchedule,

@@ -51,7 +51,7 @@ static FamilyResult generateInterleaved1F1B(const Problem &problem,
 
 Family rondo::interleaved1F1B() {
   return {"interleaved-1f1b",
-          "1f1b over several chunks a rank, in rounds",
+          "1f1b over several chunks per rank, in rounds",
           "Narayanan et al., arXiv 2104.04473",
           {},
           generateInterleaved1F1B};

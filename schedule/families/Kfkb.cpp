@@ -59,7 +59,7 @@ Family rondo::kfkb() {
   return {"kfkb",
           "k forwards, k backwards, alternately",
           "Wang et al., arXiv 2303.01675",
-          {{"k", 1, 2, "forwards, then backwards, in a row"}},
+          {{"k", 1, 2, "forwards in a row, then as many backwards"}},
           generateKfkb,
           variantsOfKfkb};
 }

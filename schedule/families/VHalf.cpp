@@ -38,7 +38,7 @@ static FamilyResult generateVHalf(const Problem &problem,
 
 Family rondo::vHalf() {
   return {"v-half",
-          "two chunks a rank in a V with half of 1f1b's memory",
+          "two chunks per rank in a V with half of 1f1b's memory",
           "Qi et al., arXiv 2405.15362",
           {},
           generateVHalf,

@@ -38,7 +38,7 @@ static FamilyResult generateVMin(const Problem &problem,
 
 Family rondo::vMin() {
   return {"v-min",
-          "two chunks a rank in a V with a third of 1f1b's memory",
+          "two chunks per rank in a V with a third of 1f1b's memory",
           "Qi et al., arXiv 2405.15362",
           {},
           generateVMin,

@@ -74,7 +74,7 @@ static FamilyResult generateZbv(const Problem &problem,
 
 Family rondo::zbv() {
   return {"zbv",
-          "zero bubble over two chunks a rank in a V, with 1f1b's memory",
+          "zero bubble over two chunks per rank in a V, with 1f1b's memory",
           "Qi et al., arXiv 2405.15362",
           {},
           generateZbv};

@@ -1,36 +1,36 @@
 // What is wrong with a cluster.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{cluster @lab has no device}}
+// expected-error @+1 {{cluster @lab has no devices}}
 pipe.cluster @lab { }
 
 // -----
 
 pipe.cluster @lab {
-  // expected-error @+1 {{memory_bytes is 0; the least is 1}}
+  // expected-error @+1 {{memory_bytes is 0; the minimum is 1}}
   pipe.device @d0 <memory_bytes = 0>
 }
 
 // -----
 
 pipe.cluster @lab {
-  // expected-error @+1 {{flops_per_us is -1; the least is 0}}
+  // expected-error @+1 {{flops_per_us is -1; the minimum is 0}}
   pipe.device @d0 <flops_per_us = -1>
 }
 
 // -----
 
-// expected-error @+1 {{receive_slots is -2; the least is 0}}
+// expected-error @+1 {{receive_slots is -2; the minimum is 0}}
 pipe.cluster @lab channels<eager, receive_slots = -2> { pipe.device @d0 }
 
 // -----
 
-// expected-error @+1 {{receive_slots is 4294967296; the most is 2147483647}}
+// expected-error @+1 {{receive_slots is 4294967296; the maximum is 2147483647}}
 pipe.cluster @lab channels<eager, receive_slots = 4294967296> { pipe.device @d0 }
 
 // -----
 
-// expected-error @+1 {{latency_ns is -5; the least is 0}}
+// expected-error @+1 {{latency_ns is -5; the minimum is 0}}
 pipe.cluster @lab link<latency_ns = -5> { pipe.device @d0 }
 
 // -----
@@ -46,7 +46,7 @@ pipe.cluster @lab {
 
 pipe.cluster @lab {
   pipe.device @d0
-  // expected-error @+1 {{a link leads from @d0 to itself; hand-over on one device is free}}
+  // expected-error @+1 {{a link leads from @d0 to itself; no link is needed within a device}}
   pipe.link @d0 -> @d0 <latency_ns = 5>
 }
 
@@ -55,7 +55,7 @@ pipe.cluster @lab {
 pipe.cluster @lab {
   pipe.device @d0
   pipe.device @d1
-  // expected-error @+1 {{bytes_per_us is -1; the least is 0}}
+  // expected-error @+1 {{bytes_per_us is -1; the minimum is 0}}
   pipe.link @d0 -> @d1 <bytes_per_us = -1>
 }
 
@@ -90,5 +90,5 @@ pipe.cluster @lab {
 
 // -----
 
-// expected-error @+1 {{expected one of eager, rendezvous; there is no 'quick'}}
+// expected-error @+1 {{expected one of eager, rendezvous, not 'quick'}}
 pipe.cluster @lab channels<quick> { pipe.device @d0 }

@@ -2,35 +2,35 @@
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.model @m {
-  // expected-error @+1 {{body 'my-mlp' is not a name in C: letters, digits and _, not beginning with a digit}}
+  // expected-error @+1 {{body 'my-mlp' is not a C name: letters, digits and _, not beginning with a digit}}
   pipe.layer @l custom<body = "my-mlp">
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{body '2mlp' is not a name in C}}
+  // expected-error @+1 {{body '2mlp' is not a C name}}
   pipe.layer @l custom<body = "2mlp">
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{body '' is not a name in C}}
+  // expected-error @+1 {{body '' is not a C name}}
   pipe.layer @l custom<body = "">
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{workspace_bytes is -1; the least is 0}}
+  // expected-error @+1 {{workspace_bytes is -1; the minimum is 0}}
   pipe.layer @l custom<body = "mlp", workspace_bytes = -1>
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{weight_bytes is 6, no multiple of the 4 bytes of a weight}}
+  // expected-error @+1 {{weight_bytes is 6, not a multiple of the 4 bytes of a weight}}
   pipe.layer @l custom<body = "mlp", weight_bytes = 6>
 }
 
@@ -44,7 +44,7 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{only a layer of kind custom names a body, and must}}
+  // expected-error @+1 {{a layer of kind custom, and no other, names a body}}
   "pipe.layer"() <{kind = 4 : i32, sym_name = "l"}> : () -> ()
 }
 
@@ -67,9 +67,9 @@ pipe.model @m {
 
 // -----
 
-// expected-note @+1 {{the first layer of a gpt, and no other, has data = tokens, and the last, and no other, data = targets}}
+// expected-note @+1 {{only the first layer of a gpt has data = tokens, and only the last one data = targets}}
 pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
-  // expected-error @+1 {{layer @l of kind custom cannot stand here}}
+  // expected-error @+1 {{layer @l of kind custom is not allowed here}}
   pipe.layer @l custom<body = "mlp">
   pipe.layer @lm_head head
 }
@@ -86,7 +86,7 @@ pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch
 // -----
 
 pipe.model @m {
-  // expected-error @+2 {{expected one of none, tokens, targets; there is no 'token'; did you mean tokens?}}
+  // expected-error @+2 {{expected one of none, tokens, targets, not 'token'; did you mean tokens?}}
   // expected-error @+1 {{failed to parse Pipe_CustomAttr parameter 'data'}}
   pipe.layer @l custom<body = "mlp", data = token>
 }

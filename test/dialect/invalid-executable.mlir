@@ -11,7 +11,7 @@ pipe.plan @p of @gpt on @lab microbatches(2) {
   pipe.stage @s1 [@lm_head] on 1
 }
 pipe.schedule @a of @p family<"gpipe">
-// expected-error @+1 {{executable @train has no schedule}}
+// expected-error @+1 {{executable @train has no schedules}}
 pipe.executable @train of []
 
 // -----
@@ -41,7 +41,7 @@ pipe.plan @p of @gpt on @lab microbatches(2) {
   pipe.stage @s1 [@lm_head] on 1
 }
 pipe.schedule @a of @p family<"gpipe">
-// expected-error @+1 {{there is no schedule @b}}
+// expected-error @+1 {{unknown schedule @b}}
 pipe.executable @train of [@a, @b]
 
 // -----
@@ -81,7 +81,7 @@ pipe.plan @q of @gpt on @lab microbatches(4) {
 }
 pipe.schedule @a of @p family<"gpipe">
 pipe.schedule @b of @q family<"gpipe">
-// expected-error @+1 {{executable @train: plans @p and @q take different samples an iteration: 2 micro-batches of 4 samples and 4 micro-batches of 4 samples}}
+// expected-error @+1 {{executable @train: plans @p and @q take different samples per iteration: 2 micro-batches of 4 samples and 4 micro-batches of 4 samples}}
 pipe.executable @train of [@a, @b]
 
 // -----
@@ -103,7 +103,7 @@ pipe.plan @q of @gpt on @lab microbatches(2) {
 }
 pipe.schedule @a of @p family<"gpipe">
 pipe.schedule @b of @q family<"gpipe">
-// expected-error @+1 {{executable @train: plans @p and @q hold stages @s1 and @s1 on different ranks, 1 and 0}}
+// expected-error @+1 {{executable @train: plans @p and @q have stages @s1 and @s1 on different ranks, 1 and 0}}
 pipe.executable @train of [@a, @b]
 
 // -----

@@ -65,7 +65,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 pipe.schedule @mine of @step {
-  // expected-error @+1 {{more than 134217728 actions up to here; look at the bounds of its loops}}
+  // expected-error @+1 {{more than 134217728 actions up to here; check the bounds of its loops}}
   pipe.rank 0 {
     pipe.for %i = 0 to 1000000000 {
       pipe.for %j = 0 to 1000000000 {

@@ -8,7 +8,7 @@ pipe.model @timed {
 }
 pipe.plan @step of @timed on @lab microbatches(2) {
   pipe.stage @s0 [@l0] on 0
-  // expected-error @+1 {{stage @s1 gets its input from @s3, which is no stage of plan @step}}
+  // expected-error @+1 {{stage @s1 gets its input from @s3, which is not a stage of plan @step}}
   pipe.stage @s1 [@l1] on 0 from [@s3]
 }
 
@@ -20,7 +20,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(2) {
-  // expected-error @+1 {{stage @s0 gets its input from @s1, which does not stand before it}}
+  // expected-error @+1 {{stage @s0 gets its input from @s1, which does not come before it}}
   pipe.stage @s0 [@l0] on 0 from [@s1]
   // expected-note @+1 {{stage @s1 is here}}
   pipe.stage @s1 [@l1] on 0

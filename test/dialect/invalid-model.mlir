@@ -1,7 +1,7 @@
 // What is wrong with a model or one of its layers.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{model @m has no layer}}
+// expected-error @+1 {{model @m has no layers}}
 pipe.model @m { }
 
 // -----
@@ -14,7 +14,7 @@ pipe.model @m {
 
 // -----
 
-// expected-note @+1 {{a model is a gpt or synthetic throughout}}
+// expected-note @+1 {{a model is either a gpt or all synthetic}}
 pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
   pipe.layer @wte embedding
   // expected-error @+1 {{layer @l0 is synthetic, but its model is a gpt}}
@@ -27,29 +27,29 @@ pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch
 // expected-note @+1 {{a gpt is one embedding, then blocks, then one head}}
 pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
   pipe.layer @wte embedding
-  // expected-error @+1 {{layer @h0 of kind block cannot stand here}}
+  // expected-error @+1 {{layer @h0 of kind block is not allowed here}}
   pipe.layer @h0 block
 }
 
 // -----
 
-// expected-error @+1 {{heads is 0; the least is 1}}
+// expected-error @+1 {{heads is 0; the minimum is 1}}
 pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 0, ffn = 8, batch = 1> { pipe.layer @wte embedding }
 
 // -----
 
-// expected-error @+1 {{hidden is 8, no multiple of the 3 heads}}
+// expected-error @+1 {{hidden is 8, not a multiple of the 3 heads}}
 pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 3, ffn = 8, batch = 1> { pipe.layer @wte embedding }
 
 // -----
 
-// expected-error @+1 {{size 4294967296 is too large; the most is 2147483647}}
+// expected-error @+1 {{size 4294967296 is too large; the maximum is 2147483647}}
 pipe.model @m gpt<vocab = 4294967296, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> { pipe.layer @wte embedding }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{input_grad_ns is -4; the least is 0}}
+  // expected-error @+1 {{input_grad_ns is -4; the minimum is 0}}
   pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = -4, weight_grad_ns = 2>
 }
 
@@ -63,20 +63,20 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{weight_grad_ns is -1; the least is 0}}
+  // expected-error @+1 {{weight_grad_ns is -1; the minimum is 0}}
   pipe.layer @l0 synthetic<forward_ns = 3, input_grad_ns = 4, weight_grad_ns = 2> costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = -1>
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{only a layer of kind synthetic states its own figures, and must}}
+  // expected-error @+1 {{a layer of kind synthetic, and no other, states its own figures}}
   "pipe.layer"() <{kind = 3 : i32, sym_name = "l0"}> : () -> ()
 }
 
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{expected one of embedding, block, head, synthetic, custom; there is no 'blok'}}
+  // expected-error @+1 {{expected one of embedding, block, head, synthetic, custom, not 'blok'}}
   pipe.layer @h0 blok
 }

@@ -1,13 +1,13 @@
 // What is wrong with a plan or one of its stages.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{there is no model @gpt}}
+// expected-error @+1 {{unknown model @gpt}}
 pipe.plan @step of @gpt on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
 
 // -----
 
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
-// expected-error @+1 {{there is no cluster @lab}}
+// expected-error @+1 {{unknown cluster @lab}}
 pipe.plan @step of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
 
 // -----
@@ -37,7 +37,7 @@ pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
-// expected-error @+1 {{plan @step has no stage}}
+// expected-error @+1 {{plan @step has no stages}}
 pipe.plan @step of @timed on @lab microbatches(8) { }
 
 // -----
@@ -48,7 +48,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) {
-  // expected-error @+1 {{stage @s0 has no layer}}
+  // expected-error @+1 {{stage @s0 has no layers}}
   pipe.stage @s0 [] on 0
 }
 
@@ -98,7 +98,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) {
-  // expected-error @+1 {{output_bytes is -6; the least is 0}}
+  // expected-error @+1 {{output_bytes is -6; the minimum is 0}}
   pipe.stage @s0 [@l0] on 0 costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 2, input_grad_frees_bytes = 1, output_bytes = -6>
 }
 
@@ -122,7 +122,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) {
-  // expected-error @+1 {{saved_for_input_grad is -1; the least is 0}}
+  // expected-error @+1 {{saved_for_input_grad is -1; the minimum is 0}}
   pipe.stage @s0 [@l0] on 0 buffers<saved_for_input_grad = -1>
 }
 
@@ -147,7 +147,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) {
-  // expected-error @+1 {{there is no 'speed' here; the keys are }}
+  // expected-error @+1 {{unknown key 'speed'; the keys are }}
   pipe.stage @s0 [@l0] on 0 costs<speed = 1>
 }
 
@@ -160,10 +160,10 @@ pipe.plan @step of @timed on @lab microbatches(8) target<cpu, bf16> { pipe.stage
 
 // -----
 
-// expected-error @+1 {{expected one of cpu, cuda; there is no 'tpu'}}
+// expected-error @+1 {{expected one of cpu, cuda, not 'tpu'}}
 pipe.plan @step of @timed on @lab microbatches(8) target<tpu, bf16> { pipe.stage @s0 [@l0] on 0 }
 
 // -----
 
-// expected-error @+1 {{expected one of fp32, bf16; there is no 'fp16'}}
+// expected-error @+1 {{expected one of fp32, bf16, not 'fp16'}}
 pipe.plan @step of @timed on @lab microbatches(8) target<cuda, fp16> { pipe.stage @s0 [@l0] on 0 }

@@ -13,7 +13,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 3 stands where number 0 is expected}}
+  // expected-error @+1 {{pool 3 is out of order; expected number 0}}
   pipe.pool 3 on 0 <offset = 0, slot_bytes = 8, slots = 1>
 }
 
@@ -31,7 +31,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 0 has 0 slots; the least is 1}}
+  // expected-error @+1 {{pool 0 has 0 slots; the minimum is 1}}
   pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 0>
 }
 
@@ -49,7 +49,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 0 has 4294967297 slots; the most is 2147483647}}
+  // expected-error @+1 {{pool 0 has 4294967297 slots; the maximum is 2147483647}}
   pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 4294967297>
 }
 
@@ -67,7 +67,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{pool 0 has an offset of -8 and slots of 8 bytes; neither may be below 0}}
+  // expected-error @+1 {{pool 0 has an offset of -8 and slots of 8 bytes; neither may be negative}}
   pipe.pool 0 on 0 <offset = -8, slot_bytes = 8, slots = 1>
 }
 
@@ -142,7 +142,7 @@ pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
   pipe.pool 0 on 0 <offset = 0, slot_bytes = 8, slots = 2>
-  // expected-error @+1 {{the place of input of stage @s0 lists no slot}}
+  // expected-error @+1 {{the place of input of stage @s0 lists no slots}}
   pipe.place input @s0 in 0 []
 }
 

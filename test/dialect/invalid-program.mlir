@@ -11,7 +11,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{there is no schedule @mine}}
+// expected-error @+1 {{unknown schedule @mine}}
 pipe.program @main of @mine pipeline { }
 
 // -----
@@ -27,7 +27,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 }
 pipe.schedule @mine of @step family<"1f1b">
 
-// expected-error @+1 {{an arena of -1 bytes}}
+// expected-error @+1 {{arena has -1 bytes}}
 pipe.program @main of @mine pipeline arena [4096, -1] { }
 
 // -----
@@ -44,7 +44,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{collective 1 stands where number 0 is expected}}
+  // expected-error @+1 {{collective 1 is out of order; expected number 0}}
   pipe.collective 1 gradient_norm [@s0]
 }
 
@@ -62,7 +62,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{collective 0 has no stage}}
+  // expected-error @+1 {{collective 0 has no stages}}
   pipe.collective 0 gradient_norm []
 }
 

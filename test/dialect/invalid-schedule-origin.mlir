@@ -1,7 +1,7 @@
 // What is wrong with where a schedule's order comes from: its plan, its family, its search.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @+1 {{there is no plan @step}}
+// expected-error @+1 {{unknown plan @step}}
 pipe.schedule @mine of @step family<"1f1b">
 
 // -----
@@ -31,7 +31,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{argument 'k' given twice}}
+// expected-error @+1 {{argument 'k' is given twice}}
 pipe.schedule @mine of @step family<"kfkb", k = 2, k = 3>
 
 // -----
@@ -46,7 +46,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{schedule @mine names a family and a search; one of them writes a schedule}}
+// expected-error @+1 {{schedule @mine names both a family and a search; remove one}}
 pipe.schedule @mine of @step family<"1f1b"> search<>
 
 // -----
@@ -95,7 +95,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{time_limit_ms of the search is -5; the least is 0}}
+// expected-error @+1 {{time_limit_ms of the search is -5; the minimum is 0}}
 pipe.schedule @mine of @step search<time_limit_ms = -5>
 
 // -----
@@ -125,7 +125,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{effort of the search is 0; it must be 1 or more, in 1,000 tasks placed or timed; without it the plan's size decides}}
+// expected-error @+1 {{effort of the search is 0; it must be 1 or more, in 1,000 tasks placed or timed; by default it follows from the plan's size}}
 pipe.schedule @mine of @step search<effort = 0>
 
 // -----
@@ -155,7 +155,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{seed of the search is -2; the least is 0}}
+// expected-error @+1 {{seed of the search is -2; the minimum is 0}}
 pipe.schedule @mine of @step search<seed = -2>
 
 // -----
@@ -171,7 +171,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 }
 
 // expected-error @+2 {{failed to parse Pipe_SearchAttr parameter 'objective'}}
-// expected-error @+1 {{expected one of makespan, span; there is no 'speed'}}
+// expected-error @+1 {{expected one of makespan, span, not 'speed'}}
 pipe.schedule @mine of @step search<objective = speed>
 
 // -----
@@ -186,7 +186,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
-// expected-error @+1 {{there is no 'threads' here; the keys are objective, }}
+// expected-error @+1 {{unknown key 'threads'; the keys are objective, }}
 pipe.schedule @mine of @step search<threads = 2>
 
 // -----
@@ -202,6 +202,6 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 }
 
 // expected-error @+3 {{failed to parse Pipe_FoundAttr parameter 'stopped'}}
-// expected-error @+2 {{expected one of exhausted, optimal, time, interrupted; there is no 'bored'}}
+// expected-error @+2 {{expected one of exhausted, optimal, time, interrupted, not 'bored'}}
 pipe.schedule @mine of @step search<>
     found<origin = "beam", makespan_ns = 1, span_ns = 1, lower_bound_ns = 1, bound = "L1", stopped = bored> { }

@@ -121,7 +121,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.rank 0 {
-    // expected-error @+1 {{step is 0; the least is 1}}
+    // expected-error @+1 {{step is 0; the minimum is 1}}
     pipe.for %i = 0 to 8 step 0 { pipe.forward @s0[%i] }
   }
 }
@@ -140,7 +140,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.rank 0 {
-    // expected-error @+1 {{loop bound 10000000000 is out of range; the most is 1073741824}}
+    // expected-error @+1 {{loop bound 10000000000 is out of range; the maximum is 1073741824}}
     pipe.for %i = 0 to 10000000000 { pipe.forward @s0[%i] }
   }
 }
@@ -159,7 +159,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.rank 0 {
-    // expected-error @+1 {{loop bound -9223372036854775808 is out of range; the most is 1073741824}}
+    // expected-error @+1 {{loop bound -9223372036854775808 is out of range; the maximum is 1073741824}}
     pipe.for %i = -9223372036854775808 to 8 { pipe.forward @s0[%i] }
   }
 }
@@ -239,7 +239,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.rank 0 { pipe.forward @s0[0] }
-  // expected-error @+1 {{there is no link 1 -> 1; a link joins two different ranks, numbered from 0}}
+  // expected-error @+1 {{invalid link 1 -> 1; a link joins two different ranks, numbered from 0}}
   pipe.link_order 1 -> 1 { pipe.forward @s0[0] }
 }
 

@@ -134,7 +134,7 @@ std::string Arguments::fault() const {
     return name + " needs a value: " + name + " " + textOf(name)->metavar.str();
   }
   if (list.getAllArgValues(InputOption).size() > 1)
-    return std::string(command.name) + " takes one file; there are several";
+    return std::string(command.name) + " takes one file, but got several";
   return "";
 }
 

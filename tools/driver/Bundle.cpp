@@ -53,7 +53,7 @@ int run(const Arguments &arguments) {
 const Command &bundleCommand() {
   static const Command command{
       "bundle",
-      "write sources that train, to be built on another machine",
+      "write sources to build on another machine",
       bundleOptions(),
       {"FILE [-o FOLDER] [OPTIONS]"},
       {"rondo bundle examples/gpt-small.mlir --target=cuda -o train-src",

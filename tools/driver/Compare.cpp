@@ -21,7 +21,7 @@ int run(const Arguments &arguments) {
     return reportUsage("compare needs a file");
   const bool asJson = arguments.has("json"), asCsv = arguments.has("csv");
   if (asJson && asCsv)
-    return reportUsage("--json and --csv exclude each other");
+    return reportUsage("--json and --csv cannot be combined");
   request.choices = allFamilies();
   request.style = asJson ? Style::Json : asCsv ? Style::Csv : Style::Table;
   request.costsPath = arguments.text("costs");
@@ -33,11 +33,11 @@ int run(const Arguments &arguments) {
     return simulateFile(request);
   if (!StringRef(request.path).ends_with(".mlir"))
     return reportUsage(
-        "--placement, --chunks and --microbatches need a .mlir "
-        "file; a rondo-problem/1 line says where its stages lie");
+        "--placement, --chunks and --microbatches need a .mlir file; the "
+        "placement of a rondo-problem is fixed");
   if (!request.costsPath.empty())
-    return reportUsage("--costs measures the stages that a plan has; other "
-                       "plans need times of the layers");
+    return reportUsage("--costs has times of the plan's stages; other plans "
+                       "need times of the layers");
   return comparePlans(request, shapes);
 }
 
@@ -46,7 +46,7 @@ int run(const Arguments &arguments) {
 const Command &compareCommand() {
   static const Command command = {
       "compare",
-      "all families and a searched schedule in one table",
+      "compare all families and a searched schedule",
       compareOptions(),
       {"FILE [--json | --csv] [OPTIONS]"},
       {"rondo compare examples/gpt-small.mlir --effort 1000",

@@ -57,7 +57,7 @@ int comparePlans(const SimulateRequest &request, const ShapeRequest &wanted) {
   }
   if (outcomes.empty())
     return reportError(base.getSymName() +
-                       ": no plan has one of these shapes; the notes say why");
+                       ": no plan has any of these shapes; see the notes");
   return exitCodeOf(outcomes);
 }
 

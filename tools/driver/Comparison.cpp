@@ -65,7 +65,7 @@ const char *summaryOf(const Bound &bound) {
   for (const BoundArgument &argument : boundArguments())
     if (StringRef(argument.name) == bound.name)
       return argument.summary;
-  return "all orders were gone through";
+  return "all orders were searched";
 }
 
 } // namespace
@@ -300,16 +300,16 @@ void Comparison::noteOthers() const {
   auto names = map_range(others, [](const Other &other) { return other.name; });
   reportNote(problem.name + ": " + std::to_string(others.size()) + " families" +
              " do not apply: " + join(names, ", ") +
-             "; without --json the table says why");
+             "; for the reasons, leave out --json");
 }
 
 Outcome Comparison::finish() {
   // A search tries every family if it has the time.
   if (isSearchBeaten)
     reportNote(problem.name +
-               ": the search ended before it had tried what is "
-               "better here; a larger " +
-               limitOption + " lets it");
+               ": the search ended before it tried a schedule that is "
+               "better here; raise " +
+               limitOption);
   noteOthers();
   if (style == Style::Csv)
     writeCsv();

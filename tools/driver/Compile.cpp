@@ -65,8 +65,8 @@ int writeExecutable(Emission &emission, StringRef output,
   if (std::error_code ec =
           sys::fs::createTemporaryFile("rondo", "cpp", descriptor, source)) {
     sys::path::system_temp_directory(/*erasedOnReboot=*/true, source);
-    return reportError("cannot write a temporary file in '" + source + "': " +
-                       ec.message() + "; TMPDIR can name another folder");
+    return reportError("cannot write a temporary file in '" + source +
+                       "': " + ec.message() + "; set TMPDIR to another folder");
   }
   FileRemover remover(source);
   {
@@ -99,7 +99,7 @@ int compile(const Arguments &arguments) {
   if (input.empty())
     return reportUsage("compile needs a file");
   if (sys::fs::equivalent(input, output))
-    return reportUsage("--output names the input, " + input);
+    return reportUsage("--output is the input file, " + input);
   const std::string executable = output.empty() ? "train" : output;
   if (emitWhat == Emit::Exe && isSpecialFile(executable))
     return reportError("cannot write " + executable +
@@ -123,8 +123,8 @@ int compile(const Arguments &arguments) {
   const std::vector<std::string> bodyLibraries = arguments.all("library");
   if (!emission.bodies().empty() && bodyLibraries.empty())
     return reportUsage("body '" + emission.bodies().front() +
-                       "' comes from outside: --library FILE names the file "
-                       "that defines it");
+                       "' is not in the runtime: give the file that defines "
+                       "it with --library FILE");
   if (Error error = codegen::checkBodies(emission.bodies(), bodyLibraries))
     return reportError(toString(std::move(error)));
   return writeExecutable(emission, executable, bodyLibraries);

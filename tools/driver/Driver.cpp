@@ -22,13 +22,13 @@ ArrayRef<const Command *> commands() {
 
 ArrayRef<ExitCodeText> exitCodes() {
   static const ExitCodeText texts[] = {
-      {Success, "all is well; also where a time limit ended a search with a "
-                "valid result, or problems of a batch have no schedule"},
-      {Failure, "an input is wrong, a rule is broken, or a file cannot be read "
+      {Success, "success; also if a time limit ended a search with a valid "
+                "result, or some problems of a batch have no schedule"},
+      {Failure, "invalid input, a broken rule, or a file that cannot be read "
                 "or written"},
-      {Usage, "the command line makes no sense"},
+      {Usage, "invalid command line"},
       {Infeasible, "the only problem has no schedule that fits its memory"},
-      {Interrupted, "ended by Ctrl-C, with a valid result written"}};
+      {Interrupted, "interrupted by Ctrl-C, with a valid result written"}};
   return texts;
 }
 
@@ -50,10 +50,10 @@ int reportNoCommand(StringRef name) {
   SmallVector<StringRef> names;
   for (const Command *command : commands())
     names.push_back(command->name);
-  int code = reportUsage("there is no command '" + name + "'" +
-                         didYouMean(name, names));
+  int code =
+      reportUsage("unknown command '" + name + "'" + didYouMean(name, names));
   printCommands(errs());
-  errs() << "\n`rondo --help` shows examples.\n";
+  errs() << "\nRun `rondo --help` for examples.\n";
   return code;
 }
 

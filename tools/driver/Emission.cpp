@@ -59,11 +59,11 @@ findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
     if (auto executable = module.lookupSymbol<pipe::ExecutableOp>(word);
         executable && words.size() == 1)
       return executable.lookupSchedules();
-    reportError(input + ": no pipe.schedule @" + word + " in it");
+    reportError(input + ": contains no pipe.schedule @" + word);
     std::string names;
     for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>())
       names += " @" + schedule.getSymName().str();
-    reportNote("it has" + names);
+    reportNote("it contains" + names);
     return {};
   }
   return chosen;
@@ -75,7 +75,7 @@ bool Emission::chooseSchedule() {
   mlir::ModuleOp module = file.module();
   SmallVector<pipe::ScheduleOp> schedules(module.getOps<pipe::ScheduleOp>());
   if (schedules.empty()) {
-    reportError(request.input + ": no pipe.schedule in it");
+    reportError(request.input + ": contains no pipe.schedule");
     auto plans = module.getOps<pipe::PlanOp>();
     if (plans.empty())
       reportNoPlan(request.input);
@@ -145,7 +145,7 @@ mlir::LogicalResult Emission::shareState(ArrayRef<pipe::ScheduleOp> chosen) {
 /// once the plan's costs are known.
 bool Emission::chooseScheduleFile() {
   if (file.module().getOps<pipe::PlanOp>().empty()) {
-    reportError(request.input + ": no pipe.plan in it");
+    reportError(request.input + ": contains no pipe.plan");
     reportNoPlan(request.input);
     return false;
   }
@@ -183,7 +183,7 @@ int Emission::importSchedule() {
   name = op->getSymName().str();
   if (!op->accumulatesInIndexOrder())
     reportNote(request.scheduleFile +
-               ": a stage takes its micro-batches out of index order, so sums "
+               ": a stage runs its micro-batches out of index order, so sums "
                "of gradients differ from the sequential run in their last "
                "bits");
   return Success;
@@ -215,15 +215,14 @@ int Emission::chooseTarget() {
 
 int Emission::read() {
   if (!request.scheduleName.empty() && !request.scheduleFile.empty())
-    return reportUsage("--schedule and --schedule-file exclude each other");
+    return reportUsage("--schedule and --schedule-file cannot be combined");
   if (failed(file.read(request.input)) ||
       !(request.scheduleFile.empty() ? chooseSchedule() : chooseScheduleFile()))
     return Failure;
   if (int code = chooseTarget())
     return code;
   if (needsMpi() && chosenTarget != pipe::Target::Cpu)
-    return reportUsage("--transport=mpi is for the target cpu: GPUs talk by "
-                       "NCCL");
+    return reportUsage("--transport=mpi is for target cpu; GPUs use NCCL");
   return Success;
 }
 

@@ -54,7 +54,7 @@ Error checkWritable(StringRef path) {
   }
   StringRef folder = sys::path::parent_path(path);
   if (!folder.empty() && !sys::fs::exists(folder))
-    return fail("there is no folder '" + folder + "'");
+    return fail("folder '" + folder + "' does not exist");
   if (std::error_code ec = sys::fs::access(folder.empty() ? "." : folder,
                                            sys::fs::AccessMode::Write))
     return fail(ec.message());
@@ -86,7 +86,7 @@ static Error writeBeside(StringRef path,
   StringRef folder = sys::path::parent_path(path);
   if (!folder.empty() && !sys::fs::exists(folder))
     return createStringError(inconvertibleErrorCode(),
-                             "there is no folder '" + folder + "'");
+                             "folder '" + folder + "' does not exist");
   int descriptor = -1;
   const std::string temporary = codegen::temporaryBeside(path);
   if (std::error_code ec = sys::fs::openFileForWrite(temporary, descriptor))

@@ -23,7 +23,7 @@ void printOverview(raw_ostream &os) {
   for (const Command *command : commands())
     for (const char *example : command->examples)
       os << "  " << example << "\n";
-  os << "\n`rondo COMMAND --help` tells more.\n";
+  os << "\nRun `rondo COMMAND --help` for details.\n";
 }
 
 static void printOptions(raw_ostream &os, const Command &command) {

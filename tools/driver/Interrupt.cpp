@@ -26,7 +26,7 @@ bool Interrupt::happened() { return isInterrupted; }
 int Interrupt::exitCode(int code) {
   if (code != Success || !happened())
     return code;
-  reportNote("interrupted: the schedule is the best that was found until then");
+  reportNote("interrupted: this is the best schedule found so far");
   return Interrupted;
 }
 

@@ -78,7 +78,7 @@ void writeManualPage(raw_ostream &os) {
     os << ".TP\n.BR rondo\\-" << command->name << " (1)\n"
        << troff(command->summary) << "\n";
   os << ".SH ENVIRONMENT\n.TP\n.B RONDO_RUNTIME_DIR\n"
-     << troff("where compile and bundle find the runtime, in place of the "
+     << troff("where compile and bundle find the runtime, instead of the "
               "installation's or the build's own\n");
   writeExitCodes(os);
   os << ".SH EXAMPLES\n";

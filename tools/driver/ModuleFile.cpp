@@ -56,7 +56,7 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
   }
   if (int64_t line = pipe::findTooDeep(text)) {
     reportError(path + ": line " + Twine(line) + ": more than " +
-                Twine(pipe::mostOpenBrackets) + " brackets are open");
+                Twine(pipe::mostOpenBrackets) + " open brackets");
     return mlir::failure();
   }
   sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());

@@ -124,11 +124,11 @@ std::string PlanSearchRun::nearest() const {
            (most > 1 ? "with one micro-batch at a time and no messages " + where
                      : reasonOf(candidate, candidates()));
   }
-  said += "; devices of more memory, smaller micro-batches (--microbatches "
-          "with larger numbers) ";
+  said += "; try devices with more memory, smaller micro-batches "
+          "(--microbatches with larger numbers) ";
   return said + (request.shapes.placements == "auto"
-                     ? "or fewer layers on that rank may do"
-                     : "or other placements (--placement auto) may do");
+                     ? "or fewer layers on that rank"
+                     : "or other placements (--placement auto)");
 }
 
 void PlanSearchRun::printTable(const PlanCandidate *best, raw_ostream &os) {
@@ -226,7 +226,7 @@ int PlanSearchRun::reportNone() const {
   if (none_of(candidates(),
               [](const PlanCandidate &c) { return bool(c.plan); }))
     return reportError(name +
-                       ": no plan has one of these shapes; the table says why");
+                       ": no plan has any of these shapes; see the table");
   reportError(name + ": none of these plans has a schedule that fits" +
               nearest());
   return Infeasible;

@@ -23,7 +23,7 @@ int readPlans(ModuleFile &file, const std::string &path,
     return Failure;
   mlir::ModuleOp module = file.module();
   if (module.getOps<pipe::PlanOp>().empty())
-    return reportError(path + ": no pipe.plan in it");
+    return reportError(path + ": contains no pipe.plan");
   if (failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createResolveStages());
         passes.addPass(pipe::createVerifyPartitioned());
@@ -51,8 +51,8 @@ int readProblems(const std::string &path, std::vector<Problem> &problems) {
     int code = reportError(path + ": " + llvm::toString(file.takeError()));
     llvm::StringRef name = path;
     if (!name.ends_with(".json") && !name.ends_with(".jsonl"))
-      reportNote("a file is either plans (.mlir) or rondo-problem/1 (.json, or "
-                 ".jsonl with one a line)");
+      reportNote("a file has either plans (.mlir) or problems (.json, or "
+                 ".jsonl with one per line)");
     return code;
   }
   problems = std::move(file->problems);

@@ -97,18 +97,16 @@ void reportWritten(const std::vector<Line> &lines,
 /// Searches the plan of a .mlir file, perhaps in other shapes.
 int searchAmongPlans(const Request &request) {
   if (request.search.options.robustness)
-    return reportUsage("--robust chooses among schedules of a plan as it is "
-                       "written; leave out --placement, --chunks, "
-                       "--microbatches, --problem-output and an output in the "
-                       "language");
+    return reportUsage("--robust searches the plan as written; leave out "
+                       "--placement, --chunks, --microbatches, "
+                       "--problem-output and a .mlir output");
   if (!StringRef(request.input).ends_with(".mlir"))
     return reportUsage("--placement, --chunks, --microbatches, "
-                       "--problem-output and an output in the language need a "
-                       ".mlir file; a rondo-problem/1 line says where its "
-                       "stages lie");
+                       "--problem-output and a .mlir output need a .mlir "
+                       "file; the placement of a rondo-problem is fixed");
   if (!request.costs.empty())
-    return reportUsage("--costs measures the stages that a plan has; other "
-                       "plans need times of the layers");
+    return reportUsage("--costs has times of the plan's stages; other plans "
+                       "need times of the layers");
   return searchPlans({request.input, request.shapes, request.search,
                       request.output, request.problemOutput});
 }
@@ -121,8 +119,8 @@ int readRequest(const Arguments &arguments, Request &request) {
     return reportUsage(
         "search needs a .mlir or problem file, or --problems FILE");
   if (!request.input.empty() && !request.problems.empty())
-    return reportUsage("search got " + request.input + " and --problems " +
-                       request.problems + "; it takes one of them");
+    return reportUsage("search takes a file or --problems, not both: " +
+                       request.input + " and " + request.problems);
   request.search = searchRequest(arguments);
   if (int code = readRobustness(arguments, request.search))
     return code;
@@ -145,7 +143,7 @@ int run(const Arguments &arguments) {
   if (isBatch)
     request.input = request.problems;
   if (sys::fs::equivalent(request.input, request.output))
-    return reportUsage("--output names the input, " + request.input);
+    return reportUsage("--output is the input file, " + request.input);
   if (Error error = checkWritable(request.output))
     return reportError(toString(std::move(error)));
   if (request.isAmongPlans())

@@ -30,15 +30,15 @@ int readBasePlan(ModuleFile &file, const std::string &path,
   SmallVector<pipe::PlanOp> plans(file.module().getOps<pipe::PlanOp>());
   if (plans.size() != 1)
     return reportError(path +
-                       ": a search of placements needs one pipe.plan; "
-                       "there are " +
+                       ": a search over placements needs exactly one "
+                       "pipe.plan, not " +
                        Twine(plans.size()));
   base = plans.front();
   for (pipe::StageOp stage : base.getStages())
     if (stage.getCostsAttr()) {
       stage.emitError() << "stage @" << stage.getSymName()
-                        << " states its own costs, which say nothing of other "
-                           "stages; state those of the layers";
+                        << " states its own costs, which do not apply to other "
+                           "stages; state the costs of its layers";
       return Failure;
     }
   if (failed(file.run([](mlir::OpPassManager &passes) {
@@ -128,7 +128,7 @@ std::string reasonOf(const PlanCandidate &candidate,
   case State::NoSchedule:
     return describe(*candidate.fault);
   case State::SameStages:
-    return "the stages of " + candidates[candidate.twin].shape.text();
+    return "same stages as " + candidates[candidate.twin].shape.text();
   case State::NotBetter:
     return "no better: its bound is not below the best";
   case State::NoTime:

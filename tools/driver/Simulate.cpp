@@ -55,7 +55,7 @@ int run(const Arguments &arguments) {
   const bool asJson = arguments.has("json");
   const bool withTimeline = arguments.has("timeline");
   if (asJson && withTimeline)
-    return reportUsage("--timeline is text and does not go with --json");
+    return reportUsage("--timeline and --json cannot be combined");
   request.style = asJson         ? Style::Json
                   : withTimeline ? Style::Timeline
                                  : Style::Table;
@@ -73,7 +73,7 @@ int run(const Arguments &arguments) {
 const Command &simulateCommand() {
   static const Command command = {
       "simulate",
-      "time and memory of schedules",
+      "predict time and memory of schedules",
       simulateOptions(),
       {"FILE [--family NAME]... [--timeline | --json] [OPTIONS]"},
       {"rondo simulate problem.json --family kfkb:k=2 --timeline",

@@ -72,7 +72,7 @@ int verifySchedules(const std::string &problemsPath,
       json::splitDocuments(schedulesPath, (*scheduleText)->getBuffer());
   if (documents.empty() || documents.front().text.trim().empty())
     return reportError(schedulesPath +
-                       ": no schedule in it; expected rondo-schedule/1");
+                       ": contains no schedule; expected rondo-schedule");
   bool allLegal = true;
   for (const json::Document &document : documents) {
     json::Verdict verdict = json::judge(document.text, *problems);
@@ -123,18 +123,18 @@ int proveSchedule(pipe::ScheduleOp op, std::string &said) {
     return Failure;
   const int64_t tasks = expanded->schedule.numActions();
   if (tasks > maxProvedTasks) {
-    said += "  not checked: messages, and memory beside activations; " +
-            std::to_string(tasks) + " tasks are more than " +
-            std::to_string(maxProvedTasks) + "; `rondo compile` checks them\n";
+    said +=
+        "  not checked: messages, and memory other than activations, because " +
+        std::to_string(tasks) + " tasks are more than " +
+        std::to_string(maxProvedTasks) + "; `rondo compile` checks them\n";
     return Success;
   }
   const PlanFigures figures = pipe::figuresOf(plan);
   const ProvedPrograms proved =
       provePrograms(figures, *problem, expanded->schedule);
   if (proved.fault.empty()) {
-    said +=
-        "  its programs too: " + arenaLine(proved.arenaBytes, figures.devices) +
-        "\n";
+    said += "  its programs: legal, " +
+            arenaLine(proved.arenaBytes, figures.devices) + "\n";
     return Success;
   }
   if (!proved.isOverCap) {
@@ -153,7 +153,7 @@ int verifyModule(const std::string &modulePath) {
     return Failure;
   mlir::ModuleOp module = file.module();
   if (module.getOps<pipe::PlanOp>().empty())
-    return reportError(modulePath + ": no pipe.plan in it");
+    return reportError(modulePath + ": contains no pipe.plan");
   Interrupt interrupt;
   if (failed(file.run([&](mlir::OpPassManager &passes) {
         pipe::buildVerifyPipeline(passes, interrupt.flag());
@@ -196,7 +196,7 @@ int run(const Arguments &arguments) {
   const bool asJson = arguments.has("json");
   if (!module.empty()) {
     if (!problems.empty() || !schedules.empty() || asJson)
-      return reportUsage("verify takes a .mlir file alone");
+      return reportUsage("verify takes no other options with a .mlir file");
     return verifyModule(module);
   }
   if (problems.empty() || schedules.empty())
@@ -210,7 +210,7 @@ int run(const Arguments &arguments) {
 const Command &verifyCommand() {
   static const Command command = {
       "verify",
-      "say whether schedules are legal",
+      "check whether schedules are legal",
       verifyOptions(),
       {"FILE.mlir", "--problems FILE --schedules FILE [--json]"},
       {"rondo verify examples/gpt-small.mlir",

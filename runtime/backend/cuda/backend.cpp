@@ -35,7 +35,7 @@ makeTransport(const TransportParams &params,
               const std::vector<Device *> &devices,
               const TransportOptions &options, const World &world) {
   if (params.link.isImposed())
-    throw Error("links between GPUs cannot be slowed down: leave out --link",
+    throw Error("--link cannot slow down links between GPUs: leave it out",
                 Exit::Usage);
   std::vector<CudaDevice *> gpus;
   bool isOneGpu = world.isAlone();

@@ -24,7 +24,7 @@ public:
                                          static_cast<size_t>(bytes));
     if (error == cudaErrorMemoryAllocation)
       throw Error("GPU " + std::to_string(this->gpu->ordinal) +
-                      " refused an arena of " + std::to_string(bytes) +
+                      " cannot allocate an arena of " + std::to_string(bytes) +
                       " bytes",
                   Exit::RunFailure);
     check(error, "cudaMalloc", __FILE__, __LINE__);

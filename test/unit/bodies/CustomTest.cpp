@@ -97,7 +97,7 @@ TEST_F(Custom, SizesAreThoseOfTheLayer) {
 
 TEST_F(Custom, Version) {
   body.version = RONDO_BODY_VERSION + 1;
-  EXPECT_EQ(error(), "layer 'mix': body 'mixer' is written for version 2 of "
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' was written for version 2 of "
                      "rondo_body.h, this program has version 1: compile it "
                      "again with the header of this installation");
 }
@@ -150,11 +150,11 @@ TEST_F(Custom, Complaint) {
 TEST_F(Custom, TensorsLieInTheWeights) {
   answers.tensors[1].shape[0] = 33;
   EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' at element "
-                     "32 ends behind the 64 of the weights");
+                     "32 ends past the 64 of the weights");
   answers.tensors[1].shape[0] = INT64_MAX;
-  EXPECT_NE(error().find("ends behind"), std::string::npos) << error();
+  EXPECT_NE(error().find("ends past"), std::string::npos) << error();
   answers.tensors[1] = {"vector", 2, {8, INT64_MAX}, 32, RONDO_INIT_ONES, 0};
-  EXPECT_NE(error().find("ends behind"), std::string::npos) << error();
+  EXPECT_NE(error().find("ends past"), std::string::npos) << error();
 }
 
 TEST_F(Custom, TensorsDoNotOverlap) {
@@ -170,17 +170,18 @@ TEST_F(Custom, Tensors) {
   answers.tensors[1].offset = 32;
   answers.tensors[1].init = 4;
   EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has init 4, "
-                     "which is none of RONDO_INIT_...");
+                     "which is not one of RONDO_INIT_...");
   answers.tensors[1].init = 0;
   answers.tensors[1].num_dims = 3;
   EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has a shape "
-                     "that is neither 1 nor 2 sizes of at least 1");
+                     "that is not 1 or 2 sizes of at least 1");
   answers.tensors[1].num_dims = 1;
   answers.tensors[0].name = "";
   EXPECT_EQ(error(), "layer 'mix': body 'mixer' has a tensor without a name");
   answers.tensors.assign(17, {"t", 1, {1, 1}, 0, 0, 0});
-  EXPECT_EQ(error(), "layer 'mix': body 'mixer' has more tensors than the most "
-                     "of 16");
+  EXPECT_EQ(error(),
+            "layer 'mix': body 'mixer' has more tensors than the maximum "
+            "of 16");
 }
 
 TEST_F(Custom, NamesOfTensors) {

@@ -130,17 +130,17 @@ TEST(GradientCheck, Faults) {
   EXPECT_EQ(faultOf(Fault::SecondInput).substr(0, 52),
             "the gradient of input 1, which I gives, differs from");
   EXPECT_EQ(faultOf(Fault::ReadsInput),
-            "W gives a gradient that is not finite: it, or I, reads what no "
-            "longer is in a buffer");
+            "W gives a gradient that is not finite: W or I reads a buffer that "
+            "no longer holds its content");
   EXPECT_EQ(faultOf(Fault::Overwrites).substr(0, 56),
             "W does not add to the gradient of 'product.weight': 1 be");
   EXPECT_EQ(faultOf(Fault::WritesBehind),
-            "F writes behind the end of what is saved for I");
+            "F writes past the end of what is saved for I");
   EXPECT_EQ(faultOf(Fault::Differs),
             "two runs on the same content give different bits");
-  EXPECT_EQ(
-      faultOf(Fault::OutputInPart),
-      "F does not write all of its output, or numbers that are not finite");
+  EXPECT_EQ(faultOf(Fault::OutputInPart),
+            "F does not write all of its output, or writes numbers that are "
+            "not finite");
 }
 
 } // namespace

@@ -212,7 +212,7 @@ TEST_F(Failures, MachineWithoutAGpuSkips) {
 TEST_F(Failures, ArenaThatDoesNotFitIsAnError) {
   emulation::failCall("cudaMalloc", 1, cudaErrorMemoryAllocation);
   EXPECT_TRUE(contains(failureOf(timedOnRanks(2, 0)),
-                       {"GPU 0 refused an arena of ", " bytes"}));
+                       {"GPU 0 cannot allocate an arena of ", " bytes"}));
 }
 
 TEST_F(Failures, ImposedLinkIsRefused) {
@@ -220,9 +220,9 @@ TEST_F(Failures, ImposedLinkIsRefused) {
   program.exe.backend = &cudaBackend;
   testing::internal::CaptureStderr();
   EXPECT_EQ(runProgram(program, {"--quiet", "--link", "5"}), 2);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "error: links between GPUs cannot be slowed down: leave out "
-            "--link\n");
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "error: --link cannot slow down links between GPUs: leave it out\n");
 }
 
 //===----------------------------------------------------------------------===//

@@ -125,7 +125,7 @@ TEST_F(Checkpoint, AdditionalName) {
                      tensors));
 }
 TEST_F(Checkpoint, NameTwice) {
-  expectIn("stands twice",
+  expectIn("appears twice",
            errorWith(replaced("\"wte.weight\":",
                               "\"wte.weight\":{\"dtype\":\"F32\",\"shape\":[0],"
                               "\"data_offsets\":[0,0]},\"wte.weight\":"),
@@ -201,7 +201,7 @@ TEST_F(Checkpoint, FullDiskEndsTheRunAtItsEndOnly) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.err, "error: " + message + "\n");
   expectIn("iteration 2/3", outcome.out);
-  expectIn("\nnote: " + message + "; going on without it\niteration 3/3",
+  expectIn("\nnote: " + message + "; continuing without it\niteration 3/3",
            outcome.out);
 }
 TEST_F(Checkpoint, CannotBeWritten) {

@@ -47,14 +47,16 @@ TEST(CommandLine, Faults) {
   EXPECT_EQ(error({"--save-every", "2"}),
             "error: --save-every needs --save" + help);
   EXPECT_EQ(error({"--verify", "--profile", "x"}),
-            "error: --verify and --profile exclude each other" + help);
+            "error: --verify and --profile cannot be combined" + help);
   EXPECT_EQ(error({"--verify", "--save", "x"}),
             "error: --save, --resume, --trace and --json-log are for training, "
             "not for --verify, --profile or --check-bodies" +
                 help);
   for (const char *other : {"--verify", "--profile=x"})
-    EXPECT_EQ(error({"--check-bodies", other}),
-              "error: --check-bodies excludes --verify and --profile" + help);
+    EXPECT_EQ(
+        error({"--check-bodies", other}),
+        "error: --check-bodies cannot be combined with --verify or --profile" +
+            help);
 }
 
 TEST(CommandLine, ProfileWritesCosts) {

@@ -117,8 +117,9 @@ TEST(Tokens, Faults) {
             "sample needs 9: give more data or another --held-out");
   EXPECT_EQ(dataError(tokenFile<uint16_t>(20240520, 1, 10, {1, 2, 3})),
             "data 'F' is truncated: its header promises 10 tokens, it has 3");
-  EXPECT_EQ(dataError(tokenFile<uint16_t>(20240520, 2, 1, {1})),
-            "data 'F' is a token file of version 2, version 1 is known");
+  EXPECT_EQ(
+      dataError(tokenFile<uint16_t>(20240520, 2, 1, {1})),
+      "data 'F' is a token file of version 2; only version 1 is supported");
   EXPECT_EQ(dataError(tokenFile<uint16_t>(20240520, 1, 3, {1, 300, 2})),
             "data 'F': token 300 at position 1 is outside the model's "
             "vocabulary of 256");

@@ -142,8 +142,7 @@ TEST(Discovery, TorchrunNeedsAllOfIts) {
               "torchrun started this process, but " + std::string(name) +
                   " is not set");
   EXPECT_EQ(errorOf(with(torchrun, "RANK", "x")),
-            "the environment says RANK='x', which is not a whole number of at "
-            "least 0");
+            "RANK='x' in the environment is not a whole number of at least 0");
   EXPECT_EQ(errorOf(with(torchrun, "RANK", "8")),
             "torchrun gives rank 8 of 8: ranks count from 0");
   for (const char *wrong : {"", "-1", "3 ", "99999999999", "0x3"})

@@ -24,8 +24,8 @@ TEST_F(StoreTest, AnotherProgramIsTurnedAway) {
           params.program = "another";
       });
   EXPECT_EQ(endings[0], "peer 2");
-  EXPECT_EQ(endings[1], "this process runs another program than rank 0, or the "
-                        "same one compiled otherwise");
+  EXPECT_EQ(endings[1], "this process runs a different program than rank 0, "
+                        "or a different build of it");
 }
 
 TEST_F(StoreTest, WhoJoinsAFailedRunEndsWithItsCode) {
@@ -64,7 +64,7 @@ TEST_F(StoreTest, TwoProcessesWithOneRankAreAnError) {
       try {
         joinStore(paramsOf(1, 3), where);
       } catch (const Error &error) {
-        EXPECT_STREQ(error.what(), "two processes are rank 1");
+        EXPECT_STREQ(error.what(), "two processes have rank 1");
         std::lock_guard<std::mutex> lock(mutex);
         ++refused;
       } catch (const PeerFailed &) {
@@ -124,12 +124,12 @@ TEST_F(StoreTest, PortsThatOthersHaveAreGivenUpSoon) {
   } catch (const Error &error) {
     EXPECT_EQ(error.code, Exit::RunFailure);
     EXPECT_EQ(std::string(error.what()),
-              "rank 1 has not found rank 0 at 127.0.0.1:" +
+              "rank 1 could not find rank 0 at 127.0.0.1:" +
                   std::to_string(where.port) + " to " +
                   std::to_string(where.port + 1) +
-                  ", where others listen: a run with the name 'another' "
-                  "answers there, this one is 'test'; --rdzv HOST:PORT names "
-                  "another place");
+                  ", where other programs listen: a run named 'another' "
+                  "answers there; this one is 'test'; choose another place "
+                  "with --rdzv HOST:PORT");
   }
   for (std::unique_ptr<Store> &other : others)
     other->leave();
@@ -182,7 +182,7 @@ TEST_F(StoreTest, WhoFindsNobodySaysWhere) {
   } catch (const Error &error) {
     EXPECT_EQ(error.code, Exit::RunFailure);
     std::string text = error.what();
-    EXPECT_NE(text.find("rank 1 has not found rank 0 at 127.0.0.1:" +
+    EXPECT_NE(text.find("rank 1 could not find rank 0 at 127.0.0.1:" +
                         std::to_string(where.port)),
               std::string::npos)
         << text;

@@ -124,7 +124,7 @@ TEST_F(StoreServerTest, WhoKeepsTheOthersWaitingIsNamed) {
   pass(4.9);
   EXPECT_EQ(said, "");
   pass(0.2);
-  EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 20 s\n");
+  EXPECT_EQ(said, "rank 1 did not reach 'iteration 7' within 20 s\n");
   for (int p = 0; p < 3; ++p)
     EXPECT_EQ(heard(p, StoreFrame::Failed), std::vector<Fields>{{"75"}}) << p;
 }
@@ -157,7 +157,7 @@ TEST_F(StoreServerTest, WaitsBeginWhenAllHaveCome) {
   pass(19.9);
   EXPECT_EQ(said, "");
   pass(0.2);
-  EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 20 s\n");
+  EXPECT_EQ(said, "rank 1 did not reach 'iteration 7' within 20 s\n");
 }
 
 TEST_F(StoreServerTest, WhoSaysWhatItDoesMayTakeItsTime) {
@@ -170,7 +170,7 @@ TEST_F(StoreServerTest, WhoSaysWhatItDoesMayTakeItsTime) {
   }
   EXPECT_EQ(said, "");
   pass(20.1);
-  EXPECT_EQ(said, "rank 1 did not come to 'iteration 7' within 20 s\n");
+  EXPECT_EQ(said, "rank 1 did not reach 'iteration 7' within 20 s\n");
 }
 
 TEST_F(StoreServerTest, WithoutATimeOutAllMayTakeTheirTime) {
@@ -187,8 +187,9 @@ TEST_F(StoreServerTest, AValueThatDoesNotComeIsNamed) {
   joinAll();
   say(1, StoreFrame::Get, {"key"});
   pass(20.1);
-  EXPECT_EQ(said, "rank 1 waits for the value 'key', which did not come within "
-                  "20 s\n");
+  EXPECT_EQ(said,
+            "rank 1 waits for the value 'key', which did not arrive within "
+            "20 s\n");
 }
 
 TEST_F(StoreServerTest, ProcessZeroSaysEverySecondThatItIsAlive) {

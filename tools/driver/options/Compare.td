@@ -3,7 +3,8 @@ include "tools/driver/options/Shared.td"
 include "tools/driver/options/Searching.td"
 
 def all_ranks : Switch<"all-ranks",
-  "peak memory of every rank, not of the fullest one">;
+  "show the peak memory of every rank, not only of the fullest">;
 def json : Switch<"json",
-  "print one rondo-schedule/1 line a schedule and nothing else">;
-def csv : Switch<"csv", "print one line of figures a schedule, with a head">;
+  "print one rondo-schedule/1 line per schedule and nothing else">;
+def csv : Switch<"csv",
+  "print one line of figures per schedule, with a header">;

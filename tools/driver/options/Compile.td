@@ -6,7 +6,7 @@ defm output : Value<"output", "FILE",
   "where to write (default: 'train' for an executable, else standard output)">;
 defm o : ShortOutput<"FILE">;
 defm emit : Choice<"emit", "schedule,lowered,cpp,exe",
-  "how far to go (default exe)">;
+  "where to stop (default exe)">;
 defm library : Value<"library", "FILE",
   "an object file, archive or shared library with the bodies of custom layers; "
-  "may be given several times", [Repeatable]>;
+  "may be repeated", [Repeatable]>;

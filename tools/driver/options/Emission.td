@@ -5,15 +5,15 @@ defm schedule : Value<"schedule", "NAME[,NAME...]",
   "the schedules to compile, over one state (default: those of the first "
   "pipe.executable, else the first)">;
 defm schedule_file : Value<"schedule-file", "FILE",
-  "an order for a plan of the file (rondo-schedule/1), in place of its "
+  "an order for a plan of the file (rondo-schedule), instead of its "
   "schedules">;
 defm costs : Value<"costs", "FILE",
-  "measured times of the stages (rondo-costs/1), such as 'train --profile' "
-  "writes">;
+  "measured times of the stages (rondo-costs/1), as written by "
+  "'train --profile'">;
 defm target : Choice<"target", "cpu,cuda",
   "what to compile for (default: what the plan says, else cpu)">;
 defm dtype : Choice<"dtype", "fp32,bf16",
-  "what activations are stored in (default: fp32 on cpu, which takes no "
-  "other; bf16 on cuda)">;
+  "number type of activations (default: fp32 on cpu, the only one there; "
+  "bf16 on cuda)">;
 defm transport : Choice<"transport", "threads,mpi",
-  "what carries messages between the ranks of target cpu (default threads)">;
+  "how ranks on target cpu exchange messages (default threads)">;

@@ -3,18 +3,19 @@ include "tools/driver/options/Shared.td"
 include "tools/driver/options/Searching.td"
 
 defm problems : Value<"problems", "FILE",
-  "problems (rondo-problem/1); one without a schedule does not stop the rest">;
+  "problems (rondo-problem); one without a schedule does not stop the rest">;
 defm problem_output : Value<"problem-output", "FILE",
-  "also write the problem of the chosen plan (rondo-problem/1)">;
+  "also write the problem of the chosen plan (rondo-problem)">;
 defm output : Value<"output", "FILE",
-  "one rondo-schedule/1 line a problem, in their order; a .mlir file takes the "
-  "chosen plan and its schedule (default: standard output)">;
+  "where to write one rondo-schedule/1 line per problem, in input order; a "
+  ".mlir file gets the chosen plan and its schedule (default: standard "
+  "output)">;
 defm o : ShortOutput<"FILE">;
-defm threads : Value<"threads", "N", "problems searched at a time (default 1)",
-  [Number]>;
+defm threads : Value<"threads", "N",
+  "problems searched at the same time (default 1)", [Number]>;
 defm robust : Choice<"robust", "mean,p95",
-  "choose by this of the objective over sampled times">;
+  "choose by this statistic of the objective over sampled times">;
 defm samples : Value<"samples", "N", "samples of --robust (default 64)",
   [Number]>;
 defm jitter : Value<"jitter", "PERCENT",
-  "how far a sampled time is from the problem's (default 10)", [Number]>;
+  "how far a sampled time may be from the problem's (default 10)", [Number]>;

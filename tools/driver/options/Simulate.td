@@ -2,12 +2,12 @@
 include "tools/driver/options/Shared.td"
 
 defm family : Value<"family", "NAME",
-  "a family such as 1f1b or kfkb:k=2, or all; may be given several times",
+  "a family such as 1f1b or kfkb:k=2, or all; may be repeated",
   [Family, Repeatable]>;
-def timeline : Switch<"timeline", "print each schedule over time as text">;
+def timeline : Switch<"timeline", "draw each schedule over time as text">;
 def json : Switch<"json",
-  "print one rondo-schedule/1 line a family and nothing else">;
+  "print one rondo-schedule/1 line per family and nothing else">;
 defm costs : Value<"costs", "FILE",
   "measured times of the stages of a .mlir file (rondo-costs/1)">;
 defm problem_output : Value<"problem-output", "FILE",
-  "also write the plans of a .mlir file as rondo-problem/1">;
+  "also write the plans of a .mlir file as problems (rondo-problem)">;
