@@ -14,6 +14,7 @@
 #include "schedule/Waits.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace rondo;
 
@@ -45,16 +46,23 @@ struct LinkState {
   bool isOrdered = false;
 };
 
+/// Steps of a stage are indexed by their kind: the last task's number and one.
+constexpr int countStepKinds() {
+  int count = 0;
+  for (const ActionTraits &traits : actionTable.rows)
+    if (traits.isTask())
+      count = static_cast<int>(traits.kind) + 1;
+  return count;
+}
+constexpr int numStepKinds = countStepKinds();
+
 /// Values of RankState::blocked that are no message.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
 
 struct RankState {
   int64_t position = 0, end = 0;
-  /// When the compute lane is free again, and when the others are. Nearly all
-  /// tasks are on the compute lane, whose clock stays in a register.
-  int64_t clock = 0;
-  int64_t otherClocks[numLanes] = {};
-  int64_t firstStart = 0, work = 0;
+  /// `clock`: when the compute lane is free again.
+  int64_t clock = 0, firstStart = 0, work = 0;
   int64_t held = 0, peak = 0;
   /// The message that the action at `position` waits for.
   int64_t blocked = notBlocked;
@@ -76,7 +84,7 @@ public:
     arrival.assign(problem.edges.size() * microbatches, notMade);
   }
 
-  template <bool keepTimes> void run(Simulation &result);
+  void run(Simulation &result, bool keepTimes);
   void summarize(Simulation &result) const;
   std::vector<Wait> findCycle() const;
 
@@ -86,6 +94,7 @@ private:
   void orderLinks();
   int32_t linkOf(int32_t from, int32_t to);
 
+  template <bool keepTimes, bool hasOtherLanes> void runLanes(Simulation &);
   void send(const Output &output, int64_t microbatch, int64_t readyNs);
   void carry(LinkState &link, const Output &output, int64_t message,
              int64_t readyNs);
@@ -113,8 +122,11 @@ private:
   std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
 
   std::vector<RankState> ranks;
+  /// By rank: when its other lanes are free again. Empty where all tasks are on
+  /// the compute lane, as they mostly are.
+  std::vector<std::array<int64_t, numLanes>> otherClocks;
   std::vector<int32_t> worklist;
-  std::vector<uint8_t> done;
+  std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<int64_t> arrival;
 };
@@ -139,15 +151,17 @@ int32_t Execution::linkOf(int32_t from, int32_t to) {
 
 void Execution::makeSteps() {
   outputOfEdge.resize(problem.edges.size());
-  steps.resize(problem.numStages() * numCostColumns);
+  steps.resize(problem.numStages() * numStepKinds);
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.isTask())
         continue;
       const ActionKind kind = traits.kind;
-      Step &step = steps[stage * numCostColumns + costColumn(kind)];
+      Step &step = steps[stage * numStepKinds + static_cast<int>(kind)];
       const Cost &cost = problem.cost(stage, kind);
       step.lane = cost.lane;
+      if (cost.lane != Lane::Compute)
+        otherClocks.resize(schedule.numRanks());
       step.ns = cost.ns;
       step.acquireBytes = cost.acquireBytes;
       step.releaseBytes = cost.releaseBytes;
@@ -215,7 +229,19 @@ void Execution::send(const Output &output, int64_t microbatch,
   }
 }
 
-template <bool keepTimes> void Execution::run(Simulation &result) {
+void Execution::run(Simulation &result, bool keepTimes) {
+  if (keepTimes) {
+    result.startNs.resize(schedule.numActions());
+    result.endNs.resize(schedule.numActions());
+  }
+  if (otherClocks.empty())
+    keepTimes ? runLanes<true, false>(result) : runLanes<false, false>(result);
+  else
+    keepTimes ? runLanes<true, true>(result) : runLanes<false, true>(result);
+}
+
+template <bool keepTimes, bool hasOtherLanes>
+void Execution::runLanes(Simulation &result) {
   // With the last rank first on the stack, rank 0 starts.
   for (int32_t r = schedule.numRanks(); r-- > 0;)
     worklist.push_back(r);
@@ -227,17 +253,16 @@ template <bool keepTimes> void Execution::run(Simulation &result) {
     const int64_t first = schedule.rankBegin(r);
     for (; rank.position < rank.end; ++rank.position) {
       Action action = actions[rank.position];
-      const Step &step =
-          steps[action.stage * numCostColumns + costColumn(action.kind())];
+      const Step &step = steps[action.stage * numStepKinds + action.kindBits];
       const int64_t key = action.stage * microbatches + action.index;
       if ((done[key] & step.needs) != step.needs) {
         rank.blocked = blockedByOwnTask;
         break;
       }
-      const bool isCompute = step.lane == Lane::Compute;
+      const bool isCompute = !hasOtherLanes || step.lane == Lane::Compute;
       int64_t start = rank.clock;
       if (!isCompute)
-        start = std::max(start, rank.otherClocks[static_cast<int>(step.lane)]);
+        start = std::max(start, otherClocks[r][static_cast<int>(step.lane)]);
       for (int32_t i = step.inputBegin; i < step.inputEnd; ++i) {
         int64_t message = inputs[i] + action.index;
         if (arrival[message] < 0) {
@@ -254,7 +279,7 @@ template <bool keepTimes> void Execution::run(Simulation &result) {
       if (isCompute)
         rank.clock = end;
       else
-        rank.otherClocks[static_cast<int>(step.lane)] = end;
+        otherClocks[r][static_cast<int>(step.lane)] = end;
       rank.work += step.ns;
       rank.held += step.acquireBytes;
       rank.peak = std::max(rank.peak, rank.held);
@@ -283,10 +308,12 @@ void Execution::summarize(Simulation &result) const {
     return;
   }
   int64_t busiest = 0;
-  for (const RankState &rank : ranks) {
-    const int64_t end =
-        std::max(rank.clock, *std::max_element(std::begin(rank.otherClocks),
-                                               std::end(rank.otherClocks)));
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const RankState &rank = ranks[r];
+    int64_t end = rank.clock;
+    if (!otherClocks.empty())
+      end = std::max(
+          end, *std::max_element(otherClocks[r].begin(), otherClocks[r].end()));
     result.makespanNs = std::max(result.makespanNs, end);
     result.spanNs = std::max(result.spanNs, end - rank.firstStart);
     busiest = std::max(busiest, rank.work);
@@ -366,13 +393,7 @@ Simulation rondo::simulate(const Problem &problem, const Schedule &schedule,
   if (schedule.numRanks() == 0)
     return result;
   Execution execution(problem, schedule);
-  if (keepTimes) {
-    result.startNs.resize(schedule.numActions());
-    result.endNs.resize(schedule.numActions());
-    execution.run<true>(result);
-  } else {
-    execution.run<false>(result);
-  }
+  execution.run(result, keepTimes);
   execution.summarize(result);
   return result;
 }
