@@ -10,19 +10,6 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-std::string rondo::runtime::actionName(ActionKind kind, Message message,
-                                       int64_t stage, int64_t microbatch) {
-  const ActionTraits &traits = traitsOf(kind);
-  const std::string number = std::to_string(stage);
-  if (traits.isTask())
-    return number + traits.letter + std::to_string(microbatch);
-  std::string text = std::string(traits.keyword) + " " + number;
-  if (traits.subject == Subject::Edge)
-    text += traitsOf(traitsOf(message).producer).letter +
-            std::to_string(microbatch);
-  return text;
-}
-
 /// Notes an action for the watchdog, and for the trace if there is one.
 class Rank::Action {
 public:
@@ -58,14 +45,6 @@ private:
   const int64_t stage, microbatch;
   int64_t startNs = 0;
 };
-
-std::string Rank::currentAction() const {
-  uint64_t packed = current.load(std::memory_order_relaxed);
-  return actionName(static_cast<ActionKind>(packed >> 58),
-                    static_cast<Message>((packed >> 56) & 0x3),
-                    static_cast<int64_t>((packed >> 32) & 0xffffff),
-                    static_cast<int64_t>(packed & 0xffffffff));
-}
 
 Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
            Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
@@ -120,6 +99,9 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
                   " inputs; a layer takes " + std::to_string(maxLayerInputs) +
                   " at most");
   fences.resize(fences.size() * fencesPerSlot);
+  for (LocalStage &stage : stages)
+    if (stage.binding)
+      makeCalls(stage);
 }
 
 Rank::Place Rank::placeOf(const State &state, int32_t number) {
@@ -163,9 +145,7 @@ Rank::LocalStage &Rank::local(int64_t stage, int64_t microbatch) {
   if (stage < 0 || stage >= static_cast<int64_t>(stages.size()) ||
       !stages[stage].binding || microbatch < 0 ||
       microbatch >= program.microbatches)
-    throw Error("the program of rank " + std::to_string(me) + " runs stage " +
-                std::to_string(stage) + ", micro-batch " +
-                std::to_string(microbatch) + ", which it does not hold");
+    failOnStage(stage, microbatch);
   return stages[stage];
 }
 
@@ -186,20 +166,13 @@ MessageName Rank::nameOfMessage(int32_t edge, int64_t microbatch) const {
           edges[edge].toHome};
 }
 
-std::string Rank::textOfMessage(int32_t edge, int64_t microbatch) const {
-  return nameOf(edgeDescs[edge].message, edgeDescs[edge].from,
-                static_cast<int32_t>(microbatch));
-}
-
 void Rank::awaitMessage(int32_t number, int64_t microbatch) {
   LocalEdge &edge = edges[number];
   if (edge.channel < 0)
     return;
   int64_t ticket = edge.tickets[microbatch];
   if (ticket < 0)
-    throw Error("rank " + std::to_string(me) + " needs " +
-                textOfMessage(number, microbatch) +
-                ", which it has not posted a receive for");
+    failOnUnposted(number, microbatch);
   edge.tickets[microbatch] = -1;
   transport.waitReceived(edge.channel, static_cast<Transport::Ticket>(ticket));
 }
@@ -214,49 +187,36 @@ void Rank::addOutputGrads(const LocalStage &stage, int64_t microbatch) {
   }
 }
 
-LayerArgs Rank::argsOf(const LocalStage &stage, size_t l,
-                       int64_t microbatch) const {
+/// Writes the fields that all calls of a layer's task have in common.
+void Rank::makeCalls(LocalStage &stage) const {
   const HomeBinding &binding = *stage.binding;
-  const LayerBinding &layer = binding.layers[l];
-  auto at = [&](Buffer buffer, int64_t offset) -> char * {
-    char *base = stage.place(buffer).at(microbatch);
-    return base ? base + offset : nullptr;
-  };
-  LayerArgs args{};
-  args.weights =
-      stage.place(Buffer::Weights).at(binding.version) + layer.weightsOffset;
-  args.gradients = binding.gradients + layer.gradientsOffset;
-  args.savedForInputGrad =
-      at(Buffer::SavedForInputGrad, layer.savedForInputGradOffset);
-  args.savedForWeightGrad =
-      at(Buffer::SavedForWeightGrad, layer.savedForWeightGradOffset);
+  const size_t last = binding.layers.size() - 1;
+  LayerArgs common{};
+  common.lossScale = lossScale;
+  common.stream = stream;
   // Activations between layers of the stage lie in front of the scratch and
   // are used in turn.
-  char *workspace = stage.place(Buffer::Workspace).at(microbatch);
+  char *workspace = stage.place(Buffer::Workspace).at(0);
   auto inner = [&](size_t border) {
     return workspace + (border % 2) * binding.innerBytes;
   };
   if (workspace)
-    args.workspace = workspace + binding.numInner * binding.innerBytes;
-  bool isFirst = l == 0, isLast = l + 1 == binding.layers.size();
-  if (isFirst) {
-    for (size_t k = 0; k < stage.inputs.size(); ++k)
-      args.inputs[k] = edges[stage.inputs[k]].received.at(microbatch);
-    for (size_t k = 0; k < stage.inputGrads.size(); ++k)
-      args.inputGrads[k] = edges[stage.inputGrads[k]].sent.at(microbatch);
-  } else {
-    args.inputs[0] = args.inputGrads[0] = inner(l - 1);
+    common.workspace = workspace + binding.numInner * binding.innerBytes;
+  stage.calls.assign(binding.layers.size(), {common, common, common});
+  for (size_t l = 0; l <= last; ++l) {
+    LayerCalls &calls = stage.calls[l];
+    calls.weightGrad.gradients =
+        binding.gradients + binding.layers[l].gradientsOffset;
+    if (l > 0)
+      calls.forward.inputs[0] = calls.inputGrad.inputGrads[0] = inner(l - 1);
+    if (l < last)
+      calls.inputGrad.outputGrad = calls.forward.output = inner(l);
   }
-  args.output = isLast ? at(Buffer::Output, 0) : inner(l);
-  args.outputGrad = isLast ? at(Buffer::OutputGrad, 0) : inner(l);
-  args.data =
-      reinterpret_cast<const int32_t *>(at(Buffer::Data, layer.dataOffset));
-  if (hasLoss(*layer.desc))
-    args.loss = binding.control.losses + microbatch;
-  args.lossScale = lossScale;
-  args.microbatch = microbatch;
-  args.stream = stream;
-  return args;
+}
+
+/// Null where the buffer is.
+static char *at(char *buffer, int64_t offset) {
+  return buffer ? buffer + offset : nullptr;
 }
 
 void Rank::forward(int64_t s, int64_t microbatch) {
@@ -268,10 +228,27 @@ void Rank::forward(int64_t s, int64_t microbatch) {
   for (int32_t edge : stage.inputs)
     awaitMessage(edge, microbatch);
   action.restart();
-  const std::vector<LayerBinding> &layers = stage.binding->layers;
-  for (size_t l = 0; l < layers.size(); ++l) {
-    LayerArgs args = argsOf(stage, l, microbatch);
-    layers[l].body.forward(layers[l].desc, &args);
+  const HomeBinding &binding = *stage.binding;
+  char *weights = stage.place(Buffer::Weights).at(binding.version);
+  char *forI = stage.place(Buffer::SavedForInputGrad).at(microbatch);
+  char *forW = stage.place(Buffer::SavedForWeightGrad).at(microbatch);
+  char *data = stage.place(Buffer::Data).at(microbatch);
+  for (size_t k = 0; k < stage.inputs.size(); ++k)
+    stage.calls.front().forward.inputs[k] =
+        edges[stage.inputs[k]].received.at(microbatch);
+  stage.calls.back().forward.output =
+      stage.place(Buffer::Output).at(microbatch);
+  for (size_t l = 0; l < stage.calls.size(); ++l) {
+    const LayerBinding &layer = binding.layers[l];
+    LayerArgs &args = stage.calls[l].forward;
+    args.weights = weights + layer.weightsOffset;
+    args.savedForInputGrad = at(forI, layer.savedForInputGradOffset);
+    args.savedForWeightGrad = at(forW, layer.savedForWeightGradOffset);
+    args.data = reinterpret_cast<const int32_t *>(at(data, layer.dataOffset));
+    if (hasLoss(*layer.desc))
+      args.loss = binding.control.losses + microbatch;
+    args.microbatch = microbatch;
+    layer.body.forward(layer.desc, &args);
   }
 }
 
@@ -284,20 +261,39 @@ void Rank::inputGrad(int64_t s, int64_t microbatch) {
     awaitMessage(edge, microbatch);
   action.restart();
   addOutputGrads(stage, microbatch);
-  const std::vector<LayerBinding> &layers = stage.binding->layers;
-  for (size_t l = layers.size(); l-- > 0;) {
-    LayerArgs args = argsOf(stage, l, microbatch);
-    layers[l].body.inputGrad(layers[l].desc, &args);
+  const HomeBinding &binding = *stage.binding;
+  char *weights = stage.place(Buffer::Weights).at(binding.version);
+  char *forI = stage.place(Buffer::SavedForInputGrad).at(microbatch);
+  char *forW = stage.place(Buffer::SavedForWeightGrad).at(microbatch);
+  for (size_t k = 0; k < stage.inputGrads.size(); ++k)
+    stage.calls.front().inputGrad.inputGrads[k] =
+        edges[stage.inputGrads[k]].sent.at(microbatch);
+  stage.calls.back().inputGrad.outputGrad =
+      stage.place(Buffer::OutputGrad).at(microbatch);
+  for (size_t l = stage.calls.size(); l-- > 0;) {
+    const LayerBinding &layer = binding.layers[l];
+    LayerArgs &args = stage.calls[l].inputGrad;
+    args.weights = weights + layer.weightsOffset;
+    args.savedForInputGrad = at(forI, layer.savedForInputGradOffset);
+    args.savedForWeightGrad = at(forW, layer.savedForWeightGradOffset);
+    args.microbatch = microbatch;
+    layer.body.inputGrad(layer.desc, &args);
   }
 }
 
 void Rank::weightGrad(int64_t s, int64_t microbatch) {
   LocalStage &stage = local(s, microbatch);
   Action action(*this, ActionKind::WeightGrad, s, microbatch);
-  const std::vector<LayerBinding> &layers = stage.binding->layers;
-  for (size_t l = layers.size(); l-- > 0;) {
-    LayerArgs args = argsOf(stage, l, microbatch);
-    layers[l].body.weightGrad(layers[l].desc, &args);
+  const HomeBinding &binding = *stage.binding;
+  char *weights = stage.place(Buffer::Weights).at(binding.version);
+  char *forW = stage.place(Buffer::SavedForWeightGrad).at(microbatch);
+  for (size_t l = stage.calls.size(); l-- > 0;) {
+    const LayerBinding &layer = binding.layers[l];
+    LayerArgs &args = stage.calls[l].weightGrad;
+    args.weights = weights + layer.weightsOffset;
+    args.savedForWeightGrad = at(forW, layer.savedForWeightGradOffset);
+    args.microbatch = microbatch;
+    layer.body.weightGrad(layer.desc, &args);
   }
 }
 
@@ -314,10 +310,7 @@ int32_t Rank::edgeOf(Message message, int64_t stage, int64_t to,
       if (edgeDescs[edge].to == to)
         return edge;
   }
-  throw Error("the program of rank " + std::to_string(me) + " names " +
-              nameOf(message, static_cast<int32_t>(stage),
-                     static_cast<int32_t>(microbatch)) +
-              ", which no other stage needs");
+  failOnMessage("names", message, stage, microbatch, "no other stage needs");
 }
 
 void Rank::send(Message message, int64_t s, int64_t to, int64_t microbatch) {
@@ -327,9 +320,7 @@ void Rank::send(Message message, int64_t s, int64_t to, int64_t microbatch) {
   LocalEdge &edge = edges[number];
   const MessageName name = nameOfMessage(number, microbatch);
   if (edge.channel < 0)
-    throw Error("the program of rank " + std::to_string(me) + " sends " +
-                textOfMessage(number, microbatch) +
-                ", which no other rank needs");
+    failOnMessage("sends", message, s, microbatch, "no other rank needs");
   Transport::Ticket ticket = transport.send(
       edge.channel, name, edge.sent.at(microbatch), edgeDescs[number].bytes);
   if (!edge.sent.base)
@@ -348,8 +339,7 @@ void Rank::receive(Message message, int64_t s, int64_t to, int64_t microbatch) {
   LocalEdge &edge = edges[number];
   const MessageName name = nameOfMessage(number, microbatch);
   if (edge.channel < 0)
-    throw Error("the program of rank " + std::to_string(me) + " receives " +
-                textOfMessage(number, microbatch) + ", which it makes itself");
+    failOnMessage("receives", message, s, microbatch, "it makes itself");
   acquire(edge.received, microbatch);
   edge.tickets[microbatch] =
       transport.receive(edge.channel, name, edge.received.at(microbatch),

@@ -98,11 +98,17 @@ private:
       return base ? base + slot(number) * slotBytes : nullptr;
     }
   };
+  /// What the tasks of a layer are called with: fields that stay, and those
+  /// that a task writes before each call.
+  struct LayerCalls {
+    LayerArgs forward{}, inputGrad{}, weightGrad{};
+  };
   struct LocalStage {
     const HomeBinding *binding = nullptr;
     Place places[numBuffers];
     /// Edges of what its tasks take and make, in order.
     std::vector<int32_t> inputs, outputGrads, inputGrads;
+    std::vector<LayerCalls> calls;
 
     const Place &place(Buffer buffer) const {
       return places[static_cast<int>(buffer)];
@@ -131,12 +137,15 @@ private:
   int32_t edgeOf(Message message, int64_t stage, int64_t to,
                  int64_t microbatch) const;
   MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;
-  /// As people call it.
-  std::string textOfMessage(int32_t edge, int64_t microbatch) const;
   void awaitMessage(int32_t edge, int64_t microbatch);
   void addOutputGrads(const LocalStage &stage, int64_t microbatch);
-  LayerArgs argsOf(const LocalStage &stage, size_t layer,
-                   int64_t microbatch) const;
+  void makeCalls(LocalStage &stage) const;
+  // They throw Error.
+  [[noreturn]] void failOnStage(int64_t stage, int64_t microbatch) const;
+  [[noreturn]] void failOnUnposted(int32_t edge, int64_t microbatch) const;
+  [[noreturn]] void failOnMessage(const char *verb, Message message,
+                                  int64_t stage, int64_t microbatch,
+                                  const char *why) const;
   void checkCollective(ActionKind kind, int64_t collective) const;
   void startCollective(int32_t collective);
   void finishCollective(int32_t collective);

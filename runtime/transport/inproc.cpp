@@ -35,18 +35,39 @@ struct alignas(64) Entry {
 
 struct alignas(64) Channel {
   int32_t from = 0, to = 0;
-  int64_t capacity = 0;
+  /// A power of two, which divides 2^32, so that tickets may wrap.
+  int64_t capacity = 1;
   std::unique_ptr<Entry[]> entries;
-  int64_t linkFreeNs = 0;
-  /// In ticks; with an imposed link in ns. Written by who copies, one after
-  /// the other.
-  LinkMeter meter;
+  /// Written by who copies, one after the other, so apart from what both read.
+  alignas(64) int64_t linkFreeNs = 0;
   alignas(64) uint32_t sent = 0;
+  /// Of what this end copied, in ticks; with an imposed link in ns. One for
+  /// each end, so that no line goes to and fro between their cores.
+  LinkMeter sentMeter;
   alignas(64) uint32_t posted = 0;
+  LinkMeter postedMeter;
   /// Messages that have been copied.
   alignas(64) Signal done;
 
-  Entry &entry(uint32_t ticket) { return entries[ticket % capacity]; }
+  Entry &entry(uint32_t ticket) { return entries[ticket & (capacity - 1)]; }
+
+  /// What both ends have copied.
+  std::vector<LinkPoint> sizes() const {
+    std::vector<LinkPoint> all = sentMeter.sizes();
+    for (const LinkPoint &point : postedMeter.sizes()) {
+      auto same =
+          std::find_if(all.begin(), all.end(), [&](const LinkPoint &other) {
+            return other.bytes == point.bytes;
+          });
+      if (same == all.end()) {
+        all.push_back(point);
+        continue;
+      }
+      same->count += point.count;
+      same->least = std::min(same->least, point.least);
+    }
+    return all;
+  }
 };
 
 /// Written by the rank before it blocks, read by the watchdog at any time,
@@ -72,8 +93,6 @@ public:
     for (size_t i = 0; i < channels.size(); ++i) {
       channels[i].from = params.channels[i].from;
       channels[i].to = params.channels[i].to;
-      // A power of two divides 2^32, so that tickets may wrap.
-      channels[i].capacity = 1;
       while (channels[i].capacity < params.channels[i].messages)
         channels[i].capacity *= 2;
       channels[i].entries = std::make_unique<Entry[]>(channels[i].capacity);
@@ -157,6 +176,7 @@ private:
                     mark == Sent ? entry.sender.name : entry.receiver.name,
                     c.from, c.to, edges);
     checkMatch(entry.sender, entry.receiver, c.from, c.to, edges);
+    LinkMeter &meter = mark == Sent ? c.sentMeter : c.postedMeter;
     // Who comes second comes at the later moment.
     const uint64_t begin = measures ? Ticks::now() : 0;
     if (entry.sender.bytes > 0)
@@ -168,10 +188,10 @@ private:
                      link.occupancyNs(entry.sender.bytes);
       entry.carriedNs = c.linkFreeNs;
       entry.arrivalNs = c.linkFreeNs + link.latencyNs;
-      c.meter.add(entry.sender.bytes,
-                  static_cast<uint64_t>(entry.arrivalNs - beginNs));
+      meter.add(entry.sender.bytes,
+                static_cast<uint64_t>(entry.arrivalNs - beginNs));
     } else if (measures) {
-      c.meter.add(entry.sender.bytes, Ticks::now() - begin);
+      meter.add(entry.sender.bytes, Ticks::now() - begin);
     }
     entry.state.store(Empty, std::memory_order_relaxed);
     c.done.advance();
@@ -258,11 +278,11 @@ std::vector<LinkFigures> InprocTransport::links() {
     return all;
   const double nsPerTick = ticks.nsPerTick();
   for (const Channel &channel : channels) {
-    all.push_back(isLinkImposed
-                      ? fitLink(channel.meter.sizes(), 1,
-                                static_cast<double>(link.latencyNs))
-                      : fitLink(channel.meter.sizes(), nsPerTick,
-                                nsPerTick * static_cast<double>(startTicks)));
+    all.push_back(
+        isLinkImposed
+            ? fitLink(channel.sizes(), 1, static_cast<double>(link.latencyNs))
+            : fitLink(channel.sizes(), nsPerTick,
+                      nsPerTick * static_cast<double>(startTicks)));
     all.back().from = channel.from;
     all.back().to = channel.to;
   }

@@ -1,0 +1,55 @@
+//===- rank_errors.cpp - What a rank says of its actions ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Apart from the actions, so that the text takes no time there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/execution/rank.h"
+
+#include "runtime/base/error.h"
+
+using namespace rondo;
+using namespace rondo::runtime;
+
+std::string rondo::runtime::actionName(ActionKind kind, Message message,
+                                       int64_t stage, int64_t microbatch) {
+  const ActionTraits &traits = traitsOf(kind);
+  const std::string number = std::to_string(stage);
+  if (traits.isTask())
+    return number + traits.letter + std::to_string(microbatch);
+  std::string text = std::string(traits.keyword) + " " + number;
+  if (traits.subject == Subject::Edge)
+    text += traitsOf(traitsOf(message).producer).letter +
+            std::to_string(microbatch);
+  return text;
+}
+
+std::string Rank::currentAction() const {
+  uint64_t packed = current.load(std::memory_order_relaxed);
+  return actionName(static_cast<ActionKind>(packed >> 58),
+                    static_cast<Message>((packed >> 56) & 0x3),
+                    static_cast<int64_t>((packed >> 32) & 0xffffff),
+                    static_cast<int64_t>(packed & 0xffffffff));
+}
+
+void Rank::failOnStage(int64_t stage, int64_t microbatch) const {
+  throw Error("the program of rank " + std::to_string(me) + " runs stage " +
+              std::to_string(stage) + ", micro-batch " +
+              std::to_string(microbatch) + ", which it does not hold");
+}
+
+void Rank::failOnUnposted(int32_t edge, int64_t microbatch) const {
+  throw Error("rank " + std::to_string(me) + " needs " +
+              nameOf(edgeDescs[edge].message, edgeDescs[edge].from,
+                     static_cast<int32_t>(microbatch)) +
+              ", which it has not posted a receive for");
+}
+
+void Rank::failOnMessage(const char *verb, Message message, int64_t stage,
+                         int64_t microbatch, const char *why) const {
+  throw Error("the program of rank " + std::to_string(me) + " " + verb + " " +
+              nameOf(message, static_cast<int32_t>(stage),
+                     static_cast<int32_t>(microbatch)) +
+              ", which " + why);
+}
