@@ -49,7 +49,7 @@ LogicalResult Unroller::read(Region &body, unsigned depth) {
     nodes[self].hasIndex = true;
     nodes[self].constant = index->constant;
     for (auto [factor, value] : llvm::zip(index->factors, task.getIndices())) {
-      // The variable's depth: loops between its own and the rank.
+      // The variable's depth: the loops between its own and the rank.
       unsigned position = 0;
       Operation *owner = cast<BlockArgument>(value).getOwner()->getParentOp();
       for (owner = owner->getParentOp(); isa<ForOp>(owner);
@@ -61,7 +61,8 @@ LogicalResult Unroller::read(Region &body, unsigned depth) {
   return success();
 }
 
-/// Actions of the nodes; more than maxActions where they are too many.
+/// The number of actions of the nodes; some number above maxActions if there
+/// are too many.
 int64_t Unroller::countActions(size_t begin, size_t end) const {
   int64_t total = 0;
   for (size_t i = begin; i < end && total <= maxActions;) {
@@ -135,8 +136,8 @@ LogicalResult Unroller::run(Region &body,
 
 namespace {
 
-/// A loop around what is being written: its variable is
-/// first + step * iteration.
+/// A loop around what is being written: its variable is first + step *
+/// iteration.
 struct OpenLoop {
   Value variable;
   int64_t first = 0, step = 1;
@@ -196,8 +197,8 @@ void forEachLeaf(const RollNode &node,
     forEachLeaf(inner, visit);
 }
 
-/// The variable runs over the micro-batches of the body's first task where it
-/// can, so that this task reads `@s0[%i]`.
+/// The variable runs over the micro-batches of the body's first task if
+/// possible, so that this task reads `@s0[%i]`.
 void LoopWriter::writeLoop(const RollNode &node) {
   size_t depth = loops.size();
   const RollNode *first = nullptr;

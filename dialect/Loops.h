@@ -1,7 +1,7 @@
 //===- Loops.h - Rolled ops to actions and back -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What schedules and programs share. Part of the bridge, for its files alone.
+// Shared by schedules and programs. Part of the bridge, only for its files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,15 @@ namespace rondo::pipe {
 /// Runs the loops of rank and link order bodies.
 class Unroller {
 public:
-  /// `prototype` gives an op's action, but for its index.
+  /// `prototype` gives an op's action, except for its index.
   Unroller(
       PlanOp plan,
       llvm::function_ref<mlir::FailureOr<Action>(mlir::Operation *)> prototype)
       : plan(plan), prototype(prototype) {}
 
-  /// Hands each action of the body over, in order. Refuses indices that are no
-  /// micro-batch of the plan, and more than maxActions over all calls.
+  /// Passes each action of the body to `take`, in order. Refuses indices that
+  /// are not a micro-batch of the plan, and more than maxActions over all
+  /// calls.
   mlir::LogicalResult
   run(mlir::Region &body,
       llvm::function_ref<void(mlir::Operation *, Action)> take);
@@ -57,7 +58,7 @@ private:
 
   PlanOp plan;
   llvm::function_ref<mlir::FailureOr<Action>(mlir::Operation *)> prototype;
-  /// A loop stands in front of its body.
+  /// A loop comes before its body.
   std::vector<Node> nodes;
   /// Loop variables by depth.
   llvm::SmallVector<int64_t, 8> variables;
@@ -76,7 +77,7 @@ void writeRolled(mlir::OpBuilder &builder, mlir::Location loc,
 /// Stage names by number, as symbol references.
 std::vector<mlir::FlatSymbolRefAttr> stageNames(PlanOp plan);
 
-/// Makes a task op; false where the kind is none of F, I, W and B.
+/// Makes a task op; false if the kind is not F, I, W or B.
 bool writeTask(mlir::OpBuilder &builder, mlir::Location loc, Action action,
                mlir::FlatSymbolRefAttr stage, mlir::AffineMapAttr map,
                mlir::ValueRange indices);
@@ -84,12 +85,12 @@ bool writeTask(mlir::OpBuilder &builder, mlir::Location loc, Action action,
 /// Numbers of stages by name, in pipeline order.
 llvm::DenseMap<mlir::StringAttr, int32_t> stageNumbers(PlanOp plan);
 
-/// Makes an empty region and block of a body op and moves the builder into it.
+/// Makes an empty region and block for a body op and moves the builder into it.
 template <typename Op> void enterBody(mlir::OpBuilder &builder, Op op) {
   builder.setInsertionPointToStart(&op.getBody().emplaceBlock());
 }
 
-/// The bodies by rank number; null where a rank has none. Refuses numbers that
+/// The bodies by rank number; null if a rank has none. Refuses numbers that
 /// `numRanks` does not allow.
 mlir::FailureOr<std::vector<RankOp>> ranksByNumber(llvm::ArrayRef<RankOp> ranks,
                                                    int32_t numRanks,

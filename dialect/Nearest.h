@@ -1,4 +1,4 @@
-//===- Nearest.h - What a mistyped word was meant to be ---------*- C++ -*-===//
+//===- Nearest.h - Suggests words for mistyped ones -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_NEAREST_H
@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-/// `; did you mean X?` where one of the known words is near, see nearestWord().
+/// `; did you mean X?` if one of the known words is close, see nearestWord().
 inline std::string didYouMean(llvm::StringRef written,
                               llvm::ArrayRef<llvm::StringRef> known) {
   std::vector<std::string> words;

@@ -1,4 +1,4 @@
-//===- Nesting.cpp - How deep a text nests --------------------------------===//
+//===- Nesting.cpp - How deeply a text nests ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Nesting.h"
@@ -7,7 +7,7 @@
 
 using llvm::StringRef;
 
-/// Comments, strings, arrows and comparisons hold no brackets.
+/// Brackets do not count in comments, strings, arrows and comparisons.
 int64_t rondo::pipe::findTooDeep(StringRef text) {
   int64_t open = 0, line = 1;
   bool isString = false;
@@ -15,7 +15,7 @@ int64_t rondo::pipe::findTooDeep(StringRef text) {
     const char c = text[i];
     line += c == '\n';
     if (isString) {
-      // A string ends with its line at the latest.
+      // A string ends at the end of its line at the latest.
       i += c == '\\';
       isString = c != '"' && c != '\n';
     } else if (c == '"') {

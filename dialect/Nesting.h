@@ -1,4 +1,4 @@
-//===- Nesting.h - How deep a text nests ------------------------*- C++ -*-===//
+//===- Nesting.h - How deeply a text nests ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_NESTING_H
@@ -10,8 +10,8 @@
 
 namespace rondo::pipe {
 
-/// MLIR's parser descends once for each open bracket and would overflow the
-/// stack. The first line where more than mostOpenBrackets are open, or 0.
+/// MLIR's parser recurses for each open bracket and would overflow the stack.
+/// Returns the first line where more than mostOpenBrackets are open, or 0.
 inline constexpr int64_t mostOpenBrackets = 256;
 int64_t findTooDeep(llvm::StringRef text);
 

@@ -1,8 +1,8 @@
 //===- PipeAttrs.td - Figures of the pipe dialect ----------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whole numbers in nanoseconds and bytes. Signs and ranges are checked by the
-// ops that carry an attribute, so that the error has a place.
+// Whole numbers in nanoseconds and bytes. The ops that carry an attribute check
+// signs and ranges, so that errors have a place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +12,8 @@
 include "dialect/PipeEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 
-/// An attribute whose fields are written `<name = value, ...>`.
-/// The error for an unknown key lists the known ones.
+/// An attribute whose fields are written `<name = value, ...>`. The error for
+/// an unknown key lists the known ones.
 class Pipe_StructAttr<string name, string attrMnemonic>
     : AttrDef<PipeDialect, name> {
   let mnemonic = attrMnemonic;
@@ -203,7 +203,7 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
   let assemblyFormat =
       "`<` $name `` custom<FamilyArguments>($arguments) `>`";
   let extraClassDeclaration = [{
-    /// The arguments as the core takes them.
+    /// The arguments in the core's form.
     std::map<std::string, int64_t> getArgumentMap() const;
   }];
 }

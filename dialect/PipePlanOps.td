@@ -36,18 +36,18 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// By stage, the stages that feed it, in order. They stand before it.
+    /// By stage, the stages that feed it, in order. They come before it.
     std::vector<std::vector<int32_t>> getInputs();
-    /// Each stage feeds the next and no other.
+    /// Whether each stage feeds only the next.
     bool isChain();
     /// The stages in pipeline order.
     ::llvm::SmallVector<StageOp, 0> getStages();
-    /// Null where there is none of that name; the verifier has then said so.
+    /// Null if there is none of that name; the verifier has then reported it.
     ModelOp lookupModel();
     ClusterOp lookupCluster();
-    /// Samples of a micro-batch; 0 where the model has timed layers only.
+    /// Samples per micro-batch; 0 if the model has only timed layers.
     int64_t getSamplesOfMicrobatch();
-    /// What `target` says, or where it is absent `cpu` and `fp32`.
+    /// `target`, or `cpu` and `fp32` if it is absent.
     Target getTargetKind();
     DType getDType();
   }];

@@ -61,9 +61,9 @@ def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
       "$sym_name `` custom<DeviceFigures>($figures) attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// noMemoryCap where there is no limit.
+    /// noMemoryCap if unlimited.
     int64_t getMemoryBytes();
-    /// 0 where it is not known.
+    /// 0 if unknown.
     int64_t getFlopsPerUs();
   }];
 }
@@ -143,7 +143,7 @@ def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// What the layer reads of the data set.
+    /// What the layer reads from the data set.
     LayerData getData();
     /// Whether it writes the loss.
     bool hasLoss();

@@ -11,11 +11,11 @@ using namespace rondo::pipe;
 
 namespace {
 
-/// Of one round over all short block lengths.
+/// For one pass over all short block lengths.
 constexpr int64_t maxComparisons = int64_t(1) << 23;
 
-/// What two nodes have in common when one is the other moved: keys, counts and
-/// inner strides, but not the indices of their leaves.
+/// What two nodes have in common if one is a shifted copy of the other: keys,
+/// counts and inner strides, but not the indices of their leaves.
 struct Shape {
   /// 0 for a leaf.
   int64_t count = 0;
@@ -101,8 +101,8 @@ int32_t Roller::loopShape(int64_t count, int64_t first, int64_t length) {
   return it->second;
 }
 
-/// How many blocks of `length` nodes, the first at `first`, follow each other
-/// with the same shapes and the same differences between their leaves.
+/// The number of consecutive blocks of `length` nodes, the first at `first`,
+/// that have the same shapes and the same differences between their leaves.
 int64_t Roller::runLength(int64_t first, int64_t length) const {
   const int32_t *shape = nodes.shapes.data();
   const int64_t *base = nodes.bases.data();
@@ -134,13 +134,13 @@ bool Roller::isWorthwhile(int64_t first, int64_t length, int64_t count) const {
   int64_t saved = (count - 1) * lines - 2;
   if (saved < 0 || (saved == 0 && count == 2))
     return false;
-  // Two blocks, of which the second begins a longer run: leave it to that run.
+  // Two blocks, the second of which begins a longer run: leave it to that run.
   return count > 2 || runLength(first + length, length) <= 2;
 }
 
-/// Lengths of blocks that may repeat, ascending. Short ones are all tried. A
+/// Lengths of blocks that may repeat, ascending. All short ones are tried. A
 /// longer one must be the distance of equal shapes as often as one repetition
-/// needs, so there are at most about the square root of 8 n of them.
+/// needs, so there are at most about sqrt(8 n) of them.
 std::vector<int64_t> Roller::blockLengths() const {
   constexpr int numOccurrences = 4;
   const int64_t size = nodes.size();
@@ -150,7 +150,7 @@ std::vector<int64_t> Roller::blockLengths() const {
   for (int64_t length = 1; length <= allUpTo; ++length)
     lengths.push_back(length);
   std::vector<int64_t> support(size / 2 + 1, 0);
-  // By shape: where it stood last, the latest first.
+  // By shape: its last positions, latest first.
   std::vector<std::array<int64_t, numOccurrences>> seen(shapes.size(),
                                                         {-1, -1, -1, -1});
   for (int64_t i = 0; i < size; ++i) {
@@ -167,7 +167,7 @@ std::vector<int64_t> Roller::blockLengths() const {
   return lengths;
 }
 
-/// Replaces each run of blocks of `length` nodes by a loop.
+/// Replaces each run of blocks of `length` nodes with a loop.
 bool Roller::foldLength(int64_t length) {
   const int64_t size = nodes.size();
   NodeList result;

@@ -1,8 +1,8 @@
 //===- Roll.h - Sequences to nested loops -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finds the repeats of a sequence of keyed indices and writes them as loops in
-// which every index is affine. On values alone; ops are made by Loops.h.
+// Finds the repeats in a sequence of keyed indices and writes them as loops in
+// which every index is affine. Works on values only; Loops.h makes the ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ struct RollNode {
   std::vector<RollNode> body;
 
   /// Leaf: its index in the first iteration of all enclosing loops, and by how
-  /// much each of them, outermost first, moves it an iteration.
+  /// much an iteration of each, outermost first, shifts it.
   uint64_t key = 0;
   int64_t index = 0;
   std::vector<int64_t> strides;
@@ -38,9 +38,8 @@ struct RollNode {
 ///
 /// Bottom-up: blocks of 1, 2, ... nodes that repeat with constant differences
 /// become loops, which are nodes again, until nothing repeats. All short block
-/// lengths are tried, long ones where enough equal nodes stand that far apart;
-/// time is about linear where the sequence has short periods, as schedules
-/// have.
+/// lengths are tried, long ones if enough equal nodes are that far apart; time
+/// is about linear if the sequence has short periods, as schedules do.
 std::vector<RollNode> roll(const std::vector<RollLeaf> &leaves);
 
 } // namespace rondo::pipe

@@ -1,4 +1,4 @@
-//===- SourceRules.h - Local rules that source ops share --------*- C++ -*-===//
+//===- SourceRules.h - Local rules shared by source ops ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_DIALECT_SOURCERULES_H
@@ -8,7 +8,7 @@
 
 namespace rondo::pipe {
 
-/// A figure that a person wrote, with its keyword.
+/// A hand-written figure and its keyword.
 struct Figure {
   const char *name;
   int64_t value;
@@ -33,7 +33,7 @@ inline mlir::LogicalResult verifyFrees(mlir::Operation *op, int64_t frees,
                          << ", more than the activation_bytes of " << held;
 }
 
-/// The region holds no other ops; `expected` names them.
+/// The region must hold no other ops; `expected` names them.
 template <typename... Ops>
 mlir::LogicalResult verifyBody(mlir::Operation *op, mlir::Region &body,
                                const char *expected) {

@@ -1,4 +1,4 @@
-//===- VerifyExecutable.cpp - What schedules of one state share -----------===//
+//===- VerifyExecutable.cpp - What schedules of one state must share ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
@@ -29,7 +29,7 @@ LogicalResult ExecutableOp::verify() {
 
 namespace {
 
-/// Holds the plans of two schedules beside each other.
+/// Compares the plans of two schedules.
 class Comparer {
 public:
   Comparer(ExecutableOp op, PlanOp first, PlanOp other)
@@ -119,7 +119,7 @@ LogicalResult ExecutableOp::verifySymbolUses(SymbolTableCollection &tables) {
                << "the other is here";
     auto plan = tables.lookupNearestSymbolFrom<PlanOp>(schedule->getParentOp(),
                                                        schedule.getPlanAttr());
-    // The schedule and the plan say themselves what they lack.
+    // The schedule and the plan report what they lack.
     if (!plan || !plan.lookupModel())
       return success();
     if (!first)

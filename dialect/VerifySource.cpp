@@ -120,7 +120,7 @@ bool PlanOp::isChain() {
   return true;
 }
 
-/// Names in `from` are those of other stages in front, each once.
+/// Names in `from` must be those of different stages before this one.
 static LogicalResult verifyInputs(PlanOp plan) {
   llvm::DenseMap<StringAttr, StageOp> before;
   llvm::DenseMap<StringAttr, StageOp> all;
@@ -264,7 +264,7 @@ LogicalResult StageOp::verifySymbolUses(SymbolTableCollection &tables) {
       tables.lookupNearestSymbolFrom<ModelOp>(outside, plan.getModelAttr());
   auto cluster =
       tables.lookupNearestSymbolFrom<ClusterOp>(outside, plan.getClusterAttr());
-  // The plan says so itself.
+  // The plan reports that itself.
   if (!model || !cluster)
     return success();
   for (auto name : getLayers().getAsRange<FlatSymbolRefAttr>())

@@ -1,8 +1,9 @@
 //===- CommunicationInRounds.cpp - Messages as PyTorch places them --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of torch.distributed.pipelining, whose lowering adds communication to a
-// schedule of computations. What it costs on looped placements: docs/search.md.
+// Like the lowering of torch.distributed.pipelining, which adds communication
+// to a schedule of computations. For its cost on looped placements see
+// docs/search.md.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ExposedCommunication.cpp - What messages cost an iteration ---------===//
+//===- ExposedCommunication.cpp - Delays from messages --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/ExposedCommunication.h"

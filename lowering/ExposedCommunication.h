@@ -1,4 +1,4 @@
-//===- ExposedCommunication.h - What messages cost an iteration -*- C++ -*-===//
+//===- ExposedCommunication.h - Delays from messages ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_LOWERING_EXPOSEDCOMMUNICATION_H
@@ -11,15 +11,16 @@
 
 namespace rondo {
 
-/// Makespans of one order of tasks. Communication is exposed by what a program
-/// takes longer than the same order where every message arrives at once.
+/// Makespans of one order of tasks. The exposed communication is how much
+/// longer a program takes than the same order would if every message arrived at
+/// once.
 struct ExposedCommunication {
-  /// Links without latency and occupancy, nothing waits in a queue.
+  /// Links without latency and occupancy; nothing waits in a queue.
   int64_t freeNs = 0;
   /// The program that insertCommunication() writes, under the problem's
-  /// channels; nothing where it cannot run to its end.
+  /// channels; empty if it cannot run to its end.
   std::optional<int64_t> perPairNs;
-  /// Messages placed as PyTorch does, one in-order queue a rank.
+  /// Messages placed as PyTorch does, one in-order queue per rank.
   std::optional<int64_t> perRankNs;
 };
 

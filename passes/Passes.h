@@ -17,8 +17,8 @@ namespace rondo::pipe {
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
-/// `pipe-search-schedules` that ends its searches with the best so far when
-/// `interrupt`, which may be null, becomes true.
+/// `pipe-search-schedules` that ends its searches with the best result so far
+/// when `interrupt`, which may be null, becomes true.
 std::unique_ptr<mlir::Pass>
 createSearchSchedules(const std::atomic<bool> *interrupt);
 

@@ -17,31 +17,32 @@ void rondo::pipe::buildSchedulePipeline(mlir::OpPassManager &pm,
                                         const std::atomic<bool> *interrupt) {
   // Costs and sizes first: all rules and families read them.
   pm.addPass(createResolveStages());
-  // Border: from here on every plan states a sound problem.
+  // Boundary: from here on every plan states a sound problem.
   pm.addPass(createVerifyPartitioned());
   // Families and searches write orders and never judge them.
   pm.addPass(createGenerateSchedules());
-  // Takes longest of all, so everything else that can fail before there is a
+  // Takes the longest, so everything else that can fail before there is a
   // schedule has been checked.
   pm.addPass(createSearchSchedules(interrupt));
-  // Border: from here on every order is complete and can run.
+  // Boundary: from here on every order is complete and can run.
   pm.addPass(createVerifyScheduled());
 }
 
 void rondo::pipe::buildLowerPipeline(mlir::OpPassManager &pm) {
   // Receives are placed by simulation, so the order must be final.
   pm.addPass(createInsertCommunication());
-  // Lives of buffers follow from where messages stand; nothing may move behind
-  // this pass.
+  // Lives of buffers follow from the positions of messages; nothing may move
+  // after this pass.
   pm.addPass(createPlanMemory());
-  // Border: what is emitted has been proved, with its messages and its memory.
+  // Boundary: what is emitted has been proved, with its messages and its
+  // memory.
   pm.addPass(createVerifyLowered());
 }
 
 void rondo::pipe::buildVerifyPipeline(mlir::OpPassManager &pm,
                                       const std::atomic<bool> *interrupt) {
   buildSchedulePipeline(pm, interrupt);
-  // Programs that the file holds.
+  // Programs that the file contains.
   pm.addPass(createVerifyLowered());
 }
 

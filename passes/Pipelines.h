@@ -11,14 +11,14 @@
 namespace rondo::pipe {
 
 /// Source to scheduled: every schedule written and proved. `interrupt`, which
-/// may be null, ends searches with the best so far.
+/// may be null, ends searches with the best result so far.
 void buildSchedulePipeline(mlir::OpPassManager &pm,
                            const std::atomic<bool> *interrupt = nullptr);
 
 /// Scheduled to lowered: programs with messages and memory, proved.
 void buildLowerPipeline(mlir::OpPassManager &pm);
 
-/// Proves what the module holds, whatever its phase, without lowering it.
+/// Proves what the module contains, whatever its phase, without lowering it.
 void buildVerifyPipeline(mlir::OpPassManager &pm,
                          const std::atomic<bool> *interrupt = nullptr);
 

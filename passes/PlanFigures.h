@@ -9,7 +9,7 @@
 
 namespace rondo::pipe {
 
-/// Its stages have buffers.
+/// Its stages must have buffers.
 PlanFigures figuresOf(PlanOp plan);
 
 } // namespace rondo::pipe

@@ -1,4 +1,4 @@
-//===- Roll.cpp - Fold orders that are written out into loops -------------===//
+//===- Roll.cpp - Fold written-out orders into loops ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "lowering/Communication.h"

@@ -31,7 +31,7 @@ struct SetTarget : impl::SetTargetBase<SetTarget> {
                << stringifyDType(plan.getDType()) << ", which differ on "
                << stringifyTarget(target) << " in " << stringifyDType(dtype)
                << ": leave its buffers out";
-    // fp32 on the CPU is what a plan without a target says.
+    // fp32 on the CPU is the default of a plan without a target.
     bool isDefault = target == Target::Cpu && dtype == DType::Fp32;
     plan.setTargetAttr(isDefault
                            ? TargetAttr()

@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// What a device does where it says nothing: about one core of a processor, or
-/// a quarter of what the tensor cores of a large GPU promise.
+/// The speed of a device that states none: about one core of a processor, or a
+/// quarter of the nominal speed of a large GPU's tensor cores.
 static int64_t defaultFlopsPerUs(Target target) {
   return target == Target::Cpu ? 10000 : 250000000;
 }
@@ -58,7 +58,7 @@ void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
   }
   if (LayerCostsAttr costs = op.getCostsAttr()) {
     // Measured with the samples that the model states; layers of a model
-    // without such know one size only.
+    // without such know only one size.
     GptAttr gpt = cast<ModelOp>(op->getParentOp()).getGptAttr();
     const int64_t usual = gpt ? gpt.getBatch() : layer.batch;
     auto scaled = [&](int64_t of) {

@@ -1,4 +1,4 @@
-//===- Deadline.h - How long something may take -----------------*- C++ -*-===//
+//===- Deadline.h - Time limits ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_DEADLINE_H
@@ -16,14 +16,14 @@ class Deadline {
 public:
   /// No limit.
   Deadline() = default;
-  /// `ms` 0: no limit. `clock` gives seconds from any point on; wall time where
-  /// it is null.
+  /// `ms` 0: no limit. `clock` gives seconds since any fixed time; null: wall
+  /// time.
   explicit Deadline(int64_t ms, double (*clock)() = nullptr)
       : ms(ms), clock(clock ? clock : wallSeconds), begin(this->clock()) {}
 
   bool exists() const { return ms > 0; }
   /// What is left of the first `part` (0 to 1) of the limit, in ms, at least 0;
-  /// int64_t's maximum where there is no limit.
+  /// int64_t's maximum if there is no limit.
   int64_t leftMs(double part = 1) const {
     if (!exists())
       return std::numeric_limits<int64_t>::max();
@@ -31,7 +31,7 @@ public:
     return std::max<int64_t>(0, static_cast<int64_t>(double(ms) * part) - used);
   }
   bool isOver(double part = 1) const { return leftMs(part) == 0; }
-  /// A limit of the same clock that begins at this moment.
+  /// A limit on the same clock that starts now.
   Deadline after(int64_t otherMs) const { return Deadline(otherMs, clock); }
 
 private:

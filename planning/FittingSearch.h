@@ -1,7 +1,7 @@
 //===- FittingSearch.h - Schedules whose programs fit -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A search knows only activations. What a program of its schedule allocates,
+// A search only knows activations. What a program of its schedule allocates,
 // including messages, is known once it has been lowered.
 //
 //===----------------------------------------------------------------------===//
@@ -17,7 +17,7 @@
 
 namespace rondo {
 
-/// Whether the arena of some order of the plan's tasks could be larger than a
+/// Whether the arena of some order of the plan's tasks could be larger than its
 /// device. `problem` is the plan's.
 bool mayOverflow(const PlanFigures &plan, const Problem &problem);
 
@@ -35,26 +35,26 @@ struct FittingSearch {
   /// The plan's problem, with a bound for it.
   const Problem &problem;
   Bound bound;
-  /// The same problem with lower caps, where programs of schedules did not fit.
+  /// The same problem with lower caps, if programs of schedules did not fit.
   Problem &tightened;
   RunSearch run;
-  /// Whether to stop if time is over before anything has fitted.
+  /// Whether to stop if time runs out before anything has fitted.
   std::function<bool()> mayGiveUp;
-  /// Whether families are tried; an earlier call may have done so.
+  /// Whether to try families; an earlier call may have done so.
   bool triesFamilies = true;
 };
 
 /// The best schedule whose programs fit the devices; a result without one says
-/// why. Where a program may not fit, first the families and one micro-batch at
-/// a time, until a quarter of the time is over. A part of the
-/// options' time or effort then tries the present caps. Where that fits the
-/// rest goes on under them, else the caps are lowered by what is missing, later
-/// by more, for an attempt as long as the first.
+/// why. If a program may not fit, first tries the families and one micro-batch
+/// at a time, for up to a quarter of the time. Then part of the options' time
+/// or effort goes to the present caps. If the result fits, the rest is searched
+/// under them; otherwise the caps are lowered by what is missing, later by
+/// more, for an attempt as long as the first.
 SearchResult searchFitting(const FittingSearch &search,
                            const SearchOptions &options);
 
-/// The same for a plan of its own: a plain search where everything fits, or
-/// where the plan declares no weights and memory is that of activations.
+/// The same for a single plan: a plain search if everything fits, or if the
+/// plan declares no weights and only activations count as memory.
 SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
                         const SearchOptions &options, const RunSearch &run);
 

@@ -1,10 +1,9 @@
 //===- PlanSearch.cpp - Searches placement and shape of a plan ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every candidate is bounded before it is searched, and dropped where its bound
-// is not below the best objective found. The others are searched in three
-// rounds that share time and effort: all of them, the better quarter, the best
-// one.
+// Every candidate gets a bound before it is searched, and is dropped if that is
+// not below the best objective found. The others are searched in three rounds
+// that share time and effort: all of them, the better quarter, the best one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +54,8 @@ static int64_t leastMsOf(const Problem &problem) {
          1000000;
 }
 
-/// Keeps the better of what was found before and of schedules whose programs
-/// fit the devices.
+/// Keeps the better of earlier results and schedules whose programs fit the
+/// devices.
 void PlanSearcher::searchOne(PlanCandidate &candidate,
                              const SearchOptions &share) {
   auto run = [&](const Problem &problem, const SearchOptions &now) {
@@ -76,7 +75,7 @@ void PlanSearcher::searchOne(PlanCandidate &candidate,
       share);
   if (result.schedule) {
     keepBetter(problem, candidate.found, std::move(result));
-    // What an earlier round did not find.
+    // An earlier round did not find this.
     candidate.state = State::Open;
   } else if (candidate.found) {
     candidate.tightened.memoryCaps = caps;
@@ -86,9 +85,9 @@ void PlanSearcher::searchOne(PlanCandidate &candidate,
   }
 }
 
-/// Splits `share` of the effort, and `shareOfLeft` of the time that is left,
-/// among `members`. Of effort, what one leaves over is not given to others, so
-/// that it alone decides what is found; time that is left over is.
+/// Splits `share` of the effort, and `shareOfLeft` of the remaining time, among
+/// `members`. Effort that one leaves over is not passed on, so that effort
+/// alone decides what is found; time is passed on.
 void PlanSearcher::searchRound(const std::vector<PlanCandidate *> &members,
                                double share, double shareOfLeft) {
   const Deadline &deadline = options.deadline;

@@ -13,10 +13,10 @@
 namespace rondo {
 
 struct PlanSearchOptions {
-  /// Seed, effort, interrupt and the like of the whole; time is the deadline's,
-  /// and the observer is the one below.
+  /// Seed, effort, interrupt and so on for the whole search; the time is the
+  /// deadline's, and the observer is the one below.
   SearchOptions search;
-  /// In place of the plans' own.
+  /// Overrides the plans' own.
   std::optional<Objective> objective;
   Deadline deadline;
   /// Called on the calling thread with what the search of a candidate knows,
@@ -25,17 +25,17 @@ struct PlanSearchOptions {
 };
 
 struct PlanSearchResult {
-  /// Of each shape, in their order.
+  /// One per shape, in their order.
   std::vector<PlanCandidate> candidates;
-  /// The first of the fastest; nothing where no plan has a schedule that fits.
+  /// The first of the fastest; empty if no plan has a schedule that fits.
   std::optional<size_t> best;
-  /// No order of any candidate that has a plan is faster.
+  /// No order of any candidate with a plan is faster.
   int64_t boundNs = 0;
   /// The search was told to end early.
   bool isInterrupted = false;
 };
 
-/// Makes a plan of each shape, searches the promising ones in turn, and says
+/// Makes a plan of each shape, searches the promising ones in turn, and returns
 /// which has the fastest schedule whose programs fit their devices.
 PlanSearchResult searchPlans(const PlanSpace &space,
                              const std::vector<PlanShape> &shapes,

@@ -1,4 +1,4 @@
-//===- Action.h - One step of a rank's order --------------------*- C++ -*-===//
+//===- Action.h - One entry of a rank's order -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An action is a task, a send or a receive: 64 bits, so that 25 million of them
@@ -16,8 +16,8 @@
 namespace rondo {
 
 /// The layout of an action, in bits, and the limits that follow from it. The
-/// static_asserts hold every limit to its field; Problem::check() asks for
-/// them.
+/// static_asserts check every limit against its field; Problem::check()
+/// enforces them.
 namespace action_layout {
 inline constexpr int kindBits = 6, stageBits = 16, replicaBits = 10,
                      countBits = 8, indexBits = 24;
@@ -27,17 +27,17 @@ static_assert(kindBits + stageBits + replicaBits + countBits + indexBits == 64,
 
 /// Messages name an edge in the field of the stage.
 inline constexpr int64_t maxEdges = int64_t(1) << action_layout::stageBits;
-/// A chain has 2 * (stages - 1) edges, all of which must have a number.
+/// A chain has 2 * (stages - 1) edges, all of which need a number.
 inline constexpr int64_t maxStages = maxEdges / 2;
-/// Of one stage.
+/// Per stage.
 inline constexpr int64_t maxReplicas = int64_t(1) << action_layout::replicaBits;
 inline constexpr int64_t maxMicrobatches = int64_t(1)
                                            << action_layout::indexBits;
-/// Most consecutive indices that one action serves.
+/// The most consecutive indices that one action serves.
 inline constexpr int64_t maxCount =
     (int64_t(1) << action_layout::countBits) - 1;
-/// Most pairs of a stage and a micro-batch: eight times what 1024 ranks with
-/// 8192 micro-batches have. A larger product is probably a typing error, and
+/// The most pairs of a stage and a micro-batch: eight times those of 1024 ranks
+/// with 8192 micro-batches. A larger product is probably a typing error, and
 /// its tables would not fit a machine.
 inline constexpr int64_t maxStageMicrobatches = int64_t(1) << 26;
 
@@ -47,16 +47,16 @@ static_assert(maxStages <= int64_t(1) << action_layout::stageBits,
               "every stage has a number");
 static_assert(2 * (maxStages - 1) <= maxEdges, "every edge of a chain has one");
 
-/// One step of a rank's order. It names no version of the weights: which one a
+/// One entry of a rank's order. It has no version of the weights: which one a
 /// task reads follows from the order.
 struct Action {
   uint64_t kindBits : action_layout::kindBits;
   /// What the kind's `subject` says: a stage, an edge (an index into
   /// Problem::edges) or a collective.
   uint64_t stage : action_layout::stageBits;
-  /// Which copy of the stage; of a message, which copy of the peer's stage.
+  /// Which copy of the stage; for a message, which copy of the peer's stage.
   uint64_t replica : action_layout::replicaBits;
-  /// How many consecutive indices this action serves.
+  /// The number of consecutive indices this action serves.
   uint64_t count : action_layout::countBits;
   /// What the kind's `index` says: a micro-batch or a step.
   uint64_t index : action_layout::indexBits;
@@ -71,7 +71,7 @@ struct Action {
     return static_cast<ActionKind>(kindBits);
   }
   constexpr const ActionTraits &traits() const { return traitsOf(kind()); }
-  /// Runs a stage on a micro-batch.
+  /// Whether it runs a stage on a micro-batch.
   constexpr bool isTask() const { return traits().isTask(); }
 
   friend constexpr bool operator==(Action a, Action b) {

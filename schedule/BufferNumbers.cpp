@@ -1,4 +1,4 @@
-//===- BufferNumbers.cpp - The buffers of a program, numbered -------------===//
+//===- BufferNumbers.cpp - Numbers of a program's buffers -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/BufferNumbers.h"

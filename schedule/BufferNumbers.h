@@ -1,4 +1,4 @@
-//===- BufferNumbers.h - The buffers of a program, numbered -----*- C++ -*-===//
+//===- BufferNumbers.h - Numbers of a program's buffers ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_BUFFERNUMBERS_H
@@ -11,11 +11,11 @@
 
 namespace rondo {
 
-/// What placements are indexed by. Each home has a buffer of each kind. Input,
-/// OutputGrad and InputGrad belong to edges: a home has one for each of its
-/// edges, the first of which takes the home's own number; those of further
-/// edges follow behind all homes. All edges that leave a stage share its
-/// Output.
+/// The numbering that placements use. Each home has a buffer of each kind.
+/// Input, OutputGrad and InputGrad belong to edges: a home has one for each of
+/// its edges, the first of which takes the home's own number; the numbers of
+/// further edges follow those of all homes. All edges that leave a stage share
+/// its Output.
 class BufferNumbers {
 public:
   struct Buffer {
@@ -23,7 +23,7 @@ public:
     BufferKind kind = BufferKind::Input;
     /// The edge that it belongs to; -1: none.
     int32_t edge = -1;
-    /// The home has other buffers of this kind.
+    /// Whether the home has other buffers of this kind.
     bool isOneOfSeveral = false;
   };
 
@@ -33,14 +33,14 @@ public:
   int32_t of(int32_t home, BufferKind kind) const {
     return home * numBufferKinds + static_cast<int32_t>(kind);
   }
-  /// The buffer that the edge's messages leave, at its first stage.
+  /// The buffer from which the edge's messages are sent, at its first stage.
   int32_t sent(int32_t edge) const { return sentBy[edge]; }
-  /// The buffer that they enter, at its second stage.
+  /// The buffer that receives them, at its second stage.
   int32_t received(int32_t edge) const { return receivedBy[edge]; }
   const Buffer &operator[](int32_t number) const { return buffers[number]; }
 
   /// Calls `visit` with each buffer that a task takes when it starts, until it
-  /// returns false. False where it did.
+  /// returns false. Returns false if it did.
   template <typename Visit>
   bool forEachTaken(const EdgeTable &edges, int32_t home, Action task,
                     Visit visit) const {
@@ -64,7 +64,7 @@ private:
   std::vector<int32_t> sentBy, receivedBy;
 };
 
-/// Bytes of a buffer. What belongs to one of several edges has the size of the
+/// Bytes of a buffer. A buffer of one of several edges has the size of the
 /// producer's output.
 int64_t bytesOf(const Problem &problem, const BufferNumbers::Buffer &buffer,
                 const std::vector<StageBuffers> &stages);

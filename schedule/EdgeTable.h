@@ -32,8 +32,8 @@ public:
   }
 
 private:
-  /// Lists of edges in one array, a row for each stage and message; the last
-  /// row, of no message, is always empty.
+  /// Lists of edges in one array, a row per stage and message; the last row,
+  /// for no message, is always empty.
   struct Lists {
     std::vector<int32_t> begin, edges;
 

@@ -36,23 +36,23 @@ using FamilyResult = Result<Schedule>;
 struct Family {
   /// The published name, lower case: "1f1b".
   const char *name;
-  /// One phrase for help.
+  /// One phrase for the help.
   const char *summary;
   /// Where it was published.
   const char *source;
   std::vector<FamilyParameter> parameters;
-  /// Writes the order of every rank. The problem has passed check(); every
-  /// parameter has a value of at least its minimum. Never judges its own work.
+  /// Writes the order of every rank. The problem must have passed check(), and
+  /// every parameter must have at least its minimum. Never judges its own work.
   FamilyResult (*generate)(const Problem &, const FamilyArguments &);
-  /// Arguments other than the defaults that are worth a trial on a problem, the
-  /// likeliest first; nullptr where there are none.
+  /// Arguments other than the defaults that are worth trying on a problem, the
+  /// most promising first; nullptr if there are none.
   std::vector<FamilyArguments> (*variants)(const Problem &) = nullptr;
-  /// About how many steps, each of a task's time, generate() takes beyond a few
-  /// for each task; nullptr where it takes no more.
+  /// The approximate number of steps, each taking a task's time, that
+  /// generate() needs beyond a few per task; nullptr if it needs no more.
   int64_t (*extraSteps)(const Problem &) = nullptr;
   /// Reads times along a chain of stages, and does not apply to other graphs.
-  /// Other families only order stages by number: what a chain can run so, any
-  /// graph can whose edges lead to later stages.
+  /// Other families only order stages by number: any graph whose edges lead to
+  /// later stages can run an order that a chain can.
   bool needsChain = false;
 
   int64_t stepsBeyondTasks(const Problem &problem) const {
@@ -60,25 +60,25 @@ struct Family {
   }
 };
 
-/// The table, in the order in which people should read it.
+/// The table, in the order of the help.
 const std::vector<Family> &families();
-/// nullptr where there is no such family.
+/// nullptr if there is no such family.
 const Family *findFamily(const std::string &name);
 
-/// A family with its arguments, as people write it: `kfkb:k=2`.
+/// A family with its arguments, written `kfkb:k=2`.
 struct FamilyChoice {
   const Family *family = nullptr;
   FamilyArguments arguments;
 
-  /// `kfkb:k=2`; only `1f1b` where it has no parameters.
+  /// `kfkb:k=2`; just `1f1b` if it has no parameters.
   std::string text() const;
 };
 
-/// Fills in the defaults and checks names and minima. A fault names the
-/// families or parameters there are.
+/// Fills in the defaults and checks names and minima. A fault names the known
+/// families or parameters.
 Result<FamilyChoice> chooseFamily(const std::string &name,
                                   const FamilyArguments &arguments);
-/// Reads `name` or `name:key=value,key=value`.
+/// Parses `name` or `name:key=value,key=value`.
 Result<FamilyChoice> parseFamily(const std::string &text);
 
 /// Every family with its defaults, in the table's order.

@@ -1,4 +1,4 @@
-//===- Home.h - Where the stages live ---------------------------*- C++ -*-===//
+//===- Home.h - Stages on ranks ---------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_HOME_H
@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// A stage's place on one rank. A stage has one home for each of its replicas.
+/// A stage's place on one rank. A stage has one home per replica.
 struct Home {
   int32_t stage = 0;
   int32_t replica = 0;
@@ -26,7 +26,7 @@ struct HomeRange {
   int32_t size() const { return static_cast<int32_t>(last - first); }
 };
 
-/// All homes of a problem, stage after stage and in a stage by replica. What
+/// All homes of a problem, by stage and then by replica. Everything that
 /// belongs to homes is indexed by their numbers in this list.
 class Homes {
 public:
@@ -38,7 +38,7 @@ public:
   const Home *begin() const { return list.data(); }
   const Home *end() const { return list.data() + list.size(); }
 
-  /// The number of a home. The replica must be there.
+  /// The number of a home. The replica must exist.
   int32_t numberOf(int32_t stage, int32_t replica = 0) const {
     return firstOfStage[stage] + replica;
   }

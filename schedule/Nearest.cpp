@@ -1,4 +1,4 @@
-//===- Nearest.cpp - What a mistyped word was meant to be -----------------===//
+//===- Nearest.cpp - Suggestions for mistyped words -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Nearest.h"
@@ -39,7 +39,7 @@ std::string rondo::nearestWord(const std::string &written,
   std::string nearest;
   size_t least = (word.size() + 2) / 3;
   for (const std::string &candidate : known) {
-    // Lengths are a bound, so a long line is no long work.
+    // The lengths give a bound, so that a long line takes little time.
     const size_t longer = std::max(word.size(), candidate.size());
     const size_t shorter = std::min(word.size(), candidate.size());
     if (longer - shorter > least)

@@ -1,4 +1,4 @@
-//===- Nearest.h - What a mistyped word was meant to be ---------*- C++ -*-===//
+//===- Nearest.h - Suggestions for mistyped words ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_NEAREST_H
@@ -9,11 +9,10 @@
 
 namespace rondo {
 
-/// The known word that is nearest to a written one, or empty where none is
-/// near: a third of the letters may be others, missing or too many, and two
-/// neighbours that changed places count as one. Letters of the other case do
-/// not count. Of equally near ones the first by the alphabet. O(letters
-/// squared) for each word.
+/// The known word nearest to a written one, or empty if none is near: up to a
+/// third of the letters may be wrong, missing or extra, and a swap of two
+/// neighbours counts as one. Ignores case. Of equally near words the first in
+/// alphabetical order. O(letters squared) per word.
 std::string nearestWord(const std::string &written,
                         const std::vector<std::string> &known);
 

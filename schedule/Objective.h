@@ -1,4 +1,4 @@
-//===- Objective.h - What a search makes small ------------------*- C++ -*-===//
+//===- Objective.h - What a search minimizes --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_OBJECTIVE_H
@@ -9,12 +9,12 @@
 
 namespace rondo {
 
-/// `makespan` or `span`, as formats and people call it.
+/// `makespan` or `span`, as in formats and messages.
 inline const char *objectiveName(const Problem &problem) {
   return problem.objective == Objective::Span ? "span" : "makespan";
 }
 
-/// The figure of a complete simulation that the problem's objective means.
+/// The objective's figure in a complete simulation.
 inline int64_t objectiveOf(const Problem &problem,
                            const Simulation &simulation) {
   return problem.objective == Objective::Span ? simulation.spanNs

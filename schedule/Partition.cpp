@@ -1,8 +1,8 @@
 //===- Partition.cpp - Cuts a chain of layers into stages -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A limit for the busiest rank leaves few cuts where it is near the lower bound
-// of all cuts, so limits are tried from there on upwards.
+// A limit on the busiest rank leaves few cuts if it is near the lower bound of
+// all cuts, so limits are tried from there upwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@ using namespace rondo::partition;
 
 namespace {
 
-/// Labels of the first cut, which is what others must be better than.
+/// Labels for the first cut, which others must beat.
 constexpr int64_t quickLabels = 64;
-/// Limits are tried until they are as close as this part of the lower bound.
+/// Limits are tried until they are this close, as a part of the lower bound.
 constexpr int64_t precision = 500;
 /// Ways to give one rank its layers, for each label of the caller.
 constexpr int64_t stepsPerLabel = 10000;
@@ -57,7 +57,7 @@ private:
     return best;
   }
 
-  /// A run that has left out nothing and was not limited from above is exact.
+  /// A run that left out nothing and had no limit from above is exact.
   template <typename Answer> void keep(Answer answer) {
     if (!answer.best || (best && answer.best->busiestNs > best->busiestNs))
       return;
@@ -65,10 +65,10 @@ private:
     best->isExact = answer.isExact;
   }
 
-  /// Whether that is the answer.
+  /// Whether this gives the answer.
   bool tryTwoChunks() {
     int64_t steps = maxLabels * stepsPerLabel;
-    // Close to the bound there is little to look at; a cut that is found under
+    // Close to the bound there is little to search; a cut that this finds under
     // any limit is the best of all.
     const int64_t most = best ? best->busiestNs : noLimit;
     for (int64_t over = least / 256 + 1;; over *= 8) {
@@ -87,7 +87,8 @@ private:
     }
   }
 
-  /// Bisects the limit. What a cut off run does not find may still be there.
+  /// Bisects the limit. What a run that was cut off does not find may still
+  /// exist.
   void narrow() {
     int64_t below = least;
     bool isCertain = true;
@@ -98,7 +99,7 @@ private:
     }
     while (best && below < best->busiestNs) {
       const int64_t most = best->busiestNs - 1;
-      // The bound itself is met more often than not.
+      // More often than not the bound itself is reached.
       const int64_t limit = below == least ? least : below + (most - below) / 2;
       Labels::Answer answer = labels.run(limit, maxLabels);
       if (answer.best) {
@@ -121,7 +122,7 @@ private:
   Labels labels;
   std::optional<TwoChunks> twoChunks;
   const int64_t maxLabels;
-  /// No cut's busiest rank is below it.
+  /// No cut has a busiest rank below this.
   const int64_t least;
   std::optional<Partition> best;
 };

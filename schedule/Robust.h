@@ -1,4 +1,4 @@
-//===- Robust.h - Schedules under times that vary ---------------*- C++ -*-===//
+//===- Robust.h - Schedules under varying times -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_ROBUST_H
@@ -11,19 +11,19 @@
 
 namespace rondo {
 
-/// What is made small over sampled times.
+/// What is minimized over sampled times.
 struct Robustness {
   enum class Statistic : uint8_t { Mean, Percentile95 } statistic;
   /// At least 1.
   int32_t samples = 64;
-  /// Each time is its nominal one by up to this share more or less, 0 to 99.
+  /// Each time deviates from its nominal one by up to this share in percent, 0
+  /// to 99.
   int32_t jitterPercent = 10;
 };
 
-/// The same problem with sampled times. A factor for each stage and each of F,
-/// I and W, evenly distributed, as the costs table has one time for these; B
-/// grows as I and W together do. The same seed gives the same samples on all
-/// machines.
+/// The same problem with sampled times. One uniform factor for each stage and
+/// each of F, I and W, as the cost table has one time for these; B scales like
+/// I and W together. The same seed gives the same samples on all machines.
 class Scenarios {
 public:
   Scenarios(const Problem &problem, const Robustness &robustness,
@@ -31,8 +31,8 @@ public:
 
   size_t size() const { return problems.size(); }
   const Problem &operator[](size_t i) const { return problems[i]; }
-  /// The statistic of `objectives`, one for each sample; the mean is rounded
-  /// down, the 95th percentile is the least value that 95 % do not pass.
+  /// The statistic of `objectives`, one per sample; the mean is rounded down,
+  /// the 95th percentile is the least value that 95 % do not exceed.
   int64_t statisticOf(std::vector<int64_t> objectives) const;
   /// The statistic of a legal schedule. O(samples * actions).
   int64_t value(const Schedule &schedule) const;

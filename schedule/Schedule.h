@@ -30,7 +30,7 @@ struct ActionRange {
   Action operator[](int64_t i) const { return first[i]; }
 };
 
-/// Ordered actions of all ranks in one array, rank after rank.
+/// Ordered actions of all ranks in one array, rank by rank.
 class Schedule {
 public:
   Schedule() : offsets(1, 0) {}
@@ -45,13 +45,13 @@ public:
   ActionRange rank(int32_t r) const {
     return {actions.data() + offsets[r], actions.data() + offsets[r + 1]};
   }
-  /// Position of a rank's first action in the array of all actions; times of
-  /// the simulator use the same positions.
+  /// Position of a rank's first action in the array of all actions; the
+  /// simulator's times use the same positions.
   int64_t rankBegin(int32_t r) const { return offsets[r]; }
 
-  /// Optional message orders by directed rank pair. A message is named by its
-  /// producer: F, I, or B where the backward is fused. A pair that is not named
-  /// carries its messages in the order in which they become ready.
+  /// Optional message orders by directed pair of ranks. A message is named by
+  /// its producer: F, I, or B if the backward is fused. A pair that is not
+  /// named carries its messages in the order in which they become ready.
   std::map<std::pair<int32_t, int32_t>, std::vector<Action>> linkOrders;
 
 private:

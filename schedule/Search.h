@@ -19,34 +19,33 @@ namespace rondo {
 
 /// What a search knows while it runs.
 struct SearchProgress {
-  /// Of the best schedule so far; int64_t's maximum where there is none yet.
+  /// Of the best schedule so far; int64_t's maximum if there is none yet.
   int64_t objectiveNs = 0;
   Bound bound;
 };
 
 struct SearchOptions {
   uint64_t seed = 0;
-  /// Wall time in ms from the call on; 0: no limit. Looked at between steps of
+  /// Wall time in ms since the call; 0: no limit. Checked between steps of
   /// about a millisecond; a problem of millions of tasks takes as long as its
   /// first schedule takes.
   int64_t timeLimitMs = 1000;
-  /// Work in units of 1,000 tasks that are placed or timed; 0: chosen by the
-  /// size of the problem. The same seed and effort give the same schedule
-  /// where time does not end first.
+  /// Work in units of 1,000 tasks placed or timed; 0: chosen by the size of the
+  /// problem. The same seed and effort give the same schedule unless time runs
+  /// out first.
   int64_t effort = 0;
-  /// Only schedules that keep rule S7 as well.
+  /// Only schedules that also keep rule S7.
   bool inIndexOrder = false;
-  /// Seconds of the clock that `timeLimitMs` means, from any point on; wall
-  /// time where it is null. Measurements on a busy machine give the thread's
-  /// own.
+  /// The clock of `timeLimitMs`, in seconds since any fixed time; null: wall
+  /// time. Measurements on a busy machine use the thread's own.
   double (*clock)() = nullptr;
-  /// Set by a signal handler to end the search with the best so far.
+  /// Set by a signal handler to end the search with the best result so far.
   const std::atomic<bool> *interrupt = nullptr;
-  /// Where given, the best schedule by this figure of those that the search
-  /// finds. The bound still speaks of the nominal objective.
+  /// If given, the result is the best by this figure of the schedules that the
+  /// search finds. The bound still refers to the nominal objective.
   std::optional<Robustness> robustness;
   /// Called on the searching thread whenever the best schedule or the bound has
-  /// become better; must return quickly. Has no influence on the search.
+  /// improved; must return quickly. Does not influence the search.
   std::function<void(const SearchProgress &)> observer;
 };
 
@@ -57,11 +56,11 @@ enum class SearchStop : uint8_t {
   Time,
   Interrupted,
 };
-/// `exhausted`, ...: what rondo-schedule/1 says.
+/// `exhausted`, ..., as in rondo-schedule/1.
 const char *stopName(SearchStop stop);
 
 struct SearchResult {
-  /// Nothing where the problem has no schedule; `fault` then says why.
+  /// Empty if the problem has no schedule; `fault` then says why.
   std::optional<Schedule> schedule;
   std::optional<Fault> fault;
   /// Complete, and judged by all rules.
@@ -70,10 +69,10 @@ struct SearchResult {
   /// "kernel", "replay", "polish" or "one-by-one".
   std::string origin;
   Bound bound;
-  /// The bound is met, or everything better has been gone through.
+  /// The bound is reached, or everything better has been searched.
   bool provenOptimal = false;
-  /// The robust figure of the schedule, where one was asked for, and over how
-  /// many samples: fewer than asked for where time ended.
+  /// The schedule's robust figure, if one was asked for, and the number of
+  /// samples: fewer than asked for if time ran out.
   std::optional<int64_t> robustNs;
   int32_t robustSamples = 0;
   SearchStop stop = SearchStop::Exhausted;
@@ -82,8 +81,8 @@ struct SearchResult {
 };
 
 /// Searches the problem's own objective. Never worse than the best family that
-/// fits the caps (and keeps S7 where that is asked for), unless time ends
-/// before the families have been tried. The problem has passed check().
+/// fits the caps (and keeps S7 if that is asked for), unless time runs out
+/// before the families have been tried. The problem must have passed check().
 SearchResult search(const Problem &problem, const SearchOptions &options);
 
 } // namespace rondo

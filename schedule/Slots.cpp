@@ -1,4 +1,4 @@
-//===- Slots.cpp - The slots of all pools, numbered -------------*- C++ -*-===//
+//===- Slots.cpp - Numbers of the slots of all pools ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Slots.h"

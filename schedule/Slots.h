@@ -1,4 +1,4 @@
-//===- Slots.h - The slots of all pools, numbered ---------------*- C++ -*-===//
+//===- Slots.h - Numbers of the slots of all pools --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SLOTS_H
@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-/// Numbers the slots of all pools in one row.
+/// Numbers the slots of all pools consecutively.
 class Slots {
 public:
   static constexpr int64_t none = -1, invalid = -2;
@@ -17,8 +17,8 @@ public:
 
   int64_t count() const { return begins.back(); }
   /// `number` is what the kind has slots for: a micro-batch or a version.
-  /// `none` where there is no such buffer, `invalid` where its placement names
-  /// no slot of a pool.
+  /// `none` if there is no such buffer, `invalid` if its placement does not
+  /// name a slot of a pool.
   int64_t of(int32_t buffer, int64_t number) const;
   /// The pool of a slot.
   int32_t poolOf(int64_t slot) const;

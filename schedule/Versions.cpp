@@ -9,7 +9,7 @@ std::vector<int32_t> rondo::weightVersions(const Problem &problem,
                                            const Schedule &order) {
   std::vector<int32_t> versions;
   versions.reserve(order.numActions());
-  // A stage's tasks and steps stand on one rank.
+  // A stage's tasks and steps are on one rank.
   std::vector<int32_t> steps(problem.numStages(), 0);
   for (int32_t r = 0; r < order.numRanks(); ++r)
     for (Action action : order.rank(r))

@@ -1,9 +1,9 @@
 //===- Versions.h - Which weights a task reads ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Versions are no part of an action: they follow from the order. A stage's
+// Versions are not part of an action: they follow from the order. A stage's
 // weights have version 0 when the window begins, and each of its optimizer
-// steps makes the next one. The weights of a version lie in slot slotOf[version
+// steps makes the next one. The weights of a version are in slot slotOf[version
 // % period] of their placement.
 //
 //===----------------------------------------------------------------------===//
@@ -19,8 +19,8 @@
 namespace rondo {
 
 /// By position in the order's array: the version that a task reads, the one
-/// that a step writes, -1 for all others. Every stage of the order is one of
-/// the problem. O(actions).
+/// that a step writes, -1 for all others. Every stage of the order must be one
+/// of the problem. O(actions).
 std::vector<int32_t> weightVersions(const Problem &problem,
                                     const Schedule &order);
 

@@ -1,4 +1,4 @@
-//===- actions.cpp - What emitted code calls ------------------------------===//
+//===- actions.cpp - The functions that emitted code calls ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/actions.h"

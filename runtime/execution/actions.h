@@ -1,8 +1,8 @@
-//===- actions.h - What emitted functions call ------------------*- C++ -*-===//
+//===- actions.h - The functions that emitted code calls --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only emitted code calls them, in the rank's order. `stage` and `microbatch`
-// name the task; messages are named by their producer. Errors are thrown as
+// Only emitted code calls these, in the rank's order. `stage` and `microbatch`
+// name the task; messages are named by their producer. They throw
 // rondo::runtime::Error.
 //
 //===----------------------------------------------------------------------===//
@@ -22,10 +22,10 @@ void weight_grad(Rank &rank, int64_t stage, int64_t microbatch);
 /// Input gradient, then weight gradient.
 void backward(Rank &rank, int64_t stage, int64_t microbatch);
 
-/// Hands the message that `stage` made over to the rank that needs it. Does not
-/// block; the buffer stays in use until the receiver has it.
+/// Hands the message that `stage` made to the rank that needs it. Does not
+/// block; the buffer stays in use until the receiver has the message.
 void send(Rank &rank, Message message, int64_t stage, int64_t microbatch);
-/// The same where several stages need one, for stage `to`.
+/// The same if several stages need it, for stage `to`.
 void send(Rank &rank, Message message, int64_t stage, int64_t to,
           int64_t microbatch);
 /// Posts the buffer for the message that `stage` makes. Does not block, except
@@ -34,13 +34,13 @@ void recv(Rank &rank, Message message, int64_t stage, int64_t microbatch);
 void recv(Rank &rank, Message message, int64_t stage, int64_t to,
           int64_t microbatch);
 
-/// Issues a collective of the program, in whose order on this rank it runs.
-/// Does not block; gradients that it reads stay as they are until await()
-/// returns.
+/// Issues a collective of the program; collectives run in the order issued on
+/// this rank. Does not block; gradients that it reads must not change until
+/// await() returns.
 void all_reduce(Rank &rank, int64_t collective);
 /// Waits for a collective that the rank has issued.
 void await(Rank &rank, int64_t collective);
-/// Optimizer step of a stage, with the clip factor of the norm.
+/// Optimizer step of a stage, with the norm's clip factor.
 void step(Rank &rank, int64_t stage);
 
 } // namespace rondo::runtime

@@ -1,4 +1,4 @@
-//===- connections.cpp - What connects the ranks of an executable ---------===//
+//===- connections.cpp - The connections of an executable's ranks ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/connections.h"

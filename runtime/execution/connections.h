@@ -1,4 +1,4 @@
-//===- connections.h - What connects the ranks of an executable -*- C++ -*-===//
+//===- connections.h - The connections of an executable's ranks -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_CONNECTIONS_H
@@ -16,19 +16,19 @@ namespace rondo::runtime {
 struct ProgramOptions {
   ImposedLink link;
   OptimizerConfig optimizer;
-  /// The run fails where no rank begins an action, and no device ends a
-  /// message, for timeoutSeconds.
+  /// The run fails if for timeoutSeconds no rank starts an action and no device
+  /// finishes a message.
   TransportOptions transport;
-  /// What timeoutSeconds is measured by; null: an AwakeClock.
+  /// The clock for timeoutSeconds; null: an AwakeClock.
   std::shared_ptr<Clock> clock;
 };
 
 /// The channels and collectives of all programs that the processes of a run can
-/// run, connected once. Going from one program to another connects nothing.
+/// run, connected once. Switching programs connects nothing.
 class Connections {
 public:
-  /// All processes make them at the same time. Throws Error. The state outlives
-  /// them.
+  /// All processes construct it at the same time. Throws Error. The state must
+  /// outlive it.
   Connections(State &state, const ProgramOptions &options);
 
   State &state() const { return home; }
@@ -36,8 +36,8 @@ public:
   const Wiring &wiring(const ProgramDesc &program) const {
     return wirings[program.id];
   }
-  /// What a program sees of them; throws Error where the processes of this run
-  /// cannot run it.
+  /// A program's view of the connections. Throws Error if the processes of this
+  /// run cannot run the program.
   std::unique_ptr<Transport> view(const ProgramDesc &program) const;
   Transport &transport() const { return *all; }
 
@@ -45,7 +45,7 @@ private:
   void add(const ProgramDesc &program, TransportParams &params);
 
   State &home;
-  /// By number of the program.
+  /// By program id.
   std::vector<Wiring> wirings;
   std::vector<ViewParams> views;
   std::unique_ptr<Transport> all;

@@ -1,4 +1,4 @@
-//===- program_run.cpp - A program that can be run ------------------------===//
+//===- program_run.cpp - Runs a program -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/program_run.h"
@@ -75,7 +75,7 @@ rondo::runtime::describeChain(const std::vector<RankStatus> &ranks) {
     text += (text.empty() ? "" : " -> ") + ranks[r].text;
     r = ranks[r].waitsFor;
   }
-  // A circle of ranks that meet in a collective: who is missing there does
+  // A cycle of ranks that meet in a collective: a rank missing there is doing
   // something else.
   for (int32_t other = 0; r >= 0 && other < count; ++other)
     if (!isNamed[other] && ranks[other].waitsFor < 0 &&
@@ -84,7 +84,7 @@ rondo::runtime::describeChain(const std::vector<RankStatus> &ranks) {
   return text;
 }
 
-/// A status as a store carries it.
+/// A status as text for the store.
 static std::string encode(const RankStatus &status) {
   return std::to_string(status.progress) + " " +
          std::to_string(status.waitsFor) + " " + status.text;
@@ -109,8 +109,8 @@ static RankStatus decode(int32_t rank, const Store::Report &report,
   return status;
 }
 
-/// How often a process says what its rank does, so that a time-out means the
-/// same however many processes there are.
+/// How often a process reports what its rank does, so that a time-out means the
+/// same for any number of processes.
 static double reportSeconds(double timeoutSeconds) {
   return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 10, 0.1, 2.0) : 2.0;
 }
@@ -119,7 +119,7 @@ std::vector<RankStatus> ProgramRun::allStatuses() const {
   const World &world = state.world();
   std::vector<RankStatus> all(desc.numRanks);
   if (!world.isAlone()) {
-    // A process that does nothing, whatever its rank did last, says nothing.
+    // A silent process is reported as such, whatever its rank did last.
     const double silence =
         std::max(0.8, 5 * reportSeconds(options.transport.timeoutSeconds));
     std::vector<Store::Report> reports = world.store->reports();
@@ -135,7 +135,7 @@ std::string ProgramRun::describeWaits() const {
   try {
     return describeChain(allStatuses());
   } catch (const Error &error) {
-    // Process 0, which knows what the others do, is not there.
+    // Process 0, which knows what the others do, is gone.
     return statusOf(state.world().process).text + "; " + error.what();
   }
 }
@@ -147,9 +147,9 @@ uint64_t ProgramRun::heldProgress() const {
   return sum;
 }
 
-/// Looks at the ranks while they run. Process 0 watches all of them, for each
-/// process tells it now and then what its rank does; the others only step in
-/// where process 0 does not.
+/// Looks at the ranks while they run. Process 0 watches all of them, as each
+/// process regularly reports what its rank does; the others only step in if
+/// process 0 does not.
 class ProgramRun::Watchdog {
 public:
   explicit Watchdog(ProgramRun &run)

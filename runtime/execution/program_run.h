@@ -1,4 +1,4 @@
-//===- program_run.h - A program that can be run ----------------*- C++ -*-===//
+//===- program_run.h - Runs a program ---------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_PROGRAM_RUN_H
@@ -14,42 +14,41 @@
 
 namespace rondo::runtime {
 
-/// What a rank does at a moment.
+/// What a rank is doing.
 struct RankStatus {
-  /// Only grows.
+  /// Never decreases.
   uint64_t progress = 0;
-  /// The rank that it waits for; -1: none.
+  /// The rank it waits for; -1: none.
   int32_t waitsFor = -1;
   /// `rank 0 waits for 1I0 of rank 1`.
   std::string text;
 };
-/// From the first rank that waits, until a rank that stands there already or
+/// Starts at the first rank that waits, and ends at a rank already listed or
 /// one that does not wait.
 std::string describeChain(const std::vector<RankStatus> &ranks);
 
 /// The ranks of one program that this process holds, and their transport.
 class ProgramRun {
 public:
-  /// The connections outlive it. Several may live at the same time; their
+  /// The connections must outlive it. Several may exist at the same time; their
   /// iterations take turns.
   ProgramRun(Connections &connections, const ProgramDesc &program);
 
   const ProgramDesc &program() const { return desc; }
-  /// Held by this process.
+  /// Must be held by this process.
   Rank &rank(int32_t r) { return *ranks[r]; }
   /// The ranks that this process holds.
   const std::vector<int32_t> &heldRanks() const { return held; }
 
   /// Runs one iteration on the team's threads. Throws Error with
-  /// Exit::RunFailure where a rank fails or nothing goes on; this object
-  /// and the connections are of no use afterwards.
+  /// Exit::RunFailure if a rank fails or there is no progress; this object and
+  /// the connections are unusable afterwards.
   void iterate(Team &team);
 
   /// `rank 0 waits for 1I0 of rank 1 -> rank 1 runs 1F0`.
   std::string describeWaits() const;
 
-  /// Where the data of a stage's micro-batch are staged; null where it has
-  /// none.
+  /// Where the data of a stage's micro-batch are staged; null if it has none.
   char *data(int32_t home, int64_t microbatch) const;
 
 private:
@@ -63,15 +62,16 @@ private:
   const ProgramOptions options;
   /// A view of the connections.
   std::unique_ptr<Transport> transport;
-  /// Null where another process holds the rank.
+  /// Null if another process holds the rank.
   std::vector<std::unique_ptr<Rank>> ranks;
   std::vector<int32_t> held;
 };
 
-/// The first program of a kind. Throws Error where there is none.
+/// The first program of a kind. Throws Error if there is none.
 const ProgramDesc &findProgram(const Executable &executable, ProgramKind kind);
-/// The first of a kind with the micro-batches of `like`, in number and size: of
-/// kind Sequential the one that computes the same bits. Throws as above.
+/// The first program of a kind with the same number and size of micro-batches
+/// as `like`; if Sequential, the one that computes the same bits. Throws like
+/// the above.
 const ProgramDesc &findProgram(const Executable &executable, ProgramKind kind,
                                const ProgramDesc &like);
 

@@ -1,4 +1,4 @@
-//===- state.cpp - The arenas and what lies in them -----------------------===//
+//===- state.cpp - The arenas and their contents --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/state.h"
@@ -27,7 +27,7 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
   binding.home = &home;
   binding.desc = &stage;
 
-  // Where each slot of a buffer lies, the same in all programs.
+  // Where each slot of a buffer is, the same in all programs.
   auto findAll = [&](Buffer buffer) -> std::vector<char *> {
     const PoolDesc *firstPool = nullptr;
     std::vector<int64_t> first;
@@ -94,7 +94,7 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
   return binding;
 }
 
-/// Tensors are the same for all sizes of micro-batches.
+/// Tensors are the same for all micro-batch sizes.
 void State::bindTensors(int32_t h) {
   HomeBinding &binding = bindings.front()[h];
   const HomeDesc &home = *binding.home;
@@ -126,7 +126,7 @@ void State::bindTensors(int32_t h) {
         tensor.moment1 = at(binding.moments + layer.gradientsOffset);
         tensor.moment2 =
             at(binding.moments + momentBytes + layer.gradientsOffset);
-        // Behind the fp32 weights, which are as large as the gradients.
+        // After the fp32 weights, which are as large as the gradients.
         if (layer.desc->dtype == DType::Bf16 &&
             layer.sizes.weights > layer.sizes.gradients)
           tensor.weightsCopy =
@@ -144,7 +144,7 @@ State::State(const Executable &executable, const World &world)
   for (int32_t l = 0; l < exe.numLayers; ++l)
     if (exe.layers[l].kind == LayerKind::Custom)
       checkCustomLayer(exe.layers[l]);
-  // By size of micro-batches: a program that has them.
+  // A program for each micro-batch size.
   std::vector<const ProgramDesc *> sizes;
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     const ProgramDesc &program = exe.programs[p];
@@ -201,7 +201,7 @@ int64_t State::allocatedBytes() const {
 }
 
 void State::poison() {
-  // All ones are a NaN in every floating-point type.
+  // All ones is NaN in every floating-point type.
   for (const std::unique_ptr<Arena> &arena : arenas)
     if (arena)
       arena->fill(arena->base(), 0xff, arena->bytes());
@@ -258,7 +258,7 @@ void State::moveTensors(int32_t home, int64_t version) {
 void State::nextVersion(int32_t home) {
   const HomeBinding &binding = homes()[home];
   const int64_t slots = static_cast<int64_t>(binding.weights.size());
-  // A CPU's memory is the host's. Elsewhere there is one slot.
+  // A CPU's memory is the host's. Other devices have only one slot.
   if (slots > 1)
     arena(binding.home->rank)
         .write(binding.weights[(binding.version + 1) % slots],

@@ -1,4 +1,4 @@
-//===- state.h - The arenas and what lies in them ---------------*- C++ -*-===//
+//===- state.h - The arenas and their contents ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_EXECUTION_STATE_H
@@ -15,7 +15,8 @@
 
 namespace rondo::runtime {
 
-/// A layer of a stage; offsets count bytes from the stage's buffers.
+/// A layer of a stage; offsets count bytes from the start of the stage's
+/// buffers.
 struct LayerBinding {
   const LayerDesc *desc = nullptr;
   LayerBody body{};
@@ -32,11 +33,11 @@ struct HomeBinding {
   /// Of one activation between layers of the stage, and how many there are.
   int64_t innerBytes = 0;
   int32_t numInner = 0;
-  /// Version v of the weights lies in weights[v % weights.size()]; empty where
-  /// there are none, or another process holds them.
+  /// Version v of the weights is in weights[v % weights.size()]; empty if there
+  /// are none, or if another process holds them.
   std::vector<char *> weights;
-  /// Steps of the optimizer since the state was initialised: the version that
-  /// tasks read.
+  /// Optimizer steps since the state was initialised: the version that tasks
+  /// read.
   int64_t version = 0;
   char *gradients = nullptr, *moments = nullptr;
   ControlView control;
@@ -46,18 +47,18 @@ struct HomeBinding {
   int32_t firstTensor = 0, lastTensor = 0;
 };
 
-/// The state region of an executable: one arena a rank, allocated at start.
+/// An executable's state: one arena per rank, allocated at start.
 class State {
 public:
   /// Checks the executable's tables, makes a device for each rank and
-  /// allocates. Throws Error where buffers are smaller than the layers need,
-  /// overlap the arena's end, or move from one program to another although they
-  /// hold state. Stages and tensors of ranks that other processes hold have
-  /// their sizes and names here, and null for addresses.
+  /// allocates. Throws Error if buffers are smaller than the layers need, go
+  /// past the arena's end, or hold state but move between programs. Stages and
+  /// tensors of ranks that other processes hold have their sizes and names
+  /// here, but null addresses.
   explicit State(const Executable &executable, const World &world = {});
 
   const World &world() const { return processes; }
-  /// Whether a home's state lies in this process.
+  /// Whether this process holds a home's state.
   bool holds(int32_t home) const {
     return processes.holds(exe.homes[home].rank);
   }
@@ -65,15 +66,15 @@ public:
   int32_t ownerOf(int32_t stage) const { return stage; }
 
   const Executable &executable() const { return exe; }
-  /// As the first program has them.
+  /// As in the first program.
   const std::vector<HomeBinding> &homes() const { return bindings.front(); }
   /// The same homes with the layers and sizes of a program of this executable.
   const std::vector<HomeBinding> &homes(const ProgramDesc &program) const {
     return bindings[sizesOf[program.id]];
   }
-  /// In global order: layer after layer, each in the order of its weights.
+  /// In global order: by layer, and within a layer in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
-  /// The pool's rank is held by this process.
+  /// This process must hold the pool's rank.
   char *address(const PoolDesc &pool, int32_t slot) const {
     return arenas[pool.rank]->base() + pool.offset + slot * pool.slotBytes;
   }
@@ -86,19 +87,19 @@ public:
   void write(int32_t home, void *device, const void *host, int64_t bytes) {
     arenas[exe.homes[home].rank]->write(device, host, bytes);
   }
-  /// Bytes of all arenas as allocated in this process.
+  /// Bytes of all arenas allocated in this process.
   int64_t allocatedBytes() const;
 
-  /// Fills all arenas with NaNs, so that a buffer that is read before it is
-  /// written shows. initialise() comes next.
+  /// Fills all arenas with NaNs, to make reads of unwritten buffers visible.
+  /// Call initialise() next.
   void poison();
   /// Weights from (seed, tensor name), moments and gradients 0.
   void initialise(uint64_t seed);
-  /// Makes the next version of a home's weights, as yet equal to the one that
-  /// is read, the one that tensors name and tasks read. Called by the thread of
-  /// the home's rank, in front of the optimizer's step.
+  /// Makes the next version of a home's weights, initially equal to the current
+  /// one, the version that tensors name and tasks read. Called by the thread of
+  /// the home's rank, before the optimizer's step.
   void nextVersion(int32_t home);
-  /// To be called once weights have been written by the host.
+  /// Call this after the host has written weights.
   void weightsWritten();
 
 private:
@@ -112,11 +113,11 @@ private:
 
   const Executable &exe;
   const World processes;
-  /// By rank, null where another process holds it; an arena goes before its
-  /// device.
+  /// By rank, null if another process holds it; an arena is destroyed before
+  /// its device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
-  /// For each size of micro-batches, by home; and which one a program has.
+  /// For each micro-batch size, by home; and the index of each program's size.
   std::vector<std::vector<HomeBinding>> bindings;
   std::vector<int32_t> sizesOf;
   std::vector<Tensor> allTensors;

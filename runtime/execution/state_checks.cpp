@@ -1,4 +1,4 @@
-//===- state_checks.cpp - Whether the tables of an executable fit ---------===//
+//===- state_checks.cpp - Checks an executable's tables -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/state.h"
@@ -33,7 +33,7 @@ void State::checkProgram(const ProgramDesc &program) const {
          std::to_string(first.samples));
   for (int32_t p = 0; p < program.numPools; ++p) {
     const PoolDesc &pool = program.pools[p];
-    // Rule L4. Divided, so that no product overflows.
+    // Rule L4. Division avoids overflow of the product.
     if (pool.rank < 0 || pool.rank >= exe.numRanks || pool.offset < 0 ||
         pool.slotBytes < 0 || pool.slots < 0 ||
         pool.offset % bufferAlignment != 0 ||
@@ -75,7 +75,7 @@ void State::checkProgram(const ProgramDesc &program) const {
       inputs += exe.edges[e].to == exe.homes[h].stage &&
                 exe.edges[e].message == Message::Activation;
     for (int b = 0; b < numBuffers; ++b) {
-      // Of several inputs each has the size of its edge.
+      // If there are several inputs, each has the size of its edge.
       const bool isOneOfSeveral =
           inputs > 1 &&
           (Buffer(b) == Buffer::Input || Buffer(b) == Buffer::InputGrad);

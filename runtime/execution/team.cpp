@@ -57,7 +57,7 @@ void Team::fail(const std::exception_ptr &exception) {
 }
 
 void Team::work(int32_t rank) {
-  // Sleeps of timed tasks and links would otherwise end 50 us late.
+  // Otherwise sleeps of timed tasks and links would end 50 us late.
   prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
   uint64_t seen = 0;
   std::unique_lock<std::mutex> lock(mutex);

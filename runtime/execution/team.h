@@ -21,19 +21,19 @@ public:
   explicit Team(int32_t threads);
   ~Team();
 
-  /// What happens while the ranks run; called by the thread that called run().
+  /// Callbacks while the ranks run, on the thread that called run().
   struct Watch {
     /// Once, as soon as the first rank has thrown: the others must stop.
     std::function<void()> stopAll;
-    /// About every 100 ms. An exception counts as that of a rank.
+    /// About every 100 ms. An exception counts as one of a rank.
     std::function<void()> look;
     /// Reports why the process ends.
     std::function<void(const std::string &)> say;
   };
 
-  /// Runs task(r) for r in [0, count) and returns when all have ended. Throws
-  /// the first exception of a rank, apart from Aborted. If ranks do not end
-  /// within 5 s after stopAll, reports that exception and ends the process with
+  /// Runs task(r) for r in [0, count) and returns when all have ended. Throws a
+  /// rank's first exception, other than Aborted. If ranks do not end within 5 s
+  /// after stopAll, reports that exception and ends the process with
   /// Exit::RunFailure.
   void run(int32_t count, const std::function<void(int32_t)> &task,
            const Watch &watch);
@@ -46,7 +46,7 @@ private:
   std::mutex mutex;
   std::condition_variable started, ended;
   const std::function<void(int32_t)> *task = nullptr;
-  /// Counts the calls of run().
+  /// The number of calls of run().
   uint64_t round = 0;
   int32_t count = 0, running = 0;
   bool isStopping = false;

@@ -1,7 +1,7 @@
-//===- endpoint.h - One process's way to move bytes to others ---*- C++ -*-===//
+//===- endpoint.h - Moves bytes between processes ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What differs between MPI, TCP and the like. Everything above it (channels,
+// What differs between MPI, TCP and others. Everything above it (channels,
 // waits, collectives) is in process_transport.h.
 //
 //===----------------------------------------------------------------------===//
@@ -18,10 +18,10 @@
 
 namespace rondo::runtime {
 
-/// Messages from one process to another on one lane arrive in the order in
-/// which they were sent: the n-th send meets the n-th receive. Called by one
-/// thread at a time. Failures are Errors with Exit::RunFailure, or PeerFailed
-/// where another process has said the reason.
+/// Messages from one process to another on one lane arrive in the order sent:
+/// the n-th send meets the n-th receive. Not thread-safe. Failures are Errors
+/// with Exit::RunFailure, or PeerFailed if another process has reported the
+/// reason.
 class Endpoint {
 public:
   virtual ~Endpoint();
@@ -29,25 +29,25 @@ public:
   /// One for each purpose.
   enum Lane : int { Messages, Collectives, numLanes };
 
-  /// The result of an operation that has ended.
+  /// The result of a finished operation.
   struct Ended {
-    /// Of a receive: the sender's tag.
+    /// For a receive: the sender's tag.
     int32_t tag = 0;
     int64_t bytes = 0;
   };
 
   /// The largest tag that send() takes, 2^15 - 1 or more.
   virtual int32_t largestTag() const = 0;
-  /// Neither blocks. The memory belongs to the operation until it has ended. A
-  /// tag is a number of at least 0 that travels with the message.
+  /// Neither blocks. The operation owns the memory until it has ended. A tag is
+  /// a number of at least 0 that travels with the message.
   virtual int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
                        int64_t bytes) = 0;
   virtual int32_t receive(int32_t from, Lane lane, void *data,
                           int64_t bytes) = 0;
   /// Advances operations; true once this one has ended, after which its number
-  /// is free for another. A message larger than the receive's memory counts as
-  /// ended, with more bytes than that memory; bytes behind the memory may have
-  /// been overwritten, since MPI promises nothing and Open MPI does so.
+  /// may be reused. A message larger than the receive's memory counts as ended,
+  /// with more bytes than that memory; bytes after the memory may have been
+  /// overwritten, since MPI does not rule that out and Open MPI does it.
   virtual bool test(int32_t operation, Ended &ended) = 0;
 };
 

@@ -5,7 +5,7 @@
 // entry n and swaps its mark into the entry's state; an end that finds the
 // other's mark there came second and copies. Both ends post in order and the
 // second copies before it goes on, so entries of a channel complete in order
-// and one counter tells how many have.
+// and one counter tells how many have completed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -177,7 +177,7 @@ private:
                     c.from, c.to, edges);
     checkMatch(entry.sender, entry.receiver, c.from, c.to, edges);
     LinkMeter &meter = mark == Sent ? c.sentMeter : c.postedMeter;
-    // Who comes second comes at the later moment.
+    // The later end starts the transfer.
     const uint64_t begin = measures ? Ticks::now() : 0;
     if (entry.sender.bytes > 0)
       std::memcpy(entry.receiver.data, entry.sender.data,
@@ -199,7 +199,7 @@ private:
 
   void waitDone(Channel &c, Ticket ticket, Waiting::For what, int32_t rank,
                 int32_t channel) {
-    // The distance is right across the wrap of the counters.
+    // The difference is right even when the counters wrap.
     waitFor(c.done, rank, what, channel, ticket, [&](uint32_t value) {
       return static_cast<int32_t>(value - ticket) > 0;
     });

@@ -1,4 +1,4 @@
-//===- links.cpp - What channels measure of their transfers ---------------===//
+//===- links.cpp - Measures the transfers of channels ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/links.h"

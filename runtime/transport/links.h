@@ -1,8 +1,8 @@
-//===- links.h - What channels measure of their transfers -------*- C++ -*-===//
+//===- links.h - Measures the transfers of channels -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A transfer lasts from the moment when a message has been sent and its receive
-// has been posted, whichever is later, until it has arrived.
+// A transfer starts when the message has been sent and its receive has been
+// posted, whichever is later, and ends when it has arrived.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +17,20 @@ namespace rondo::runtime {
 /// Transfers of one size.
 struct LinkPoint {
   int64_t bytes = 0;
-  /// How many there were; the shortest, in what the meter counts.
+  /// The number of transfers; the shortest, in the meter's unit.
   int64_t count = 0;
   uint64_t least = UINT64_MAX;
 };
 
-/// The transfers of a channel, by size. One thread at a time adds.
+/// The transfers of a channel, by size. Only one thread at a time may add.
 class LinkMeter {
 public:
-  /// Sizes that are told apart. Messages of others are not counted: programs
-  /// send few sizes.
+  /// The number of distinct sizes. Messages of further sizes are not counted:
+  /// programs send few sizes.
   static constexpr int mostSizes = 16;
 
   void add(int64_t bytes, uint64_t duration) {
-    // Mostly the size that came last.
+    // Usually the size that came last.
     LinkPoint *point = &points[last];
     if (point->bytes != bytes || point->count == 0) {
       point = find(bytes);
@@ -57,7 +57,7 @@ struct LinkFigures {
   int32_t from = 0, to = 0;
   int64_t messages = 0;
   double latencyNs = 0;
-  /// 0: no time of its own for a byte has been seen.
+  /// 0: transfer time has not been seen to depend on the size.
   double bytesPerUs = 0;
   /// By how much the clocks of both ends may be apart beyond what has been
   /// corrected; 0 where both ends have one clock.
@@ -65,9 +65,9 @@ struct LinkFigures {
 };
 
 /// Fits `latency + bytes / bandwidth` to the shortest transfer of each size, by
-/// least squares. With one size alone `startLatencyNs`, of a message without
-/// bytes at start-up, is the latency. `nsPerUnit` is the length of what the
-/// points count.
+/// least squares. If there is only one size, the latency is `startLatencyNs`,
+/// that of an empty message at start-up. `nsPerUnit` is the length of the
+/// points' unit.
 LinkFigures fitLink(const std::vector<LinkPoint> &points, double nsPerUnit,
                     double startLatencyNs);
 

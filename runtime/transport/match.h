@@ -1,4 +1,4 @@
-//===- match.h - What both ends of a channel agree on -----------*- C++ -*-===//
+//===- match.h - Matches both ends of a channel -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_MATCH_H

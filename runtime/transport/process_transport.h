@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rank's thread starts operations and advances them while it waits. A
-// second thread advances them now and then while the rank computes, because a
-// large message needs both sides. One lock keeps the two apart.
+// second thread advances them from time to time while the rank computes,
+// because a large message needs both sides. One lock separates the two.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ private:
     /// The message's, of the channel.
     uint32_t number = 0;
     bool isBusy = false, hasEnded = false;
-    /// Of a receive, until it has been waited for.
+    /// For a receive, until it has been waited for.
     bool isUnchecked = false;
     int32_t operation = -1;
     MessageName name;
@@ -78,7 +78,7 @@ private:
   /// One end of a channel.
   struct Channel {
     int32_t from = 0, to = 0;
-    /// Of one iteration.
+    /// Per iteration.
     int64_t messages = 0;
     std::vector<Entry> entries;
     uint32_t next = 0, firstOfIteration = 0;
@@ -127,7 +127,7 @@ private:
   /// `now`: on `clock`, where the channel keeps stamps.
   Entry &start(Channel &c, MessageName name, int64_t bytes, uint64_t now);
   void check(const Channel &c, const Entry &entry) const;
-  /// Advances all operations. `mutex` is held.
+  /// Advances all operations. Requires `mutex`.
   void bringForward();
   void impose(Channel &c, Entry &entry, int64_t now);
   /// Spins for a moment, then gives the core away between looks, then sleeps

@@ -1,7 +1,7 @@
 //===- processes.cpp - Ranks are processes --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The name of a message travels as its tag, so that both ends notice if they
+// A message's name travels as its tag, so that both ends notice if they
 // disagree.
 //
 //===----------------------------------------------------------------------===//
@@ -64,7 +64,7 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
     channels[i].messages = params.channels[i].messages;
     if (channels[i].from != me && channels[i].to != me)
       continue;
-    // A power of two divides 2^32, so that tickets may wrap.
+    // A power of two divides 2^32, so tickets may wrap.
     size_t capacity = 1;
     while (capacity < static_cast<size_t>(params.channels[i].messages))
       capacity *= 2;
@@ -86,7 +86,7 @@ ProcessTransport::~ProcessTransport() {
   helper.join();
 }
 
-/// A message that nobody has waited for must be the right one too.
+/// A message that nobody has waited for must match too.
 void ProcessTransport::iterate(int32_t, bool,
                                const std::function<void()> &actions) {
   for (Channel &c : channels)

@@ -1,10 +1,10 @@
-//===- tcp.cpp - Ranks are processes that TCP connects --------------------===//
+//===- tcp.cpp - Ranks are processes connected by TCP ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A connection for each pair of processes and each lane, so that no message
-// waits behind one of another purpose. Nothing is kept in between: bytes are
-// read from a connection when a receive has been posted, straight into its
-// memory, and until then TCP holds back the sender.
+// One connection per pair of processes and lane, so that no message waits for
+// one of another purpose. Nothing is buffered in between: bytes are read from a
+// connection when a receive has been posted, straight into its memory, and
+// until then TCP holds back the sender.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ struct Header {
 
 /// The first bytes of a connection.
 struct Greeting {
-  /// Sent by the process that is called: others do not know it.
+  /// Sent by the process that was called: others do not know it.
   uint64_t token;
   int32_t process, lane;
 };
@@ -121,7 +121,7 @@ private:
     return number;
   }
 
-  /// What is left of the operation, for one system call.
+  /// The rest of the operation, for one system call.
   static msghdr restOf(Operation &operation, iovec (&parts)[2], int64_t bytes) {
     msghdr message{};
     message.msg_iov = parts;
@@ -136,8 +136,8 @@ private:
     return message;
   }
 
-  /// The process that failed first knows the reason; that another has ended
-  /// then is a consequence.
+  /// The process that failed first knows the reason; others ending then is a
+  /// consequence.
   [[noreturn]] void lose(const Link &link) const {
     const int64_t deadlineNs = nowNs() + 2'000'000'000;
     for (; nowNs() < deadlineNs; sleepUntil(nowNs() + 5'000'000))
@@ -237,7 +237,7 @@ TcpEndpoint::TcpEndpoint(const World &world)
   connect(world);
 }
 
-/// The same for processes that share a loopback interface; containers on one
+/// Equal for processes that share a loopback interface; containers on one
 /// machine may not.
 static std::string machineName() {
   char space[64] = {};
@@ -249,7 +249,7 @@ static std::string machineName() {
   return (clock.empty() ? host : clock) + "/" + space;
 }
 
-/// Calls the processes with lower numbers, and is called by the others.
+/// Connects to the processes with lower numbers, and accepts the others.
 /// Machines need not know each other's names, so the addresses are those by
 /// which all have reached process 0.
 void TcpEndpoint::connect(const World &world) {
@@ -315,7 +315,7 @@ void TcpEndpoint::admit(const World &world, const Socket &listener,
       continue;
     Socket socket(
         accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC));
-    // Strangers send something else, or nothing.
+    // Others send something else, or nothing.
     Greeting greeting{};
     timeval patience = {2, 0};
     setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &patience,

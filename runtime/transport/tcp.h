@@ -1,4 +1,4 @@
-//===- tcp.h - Ranks are processes that TCP connects ------------*- C++ -*-===//
+//===- tcp.h - Ranks are processes connected by TCP -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_TCP_H
@@ -9,8 +9,8 @@
 namespace rondo::runtime {
 
 /// Connects all processes of a run, which call it at the same time. Throws
-/// Error with Exit::RunFailure where they do not find each other. The world's
-/// store outlives it.
+/// Error with Exit::RunFailure if they do not find each other. The world's
+/// store must outlive it.
 std::unique_ptr<Endpoint> makeTcpEndpoint(const World &world);
 
 } // namespace rondo::runtime

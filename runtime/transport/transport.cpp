@@ -1,4 +1,4 @@
-//===- transport.cpp - What all transports share --------------------------===//
+//===- transport.cpp - Shared by all transports ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/transport.h"

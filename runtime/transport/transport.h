@@ -1,13 +1,13 @@
-//===- transport.h - How ranks hand messages to each other ------*- C++ -*-===//
+//===- transport.h - How ranks pass messages to each other ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A transport connects the ranks of an executable, once; a program sees it
 // through a TransportView (view.h). A channel is a directed pair of ranks and
 // an in-order queue: its n-th send meets its n-th receive, and both must name
-// the same message. Every function that takes a rank is called by the thread of
-// that rank alone; channels and collectives are numbered as in TransportParams.
+// the same message. Every function that takes a rank is called only by that
+// rank's thread; channels and collectives are numbered as in TransportParams.
 //
-// Data lie in the memory of the ranks' devices. On a CPU "wait" means that the
+// Data are in the memory of the ranks' devices. On a CPU, "wait" means that the
 // thread waits. On a device that enqueues, the work that the rank enqueues from
 // then on waits, and a message counts as handed over or arrived when the work
 // enqueued before has got there.
@@ -62,8 +62,8 @@ struct ChannelParams {
   int64_t messages;
 };
 
-/// One stage's contribution to a collective. The address and the size stay the
-/// same as long as the transport lives.
+/// One stage's contribution to a collective. Address and size must not change
+/// while the transport lives.
 struct PartParams {
   int32_t rank;
   void *data;
@@ -96,8 +96,8 @@ struct TransportParams {
   EdgeNames edges;
   /// Whether channels measure their transfers; without, links() are empty.
   bool measures = true;
-  /// By program: how many ranks run it, from rank 0. Empty: there is one
-  /// program, and all ranks run it.
+  /// By program: the number of ranks that run it, starting at rank 0. Empty:
+  /// there is one program, and all ranks run it.
   std::vector<int32_t> ranksOfProgram;
 };
 
@@ -109,7 +109,7 @@ struct Waiting {
   int32_t onRank = -1;
   /// For Arrival and Release.
   MessageName message;
-  /// Of Collective.
+  /// For Collective.
   int32_t collective = -1;
 };
 
@@ -117,10 +117,10 @@ struct Waiting {
 struct TransportOptions {
   /// Cores that the ranks may use.
   int cores = 1;
-  /// Whether to repeat an iteration as one recorded graph, if the backend has
-  /// such.
+  /// Whether to repeat an iteration as a recorded graph, if the backend
+  /// supports that.
   bool useGraph = true;
-  /// A rank without progress for so long has failed; 0: never.
+  /// A rank without progress for this long has failed; 0: never.
   double timeoutSeconds = 600;
 };
 
@@ -132,26 +132,26 @@ public:
   virtual ~Transport();
 
   /// One iteration of a rank: calls `actions`, which calls the functions below,
-  /// and returns once the rank's device has done all of it. A device that keeps
-  /// the iteration as a recorded graph repeats that instead; without
-  /// `mayReplay` the actions are called all the same.
+  /// and returns once the rank's device has done all of it. A device that has
+  /// recorded the iteration as a graph repeats that instead; without
+  /// `mayReplay` it still calls the actions.
   virtual void iterate(int32_t rank, bool mayReplay,
                        const std::function<void()> &actions);
-  /// The same for one of several programs, each of which is recorded apart.
+  /// The same for one of several programs, each of which has its own recording.
   /// Programs take turns: all ranks of one have ended their iteration before
   /// any of another begins.
   virtual void iterateProgram(int32_t program, int32_t rank, bool mayReplay,
                               const std::function<void()> &actions);
 
-  /// Hands `data` over. Does not block. `data` stays as it is until waitSent()
-  /// of the ticket returns. Throws Error where the receiver posted another
-  /// message or size, and where the channel has had all its messages.
+  /// Hands `data` over. Does not block. `data` must not change until waitSent()
+  /// of the ticket returns. Throws Error if the receiver posted another message
+  /// or size, and if the channel has had all its messages.
   virtual Ticket send(int32_t channel, MessageName name, const void *data,
                       int64_t bytes) = 0;
-  /// Posts `data` for the channel's next message. Does not block; `data`
-  /// belongs to the transport until waitReceived() returns. Throws as send().
-  /// Between processes a wrong message or size is known, and thrown, by the
-  /// receiver's waitReceived() or iterate().
+  /// Posts `data` for the channel's next message. Does not block; the transport
+  /// owns `data` until waitReceived() returns. Throws like send(). Between
+  /// processes only the receiver detects a wrong message or size, and throws in
+  /// waitReceived() or iterate().
   virtual Ticket receive(int32_t channel, MessageName name, void *data,
                          int64_t bytes) = 0;
   /// Blocks until the buffer of a send may be written again.
@@ -175,12 +175,12 @@ public:
   /// Blocks until the rank has the result of a collective that it has started.
   virtual void waitCollective(int32_t collective, int32_t rank) = 0;
 
-  /// Makes every rank that waits, or will wait, throw Aborted. Any thread.
+  /// Makes every rank that waits, or will wait, throw Aborted. Thread-safe.
   virtual void abort() = 0;
-  /// What a rank waits for at this moment. Any thread.
+  /// What a rank is waiting for. Thread-safe.
   virtual Waiting waiting(int32_t rank) const = 0;
-  /// Messages and iterations that devices which enqueue have finished; only
-  /// grows. Any thread.
+  /// Messages and iterations that enqueueing devices have finished; never
+  /// decreases. Thread-safe.
   virtual uint64_t progress() const { return 0; }
 
   /// What the channels have measured so far, in their order; empty where the

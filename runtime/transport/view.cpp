@@ -1,4 +1,4 @@
-//===- view.cpp - What one program sees of a transport --------------------===//
+//===- view.cpp - One program's view of a transport -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/view.h"

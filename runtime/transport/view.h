@@ -1,4 +1,4 @@
-//===- view.h - What one program sees of a transport ------------*- C++ -*-===//
+//===- view.h - One program's view of a transport ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_VIEW_H
@@ -18,8 +18,8 @@ struct ViewParams {
   EdgeNames edges;
 };
 
-/// A transport as one program numbers its channels and collectives. Making one
-/// connects nothing. The transport outlives it.
+/// A transport with one program's numbering of channels and collectives. Making
+/// one connects nothing. The transport must outlive it.
 class TransportView : public Transport {
 public:
   TransportView(Transport &transport, ViewParams params);

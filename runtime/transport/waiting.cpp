@@ -1,4 +1,4 @@
-//===- waiting.cpp - A number that threads wait for -----------------------===//
+//===- waiting.cpp - A number that threads wait on ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/waiting.h"
@@ -14,7 +14,7 @@ using namespace rondo::runtime;
 void Signal::blockWhile(uint32_t seen) {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t),
                 "a futex is a plain 32-bit word");
-  // The time limit lets a waiter look at the abort flag even if it missed the
+  // The time limit lets a waiter check the abort flag even if it missed the
   // call that woke the others.
   timespec limit = {0, 50 * 1000 * 1000};
   sleepers.fetch_add(1, std::memory_order_seq_cst);

@@ -1,4 +1,4 @@
-//===- waiting.h - A number that threads wait for ---------------*- C++ -*-===//
+//===- waiting.h - A number that threads wait on ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_WAITING_H
@@ -9,11 +9,11 @@
 
 namespace rondo::runtime {
 
-/// A number that only grows (and wraps) and on which threads wait.
+/// A number that only increases (and wraps) and on which threads wait.
 class Signal {
 public:
   uint32_t value() const { return count.load(std::memory_order_acquire); }
-  /// A thread that sees the new value also sees writes made before.
+  /// A thread that sees the new value also sees all writes made before.
   void advance() {
     count.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) != 0)

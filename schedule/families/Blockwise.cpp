@@ -4,7 +4,8 @@
 // Ding Tang et al., "ZeroPP", arXiv 2402.03791 (version 1: "Adaptive Blockwise
 // Task-interleaved Pipeline Parallelism"). The paper gives the unit and the
 // staggering; the list schedule below is our reconstruction of it. Stage =
-// chunk * P + rank; v chunks; parameters may be gathered once a chunk and unit.
+// chunk * P + rank; v chunks; parameters may be gathered once per chunk and
+// unit.
 //
 //   P = 3, v = 1, U = 5
 //   rank 0   F0 F1 F2 F3 F4 I0 W0 I1 W1 I2 W2 I3 W3 I4 W4
@@ -116,8 +117,8 @@ static FamilyResult generateBlockwise(const Problem &problem,
   return listSchedule(problem, times, rule);
 }
 
-/// A unit holds U micro-batches: the most that fit, the 2P - 2 that one chunk a
-/// rank needs, and between. P is the default.
+/// A unit holds U micro-batches: the most that fit, the 2P - 2 that one chunk
+/// per rank needs, and between. P is the default.
 static std::vector<FamilyArguments>
 variantsOfBlockwise(const Problem &problem) {
   std::vector<FamilyArguments> variants;

@@ -13,7 +13,7 @@ enum Type : int8_t { F0, F1, I1, I0, W, Free };
 
 struct Cell {
   Type type = Free;
-  /// Micro-batch; of a W, how many W the rank has before it.
+  /// Micro-batch; for a W, the number of W that the rank has before it.
   int32_t index = 0;
 };
 
@@ -83,7 +83,7 @@ private:
 /// W.
 class Holding {
 public:
-  /// Where the row has no W, a free slot runs a pending one.
+  /// If the row has no W, a free slot runs a pending one.
   Holding(const Row &row, bool hasWeightGrads)
       : hasWeightGrads(hasWeightGrads), states(1) {
     for (const Cell &cell : row.cells) {
@@ -92,12 +92,12 @@ public:
     }
   }
 
-  /// Updates the states if the row keeps `limit` with what stands at `from`
-  /// moved to the free slot `to` before it. Otherwise returns the first slot
-  /// that breaks the limit.
+  /// Updates the states if the row keeps `limit` with the task at `from` moved
+  /// to the free slot `to` before it. Otherwise returns the first slot that
+  /// breaks the limit.
   std::optional<int64_t> move(const Row &row, int64_t from, int64_t to,
                               int64_t limit) {
-    // With W in the row, I changes nothing that is held.
+    // With W in the row, I does not change what is held.
     const Type moved = row.cells[from].type;
     if (hasWeightGrads && (moved == I1 || moved == I0))
       return std::nullopt;
@@ -122,7 +122,7 @@ public:
 
 private:
   struct State {
-    /// Pending W are counted only where the row has none.
+    /// Pending W are counted only if the row has none.
     int32_t held = 0, pending = 0;
     bool operator==(const State &other) const {
       return held == other.held && pending == other.pending;
@@ -144,7 +144,7 @@ private:
 
   bool hasWeightGrads;
   std::vector<State> states;
-  /// The states behind `to`, while a move is tried.
+  /// The states after `to`, while a move is tried.
   std::vector<State> changed;
 };
 
@@ -169,7 +169,7 @@ int64_t kthOf(const std::vector<int64_t> &a, const std::vector<int64_t> &b,
   return std::min(a[low], b[fromB]);
 }
 
-/// Into every free slot that has one pending; the others at the end.
+/// Into every free slot with a pending one; the others at the end.
 void Repeater::fillWeightGrads() {
   for (Row &row : rows) {
     row.slots[W].resize(2 * last);
@@ -216,8 +216,8 @@ int64_t Repeater::earliest(size_t rank, Cell cell) const {
   return needed + 1;
 }
 
-/// Moves each task of the part, as the slots go, to the first free slot after
-/// what it needs where its rank keeps the limit.
+/// Moves each task of the part, in the order of slots, to the first free slot
+/// after what it needs if its rank keeps the limit.
 void Repeater::reorder(Part part) {
   const bool hasWeightGrads = !rows[0].slots[W].empty();
   std::vector<Holding> holdings;
@@ -273,7 +273,7 @@ void Repeater::squeeze() {
       if (slot >= loose[rank].size() || loose[rank].cells[slot].type == Free)
         continue;
       Cell cell = loose[rank].cells[slot];
-      // What it needs stands in earlier slots and has been moved already.
+      // What it needs is in earlier slots and has been moved already.
       rows[rank].place(cell.type, cell.index,
                        std::max(earliest(rank, cell), rows[rank].size()));
     }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Qi et al., "Pipeline Parallelism with Controllable Memory", arXiv 2405.15362:
-// a block of one micro-batch is repeated every six slots; its life span decides
-// how much is held. The steps are those of the authors' released generator
-// without costs: fill W in, reorder, squeeze.
+// a block of one micro-batch is repeated every six slots; its life span
+// determines how much is held. The steps are those of the authors' released
+// generator without costs: fill W in, reorder, squeeze.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@ namespace rondo {
 using Block = std::vector<std::array<int64_t, 4>>;
 
 /// The order of a V placement that repeats `block`. Two greedy passes move
-/// tasks of the ramps into earlier free slots where no rank comes to hold more
-/// than the worst one did. O(P M), and O(P) for each of
-/// the O(P^2) tasks of the ramps.
+/// tasks of the ramps into earlier free slots if no rank comes to hold more
+/// than the worst one did. O(P M), and O(P) for each of the O(P^2) tasks of the
+/// ramps.
 Schedule repeatBlock(const Chunks &chunks, int64_t microbatches,
                      const Block &block);
 
-/// What the ramps cost, for the table.
+/// The cost of the ramps, for the table.
 int64_t stepsOfRepeatedBlocks(const Problem &problem);
 
 } // namespace rondo

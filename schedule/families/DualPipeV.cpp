@@ -3,8 +3,8 @@
 //
 // DeepSeek's DualPipe, arXiv 2412.19437, cut in half as DualPipeV (released
 // code, 2025; PyTorch's ScheduleDualPipeV). Rank r holds the stages r and
-// 2P - 1 - r; below, a small letter is a task of the second. What is one
-// overlapped block there, F & B, runs as F, then B here.
+// 2P - 1 - r; below, a small letter is a task of the second. An overlapped
+// block there, F & B, here runs as F, then B.
 //
 //   rank 0   F0 F1 F2 f0 i0 w0 f1 F3 b1 -- f2 B0 -- b2 -- f3    B1 -- b3 -- ..
 //   rank 1      F0 f0 F1 f1 F2 b0 -- f2 B0 -- F3 b1 -- f3 B1 -- b2 -- B2 -- ..

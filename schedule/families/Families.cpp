@@ -127,7 +127,7 @@ std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
   return choices;
 }
 
-/// Why a problem is no chain, said of a family.
+/// Why a problem is not a chain, as a family's fault.
 static Fault noChain(const char *family, const Problem &problem) {
   const std::string name = family;
   std::vector<bool> isFed(problem.numStages());

@@ -3,8 +3,8 @@
 //
 // Huang et al., "GPipe: Efficient Training of Giant Neural Networks using
 // Pipeline Parallelism", arXiv 1811.06965. A backward is fused (B) and takes
-// twice a forward here; the paper leaves the order of the backwards open, this
-// is ascending as in PyTorch.
+// twice a forward here; the paper leaves the order of the backwards open; here
+// it is ascending, as in PyTorch.
 //
 //   rank 0   0 1 2 3             0 0 1 1 2 2 3 3
 //   rank 1     0 1 2 3       0 0 1 1 2 2 3 3

@@ -1,4 +1,4 @@
-//===- Interleaved1F1B.cpp - 1F1B over several chunks a rank ----*- C++ -*-===//
+//===- Interleaved1F1B.cpp - 1F1B over several chunks per rank --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
@@ -10,9 +10,9 @@
 //   rank 0   F0 F1 F2 f0 f1 f2    b0 --    b1 --    b2 -- B0 -- B1 -- B2 --
 //   rank 1      F0 F1 F2 f0 b0 -- f1 b1 -- f2 b2 -- B0 -- B1 -- B2 --
 //
-// Micro-batches go in rounds of n (Rounds.h: P where P divides M). Forwards run
+// Micro-batches go in rounds of n (Rounds.h: P if P divides M). Forwards run
 // the chunks of a round upwards, backwards downwards. Rank r first runs
-// min((v - 1)n + 2(P - 1 - r), M v) forwards, then F and B alternately. Where
+// min((v - 1)n + 2(P - 1 - r), M v) forwards, then F and B alternately. If
 // rounds differ by one micro-batch, n is that of the longest. With equal times
 // makespan 3M + 3(P - 1) / v in times of a whole rank; rank 0 holds
 // (P(v - 1) + 2P - 1) / v activations.

@@ -12,9 +12,9 @@
 //
 // Rounds as in Interleaved1F1B.cpp. Rank r first runs (v - 1)n + P - 1 - r
 // forwards, then F and I alternately. From the r-th I on (counted from 0) each
-// is followed by the oldest pending W; the other W at the end. With equal times
-// makespan 3M + (P - 1) / v in times of a whole rank; a rank holds up to P
-// activations.
+// is followed by the oldest pending W; the remaining W at the end. With equal
+// times makespan 3M + (P - 1) / v in times of a whole rank; a rank holds up to
+// P activations.
 //
 //===----------------------------------------------------------------------===//
 

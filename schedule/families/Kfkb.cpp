@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Wang et al., "Ada-Grouper", arXiv 2303.01675. A late message stalls a group
-// of k tasks instead of one. The closed form below is the definition, also
-// where k does not divide M. k = 1 is 1F1B; k >= M is GPipe. Fused B.
+// of k tasks instead of one. The closed form below is the definition, even if k
+// does not divide M. k = 1 is 1F1B; k >= M is GPipe. Fused B.
 //
 //   k = 2    rank 1   F0 F1 F2 F3 B0 B1 F4 F5 B2 B3 B4 B5
 //            rank 2   F0 F1 B0 B1 F2 F3 B2 B3 F4 F5 B4 B5
@@ -44,7 +44,7 @@ static FamilyResult generateKfkb(const Problem &problem,
   return schedule;
 }
 
-/// Larger groups where there is room for them: rank 0 holds k P.
+/// Larger groups if there is room for them: rank 0 holds k P.
 static std::vector<FamilyArguments> variantsOfKfkb(const Problem &problem) {
   std::vector<FamilyArguments> variants;
   const int64_t fit = microbatchesThatFit(problem);

@@ -1,4 +1,4 @@
-//===- ListScheduler.cpp - Orders that follow from a clock ------*- C++ -*-===//
+//===- ListScheduler.cpp - Orders chosen by a clock -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/ListScheduler.h"

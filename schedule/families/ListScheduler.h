@@ -1,4 +1,4 @@
-//===- ListScheduler.h - Orders that follow from a clock --------*- C++ -*-===//
+//===- ListScheduler.h - Orders chosen by a clock ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_FAMILIES_LISTSCHEDULER_H
@@ -36,7 +36,7 @@ using ListRule =
 Schedule listSchedule(const Problem &problem, const ListTimes &times,
                       const ListRule &rule);
 
-/// What that costs, for the table.
+/// The cost of that, for the table.
 int64_t stepsOfListSchedule(const Problem &problem);
 
 } // namespace rondo

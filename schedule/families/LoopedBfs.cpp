@@ -8,10 +8,10 @@
 //   rank 1       1F0 1F1 3F0 3F1 3B1 --- 3B0 --- 1B1 --- 1B0 ---
 //
 // Chunks upwards, each all its forwards; then chunks downwards, each all its
-// backwards, micro-batches descending. That adds gradients in another order
-// than rule S7 wants, so a schedule in the language says
+// backwards, micro-batches descending. This adds gradients in a different order
+// than rule S7 requires, so a schedule in the language says
 // accumulate(schedule_order). With equal times makespan 3M + 3(P - 1) / v in
-// times of a whole rank where M >= P; a rank holds M activations.
+// times of a whole rank if M >= P; a rank holds M activations.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Placement.cpp - Where the chunks of a rank lie -----------*- C++ -*-===//
+//===- Placement.cpp - Where the chunks of a rank are -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/Placement.h"
@@ -14,14 +14,14 @@ static Fault badSizes(FaultKind kind, const char *family,
                           int64_t(problem.numRanks())});
 }
 
-/// The first stage that does not lie where `chunks` has it; `need` is a number
-/// in the sentence.
+/// The first stage that is not where `chunks` has it; `need` is a number in the
+/// sentence.
 static std::optional<Fault> firstElsewhere(FaultKind kind, const char *family,
                                            int64_t need, const Chunks &chunks,
                                            const Problem &problem) {
   for (int32_t c = 0; c < chunks.count; ++c)
     for (int32_t i = 0; i < chunks.ranks; ++i) {
-      // Along the chunk, so that the stage is the first one that is elsewhere.
+      // Along the chunk, so that the stage is the first one in another place.
       int32_t rank = chunks.isWave && c % 2 == 1 ? chunks.ranks - 1 - i : i;
       int32_t stage = chunks.stage(c, rank);
       if (problem.homeOf(stage).rank != rank)

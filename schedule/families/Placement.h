@@ -1,4 +1,4 @@
-//===- Placement.h - Where the chunks of a rank lie -------------*- C++ -*-===//
+//===- Placement.h - Where the chunks of a rank are -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The placements that families are published for. P ranks hold v chunks each,
@@ -6,7 +6,7 @@
 //
 //   linear   one chunk, stage s on rank s
 //   looped   every chunk runs from rank 0 to rank P - 1
-//   wave     chunks run down and up in turn; with two chunks it is a V
+//   wave     chunks run down and up in turn; two chunks make a V
 //
 //   looped  rank 0   0 4      wave  rank 0   0 7 8 15
 //           rank 1   1 5            rank 1   1 6 9 14
@@ -25,7 +25,7 @@
 
 namespace rondo {
 
-/// A looped or a wave placement, which a single chunk is both of.
+/// A looped or a wave placement; a single chunk is both.
 struct Chunks {
   int32_t ranks = 0, count = 0;
   bool isWave = false;
@@ -46,8 +46,8 @@ Result<Chunks> needWavePlacement(const char *family, const Problem &problem);
 /// A wave of two chunks: rank r holds the stages r and 2P - 1 - r.
 Result<Chunks> needVPlacement(const char *family, const Problem &problem);
 
-/// How many micro-batches every rank can hold with all their activations, at
-/// most M.
+/// The number of micro-batches that every rank can hold with all their
+/// activations, at most M.
 int64_t microbatchesThatFit(const Problem &problem);
 
 } // namespace rondo

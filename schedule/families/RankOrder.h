@@ -11,8 +11,8 @@
 
 namespace rondo {
 
-/// Appends the tasks of one rank where every kind and chunk takes its
-/// micro-batches in order. Those from `last` on are counted and left out.
+/// Appends the tasks of one rank; each kind and chunk takes its micro-batches
+/// in order. Those from `last` on are counted and left out.
 class RankOrder {
 public:
   RankOrder(Schedule &schedule, const Chunks &chunks, int32_t rank,
@@ -48,12 +48,12 @@ private:
   const Chunks &chunks;
   int32_t rank;
   int64_t last;
-  /// By chunk: how many F, I (or B) and W (or B) there are.
+  /// By chunk: the number of F, of I (or B) and of W (or B).
   std::vector<std::array<int64_t, 3>> taken;
 };
 
 /// Appends the order of a stage that runs `warmup` forwards ahead, then one
-/// fused backward and one forward in turn, then the backwards that are left.
+/// fused backward and one forward in turn, then the remaining backwards.
 inline void appendOneForwardOneBackward(Schedule &schedule, int32_t stage,
                                         int32_t microbatches, int32_t warmup) {
   int32_t forward = 0;

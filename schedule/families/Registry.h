@@ -1,4 +1,4 @@
-//===- Registry.h - What the table of families is made of -------*- C++ -*-===//
+//===- Registry.h - The entries of the table of families --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_FAMILIES_REGISTRY_H
@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-// One function a file.
+// One function per file.
 Family gpipe();
 Family oneFOneB();
 Family eager1F1B();

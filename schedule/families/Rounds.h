@@ -1,12 +1,12 @@
 //===- Rounds.h - The rounds of interleaved schedules -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Interleaved schedules cut M micro-batches into max(1, floor(M / P)) rounds. A
-// round runs chunk after chunk. The published generators require rounds of one
-// size; here the first M mod rounds of them have one micro-batch more, so that
-// any M works and the order is the published one where the division is whole.
-// The longer rounds come first, since the warm-up of the first round must cover
-// every later one.
+// Interleaved schedules split M micro-batches into max(1, floor(M / P)) rounds.
+// A round runs one chunk after another. The published generators require rounds
+// of one size; here the first M mod rounds of them have one micro-batch more,
+// so that any M works and the order is the published one if the division is
+// exact. The longer rounds come first, since the warm-up of the first round
+// must cover every later one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ public:
 
   /// Tasks of one kind on one rank.
   int64_t total() const { return microbatches * chunks; }
-  /// Forwards of rank r before its first backward, without the one that the
-  /// steady phase begins with; `perHop` more for every rank behind it.
+  /// Forwards of rank r before its first backward, without the one that begins
+  /// the steady phase; `perHop` more for every rank after it.
   int64_t warmUp(int64_t rank, int64_t perHop) const {
     return std::min((chunks - 1) * (size + (longer > 0 ? 1 : 0)) +
                         perHop * (ranks - 1 - rank),
@@ -56,7 +56,7 @@ private:
   }
 
   int64_t chunks, ranks, microbatches;
-  /// Micro-batches of a shorter round; how many rounds have one more.
+  /// Micro-batches of a shorter round; the number of rounds with one more.
   int64_t size = 0, longer = 0;
 };
 

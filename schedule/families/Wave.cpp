@@ -12,12 +12,12 @@
 //
 // The paper draws M = P micro-batches. That round is what runs if a rank,
 // whenever it is free, starts the backward of the oldest micro-batch that it
-// can, else the forward of its latest chunk that it can. For any M a rank takes
-// the forwards, and the backwards, of round after round as in the first one;
+// can, otherwise the forward of its latest chunk that it can. For any M a rank
+// takes the forwards and the backwards of each round as in the first one;
 // backwards first, whenever it is free. The last round may be shorter. The
 // clock is the family's own, F = 1 and B = 2, whatever the problem's times are.
 //
-// A rank holds P activations. With F : B so, v = 2 and u rounds of P makespan
+// A rank holds P activations. With this F : B, v = 2 and u rounds of P makespan
 // 3M + 2(P - 1) + (u - 1)(P - 1.5) in times of a whole rank; more waves have a
 // smaller bubble.
 //
@@ -48,7 +48,7 @@ static Schedule runByOwnClock(const Problem &problem, const ListRule &rule) {
   return listSchedule(problem, times, rule);
 }
 
-/// Adds what one round of `problem.microbatches` runs, from `first` on.
+/// Adds what one round of `problem.microbatches` runs, starting at `first`.
 static void addRound(const Problem &problem, const Chunks &chunks,
                      int64_t first, std::vector<RankTasks> &tasks) {
   // By stage: how many have started.
@@ -91,7 +91,7 @@ static FamilyResult generateWave(const Problem &problem,
   Problem round = problem;
   round.microbatches = std::min(chunks.ranks, problem.microbatches);
   addRound(round, chunks, 0, tasks);
-  // Equal rounds follow by shifting the first.
+  // Equal rounds are shifts of the first.
   const size_t size = tasks[0].forwards.size();
   int32_t next = round.microbatches;
   for (; next + round.microbatches <= problem.microbatches;

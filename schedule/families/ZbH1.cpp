@@ -9,7 +9,7 @@
 //   rank 2         F0 I0 F1 I1 F2 I2 W0 F3 I3 W1 W2 W3
 //
 // Rank s first runs min(S - s, M) forwards. Then for every micro-batch i: I of
-// i, W of i - s where there is one, the next F; the other W at the end. W lags
+// i, W of i - s if there is one, the next F; the remaining W at the end. W lags
 // by s, so that a rank holds S activations until W, as 1F1B's first rank does.
 // With equal times makespan 3M + S - 1.
 //

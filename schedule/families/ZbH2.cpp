@@ -10,10 +10,10 @@
 //   rank 2         F0 I0 F1 I1 F2 I2 F3 I3 F4 I4 W0 W1 W2 W3 W4
 //
 // Rank s first runs e = min(2(S - s) - 1, M) forwards. Then for every
-// micro-batch i: I of i, F of i + e where there is one, W of i - 2s where there
-// is one; the other W at the end. A rank holds up to 2S activations until W.
-// With equal times and M >= 2S every rank runs without a gap: span 3M, makespan
-// 3M + S - 1.
+// micro-batch i: I of i, F of i + e if there is one, W of i - 2s if there is
+// one; the remaining W at the end. A rank holds up to 2S activations until W.
+// With equal times and M >= 2S every rank runs without a pause: span 3M,
+// makespan 3M + S - 1.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Labels.cpp - Cuts of a chain, stage by stage -----------------------===//
+//===- Labels.cpp - Cuts of a chain, one stage after another --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partition/Labels.h"
@@ -39,7 +39,7 @@ Labels::Answer Labels::run(int64_t limit, int64_t maxLabels) {
     if (lastStageOf[rank] == stage)
       openRanks.erase(std::find(openRanks.begin(), openRanks.end(), rank));
     answer.isExact &= cutOff(next, openRanks.size() * figures, maxLabels);
-    // Of finished stages only the way back is needed.
+    // For finished stages only the way back is needed.
     all.push_back(std::move(row.labels));
     row = std::move(next);
   }
@@ -108,7 +108,7 @@ void Labels::extend(const Row &row, int32_t parent, int32_t stage,
   }
 }
 
-/// Of labels that are alike, the best one is enough.
+/// Of equivalent labels, keep only the best.
 void Labels::keep(const Label &label, const std::vector<int64_t> &open,
                   Row &next) {
   uint64_t hash = uint64_t(label.end) * 0x9e3779b97f4a7c15u;

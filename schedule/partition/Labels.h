@@ -1,8 +1,8 @@
-//===- Labels.h - Cuts of a chain, stage by stage ---------------*- C++ -*-===//
+//===- Labels.h - Cuts of a chain, one stage after another ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Dynamic programming, stage by stage: two cuts of the first layers are alike
-// where the ranks that still get stages have equal work and bytes.
+// Dynamic programming, one stage after another: two cuts of the first layers
+// are equivalent if the ranks that still get stages have equal work and bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,8 +39,8 @@ private:
     double fill = 0;
     uint64_t hash = 0;
   };
-  /// The labels of a stage. `open` has, for each, the work and then the bytes
-  /// of the ranks that get more stages, by rank.
+  /// The labels of a stage. For each, `open` has the work and then the bytes of
+  /// the ranks that get more stages, by rank.
   struct Row {
     std::vector<Label> labels;
     std::vector<int64_t> open;
@@ -49,18 +49,18 @@ private:
   void extend(const Row &row, int32_t parent, int32_t stage, int64_t limit,
               Row &next);
   void keep(const Label &label, const std::vector<int64_t> &open, Row &next);
-  /// False where labels were cut off.
+  /// False if labels were cut off.
   bool cutOff(Row &row, size_t width, int64_t maxLabels) const;
 
   const PartitionInput &input;
   const Layers &layers;
   const int32_t stages;
-  /// Figures of an open rank: work, and bytes where there are caps.
+  /// Figures of an open rank: work, and bytes if there are caps.
   const size_t figures;
   std::vector<int32_t> lastStageOf;
-  /// The ranks that get a stage from the present one on, by number.
+  /// The ranks that get the present stage or a later one, by number.
   std::vector<int32_t> openRanks;
-  /// Places of labels by their hash.
+  /// Positions of labels by their hash.
   std::vector<int32_t> table;
   std::vector<int64_t> scratch;
 };

@@ -12,7 +12,7 @@
 using namespace rondo;
 using namespace rondo::partition;
 
-/// Shares are sums of doubles; differences that may be rounding do not count.
+/// Shares are sums of doubles; ignores differences that may be rounding.
 static constexpr double rounding = 1 + 1e-9;
 
 Layers::Layers(const PartitionInput &input) : input(input) {
@@ -28,8 +28,8 @@ Layers::Layers(const PartitionInput &input) : input(input) {
   isCapped = std::any_of(input.memoryCaps.begin(), input.memoryCaps.end(),
                          [](int64_t cap) { return cap != noMemoryCap; });
 
-  // The first rank's time is the scale. A rank is as fast as it is on its
-  // fastest layer.
+  // The first rank's time is the scale. A rank is as fast as on its fastest
+  // layer.
   const std::vector<int64_t> &scale = input.workNs.front();
   for (const std::vector<int64_t> &row : input.workNs) {
     double most = 0;
@@ -107,7 +107,7 @@ int64_t Layers::leastBusiest() const {
       alone = std::min(alone, input.workNs[rank][layer]);
     least = std::max(least, alone);
   }
-  // Times under which nothing fits are not the cut's concern.
+  // Times under which nothing fits do not concern the cut.
   int64_t most = least;
   for (int32_t rank : ranks)
     most = std::max(most, workBefore[rank].back());

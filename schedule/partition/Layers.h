@@ -1,4 +1,4 @@
-//===- Layers.h - What cuts of a chain of layers ask ------------*- C++ -*-===//
+//===- Layers.h - Sums and bounds for cuts of a chain -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_PARTITION_LAYERS_H
@@ -19,7 +19,7 @@ public:
   explicit Layers(const PartitionInput &input);
 
   int32_t count() const { return static_cast<int32_t>(bytesBefore.size()) - 1; }
-  /// Of the layers from `begin` to before `end`.
+  /// For the layers from `begin` to before `end`.
   int64_t work(int32_t rank, int32_t begin, int32_t end) const {
     return workBefore[rank][end] - workBefore[rank][begin];
   }
@@ -28,12 +28,12 @@ public:
   }
   bool hasCaps() const { return isCapped; }
 
-  /// The share of all work that the layers from `begin` to before `end` are, on
-  /// the scale of capacity().
+  /// The share of all work in the layers from `begin` to before `end`, on the
+  /// scale of capacity().
   double share(int32_t begin, int32_t end) const {
     return shareBefore[end] - shareBefore[begin];
   }
-  /// The largest share() of a rank whose work is not above `limit`.
+  /// The largest share() of a rank whose work does not exceed `limit`.
   double capacity(int32_t rank, int64_t limit) const {
     return double(limit) * capacityOfOne[rank];
   }
@@ -42,20 +42,20 @@ public:
   int64_t leastBusiest() const;
 
 private:
-  /// Whether the layers of the most common kind, which stay whole, have room on
-  /// the ranks beside the first and the last layer.
+  /// Whether the layers of the most common kind, which stay whole, fit on the
+  /// ranks beside the first and the last layer.
   bool kindFits(int64_t limit) const;
   void findKind();
 
   const PartitionInput &input;
   bool isCapped = false;
-  /// [rank][layer], and by layer: of the layers before it.
+  /// [rank][layer], and by layer: sums over the layers before it.
   std::vector<std::vector<int64_t>> workBefore;
   std::vector<int64_t> bytesBefore;
   std::vector<double> shareBefore;
-  /// By rank: share for a nanosecond.
+  /// By rank: share per nanosecond.
   std::vector<double> capacityOfOne;
-  /// A layer of the most common kind, and how many there are of it.
+  /// A layer of the most common kind, and the number of layers of that kind.
   int32_t kind = 0;
   int64_t ofKind = 0;
 };

@@ -1,4 +1,4 @@
-//===- TwoChunks.cpp - The best cut into two stages a rank ----------------===//
+//===- TwoChunks.cpp - The best cut into two stages per rank --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/partition/TwoChunks.h"
@@ -92,7 +92,7 @@ bool TwoChunks::runFrom(int32_t middle, int64_t limit, Aim aim) {
   return true;
 }
 
-/// Everything that the rank at `place` can be given behind `cut`.
+/// Everything that the rank at `place` can be given after `cut`.
 void TwoChunks::extend(const Cut &cut, int32_t parent, int32_t place,
                        int32_t middle, int64_t limit, Aim aim,
                        std::vector<Cut> &next) {
@@ -101,7 +101,7 @@ void TwoChunks::extend(const Cut &cut, int32_t parent, int32_t place,
   const double room =
       capacityFrom[place + 1] > 0 ? double(limit) * capacityFrom[place + 1] : 0;
   const int32_t count = layers.count();
-  // Layers of the second chunk lie from here on, or before here.
+  // Layers of the second chunk are from here on, or before here.
   const int32_t edge = isV ? count - cut.second : middle + cut.second;
   const int32_t mostFirst = isV ? edge - 1 - 2 * behind : middle - behind;
   for (int32_t end = cut.first + 1; end <= mostFirst; ++end) {

@@ -1,4 +1,4 @@
-//===- OneByOne.cpp - The order that takes the least memory ---------------===//
+//===- OneByOne.cpp - The order that needs the least memory ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/OneByOne.h"

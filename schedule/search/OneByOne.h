@@ -1,4 +1,4 @@
-//===- OneByOne.h - The order that takes the least memory -------*- C++ -*-===//
+//===- OneByOne.h - The order that needs the least memory -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ONEBYONE_H
@@ -12,7 +12,7 @@ namespace rondo {
 /// Whether B of a stage takes less time than its I and W.
 bool hasCheaperBackward(const Problem &problem, int32_t stage);
 
-/// Every rank ends a micro-batch before it begins the next, which takes the
+/// Every rank ends a micro-batch before it starts the next, which needs the
 /// least memory of all orders; findShortfall() relies on it. Uses B where that
 /// is cheaper. O(tasks).
 Schedule oneByOne(const Problem &problem);

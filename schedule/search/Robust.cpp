@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Candidates are the best schedule of the problem itself, the families, and the
-// best schedules under some sampled times. All are ranked over one other set of
-// samples: a schedule made for a sample would look too good on it.
+// best schedules under some sampled times. All are ranked over a separate set
+// of samples: a schedule made for a sample would look too good on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ public:
   }
 
 private:
-  /// Options of a search that has a share of time and effort.
+  /// Options of a search with a share of time and effort.
   SearchOptions shareOf(int64_t part, int64_t whole) const {
     SearchOptions share = options;
     share.robustness.reset();
@@ -119,7 +119,7 @@ private:
     }
   }
 
-  /// How many candidates time allows to run over all samples; at least two,
+  /// How many candidates there is time to run over all samples; at least two,
   /// which may then see fewer samples.
   size_t numRanked() const {
     const int64_t fit =

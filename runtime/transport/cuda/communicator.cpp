@@ -41,8 +41,8 @@ Communicator::Communicator(const std::string &id, int ranks, int rank,
 Communicator::~Communicator() {
   if (!handle)
     return;
-  // Everything enqueued has been done, so this takes no time; but a rank that
-  // has failed does not leave.
+  // Everything enqueued has been done, so this takes no time; but a failed rank
+  // does not leave.
   constexpr auto patience = std::chrono::seconds(5);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   ncclResult_t result = isParting ? ncclInProgress : ncclSystemError;

@@ -11,7 +11,7 @@
 
 namespace rondo::runtime::cuda {
 
-/// NCCL's text for an error, and for its cause if it knows that.
+/// NCCL's text for an error, and for its cause if NCCL knows it.
 std::string reasonOf(ncclResult_t result);
 
 /// Throws Error if a call failed; a call in progress has not.
@@ -31,12 +31,12 @@ struct CommunicatorFailed : Error {
 /// An identifier that the ranks of one communicator must share.
 std::string makeCommunicatorId();
 
-/// Non-blocking, since only then can it be aborted: a call may have taken no
+/// Non-blocking, since only then can it be aborted: a call may not have taken
 /// effect when it returns, and nothing that depends on it may be enqueued
-/// before isSettled(). The GPU of the rank is current in all calls.
+/// before isSettled(). The rank's GPU must be current in all calls.
 class Communicator {
 public:
-  /// Begins to connect `rank` of `ranks`; isSettled() says when that is done.
+  /// Starts connecting `rank` of `ranks`; isSettled() says when that is done.
   /// `name` is for messages: "the channel from rank 0 to rank 1". A call takes
   /// at most `mostBlocks` thread blocks, the same on all ranks.
   Communicator(const std::string &id, int ranks, int rank, int mostBlocks,
@@ -49,10 +49,10 @@ public:
   const std::string &name() const { return myName; }
   /// Whether all calls so far have taken effect. Throws CommunicatorFailed.
   bool isSettled() const;
-  /// Begins to leave; all ranks do so before any communicator is destroyed, so
+  /// Starts leaving; all ranks do so before any communicator is destroyed, so
   /// that no rank frees memory that another still reads.
   void part();
-  /// Ends its work on the device, for a run that has failed; the communicator
+  /// Ends its work on the device after a failure of the run; the communicator
   /// cannot be used afterwards.
   void abort();
 

@@ -1,4 +1,4 @@
-//===- ends.cpp - What one rank has of channels and collectives -----------===//
+//===- ends.cpp - A rank's ends of channels and collectives ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/ends.h"
@@ -34,7 +34,7 @@ ChannelEnd::ChannelEnd(const ChannelParams &params, int32_t channel,
     : channel(channel), from(params.from), to(params.to), isSender(isSender),
       messages(params.messages), stream(OwnedStream::Priority::Urgent),
       communicator(id, 2, isSender ? 0 : 1, mostBlocks, describe(params)) {
-  // A power of two divides 2^32, so that tickets may wrap.
+  // A power of two divides 2^32, so tickets may wrap.
   size_t capacity = 1;
   while (static_cast<int64_t>(capacity) < params.messages)
     capacity *= 2;

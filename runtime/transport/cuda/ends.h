@@ -1,4 +1,4 @@
-//===- ends.h - What one rank has of channels and collectives ---*- C++ -*-===//
+//===- ends.h - A rank's ends of channels and collectives -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_ENDS_H
@@ -18,17 +18,17 @@
 
 namespace rondo::runtime::cuda {
 
-/// Elements of a collective that are gathered at once: their memory is not in
+/// Elements of a collective that are gathered at once; their memory is outside
 /// the arena.
 inline constexpr int64_t elementsAtOnce = 1 << 20;
 
 /// Thread blocks that all ends of one rank may take together, and a collective.
 /// NCCL's kernels keep their multiprocessors while they wait for the peer, and
-/// any of them may be the one that another one waits for: all must find room at
-/// once. A small part of the smallest GPU, also because computing goes on.
+/// each of them may be waiting for any other: all must fit at once. Only a
+/// small part of the smallest GPU, also because computing goes on.
 inline constexpr int mostBlocksOfRank = 16;
 
-/// Counts what a stream has done, visible to the host even while a graph runs.
+/// Counts what a stream has done; visible to the host even while a graph runs.
 class Counter {
 public:
   Counter();
@@ -39,7 +39,7 @@ public:
   /// Adds one when the stream gets there.
   void countUp(cudaStream_t stream);
   uint64_t value() const { return *static_cast<volatile uint64_t *>(shown); }
-  /// Since the iteration began.
+  /// Counts since the iteration began.
   void beginIteration() { before = value(); }
   uint64_t ofIteration() const { return value() - before; }
 
@@ -49,7 +49,7 @@ private:
   uint64_t before = 0;
 };
 
-/// One end of a channel: a communicator of two ranks and a stream of its own.
+/// One end of a channel: a communicator of two ranks with its own stream.
 struct ChannelEnd {
   ChannelEnd(const ChannelParams &params, int32_t channel, bool isSender,
              int mostBlocks, const std::string &id);
@@ -87,15 +87,15 @@ struct Member {
   CollectiveParams parts;
   const int32_t collective, rank;
   const std::vector<int32_t> ranks;
-  /// Null where one rank has all parts.
+  /// Null if one rank has all parts.
   std::unique_ptr<Communicator> communicator;
-  /// What this rank gives, and what all ranks give.
+  /// This rank's part, and the parts of all ranks.
   std::unique_ptr<DeviceMemory> mine, all;
   /// The rank has the result. Of its last start: its number among the rank's
   /// collectives of the iteration.
   Event done;
   uint64_t number = 0;
-  /// Elements of all parts of the rank that has most, and parts.
+  /// Elements of all parts of the rank that has most, and the number of parts.
   int64_t mostElements = 0, mostParts = 1;
 };
 
@@ -119,18 +119,19 @@ struct GpuRank {
   /// in an iteration.
   OwnedStream collectiveStream{OwnedStream::Priority::Urgent};
   Event tail;
-  /// Collectives that the device has ended, and those issued in the iteration.
+  /// Collectives that the device has finished, and those issued in the
+  /// iteration.
   Counter met;
   uint64_t collectives = 0;
 
-  /// What the rank keeps of one program.
+  /// A rank's recording of one program.
   struct Recording {
     RecordedGraph graph;
     bool isWarm = false;
     /// Guarded by logMutex.
     std::vector<Issued> log;
   };
-  /// By number of the program; and the one that runs.
+  /// By program id; and the one that is running.
   std::deque<Recording> recordings;
   std::atomic<int32_t> program{0};
 

@@ -17,9 +17,9 @@ makeLoopbackTransport(const TransportParams &params,
                       const std::vector<CudaDevice *> &devices,
                       const TransportOptions &options);
 
-/// Every rank has a GPU of its own, in this process or another; devices of
-/// other processes are null. Throws Error if the ranks do not connect within
-/// the time limit.
+/// Every rank has its own GPU, in this process or another; devices of other
+/// processes are null. Throws Error if the ranks do not connect within the time
+/// limit.
 std::unique_ptr<Transport>
 makeNcclTransport(const TransportParams &params,
                   const std::vector<CudaDevice *> &devices,

@@ -11,12 +11,12 @@
 
 namespace rondo::runtime::cuda {
 
-/// How long a thread sleeps between two looks at a GPU: short beside an
+/// How long a thread sleeps between two looks at a GPU: short compared with an
 /// iteration, and long enough to leave the core free.
 constexpr std::chrono::microseconds lookInterval{20};
 
-/// Returns once the stream has done all its work. Calls `look` each time it
-/// looks; it may throw.
+/// Returns once the stream has done all its work. Calls `look` at each look; it
+/// may throw.
 template <typename Look> void awaitIdle(cudaStream_t stream, Look look) {
   for (;;) {
     cudaError_t state = cudaStreamQuery(stream);

@@ -1,16 +1,16 @@
-//===- loopback.h - Ranks share one GPU -------------------------*- C++ -*-===//
+//===- loopback.h - Ranks that share one GPU --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each rank's thread enqueues its work and the messages' copies; the GPU itself
-// keeps the order by events. A copy waits for the sender's stream at the send
-// and for the receiver's stream at the receive. So it can be enqueued once both
-// ends have come, and who comes second does that. A thread waits for another
-// thread only until that one has enqueued, never for the GPU.
+// Each rank's thread enqueues its work and the messages' copies; events keep
+// the order on the GPU. A copy waits for the sender's stream at the send and
+// for the receiver's stream at the receive. So it can be enqueued once both
+// ends have come, and the later one does that. A thread waits only until
+// another thread has enqueued, never for the GPU.
 //
-// One thread enqueues at a time, and hands over where it waits. That is what a
-// recorded iteration needs: a graph may not be touched by two threads at once,
+// One thread enqueues at a time, and lets others go on whenever it waits. A
+// recorded iteration requires that: two threads must not touch a graph at once,
 // and one graph holds the iterations of all ranks, since the events between
-// them would not order two graphs that are launched again and again.
+// them would not order two graphs that are launched repeatedly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +73,7 @@ private:
     explicit Channel(const ChannelParams &params)
         : from(params.from), to(params.to),
           stream(OwnedStream::Priority::Urgent) {
-      // A power of two divides 2^32, so that tickets may wrap.
+      // A power of two divides 2^32, so tickets may wrap.
       size_t capacity = 1;
       while (static_cast<int64_t>(capacity) < params.messages)
         capacity *= 2;
@@ -134,8 +134,8 @@ private:
     RecordedGraph graph;
     /// By rank.
     std::vector<char> isWarm, hasRecorded;
-    /// Of an iteration: ranks that have begun it, that have enqueued their
-    /// part, and that have left it again; whether the GPU has ended it.
+    /// In an iteration: ranks that have started it, that have enqueued their
+    /// part, and that have left it again; whether the GPU has finished it.
     size_t begun = 0, enqueued = 0, left = 0;
     bool isOver = false;
   };
@@ -154,7 +154,7 @@ private:
   void meet(Meeting &meeting, int32_t rank,
             const std::function<void(const Stream &)> &work);
   /// Lets other threads enqueue until the condition holds. The calling thread
-  /// holds the mutex, from iterate() on.
+  /// holds the mutex, since iterate().
   void waitFor(int32_t rank, const Waiting &waiting,
                const std::function<bool()> &isReady);
   void note(int32_t rank, const Waiting &waiting);
@@ -184,7 +184,7 @@ private:
   mutable std::mutex waitingMutex;
   std::atomic<bool> isAborted{false};
 
-  /// By number of the program.
+  /// By program id.
   std::deque<Recording> recordings;
   std::unique_ptr<Event> start;
 };

@@ -79,7 +79,7 @@ void Loopback::replay(Recording &recording, LocalRank &me, Lock &lock) {
   finishTogether(recording, me, isFirst, lock);
 }
 
-/// All ranks leave once the GPU has ended what one of them launched.
+/// All ranks leave once the GPU has finished what one of them launched.
 void Loopback::finishTogether(Recording &recording, LocalRank &me,
                               bool hasLaunched, Lock &lock) {
   if (hasLaunched) {

@@ -1,4 +1,4 @@
-//===- nccl_compare.cpp - What both ends of a channel must agree on -------===//
+//===- nccl_compare.cpp - Compares both ends of a channel -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/nccl_transport.h"
@@ -43,7 +43,7 @@ static void compare(const ChannelEnd &end, const std::vector<Posting> &sent,
                 std::to_string(received.size()));
 }
 
-/// NCCL does not tell messages apart: one that met the wrong receive would
+/// NCCL does not identify messages: one that matched the wrong receive would
 /// train on wrong data. So both ends compare what they have posted in the first
 /// iteration of a program; later ones repeat it.
 void NcclTransport::compareEnds(GpuRank &me) {
@@ -53,7 +53,7 @@ void NcclTransport::compareEnds(GpuRank &me) {
                       mine = textOf(end->firstPostings);
     std::string theirs;
     if (world.isAlone()) {
-      // The end that comes second compares.
+      // The later end compares.
       std::lock_guard<std::mutex> lock(postedMutex);
       std::string &other = posted[key];
       if (other.empty()) {

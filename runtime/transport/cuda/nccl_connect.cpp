@@ -43,7 +43,7 @@ NcclTransport::NcclTransport(const TransportParams &params,
     if (measures)
       measureStart(deadlineNs);
   } catch (...) {
-    // Memory is freed when the device has nothing to do.
+    // Memory is freed when the device is idle.
     for (const std::unique_ptr<GpuRank> &rank : ranks)
       if (rank)
         abandon(*rank);
@@ -57,7 +57,7 @@ NcclTransport::NcclTransport(const TransportParams &params,
 }
 
 /// Whether NCCL allows several ranks of a communicator on one GPU: from 2.30
-/// on, if it is told to.
+/// on, if told to.
 static bool mayShareGpus(std::string &version) {
   int number = 0;
   RONDO_NCCL(ncclGetVersion(&number));
@@ -68,8 +68,8 @@ static bool mayShareGpus(std::string &version) {
   return number >= 23000 && text && std::string(text) == "1";
 }
 
-/// All processes must be there before any waits for another in NCCL, whose
-/// time-out could not say who is missing; and each must have a GPU.
+/// All processes must be present before any waits for another in NCCL, whose
+/// time-out could not say which is missing; and each must have a GPU.
 void NcclTransport::meet() const {
   if (world.isAlone())
     return;
@@ -108,7 +108,7 @@ static std::vector<int32_t> ranksOf(const CollectiveParams &parts) {
 }
 
 /// What an end may take of mostBlocksOfRank: the same for all ranks, and a
-/// power of two, since NCCL takes the next one.
+/// power of two, since NCCL would round up to one.
 static int blocksOfEnd(const TransportParams &params) {
   std::vector<int> ends(static_cast<size_t>(params.ranks));
   int most = 1;
@@ -121,7 +121,7 @@ static int blocksOfEnd(const TransportParams &params) {
   return blocks;
 }
 
-/// Begins all communicators, in the same order in all processes. The lowest
+/// Starts all communicators, in the same order in all processes. The lowest
 /// rank of each makes its identifier.
 void NcclTransport::connect(const TransportParams &params) {
   // Processes make their transports in the same order.
@@ -181,14 +181,14 @@ void NcclTransport::connect(const TransportParams &params) {
 }
 
 /// A pair connects with its first message, which involves both hosts and must
-/// not happen while an iteration is recorded: all connect at once here, in one
-/// group.
+/// not happen while an iteration is recorded. So all connect here at once, in
+/// one group.
 void NcclTransport::warmUp() {
   Group group;
   for (const std::unique_ptr<ChannelEnd> &end : ends) {
     const GpuRank &rank = *ranks[end->isSender ? end->from : end->to];
     rank.device->gpu().select();
-    // Any memory that belongs to this end alone will do.
+    // Any memory that only this end uses.
     if (end->isSender)
       RONDO_NCCL(ncclSend(end->scratch.get(), 1, ncclInt8, 1,
                           end->communicator.get(), end->stream.get()));
@@ -257,7 +257,7 @@ NcclTransport::~NcclTransport() {
     if (!rank)
       continue;
     rank->device->enter();
-    // A communicator must live as long as a graph holds its operations.
+    // A communicator must live as long as any graph holds its operations.
     for (GpuRank::Recording &recording : rank->recordings)
       recording.graph.drop();
     for (Communicator *communicator : communicatorsOf(*rank))

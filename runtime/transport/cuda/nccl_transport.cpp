@@ -19,7 +19,7 @@ using namespace rondo::runtime::cuda;
 //===----------------------------------------------------------------------===//
 
 void NcclTransport::settle(const Communicator &communicator) {
-  // It takes NCCL's thread some microseconds.
+  // It takes NCCL's thread a few microseconds.
   constexpr int spins = 200;
   for (int looks = 0; !communicator.isSettled(); ++looks) {
     if (isAborted)
@@ -38,7 +38,7 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
     failOnTooMany(end.isSender, name, end.from, end.to, edges);
   GpuRank &rank = *ranks[end.isSender ? end.from : end.to];
   log(rank, {waiting, &end.ended, number + 1});
-  // After the task that made the data or used the buffer before.
+  // After the task that made the data or last used the buffer.
   rank.posted.record(computeOf(end).handle);
   rank.posted.holdBack(end.stream.get());
   if (!rank.recording().isWarm)
@@ -111,8 +111,8 @@ void NcclTransport::iterateProgram(int32_t program, int32_t rank,
   }
 }
 
-/// The process that failed first knows the reason; what NCCL notices of its end
-/// here is a consequence. Throws PeerFailed if such a process has reported.
+/// The process that failed first knows the reason; NCCL's errors about its end
+/// are a consequence. Throws PeerFailed if such a process has reported.
 void NcclTransport::awaitFailureOfOthers() const {
   if (world.isAlone())
     return;
@@ -123,12 +123,12 @@ void NcclTransport::awaitFailureOfOthers() const {
 }
 
 /// Ends what the rank has enqueued: operations that wait for another rank would
-/// never end. NCCL is not called while the rank's streams record.
+/// never end. NCCL must not be called while the rank's streams record.
 void NcclTransport::abandon(GpuRank &rank) {
   for (GpuRank::Recording &recording : rank.recordings)
     recording.graph.cancel();
   // An abort returns when the communicator's work has ended and all graphs with
-  // its operations are gone. Both may wait for work of another communicator: so
+  // its operations are gone. Both may wait for work of another communicator, so
   // all are aborted at once, and the graph is dropped in between.
   ncclGroupStart();
   for (Communicator *communicator : communicatorsOf(rank))
@@ -167,7 +167,7 @@ void NcclTransport::enqueueActions(GpuRank &me,
 
 void NcclTransport::record(GpuRank &me, const std::function<void()> &actions) {
   const cudaStream_t stream = me.device->compute().handle;
-  // Other threads go on with their own GPUs meanwhile.
+  // Meanwhile other threads go on with their own GPUs.
   RecordedGraph &graph = me.recording().graph;
   graph.begin(stream, cudaStreamCaptureModeThreadLocal);
   enqueueActions(me, actions);
@@ -196,7 +196,7 @@ Waiting NcclTransport::waiting(int32_t rank) const {
   const GpuRank &me = *ranks[rank];
   std::lock_guard<std::mutex> lock(me.logMutex);
   // The first action in the rank's order that has not been done. A send may be
-  // under way while later tasks run: it counts only if nothing else is left.
+  // in flight while later tasks run: it counts only if nothing else is left.
   Waiting sent;
   for (const Issued &issued : me.recording().log) {
     if (issued.counter->ofIteration() >= issued.number)

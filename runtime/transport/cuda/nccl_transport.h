@@ -1,4 +1,4 @@
-//===- nccl_transport.h - Ranks on GPUs of their own ------------*- C++ -*-===//
+//===- nccl_transport.h - Ranks with a GPU each -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_NCCL_TRANSPORT_H
@@ -17,15 +17,15 @@ namespace rondo::runtime::cuda {
 /// A channel is a communicator of two ranks that carries messages one way, so
 /// that crossing messages of two ranks never share one, and each end has a
 /// stream for it. Messages of a channel are issued in the compiled order on
-/// both sides, which is all that NCCL matches them by.
+/// both sides; NCCL matches them by that order alone.
 ///
-/// Between channels there is no order: a receive is posted early, and what its
-/// message waits for may be issued behind it. So NCCL must not order them
-/// either (NCCL_LAUNCH_ORDER_IMPLICIT), and all ends find room on the GPU at
-/// once (mostBlocksOfRank).
+/// Channels are not ordered relative to each other: a receive is posted early,
+/// and what its message waits for may be issued after it. So NCCL must not
+/// order them either (NCCL_LAUNCH_ORDER_IMPLICIT), and all ends must fit on the
+/// GPU at once (mostBlocksOfRank).
 ///
 /// Collectives gather the parts and add them on each rank in the order of the
-/// parts, as every transport does; a sum by NCCL would depend on the ring.
+/// parts, like every transport; a sum by NCCL would depend on the ring.
 class NcclTransport : public Transport {
 public:
   NcclTransport(const TransportParams &params,
@@ -112,10 +112,10 @@ private:
   const bool measures;
   /// Prefix of this transport's keys in the store.
   std::string prefix;
-  /// What the ends of one process have posted.
+  /// What the ends in this process have posted.
   std::mutex postedMutex;
   std::map<std::string, std::string> posted;
-  /// By rank; null where another process holds it.
+  /// By rank; null if another process holds it.
   std::vector<std::unique_ptr<GpuRank>> ranks;
   std::vector<std::unique_ptr<ChannelEnd>> ends;
   std::vector<std::unique_ptr<Member>> members;
