@@ -1,10 +1,10 @@
-//===- link_metering.cpp - What it costs to measure a message -------------===//
+//===- link_metering.cpp - The cost of measuring a message ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One thread plays both ends of a channel, with metering and without, block
-// after block in turn. Messages are of 8 bytes, so that little else is in a
-// block; the shortest blocks are compared, which other work on the machine does
-// not touch. Processes send through memory in place of a network.
+// One thread plays both ends of a channel, alternating blocks with and without
+// metering. Messages have 8 bytes, so that a block contains little else; the
+// shortest blocks are compared, which other work on the machine does not
+// affect. Processes send through memory instead of a network.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,7 @@ static Ends makeProcesses(bool measures) {
 
 /// ns for each message of a block.
 static double runBlock(const Ends &ends) {
-  // Messages count anew in each iteration.
+  // The message count restarts in each iteration.
   ends.sender->iterate(0, false, [] {});
   ends.receiver->iterate(1, false, [] {});
   char from[8] = {}, to[8];

@@ -39,7 +39,7 @@ public:
                : 1;
   }
 
-  /// Whether ticks are the processor's, and not nowNs().
+  /// Whether ticks are the processor's, not those of nowNs().
   static bool isCounter() { return isSteady; }
 
 private:

@@ -1,7 +1,7 @@
-//===- rank_errors.cpp - What a rank says of its actions ------------------===//
+//===- rank_errors.cpp - Errors of a rank's actions -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Apart from the actions, so that the text takes no time there.
+// Separate from the actions, so that building the text costs them no time.
 //
 //===----------------------------------------------------------------------===//
 

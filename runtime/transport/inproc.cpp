@@ -35,14 +35,15 @@ struct alignas(64) Entry {
 
 struct alignas(64) Channel {
   int32_t from = 0, to = 0;
-  /// A power of two, which divides 2^32, so that tickets may wrap.
+  /// A power of two, which divides 2^32, so tickets may wrap.
   int64_t capacity = 1;
   std::unique_ptr<Entry[]> entries;
-  /// Written by who copies, one after the other, so apart from what both read.
+  /// Written by whichever end copies, one after another, so kept apart from
+  /// what both read.
   alignas(64) int64_t linkFreeNs = 0;
   alignas(64) uint32_t sent = 0;
-  /// Of what this end copied, in ticks; with an imposed link in ns. One for
-  /// each end, so that no line goes to and fro between their cores.
+  /// What this end copied, in ticks; with an imposed link in ns. One for each
+  /// end, so that no cache line moves between their cores.
   LinkMeter sentMeter;
   alignas(64) uint32_t posted = 0;
   LinkMeter postedMeter;
@@ -75,7 +76,7 @@ struct alignas(64) Channel {
 struct alignas(64) WaitRecord {
   /// What it waits for (32 bits), the channel or collective (32).
   std::atomic<uint64_t> place{0};
-  /// Of a channel: edge (32), micro-batch (32); homes it is from (32), for
+  /// For a channel: edge (32), micro-batch (32); homes it is from (32), for
   /// (32).
   std::atomic<uint64_t> message{0}, homes{0};
 };
@@ -99,7 +100,7 @@ public:
     }
     for (const CollectiveParams &collective : params.collectives)
       meetings.emplace_back(collective);
-    // Before a message without bytes has arrived, nothing is done but stamps.
+    // Until an empty message has arrived, nothing but stamps is done.
     for (int i = 0; i < 16; ++i) {
       const uint64_t begin = Ticks::now();
       startTicks = std::min(startTicks, Ticks::now() - begin);
@@ -262,7 +263,7 @@ private:
   const ImposedLink link;
   const bool isLinkImposed, measures;
   const Ticks ticks;
-  /// What a message without bytes takes, in ticks.
+  /// The time of an empty message, in ticks.
   uint64_t startTicks = UINT64_MAX;
   /// How often a waiting thread looks before it blocks.
   const int spins;
@@ -299,7 +300,7 @@ Waiting InprocTransport::waiting(int32_t rank) const {
   if (result.what == Waiting::For::Collective) {
     result.collective = place;
     result.onRank = meetings[place].missing(rank);
-    // All have started: another rank adds, and ends soon.
+    // All have started: another rank is adding, and will end soon.
     return result.onRank < 0 ? Waiting() : result;
   }
   const Channel &c = channels[place];

@@ -59,8 +59,8 @@ struct LinkFigures {
   double latencyNs = 0;
   /// 0: transfer time has not been seen to depend on the size.
   double bytesPerUs = 0;
-  /// By how much the clocks of both ends may be apart beyond what has been
-  /// corrected; 0 where both ends have one clock.
+  /// How far the clocks of both ends may differ beyond what has been corrected;
+  /// 0 if both ends have one clock.
   double clockErrorNs = 0;
 };
 

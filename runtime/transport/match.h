@@ -19,7 +19,7 @@ struct Posting {
 void checkMatch(const Posting &sent, const Posting &posted, int32_t from,
                 int32_t to, const EdgeNames &edges);
 
-/// Throws Error: rank `to` expects another message than `from` sends.
+/// Throws Error: rank `to` expects a different message than `from` sends.
 [[noreturn]] void failOnMismatch(MessageName sent, MessageName expected,
                                  int32_t from, int32_t to,
                                  const EdgeNames &edges);

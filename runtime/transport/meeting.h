@@ -1,9 +1,9 @@
-//===- meeting.h - A collective of threads ----------------------*- C++ -*-===//
+//===- meeting.h - A collective between threads -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rank that starts last makes the work available, in pieces; ranks that
 // wait take pieces until none is left. So a rank that comes late to its wait
-// holds no other up, and finds the result.
+// does not hold up the others, and finds the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 namespace rondo::runtime {
 
 /// Each round has a start and a wait of every rank with a part. A rank waits
-/// before it starts the next round, so at most one round is under way.
+/// before it starts the next round, so there is at most one round at a time.
 class alignas(64) Meeting {
 public:
   explicit Meeting(const CollectiveParams &params) : parts(params) {
@@ -32,8 +32,8 @@ public:
     members = std::make_unique<Member[]>(ranks.size());
   }
 
-  /// A rank hands its parts over. `sum`: where addAll()'s result goes; null for
-  /// a sum of parts.
+  /// A rank provides its parts. `sum`: where addAll()'s result goes; null for a
+  /// sum of parts.
   void start(int32_t rank, double *sum) {
     Member &me = memberOf(rank);
     me.sum = sum;
@@ -41,7 +41,7 @@ public:
                     std::memory_order_relaxed);
     if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 < ranks.size())
       return;
-    // The others are past the wait of the round before: nobody takes pieces.
+    // The others are past the wait of the previous round: nobody takes pieces.
     arrived.store(0, std::memory_order_relaxed);
     addsAll = sum != nullptr;
     numPieces =
@@ -53,8 +53,8 @@ public:
     begun.advance();
   }
 
-  /// Has the result at the rank. waitFor(signal, isReady) returns once
-  /// isReady(signal's value) holds.
+  /// Returns when the rank has the result. waitFor(signal, isReady) returns
+  /// once isReady(signal's value) holds.
   template <typename WaitFor> void finish(int32_t rank, WaitFor waitFor) {
     Member &me = memberOf(rank);
     const uint32_t round = me.rounds.load(std::memory_order_relaxed);
@@ -69,7 +69,8 @@ public:
       *me.sum = total;
   }
 
-  /// A rank that has not started the round of `rank`; -1: all have. Any thread.
+  /// A rank that has not started the round of `rank`; -1: all have.
+  /// Thread-safe.
   int32_t missing(int32_t rank) const {
     const uint32_t round = roundsOf(rank);
     for (int32_t other : ranks)
@@ -135,10 +136,10 @@ private:
   std::vector<int32_t> ranks;
   /// In the order of `ranks`.
   std::unique_ptr<Member[]> members;
-  /// Rounds that all ranks have started, and those whose result is there.
+  /// Rounds that all ranks have started, and those whose result is complete.
   Signal begun, ended;
   std::atomic<size_t> arrived{0};
-  // Of the round; the rank that starts last writes them.
+  // Of the round; written by the rank that starts last.
   bool addsAll = false;
   int64_t numPieces = 0;
   std::atomic<int64_t> nextPiece{0}, piecesDone{0};

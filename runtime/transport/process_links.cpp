@@ -1,8 +1,8 @@
-//===- process_links.cpp - What channels between processes measure --------===//
+//===- process_links.cpp - Measures channels between processes ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Pairs of processes compare their clocks one after another, in the order of
-// their ranks, so that none waits for another in a circle.
+// their ranks, so that they do not wait for each other in a cycle.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 using namespace rondo::runtime;
 
-/// Of one comparison. One in which nothing intervenes is enough.
+/// Round trips per comparison. A single one without interference is enough.
 static constexpr int numRoundTrips = 16;
 
 static constexpr size_t longestName = 128;
@@ -105,7 +105,7 @@ void ProcessTransport::compareClocks(Peer &peer) {
     point = rondo::runtime::compareClocks(trips);
     sendNow(peer.rank, &point, sizeof point);
   } else {
-    // From one question to the next is a way there and back as well.
+    // The time from one question to the next is a round trip, too.
     const std::vector<uint64_t> stamps = answer(peer);
     for (int i = 1; i < numRoundTrips; ++i)
       shortest = std::min(shortest, stamps[i] - stamps[i - 1]);
@@ -156,7 +156,7 @@ std::vector<LinkFigures> ProcessTransport::links() {
   return figures;
 }
 
-/// By way of process 0.
+/// Through process 0.
 void ProcessTransport::share(std::vector<LinkFigures> &figures) {
   const int64_t bytes =
       static_cast<int64_t>(figures.size() * sizeof(LinkFigures));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For a sum of parts each rank sends its parts to all others and adds all of
-// them itself, chunk by chunk. For the sum of all elements the rank of the
-// first part adds; the others send theirs and get the sum.
+// them itself, one chunk after another. For the sum of all elements the rank of
+// the first part adds; the others send theirs and get the sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 using namespace rondo::runtime;
 
-/// Elements of each part that are under way at once.
+/// Elements of each part that are in flight at once.
 static constexpr int64_t chunk = 1 << 18;
 
 static std::vector<int32_t> ranksOf(const CollectiveParams &all) {
@@ -103,7 +103,7 @@ bool ProcessTransport::goOn(int32_t collective, Sum &sum) {
   return false;
 }
 
-/// Posts all receives first, so that no message has to be kept meanwhile.
+/// Posts all receives first, so that no message has to be buffered meanwhile.
 void ProcessTransport::gatherParts(int32_t collective, Sum &sum) {
   const CollectiveParams &all = params.collectives[collective];
   const int32_t root = all.front().rank;

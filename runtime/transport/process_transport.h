@@ -22,11 +22,11 @@
 
 namespace rondo::runtime {
 
-/// Writes the names of messages as tags up to a largest one: the edge and the
+/// Encodes the names of messages as tags up to a largest one: the edge and the
 /// micro-batch. The homes follow from the edge and the channel's ranks, since a
-/// rank has one home of a stage at most. Names differ in their tags as long as
-/// edges and micro-batches are few: up to 16,384 and 131,072 with tags of 31
-/// bits, 1,024 and 8,192 with the 23 of some MPIs. Larger numbers wrap.
+/// rank has at most one home of a stage. Different names have different tags as
+/// long as edges and micro-batches are few: up to 16,384 and 131,072 with tags
+/// of 31 bits, 1,024 and 8,192 with the 23 of some MPIs. Larger numbers wrap.
 class MessageTags {
 public:
   explicit MessageTags(int32_t largest);
@@ -62,7 +62,7 @@ public:
 
 private:
   struct Entry {
-    /// The message's, of the channel.
+    /// The message's number in the channel.
     uint32_t number = 0;
     bool isBusy = false, hasEnded = false;
     /// For a receive, until it has been waited for.
@@ -84,54 +84,55 @@ private:
     uint32_t next = 0, firstOfIteration = 0;
     int64_t linkFreeNs = 0;
     StampRing stamps;
-    /// Of the receiver.
+    /// At the receiver.
     LinkMeter meter;
 
     Entry &entry(uint32_t ticket) { return entries[ticket % entries.size()]; }
   };
 
-  /// A process with which this one has a channel.
+  /// A process with which this one shares a channel.
   struct Peer {
     int32_t rank = -1;
     bool hasSameClock = false;
     ClockMap clock;
-    /// Of the last two comparisons, at most, in units of the own clock.
+    /// Upper bounds of the last two comparisons' errors, in units of this
+    /// process's clock.
     uint64_t errors[2] = {};
-    /// The shortest there and back again, of messages without bytes, in units
-    /// of the own clock.
+    /// The shortest round trip of empty messages, in units of this process's
+    /// clock.
     uint64_t roundTrip = UINT64_MAX;
   };
 
-  /// An operation that is not of a channel.
+  /// An operation that does not belong to a channel.
   struct Part {
     int32_t operation = -1;
     int32_t peer = -1;
     bool hasEnded = false;
   };
 
-  /// A collective of which this rank has a part.
+  /// A collective in which this rank has a part.
   struct Sum {
     enum class State : uint8_t { Idle, Queued, Gathers, Spreads };
     State state = State::Idle;
     bool hasEnded = false;
     /// Where addAll()'s result goes; null for a sum of parts.
     double *total = nullptr;
-    /// Of a sum of parts: the elements [begin, begin + size) are under way.
+    /// For a sum of parts: the elements [begin, begin + size) are in flight.
     int64_t begin = 0, size = 0;
-    /// What is under way.
+    /// The operations in flight.
     std::vector<Part> operations;
     /// By part, the elements of other ranks.
     std::vector<std::vector<char>> received;
   };
 
-  /// `now`: on `clock`, where the channel keeps stamps.
+  /// `now`: on `clock`, if the channel keeps stamps.
   Entry &start(Channel &c, MessageName name, int64_t bytes, uint64_t now);
   void check(const Channel &c, const Entry &entry) const;
   /// Advances all operations. Requires `mutex`.
   void bringForward();
   void impose(Channel &c, Entry &entry, int64_t now);
-  /// Spins for a moment, then gives the core away between looks, then sleeps
-  /// for longer and longer. `isReady` is called with the lock.
+  /// Spins briefly, then yields the core between looks, then sleeps for longer
+  /// and longer. `isReady` is called under the lock.
   void spinUntil(const std::function<bool()> &isReady);
   /// `flag` is written under the lock.
   void waitFor(const bool &flag, Waiting::For what, int32_t place,
@@ -148,11 +149,11 @@ private:
   /// ticket (32).
   void note(Waiting::For what, int32_t place, uint32_t ticket);
 
-  // Of collectives; `mutex` is held.
+  // For collectives; these require `mutex`.
   void startSum(int32_t collective, double *total);
-  /// Brings the collectives of the lane as far as they go.
+  /// Advances the collectives of the lane as far as possible.
   void bringSumsForward();
-  /// Begins the next operations of a collective; false once it is done.
+  /// Starts the next operations of a collective; false once it is done.
   bool goOn(int32_t collective, Sum &sum);
   void gatherParts(int32_t collective, Sum &sum);
   void addParts(int32_t collective, const Sum &sum) const;
@@ -161,7 +162,7 @@ private:
                 int64_t bytes);
   void receivePart(Sum &sum, int32_t from, void *data, int64_t bytes);
 
-  // Between iterations. The peer does what belongs to it at the same time.
+  // Between iterations. The peer makes the matching calls at the same time.
   void meetPeers();
   void compareClocks(Peer &peer);
   std::vector<RoundTrip> ask(const Peer &peer);
@@ -172,12 +173,12 @@ private:
   void sendNow(int32_t to, const void *data, int64_t bytes);
   void receiveNow(int32_t from, void *data, int64_t bytes);
   /// Each process gets the figures of the channels that it knows from the
-  /// process of the receiver.
+  /// receiver's process.
   void share(std::vector<LinkFigures> &figures);
 
   const TransportParams params;
   const int32_t me;
-  /// By collective. Their memory outlives operations of the endpoint.
+  /// By collective. Their memory must outlive the endpoint's operations.
   std::vector<Sum> sums;
   const std::unique_ptr<Endpoint> endpoint;
   /// For stamps.
@@ -194,9 +195,9 @@ private:
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::pair<Channel *, Entry *>> pending;
-  /// Collectives that have been started and not ended. They run one after the
-  /// other: all share the endpoint's lane, where the order is what tells their
-  /// parts apart.
+  /// Collectives that have been started and not ended. They run one after
+  /// another: all share the endpoint's lane, where only the order distinguishes
+  /// their parts.
   std::deque<int32_t> lane;
   bool isClosing = false;
   std::atomic<bool> isAborted{false};

@@ -299,7 +299,7 @@ Waiting ProcessTransport::waiting(int32_t rank) const {
   result.what = static_cast<Waiting::For>(packed >> 60);
   const int32_t place = static_cast<int32_t>(packed >> 32 & 0xfffffff);
   if (result.what == Waiting::For::Collective) {
-    // One that was started before may hold it up.
+    // One that was started earlier may hold it up.
     std::lock_guard<std::mutex> lock(mutex);
     if (lane.empty())
       return {};

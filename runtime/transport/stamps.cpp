@@ -1,4 +1,4 @@
-//===- stamps.cpp - When messages were sent and have arrived --------------===//
+//===- stamps.cpp - When messages were sent and arrived -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/stamps.h"

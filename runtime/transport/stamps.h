@@ -1,11 +1,10 @@
-//===- stamps.h - When messages were sent and have arrived ------*- C++ -*-===//
+//===- stamps.h - When messages were sent and arrived -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The two ends of a channel may have clocks of their own. Each end keeps the
-// stamps of its last messages; a reading brings them together, and takes the
-// clocks' difference from two comparisons, the one before the messages and the
-// one behind them. So no stamp travels with a message, and clocks that drift
-// apart evenly do no harm.
+// The two ends of a channel may have different clocks. Each end keeps the
+// stamps of its last messages; a reading combines them, and takes the clocks'
+// difference from two comparisons, one before the messages and one after. So no
+// stamp travels with a message, and clocks that drift apart evenly do no harm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +20,14 @@
 
 namespace rondo::runtime {
 
-/// Reads what stamps count: cheap, and in units of its own.
+/// The clock of the stamps: cheap to read, in its own units.
 class StampClock {
 public:
   virtual ~StampClock();
   virtual uint64_t now() = 0;
   virtual double nsPerUnit() const = 0;
-  /// Clocks of the same name show the same at any moment. Empty: there may be
-  /// no other of this kind.
+  /// Clocks of the same name always show the same time. Empty: this clock has
+  /// no name, and others may differ.
   virtual std::string name() const = 0;
 };
 /// The processor's counter (runtime/base/ticks.h), which the processes of one
@@ -42,7 +41,7 @@ struct Stamps {
   uint64_t begun = 0;
   /// At the receiver's end.
   uint64_t arrived = 0;
-  /// How much later an imposed link lets it arrive.
+  /// How much later an imposed link makes it arrive.
   int64_t imposedNs = 0;
 };
 
@@ -53,19 +52,20 @@ struct RoundTrip {
   uint64_t theirs = 0;
 };
 
-/// What two clocks showed at the same moment.
+/// What two clocks showed at the same time.
 struct ClockPoint {
   uint64_t mine = 0, theirs = 0;
 };
 
-/// Where the other's clock stood in the middle of the shortest round trip,
-/// which is wrong by half of that at most. There is one at least.
+/// What the other clock showed in the middle of the shortest round trip; wrong
+/// by at most half of that. `trips` must not be empty.
 ClockPoint compareClocks(const std::vector<RoundTrip> &trips);
 
-/// Moments of another clock on the own one. Without a point they are the same.
+/// Converts times of another clock to this process's clock. Without a point
+/// both are the same.
 class ClockMap {
 public:
-  /// Points come in the order of time; the last two count.
+  /// Points must come in the order of time; the last two count.
   void add(ClockPoint point) {
     before = isEmpty ? point : last;
     last = point;
@@ -79,10 +79,10 @@ private:
   ClockPoint before, last;
 };
 
-/// Adds the transfers of the same messages as both ends saw them: each from
-/// the moment when it had been sent and its receive had been posted, whichever
-/// is later on the receiver's clock, until it arrived. Durations are in units
-/// of that clock, each of `nsPerUnit`; none is below 0.
+/// Adds the transfers of the same messages as both ends saw them: each starts
+/// when it has been sent and its receive has been posted, whichever is later on
+/// the receiver's clock, and ends when it arrived. Durations are in units of
+/// that clock, each of `nsPerUnit`; none is below 0.
 void addTransfers(LinkMeter &meter, const std::vector<Stamps> &sent,
                   const std::vector<Stamps> &received,
                   const ClockMap &toReceiver, double nsPerUnit);
@@ -90,15 +90,16 @@ void addTransfers(LinkMeter &meter, const std::vector<Stamps> &sent,
 /// The last stamps of one end of a channel, by the messages' numbers.
 class StampRing {
 public:
-  /// That are kept: so many give the shortest transfer of each size.
+  /// The number of stamps kept: enough to give the shortest transfer of each
+  /// size.
   static constexpr uint32_t most = 1024;
 
-  /// Until then it keeps nothing.
+  /// Before this call nothing is kept.
   void enable() { kept.resize(most); }
   bool isEnabled() const { return !kept.empty(); }
   Stamps &of(uint32_t number) { return kept[number % most]; }
-  /// Those of the messages since the last call, with the latest numbered
-  /// `next` - 1; the oldest are left out where they are too many.
+  /// The stamps of the messages since the last call, the latest of which is
+  /// number `next` - 1; the oldest are left out if there are too many.
   std::vector<Stamps> take(uint32_t next);
 
 private:

@@ -34,7 +34,7 @@ std::string rondo::runtime::nameOf(Message kind, int32_t stage,
          std::to_string(microbatch);
 }
 
-/// Null where nobody has named it: what another process sends may be anything.
+/// Null if it has no name: another process may send anything.
 static const EdgeName *findEdge(MessageName name, const EdgeNames &edges) {
   return name.edge >= 0 && name.edge < static_cast<int32_t>(edges.size())
              ? &edges[name.edge]
@@ -48,7 +48,7 @@ std::string rondo::runtime::nameOf(MessageName name, const EdgeNames &edges) {
          std::to_string(name.edge);
 }
 
-/// With no more than tells the two names apart.
+/// Names no more than what distinguishes the two.
 void rondo::runtime::failOnMismatch(MessageName sent, MessageName expected,
                                     int32_t from, int32_t to,
                                     const EdgeNames &edges) {

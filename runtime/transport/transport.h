@@ -29,7 +29,7 @@
 
 namespace rondo::runtime {
 
-/// A message: what goes along an edge for a micro-batch, from one home of the
+/// A message: what an edge carries for a micro-batch, from one home of the
 /// stage that makes it to one of the stage that needs it. Numbers are those of
 /// Executable::edges and Executable::homes.
 struct MessageName {
@@ -43,7 +43,7 @@ struct MessageName {
   }
 };
 
-/// What people call an edge by: the stages at its ends.
+/// How messages to the user name an edge: by the stages at its ends.
 struct EdgeName {
   Message kind;
   int32_t from, to;
@@ -92,9 +92,9 @@ struct TransportParams {
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
   ImposedLink link;
-  /// What messages name; for errors alone.
+  /// What messages name; only for errors.
   EdgeNames edges;
-  /// Whether channels measure their transfers; without, links() are empty.
+  /// Whether channels measure their transfers; if not, links() is empty.
   bool measures = true;
   /// By program: the number of ranks that run it, starting at rank 0. Empty:
   /// there is one program, and all ranks run it.
@@ -159,18 +159,18 @@ public:
   /// Blocks until a message has arrived.
   virtual void waitReceived(int32_t channel, Ticket ticket) = 0;
 
-  // A collective is started and waited for, by each rank with a part. Neither
-  // start waits for another rank. The rank's parts, and `sum`, belong to the
-  // transport from the start to the end of the wait; only behind that may the
-  // collective be started again. Ranks start the collectives that they share in
-  // one order, and wait for them in any.
+  // Each rank with a part starts a collective and waits for it. Starting does
+  // not wait for another rank. The transport owns the rank's parts, and `sum`,
+  // from the start to the end of the wait; only after that may the collective
+  // be started again. Ranks start the collectives that they share in one order,
+  // and wait for them in any.
 
-  /// Begins to add fp32 parts of equal count element by element, in the order
+  /// Starts adding fp32 parts of equal count element by element, in the order
   /// of the parts; every part gets the sum.
   virtual void startSumParts(int32_t collective, int32_t rank) = 0;
-  /// Begins to add all elements of fp64 parts one after another, part after
-  /// part. Every rank gets the same value, in its own memory; `sum` lies in no
-  /// part.
+  /// Starts adding all elements of fp64 parts one after another, in the order
+  /// of the parts. Every rank gets the same value, in its own memory; `sum`
+  /// must not be in a part.
   virtual void startAddAll(int32_t collective, int32_t rank, double *sum) = 0;
   /// Blocks until the rank has the result of a collective that it has started.
   virtual void waitCollective(int32_t collective, int32_t rank) = 0;
@@ -183,11 +183,11 @@ public:
   /// decreases. Thread-safe.
   virtual uint64_t progress() const { return 0; }
 
-  /// What the channels have measured so far, in their order; empty where the
-  /// transport measures nothing. Between iterations. Between processes all
-  /// call it at the same time, and each gets the figures of all; of the
-  /// messages since the last call, the latest StampRing::most of a channel
-  /// count. Throws Error as waits do.
+  /// What the channels have measured so far, in their order; empty if the
+  /// transport measures nothing. Call between iterations. Between processes all
+  /// must call it at the same time, and each gets the figures of all; of the
+  /// messages since the last call, only the latest StampRing::most of a channel
+  /// count. Throws Error like waits.
   virtual std::vector<LinkFigures> links() { return {}; }
 };
 

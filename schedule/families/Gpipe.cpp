@@ -3,7 +3,7 @@
 //
 // Huang et al., "GPipe: Efficient Training of Giant Neural Networks using
 // Pipeline Parallelism", arXiv 1811.06965. A backward is fused (B) and takes
-// twice a forward here; the paper leaves the order of the backwards open; here
+// twice a forward here; the paper leaves the order of the backwards open. Here
 // it is ascending, as in PyTorch.
 //
 //   rank 0   0 1 2 3             0 0 1 1 2 2 3 3

@@ -15,7 +15,7 @@ void seed(uint64_t value);
 /// initially.
 void setDevices(int count, int error = 0);
 
-/// The clock of a device is so much ahead of the host's; 0 at first.
+/// How far a device's clock is ahead of the host's; initially 0.
 void setClockOffset(int device, int64_t ns);
 
 /// After `skip` calls of a toolkit function, the next one gives `error` instead

@@ -132,7 +132,7 @@ public:
   /// none.
   std::shared_ptr<Capture> captureOfThread();
   std::vector<std::weak_ptr<Capture>> captures;
-  /// What the clock of the device that runs an operation shows.
+  /// The clock of the device that is running an operation.
   int64_t deviceNs() const;
   /// By device.
   std::map<int, int64_t> clockOffsets;

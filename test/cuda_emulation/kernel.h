@@ -73,7 +73,7 @@ struct Thread {
   unsigned char *shared;
 };
 extern thread_local Thread *current;
-/// The clock of the device that runs a kernel.
+/// The clock of the device that is running a kernel.
 int64_t deviceNs();
 inline Thread &self() { return *current; }
 

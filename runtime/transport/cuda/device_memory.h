@@ -1,4 +1,4 @@
-//===- device_memory.h - Memory of a GPU, apart from the arena --*- C++ -*-===//
+//===- device_memory.h - Memory of a GPU outside the arena ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_DEVICE_MEMORY_H

@@ -1,4 +1,4 @@
-//===- device_stamps.cu - Stamps that a GPU takes -------------------------===//
+//===- device_stamps.cu - Time stamps taken by a GPU ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/cuda/device_stamps.h"
@@ -36,7 +36,7 @@ __global__ void showKernel(volatile uint64_t *shown) {
 
 DeviceStamps::DeviceStamps() : memory(sizeof(Ring)) {
   RONDO_CUDA(cudaMemset(memory.get(), 0, sizeof(Ring)));
-  // Streams that take stamps do not wait for the one that clears.
+  // Streams that take stamps do not wait for the one that clears them.
   RONDO_CUDA(cudaStreamSynchronize(nullptr));
 }
 

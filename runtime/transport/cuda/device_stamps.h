@@ -1,10 +1,10 @@
-//===- device_stamps.h - Stamps that a GPU takes ----------------*- C++ -*-===//
+//===- device_stamps.h - Time stamps taken by a GPU -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A stamp is a kernel of one thread, which a recorded iteration repeats without
-// the host. It stands in front of a message in the message's own stream, so
-// that none is taken too late, and holds it up by about a microsecond: so only
-// the first message of each size in an iteration is stamped.
+// the host. It comes before a message in the message's own stream, so that it
+// is never taken too late, and delays it by about a microsecond: so only the
+// first message of each size in an iteration is stamped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,25 +21,27 @@
 
 namespace rondo::runtime::cuda {
 
-/// A stamp and what it is of: the bytes of a message, 0 for one of the start.
+/// A stamp and what it belongs to: the bytes of a message, 0 for one at the
+/// start.
 struct DeviceStamp {
   int64_t bytes;
   uint64_t at;
 };
 
-/// In the memory of the GPU that is current when it is made.
+/// Kept in the memory of the GPU that is current when it is made.
 class DeviceStamps {
 public:
-  /// That are kept.
+  /// The number of stamps kept.
   static constexpr uint32_t most = 256;
 
   DeviceStamps();
   /// Takes one when the stream gets there.
   void stamp(cudaStream_t stream, int64_t bytes);
-  /// Those since the last call, the latest `most` of them. The streams have
-  /// done their work.
+  /// The stamps since the last call, the latest `most` of them. The streams
+  /// must have done their work.
   std::vector<DeviceStamp> take(Gpu &gpu);
-  /// Those so far are the first that the next call takes, however many come.
+  /// The stamps so far are the first that the next call takes, however many
+  /// follow.
   void keep(Gpu &gpu) { kept = take(gpu); }
 
 private:
@@ -48,28 +50,28 @@ private:
   uint64_t taken = 0;
 };
 
-/// Which messages of an iteration are stamped. Both ends of a channel choose
-/// the same.
+/// Selects the messages of an iteration that are stamped. Both ends of a
+/// channel select the same.
 class StampedSizes {
 public:
   void beginIteration() { sizes.clear(); }
-  /// Whether it is the first of its size. One without bytes never is: it moves
+  /// Whether it is the first of its size. An empty message never is: it moves
   /// nothing.
   bool isNew(int64_t bytes);
-  /// Of this iteration so far.
+  /// In this iteration so far.
   bool isEmpty() const { return sizes.empty(); }
 
 private:
   std::vector<int64_t> sizes;
 };
 
-/// A GPU's clock beside that of the host, which is nowNs().
+/// Relates a GPU's clock to the host's, which is nowNs().
 class GpuClock {
 public:
-  /// The GPU has nothing to do.
+  /// The GPU must be idle.
   void compare(Gpu &gpu);
   uint64_t toHost(uint64_t stamp) const { return map.toMine(stamp); }
-  /// Of the last two comparisons, at most.
+  /// Upper bound over the last two comparisons.
   double errorNs() const { return std::max(errors[0], errors[1]); }
 
 private:
@@ -77,10 +79,10 @@ private:
   double errors[2] = {};
 };
 
-/// What a channel has measured.
+/// A channel's measurements.
 class DeviceMeter {
 public:
-  /// At the start so many messages measure the latency.
+  /// The number of messages that measure the latency at the start.
   static constexpr int startMessages = 8;
 
   /// Stamps of the same messages, in ns of one clock.

@@ -67,10 +67,10 @@ struct ChannelEnd {
   /// Everything that the stream has got in an iteration.
   Event tail;
   Counter ended;
-  /// In front of a message; of the receiver, behind it.
+  /// Before a message; at the receiver, after it.
   DeviceStamps begun, arrived;
   StampedSizes sizes;
-  /// Of the receiver.
+  /// For the receiver.
   DeviceMeter meter;
   /// For the first message.
   DeviceMemory scratch{1};
@@ -91,8 +91,8 @@ struct Member {
   std::unique_ptr<Communicator> communicator;
   /// This rank's part, and the parts of all ranks.
   std::unique_ptr<DeviceMemory> mine, all;
-  /// The rank has the result. Of its last start: its number among the rank's
-  /// collectives of the iteration.
+  /// When the rank has the result. For its last start: its number among the
+  /// rank's collectives of the iteration.
   Event done;
   uint64_t number = 0;
   /// Elements of all parts of the rank that has most, and the number of parts.
@@ -115,8 +115,8 @@ struct GpuRank {
   std::vector<Member *> members;
   /// What the compute stream has got when a message or a collective is issued.
   Event posted;
-  /// Runs the collectives, one after the other; and everything that it has got
-  /// in an iteration.
+  /// Runs the collectives, one after another; and everything that it has got in
+  /// an iteration.
   OwnedStream collectiveStream{OwnedStream::Priority::Urgent};
   Event tail;
   /// Collectives that the device has finished, and those issued in the

@@ -87,7 +87,7 @@ private:
     /// Messages so far at either end, and those whose copy has been enqueued.
     uint32_t sent = 0, posted = 0, copied = 0;
 
-    /// In front of a copy and behind it.
+    /// Before a copy and after it.
     DeviceStamps begun, arrived;
     StampedSizes sizes;
     DeviceMeter meter;
@@ -98,8 +98,8 @@ private:
   struct Meeting {
     Meeting(const CollectiveParams &params, size_t numRanks);
 
-    /// What a rank gives: the point in its work after which the sum may run,
-    /// how often it has started, and where addAll()'s result goes.
+    /// A rank's contribution: the point in its work after which the sum may
+    /// run, how often it has started, and where addAll()'s result goes.
     struct Member {
       Event ready;
       uint64_t starts = 0;
@@ -149,8 +149,8 @@ private:
   void beginIteration(const LocalRank &me);
   void waitCopied(Channel &c, Ticket ticket, int32_t rank,
                   const Waiting &waiting);
-  /// The last rank to come enqueues `work`, after what all have enqueued
-  /// before.
+  /// The last rank to arrive enqueues `work`, after everything that all have
+  /// enqueued before.
   void meet(Meeting &meeting, int32_t rank,
             const std::function<void(const Stream &)> &work);
   /// Lets other threads enqueue until the condition holds. The calling thread
@@ -176,11 +176,11 @@ private:
   std::deque<Channel> channels;
   std::deque<Meeting> meetings;
 
-  /// Held by the thread that enqueues; guards everything but what
-  /// `waitingMutex` does.
+  /// Held by the enqueueing thread; guards everything but what `waitingMutex`
+  /// guards.
   std::mutex turn;
   std::condition_variable changed;
-  /// Guards `waiting` of the ranks and `starts` of members.
+  /// Guards the ranks' `waiting` and the members' `starts`.
   mutable std::mutex waitingMutex;
   std::atomic<bool> isAborted{false};
 

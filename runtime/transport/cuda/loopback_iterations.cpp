@@ -62,7 +62,7 @@ void Loopback::record(Recording &recording, LocalRank &me, Lock &lock,
   finishTogether(recording, me, isLast, lock);
 }
 
-/// The rank's messages of the last one have been matched.
+/// The rank's messages of the last iteration have been matched.
 void Loopback::beginIteration(const LocalRank &me) {
   for (Channel &c : channels)
     if (c.from == me.device->rank())
@@ -106,10 +106,10 @@ void Loopback::awaitIdle(LocalRank &me, const LocalRank &other, Lock &lock) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the channels measure.
+// Measurements of the channels.
 //===----------------------------------------------------------------------===//
 
-/// Messages without bytes.
+/// Sends empty messages.
 void Loopback::measureStart() {
   for (Channel &c : channels) {
     for (int i = 0; i < DeviceMeter::startMessages; ++i) {
@@ -129,7 +129,7 @@ std::vector<LinkFigures> Loopback::links() {
   gpu.select();
   for (Channel &c : channels) {
     RONDO_CUDA(cudaStreamSynchronize(c.stream.get()));
-    // On a GPU a message begins where its stream has waited for both ends.
+    // On a GPU a message begins when its stream has waited for both ends.
     const std::vector<DeviceStamp> begun = c.begun.take(gpu);
     c.meter.add(begun, begun, c.arrived.take(gpu));
     all.push_back(c.meter.figures(c.from, c.to));

@@ -1,9 +1,9 @@
-//===- nccl_links.cpp - What channels between GPUs measure ----------------===//
+//===- nccl_links.cpp - Measures channels between GPUs --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each GPU has a clock of its own. At the start and at each reading it is
-// compared with the host's, and that with process 0's, on whose clock both ends
-// of a message are then looked at.
+// Each GPU has its own clock. At the start and at each reading it is compared
+// with the host's, and that with process 0's, on whose clock both ends of a
+// message are then compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ template <typename T> static std::vector<T> unpack(const std::string &text) {
   return values;
 }
 
-/// Messages of one byte: NCCL does nothing for those without. All channels are
-/// connected.
+/// Uses messages of one byte: NCCL does nothing for empty ones. All channels
+/// must be connected.
 void NcclTransport::measureStart(int64_t deadlineNs) {
   for (int i = 0; i < DeviceMeter::startMessages; ++i) {
     Group group;
@@ -83,7 +83,7 @@ std::vector<DeviceStamp> NcclTransport::takeStamps(const ChannelEnd &end,
   return taken;
 }
 
-/// On the receiver's process; on that of the sender nothing comes of it.
+/// Returns them in the receiver's process; in the sender's the result is empty.
 std::vector<DeviceStamp> NcclTransport::stampsOfSender(size_t channel) {
   const std::string key = prefix + "sent/" + std::to_string(channel);
   ChannelEnd *sender = senders[channel];
@@ -112,7 +112,8 @@ std::vector<LinkFigures> NcclTransport::links() {
     const std::vector<DeviceStamp> posted = takeStamps(*end, end->begun);
     end->meter.add(sent, posted, takeStamps(*end, end->arrived));
     figures[c] = end->meter.figures(end->from, end->to);
-    // A GPU of another process is taken to be compared as well as the own one.
+    // A GPU of another process is assumed to be compared as well as this
+    // process's own.
     const GpuRank &to = *ranks[end->to],
                   &from = ranks[end->from] ? *ranks[end->from] : to;
     figures[c].clockErrorNs = from.clock.errorNs() + to.clock.errorNs();

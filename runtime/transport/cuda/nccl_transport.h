@@ -121,7 +121,7 @@ private:
   std::vector<std::unique_ptr<Member>> members;
   /// By channel.
   std::vector<ChannelEnd *> senders, receivers;
-  /// The clock of process 0 beside the own nowNs().
+  /// Maps this process's nowNs() to process 0's clock.
   ClockMap hostClock;
   std::atomic<bool> isAborted{false};
 };

@@ -64,7 +64,7 @@ public:
   Waiting waiting(int32_t rank) const override {
     return processes[rank]->waiting(rank);
   }
-  /// Those of process 0; all have the same.
+  /// Process 0's; all have the same.
   std::vector<LinkFigures> links() override {
     std::vector<std::vector<LinkFigures>> all(processes.size());
     together([&](size_t p) { all[p] = processes[p]->links(); });

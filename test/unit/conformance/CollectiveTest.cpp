@@ -120,7 +120,7 @@ TEST_P(Collectives, SumsPassMessagesUnderWay) {
 }
 
 //===----------------------------------------------------------------------===//
-// A start and a wait.
+// Starts and waits.
 //===----------------------------------------------------------------------===//
 
 class Starts : public Conformance {
@@ -153,7 +153,7 @@ protected:
   }
 };
 
-/// What the device does in between is not held up, and comes to no harm.
+/// What the device does in between is neither delayed nor harmed.
 TEST_P(Starts, WorkStandsBetweenStartAndWait) {
   inAllOrders([&] {
     Ranks ranks = twoRanks(1);
@@ -190,7 +190,7 @@ TEST_P(Starts, TwoAreInFlightAndAwaitedInAnyOrder) {
                         Transport &t = *ranks.transport;
                         t.startSumParts(0, r);
                         ranks.startAddAll(1, r, 128);
-                        // The ranks do not even agree.
+                        // The ranks need not even agree on the order.
                         const int first = r == 0 ? waitsFirst : 0;
                         t.waitCollective(first, r);
                         t.waitCollective(1 - first, r);
@@ -206,8 +206,8 @@ TEST_P(Starts, TwoAreInFlightAndAwaitedInAnyOrder) {
   });
 }
 
-/// Rank 1 starts behind a message that rank 0 sends after its start, and rank 0
-/// waits behind one that rank 1 sends after its wait.
+/// Rank 1 starts after a message that rank 0 sends after its start, and rank 0
+/// waits after one that rank 1 sends after its wait.
 TEST_P(Starts, EarlyOnesLetOthersGoOn) {
   inAllOrders([&] {
     Ranks ranks = twoRanks(1);
@@ -234,7 +234,7 @@ TEST_P(Starts, EarlyOnesLetOthersGoOn) {
   });
 }
 
-/// A rank on a CPU that computes, and calls nothing, holds up no other.
+/// A rank on a CPU that computes, and makes no calls, does not hold up others.
 TEST_P(Starts, NeedNoHelpOfARankThatComputes) {
   if (targetOf(GetParam()) != Target::Cpu)
     return;

@@ -186,7 +186,7 @@ inline std::string nameOfPair(const testing::TestParamInfo<Pair> &info) {
 
 inline MessageName activation(int32_t i) { return {0, i, 0, 1}; }
 inline MessageName gradient(int32_t i) { return {1, i, 1, 0}; }
-/// What activation(i) is as well, on another edge.
+/// The same as activation(i), on another edge.
 inline MessageName skipping(int32_t i) { return {2, i, 0, 2}; }
 
 } // namespace rondo::runtime::test

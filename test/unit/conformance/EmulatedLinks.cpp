@@ -1,4 +1,4 @@
-//===- EmulatedLinks.cpp - Transfers between GPUs whose clocks differ -----===//
+//===- EmulatedLinks.cpp - Transfers between GPUs with different clocks ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Conformance.h"
@@ -22,8 +22,8 @@ const Pair &nccl() {
   throw Error("no NCCL");
 }
 
-/// A clock that were not corrected would make transfers of an hour one way, and
-/// of no time the other way.
+/// An uncorrected clock would make transfers take an hour one way, and no time
+/// the other way.
 TEST(EmulatedLinks, ClocksOfGpusAreCorrected) {
   nccl().begin(0);
   emulation::setClockOffset(0, -3 * hourNs);
@@ -95,7 +95,7 @@ TEST(EmulatedLinks, FirstOfEachSizeIsStamped) {
   EXPECT_TRUE(sizes.isNew(8));
 }
 
-/// The clock of a GPU that is an hour behind.
+/// A GPU whose clock is an hour behind.
 TEST(EmulatedLinks, ClockOfAGpuIsSeenFromTheHost) {
   emulation::setClockOffset(0, -hourNs);
   cuda::GpuClock clock;

@@ -1,8 +1,8 @@
-//===- ProcessLinks.cpp - Transfers between clocks that are apart ---------===//
+//===- ProcessLinks.cpp - Transfers between different clocks --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tests move the time, so that every figure is exact. Messages end when the
-// gate is opened, whichever thread looks first.
+// The tests advance the time, so that every figure is exact. Messages end when
+// the gate is opened, whichever thread looks first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace {
 
 struct Time {
   std::atomic<int64_t> now{0};
-  /// What a look at a clock takes.
+  /// How long a look at a clock takes.
   int64_t step = 0;
   std::atomic<bool> isGateOpen{true};
 };
@@ -60,7 +60,7 @@ constexpr int64_t second = 1'000'000'000;
 
 class ProcessLinks : public testing::Test {
 protected:
-  /// Process 1's clock is ahead by an hour and gains `rate`.
+  /// Process 1's clock is an hour ahead and gains `rate`.
   std::unique_ptr<Transport> connect(double rate, bool haveNames = false,
                                      ImposedLink link = {}) {
     TransportParams params;
@@ -80,7 +80,7 @@ protected:
     });
   }
 
-  /// A message on a channel, sent and posted after so many ns, that arrives
+  /// A message on a channel, sent and posted after this many ns, that arrives
   /// `ns` after the later of the two.
   void pass(Transport &t, int channel, int64_t bytes, int64_t sentNs,
             int64_t postedNs, int64_t ns) {
@@ -106,7 +106,7 @@ protected:
     time.isGateOpen = true;
     t.waitReceived(channel, posted);
     t.waitSent(channel, sent);
-    // The next one is of another iteration.
+    // The next one belongs to another iteration.
     for (int rank : {0, 1})
       t.iterate(rank, false, [] {});
   }
@@ -141,7 +141,7 @@ TEST_F(ProcessLinks, OffsetsAreCorrectedInBothDirections) {
   }
 }
 
-/// Some millionths, as quartz has them, are ms within minutes.
+/// A few millionths, as with quartz clocks, become ms within minutes.
 TEST_F(ProcessLinks, DriftOfALongRunIsCorrected) {
   const std::unique_ptr<Transport> t = connect(1 + 20e-6);
   for (int minute = 0; minute < 10; ++minute) {
@@ -158,7 +158,7 @@ TEST_F(ProcessLinks, DriftOfALongRunIsCorrected) {
   EXPECT_NEAR(link.bytesPerUs, 50, 0.5);
 }
 
-/// A question takes 200 ns here, and process 1 gets one each 300 ns.
+/// A question takes 200 ns here, and process 1 gets one every 300 ns.
 TEST_F(ProcessLinks, OneSizeTakesTheLatencyOfTheStart) {
   time.step = 100;
   const std::unique_ptr<Transport> t = connect(1);
@@ -167,7 +167,7 @@ TEST_F(ProcessLinks, OneSizeTakesTheLatencyOfTheStart) {
   pass(*t, 1, 1000, 0, 1'000, 2'100);
   time.step = 100;
   const std::vector<LinkFigures> links = t->links();
-  // The clocks have been compared within 150 and 100 ns.
+  // The clocks have been compared to within 150 and 100 ns.
   EXPECT_NEAR(links[0].latencyNs, 150, 1);
   EXPECT_NEAR(links[0].bytesPerUs, 500, 50);
   EXPECT_NEAR(links[0].clockErrorNs, 150, 1);
@@ -177,7 +177,7 @@ TEST_F(ProcessLinks, OneSizeTakesTheLatencyOfTheStart) {
 }
 
 /// Without a comparison, a message that leaves an hour later than it arrives
-/// has taken no time.
+/// seems to take no time.
 TEST_F(ProcessLinks, ClocksOfOneNameAreOne) {
   const std::unique_ptr<Transport> t = connect(1, /*haveNames=*/true);
   pass(*t, 1, 100, 1'000, 0, 5'000);

@@ -1,4 +1,4 @@
-//===- MessageTagsTest.cpp - Message names as numbers, and as texts -------===//
+//===- MessageTagsTest.cpp - Message names as numbers and as text ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
@@ -63,7 +63,7 @@ TEST(MessageNames, MismatchesSayWhatDiffers) {
   EXPECT_EQ(mismatch({0, 3, 0, 1}, {2, 3, 0, 2}),
             "rank 5 expects 0F3 for stage 2 from rank 4, which sends 0F3 for "
             "stage 1");
-  // Of replicas.
+  // Names of replicas.
   EXPECT_EQ(mismatch({0, 3, 0, 7}, {0, 3, 0, 6}),
             "rank 5 expects 0F3 of home 0 for home 6 from rank 4, which sends "
             "0F3 of home 0 for home 7");

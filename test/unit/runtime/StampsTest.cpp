@@ -1,4 +1,4 @@
-//===- StampsTest.cpp - Clocks that are apart -----------------------------===//
+//===- StampsTest.cpp - Clocks that differ --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/stamps.h"
@@ -10,7 +10,7 @@ using namespace rondo::runtime;
 namespace {
 
 TEST(Stamps, ShortestRoundTripComparesClocks) {
-  // The other clock is 500 ahead; some ways back are slow.
+  // The other clock is 500 ahead; some answers are slow.
   const ClockPoint point = compareClocks({{1000, 1900, 1510},
                                           {2000, 2040, 2520},
                                           {3000, 3100, 3590},
@@ -83,7 +83,7 @@ TEST(Stamps, TransferIsOnTheReceiversClock) {
 }
 
 TEST(Stamps, NoTransferEndsBeforeItBegins) {
-  // The comparison of the clocks was wrong by more than the transfer took.
+  // The error of the clocks' comparison was larger than the transfer.
   const std::vector<LinkPoint> sizes =
       transfersOf({{8, 2000, 0, 0}}, {{8, 1000, 1900, 0}}, {});
   EXPECT_EQ(sizes.at(0).least, 0u);
