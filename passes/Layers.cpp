@@ -243,32 +243,8 @@ static LogicalResult checkInputs(PlanOp plan) {
   return success();
 }
 
-/// No kernel adds the gradients of several edges on a GPU.
-static LogicalResult checkForks(PlanOp plan) {
-  SmallVector<StageOp, 0> stages = plan.getStages();
-  std::vector<int32_t> consumer(stages.size(), -1);
-  for (auto [s, inputs] : llvm::enumerate(plan.getInputs()))
-    for (int32_t input : inputs) {
-      if (consumer[input] < 0) {
-        consumer[input] = s;
-        continue;
-      }
-      InFlightDiagnostic error =
-          stages[input].emitError()
-          << "stage @" << stages[input].getSymName() << " feeds @"
-          << stages[consumer[input]].getSymName() << " and @"
-          << StageOp(stages[s]).getSymName()
-          << "; target cuda does not add the gradients of several stages";
-      error.attachNote(plan.getLoc()) << "target cpu does";
-      return error;
-    }
-  return success();
-}
-
 LogicalResult rondo::pipe::checkTarget(PlanOp plan) {
   if (failed(checkInputs(plan)))
-    return failure();
-  if (plan.getTargetKind() == Target::Cuda && failed(checkForks(plan)))
     return failure();
   GptAttr gpt = plan.lookupModel().getGptAttr();
   if (!gpt || plan.getTargetKind() != Target::Cuda)

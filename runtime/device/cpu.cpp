@@ -15,9 +15,6 @@ using namespace rondo::runtime;
 
 Arena::~Arena() = default;
 Device::~Device() = default;
-void Device::addTo(void *, const void *, int64_t) {
-  throw Error("this device does not add the gradients of several stages");
-}
 
 namespace {
 
@@ -83,7 +80,7 @@ public:
     return cpuBody(layer.kind);
   }
 
-  void addTo(void *sum, const void *part, int64_t bytes) override {
+  void addTo(void *sum, const void *part, int64_t bytes, DType) override {
     float *out = static_cast<float *>(sum);
     const float *in = static_cast<const float *>(part);
     for (int64_t i = 0; i < bytes / int64_t(sizeof(float)); ++i)

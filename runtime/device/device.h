@@ -53,10 +53,11 @@ public:
   /// LayerArgs::stream for every task.
   virtual void *stream() const { return nullptr; }
 
-  /// Adds `part` to `sum` element by element, for the gradients of several
-  /// stages fed by one stage. Throws Error on a device without a kernel for it;
-  /// the compiler makes no such programs.
-  virtual void addTo(void *sum, const void *part, int64_t bytes);
+  /// Adds `part` to `sum` element by element and rounds each sum to the dtype,
+  /// for the gradients of several stages fed by one stage. The CPU takes fp32
+  /// only.
+  virtual void addTo(void *sum, const void *part, int64_t bytes,
+                     DType dtype) = 0;
 
   /// Adds the gradients of each tensor and its copy in the same stage, then
   /// writes the sum of squares of each tensor's gradient to control.partials; a

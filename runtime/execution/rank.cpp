@@ -183,7 +183,8 @@ void Rank::addOutputGrads(const LocalStage &stage, int64_t microbatch) {
   for (size_t k = 1; k < stage.outputGrads.size(); ++k) {
     const int32_t edge = stage.outputGrads[k];
     device.addTo(edges[stage.outputGrads[0]].received.at(microbatch),
-                 edges[edge].received.at(microbatch), edgeDescs[edge].bytes);
+                 edges[edge].received.at(microbatch), edgeDescs[edge].bytes,
+                 stage.binding->layers.back().desc->dtype);
   }
 }
 

@@ -59,16 +59,18 @@ pipe.plan @step of @gpt on @lab microbatches(2) {
 
 // -----
 
+// So it is on a GPU.
 pipe.cluster @lab { pipe.device @d0 }
-pipe.model @timed {
-  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, output_bytes = 64>
-  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, output_bytes = 64>
-  pipe.layer @l2 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  // expected-note @+1 {{layer @h1 is here}}
+  pipe.layer @h1 block
+  pipe.layer @lm_head head
 }
-// expected-note @+1 {{target cpu does}}
-pipe.plan @step of @timed on @lab microbatches(2) target<cuda, bf16> {
-  // expected-error @+1 {{stage @s0 feeds @s1 and @s2; target cuda does not add the gradients of several stages}}
-  pipe.stage @s0 [@l0] on 0
-  pipe.stage @s1 [@l1] on 0
-  pipe.stage @s2 [@l2] on 0 from [@s1, @s0]
+pipe.plan @step of @gpt on @lab microbatches(2) target<cuda, bf16> {
+  pipe.stage @s0 [@wte] on 0
+  pipe.stage @s1 [@h0] on 0
+  // expected-error @+1 {{stage @s2 has 2 inputs, from @s1 and @s0; its first layer @h1 takes 1}}
+  pipe.stage @s2 [@h1, @lm_head] on 0 from [@s1, @s0]
 }

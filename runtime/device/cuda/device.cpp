@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/bodies/cuda/body.h"
 #include "runtime/bodies/cuda/gemm.h"
+#include "runtime/device/cuda/add.h"
 #include "runtime/optimizer/cuda.h"
 
 using namespace rondo::runtime;
@@ -90,6 +91,18 @@ const LayerBody &CudaDevice::body(const LayerDesc &layer) const {
 
 void *CudaDevice::stream() const {
   return const_cast<Stream *>(&computeStream);
+}
+
+void CudaDevice::addTo(void *sum, const void *part, int64_t bytes,
+                       DType dtype) {
+  if (dtype == DType::Bf16)
+    cuda::addTo(computeStream, static_cast<__nv_bfloat16 *>(sum),
+                static_cast<const __nv_bfloat16 *>(part),
+                bytes / int64_t(sizeof(__nv_bfloat16)));
+  else
+    cuda::addTo(computeStream, static_cast<float *>(sum),
+                static_cast<const float *>(part),
+                bytes / int64_t(sizeof(float)));
 }
 
 int64_t CudaDevice::stamp() {

@@ -4,6 +4,7 @@
 #include "runtime/transport/cuda/loopback.h"
 
 #include "runtime/base/error.h"
+#include "runtime/device/cuda/add.h"
 #include "runtime/transport/cuda/gpu_transports.h"
 #include "runtime/transport/cuda/sums.h"
 

@@ -3,6 +3,7 @@
 
 #include "runtime/transport/cuda/nccl_transport.h"
 
+#include "runtime/device/cuda/add.h"
 #include "runtime/transport/cuda/sums.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 //===- sums.cu - Adding the parts of a collective on a GPU ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each element is added in the order of the parts, so that the result does not
-// depend on how many ranks there are.
+// Parts are added in their order, so that the result does not depend on how
+// many ranks there are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,16 +11,6 @@
 namespace rondo::runtime::cuda {
 
 namespace {
-
-constexpr unsigned addThreads = 256;
-constexpr int64_t mostBlocks = 1024;
-
-__global__ void addKernel(float *values, const float *others, int64_t count) {
-  const int64_t stride = int64_t(gridDim.x) * blockDim.x;
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
-       i += stride)
-    values[i] += others[i];
-}
 
 /// One thread adds; the others of its warp have nothing to do.
 __global__ void addAllKernel(double *sum, const double *values, int64_t count) {
@@ -38,14 +28,6 @@ __global__ void countKernel(uint64_t *count, volatile uint64_t *shown) {
 }
 
 } // namespace
-
-void addTo(const Stream &stream, float *values, const float *others,
-           int64_t count) {
-  const int64_t blocks = blocksFor(count, addThreads);
-  launch(stream, addKernel,
-         dim3(static_cast<unsigned>(blocks < mostBlocks ? blocks : mostBlocks)),
-         dim3(addThreads), 0, values, others, count);
-}
 
 void addAllTo(const Stream &stream, double *sum, const double *values,
               int64_t count) {

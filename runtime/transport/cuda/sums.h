@@ -10,10 +10,6 @@
 
 namespace rondo::runtime::cuda {
 
-/// values[i] += others[i] for `count` elements.
-void addTo(const Stream &stream, float *values, const float *others,
-           int64_t count);
-
 /// Adds values[0], values[1], ... to *sum one after another.
 void addAllTo(const Stream &stream, double *sum, const double *values,
               int64_t count);

@@ -127,8 +127,8 @@ public:
   const LayerBody &body(const LayerDesc &layer) const override {
     return cpu->body(layer);
   }
-  void addTo(void *sum, const void *part, int64_t bytes) override {
-    cpu->addTo(sum, part, bytes);
+  void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override {
+    cpu->addTo(sum, part, bytes, dtype);
   }
   void sumSquares(const StageTensors &stage) override {
     cpu->sumSquares(stage);
