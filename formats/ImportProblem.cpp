@@ -1,20 +1,94 @@
-//===- ImportProblem.cpp - rondo-problem/1 to the language ----------------===//
+//===- ImportProblem.cpp - rondo-problem to the language ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
 #include "formats/Translations.h"
 #include "formats/json/ProblemReader.h"
-#include "formats/json/ProblemWriter.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+
+#include <tuple>
 
 using namespace mlir;
 using namespace rondo;
 using llvm::Error;
 
 namespace {
+
+/// By stage, the stages that feed it, in the order of the edges.
+std::vector<std::vector<int32_t>> inputsOf(const Problem &problem) {
+  std::vector<std::vector<int32_t>> inputs(problem.numStages());
+  for (const Edge &edge : problem.edges)
+    if (edge.producer == ActionKind::Forward)
+      inputs[edge.to].push_back(edge.from);
+  return inputs;
+}
+
+/// By stage, what its F hands over; 0 where that is for nobody.
+std::vector<int64_t> outputBytesOf(const Problem &problem) {
+  std::vector<int64_t> bytes(problem.numStages(), 0);
+  for (const Edge &edge : problem.edges)
+    if (edge.producer == ActionKind::Forward)
+      bytes[edge.from] = edge.bytes;
+  return bytes;
+}
+
+std::string nameOf(const Edge &edge) {
+  return "from stage " + std::to_string(edge.from) + " to stage " +
+         std::to_string(edge.to);
+}
+
+/// Edges by task and receiving rank; only the order of what a task sends to
+/// another rank has a meaning.
+std::vector<Edge> inOrderOfSends(const Problem &problem,
+                                 std::vector<Edge> edges) {
+  auto key = [&](const Edge &edge) {
+    const int32_t rank = problem.homeOf(edge.to).rank;
+    const bool isSent = rank != problem.homeOf(edge.from).rank;
+    return std::tuple(edge.producer, edge.from, isSent ? rank : -1,
+                      isSent ? 0 : edge.to);
+  };
+  llvm::stable_sort(
+      edges, [&](const Edge &a, const Edge &b) { return key(a) < key(b); });
+  return edges;
+}
+
+/// Why no plan can say this problem; empty where one can. A stage of a plan has
+/// one output for all stages that it feeds, and its gradient has that size.
+std::string whyNoPlan(const Problem &problem) {
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    auto ns = [&](ActionKind kind) { return problem.cost(s, kind).ns; };
+    const int64_t split =
+        ns(ActionKind::InputGrad) + ns(ActionKind::WeightGrad);
+    if (ns(ActionKind::Backward) != split)
+      return "B of stage " + std::to_string(s) + " takes " +
+             std::to_string(ns(ActionKind::Backward)) +
+             " ns, its I and W together " + std::to_string(split) +
+             "; in a plan B takes I's and W's time";
+  }
+  const std::vector<int64_t> outputBytes = outputBytesOf(problem);
+  for (const Edge &edge : problem.edges) {
+    const bool isForward = edge.producer == ActionKind::Forward;
+    const int64_t bytes = outputBytes[isForward ? edge.from : edge.to];
+    if (edge.bytes != bytes)
+      return (isForward ? "the activation " : "the gradient ") + nameOf(edge) +
+             " has " + std::to_string(edge.bytes) +
+             " bytes, another one of that output " + std::to_string(bytes) +
+             "; in a plan they have one size";
+  }
+  Problem planned = problem;
+  planned.makeGraph(inputsOf(problem), outputBytes);
+  const std::vector<Edge> given = inOrderOfSends(problem, problem.edges),
+                          made = inOrderOfSends(problem, planned.edges);
+  for (auto [a, b] : llvm::zip_equal(given, made))
+    if (a.from != b.from || a.to != b.to)
+      return "the edge " + nameOf(a) + " stands before that " + nameOf(b) +
+             "; in a plan a task sends to the stages of a rank in their order";
+  return "";
+}
 
 /// Writes one problem at the builder's insertion point.
 class Importer {
@@ -75,18 +149,16 @@ void Importer::writeModel() {
   auto model = pipe::ModelOp::create(
       builder, loc, name(problem.name + "_model"), pipe::GptAttr());
   enter(model.getBody());
+  const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const Cost &forward = problem.cost(s, ActionKind::Forward);
     const Cost &inputGrad = problem.cost(s, ActionKind::InputGrad);
-    // Edge s of a chain is the activation of stage s.
-    bool isLast = s + 1 == problem.numStages();
     pipe::LayerOp::create(
         builder, loc, name("l" + Twine(s)), pipe::LayerKind::Synthetic,
         pipe::SyntheticAttr::get(context, forward.ns, inputGrad.ns,
                                  problem.cost(s, ActionKind::WeightGrad).ns,
                                  forward.acquireBytes, inputGrad.releaseBytes,
-                                 isLast ? 0 : problem.edges[s].bytes,
-                                 /*weight_bytes=*/0),
+                                 outputBytes[s], /*weight_bytes=*/0),
         pipe::CustomAttr(), pipe::LayerCostsAttr());
   }
 }
@@ -97,10 +169,7 @@ void Importer::writePlan() {
       reference(problem.name + "_cluster"), problem.microbatches,
       /*samples=*/IntegerAttr(), /*target=*/pipe::TargetAttr());
   enter(plan.getBody());
-  std::vector<std::vector<int32_t>> inputs(problem.numStages());
-  for (const Edge &edge : problem.edges)
-    if (edge.producer == ActionKind::Forward)
-      inputs[edge.to].push_back(edge.from);
+  const std::vector<std::vector<int32_t>> inputs = inputsOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     llvm::SmallVector<mlir::Attribute> from;
     for (int32_t input : inputs[s])
@@ -167,10 +236,9 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
                      << ": a problem has an empty name, which no plan can have";
       return nullptr;
     }
-    if (!json::isVersion1(problem)) {
-      emitError(loc) << fileName << ": problem \"" << problem.name
-                     << "\" has stages that are no chain, or a B that does "
-                        "not take I's and W's time; no plan is written of it";
+    if (const std::string why = whyNoPlan(problem); !why.empty()) {
+      emitError(loc) << fileName << ": no plan is written of problem \""
+                     << problem.name << "\": " << why;
       return nullptr;
     }
     Importer(builder, problem).write();

@@ -101,8 +101,8 @@ void writeChannels(llvm::json::OStream &json, const ChannelModel &channels) {
   });
 }
 
-} // namespace
-
+/// Whether version 1 can say this problem: its stages are a chain, and B takes
+/// I's and W's time.
 bool isVersion1(const Problem &problem) {
   const int32_t numStages = problem.numStages();
   Problem chain;
@@ -124,6 +124,8 @@ bool isVersion1(const Problem &problem) {
   return std::equal(chain.edges.begin(), chain.edges.end(),
                     problem.edges.begin(), problem.edges.end(), same);
 }
+
+} // namespace
 
 void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
   const bool isFirst = isVersion1(problem);

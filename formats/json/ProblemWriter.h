@@ -10,10 +10,6 @@
 
 namespace rondo::json {
 
-/// Whether version 1 can express this problem: its stages are a chain, and B
-/// takes as long as I and W together.
-bool isVersion1(const Problem &problem);
-
 /// Writes a problem on one line, without a newline: in version 1 if possible,
 /// otherwise in version 2. In version 1 the output of the last stage, which
 /// goes nowhere, is written as 0.
