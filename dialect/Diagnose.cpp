@@ -3,6 +3,7 @@
 
 #include "dialect/Bridge.h"
 #include "schedule/Shortfall.h"
+#include "schedule/bounds/FlatProblem.h"
 
 using namespace mlir;
 using namespace rondo;
@@ -102,7 +103,7 @@ InFlightDiagnostic rondo::pipe::emitViolation(const Violation &violation,
         << places.device(violation.rank).getSymName()
         << "; one micro-batch at a time holds " << least
         << " bytes of activations there"
-        << (least <= violation.allowed
+        << (least <= violation.allowed || !isSingleEnded(problem)
                 ? ", so an order with fewer in flight can fit: see `rondo "
                   "search` and `rondo compare`"
                 : ", so no order fits: see `rondo search --placement auto "

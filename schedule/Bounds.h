@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lower bounds of a problem's objective, one file an argument under bounds/.
-// Each holds under memory caps, links with latency and serial bandwidth, any
-// placement and stages of different cost. They are relaxations of the rules of
-// rondo-problem/1, so none needs a schedule.
+// Each holds for any graph of stages under memory caps, links with latency and
+// serial bandwidth, any placement and stages of different cost. They are
+// relaxations of the rules of the simulator, so none needs a schedule.
 //
 //===----------------------------------------------------------------------===//
 

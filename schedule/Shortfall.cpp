@@ -3,6 +3,10 @@
 
 #include "schedule/Shortfall.h"
 
+#include "schedule/bounds/FlatProblem.h"
+
+#include <algorithm>
+
 using namespace rondo;
 
 static std::string text(int64_t n) { return std::to_string(n); }
@@ -17,6 +21,19 @@ std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
     least[problem.homeOf(stage).rank] +=
         problem.cost(stage, ActionKind::Forward).acquireBytes;
   return least;
+}
+
+/// What every schedule holds at once, by rank.
+static std::vector<int64_t> neededBytes(const Problem &problem) {
+  if (isSingleEnded(problem))
+    return leastActivationBytes(problem);
+  std::vector<int64_t> needed(problem.numRanks());
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
+    int64_t &bytes = needed[problem.homeOf(stage).rank];
+    bytes =
+        std::max(bytes, problem.cost(stage, ActionKind::Forward).acquireBytes);
+  }
+  return needed;
 }
 
 namespace {
@@ -82,7 +99,7 @@ std::string rondo::describeShortfall(const Fault &shortfall) {
 }
 
 std::optional<Fault> rondo::findShortfall(const Problem &problem) {
-  const std::vector<int64_t> least = leastActivationBytes(problem);
+  const std::vector<int64_t> least = neededBytes(problem);
   std::optional<Fault> first;
   int64_t others = 0;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {

@@ -14,13 +14,13 @@
 
 namespace rondo {
 
-/// Activations of one micro-batch by rank, which every schedule holds at once.
+/// Activations of one micro-batch by rank: what one at a time holds.
 std::vector<int64_t> leastActivationBytes(const Problem &problem);
 
 /// The first rank whose cap is below what every schedule needs, if there is
-/// one, as a FaultKind::Shortfall. A rank with several stages holds all
-/// activations of one micro-batch at the end of its last forward, whatever the
-/// order; and running micro-batches one by one needs no more.
+/// one, as a FaultKind::Shortfall. With a single end (FlatProblem.h) a rank
+/// holds all of a micro-batch behind its last F, in any order; one at a time
+/// needs no more. With several ends only a single stage's bytes are considered.
 std::optional<Fault> findShortfall(const Problem &problem);
 
 /// What is missing, with the rank and bytes; the first half of describe(),

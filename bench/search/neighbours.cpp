@@ -5,7 +5,7 @@
 #include "bench/search/table.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
-#include "schedule/bounds/Chain.h"
+#include "schedule/bounds/FlatProblem.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #define RONDO_SCHEDULE_BOUNDS_ARGUMENTS_H
 
 #include "schedule/Bounds.h"
-#include "schedule/bounds/Chain.h"
+#include "schedule/bounds/FlatProblem.h"
 
 namespace rondo {
 

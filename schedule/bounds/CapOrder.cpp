@@ -10,15 +10,15 @@ using namespace rondo;
 /// More stages on a rank would cost more time than the bounds gain.
 static constexpr int32_t mostPlaces = 8;
 
-CapOrder::CapOrder(const Chain &chain, int32_t rank)
-    : places(int32_t(chain.stagesOf[rank].size())), all(chain.microbatches) {
-  const std::vector<int32_t> &stages = chain.stagesOf[rank];
-  const int64_t cap = chain.caps[rank];
-  auto takes = [&](int32_t place) { return chain.takes[stages[place]]; };
+CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
+    : places(int32_t(flat.stagesOf[rank].size())), all(flat.microbatches) {
+  const std::vector<int32_t> &stages = flat.stagesOf[rank];
+  const int64_t cap = flat.caps[rank];
+  auto takes = [&](int32_t place) { return flat.takes[stages[place]]; };
   int64_t sum = 0;
   for (int32_t s = 0; s < places; ++s)
     sum += takes(s) * all;
-  if (sum <= cap || places > mostPlaces)
+  if (sum <= cap || places > mostPlaces || !flat.isChain)
     return;
   later.resize(size_t(places) * places * all);
   behind.resize(size_t(3) * places * places * all, all);
@@ -56,8 +56,8 @@ CapOrder::CapOrder(const Chain &chain, int32_t rank)
         inputGrads = weightGrads = std::min(inputGrads, j);
       else if (letter == 2 && i == of)
         weightGrads = std::min(weightGrads, j);
-      held += count * takes(i) - inputGrads * chain.inputGradFrees[stages[i]] -
-              weightGrads * chain.weightGradFrees[stages[i]];
+      held += count * takes(i) - inputGrads * flat.inputGradFrees[stages[i]] -
+              weightGrads * flat.weightGradFrees[stages[i]];
     }
     return held > cap;
   };

@@ -9,18 +9,18 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_CAPORDER_H
 #define RONDO_SCHEDULE_BOUNDS_CAPORDER_H
 
-#include "schedule/bounds/Chain.h"
+#include "schedule/bounds/FlatProblem.h"
 
 #include <vector>
 
 namespace rondo {
 
-/// One rank. Stages are named by their place among those of the rank. Says
-/// nothing where all activations fit.
+/// One rank of a chain. Stages are named by their place among those of
+/// the rank. Says nothing where all activations fit, nor of other graphs.
 class CapOrder {
 public:
   /// O(microbatches * stages of the rank ^ 3).
-  CapOrder(const Chain &chain, int32_t rank);
+  CapOrder(const FlatProblem &flat, int32_t rank);
 
   /// How many F of `other` have been started when F of (stage, k) has: k + 1 of
   /// those up to it, and of later ones so many that the next can still fit.

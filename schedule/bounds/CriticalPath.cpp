@@ -1,9 +1,10 @@
 //===- CriticalPath.cpp - L2: the way of one micro-batch ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A micro-batch passes all stages forwards and backwards. At any stage all F of
-// the stage are in a row before the last one goes on, and all I behind the
-// first one that has come.
+// A micro-batch passes all stages forwards and backwards, each as soon as all
+// that it needs has come. On the longest way there is one stage of which all F
+// are in a row before the last one goes on, or all I behind the first one that
+// has come.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,33 +15,34 @@
 using namespace rondo;
 
 static int64_t computeCriticalPath(const Problem &problem, int64_t, int64_t) {
-  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
-  if (!chain || !chain->offsetsAreExact)
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Least);
+  if (!flat || !flat->offsetsAreExact)
     return 0;
-  const int32_t stages = chain->stages;
-  const int64_t others = chain->microbatches - 1;
-  // The way forth to the start of F of each stage, and back from the end of I
-  // to the end of the objective.
-  std::vector<int64_t> before(stages), behind(stages);
-  for (int32_t s = 1; s < stages; ++s)
-    before[s] = before[s - 1] + chain->ns[0][s - 1] +
-                chain->messages[0][s - 1].transferNs();
-  for (int32_t s = 0; s < stages; ++s) {
-    behind[s] = chain->ns[2][s] + chain->endOffset[chain->rankOf[s]];
-    if (s > 0)
-      behind[s] = std::max(behind[s], chain->messages[1][s].transferNs() +
-                                          chain->ns[1][s - 1] + behind[s - 1]);
-  }
-  const int32_t last = stages - 1;
-  int64_t there = before[last] + chain->ns[0][last], turn = 0;
-  for (int32_t s = 0; s < stages; ++s)
-    turn = std::max(turn, others * chain->ns[0][s]);
-  int64_t best = there + chain->ns[1][last] + turn + behind[last];
-  int64_t back = there + chain->ns[1][last];
-  for (int32_t s = last; s >= 0; --s) {
-    best = std::max(best, back + others * chain->ns[1][s] + behind[s]);
-    if (s > 0)
-      back += chain->messages[1][s].transferNs() + chain->ns[1][s - 1];
+  const int64_t others = flat->microbatches - 1;
+  int64_t best = 0;
+  // The end of each stage's task: on the longest way of one micro-batch, and
+  // with all tasks of some stage and letter on the way.
+  std::vector<int64_t> once(flat->stages, 0), all(flat->stages, 0);
+  auto pass = [&](int letter, int32_t s) {
+    // I begins behind its own F.
+    int64_t begin = letter == 0 ? 0 : once[s],
+            beginAll = letter == 0 ? 0 : all[s];
+    for (int32_t e : flat->inputs(letter, s)) {
+      const FlatProblem::Message &message = flat->messages[e];
+      begin = std::max(begin, once[message.from] + message.transferNs());
+      beginAll = std::max(beginAll, all[message.from] + message.transferNs());
+    }
+    const int64_t ns = flat->ns[letter][s];
+    once[s] = begin + ns;
+    all[s] = std::max(beginAll, begin + others * ns) + ns;
+  };
+  for (int32_t s = 0; s < flat->stages; ++s)
+    pass(0, s);
+  for (int32_t s = flat->stages; s-- > 0;) {
+    pass(1, s);
+    best = std::max(best,
+                    all[s] + flat->ns[2][s] + flat->endOffset[flat->rankOf[s]]);
   }
   return best;
 }

@@ -79,25 +79,53 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   return ramp;
 }
 
-/// From the end of F of each stage to the start of I.
-std::vector<int64_t> roundTripsOf(const Chain &chain) {
-  std::vector<int64_t> roundTrip(chain.stages, 0);
-  for (int32_t s = chain.stages - 1; s-- > 0;)
-    roundTrip[s] = chain.messages[0][s].transferNs() + chain.ns[0][s + 1] +
-                   roundTrip[s + 1] + chain.ns[1][s + 1] +
-                   chain.messages[1][s + 1].transferNs();
+/// From the end of F of a stage to the start of its I: the longest way. Stages
+/// up to it are on none.
+int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
+                    std::vector<int64_t> &ends) {
+  // Since the end of its F, when a task of each stage has ended.
+  ends.assign(flat.stages, -never);
+  ends[stage] = 0;
+  auto arrival = [&](int letter, int32_t s) {
+    int64_t time = -never;
+    for (int32_t e : flat.inputs(letter, s)) {
+      const FlatProblem::Message &message = flat.messages[e];
+      time = std::max(time, ends[message.from] + message.transferNs());
+    }
+    return time;
+  };
+  for (int32_t s = stage + 1; s < flat.stages; ++s)
+    if (const int64_t time = arrival(0, s); time >= 0)
+      ends[s] = time + flat.ns[0][s];
+  for (int32_t s = flat.stages; --s > stage;)
+    if (const int64_t time = std::max(arrival(1, s), ends[s]); time >= 0)
+      ends[s] = time + flat.ns[1][s];
+  return std::max<int64_t>(0, arrival(1, stage));
+}
+
+/// From the end of F of each stage to the start of I. O(stages) of a chain,
+/// else O(edges) a stage; nothing is known where there are too many.
+std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
+  std::vector<int64_t> roundTrip(flat.stages, 0), ends;
+  for (int32_t s = flat.stages - 1; flat.isChain && s-- > 0;)
+    roundTrip[s] = flat.messages[s].transferNs() + flat.ns[0][s + 1] +
+                   roundTrip[s + 1] + flat.ns[1][s + 1] +
+                   flat.messages[flat.stages - 1 + s].transferNs();
+  if (!flat.isChain && flat.stages <= FlatProblem::mostRelated)
+    for (int32_t s = 0; s < flat.stages; ++s)
+      roundTrip[s] = roundTripOf(flat, s, ends);
   return roundTrip;
 }
 
 /// What one micro-batch needs of the cap of a rank, in bytes times ns.
-double areaOf(const Chain &chain, const std::vector<int64_t> &roundTrip,
+double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
               int32_t rank) {
   double area = 0;
-  for (int32_t s : chain.stagesOf[rank]) {
-    const int64_t life = chain.ns[0][s] + roundTrip[s] + chain.ns[1][s];
-    area += double(chain.takes[s]) * double(life) +
-            double(chain.takes[s] - chain.inputGradFrees[s]) *
-                double(chain.ns[2][s]);
+  for (int32_t s : flat.stagesOf[rank]) {
+    const int64_t life = flat.ns[0][s] + roundTrip[s] + flat.ns[1][s];
+    area +=
+        double(flat.takes[s]) * double(life) +
+        double(flat.takes[s] - flat.inputGradFrees[s]) * double(flat.ns[2][s]);
   }
   return area;
 }
@@ -105,22 +133,22 @@ double areaOf(const Chain &chain, const std::vector<int64_t> &roundTrip,
 /// How much of a rank's cap can be held: every size is a multiple of one unit.
 /// 0 where nothing is held, or where not everything is given back, so that it
 /// has no end.
-int64_t usableCap(const Chain &chain, int32_t rank) {
+int64_t usableCap(const FlatProblem &flat, int32_t rank) {
   int64_t unit = 0;
-  for (int32_t s : chain.stagesOf[rank]) {
-    const int64_t takes = chain.takes[s], early = chain.inputGradFrees[s];
-    if (early + chain.weightGradFrees[s] != takes)
+  for (int32_t s : flat.stagesOf[rank]) {
+    const int64_t takes = flat.takes[s], early = flat.inputGradFrees[s];
+    if (early + flat.weightGradFrees[s] != takes)
       return 0;
     unit = std::gcd(unit, std::gcd(takes, early));
   }
-  return unit > 0 ? chain.caps[rank] / unit * unit : 0;
+  return unit > 0 ? flat.caps[rank] / unit * unit : 0;
 }
 
-int64_t boundOfRank(const Chain &chain, const Propagation &propagation,
+int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
                     const std::vector<int64_t> &roundTrip, int32_t rank,
                     int64_t microbatches) {
-  const std::vector<int32_t> &stages = chain.stagesOf[rank];
-  const int64_t cap = usableCap(chain, rank);
+  const std::vector<int32_t> &stages = flat.stagesOf[rank];
+  const int64_t cap = usableCap(flat, rank);
   if (cap == 0)
     return 0;
   // Times from this one on could be those of micro-batches that are left out.
@@ -130,29 +158,29 @@ int64_t boundOfRank(const Chain &chain, const Propagation &propagation,
     auto add = [&](std::vector<Gain> &gains, int64_t time, int letter,
                    int64_t bytes) {
       if (bytes > 0)
-        gains.push_back({time, bytes, chain.ns[letter][s]});
+        gains.push_back({time, bytes, flat.ns[letter][s]});
     };
-    for (int32_t k = 0; k < chain.microbatches; ++k) {
-      const int64_t at = chain.at(s, k);
-      add(taken, propagation.heads(0)[at], 0, chain.takes[s]);
-      add(given, propagation.tails(1)[at], 1, chain.inputGradFrees[s]);
-      add(given, propagation.tails(2)[at], 2, chain.weightGradFrees[s]);
+    for (int32_t k = 0; k < flat.microbatches; ++k) {
+      const int64_t at = flat.at(s, k);
+      add(taken, propagation.heads(0)[at], 0, flat.takes[s]);
+      add(given, propagation.tails(1)[at], 1, flat.inputGradFrees[s]);
+      add(given, propagation.tails(2)[at], 2, flat.weightGradFrees[s]);
     }
-    if (chain.microbatches == microbatches)
+    if (flat.microbatches == microbatches)
       continue;
     lastHead = std::min(
-        lastHead, propagation.heads(0)[chain.at(s, chain.microbatches - 1)]);
+        lastHead, propagation.heads(0)[flat.at(s, flat.microbatches - 1)]);
     for (int letter : {1, 2})
-      lastTail = std::min(lastTail, propagation.tails(letter)[chain.at(s, 0)]);
+      lastTail = std::min(lastTail, propagation.tails(letter)[flat.at(s, 0)]);
   }
-  const int64_t offset = chain.endOffset[rank];
+  const int64_t offset = flat.endOffset[rank];
   const Ramp begin = rampOf(std::move(taken), 0, cap);
   const Ramp end = rampOf(std::move(given), offset, cap);
   if (begin.end >= never || end.end >= never || begin.end > lastHead ||
       end.end > lastTail)
     return 0;
   // Less the rounding error of the sums.
-  const double least = (double(microbatches) * areaOf(chain, roundTrip, rank) +
+  const double least = (double(microbatches) * areaOf(flat, roundTrip, rank) +
                         begin.missing + end.missing) /
                        double(cap) * (1 - 1e-9);
   if (least >= double(maxSum))
@@ -163,22 +191,22 @@ int64_t boundOfRank(const Chain &chain, const Propagation &propagation,
 
 } // namespace
 
-int64_t rondo::heldBytesBound(const Chain &chain,
+int64_t rondo::heldBytesBound(const FlatProblem &flat,
                               const Propagation &propagation,
                               int64_t microbatches) {
-  const std::vector<int64_t> roundTrip = roundTripsOf(chain);
+  const std::vector<int64_t> roundTrip = roundTripsOf(flat);
   int64_t best = 0;
-  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
     best = std::max(
-        best, boundOfRank(chain, propagation, roundTrip, rank, microbatches));
+        best, boundOfRank(flat, propagation, roundTrip, rank, microbatches));
   return best;
 }
 
-int64_t rondo::heldBytesPeriod(const Chain &chain) {
-  const std::vector<int64_t> roundTrip = roundTripsOf(chain);
+int64_t rondo::heldBytesPeriod(const FlatProblem &flat) {
+  const std::vector<int64_t> roundTrip = roundTripsOf(flat);
   double most = 0;
-  for (int32_t rank = 0; rank < chain.ranks; ++rank)
-    if (const int64_t cap = usableCap(chain, rank); cap > 0)
-      most = std::max(most, areaOf(chain, roundTrip, rank) / double(cap));
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
+    if (const int64_t cap = usableCap(flat, rank); cap > 0)
+      most = std::max(most, areaOf(flat, roundTrip, rank) / double(cap));
   return int64_t(std::min(most, double(maxSum)));
 }

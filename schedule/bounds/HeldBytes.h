@@ -1,7 +1,7 @@
 //===- HeldBytes.h - What a rank's cap holds over time ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An activation is held from F's start through the rest of the chain and back
+// An activation is held from F's start through the stages behind it and back
 // to the end of its I or W. Bytes times this time, over all micro-batches, must
 // fit between time and cap: Little's law (J. D. C. Little, 1961) for the memory
 // of a rank. At both ends a rank cannot hold its cap: before a time t only that
@@ -18,15 +18,15 @@
 namespace rondo {
 
 /// No objective of a problem with so many micro-batches is below what the
-/// memory of a rank needs. The chain may have fewer of them: its heads are
-/// those of the first ones, its tails those of the last ones. The propagation
-/// has estimated the empty state. O(n log n) of a rank's tasks.
-int64_t heldBytesBound(const Chain &chain, const Propagation &propagation,
+/// memory of a rank needs. The flat problem may have fewer of them: its heads
+/// are those of the first ones, its tails those of the last ones. The
+/// propagation has estimated the empty state. O(n log n) of a rank's tasks.
+int64_t heldBytesBound(const FlatProblem &flat, const Propagation &propagation,
                        int64_t microbatches);
 
 /// No steady state has less time between two micro-batches, as far as memory is
 /// concerned. O(stages).
-int64_t heldBytesPeriod(const Chain &chain);
+int64_t heldBytesPeriod(const FlatProblem &flat);
 
 } // namespace rondo
 

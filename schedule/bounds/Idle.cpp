@@ -13,13 +13,13 @@ namespace {
 /// come; 0 where the letter is not limited by memory. At the beginning that is
 /// F. Seen from the end, an activation whose I or W is left was there before,
 /// unless its F is left as well.
-int64_t bytesOf(const Chain &chain, Side side, int letter, int32_t s) {
+int64_t bytesOf(const FlatProblem &flat, Side side, int letter, int32_t s) {
   if (side == Side::Begin)
-    return letter == 0 ? chain.takes[s] : 0;
+    return letter == 0 ? flat.takes[s] : 0;
   return letter == 0   ? 0
-         : letter == 1 ? chain.takes[s]
-                       : std::min(chain.weightGradFrees[s],
-                                  chain.takes[s] - chain.inputGradFrees[s]);
+         : letter == 1 ? flat.takes[s]
+                       : std::min(flat.weightGradFrees[s],
+                                  flat.takes[s] - flat.inputGradFrees[s]);
 }
 
 /// From `time` on, more tasks of a kind can have run, or as many as these bytes
@@ -29,25 +29,26 @@ struct Event {
   std::array<int64_t, 3> work, bytes;
 };
 
-std::vector<Event> eventsOf(const Chain &chain, const Propagation &propagation,
-                            int32_t rank, Side side) {
+std::vector<Event> eventsOf(const FlatProblem &flat,
+                            const Propagation &propagation, int32_t rank,
+                            Side side) {
   std::vector<Event> events;
-  for (int32_t s : chain.stagesOf[rank])
+  for (int32_t s : flat.stagesOf[rank])
     for (int letter : {0, 1, 2}) {
-      const int64_t ns = chain.ns[letter][s];
+      const int64_t ns = flat.ns[letter][s];
       Event run = {}, back = {};
       run.work[letter] = ns;
       if (side == Side::Begin && letter > 0)
         back.bytes[0] =
-            letter == 1 ? chain.inputGradFrees[s] : chain.weightGradFrees[s];
+            letter == 1 ? flat.inputGradFrees[s] : flat.weightGradFrees[s];
       if (side == Side::End && letter == 0)
         for (int other : {1, 2})
-          back.bytes[other] = bytesOf(chain, side, other, s);
+          back.bytes[other] = bytesOf(flat, side, other, s);
       const bool givesBack = back.bytes != Event().bytes;
       const auto &times = side == Side::Begin ? propagation.heads(letter)
                                               : propagation.tails(letter);
-      for (int32_t k = 0; k < chain.microbatches; ++k) {
-        run.time = times[chain.at(s, k)];
+      for (int32_t k = 0; k < flat.microbatches; ++k) {
+        run.time = times[flat.at(s, k)];
         events.push_back(run);
         back.time = run.time + ns;
         if (givesBack)
@@ -62,10 +63,10 @@ std::vector<Event> eventsOf(const Chain &chain, const Propagation &propagation,
 /// How long tasks of a kind can run on so many bytes.
 class Allowance {
 public:
-  Allowance(const Chain &chain, int32_t rank, Side side, int letter) {
-    for (int32_t s : chain.stagesOf[rank]) {
-      const int64_t bytes = bytesOf(chain, side, letter, s);
-      const int64_t ns = chain.ns[letter][s];
+  Allowance(const FlatProblem &flat, int32_t rank, Side side, int letter) {
+    for (int32_t s : flat.stagesOf[rank]) {
+      const int64_t bytes = bytesOf(flat, side, letter, s);
+      const int64_t ns = flat.ns[letter][s];
       leastBytes = std::min(leastBytes, bytes);
       mostNs = std::max(mostNs, ns);
       if (bytes > 0)
@@ -91,16 +92,16 @@ private:
 
 } // namespace
 
-std::vector<IdlePoint> rondo::idleOf(const Chain &chain,
+std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
                                      const Propagation &propagation,
                                      int32_t rank, Side side, int64_t latest) {
   const Allowance allowances[] = {
-      {chain, rank, side, 0}, {chain, rank, side, 1}, {chain, rank, side, 2}};
-  const int64_t cap = std::min(chain.caps[rank], never / 2);
+      {flat, rank, side, 0}, {flat, rank, side, 1}, {flat, rank, side, 2}};
+  const int64_t cap = std::min(flat.caps[rank], never / 2);
   std::array<int64_t, 3> work = {}, bytes = {cap, cap, cap};
   std::vector<IdlePoint> points = {
-      {0, side == Side::Begin ? 0 : chain.endOffset[rank]}};
-  const std::vector<Event> events = eventsOf(chain, propagation, rank, side);
+      {0, side == Side::Begin ? 0 : flat.endOffset[rank]}};
+  const std::vector<Event> events = eventsOf(flat, propagation, rank, side);
   for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
     // What begins exactly then has not run before, nor what it would allow to
     // start.
@@ -126,35 +127,35 @@ int64_t rondo::idleBeside(const std::vector<IdlePoint> &points, int64_t work) {
   return std::prev(next)->idle;
 }
 
-/// Until then none of the micro-batches that the chain leaves out runs.
-static int64_t latestOf(const Chain &chain, const Propagation &propagation,
+/// Until then none of the micro-batches that the flat problem leaves out runs.
+static int64_t latestOf(const FlatProblem &flat, const Propagation &propagation,
                         int32_t rank, Side side) {
   int64_t latest = never;
-  for (int32_t s : chain.stagesOf[rank])
+  for (int32_t s : flat.stagesOf[rank])
     for (int letter : {0, 1, 2})
       latest = std::min(
           latest,
           side == Side::Begin
-              ? propagation.heads(letter)[chain.at(s, chain.microbatches - 1)]
-              : propagation.tails(letter)[chain.at(s, 0)]);
+              ? propagation.heads(letter)[flat.at(s, flat.microbatches - 1)]
+              : propagation.tails(letter)[flat.at(s, 0)]);
   return latest;
 }
 
-int64_t rondo::idleBound(const Chain &chain, const Propagation &propagation,
-                         int64_t microbatches) {
+int64_t rondo::idleBound(const FlatProblem &flat,
+                         const Propagation &propagation, int64_t microbatches) {
   int64_t best = 0;
-  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
-    if (chain.stagesOf[rank].empty())
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+    if (flat.stagesOf[rank].empty())
       continue;
     int64_t all = 0;
-    for (int32_t s : chain.stagesOf[rank])
+    for (int32_t s : flat.stagesOf[rank])
       for (int letter : {0, 1, 2})
-        all += chain.ns[letter][s] * microbatches;
+        all += flat.ns[letter][s] * microbatches;
     auto pointsOf = [&](Side side) {
-      return idleOf(chain, propagation, rank, side,
-                    microbatches == chain.microbatches
+      return idleOf(flat, propagation, rank, side,
+                    microbatches == flat.microbatches
                         ? never
-                        : latestOf(chain, propagation, rank, side));
+                        : latestOf(flat, propagation, rank, side));
     };
     const std::vector<IdlePoint> end = pointsOf(Side::End);
     // Where some work is in neither stretch of time, the two are apart.

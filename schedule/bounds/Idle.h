@@ -28,7 +28,7 @@ struct IdlePoint {
 /// Both numbers rise, `idle` from one point to the next; the first has no work.
 /// The propagation has estimated the empty state. Times after `latest` are not
 /// looked at. O(n log n) of the rank's tasks.
-std::vector<IdlePoint> idleOf(const Chain &chain,
+std::vector<IdlePoint> idleOf(const FlatProblem &flat,
                               const Propagation &propagation, int32_t rank,
                               Side side, int64_t latest = never);
 
@@ -37,9 +37,9 @@ std::vector<IdlePoint> idleOf(const Chain &chain,
 int64_t idleBeside(const std::vector<IdlePoint> &points, int64_t work);
 
 /// No objective of a problem with so many micro-batches is below a rank's work
-/// with the idle time of both sides. The chain may have fewer of them: its
-/// heads are those of the first ones, its tails those of the last ones.
-int64_t idleBound(const Chain &chain, const Propagation &propagation,
+/// with the idle time of both sides. The flat problem may have fewer of them:
+/// its heads are those of the first ones, its tails those of the last ones.
+int64_t idleBound(const FlatProblem &flat, const Propagation &propagation,
                   int64_t microbatches);
 
 } // namespace rondo

@@ -14,10 +14,11 @@
 using namespace rondo;
 
 static int64_t computeJackson(const Problem &problem, int64_t, int64_t) {
-  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
-  if (!chain || !chain->offsetsAreExact)
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Least);
+  if (!flat || !flat->offsetsAreExact)
     return 0;
-  return Propagation(*chain, false).estimate(PartialState(*chain)).bound;
+  return Propagation(*flat, false).estimate(PartialState(*flat)).bound;
 }
 
 BoundArgument rondo::jacksonBound() {

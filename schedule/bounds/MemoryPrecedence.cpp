@@ -29,19 +29,20 @@ static int32_t microbatchesOfEnd(const Problem &problem) {
 }
 
 static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
-  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
-  if (!chain || !chain->offsetsAreExact || !chain->hasTightMemory)
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Least);
+  if (!flat || !flat->offsetsAreExact || !flat->hasTightMemory)
     return 0;
-  chain->microbatches = microbatchesOfEnd(problem);
-  if (chain->microbatches == 0)
+  flat->microbatches = microbatchesOfEnd(problem);
+  if (flat->microbatches == 0)
     return 0;
-  Propagation propagation(*chain, true);
-  const int64_t bound = propagation.estimate(PartialState(*chain)).bound;
+  Propagation propagation(*flat, true);
+  const int64_t bound = propagation.estimate(PartialState(*flat)).bound;
   // A problem without a schedule has no objective.
   if (bound >= never)
     return 0;
-  return std::max({bound, idleBound(*chain, propagation, problem.microbatches),
-                   heldBytesBound(*chain, propagation, problem.microbatches)});
+  return std::max({bound, idleBound(*flat, propagation, problem.microbatches),
+                   heldBytesBound(*flat, propagation, problem.microbatches)});
 }
 
 BoundArgument rondo::memoryPrecedence() {

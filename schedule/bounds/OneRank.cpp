@@ -46,14 +46,14 @@ using Layer = std::map<Counts, std::vector<Label>>;
 
 class OneRank {
 public:
-  OneRank(const Chain &chain, const Propagation &propagation, int32_t rank,
+  OneRank(const FlatProblem &flat, const Propagation &propagation, int32_t rank,
           int64_t ceiling, int64_t &effort)
-      : chain(chain), propagation(propagation), rank(rank), ceiling(ceiling),
-        effort(effort), idle(idleOf(chain, propagation, rank, Side::End)),
+      : flat(flat), propagation(propagation), rank(rank), ceiling(ceiling),
+        effort(effort), idle(idleOf(flat, propagation, rank, Side::End)),
         labelCost(
-            int64_t(chain.stagesOf[rank].size() * chain.stagesOf[rank].size())),
-        all(chain.microbatches) {
-    const auto &stages = chain.stagesOf[rank];
+            int64_t(flat.stagesOf[rank].size() * flat.stagesOf[rank].size())),
+        all(flat.microbatches) {
+    const auto &stages = flat.stagesOf[rank];
     for (int32_t s : stages)
       operations.push_back({0, s, 0});
     for (size_t i = stages.size(); i-- > 0;)
@@ -64,19 +64,19 @@ public:
     bool areAlike = true;
     for (int32_t s : stages)
       areAlike &=
-          chain.ns[2][s] == chain.ns[2][stages.front()] &&
-          chain.weightGradFrees[s] == chain.weightGradFrees[stages.front()];
+          flat.ns[2][s] == flat.ns[2][stages.front()] &&
+          flat.weightGradFrees[s] == flat.weightGradFrees[stages.front()];
     if (areAlike)
       weightGrads.resize(1);
     for (int32_t s : stages)
       for (int letter : {0, 1, 2})
-        work += chain.ns[letter][s] * all;
+        work += flat.ns[letter][s] * all;
   }
 
   int64_t solve() {
     Layer layer;
     layer[Counts(operations.size() + weightGrads.size(), 0)] = {Label()};
-    const int64_t depths = 3 * int64_t(chain.stagesOf[rank].size()) * all;
+    const int64_t depths = 3 * int64_t(flat.stagesOf[rank].size()) * all;
     for (int64_t depth = 0; depth < depths; ++depth) {
       next.clear();
       for (auto &[counts, labels] : layer)
@@ -106,23 +106,23 @@ private:
     int64_t delay = 0;
     int letter = from.letter;
     for (int32_t s = from.stage; letter != to.letter || s != to.stage;) {
-      if (letter == 0 && s + 1 == chain.stages)
+      if (letter == 0 && s + 1 == flat.stages)
         letter = 1;
       else {
-        delay += chain.messages[letter][s].transferNs();
+        delay += flat.messages[*flat.outputs(letter, s).begin()].transferNs();
         s += letter == 0 ? 1 : -1;
       }
       if (letter != to.letter || s != to.stage)
-        delay += chain.ns[letter][s];
+        delay += flat.ns[letter][s];
     }
     return delay;
   }
 
   int64_t headOf(const Operation &operation, int32_t k) const {
-    return propagation.heads(operation.letter)[chain.at(operation.stage, k)];
+    return propagation.heads(operation.letter)[flat.at(operation.stage, k)];
   }
   int64_t tailOf(const Operation &operation, int32_t k) const {
-    return propagation.tails(operation.letter)[chain.at(operation.stage, k)];
+    return propagation.tails(operation.letter)[flat.at(operation.stage, k)];
   }
 
   int64_t leastOf(const Layer &layer, bool isEnd) const {
@@ -137,12 +137,12 @@ private:
   int64_t floorOf(const Counts &counts, const Label &label) const {
     int64_t left = work, result = label.cost;
     for (size_t i = 0; i < weightGrads.size(); ++i)
-      left -= counts[operations.size() + i] * chain.ns[2][weightGrads[i]];
+      left -= counts[operations.size() + i] * flat.ns[2][weightGrads[i]];
     const int64_t *ready = label.ready.data();
     for (size_t i = 0; i < operations.size(); ++i) {
       const Operation &operation = operations[i];
       const int32_t k = counts[i];
-      const int64_t ns = chain.ns[operation.letter][operation.stage];
+      const int64_t ns = flat.ns[operation.letter][operation.stage];
       left -= k * ns;
       if (k == all)
         continue;
@@ -161,11 +161,11 @@ private:
     int64_t held = 0;
     for (size_t i = 0; i < operations.size(); ++i)
       held += counts[i] * (operations[i].letter == 0
-                               ? chain.takes[operations[i].stage]
-                               : -chain.inputGradFrees[operations[i].stage]);
+                               ? flat.takes[operations[i].stage]
+                               : -flat.inputGradFrees[operations[i].stage]);
     for (size_t i = 0; i < weightGrads.size(); ++i)
       held -=
-          counts[operations.size() + i] * chain.weightGradFrees[weightGrads[i]];
+          counts[operations.size() + i] * flat.weightGradFrees[weightGrads[i]];
     return held;
   }
 
@@ -194,8 +194,7 @@ private:
         ready += counts[i - 1] - k;
       if (k == all || (i > 0 && counts[i - 1] == k) ||
           (operations[i].letter == 0 &&
-           heldBy(counts) + chain.takes[operations[i].stage] >
-               chain.caps[rank]))
+           heldBy(counts) + flat.takes[operations[i].stage] > flat.caps[rank]))
         continue;
       starts[i] = std::max(label.clock, headOf(operations[i], k));
       if (i > 0)
@@ -203,12 +202,11 @@ private:
       if (operations[i].letter == 1 || operations.size() == 2)
         firstEnd = std::min(
             firstEnd,
-            starts[i] + chain.ns[operations[i].letter][operations[i].stage]);
+            starts[i] + flat.ns[operations[i].letter][operations[i].stage]);
     }
     for (size_t i = 0; i < weightGrads.size(); ++i)
       if (pending(counts, i) > 0)
-        firstEnd =
-            std::min(firstEnd, label.clock + chain.ns[2][weightGrads[i]]);
+        firstEnd = std::min(firstEnd, label.clock + flat.ns[2][weightGrads[i]]);
     ready = 0;
     for (size_t i = 0; i < operations.size(); ++i) {
       const Operation &operation = operations[i];
@@ -216,7 +214,7 @@ private:
       if (i > 0)
         ready += counts[i - 1] - counts[i];
       const int64_t end =
-          starts[i] + chain.ns[operation.letter][operation.stage];
+          starts[i] + flat.ns[operation.letter][operation.stage];
       if (starts[i] >= never || (starts[i] >= firstEnd && end > firstEnd))
         continue;
       Label made = label;
@@ -234,8 +232,8 @@ private:
     for (size_t i = 0; i < weightGrads.size(); ++i)
       if (pending(counts, i) > 0) {
         Label made = label;
-        made.clock += chain.ns[2][weightGrads[i]];
-        made.cost = std::max(label.cost, made.clock + chain.endOffset[rank]);
+        made.clock += flat.ns[2][weightGrads[i]];
+        made.cost = std::max(label.cost, made.clock + flat.endOffset[rank]);
         add(counts, operations.size() + i, std::move(made));
       }
   }
@@ -261,7 +259,7 @@ public:
   static constexpr size_t maxStagesOfRank = 4;
 
 private:
-  const Chain &chain;
+  const FlatProblem &flat;
   const Propagation &propagation;
   const int32_t rank;
   const int64_t ceiling;
@@ -280,23 +278,25 @@ private:
 
 int64_t computeOneRank(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
-  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
-  if (!chain || !chain->offsetsAreExact)
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Least);
+  // A micro-batch passes the stages of a rank one after another, and back.
+  if (!flat || !flat->isChain || !flat->offsetsAreExact)
     return 0;
-  Propagation propagation(*chain, true);
-  if (propagation.estimate(PartialState(*chain)).bound >= never)
+  Propagation propagation(*flat, true);
+  if (propagation.estimate(PartialState(*flat)).bound >= never)
     return 0;
   int64_t best = 0;
-  for (int32_t rank = 0; rank < chain->ranks; ++rank) {
-    const size_t stages = chain->stagesOf[rank].size();
+  for (int32_t rank = 0; rank < flat->ranks; ++rank) {
+    const size_t stages = flat->stagesOf[rank].size();
     if (stages == 0 || stages > OneRank::maxStagesOfRank)
       continue;
     // One rank may not use up what the others need; but many ranks are often
     // alike.
-    const int64_t share = effort / std::min(4, chain->ranks - rank);
+    const int64_t share = effort / std::min(4, flat->ranks - rank);
     int64_t left = share;
     best = std::max(best,
-                    OneRank(*chain, propagation, rank, ceiling, left).solve());
+                    OneRank(*flat, propagation, rank, ceiling, left).solve());
     effort -= share - std::max<int64_t>(0, left);
     if (best >= ceiling)
       break;

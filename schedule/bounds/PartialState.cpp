@@ -7,103 +7,95 @@
 
 using namespace rondo;
 
-PartialState::PartialState(const Chain &chain, bool holdsMessages)
-    : ranks(chain.ranks), stages(chain.stages),
-      microbatches(chain.microbatches), holdsMessages(holdsMessages) {
+PartialState::PartialState(const FlatProblem &flat, bool holdsMessages)
+    : ranks(flat.ranks), stages(flat.stages), microbatches(flat.microbatches),
+      holdsMessages(holdsMessages) {
   linkBegin = 2 * int64_t(ranks);
-  doneBegin = linkBegin + chain.links;
+  doneBegin = linkBegin + flat.links;
   sentBegin = doneBegin + 3 * int64_t(stages);
-  bannedBegin = sentBegin + 2 * int64_t(stages);
+  bannedBegin = sentBegin + int64_t(flat.messages.size());
   arrivalBegin = bannedBegin + stages;
-  data.assign(size_t(arrivalBegin + 2 * int64_t(stages) * microbatches), 0);
+  data.assign(
+      size_t(arrivalBegin + int64_t(flat.messages.size()) * microbatches), 0);
 }
 
-int64_t PartialState::earliest(const Chain &chain, int letter,
+int64_t PartialState::earliest(const FlatProblem &flat, int letter,
                                int32_t stage) const {
-  const int64_t k = done(letter, stage);
-  if (k == microbatches)
+  if (done(letter, stage) == microbatches)
     return never;
-  const int64_t free = clock(chain.rankOf[stage]);
-  if (letter == 2)
-    return k < done(1, stage) ? free : never;
-  const int32_t from = letter == 0 ? stage - 1 : stage + 1;
-  if (letter == 1 && k >= done(0, stage))
-    return never;
-  if (from < 0 || from == stages)
-    return free;
-  return k < sent(letter, from) ? std::max(free, arrival(letter, stage, k))
-                                : never;
+  const int64_t time = ready(flat, letter, stage);
+  return time < never ? std::max(time, clock(flat.rankOf[stage])) : never;
 }
 
-/// After F of `stage`, for every stage s of the rank with micro-batch k next:
-/// once all before k are finished, only the stages before s hold anything (from
-/// k on), and F of (s, k) must fit beside that. This is all that finishing the
-/// micro-batches one by one needs, so no rank can reach a state from which the
-/// caps allow no way on.
-bool PartialState::fits(const Chain &chain, int32_t stage, int letter) const {
-  const int32_t rank = chain.rankOf[stage];
-  const int64_t cap = chain.caps[rank];
-  if (held(rank) > cap - chain.takes[stage])
+/// What is in flight from the oldest micro-batch on that lacks an F is held
+/// until all its F have run, and must fit beside what these take. Running the
+/// micro-batches one by one needs no more, so no rank can reach a state from
+/// which the caps allow no way on. Where the graph has several ends, a rank may
+/// give back some of a micro-batch before.
+bool PartialState::fits(const FlatProblem &flat, int32_t stage,
+                        int letter) const {
+  const int32_t rank = flat.rankOf[stage];
+  const int64_t cap = flat.caps[rank];
+  if (held(rank) > cap - flat.takes[stage])
     return false;
-  const auto &all = chain.stagesOf[rank];
-  if (all.size() == 1)
+  const auto &all = flat.stagesOf[rank];
+  if (all.size() == 1 || !flat.isSingleEnded)
     return true;
-  for (int32_t s : all) {
-    const int64_t k = done(letter, s) + (s == stage);
-    if (s <= stage || k == microbatches)
-      continue;
-    int64_t bytes = chain.takes[s];
-    for (int32_t before : all) {
-      if (before >= s)
-        break;
-      int64_t count = done(letter, before) + (before == stage);
-      bytes += (std::max(count, k + 1) - k) * chain.takes[before];
-    }
-    if (bytes > cap)
-      return false;
-  }
-  return true;
+  auto started = [&](int32_t s) { return done(letter, s) + (s == stage); };
+  int64_t oldest = microbatches;
+  for (int32_t s : all)
+    oldest = std::min(oldest, started(s));
+  if (oldest == microbatches)
+    return true;
+  int64_t bytes = 0;
+  for (int32_t s : all)
+    bytes += (std::max(started(s), oldest + 1) - oldest) * flat.takes[s];
+  return bytes <= cap;
 }
 
-int64_t PartialState::run(const Chain &chain, int letter, int32_t stage,
+int64_t PartialState::run(const FlatProblem &flat, int letter, int32_t stage,
                           int64_t start) {
-  const int32_t rank = chain.rankOf[stage];
+  const int32_t rank = flat.rankOf[stage];
   const int64_t k = done(letter, stage)++;
-  const int64_t end = start + chain.ns[letter][stage];
+  const int64_t end = start + flat.ns[letter][stage];
   clock(rank) = end;
   if (letter == 0) {
-    held(rank) += chain.takes[stage];
-    for (int32_t other : chain.stagesOf[rank])
+    held(rank) += flat.takes[stage];
+    for (int32_t other : flat.stagesOf[rank])
       banned(other) = 0;
   } else {
-    held(rank) -= letter == 1 ? chain.inputGradFrees[stage]
-                              : chain.weightGradFrees[stage];
+    held(rank) -=
+        letter == 1 ? flat.inputGradFrees[stage] : flat.weightGradFrees[stage];
   }
   if (letter == 2)
     return end;
-  arrival(letter, stage, k) = 0;
-  const int32_t to = letter == 0 ? stage + 1 : stage - 1;
-  if (to < 0 || to == stages)
-    return end;
-  arrival(letter, to, k) = end;
-  if (!holdsMessages || !chain.messages[letter][stage].isContended)
-    send(chain, letter, stage);
+  for (int32_t e : flat.inputs(letter, stage))
+    arrival(e, k) = 0;
+  for (int32_t e : flat.outputs(letter, stage)) {
+    arrival(e, k) = end;
+    if (!holdsMessages || !flat.messages[e].isContended)
+      sendOne(flat, e);
+  }
   return end;
 }
 
-int64_t PartialState::earliestSend(const Chain &chain, int letter,
-                                   int32_t stage) const {
-  const int64_t k = sent(letter, stage);
-  if (k >= done(letter, stage))
+int64_t PartialState::earliestSend(const FlatProblem &flat,
+                                   int32_t edge) const {
+  const FlatProblem::Message &message = flat.messages[edge];
+  const int64_t k = sent(edge);
+  if (k >= done(message.letter, message.from))
     return never;
-  return std::max(arrival(letter, letter == 0 ? stage + 1 : stage - 1, k),
-                  linkFree(chain.messages[letter][stage].link));
+  return std::max(arrival(edge, k), linkFree(message.link));
 }
 
-void PartialState::send(const Chain &chain, int letter, int32_t stage) {
-  const Chain::Message &message = chain.messages[letter][stage];
-  int64_t &time = arrival(letter, letter == 0 ? stage + 1 : stage - 1,
-                          sent(letter, stage)++);
+void PartialState::send(const FlatProblem &flat, int32_t edge) {
+  for (; edge >= 0; edge = flat.messages[edge].nextInBurst)
+    sendOne(flat, edge);
+}
+
+void PartialState::sendOne(const FlatProblem &flat, int32_t edge) {
+  const FlatProblem::Message &message = flat.messages[edge];
+  int64_t &time = arrival(edge, sent(edge)++);
   if (message.link >= 0) {
     time = std::max(time, linkFree(message.link)) + message.occupancyNs;
     linkFree(message.link) = time;
@@ -118,7 +110,8 @@ uint64_t PartialState::key() const {
   return hash;
 }
 
-bool PartialState::dominates(const PartialState &other) const {
+bool PartialState::dominates(const FlatProblem &flat,
+                             const PartialState &other) const {
   for (int64_t i = doneBegin; i < bannedBegin; ++i)
     if (data[i] != other.data[i])
       return false;
@@ -131,14 +124,12 @@ bool PartialState::dominates(const PartialState &other) const {
   for (int64_t i = linkBegin; i < doneBegin; ++i)
     if (data[i] > other.data[i])
       return false;
-  for (int letter : {0, 1})
-    for (int32_t s = 0; s < stages; ++s) {
-      const int32_t from = letter == 0 ? s - 1 : s + 1;
-      if (from < 0 || from == stages)
-        continue;
-      for (int64_t k = done(letter, s); k < done(letter, from); ++k)
-        if (arrival(letter, s, k) > other.arrival(letter, s, k))
-          return false;
-    }
+  for (size_t e = 0; e < flat.messages.size(); ++e) {
+    const FlatProblem::Message &message = flat.messages[e];
+    const int64_t made = done(message.letter, message.from);
+    for (int64_t k = done(message.letter, message.to); k < made; ++k)
+      if (arrival(int32_t(e), k) > other.arrival(int32_t(e), k))
+        return false;
+  }
   return true;
 }

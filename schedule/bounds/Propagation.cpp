@@ -7,24 +7,24 @@
 
 using namespace rondo;
 
-static std::vector<CapOrder> capOrdersOf(const Chain &chain, bool withMemory) {
+static std::vector<CapOrder> capOrdersOf(const FlatProblem &flat,
+                                         bool withMemory) {
   std::vector<CapOrder> result;
-  if (!withMemory || !chain.hasTightMemory)
+  if (!withMemory || !flat.hasTightMemory)
     return result;
-  for (int32_t rank = 0; rank < chain.ranks; ++rank)
-    result.emplace_back(chain, rank);
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
+    result.emplace_back(flat, rank);
   return result;
 }
 
-Propagation::Propagation(const Chain &chain, bool withMemory)
-    : chain(chain), withMemory(withMemory && chain.hasTightMemory),
-      capOrders(capOrdersOf(chain, withMemory)), tail(chain, capOrders),
-      place(chain.stages), cursors(chain.stages) {
+Propagation::Propagation(const FlatProblem &flat, bool withMemory)
+    : flat(flat), withMemory(withMemory && flat.hasTightMemory),
+      capOrders(capOrdersOf(flat, withMemory)), tail(flat, capOrders),
+      place(flat.stages), cursors(flat.stages) {
   for (auto &column : head)
-    column.assign(size_t(chain.stages) * chain.microbatches, 0);
-  for (auto &column : messageStart)
-    column.assign(size_t(chain.stages) * chain.microbatches, 0);
-  for (const auto &stages : chain.stagesOf)
+    column.assign(size_t(flat.stages) * flat.microbatches, 0);
+  messageStart.assign(flat.messages.size() * flat.microbatches, 0);
+  for (const auto &stages : flat.stagesOf)
     for (size_t i = 0; i < stages.size(); ++i) {
       place[stages[i]] = int32_t(i);
       cursors[stages[i]].next.resize(2 * stages.size());
@@ -33,11 +33,11 @@ Propagation::Propagation(const Chain &chain, bool withMemory)
 
 /// What has run has given its bytes back at no later time.
 void Propagation::startCursors(const PartialState &state) {
-  for (const auto &stages : chain.stagesOf) {
+  for (const auto &stages : flat.stagesOf) {
     int64_t freed = 0;
     for (int32_t s : stages)
-      freed += state.done(1, s) * chain.inputGradFrees[s] +
-               state.done(2, s) * chain.weightGradFrees[s];
+      freed += state.done(1, s) * flat.inputGradFrees[s] +
+               state.done(2, s) * flat.weightGradFrees[s];
     for (int32_t s : stages) {
       Cursor &cursor = cursors[s];
       cursor.freed = freed;
@@ -50,26 +50,31 @@ void Propagation::startCursors(const PartialState &state) {
 
 /// The earliest time at which enough has been given back for F of (s, k). When
 /// it starts, the stages of its rank have taken what they must have started,
-/// and can have given back only of that: of those up to s nothing of k, as it
-/// passes s first. What they have taken beyond only adds. Calls come in order
-/// of k.
+/// and can have given back only of that: of those whose I waits for it nothing
+/// of k. What they have taken beyond only adds. Of other stages nothing is
+/// counted from k on. Calls come in order of k.
 int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
                                  int32_t k) {
-  const int32_t rank = chain.rankOf[s];
-  const auto &stages = chain.stagesOf[rank];
+  const int32_t rank = flat.rankOf[s];
+  const auto &stages = flat.stagesOf[rank];
   Cursor &cursor = cursors[s];
-  int64_t need = -chain.caps[rank];
+  int64_t need = -flat.caps[rank];
   int64_t start = 0;
-  auto started = [&](int32_t i) {
-    return std::max<int64_t>(capOrders[rank].started(place[s], k, i),
-                             state.done(0, stages[i]));
+  auto started = [&](int32_t i) -> int64_t {
+    const int64_t done = state.done(0, stages[i]);
+    if (flat.isChain)
+      return std::max<int64_t>(capOrders[rank].started(place[s], k, i), done);
+    const bool isHeld = flat.leadsTo(0, s, 1, stages[i]);
+    const bool isBefore = i == place[s] || flat.leadsTo(0, stages[i], 0, s);
+    return isHeld ? std::max<int64_t>(isBefore ? k + 1 : 0, done)
+                  : std::min<int64_t>(isBefore ? k : done, k);
   };
   for (int32_t i = 0; i < int32_t(stages.size()); ++i) {
     const int64_t count = started(i);
-    need += count * chain.takes[stages[i]];
+    need += count * flat.takes[stages[i]];
     if (i > place[s] && count > state.done(0, stages[i]))
-      start = std::max(start, head[0][chain.at(stages[i], int32_t(count - 1))] +
-                                  chain.ns[0][stages[i]]);
+      start = std::max(start, head[0][flat.at(stages[i], int32_t(count - 1))] +
+                                  flat.ns[0][stages[i]]);
   }
   while (cursor.freed < need) {
     int64_t best = never;
@@ -77,12 +82,14 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
     for (size_t i = 0; i < cursor.next.size(); ++i) {
       int32_t next = cursor.next[i];
       const int32_t at = int32_t(i / 2);
-      if (next >= (at <= place[s] ? k : started(at)))
+      if (next >= (flat.isChain && at <= place[s]
+                       ? k
+                       : std::min<int64_t>(k, started(at))))
         continue;
       int32_t other = stages[at];
       int letter = 1 + int(i % 2);
       const int64_t end =
-          head[letter][chain.at(other, next)] + chain.ns[letter][other];
+          head[letter][flat.at(other, next)] + flat.ns[letter][other];
       if (end < best) {
         best = end;
         which = i;
@@ -92,7 +99,7 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
       return never;
     int32_t other = stages[which / 2];
     cursor.freed +=
-        which % 2 ? chain.weightGradFrees[other] : chain.inputGradFrees[other];
+        which % 2 ? flat.weightGradFrees[other] : flat.inputGradFrees[other];
     ++cursor.next[which];
     cursor.time = std::max(cursor.time, best);
   }
@@ -101,17 +108,18 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
 
 int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
                                  int32_t k) {
-  const int32_t rank = chain.rankOf[s];
-  const auto &stages = chain.stagesOf[rank];
+  const int32_t rank = flat.rankOf[s];
+  const auto &stages = flat.stagesOf[rank];
   // What the rank must run before it, counting only its own tasks.
-  int64_t start = state.clock(rank) + (k - state.done(0, s)) * chain.ns[0][s];
+  int64_t start = state.clock(rank) + (k - state.done(0, s)) * flat.ns[0][s];
   for (int32_t i = 0; i < place[s]; ++i)
-    start += std::max<int64_t>(0, k + 1 - state.done(0, stages[i])) *
-             chain.ns[0][stages[i]];
-  if (s > 0)
-    start = std::max(start, arrivalOf(state, 0, s - 1, k));
+    if (flat.leadsTo(0, stages[i], 0, s))
+      start += std::max<int64_t>(0, k + 1 - state.done(0, stages[i])) *
+               flat.ns[0][stages[i]];
+  for (int32_t e : flat.inputs(0, s))
+    start = std::max(start, arrivalOf(state, e, k));
   if (k > state.done(0, s))
-    start = std::max(start, head[0][chain.at(s, k - 1)] + chain.ns[0][s]);
+    start = std::max(start, head[0][flat.at(s, k - 1)] + flat.ns[0][s]);
   if (withMemory)
     start = std::max(start, releaseTime(state, s, k));
   return start;
@@ -119,100 +127,110 @@ int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
 
 int64_t Propagation::inputGradHead(const PartialState &state, int32_t s,
                                    int32_t k) {
-  const int32_t rank = chain.rankOf[s];
-  int64_t start = state.clock(rank) + (k - state.done(1, s)) * chain.ns[1][s];
-  for (int32_t other : chain.stagesOf[rank]) {
-    start +=
-        std::max<int64_t>(0, k + 1 - state.done(0, other)) * chain.ns[0][other];
-    if (other > s)
+  const int32_t rank = flat.rankOf[s];
+  int64_t start = state.clock(rank) + (k - state.done(1, s)) * flat.ns[1][s];
+  for (int32_t other : flat.stagesOf[rank]) {
+    if (flat.leadsTo(0, other, 1, s))
+      start += std::max<int64_t>(0, k + 1 - state.done(0, other)) *
+               flat.ns[0][other];
+    if (flat.leadsTo(1, other, 1, s))
       start += std::max<int64_t>(0, k + 1 - state.done(1, other)) *
-               chain.ns[1][other];
+               flat.ns[1][other];
   }
   if (k >= state.done(0, s))
-    start = std::max(start, head[0][chain.at(s, k)] + chain.ns[0][s]);
-  if (s + 1 < chain.stages)
-    start = std::max(start, arrivalOf(state, 1, s + 1, k));
+    start = std::max(start, head[0][flat.at(s, k)] + flat.ns[0][s]);
+  for (int32_t e : flat.inputs(1, s))
+    start = std::max(start, arrivalOf(state, e, k));
   if (k > state.done(1, s))
-    start = std::max(start, head[1][chain.at(s, k - 1)] + chain.ns[1][s]);
+    start = std::max(start, head[1][flat.at(s, k - 1)] + flat.ns[1][s]);
   return start;
 }
 
-/// When the message of the producer (letter, from) can be there.
-int64_t Propagation::arrivalOf(const PartialState &state, int letter,
-                               int32_t from, int32_t k) const {
-  const Chain::Message &message = chain.messages[letter][from];
-  if (k < state.sent(letter, from))
-    return state.arrival(letter, letter == 0 ? from + 1 : from - 1, k);
-  const int64_t at = chain.at(from, k);
-  return (message.occupancyNs > 0
-              ? messageStart[letter][at] + message.occupancyNs
-          : k < state.done(letter, from)
-              ? state.arrival(letter, letter == 0 ? from + 1 : from - 1, k)
-              : head[letter][at] + chain.ns[letter][from]) +
-         message.latencyNs;
+/// When the message of an edge can be there.
+int64_t Propagation::arrivalOf(const PartialState &state, int32_t edge,
+                               int32_t k) const {
+  const FlatProblem::Message &message = flat.messages[edge];
+  if (k < state.sent(edge))
+    return state.arrival(edge, k);
+  const int64_t end =
+      message.occupancyNs > 0
+          ? messageStart[flat.messageAt(edge, k)] + message.occupancyNs
+      : k < state.done(message.letter, message.from)
+          ? state.arrival(edge, k)
+          : head[message.letter][flat.at(message.from, k)] +
+                flat.ns[message.letter][message.from];
+  return end + message.latencyNs;
 }
 
-void Propagation::messageHead(const PartialState &state, int letter, int32_t s,
+void Propagation::messageHead(const PartialState &state, int32_t edge,
                               int32_t k) {
-  const Chain::Message &message = chain.messages[letter][s];
-  const int64_t at = chain.at(s, k);
-  int64_t start = k < state.done(letter, s)
-                      ? state.arrival(letter, letter == 0 ? s + 1 : s - 1, k)
-                      : head[letter][at] + chain.ns[letter][s];
-  if (k > state.sent(letter, s))
-    start = std::max(start, messageStart[letter][at - 1] + message.occupancyNs);
+  const FlatProblem::Message &message = flat.messages[edge];
+  const int64_t at = flat.messageAt(edge, k);
+  int64_t start = k < state.done(message.letter, message.from)
+                      ? state.arrival(edge, k)
+                      : head[message.letter][flat.at(message.from, k)] +
+                            flat.ns[message.letter][message.from];
+  if (k > state.sent(edge))
+    start = std::max(start, messageStart[at - 1] + message.occupancyNs);
+  if (const int32_t before = message.previousInBurst;
+      before >= 0 && flat.messages[before].occupancyNs > 0)
+    start = std::max(start, messageStart[flat.messageAt(before, k)] +
+                                flat.messages[before].occupancyNs);
   // What the link must carry before it, counting only its own messages.
   int64_t free = state.linkFree(message.link);
   if (message.isContended) {
-    free += (k - state.sent(letter, s)) * message.occupancyNs;
-    for (auto [otherLetter, other] : chain.producersOf[message.link]) {
-      if (otherLetter == letter && other == s)
+    free += (k - state.sent(edge)) * message.occupancyNs;
+    for (int32_t other : flat.edgesOf[message.link]) {
+      if (other == edge)
         break;
-      free += std::max<int64_t>(0, k + 1 - state.sent(otherLetter, other)) *
-              chain.messages[otherLetter][other].occupancyNs;
+      if (flat.goesBefore(other, edge))
+        free += std::max<int64_t>(0, k + 1 - state.sent(other)) *
+                flat.messages[other].occupancyNs;
     }
   }
-  messageStart[letter][at] = std::min(never, std::max(start, free));
+  messageStart[at] = std::min(never, std::max(start, free));
 }
 
 /// False where a task ends too late for the ceiling.
 bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
-  int32_t first = chain.microbatches;
-  for (int32_t s = 0; s < chain.stages; ++s)
+  int32_t first = flat.microbatches;
+  for (int32_t s = 0; s < flat.stages; ++s)
     first = std::min(first, int32_t(state.done(2, s)));
   if (withMemory)
     startCursors(state);
   auto isTooLate = [&](int letter, int32_t s, int64_t at) {
-    return head[letter][at] + chain.ns[letter][s] + tail.ns[letter][at] >=
+    return head[letter][at] + flat.ns[letter][s] + tail.ns[letter][at] >=
            ceiling;
   };
-  for (int32_t k = first; k < chain.microbatches; ++k) {
-    for (int32_t s = 0; s < chain.stages; ++s) {
+  for (int32_t k = first; k < flat.microbatches; ++k) {
+    for (int32_t s = 0; s < flat.stages; ++s) {
       if (k >= state.done(0, s)) {
-        const int64_t at = chain.at(s, k);
+        const int64_t at = flat.at(s, k);
         head[0][at] = std::min(never, forwardHead(state, s, k));
         if (isTooLate(0, s, at))
           return false;
       }
-      if (chain.messages[0][s].occupancyNs > 0 && k >= state.sent(0, s))
-        messageHead(state, 0, s, k);
+      for (int32_t e : flat.outputs(0, s))
+        if (flat.messages[e].occupancyNs > 0 && k >= state.sent(e))
+          messageHead(state, e, k);
     }
-    for (int32_t s = chain.stages; s-- > 0;) {
-      const int64_t at = chain.at(s, k);
+    for (int32_t s = flat.stages; s-- > 0;) {
+      const int64_t at = flat.at(s, k);
       if (k >= state.done(1, s)) {
         head[1][at] = std::min(never, inputGradHead(state, s, k));
         if (isTooLate(1, s, at))
           return false;
       }
-      if (chain.messages[1][s].occupancyNs > 0 && k >= state.sent(1, s))
-        messageHead(state, 1, s, k);
+      for (int32_t e : flat.outputs(1, s))
+        if (flat.messages[e].occupancyNs > 0 && k >= state.sent(e))
+          messageHead(state, e, k);
       if (k < state.done(2, s))
         continue;
-      int64_t start = state.clock(chain.rankOf[s]);
+      int64_t start = state.clock(flat.rankOf[s]);
       if (k >= state.done(1, s))
-        start = head[1][at] + chain.ns[1][s];
+        start = head[1][at] + flat.ns[1][s];
       if (k > state.done(2, s))
-        start = std::max(start, head[2][at - 1] + chain.ns[2][s]);
+        start = std::max(start, head[2][at - 1] + flat.ns[2][s]);
       head[2][at] = std::min(never, start);
     }
   }
@@ -252,7 +270,7 @@ int64_t Propagation::jackson(int64_t time, int64_t best) {
       continue;
     best = std::max(best, time + longest);
     lane.left = lane.ns;
-    if (++lane.next == chain.microbatches) {
+    if (++lane.next == flat.microbatches) {
       lane = lanes.back();
       lanes.pop_back();
     }
@@ -262,25 +280,25 @@ int64_t Propagation::jackson(int64_t time, int64_t best) {
 
 int64_t Propagation::jacksonOfRank(const PartialState &state, int32_t rank) {
   lanes.clear();
-  for (int32_t s : chain.stagesOf[rank])
+  for (int32_t s : flat.stagesOf[rank])
     for (int letter : {0, 1, 2})
-      if (state.done(letter, s) < chain.microbatches)
-        lanes.push_back({head[letter].data() + chain.at(s, 0),
-                         tail.ns[letter].data() + chain.at(s, 0),
-                         chain.ns[letter][s], int32_t(state.done(letter, s)),
-                         chain.ns[letter][s]});
+      if (state.done(letter, s) < flat.microbatches)
+        lanes.push_back({head[letter].data() + flat.at(s, 0),
+                         tail.ns[letter].data() + flat.at(s, 0),
+                         flat.ns[letter][s], int32_t(state.done(letter, s)),
+                         flat.ns[letter][s]});
   const int64_t time = state.clock(rank);
-  return jackson(time, time + chain.endOffset[rank]);
+  return jackson(time, time + flat.endOffset[rank]);
 }
 
 int64_t Propagation::jacksonOfLink(const PartialState &state, int32_t link) {
   lanes.clear();
-  for (auto [letter, s] : chain.producersOf[link]) {
-    const int64_t ns = chain.messages[letter][s].occupancyNs;
-    if (ns > 0 && state.sent(letter, s) < chain.microbatches)
-      lanes.push_back({messageStart[letter].data() + chain.at(s, 0),
-                       tail.message[letter].data() + chain.at(s, 0), ns,
-                       int32_t(state.sent(letter, s)), ns});
+  for (int32_t e : flat.edgesOf[link]) {
+    const int64_t ns = flat.messages[e].occupancyNs;
+    if (ns > 0 && state.sent(e) < flat.microbatches)
+      lanes.push_back({messageStart.data() + flat.messageAt(e, 0),
+                       tail.message.data() + flat.messageAt(e, 0), ns,
+                       int32_t(state.sent(e)), ns});
   }
   return jackson(state.linkFree(link), -never);
 }
@@ -289,8 +307,8 @@ Estimate Propagation::estimate(const PartialState &state, int64_t ceiling) {
   if (!propagate(state, ceiling))
     return {never, never};
   Estimate result;
-  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
-    if (chain.stagesOf[rank].empty())
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+    if (flat.stagesOf[rank].empty())
       continue;
     int64_t bound = jacksonOfRank(state, rank);
     if (bound >= ceiling)
@@ -298,50 +316,50 @@ Estimate Propagation::estimate(const PartialState &state, int64_t ceiling) {
     result.bound = std::max(result.bound, bound);
     result.sum += bound;
   }
-  if (chain.hasContendedLinks)
-    for (int32_t link = 0; link < chain.links; ++link)
+  if (flat.hasContendedLinks)
+    for (int32_t link = 0; link < flat.links; ++link)
       result.bound = std::max(result.bound, jacksonOfLink(state, link));
   return result;
 }
 
 void Propagation::tighten(PartialState &state) const {
-  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     int64_t first = never;
-    for (int32_t s : chain.stagesOf[rank])
+    for (int32_t s : flat.stagesOf[rank])
       for (int letter : {0, 1, 2})
-        if (int64_t k = state.done(letter, s); k < chain.microbatches)
-          first = std::min(first, head[letter][chain.at(s, int32_t(k))]);
+        if (int64_t k = state.done(letter, s); k < flat.microbatches)
+          first = std::min(first, head[letter][flat.at(s, int32_t(k))]);
     if (first < never)
       state.clock(rank) = std::max(state.clock(rank), first);
   }
-  for (int letter : {0, 1})
-    for (int32_t s = 0; s < chain.stages; ++s) {
-      const int32_t to = letter == 0 ? s + 1 : s - 1;
-      if (to < 0 || to == chain.stages)
-        continue;
-      for (int64_t k = state.done(letter, to); k < state.sent(letter, s); ++k) {
-        int64_t &arrival = state.arrival(letter, to, k);
-        arrival = std::max(arrival, head[letter][chain.at(to, int32_t(k))]);
-      }
+  for (size_t e = 0; e < flat.messages.size(); ++e) {
+    const FlatProblem::Message &message = flat.messages[e];
+    const std::vector<int64_t> &heads = head[message.letter];
+    const int64_t all = state.sent(int32_t(e));
+    for (int64_t k = state.done(message.letter, message.to); k < all; ++k) {
+      int64_t &arrival = state.arrival(int32_t(e), k);
+      arrival = std::max(arrival, heads[flat.at(message.to, int32_t(k))]);
     }
-  if (!chain.hasContendedLinks)
+  }
+  if (!flat.hasContendedLinks)
     return;
-  for (int32_t link = 0; link < chain.links; ++link) {
+  for (int32_t link = 0; link < flat.links; ++link) {
     int64_t first = never;
-    for (auto [letter, s] : chain.producersOf[link]) {
-      const bool isSerial = chain.messages[letter][s].occupancyNs > 0;
-      const int64_t all = state.done(letter, s);
-      int64_t k = state.sent(letter, s);
+    for (int32_t e : flat.edgesOf[link]) {
+      const FlatProblem::Message &message = flat.messages[e];
+      const bool isSerial = message.occupancyNs > 0;
+      const int64_t all = state.done(message.letter, message.from);
+      int64_t k = state.sent(e);
       // A message that takes no time on the link has no start of its own here.
-      if (!isSerial && k < chain.microbatches)
+      if (!isSerial && k < flat.microbatches)
         first = -1;
       if (!isSerial)
         continue;
-      if (k < chain.microbatches)
-        first = std::min(first, messageStart[letter][chain.at(s, int32_t(k))]);
+      if (k < flat.microbatches)
+        first = std::min(first, messageStart[flat.messageAt(e, k)]);
       for (; k < all; ++k) {
-        int64_t &ready = state.arrival(letter, letter == 0 ? s + 1 : s - 1, k);
-        ready = std::max(ready, messageStart[letter][chain.at(s, int32_t(k))]);
+        int64_t &ready = state.arrival(e, k);
+        ready = std::max(ready, messageStart[flat.messageAt(e, k)]);
       }
     }
     if (first < never)

@@ -11,9 +11,10 @@
 #define RONDO_SCHEDULE_BOUNDS_PROPAGATION_H
 
 #include "schedule/bounds/CapOrder.h"
-#include "schedule/bounds/Chain.h"
+#include "schedule/bounds/FlatProblem.h"
 #include "schedule/bounds/Tails.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace rondo {
@@ -25,7 +26,7 @@ namespace rondo {
 class PartialState {
 public:
   PartialState() = default;
-  explicit PartialState(const Chain &chain, bool holdsMessages = false);
+  explicit PartialState(const FlatProblem &flat, bool holdsMessages = false);
 
   int64_t &clock(int32_t rank) { return data[rank]; }
   int64_t clock(int32_t rank) const { return data[rank]; }
@@ -40,49 +41,64 @@ public:
   int64_t done(int letter, int32_t stage) const {
     return data[doneBegin + letter * stages + stage];
   }
-  /// How many messages of a producing stage and letter have got their link.
-  int64_t &sent(int letter, int32_t stage) {
-    return data[sentBegin + letter * stages + stage];
-  }
-  int64_t sent(int letter, int32_t stage) const {
-    return data[sentBegin + letter * stages + stage];
-  }
+  /// How many messages of an edge have got their link.
+  int64_t &sent(int32_t edge) { return data[sentBegin + edge]; }
+  int64_t sent(int32_t edge) const { return data[sentBegin + edge]; }
   /// 1 where F of the stage waits for another stage's F of its rank.
   int64_t &banned(int32_t stage) { return data[bannedBegin + stage]; }
   int64_t banned(int32_t stage) const { return data[bannedBegin + stage]; }
-  /// When the message for F (letter 0) or I (1) of a micro-batch has arrived,
-  /// or its producer's end where it has not been sent; 0 where that has not
-  /// run, or the message is used up.
-  int64_t &arrival(int letter, int32_t stage, int64_t k) {
-    return data[arrivalBegin + (letter * stages + stage) * microbatches + k];
+  /// When the message of an edge and a micro-batch has arrived, or its
+  /// producer's end where it has not been sent; 0 where that has not run, or
+  /// the message is used up.
+  int64_t &arrival(int32_t edge, int64_t k) {
+    return data[arrivalBegin + int64_t(edge) * microbatches + k];
   }
-  int64_t arrival(int letter, int32_t stage, int64_t k) const {
-    return data[arrivalBegin + (letter * stages + stage) * microbatches + k];
+  int64_t arrival(int32_t edge, int64_t k) const {
+    return data[arrivalBegin + int64_t(edge) * microbatches + k];
+  }
+  /// When all that the next task of a letter and stage needs is there, beside
+  /// its rank; `never` where something has not been made. 0 where it needs
+  /// nothing.
+  int64_t ready(const FlatProblem &flat, int letter, int32_t stage) const {
+    const int64_t k = done(letter, stage);
+    if (letter > 0 && k >= done(letter - 1, stage))
+      return never;
+    int64_t time = 0;
+    if (letter < 2)
+      for (int32_t e : flat.inputs(letter, stage)) {
+        if (k >= sent(e))
+          return never;
+        time = std::max(time, arrival(e, k));
+      }
+    return time;
   }
 
   /// Earliest start of the next task of a stage and letter, or `never` where
   /// something that it needs has not been started.
-  int64_t earliest(const Chain &chain, int letter, int32_t stage) const;
+  int64_t earliest(const FlatProblem &flat, int letter, int32_t stage) const;
   /// Whether the next F of the stage keeps the cap, and every micro-batch in
   /// flight can still be finished behind it: see the source. `letter` is the
   /// one that takes memory.
-  bool fits(const Chain &chain, int32_t stage, int letter = 0) const;
+  bool fits(const FlatProblem &flat, int32_t stage, int letter = 0) const;
   /// Runs the next task of a stage and letter at `start`; its end.
-  int64_t run(const Chain &chain, int letter, int32_t stage, int64_t start);
-  /// Earliest time at which the next message of a producing stage and letter
-  /// can get its link; `never` where none is held.
-  int64_t earliestSend(const Chain &chain, int letter, int32_t stage) const;
-  /// Gives the link to that message.
-  void send(const Chain &chain, int letter, int32_t stage);
+  int64_t run(const FlatProblem &flat, int letter, int32_t stage,
+              int64_t start);
+  /// Earliest time at which the next message of an edge that begins a burst can
+  /// get its link; `never` where none is held.
+  int64_t earliestSend(const FlatProblem &flat, int32_t edge) const;
+  /// Gives the link to that burst.
+  void send(const FlatProblem &flat, int32_t edge);
   /// Hash of counts: only states with equal ones can be compared.
   uint64_t key() const;
   /// Equal counts: nothing in this state is later than in `other`, and nothing
   /// waits that does not wait there.
-  bool dominates(const PartialState &other) const;
+  bool dominates(const FlatProblem &flat, const PartialState &other) const;
 
   std::vector<int64_t> data;
 
 private:
+  void sendOne(const FlatProblem &flat, int32_t edge);
+
   int32_t ranks = 0, stages = 0, microbatches = 0;
   int64_t linkBegin = 0, doneBegin = 0, sentBegin = 0, bannedBegin = 0,
           arrivalBegin = 0;
@@ -98,12 +114,12 @@ struct Estimate {
 /// Computes estimates without allocating. Not for several threads.
 class Propagation {
 public:
-  Propagation(const Chain &chain, bool withMemory);
+  Propagation(const FlatProblem &flat, bool withMemory);
 
   /// No way to finish the state has a smaller objective; `never` where that is
   /// at least `ceiling`, or there is no way. O(tasks left * stages of a rank).
   Estimate estimate(const PartialState &state, int64_t ceiling = never);
-  /// Earliest starts of the last estimate, [letter][Chain::at()].
+  /// Earliest starts of the last estimate, [letter][FlatProblem::at()].
   const std::vector<int64_t> &heads(int letter) const { return head[letter]; }
   const std::vector<int64_t> &tails(int letter) const {
     return tail.ns[letter];
@@ -118,24 +134,23 @@ private:
   bool propagate(const PartialState &state, int64_t ceiling);
   int64_t forwardHead(const PartialState &state, int32_t s, int32_t k);
   int64_t inputGradHead(const PartialState &state, int32_t s, int32_t k);
-  void messageHead(const PartialState &state, int letter, int32_t s, int32_t k);
-  int64_t arrivalOf(const PartialState &state, int letter, int32_t from,
-                    int32_t k) const;
+  void messageHead(const PartialState &state, int32_t edge, int32_t k);
+  int64_t arrivalOf(const PartialState &state, int32_t edge, int32_t k) const;
   void startCursors(const PartialState &state);
   int64_t releaseTime(const PartialState &state, int32_t s, int32_t k);
   int64_t jacksonOfRank(const PartialState &state, int32_t rank);
   int64_t jacksonOfLink(const PartialState &state, int32_t link);
   int64_t jackson(int64_t time, int64_t best);
 
-  const Chain &chain;
+  const FlatProblem &flat;
   const bool withMemory;
   /// By rank; empty without memory.
   std::vector<CapOrder> capOrders;
   Tails tail;
   std::array<std::vector<int64_t>, 3> head;
-  /// Earliest time at which a message gets its link, by the producer; only
-  /// where the link is serial.
-  std::array<std::vector<int64_t>, 2> messageStart;
+  /// Earliest time at which a message gets its link,
+  /// [FlatProblem::messageAt()]; only where it keeps the link busy.
+  std::vector<int64_t> messageStart;
   /// Position of each stage among those of its rank.
   std::vector<int32_t> place;
   /// Cursors of releaseTime(): for each stage, for each stage of its rank and

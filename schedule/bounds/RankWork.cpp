@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A rank cannot begin before the first micro-batch has come to one of its
-// stages, then does all its work, and when it ends with I of its first stage
-// the rest of the chain is still to come. Where W can be last, the tail is 0.
+// stages, then does all its work, and when it ends with I of a stage the way
+// back from there is still to come. Where W can be last, the tail is 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,43 +13,71 @@
 
 using namespace rondo;
 
+/// F, I and W of all micro-batches of a rank.
+static int64_t workOf(const Problem &problem, int32_t rank) {
+  int64_t work = 0;
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    if (problem.homeOf(s).rank == rank)
+      work += problem.cost(s, ActionKind::Forward).ns +
+              std::min(problem.cost(s, ActionKind::InputGrad).ns +
+                           problem.cost(s, ActionKind::WeightGrad).ns,
+                       problem.cost(s, ActionKind::Backward).ns);
+  return work * problem.microbatches;
+}
+
+/// When F of each stage can start.
+static std::vector<int64_t> headsOf(const FlatProblem &flat) {
+  std::vector<int64_t> heads(flat.stages, 0);
+  for (int32_t s = 0; s < flat.stages; ++s)
+    for (int32_t e : flat.inputs(0, s)) {
+      const FlatProblem::Message &message = flat.messages[e];
+      heads[s] =
+          std::max(heads[s], heads[message.from] + flat.ns[0][message.from] +
+                                 message.transferNs());
+    }
+  return heads;
+}
+
+/// What follows I of each stage elsewhere, and its W where that leads no
+/// further.
+static std::vector<int64_t> tailsOf(const FlatProblem &flat) {
+  std::vector<int64_t> tails(flat.stages, 0);
+  for (int32_t s = 0; s < flat.stages; ++s) {
+    if (flat.outputs(1, s).empty())
+      tails[s] = flat.ns[2][s];
+    for (int32_t e : flat.outputs(1, s)) {
+      const FlatProblem::Message &message = flat.messages[e];
+      tails[s] =
+          std::max(tails[s], message.transferNs() + flat.ns[1][message.to] +
+                                 tails[message.to]);
+    }
+  }
+  return tails;
+}
+
 static int64_t computeRankWork(const Problem &problem, int64_t, int64_t) {
   int64_t best = 0;
-  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Least);
-  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-    int64_t work = 0;
-    if (!chain) {
-      for (int32_t s = 0; s < problem.numStages(); ++s)
-        if (problem.homeOf(s).rank == rank)
-          work += problem.cost(s, ActionKind::Forward).ns +
-                  std::min(problem.cost(s, ActionKind::InputGrad).ns +
-                               problem.cost(s, ActionKind::WeightGrad).ns,
-                           problem.cost(s, ActionKind::Backward).ns);
-      best = std::max(best, work * problem.microbatches);
-      continue;
-    }
-    const std::vector<int32_t> &stages = chain->stagesOf[rank];
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Least);
+  if (!flat) {
+    for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+      best = std::max(best, workOf(problem, rank));
+    return best;
+  }
+  const std::vector<int64_t> heads = headsOf(*flat), tails = tailsOf(*flat);
+  for (const std::vector<int32_t> &stages : flat->stagesOf) {
     if (stages.empty())
       continue;
-    for (int32_t s : stages)
-      work += chain->ns[0][s] + chain->ns[1][s] + chain->ns[2][s];
-    work *= chain->microbatches;
-    int64_t head = 0, tail = 0;
-    for (int32_t s = 0; s < stages.front(); ++s)
-      head += chain->ns[0][s] + chain->messages[0][s].transferNs();
-    // The last task is some stage's W, or its I where W takes no time; behind
-    // I of stage s the gradient still goes to the front of the chain.
-    for (size_t i = 0; i < stages.size(); ++i) {
-      int64_t after = 0;
-      if (chain->ns[2][stages[i]] == 0)
-        for (int32_t s = stages[i]; s > 0; --s)
-          after += chain->messages[1][s].transferNs() + chain->ns[1][s - 1] +
-                   (s == 1 ? chain->ns[2][0] : 0);
-      tail = i == 0 ? after : std::min(tail, after);
+    int64_t work = 0, head = never, tail = never;
+    for (int32_t s : stages) {
+      work += flat->ns[0][s] + flat->ns[1][s] + flat->ns[2][s];
+      head = std::min(head, heads[s]);
+      // The last task is some stage's W, or its I where W takes no time.
+      tail = std::min(tail, flat->ns[2][s] == 0 ? tails[s] : 0);
     }
     if (problem.objective == Objective::Span)
       head = tail = 0;
-    best = std::max(best, head + work + tail);
+    best = std::max(best, head + work * flat->microbatches + tail);
   }
   return best;
 }

@@ -5,7 +5,7 @@
 #define RONDO_SCHEDULE_BOUNDS_TAILS_H
 
 #include "schedule/bounds/CapOrder.h"
-#include "schedule/bounds/Chain.h"
+#include "schedule/bounds/FlatProblem.h"
 
 #include <array>
 #include <vector>
@@ -15,14 +15,14 @@ namespace rondo {
 /// The least time from the end of every task to the end of the objective.
 /// Static: it does not depend on a state.
 struct Tails {
-  /// [letter][Chain::at()].
+  /// [letter][FlatProblem::at()].
   std::array<std::vector<int64_t>, 3> ns;
-  /// From the end of each message's time on its link, by the producer; only
-  /// where the link is serial.
-  std::array<std::vector<int64_t>, 2> message;
+  /// From the end of each message's time on its link,
+  /// [FlatProblem::messageAt()]; only where it keeps the link busy.
+  std::vector<int64_t> message;
 
   /// `capOrders` by rank; empty where no cap is to be looked at.
-  Tails(const Chain &chain, const std::vector<CapOrder> &capOrders);
+  Tails(const FlatProblem &flat, const std::vector<CapOrder> &capOrders);
 };
 
 } // namespace rondo

@@ -106,13 +106,13 @@ constexpr int64_t plannedTasks = 200000;
 constexpr Plan guides[] = {
     {75, 100}, {150, 100}, {200, 100}, {100, 110}, {100, 120}};
 
-std::vector<Plan> plansFor(const Problem &problem, const Chain &chain) {
+std::vector<Plan> plansFor(const Problem &problem, const FlatProblem &flat) {
   std::vector<Plan> plans = {{}};
   // With less memory these rules work badly.
-  if (chain.tasks() > plannedTasks ||
-      microbatchesThatFit(problem) < std::min(chain.microbatches, chain.ranks))
+  if (flat.tasks() > plannedTasks ||
+      microbatchesThatFit(problem) < std::min(flat.microbatches, flat.ranks))
     return plans;
-  for (const std::vector<int64_t> &ns : chain.ns)
+  for (const std::vector<int64_t> &ns : flat.ns)
     if (plans.size() == 1 &&
         std::any_of(ns.begin(), ns.end(),
                     [&](int64_t other) { return other != ns[0]; }))
@@ -126,27 +126,26 @@ int64_t percentOf(int64_t percent, int64_t value) {
   return value / 100 * percent + value % 100 * percent / 100;
 }
 
-std::optional<Schedule> follow(Plan plan, Chain chain, const Chunks &chunks,
-                               Objective objective) {
-  for (auto &messages : chain.messages)
-    for (Chain::Message &message : messages)
-      message.latencyNs = percentOf(plan.messagePercent, message.transferNs());
-  for (int64_t &ns : chain.ns[2])
+std::optional<Schedule> follow(Plan plan, FlatProblem flat,
+                               const Chunks &chunks, Objective objective) {
+  for (FlatProblem::Message &message : flat.messages)
+    message.latencyNs = percentOf(plan.messagePercent, message.transferNs());
+  for (int64_t &ns : flat.ns[2])
     ns = percentOf(plan.weightGradPercent, ns);
-  const Costs costs(chain, chunks, plan.isEven);
+  const Costs costs(flat, chunks, plan.isEven);
   Sweep sweep(objective);
-  std::vector<int64_t> limits = chain.caps;
+  std::vector<int64_t> limits = flat.caps;
   for (int32_t r = 0; r < chunks.ranks; ++r) {
     const int64_t takes = costs.takes[0][r] + costs.takes[1][r];
     if (takes <= limits[r] / chunks.ranks)
       limits[r] = chunks.ranks * takes;
   }
   sweep.run(costs, limits);
-  if (limits != chain.caps)
-    sweep.run(costs, chain.caps);
+  if (limits != flat.caps)
+    sweep.run(costs, flat.caps);
   if (!sweep.best)
     return std::nullopt;
-  return toSchedule(*sweep.best, chunks, chain.microbatches);
+  return toSchedule(*sweep.best, chunks, flat.microbatches);
 }
 
 } // namespace
@@ -157,23 +156,24 @@ static FamilyResult generateZbvAuto(const Problem &problem,
   if (auto *fault = std::get_if<Fault>(&placement))
     return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
-  std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
-  if (!chain)
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Split);
+  if (!flat)
     return makeFault(FaultKind::NoChain, {std::string("zbv-auto")});
   for (int32_t r = 0; r < chunks.ranks; ++r) {
     const int64_t needed =
-        chain->takes[chunks.stage(0, r)] + chain->takes[chunks.stage(1, r)];
-    if (needed > chain->caps[r])
+        flat->takes[chunks.stage(0, r)] + flat->takes[chunks.stage(1, r)];
+    if (needed > flat->caps[r])
       return makeFault(
           FaultKind::NoRoomForOne,
-          {std::string("zbv-auto"), needed, int64_t(r), chain->caps[r]});
+          {std::string("zbv-auto"), needed, int64_t(r), flat->caps[r]});
   }
   std::optional<Schedule> best;
   int64_t least = 0;
-  const std::vector<Plan> plans = plansFor(problem, *chain);
+  const std::vector<Plan> plans = plansFor(problem, *flat);
   for (const Plan &plan : plans) {
     std::optional<Schedule> made =
-        follow(plan, *chain, chunks, problem.objective);
+        follow(plan, *flat, chunks, problem.objective);
     if (!made)
       continue;
     int64_t value = 0;

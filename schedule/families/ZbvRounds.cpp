@@ -8,10 +8,10 @@
 using namespace rondo;
 using namespace rondo::zbvRounds;
 
-Costs::Costs(const Chain &chain, const Chunks &chunks, bool isEven)
-    : ranks(chunks.ranks), microbatches(chain.microbatches) {
+Costs::Costs(const FlatProblem &flat, const Chunks &chunks, bool isEven)
+    : ranks(chunks.ranks), microbatches(flat.microbatches) {
   for (int letter : {0, 1, 2}) {
-    std::vector<int64_t> ns = chain.ns[letter];
+    std::vector<int64_t> ns = flat.ns[letter];
     if (isEven) {
       std::nth_element(ns.begin(), ns.begin() + ns.size() / 2, ns.end());
       ns.assign(ns.size(), ns[ns.size() / 2]);
@@ -26,16 +26,19 @@ Costs::Costs(const Chain &chain, const Chunks &chunks, bool isEven)
     for (int32_t rank = 0; rank < ranks; ++rank) {
       const int32_t s = chunks.stage(chunkOf[leg], rank);
       const int32_t from = isForward(leg) ? s - 1 : s + 1;
-      const bool isFirst = from < 0 || from == chain.stages;
+      const bool isFirst = from < 0 || from == flat.stages;
       messageNs[leg].push_back(
-          isFirst ? 0 : chain.messages[isForward(leg) ? 0 : 1][from].latencyNs);
+          isFirst ? 0
+                  : flat.messages[*flat.outputs(isForward(leg) ? 0 : 1, from)
+                                       .begin()]
+                        .latencyNs);
     }
   for (int32_t chunk : {0, 1})
     for (int32_t rank = 0; rank < ranks; ++rank) {
       const int32_t s = chunks.stage(chunk, rank);
-      takes[chunk].push_back(chain.takes[s]);
-      inputGradFrees[chunk].push_back(chain.inputGradFrees[s]);
-      weightGradFrees[chunk].push_back(chain.weightGradFrees[s]);
+      takes[chunk].push_back(flat.takes[s]);
+      inputGradFrees[chunk].push_back(flat.inputGradFrees[s]);
+      weightGradFrees[chunk].push_back(flat.weightGradFrees[s]);
     }
 }
 

@@ -8,7 +8,7 @@
 #ifndef RONDO_SCHEDULE_FAMILIES_ZBVROUNDS_H
 #define RONDO_SCHEDULE_FAMILIES_ZBVROUNDS_H
 
-#include "schedule/bounds/Chain.h"
+#include "schedule/bounds/FlatProblem.h"
 #include "schedule/families/Placement.h"
 
 namespace rondo::zbvRounds {
@@ -28,7 +28,7 @@ struct Entry {
 /// What does not change between runs.
 struct Costs {
   /// With the median stage's times for all stages where `isEven`.
-  Costs(const Chain &chain, const Chunks &chunks, bool isEven);
+  Costs(const FlatProblem &flat, const Chunks &chunks, bool isEven);
 
   int32_t ranks, microbatches;
   /// By leg or chunk, then rank. The message is the leg's input.

@@ -39,36 +39,35 @@ struct Item {
 
 class Beam {
 public:
-  Beam(const Chain &chain, int64_t width, Incumbent &best, Budget &budget)
-      : chain(chain), width(width), best(best), budget(budget),
-        propagation(chain, true), child(chain, true) {
-    for (int32_t rank = 0; rank < chain.ranks; ++rank) {
-      const auto &stages = chain.stagesOf[rank];
+  Beam(const FlatProblem &flat, int64_t width, Incumbent &best, Budget &budget)
+      : flat(flat), width(width), best(best), budget(budget),
+        propagation(flat, true), child(flat, true) {
+    for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+      const auto &stages = flat.stagesOf[rank];
       int64_t all = 0;
       bool areEqual = true;
       for (int32_t s : stages) {
-        all += chain.takes[s] * chain.microbatches;
+        all += flat.takes[s] * flat.microbatches;
         areEqual &=
-            chain.ns[2][s] == chain.ns[2][stages.front()] &&
-            chain.weightGradFrees[s] == chain.weightGradFrees[stages.front()];
+            flat.ns[2][s] == flat.ns[2][stages.front()] &&
+            flat.weightGradFrees[s] == flat.weightGradFrees[stages.front()];
       }
-      mayBan.push_back(stages.size() > 1 && all > chain.caps[rank]);
+      mayBan.push_back(stages.size() > 1 && all > flat.caps[rank]);
       hasEqualWeightGrads.push_back(areEqual);
     }
-    depths = chain.tasks();
-    for (int letter : {0, 1})
-      for (const Chain::Message &message : chain.messages[letter])
-        if (message.isContended)
-          depths += chain.microbatches;
+    depths = flat.tasks();
+    for (const FlatProblem::Message &message : flat.messages)
+      if (message.isContended && message.beginsBurst())
+        depths += flat.microbatches;
   }
 
   bool run() {
     std::vector<Item> layer;
-    layer.push_back({PartialState(chain, true), {}, -1, false});
+    layer.push_back({PartialState(flat, true), {}, -1, false});
     for (int64_t depth = 0; depth < depths; ++depth) {
       used = 0;
       groups.clear();
-      left = (chain.tasks() * (depths - depth)) / depths;
+      left = (flat.tasks() * (depths - depth)) / depths;
       for (Item &item : layer) {
         expand(item.state, item.node);
         if (budget.isSpent())
@@ -87,23 +86,23 @@ public:
   }
 
 private:
-  /// A task, or where `string` is a link's, a message.
+  /// A task, or where `string` is a link's, the burst that begins with `edge`.
   struct Choice {
     int32_t string;
     int letter;
-    int32_t stage;
+    int32_t stage, edge;
     int64_t start, end;
   };
 
   void listChoices(const PartialState &state) {
     choices.clear();
-    for (int32_t r = 0; r < chain.ranks; ++r) {
+    for (int32_t r = 0; r < flat.ranks; ++r) {
       bool hasWeightGrad = false;
-      for (int32_t s : chain.stagesOf[r])
+      for (int32_t s : flat.stagesOf[r])
         for (int letter : {0, 1, 2}) {
-          const int64_t start = state.earliest(chain, letter, s);
+          const int64_t start = state.earliest(flat, letter, s);
           if (start >= never ||
-              (letter == 0 && (state.banned(s) || !state.fits(chain, s))))
+              (letter == 0 && (state.banned(s) || !state.fits(flat, s))))
             continue;
           // W of stages with equal times and bytes are interchangeable.
           if (letter == 2) {
@@ -111,21 +110,22 @@ private:
               continue;
             hasWeightGrad = true;
           }
-          choices.push_back({r, letter, s, start, start + chain.ns[letter][s]});
+          choices.push_back(
+              {r, letter, s, -1, start, start + flat.ns[letter][s]});
         }
     }
-    if (!chain.hasContendedLinks)
+    if (!flat.hasContendedLinks)
       return;
-    for (int letter : {0, 1})
-      for (int32_t s = 0; s < chain.stages; ++s) {
-        const Chain::Message &message = chain.messages[letter][s];
-        if (!message.isContended)
-          continue;
-        const int64_t start = state.earliestSend(chain, letter, s);
-        if (start < never)
-          choices.push_back({chain.ranks + message.link, letter, s, start,
-                             start + message.occupancyNs});
-      }
+    for (size_t e = 0; e < flat.messages.size(); ++e) {
+      const FlatProblem::Message &message = flat.messages[e];
+      if (!message.isContended || !message.beginsBurst())
+        continue;
+      const int64_t start = state.earliestSend(flat, int32_t(e));
+      if (start < never)
+        choices.push_back({flat.ranks + message.link, message.letter,
+                           message.from, int32_t(e), start,
+                           start + message.occupancyNs});
+    }
   }
 
   void expand(const PartialState &state, int32_t node) {
@@ -139,7 +139,7 @@ private:
       if (choice.string == first.string &&
           (choice.start < first.end || choice.end == first.end))
         make(state, choice, node);
-    if (first.string >= chain.ranks || first.letter != 0 ||
+    if (first.string >= flat.ranks || first.letter != 0 ||
         !mayBan[first.string] || !canWait(state, first.stage))
       return;
     PartialState held = state;
@@ -149,19 +149,19 @@ private:
 
   /// Another stage of this rank still has an F that is not banned.
   bool canWait(const PartialState &state, int32_t stage) const {
-    for (int32_t s : chain.stagesOf[chain.rankOf[stage]])
+    for (int32_t s : flat.stagesOf[flat.rankOf[stage]])
       if (s != stage && !state.banned(s) &&
-          state.done(0, s) < chain.microbatches)
+          state.done(0, s) < flat.microbatches)
         return true;
     return false;
   }
 
   void make(const PartialState &state, const Choice &choice, int32_t node) {
     child.data = state.data;
-    if (choice.string < chain.ranks)
-      child.run(chain, choice.letter, choice.stage, choice.start);
+    if (choice.string < flat.ranks)
+      child.run(flat, choice.letter, choice.stage, choice.start);
     else
-      child.send(chain, choice.letter, choice.stage);
+      child.send(flat, choice.edge);
     std::vector<int32_t> &group = groups[child.key()];
     budget.use(8);
     if (isBeaten(group))
@@ -174,7 +174,7 @@ private:
     if (isBeaten(group))
       return;
     for (int32_t other : group)
-      if (!made[other].isBeaten && child.dominates(made[other].state))
+      if (!made[other].isBeaten && child.dominates(flat, made[other].state))
         made[other].isBeaten = true;
     if (used == made.size())
       made.emplace_back();
@@ -191,7 +191,7 @@ private:
   /// respect.
   bool isBeaten(const std::vector<int32_t> &group) const {
     for (int32_t other : group)
-      if (!made[other].isBeaten && made[other].state.dominates(child))
+      if (!made[other].isBeaten && made[other].state.dominates(flat, child))
         return true;
     return false;
   }
@@ -220,7 +220,7 @@ private:
   }
 
   Orders ordersOf(int32_t node) const {
-    Orders orders(chain.ranks + (chain.hasContendedLinks ? chain.links : 0));
+    Orders orders(flat.ranks + (flat.hasContendedLinks ? flat.links : 0));
     for (; node >= 0; node = nodes[node].parent)
       orders[nodes[node].string].push_back(nodes[node].code);
     for (auto &order : orders)
@@ -228,7 +228,7 @@ private:
     return orders;
   }
 
-  const Chain &chain;
+  const FlatProblem &flat;
   const int64_t width;
   Incumbent &best;
   Budget &budget;
@@ -249,7 +249,7 @@ private:
 
 } // namespace
 
-bool rondo::beam(const Chain &chain, int64_t width, Incumbent &best,
+bool rondo::beam(const FlatProblem &flat, int64_t width, Incumbent &best,
                  Budget &budget) {
-  return Beam(chain, width, best, budget).run();
+  return Beam(flat, width, best, budget).run();
 }

@@ -9,19 +9,14 @@ using namespace rondo;
 
 /// Stages keep their numbers. `endOffset` keeps its meaning: a rank begins that
 /// much later than the rank that begins first.
-static Chain mirror(const Chain &chain) {
-  Chain result = chain;
-  std::swap(result.ns[0], result.ns[1]);
-  for (int32_t s = 0; s < chain.stages; ++s) {
-    result.messages[0][s] =
-        s + 1 < chain.stages ? chain.messages[1][s + 1] : Chain::Message();
-    result.messages[1][s] = s > 0 ? chain.messages[0][s - 1] : Chain::Message();
-  }
+static FlatProblem mirror(const FlatProblem &flat) {
+  FlatProblem result = flat;
+  result.reverse();
   // W is charged with everything that its micro-batch holds.
-  result.inputGradFrees = chain.takes;
-  result.weightGradFrees.assign(chain.stages, 0);
+  result.inputGradFrees = flat.takes;
+  result.weightGradFrees.assign(flat.stages, 0);
   const int64_t least =
-      *std::min_element(chain.endOffset.begin(), chain.endOffset.end());
+      *std::min_element(flat.endOffset.begin(), flat.endOffset.end());
   for (int64_t &offset : result.endOffset)
     offset = least - offset;
   return result;
@@ -55,23 +50,23 @@ void Alarms::set(int32_t rank, int64_t time) {
   }
 }
 
-Dispatcher::Dispatcher(const Chain &given, Direction direction)
+Dispatcher::Dispatcher(const FlatProblem &given, Direction direction)
     : direction(direction),
-      chain(direction == Direction::Backwards ? mirror(given) : given),
-      state(chain), alarms(chain.ranks), work(chain.ranks), roomy(chain.caps),
-      made(chain.ranks), times(chain.ranks) {
+      flat(direction == Direction::Backwards ? mirror(given) : given),
+      state(flat), alarms(flat.ranks), work(flat.ranks), roomy(flat.caps),
+      made(flat.ranks), times(flat.ranks) {
   horizon = -*std::min_element(given.endOffset.begin(), given.endOffset.end());
-  for (int32_t s = 0; s < chain.stages; ++s)
-    work[chain.rankOf[s]] +=
-        (chain.ns[0][s] + chain.ns[1][s] + chain.ns[2][s]) * chain.microbatches;
-  for (int32_t s = 0; s < chain.stages; ++s)
-    roomy[chain.rankOf[s]] -= 2 * chain.takes[s];
-  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
-    made[rank].reserve(chain.stagesOf[rank].size() * 3 * chain.microbatches);
+  for (int32_t s = 0; s < flat.stages; ++s)
+    work[flat.rankOf[s]] +=
+        (flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]) * flat.microbatches;
+  for (int32_t s = 0; s < flat.stages; ++s)
+    roomy[flat.rankOf[s]] -= 2 * flat.takes[s];
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+    made[rank].reserve(flat.stagesOf[rank].size() * 3 * flat.microbatches);
     times[rank].reserve(made[rank].capacity());
   }
-  slots.resize(chain.stages);
-  for (const std::vector<int32_t> &stages : chain.stagesOf) {
+  slots.resize(flat.stages);
+  for (const std::vector<int32_t> &stages : flat.stagesOf) {
     begins.push_back(int32_t(candidates.size()));
     for (int32_t s : stages) {
       slots[s] = int32_t(candidates.size());
@@ -89,7 +84,7 @@ int64_t Dispatcher::target(const Pattern &pattern, int letter,
                            int32_t stage) const {
   const int64_t k = state.done(letter, stage);
   if (!pattern.targets[letter].empty())
-    return pattern.targets[letter][chain.at(stage, int32_t(k))];
+    return pattern.targets[letter][flat.at(stage, int32_t(k))];
   const int64_t offset = pattern.offset[letter][stage];
   if (pattern.group == 1)
     return offset + k * pattern.period;
@@ -102,25 +97,21 @@ void Dispatcher::look(const Pattern &pattern, int letter, int32_t stage) {
   Candidate &next = candidate(letter, stage);
   const int64_t k = state.done(letter, stage);
   next.target = next.arrival = never;
-  if (k == chain.microbatches)
+  if (k == flat.microbatches)
     return;
   next.target = target(pattern, letter, stage);
-  const int32_t from = letter == 0 ? stage - 1 : stage + 1;
-  if (from < 0 || (from == chain.stages && k < state.done(0, stage)))
-    next.arrival = -never;
-  else if (from < chain.stages && k < state.sent(letter, from))
-    next.arrival = state.arrival(letter, stage, k);
+  next.arrival = state.ready(flat, letter, stage);
 }
 
 int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
   std::fill(state.data.begin(), state.data.end(), 0);
-  pending.assign(chain.ranks, 0);
-  for (int32_t s = 0; s < chain.stages; ++s)
+  pending.assign(flat.ranks, 0);
+  for (int32_t s = 0; s < flat.stages; ++s)
     for (int letter : {0, 1})
       look(pattern, letter, s);
   if (direction == Direction::Backwards)
-    for (int32_t rank = 0; rank < chain.ranks; ++rank)
-      state.clock(rank) = -chain.endOffset[rank];
+    for (int32_t rank = 0; rank < flat.ranks; ++rank)
+      state.clock(rank) = -flat.endOffset[rank];
   left = work;
   for (std::vector<Code> &order : made)
     order.clear();
@@ -131,9 +122,12 @@ int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
   latest = -never;
   alarms.clear();
   if (direction == Direction::Forwards)
-    alarms.set(chain.rankOf[0], 0);
+    for (int32_t s = 0; s < flat.stages; ++s) {
+      if (flat.inputs(0, s).empty())
+        alarms.set(flat.rankOf[s], 0);
+    }
   else
-    for (int32_t rank = 0; rank < chain.ranks; ++rank)
+    for (int32_t rank = 0; rank < flat.ranks; ++rank)
       alarms.set(rank, state.clock(rank));
   for (;;) {
     const int32_t rank = alarms.first();
@@ -144,20 +138,20 @@ int64_t Dispatcher::run(const Pattern &pattern, int64_t ceiling) {
     if (latest > ceiling)
       return never;
   }
-  return count == chain.tasks() ? latest : never;
+  return count == flat.tasks() ? latest : never;
 }
 
 const Orders &Dispatcher::orders() {
   if (direction == Direction::Forwards || isTurned)
     return made;
   isTurned = true;
-  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     std::vector<Code> &order = made[rank];
     for (size_t i = 0; i < order.size(); ++i) {
       const int letter = kindOf(order[i]);
       const int32_t stage = stageOf(order[i]);
       times[rank][i] =
-          horizon + latest - times[rank][i] - chain.ns[letter][stage];
+          horizon + latest - times[rank][i] - flat.ns[letter][stage];
       if (letter < 2)
         order[i] = codeOf(1 - letter, stage);
     }
@@ -177,14 +171,14 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
   const bool isOrdered = pattern.weightGrad != WeightGrad::Fills;
   if (direction == Direction::Forwards && pending[rank] == 0)
     return chosen;
-  for (int32_t s : chain.stagesOf[rank]) {
+  for (int32_t s : flat.stagesOf[rank]) {
     const int64_t k = state.done(2, s);
     if (direction == Direction::Backwards) {
-      if (k == chain.microbatches || !state.fits(chain, s, 2))
+      if (k == flat.microbatches || !state.fits(flat, s, 2))
         continue;
       int64_t at;
       if (!pattern.targets[2].empty())
-        at = pattern.targets[2][chain.at(s, int32_t(k))];
+        at = pattern.targets[2][flat.at(s, int32_t(k))];
       else
         at = pattern.offset[0][s] + k * pattern.period;
       if (at < earliest) {
@@ -202,8 +196,8 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
         chosen = s;
       }
     } else if (chosen < 0 ||
-               chain.weightGradFrees[s] > chain.weightGradFrees[chosen] ||
-               (chain.weightGradFrees[s] == chain.weightGradFrees[chosen] &&
+               flat.weightGradFrees[s] > flat.weightGradFrees[chosen] ||
+               (flat.weightGradFrees[s] == flat.weightGradFrees[chosen] &&
                 k < state.done(2, chosen))) {
       chosen = s;
     }
@@ -214,13 +208,13 @@ int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
 bool Dispatcher::fits(int letter, int32_t stage) const {
   if (letter == 1)
     return true;
-  const int32_t rank = chain.rankOf[stage];
+  const int32_t rank = flat.rankOf[stage];
   if (state.held(rank) <= roomy[rank])
     return true;
   if (direction == Direction::Forwards)
-    return state.fits(chain, stage);
+    return state.fits(flat, stage);
   return state.done(2, stage) > state.done(0, stage) ||
-         state.fits(chain, stage, 2);
+         state.fits(flat, stage, 2);
 }
 
 void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
@@ -285,11 +279,10 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
   if (runs && pattern.weightGrad == WeightGrad::Exact && nextAny != &none) {
     runs = target(pattern, 2, s) < nextAny->target;
   } else if (runs) {
-    const int64_t cost = chain.ns[2][s];
+    const int64_t cost = flat.ns[2][s];
     bool delaysMessage = known < never && now + cost > known;
     if (delaysMessage && pattern.goal < never)
-      delaysMessage =
-          known + left[rank] + chain.endOffset[rank] <= pattern.goal;
+      delaysMessage = known + left[rank] + flat.endOffset[rank] <= pattern.goal;
     else if (delaysMessage)
       delaysMessage = now + cost > known + cost * pattern.patience / 8;
     runs = !delaysMessage;
@@ -302,12 +295,12 @@ void Dispatcher::decide(const Pattern &pattern, int32_t rank, int64_t now) {
 
 void Dispatcher::place(const Pattern &pattern, int letter, int32_t stage,
                        int64_t start) {
-  const int32_t rank = chain.rankOf[stage];
+  const int32_t rank = flat.rankOf[stage];
   const int64_t k = state.done(letter, stage);
-  const int64_t end = state.run(chain, letter, stage, start);
+  const int64_t end = state.run(flat, letter, stage, start);
   const bool isForwards = direction == Direction::Forwards;
   if (!isForwards && letter != 1)
-    state.held(rank) += letter == 2 ? chain.takes[stage] : -chain.takes[stage];
+    state.held(rank) += letter == 2 ? flat.takes[stage] : -flat.takes[stage];
   if (letter == 2)
     pending[rank] += isForwards ? -1 : 1;
   else if (letter == (isForwards ? 1 : 0))
@@ -315,24 +308,23 @@ void Dispatcher::place(const Pattern &pattern, int letter, int32_t stage,
   made[rank].push_back(codeOf(letter, stage));
   times[rank].push_back(start);
   ++count;
-  left[rank] -= chain.ns[letter][stage];
-  latest = std::max(latest, end + left[rank] + chain.endOffset[rank]);
+  left[rank] -= flat.ns[letter][stage];
+  latest = std::max(latest, end + left[rank] + flat.endOffset[rank]);
   alarms.set(rank, end);
   if (letter == 2)
     return;
   look(pattern, letter, stage);
-  if (letter == 0 && stage + 1 == chain.stages && state.done(1, stage) == k)
-    candidate(1, stage).arrival = -never;
-  const int32_t to = letter == 0 ? stage + 1 : stage - 1;
-  if (to < 0 || to == chain.stages)
-    return;
-  const int64_t arrival = state.arrival(letter, to, k);
-  if (state.done(letter, to) == k)
-    candidate(letter, to).arrival = arrival;
-  const int32_t receiver = chain.rankOf[to];
-  if (receiver == rank)
-    return;
-  const int64_t time = std::max(state.clock(receiver), arrival);
-  if (time < alarms.time(receiver))
-    alarms.set(receiver, time);
+  if (letter == 0 && state.done(1, stage) == k)
+    candidate(1, stage).arrival = state.ready(flat, 1, stage);
+  for (int32_t e : flat.outputs(letter, stage)) {
+    const int32_t to = flat.messages[e].to;
+    if (state.done(letter, to) == k)
+      candidate(letter, to).arrival = state.ready(flat, letter, to);
+    const int32_t receiver = flat.rankOf[to];
+    if (receiver == rank)
+      continue;
+    const int64_t time = std::max(state.clock(receiver), state.arrival(e, k));
+    if (time < alarms.time(receiver))
+      alarms.set(receiver, time);
+  }
 }

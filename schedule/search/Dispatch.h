@@ -12,7 +12,7 @@ namespace rondo {
 /// Which task of a rank goes first. Each has a target, and only the order of
 /// targets matters.
 struct Pattern {
-  /// When F, I and W would run, [letter][Chain::at()].
+  /// When F, I and W would run, [letter][FlatProblem::at()].
   std::array<std::vector<int64_t>, 3> targets;
   /// Where `targets` is empty, when each F and I would run in an endless steady
   /// state:
@@ -80,19 +80,19 @@ private:
 /// Runs a pattern in time order: F where it fits and every micro-batch can
 /// still be finished, W where nothing else can start. All caps hold.
 ///
-/// Backwards the chain is mirrored: I is the first letter and goes from stage
-/// to stage as F does forwards, F is the second, W comes before its I and takes
-/// the memory, which F gives back. All letters, micro-batches and targets of a
-/// pattern are those of the mirror.
+/// Backwards the problem is mirrored: I is the first letter and goes against
+/// the edges of I, F is the second, W comes before its I and takes the memory,
+/// which F gives back. All letters, micro-batches and targets of a pattern are
+/// those of the mirror.
 class Dispatcher {
 public:
-  Dispatcher(const Chain &chain, Direction direction);
+  Dispatcher(const FlatProblem &flat, Direction direction);
 
   /// The objective, or `never` where it is above `ceiling` or the pattern comes
   /// to a halt. Backwards the objective that the order has at most. O(tasks *
   /// stages of a rank + tasks * log ranks).
   int64_t run(const Pattern &pattern, int64_t ceiling);
-  /// Of the chain itself, in both directions.
+  /// Of the problem itself, in both directions.
   const Orders &orders();
   /// By task of orders(): the latest time at which it may run if the objective
   /// is to be kept (backwards), or its start (forwards).
@@ -120,7 +120,7 @@ private:
   int32_t nextWeightGrad(const Pattern &pattern, int32_t rank) const;
 
   const Direction direction;
-  const Chain chain;
+  const FlatProblem flat;
   PartialState state;
   Alarms alarms;
   std::vector<int64_t> work, left;

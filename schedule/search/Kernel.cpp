@@ -3,7 +3,7 @@
 //
 // A steady state is an offset of every stage's F and I in a common period: the
 // repeated building block of Qi et al., arXiv 2405.15362, with real times in
-// place of slots. Offsets follow the chain, with slack for each hop and for
+// place of slots. Offsets follow the edges, with slack for each hop and for
 // each turn from one row of ranks to the next. The dispatcher turns a pattern
 // into an order with its ramps and W; this file changes patterns a little at a
 // time.
@@ -73,27 +73,26 @@ private:
 
 class Tuner : public Part {
 public:
-  Tuner(const Chain &chain, uint64_t seed, Incumbent &best, Budget &budget)
-      : chain(chain), best(best), budget(budget),
-        dispatcher(chain, Direction::Forwards), random(seed), row(chain.stages),
-        fit(chain.microbatches) {
-    std::vector<int64_t> work(chain.ranks);
-    for (int32_t s = 0; s < chain.stages; ++s) {
-      auto &stages = chain.stagesOf[chain.rankOf[s]];
+  Tuner(const FlatProblem &flat, uint64_t seed, Incumbent &best, Budget &budget)
+      : flat(flat), best(best), budget(budget),
+        dispatcher(flat, Direction::Forwards), random(seed), row(flat.stages),
+        fit(flat.microbatches) {
+    std::vector<int64_t> work(flat.ranks);
+    for (int32_t s = 0; s < flat.stages; ++s) {
+      auto &stages = flat.stagesOf[flat.rankOf[s]];
       row[s] =
           int32_t(std::find(stages.begin(), stages.end(), s) - stages.begin());
       rows = std::max(rows, row[s] + 1);
-      period =
-          std::max(period, work[chain.rankOf[s]] +=
-                           chain.ns[0][s] + chain.ns[1][s] + chain.ns[2][s]);
+      period = std::max(period, work[flat.rankOf[s]] +=
+                                flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]);
     }
     period = std::max<int64_t>(period, 1);
-    for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+    for (int32_t rank = 0; rank < flat.ranks; ++rank) {
       int64_t bytes = 0;
-      for (int32_t s : chain.stagesOf[rank])
-        bytes += chain.takes[s];
+      for (int32_t s : flat.stagesOf[rank])
+        bytes += flat.takes[s];
       if (bytes > 0)
-        fit = int32_t(std::min<int64_t>(fit, chain.caps[rank] / bytes));
+        fit = int32_t(std::min<int64_t>(fit, flat.caps[rank] / bytes));
     }
     waiting = presets();
   }
@@ -137,7 +136,7 @@ public:
 private:
   bool stop(int64_t end) {
     return best.isOptimal() || budget.tasksUsed() >= end ||
-           budget.isSpent(5 * chain.tasks() / 2);
+           budget.isSpent(5 * flat.tasks() / 2);
   }
 
   int64_t evaluate(const Genes &genes, int64_t ceiling) {
@@ -150,33 +149,36 @@ private:
   Pattern patternOf(const Genes &genes) const {
     Pattern pattern;
     for (auto &column : pattern.offset)
-      column.resize(chain.stages);
+      column.resize(flat.stages);
     const int64_t unit = std::max<int64_t>(1, period / 24);
-    int64_t time = 0;
     auto slack = [&](int32_t from, int32_t to, int letter) {
       const auto &genesOf = row[from] == row[to] ? genes.hop : genes.turn;
       return genesOf[2 * row[from] + letter] * unit;
     };
     pattern.period = std::max<int64_t>(1, period + genes.stretch * unit);
-    Occupancy busy(chain.ranks);
-    auto place = [&](int32_t s, int letter) {
+    Occupancy busy(flat.ranks);
+    auto place = [&](int letter, int32_t s) {
+      int64_t time = -never;
+      for (int32_t e : flat.inputs(letter, s)) {
+        const FlatProblem::Message &message = flat.messages[e];
+        time = std::max(time, pattern.offset[letter][message.from] +
+                                  flat.ns[letter][message.from] +
+                                  message.transferNs() +
+                                  slack(message.from, s, letter));
+      }
+      if (time == -never)
+        time = letter == 0 ? 0
+                           : pattern.offset[0][s] + flat.ns[0][s] +
+                                 genes.turn[2 * row[s]] * unit;
       if (genes.isApart)
-        time = busy.place(chain.rankOf[s], time, chain.ns[letter][s],
+        time = busy.place(flat.rankOf[s], time, flat.ns[letter][s],
                           pattern.period);
       pattern.offset[letter][s] = time;
-      time += chain.ns[letter][s];
     };
-    for (int32_t s = 0; s < chain.stages; ++s) {
-      place(s, 0);
-      if (s + 1 < chain.stages)
-        time += chain.messages[0][s].transferNs() + slack(s, s + 1, 0);
-    }
-    time += genes.turn[2 * row[chain.stages - 1]] * unit;
-    for (int32_t s = chain.stages; s-- > 0;) {
-      place(s, 1);
-      if (s > 0)
-        time += chain.messages[1][s].transferNs() + slack(s, s - 1, 1);
-    }
+    for (int32_t s = 0; s < flat.stages; ++s)
+      place(0, s);
+    for (int32_t s = flat.stages; s-- > 0;)
+      place(1, s);
     pattern.group = genes.group;
     pattern.step =
         std::max<int64_t>(1, pattern.period / rows + genes.step * unit);
@@ -195,8 +197,8 @@ private:
     // As many as fit run together, at the pace that memory permits.
     std::vector<std::pair<int32_t, int32_t>> groups = {{1, 0}};
     if (rows > 1)
-      groups.push_back({chain.ranks, 0});
-    if (rows > 1 && fit > 1 && fit < chain.ranks)
+      groups.push_back({flat.ranks, 0});
+    if (rows > 1 && fit > 1 && fit < flat.ranks)
       groups.push_back({fit, stretchOfMemory()});
     for (auto [group, stretch] : groups)
       for (Discipline discipline :
@@ -210,7 +212,7 @@ private:
             genes.stretch = stretch;
             genes.discipline = discipline;
             genes.backlog = backlog;
-            if (group == 1 || group == chain.ranks || hop == 0)
+            if (group == 1 || group == flat.ranks || hop == 0)
               result.push_back(genes);
             genes.isApart = true;
             if (group == 1 && hop < 6)
@@ -220,7 +222,7 @@ private:
   }
 
   int32_t stretchOfMemory() const {
-    const int64_t least = std::min(heldBytesPeriod(chain), 4 * period);
+    const int64_t least = std::min(heldBytesPeriod(flat), 4 * period);
     return int32_t(std::max<int64_t>(0, 24 * (least - period) / period));
   }
 
@@ -264,7 +266,7 @@ private:
         break;
       default:
         if (rows > 1 && random.below(2))
-          genes.group = 1 + int32_t(random.below(2 * chain.ranks));
+          genes.group = 1 + int32_t(random.below(2 * flat.ranks));
         else
           change(genes.step, -24);
       }
@@ -276,7 +278,7 @@ private:
     int64_t value;
   };
 
-  const Chain &chain;
+  const FlatProblem &flat;
   Incumbent &best;
   Budget &budget;
   Dispatcher dispatcher;
@@ -296,7 +298,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Part> rondo::tuneKernel(const Chain &chain, uint64_t seed,
+std::unique_ptr<Part> rondo::tuneKernel(const FlatProblem &flat, uint64_t seed,
                                         Incumbent &best, Budget &budget) {
-  return std::make_unique<Tuner>(chain, seed, best, budget);
+  return std::make_unique<Tuner>(flat, seed, best, budget);
 }

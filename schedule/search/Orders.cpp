@@ -8,24 +8,27 @@
 using namespace rondo;
 
 /// The link orders that are not the order of the producers.
-static void setLinkOrders(const Chain &chain, const Orders &orders,
+static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
                           Schedule &schedule) {
-  for (int32_t link = 0; link < chain.links; ++link) {
-    if (int32_t(orders.size()) <= chain.ranks + link)
+  for (int32_t link = 0; link < flat.links; ++link) {
+    if (int32_t(orders.size()) <= flat.ranks + link)
       break;
-    const std::vector<Code> &order = orders[chain.ranks + link];
+    const std::vector<Code> &order = orders[flat.ranks + link];
     if (order.empty())
       continue;
-    auto [firstLetter, first] = chain.producersOf[link].front();
-    const int32_t from = chain.rankOf[first];
-    const int32_t to = chain.rankOf[firstLetter == 0 ? first + 1 : first - 1];
+    const auto [from, to] = flat.endsOf[link];
+    auto sends = [&](int letter, int32_t stage) {
+      for (int32_t e : flat.outputs(letter, stage))
+        if (flat.messages[e].link == link)
+          return true;
+      return false;
+    };
     std::vector<Action> messages, ready;
-    std::vector<std::vector<Action>> made(size_t(3) * chain.stages);
+    std::vector<std::vector<Action>> made(size_t(3) * flat.stages);
     for (Action action : schedule.rank(from)) {
       const int32_t stage = int32_t(action.stage);
       const int letter = action.kind() == ActionKind::Forward ? 0 : 1;
-      if (action.kind() != ActionKind::WeightGrad &&
-          chain.messages[letter][stage].link == link) {
+      if (action.kind() != ActionKind::WeightGrad && sends(letter, stage)) {
         ready.push_back(action);
         made[codeOf(letter, stage)].push_back(action);
       }
@@ -38,13 +41,13 @@ static void setLinkOrders(const Chain &chain, const Orders &orders,
   }
 }
 
-Schedule rondo::toSchedule(const Chain &chain, const Orders &orders,
+Schedule rondo::toSchedule(const FlatProblem &flat, const Orders &orders,
                            bool fuse) {
   Schedule schedule;
-  schedule.reserve(chain.tasks());
-  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+  schedule.reserve(flat.tasks());
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     const std::vector<Code> &order = orders[rank];
-    std::vector<int32_t> next(size_t(3) * chain.stages, 0);
+    std::vector<int32_t> next(size_t(3) * flat.stages, 0);
     for (size_t i = 0; i < order.size(); ++i) {
       Code code = order[i];
       int32_t stage = stageOf(code);
@@ -62,15 +65,15 @@ Schedule rondo::toSchedule(const Chain &chain, const Orders &orders,
     }
     schedule.endRank();
   }
-  setLinkOrders(chain, orders, schedule);
+  setLinkOrders(flat, orders, schedule);
   return schedule;
 }
 
-std::optional<Orders> rondo::toOrders(const Chain &chain,
+std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
                                       const Schedule &schedule) {
-  Orders orders(chain.ranks);
-  std::vector<int64_t> next(size_t(3) * chain.stages, 0);
-  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+  Orders orders(flat.ranks);
+  std::vector<int64_t> next(size_t(3) * flat.stages, 0);
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (Action action : schedule.rank(rank)) {
       const int32_t stage = int32_t(action.stage);
       auto append = [&](int letter) {
@@ -85,21 +88,18 @@ std::optional<Orders> rondo::toOrders(const Chain &chain,
     }
   if (schedule.linkOrders.empty())
     return orders;
-  orders.resize(chain.ranks + chain.links);
-  for (int32_t link = 0; link < chain.links; ++link) {
-    auto [firstLetter, first] = chain.producersOf[link].front();
-    auto order = schedule.linkOrders.find(
-        {chain.rankOf[first],
-         chain.rankOf[firstLetter == 0 ? first + 1 : first - 1]});
+  orders.resize(flat.ranks + flat.links);
+  for (int32_t link = 0; link < flat.links; ++link) {
+    auto order = schedule.linkOrders.find(flat.endsOf[link]);
     if (order == schedule.linkOrders.end())
       continue;
-    std::vector<int64_t> count(size_t(3) * chain.stages, 0);
+    std::vector<int64_t> count(size_t(3) * flat.stages, 0);
     for (Action action : order->second) {
       const Code code = codeOf(action.kind() == ActionKind::Forward ? 0 : 1,
                                int32_t(action.stage));
       if (count[code]++ != int64_t(action.index))
         return std::nullopt;
-      orders[chain.ranks + link].push_back(code);
+      orders[flat.ranks + link].push_back(code);
     }
   }
   return orders;

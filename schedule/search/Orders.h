@@ -5,7 +5,7 @@
 #define RONDO_SCHEDULE_SEARCH_ORDERS_H
 
 #include "schedule/Search.h"
-#include "schedule/bounds/Chain.h"
+#include "schedule/bounds/FlatProblem.h"
 
 #include <memory>
 #include <vector>
@@ -22,21 +22,22 @@ constexpr Code codeOf(int letter, int32_t stage) {
   return Code(3 * stage + letter);
 }
 
-/// The string of every rank; then, if there are any, the string of every link
-/// of the chain: messages by their producers. An empty string leaves the
-/// messages in the order in which they become ready.
+/// The string of every rank; then, if there are any, the string of every link:
+/// bursts by their producers. An empty string leaves the messages in the order
+/// in which they become ready.
 using Orders = std::vector<std::vector<Code>>;
 
 /// Adjacent I and W of a micro-batch become B where `fuse` is set.
-Schedule toSchedule(const Chain &chain, const Orders &orders, bool fuse);
+Schedule toSchedule(const FlatProblem &flat, const Orders &orders, bool fuse);
 /// Nothing where a stage or a link does not serve its micro-batches in order. B
 /// becomes I and W.
-std::optional<Orders> toOrders(const Chain &chain, const Schedule &schedule);
+std::optional<Orders> toOrders(const FlatProblem &flat,
+                               const Schedule &schedule);
 
 /// Times orders again and again without allocating.
 class Timer {
 public:
-  explicit Timer(const Chain &chain);
+  explicit Timer(const FlatProblem &flat);
 
   /// The objective, or `never` where the order breaks a cap, deadlocks or ends
   /// above `ceiling`. Keeps starts by [rank][position]. O(tasks).
@@ -49,7 +50,7 @@ public:
     int32_t rank = -1;
     int64_t position = -1;
   };
-  /// The messages of a link in the order in which the last run carried them.
+  /// The bursts of a link in the order in which the last run carried them.
   const std::vector<Code> &carriedBy(int32_t link) const {
     return messagesOf[link];
   }
@@ -59,24 +60,28 @@ public:
   Place cause(const Orders &orders, Place place) const;
 
 private:
-  void send(int letter, int32_t stage, int32_t k, int64_t end);
-  void carry(int letter, int32_t stage, int32_t k, int64_t end);
+  void send(int32_t edge, int32_t k, int64_t end);
+  void carry(int32_t edge, int32_t k, int64_t end);
+  void carryBurst(int32_t edge, int32_t k, int64_t end);
+  int32_t burstOf(int32_t link, Code producer) const;
+  int64_t readyFor(int letter, int32_t stage, int32_t k) const;
 
-  const Chain &chain;
+  const FlatProblem &flat;
   std::vector<std::vector<int64_t>> start;
   /// By contended link: what has been carried, from which time on, and which
-  /// micro-batch of its producer each message was.
+  /// micro-batch of its producer each burst was.
   std::vector<std::vector<Code>> messagesOf;
   std::vector<std::vector<int64_t>> messageStart;
   std::vector<std::vector<int32_t>> messageIndex;
-  /// [letter][Chain::at()] of the producer: position on its link.
-  std::array<std::vector<int32_t>, 2> messageAt;
+  /// [FlatProblem::messageAt()]: position of its burst on its link.
+  std::vector<int32_t> messageAt;
+  /// By edge that begins a burst: how often it has been sent.
   std::vector<int32_t> carriedOf;
   const Orders *running = nullptr;
-  /// [letter][Chain::at()]: arrival, -1 where not made, and -2 - end of the
-  /// producer where the message is held back; and the position of the
-  /// producer.
-  std::array<std::vector<int64_t>, 2> arrival;
+  /// [FlatProblem::messageAt()]: arrival, -1 where not made, and -2 - end of
+  /// the producer where the message is held back.
+  std::vector<int64_t> arrival;
+  /// [letter][FlatProblem::at()]: the position of a task.
   std::array<std::vector<int32_t>, 3> positionOf;
   std::vector<int64_t> linkFree, carried, clock, held, position, work, left;
   std::vector<int32_t> done, ready;
@@ -143,7 +148,8 @@ struct Incumbent {
 /// Layered search over partial schedules, guided by the propagated bound; at
 /// most `width` states a layer. True where nothing was cut off but what a bound
 /// or dominance excludes: then no schedule is better than the incumbent.
-bool beam(const Chain &chain, int64_t width, Incumbent &best, Budget &budget);
+bool beam(const FlatProblem &flat, int64_t width, Incumbent &best,
+          Budget &budget);
 
 /// A part of the search that keeps what it learnt between its turns.
 class Part {
@@ -158,20 +164,20 @@ public:
 
 /// Periodic kernels: each stage runs at an offset of a common period; ramps and
 /// W follow by dispatching. Changes offsets.
-std::unique_ptr<Part> tuneKernel(const Chain &chain, uint64_t seed,
+std::unique_ptr<Part> tuneKernel(const FlatProblem &flat, uint64_t seed,
                                  Incumbent &best, Budget &budget);
 
 /// Makes orders that keep the caps from any orders as priorities, and changes
 /// the priorities.
-std::unique_ptr<Part> replay(const Chain &chain, uint64_t seed, Orders orders,
-                             Incumbent &best, Budget &budget);
+std::unique_ptr<Part> replay(const FlatProblem &flat, uint64_t seed,
+                             Orders orders, Incumbent &best, Budget &budget);
 
 /// search() with a robustness.
 SearchResult searchRobust(const Problem &problem, const SearchOptions &options);
 
 /// Moves tasks on the critical path of the incumbent.
-void polish(const Chain &chain, uint64_t seed, int64_t tasks, Incumbent &best,
-            Budget &budget);
+void polish(const FlatProblem &flat, uint64_t seed, int64_t tasks,
+            Incumbent &best, Budget &budget);
 
 /// A small generator, equal on all machines.
 class Random {

@@ -17,29 +17,30 @@ namespace {
 
 class Polisher {
 public:
-  Polisher(const Chain &chain, uint64_t seed, Incumbent &best, Budget &budget)
-      : chain(chain), best(best), budget(budget), timer(chain), random(seed),
-        carried(chain.links) {}
+  Polisher(const FlatProblem &flat, uint64_t seed, Incumbent &best,
+           Budget &budget)
+      : flat(flat), best(best), budget(budget), timer(flat), random(seed),
+        carried(flat.links) {}
 
   void run(int64_t tasks) {
     const int64_t begin = budget.tasksUsed();
     const int64_t end = begin + tasks;
-    if (budget.isSpent(3 * chain.tasks()))
+    if (budget.isSpent(3 * flat.tasks()))
       return;
     Orders current = best.orders;
     int64_t value = timer.run(current);
-    budget.use(chain.tasks());
+    budget.use(flat.tasks());
     if (value >= never)
       return;
     findPath(current);
     int64_t longest = 1;
     for (int letter : {0, 1, 2})
-      for (int64_t ns : chain.ns[letter])
+      for (int64_t ns : flat.ns[letter])
         longest = std::max(longest, ns);
     int64_t stale = 0;
     const int64_t patience = 400;
     while (!best.isOptimal() && budget.tasksUsed() < end &&
-           !budget.isSpent(3 * chain.tasks() / 2)) {
+           !budget.isSpent(3 * flat.tasks() / 2)) {
       // How much a move may lose falls to nothing over the run.
       double share = 1.0 - double(budget.tasksUsed() - begin) / double(tasks);
       int64_t allowed = int64_t(share * random.unit() * double(longest) / 4);
@@ -51,7 +52,7 @@ public:
       const bool wasReady = holdMessages(current, move.rank);
       apply(current[move.rank], move.from, move.to);
       int64_t changed = timer.run(current, value + allowed);
-      budget.use(chain.tasks());
+      budget.use(flat.tasks());
       if (changed < never) {
         if (best.offer(current, changed, "polish"))
           stale = 0;
@@ -80,12 +81,12 @@ private:
   /// Writes the order of a link down before it is changed; true where messages
   /// went as they became ready.
   bool holdMessages(Orders &orders, int32_t string) const {
-    if (string < chain.ranks)
+    if (string < flat.ranks)
       return false;
-    orders.resize(size_t(chain.ranks) + chain.links);
+    orders.resize(size_t(flat.ranks) + flat.links);
     if (!orders[string].empty())
       return false;
-    orders[string] = carried[string - chain.ranks];
+    orders[string] = carried[string - flat.ranks];
     return true;
   }
 
@@ -99,8 +100,8 @@ private:
 
   void findPath(const Orders &orders) {
     path.clear();
-    if (chain.hasContendedLinks)
-      for (int32_t link = 0; link < chain.links; ++link)
+    if (flat.hasContendedLinks)
+      for (int32_t link = 0; link < flat.links; ++link)
         carried[link] = timer.carriedBy(link);
     int32_t rank = timer.lastRank();
     Timer::Place place{rank, int64_t(orders[rank].size()) - 1};
@@ -113,13 +114,13 @@ private:
   Move choose(const Orders &orders) {
     Timer::Place place = path[random.below(int64_t(path.size()))];
     // A gap before a task that waits for a message is filled with a later task.
-    const std::vector<Code> &order = place.rank < chain.ranks
+    const std::vector<Code> &order = place.rank < flat.ranks
                                          ? orders[place.rank]
-                                         : carried[place.rank - chain.ranks];
+                                         : carried[place.rank - flat.ranks];
     const int64_t size = int64_t(order.size());
     int64_t from = place.position;
     // A message that waited for its busy link usually goes one place earlier.
-    if (place.rank >= chain.ranks && from > 0 && random.below(4))
+    if (place.rank >= flat.ranks && from > 0 && random.below(4))
       return order[from - 1] == order[from] ? Move{place.rank, from, from}
                                             : Move{place.rank, from, from - 1};
     if (random.below(4) == 0)
@@ -141,7 +142,7 @@ private:
     return {place.rank, from, to};
   }
 
-  const Chain &chain;
+  const FlatProblem &flat;
   Incumbent &best;
   Budget &budget;
   Timer timer;
@@ -153,8 +154,8 @@ private:
 
 } // namespace
 
-void rondo::polish(const Chain &chain, uint64_t seed, int64_t tasks,
+void rondo::polish(const FlatProblem &flat, uint64_t seed, int64_t tasks,
                    Incumbent &best, Budget &budget) {
   if (best.objective < never && !best.orders.empty())
-    Polisher(chain, seed, best, budget).run(tasks);
+    Polisher(flat, seed, best, budget).run(tasks);
 }

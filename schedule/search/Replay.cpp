@@ -22,21 +22,21 @@ namespace {
 
 class Replayer : public Part {
 public:
-  Replayer(const Chain &chain, uint64_t seed, Orders orders, Incumbent &best,
-           Budget &budget)
-      : chain(chain), given(std::move(orders)), best(best), budget(budget),
-        timer(chain), random(seed) {
+  Replayer(const FlatProblem &flat, uint64_t seed, Orders orders,
+           Incumbent &best, Budget &budget)
+      : flat(flat), given(std::move(orders)), best(best), budget(budget),
+        timer(flat), random(seed) {
     for (int letter : {0, 1, 2})
-      for (int64_t ns : chain.ns[letter])
+      for (int64_t ns : flat.ns[letter])
         longest = std::max(longest, ns);
-    for (int32_t s = 0; s < chain.stages; ++s)
+    for (int32_t s = 0; s < flat.stages; ++s)
       place.push_back(
-          int32_t(std::find(chain.stagesOf[chain.rankOf[s]].begin(),
-                            chain.stagesOf[chain.rankOf[s]].end(), s) -
-                  chain.stagesOf[chain.rankOf[s]].begin()));
+          int32_t(std::find(flat.stagesOf[flat.rankOf[s]].begin(),
+                            flat.stagesOf[flat.rankOf[s]].end(), s) -
+                  flat.stagesOf[flat.rankOf[s]].begin()));
     sides.reserve(2);
-    sides.emplace_back(chain, Direction::Forwards);
-    sides.emplace_back(chain, Direction::Backwards);
+    sides.emplace_back(flat, Direction::Forwards);
+    sides.emplace_back(flat, Direction::Backwards);
   }
 
   void run(int64_t tasks) override {
@@ -61,8 +61,8 @@ public:
 
 private:
   struct Side {
-    Side(const Chain &chain, Direction direction)
-        : direction(direction), dispatcher(chain, direction) {}
+    Side(const FlatProblem &flat, Direction direction)
+        : direction(direction), dispatcher(flat, direction) {}
     Direction direction;
     Dispatcher dispatcher;
     Pattern pattern;
@@ -71,10 +71,10 @@ private:
   /// False where the order cannot run, apart from caps.
   bool begin() {
     isStarted = true;
-    Chain free = chain;
-    free.caps.assign(chain.ranks, noMemoryCap);
+    FlatProblem free = flat;
+    free.caps.assign(flat.ranks, noMemoryCap);
     Timer unlimited(free);
-    budget.use(chain.tasks());
+    budget.use(flat.tasks());
     if (given.empty() || unlimited.run(given) >= never) {
       next = 2 * numVariants;
       isLost = true;
@@ -88,7 +88,7 @@ private:
 
   bool stop(int64_t end) {
     return isLost || best.isOptimal() || budget.tasksUsed() >= end ||
-           budget.isSpent(7 * chain.tasks() / 2);
+           budget.isSpent(7 * flat.tasks() / 2);
   }
 
   /// Takes an order that is no worse than the last, and tells the other
@@ -96,14 +96,14 @@ private:
   void attempt(Side &side, Pattern pattern) {
     const int64_t ceiling = std::min(own, never - 1);
     int64_t found = side.dispatcher.run(pattern, ceiling);
-    budget.use(2 * side.dispatcher.placed() + chain.tasks() / 4);
+    budget.use(2 * side.dispatcher.placed() + flat.tasks() / 4);
     if (found >= never)
       return;
     const Orders &orders = side.dispatcher.orders();
-    if (side.direction == Direction::Backwards || chain.hasSerialLinks) {
+    if (side.direction == Direction::Backwards || flat.hasSerialLinks) {
       // Forwards the objective may be shorter, and with serial links longer.
       found = timer.run(orders, ceiling);
-      budget.use(chain.tasks());
+      budget.use(flat.tasks());
       if (found >= never)
         return;
     }
@@ -119,22 +119,22 @@ private:
     auto &targets = side.pattern.targets;
     const bool isForwards = side.direction == Direction::Forwards;
     for (auto &column : targets)
-      column.resize(size_t(chain.stages) * chain.microbatches);
-    count.resize(size_t(3) * chain.stages);
-    for (int32_t rank = 0; rank < chain.ranks; ++rank) {
+      column.resize(size_t(flat.stages) * flat.microbatches);
+    count.resize(size_t(3) * flat.stages);
+    for (int32_t rank = 0; rank < flat.ranks; ++rank) {
       std::fill(count.begin(), count.end(), 0);
       for (size_t i = 0; i < orders[rank].size(); ++i) {
         const Code code = orders[rank][i];
         const int letter = kindOf(code);
         const int32_t stage = stageOf(code), k = count[code]++;
         const int64_t start = starts[rank][i],
-                      finish = start + chain.ns[letter][stage];
+                      finish = start + flat.ns[letter][stage];
         horizon = std::max(horizon, finish);
         if (isForwards)
-          targets[letter][chain.at(stage, k)] = start;
+          targets[letter][flat.at(stage, k)] = start;
         else
           targets[letter < 2 ? 1 - letter : 2]
-                 [chain.at(stage, chain.microbatches - 1 - k)] = -finish;
+                 [flat.at(stage, flat.microbatches - 1 - k)] = -finish;
       }
     }
     // Backwards time begins at the horizon; only the order matters.
@@ -199,21 +199,21 @@ private:
       to = from + 1 + random.below(1 + horizon / 2);
     }
     const int64_t which = random.below(3);
-    const int32_t one = int32_t(random.below(chain.stages));
-    for (int32_t s = 0; s < chain.stages; ++s) {
+    const int32_t one = int32_t(random.below(flat.stages));
+    for (int32_t s = 0; s < flat.stages; ++s) {
       if (which == 1 && place[s] != place[one])
         continue;
-      if (which == 2 && chain.rankOf[s] != chain.rankOf[one])
+      if (which == 2 && flat.rankOf[s] != flat.rankOf[one])
         continue;
-      for (int32_t k = 0; k < chain.microbatches; ++k) {
-        int64_t &target = pattern.targets[letter][chain.at(s, k)];
+      for (int32_t k = 0; k < flat.microbatches; ++k) {
+        int64_t &target = pattern.targets[letter][flat.at(s, k)];
         if (target >= from && target < to)
           target += noise ? random.below(2 * noise) - noise : amount;
       }
     }
   }
 
-  const Chain &chain;
+  const FlatProblem &flat;
   /// Until it begins.
   Orders given;
   Incumbent &best;
@@ -230,9 +230,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Part> rondo::replay(const Chain &chain, uint64_t seed,
+std::unique_ptr<Part> rondo::replay(const FlatProblem &flat, uint64_t seed,
                                     Orders orders, Incumbent &best,
                                     Budget &budget) {
-  return std::make_unique<Replayer>(chain, seed, std::move(orders), best,
+  return std::make_unique<Replayer>(flat, seed, std::move(orders), best,
                                     budget);
 }

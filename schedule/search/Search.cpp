@@ -45,11 +45,11 @@ public:
                            ? std::min(options.effort, never / 1000) * 1000
                            : defaultEffort(tasks()));
     tryFamilies();
-    searchChain(BackwardCosts::Split);
+    searchOrders(BackwardCosts::Split);
     if (hasCheaperBackward())
-      searchChain(BackwardCosts::Fused);
-    // Whatever fits at all fits one by one: no limit makes a problem
-    // infeasible.
+      searchOrders(BackwardCosts::Fused);
+    // Whatever fits at all fits one by one, but where a graph has several ends:
+    // no limit makes a problem infeasible.
     if (!result.schedule)
       offer(oneByOne(problem), "one-by-one");
     if (!result.schedule)
@@ -182,12 +182,12 @@ private:
     }
   }
 
-  void searchChain(BackwardCosts costs) {
+  void searchOrders(BackwardCosts costs) {
     // If time is up, one schedule is still made if there is none.
     if (isDone() && result.schedule)
       return;
-    std::optional<Chain> chain = Chain::of(problem, costs);
-    if (!chain)
+    std::optional<FlatProblem> flat = FlatProblem::of(problem, costs);
+    if (!flat)
       return;
     Incumbent best;
     best.bound = result.bound.ns;
@@ -195,29 +195,29 @@ private:
     if (costs == BackwardCosts::Split) {
       best.objective = objective();
       if (result.schedule)
-        if (auto orders = toOrders(*chain, *result.schedule))
+        if (auto orders = toOrders(*flat, *result.schedule))
           best.orders = std::move(*orders);
     }
     auto keep = [&] {
       if (!best.orders.empty() && best.objective < objective())
-        offer(toSchedule(*chain, best.orders, costs == BackwardCosts::Fused),
+        offer(toSchedule(*flat, best.orders, costs == BackwardCosts::Fused),
               best.origin);
     };
     budget.keepBack(stepsOfOffer * tasks());
-    if (chain->tasks() <= smallTasks)
-      searchSmall(*chain, costs, best, keep);
+    if (flat->tasks() <= smallTasks)
+      searchSmall(*flat, costs, best, keep);
     else
-      searchLarge(*chain, costs, best, keep);
+      searchLarge(*flat, costs, best, keep);
     budget.keepBack(0);
     keep();
   }
 
   template <typename Keep>
-  void searchSmall(const Chain &chain, BackwardCosts costs, Incumbent &best,
-                   const Keep &keep) {
-    auto kernel = tuneKernel(chain, options.seed, best, budget);
-    kernel->run(60 * chain.tasks());
-    beam(chain, 1, best, budget);
+  void searchSmall(const FlatProblem &flat, BackwardCosts costs,
+                   Incumbent &best, const Keep &keep) {
+    auto kernel = tuneKernel(flat, options.seed, best, budget);
+    kernel->run(60 * flat.tasks());
+    beam(flat, 1, best, budget);
     keep();
     improveBound();
     best.bound = result.bound.ns;
@@ -225,8 +225,8 @@ private:
       if (best.isOptimal() || budget.isSpent())
         return;
       const int64_t before = budget.tasksUsed();
-      bool isExhausted = beam(chain, width, best, budget);
-      if (isExhausted && isExact(chain, costs)) {
+      bool isExhausted = beam(flat, width, best, budget);
+      if (isExhausted && isExact(flat, costs)) {
         wentThrough = true;
         return;
       }
@@ -236,45 +236,45 @@ private:
       if (width >= 48)
         kernel->run(turn / 2);
       if (width >= 16)
-        polish(chain, seed, turn / 2, best, budget);
+        polish(flat, seed, turn / 2, best, budget);
     }
   }
 
   /// Whether exhausting Beam's choices is a proof: mixtures of fused and split
-  /// backwards are not searched, nor later first starts of a rank.
-  bool isExact(const Chain &chain, BackwardCosts costs) const {
-    return costs == BackwardCosts::Split && chain.offsetsAreExact &&
-           !hasCheaperBackward();
+  /// backwards are not searched, nor later first starts of a rank, nor a link
+  /// that waits while a burst of several messages could go.
+  bool isExact(const FlatProblem &flat, BackwardCosts costs) const {
+    return costs == BackwardCosts::Split && flat.offsetsAreExact &&
+           !flat.hasLongBursts && !hasCheaperBackward();
   }
 
   template <typename Keep>
-  void searchLarge(const Chain &chain, BackwardCosts costs, Incumbent &best,
-                   const Keep &keep) {
-    std::unique_ptr<Part> kernel =
-        tuneKernel(chain, options.seed, best, budget);
-    std::vector<std::unique_ptr<Part>> islands = islandsOf(chain, best);
+  void searchLarge(const FlatProblem &flat, BackwardCosts costs,
+                   Incumbent &best, const Keep &keep) {
+    std::unique_ptr<Part> kernel = tuneKernel(flat, options.seed, best, budget);
+    std::vector<std::unique_ptr<Part>> islands = islandsOf(flat, best);
     auto isOver = [&] {
-      return best.isOptimal() || budget.isSpent(4 * chain.tasks());
+      return best.isOptimal() || budget.isSpent(4 * flat.tasks());
     };
     // All begin; the best seed runs before the kernel, which makes many trials.
     for (size_t i = 0; i < islands.size() && !isOver(); ++i) {
-      islands[i]->run(30 * chain.tasks());
+      islands[i]->run(30 * flat.tasks());
       if (i == 0)
-        kernel->run(100 * chain.tasks());
+        kernel->run(100 * flat.tasks());
     }
     if (islands.empty())
-      kernel->run(150 * chain.tasks());
+      kernel->run(150 * flat.tasks());
     else if (best.orders.empty())
       kernel->run(0);
-    WideningBeam guided(chain, best, budget);
-    if (chain.tasks() <= guidedTasks && !isOver())
+    WideningBeam guided(flat, best, budget);
+    if (flat.tasks() <= guidedTasks && !isOver())
       guided.run();
     keep();
     improveBound();
     best.bound = result.bound.ns;
     // Turns grow, so that a long search has long ones; after each round the
     // worse half of the islands stops.
-    int64_t turn = 60 * chain.tasks();
+    int64_t turn = 60 * flat.tasks();
     for (uint64_t round = 1; !isOver(); ++round) {
       const uint64_t seed = options.seed + round * 1000003;
       std::stable_sort(
@@ -283,14 +283,13 @@ private:
       islands.resize((islands.size() + 1) / 2);
       if (islands.empty() || islands[0]->value() > best.objective)
         islands.insert(islands.begin(),
-                       replay(chain, seed, best.orders, best, budget));
+                       replay(flat, seed, best.orders, best, budget));
       for (auto &island : islands)
         island->run(turn);
       kernel->run(turn);
-      polish(chain, seed, turn, best, budget);
+      polish(flat, seed, turn, best, budget);
       turn += turn / 4;
-      if (!isOver() && guided.isDue() && guided.run() &&
-          isExact(chain, costs)) {
+      if (!isOver() && guided.isDue() && guided.run() && isExact(flat, costs)) {
         wentThrough = true;
         return;
       }
@@ -299,22 +298,22 @@ private:
 
   /// One for each seed, the best first: orders that keep the caps before those
   /// that do not. Large problems have only the incumbent's.
-  std::vector<std::unique_ptr<Part>> islandsOf(const Chain &chain,
+  std::vector<std::unique_ptr<Part>> islandsOf(const FlatProblem &flat,
                                                Incumbent &best) {
     std::vector<std::unique_ptr<Part>> islands;
-    if (chain.tasks() > replayedTasks) {
+    if (flat.tasks() > replayedTasks) {
       if (!best.orders.empty())
         islands.push_back(
-            replay(chain, options.seed, best.orders, best, budget));
+            replay(flat, options.seed, best.orders, best, budget));
       return islands;
     }
     std::stable_sort(
         seeds.begin(), seeds.end(),
         [](const Seed &a, const Seed &b) { return a.objective < b.objective; });
     for (size_t i = 0; i < seeds.size(); ++i)
-      if (auto orders = toOrders(chain, seeds[i].schedule))
+      if (auto orders = toOrders(flat, seeds[i].schedule))
         islands.push_back(
-            replay(chain, options.seed + i, std::move(*orders), best, budget));
+            replay(flat, options.seed + i, std::move(*orders), best, budget));
     return islands;
   }
 

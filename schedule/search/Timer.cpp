@@ -7,108 +7,128 @@
 
 using namespace rondo;
 
-Timer::Timer(const Chain &chain) : chain(chain) {
-  const size_t size = size_t(chain.stages) * chain.microbatches;
-  for (auto &column : arrival)
-    column.resize(size);
+Timer::Timer(const FlatProblem &flat) : flat(flat) {
+  const size_t size = size_t(flat.stages) * flat.microbatches;
+  arrival.resize(flat.messages.size() * flat.microbatches);
   for (auto &column : positionOf)
     column.resize(size);
-  start.resize(chain.ranks);
-  index.resize(chain.ranks);
-  for (int32_t rank = 0; rank < chain.ranks; ++rank) {
-    size_t tasks = chain.stagesOf[rank].size() * 3 * chain.microbatches;
+  start.resize(flat.ranks);
+  index.resize(flat.ranks);
+  for (int32_t rank = 0; rank < flat.ranks; ++rank) {
+    size_t tasks = flat.stagesOf[rank].size() * 3 * flat.microbatches;
     start[rank].resize(tasks);
     index[rank].resize(tasks);
   }
-  work.resize(chain.ranks);
-  for (int32_t s = 0; s < chain.stages; ++s)
-    work[chain.rankOf[s]] +=
-        (chain.ns[0][s] + chain.ns[1][s] + chain.ns[2][s]) * chain.microbatches;
-  linkFree.resize(chain.links);
-  carried.resize(chain.links);
-  messagesOf.resize(chain.links);
-  messageStart.resize(chain.links);
-  messageIndex.resize(chain.links);
-  carriedOf.resize(size_t(3) * chain.stages);
-  if (chain.hasContendedLinks)
-    for (auto &column : messageAt)
-      column.resize(size);
-  clock.resize(chain.ranks);
-  held.resize(chain.ranks);
-  position.resize(chain.ranks);
-  done.resize(size_t(3) * chain.stages);
+  work.resize(flat.ranks);
+  for (int32_t s = 0; s < flat.stages; ++s)
+    work[flat.rankOf[s]] +=
+        (flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]) * flat.microbatches;
+  linkFree.resize(flat.links);
+  carried.resize(flat.links);
+  messagesOf.resize(flat.links);
+  messageStart.resize(flat.links);
+  messageIndex.resize(flat.links);
+  carriedOf.resize(flat.messages.size());
+  if (flat.hasContendedLinks)
+    messageAt.resize(arrival.size());
+  clock.resize(flat.ranks);
+  held.resize(flat.ranks);
+  position.resize(flat.ranks);
+  done.resize(size_t(3) * flat.stages);
 }
 
 /// Gives the link to a message, and wakes its receiver.
-void Timer::carry(int letter, int32_t stage, int32_t k, int64_t end) {
-  const Chain::Message &message = chain.messages[letter][stage];
+void Timer::carry(int32_t edge, int32_t k, int64_t end) {
+  const FlatProblem::Message &message = flat.messages[edge];
   int64_t sent = end;
   if (message.link >= 0) {
     sent = std::max(end, linkFree[message.link]) + message.occupancyNs;
     linkFree[message.link] = sent;
     if (message.isContended) {
-      messageAt[letter][chain.at(stage, k)] =
-          int32_t(messagesOf[message.link].size());
-      messagesOf[message.link].push_back(codeOf(letter, stage));
-      messageStart[message.link].push_back(sent - message.occupancyNs);
-      messageIndex[message.link].push_back(k);
+      if (message.beginsBurst()) {
+        messagesOf[message.link].push_back(
+            codeOf(message.letter, message.from));
+        messageStart[message.link].push_back(sent - message.occupancyNs);
+        messageIndex[message.link].push_back(k);
+      }
+      messageAt[flat.messageAt(edge, k)] =
+          int32_t(messagesOf[message.link].size()) - 1;
     }
   }
-  const int32_t to = letter == 0 ? stage + 1 : stage - 1;
-  arrival[letter][chain.at(to, k)] = sent + message.latencyNs;
-  const int32_t receiver = chain.rankOf[to];
-  if (receiver != chain.rankOf[stage] &&
+  arrival[flat.messageAt(edge, k)] = sent + message.latencyNs;
+  const int32_t receiver = flat.rankOf[message.to];
+  if (receiver != flat.rankOf[message.from] &&
       position[receiver] < int64_t((*running)[receiver].size()) &&
-      (*running)[receiver][position[receiver]] == codeOf(letter, to) &&
-      done[codeOf(letter, to)] == k)
+      (*running)[receiver][position[receiver]] ==
+          codeOf(message.letter, message.to) &&
+      done[codeOf(message.letter, message.to)] == k)
     ready.push_back(receiver);
 }
 
-void Timer::send(int letter, int32_t stage, int32_t k, int64_t end) {
-  const int32_t link = chain.messages[letter][stage].link;
-  const size_t string = size_t(chain.ranks) + size_t(std::max(link, 0));
+void Timer::carryBurst(int32_t edge, int32_t k, int64_t end) {
+  for (; edge >= 0; edge = flat.messages[edge].nextInBurst)
+    carry(edge, k, end);
+}
+
+/// The first edge of what a task sends along a link.
+int32_t Timer::burstOf(int32_t link, Code producer) const {
+  for (int32_t e : flat.outputs(kindOf(producer), stageOf(producer)))
+    if (flat.messages[e].link == link)
+      return e;
+  return -1;
+}
+
+/// `edge` begins a burst.
+void Timer::send(int32_t edge, int32_t k, int64_t end) {
+  const int32_t link = flat.messages[edge].link;
+  const size_t string = size_t(flat.ranks) + size_t(std::max(link, 0));
   if (link < 0 || string >= running->size() || (*running)[string].empty()) {
-    carry(letter, stage, k, end);
+    carryBurst(edge, k, end);
     return;
   }
-  auto arrivalOf = [&](Code code, int32_t index) -> int64_t & {
-    const int32_t from = stageOf(code);
-    return arrival[kindOf(code)]
-                  [chain.at(kindOf(code) == 0 ? from + 1 : from - 1, index)];
-  };
-  arrivalOf(codeOf(letter, stage), k) = -2 - end;
+  arrival[flat.messageAt(edge, k)] = -2 - end;
   const std::vector<Code> &order = (*running)[string];
   for (int64_t &next = carried[link]; next < int64_t(order.size()); ++next) {
-    const Code code = order[next];
-    int32_t &index = carriedOf[code];
-    const int64_t held = arrivalOf(code, index);
+    const int32_t first = burstOf(link, order[next]);
+    int32_t &index = carriedOf[first];
+    const int64_t held = arrival[flat.messageAt(first, index)];
     if (held == -1)
       return;
-    carry(kindOf(code), stageOf(code), index++, -2 - held);
+    carryBurst(first, index++, -2 - held);
   }
+}
+
+/// When the last message for a task has come; below 0 where one has not.
+int64_t Timer::readyFor(int letter, int32_t stage, int32_t k) const {
+  int64_t last = 0;
+  for (int32_t e : flat.inputs(letter, stage)) {
+    const int64_t arrived = arrival[flat.messageAt(e, k)];
+    if (arrived < 0)
+      return arrived;
+    last = std::max(last, arrived);
+  }
+  return last;
 }
 
 int64_t Timer::run(const Orders &orders, int64_t ceiling) {
   running = &orders;
   std::fill(carried.begin(), carried.end(), 0);
   std::fill(carriedOf.begin(), carriedOf.end(), 0);
-  for (int32_t link = 0; link < chain.links; ++link) {
+  for (int32_t link = 0; link < flat.links; ++link) {
     messagesOf[link].clear();
     messageStart[link].clear();
     messageIndex[link].clear();
   }
   left = work;
-  for (auto &column : arrival)
-    std::fill(column.begin(), column.end(), -1);
+  std::fill(arrival.begin(), arrival.end(), -1);
   std::fill(linkFree.begin(), linkFree.end(), 0);
   std::fill(clock.begin(), clock.end(), 0);
   std::fill(held.begin(), held.end(), 0);
   std::fill(position.begin(), position.end(), 0);
   std::fill(done.begin(), done.end(), 0);
   ready.clear();
-  for (int32_t rank = chain.ranks; rank-- > 0;)
+  for (int32_t rank = flat.ranks; rank-- > 0;)
     ready.push_back(rank);
-  const int32_t lastStage = chain.stages - 1;
   int64_t ran = 0;
   while (!ready.empty()) {
     const int32_t rank = ready.back();
@@ -122,62 +142,65 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
       if (letter == 2 ? k >= done[code - 1]
                       : letter == 1 && k >= done[code - 1])
         break;
-      if (letter != 2 && stage != (letter == 0 ? 0 : lastStage)) {
-        const int64_t arrived = arrival[letter][chain.at(stage, k)];
+      if (letter != 2) {
+        const int64_t arrived = readyFor(letter, stage, k);
         if (arrived < 0)
           break;
         begin = std::max(begin, arrived);
       }
       if (letter == 0) {
-        held[rank] += chain.takes[stage];
-        if (held[rank] > chain.caps[rank])
+        held[rank] += flat.takes[stage];
+        if (held[rank] > flat.caps[rank])
           return never;
       } else {
-        held[rank] -= letter == 1 ? chain.inputGradFrees[stage]
-                                  : chain.weightGradFrees[stage];
+        held[rank] -= letter == 1 ? flat.inputGradFrees[stage]
+                                  : flat.weightGradFrees[stage];
       }
-      const int64_t end = begin + chain.ns[letter][stage];
-      left[rank] -= chain.ns[letter][stage];
-      if (end + left[rank] + chain.endOffset[rank] > ceiling)
+      const int64_t end = begin + flat.ns[letter][stage];
+      left[rank] -= flat.ns[letter][stage];
+      if (end + left[rank] + flat.endOffset[rank] > ceiling)
         return never;
       start[rank][at] = begin;
       index[rank][at] = k;
-      positionOf[letter][chain.at(stage, k)] = int32_t(at);
+      positionOf[letter][flat.at(stage, k)] = int32_t(at);
       clock[rank] = end;
       ++done[code];
       ++ran;
-      if (letter == 2 || stage == (letter == 0 ? lastStage : 0))
+      if (letter == 2)
         continue;
-      send(letter, stage, k, end);
+      for (int32_t e : flat.outputs(letter, stage))
+        if (flat.messages[e].beginsBurst())
+          send(e, k, end);
     }
   }
-  if (ran != chain.tasks())
+  if (ran != flat.tasks())
     return never;
   int64_t objective = -never;
-  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
     if (!orders[rank].empty() &&
-        clock[rank] + chain.endOffset[rank] > objective) {
-      objective = clock[rank] + chain.endOffset[rank];
+        clock[rank] + flat.endOffset[rank] > objective) {
+      objective = clock[rank] + flat.endOffset[rank];
       last = rank;
     }
   return objective;
 }
 
 Timer::Place Timer::cause(const Orders &orders, Place place) const {
-  if (place.rank >= chain.ranks) {
-    const int32_t link = place.rank - chain.ranks;
+  if (place.rank >= flat.ranks) {
+    const int32_t link = place.rank - flat.ranks;
     const Code code = messagesOf[link][place.position];
     const int32_t stage = stageOf(code);
     if (place.position > 0) {
-      const Code before = messagesOf[link][place.position - 1];
-      if (messageStart[link][place.position - 1] +
-              chain.messages[kindOf(before)][stageOf(before)].occupancyNs ==
-          messageStart[link][place.position])
+      int64_t end = messageStart[link][place.position - 1];
+      for (int32_t e = burstOf(link, messagesOf[link][place.position - 1]);
+           e >= 0; e = flat.messages[e].nextInBurst)
+        end += flat.messages[e].occupancyNs;
+      if (end == messageStart[link][place.position])
         return {place.rank, place.position - 1};
     }
-    return {chain.rankOf[stage],
+    return {flat.rankOf[stage],
             positionOf[kindOf(code)]
-                      [chain.at(stage, messageIndex[link][place.position])]};
+                      [flat.at(stage, messageIndex[link][place.position])]};
   }
   const Code code = orders[place.rank][place.position];
   const int letter = kindOf(code);
@@ -186,15 +209,20 @@ Timer::Place Timer::cause(const Orders &orders, Place place) const {
   if (place.position > 0) {
     const Code before = orders[place.rank][place.position - 1];
     if (start[place.rank][place.position - 1] +
-            chain.ns[kindOf(before)][stageOf(before)] ==
+            flat.ns[kindOf(before)][stageOf(before)] ==
         begin)
       return {place.rank, place.position - 1};
   }
-  const int32_t from = letter == 0 ? stage - 1 : stage + 1;
-  if (letter == 2 || from < 0 || from == chain.stages)
+  if (letter == 2)
     return {};
-  const Chain::Message &message = chain.messages[letter][from];
-  if (message.isContended)
-    return {chain.ranks + message.link, messageAt[letter][chain.at(from, k)]};
-  return {chain.rankOf[from], positionOf[letter][chain.at(from, k)]};
+  for (int32_t e : flat.inputs(letter, stage)) {
+    if (arrival[flat.messageAt(e, k)] != begin)
+      continue;
+    const FlatProblem::Message &message = flat.messages[e];
+    if (message.isContended)
+      return {flat.ranks + message.link, messageAt[flat.messageAt(e, k)]};
+    return {flat.rankOf[message.from],
+            positionOf[letter][flat.at(message.from, k)]};
+  }
+  return {};
 }

@@ -14,7 +14,7 @@ bool WideningBeam::isDue() const {
 
 bool WideningBeam::run() {
   const int64_t before = budget.tasksUsed(), known = best.objective;
-  const bool wentThrough = beam(chain, width, best, budget);
+  const bool wentThrough = beam(flat, width, best, budget);
   hasFound = best.objective < known;
   width *= int64_t(widening);
   // Where wider beams do not take longer, little is left to search.

@@ -12,8 +12,8 @@ namespace rondo {
 /// choices, so a beam gets far where the other methods do not.
 class WideningBeam {
 public:
-  WideningBeam(const Chain &chain, Incumbent &best, Budget &budget)
-      : chain(chain), best(best), budget(budget) {}
+  WideningBeam(const FlatProblem &flat, Incumbent &best, Budget &budget)
+      : flat(flat), best(best), budget(budget) {}
 
   /// Whether the next beam is worth its cost: as much as all before it, or,
   /// where the last one found nothing, a quarter of that.
@@ -24,7 +24,7 @@ public:
 
 private:
   static constexpr double widening = 4;
-  const Chain &chain;
+  const FlatProblem &flat;
   Incumbent &best;
   Budget &budget;
   int64_t width = 1;

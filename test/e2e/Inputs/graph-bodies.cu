@@ -53,9 +53,9 @@ void enqueue(const rondo_layer *layer, const rondo_task *task,
     buffers.inputs[k] = static_cast<const T *>(task->inputs[k]);
     buffers.inputGrads[k] = static_cast<T *>(task->input_grads[k]);
   }
-  buffers.kept = static_cast<T *>(layer->num_parameters == 1
-                                      ? task->saved_for_weight_grad
-                                      : task->saved_for_input_grad);
+  buffers.kept =
+      static_cast<T *>(layer->num_parameters == 1 ? task->saved_for_weight_grad
+                                                  : task->saved_for_input_grad);
   buffers.output = static_cast<T *>(task->output);
   buffers.outputGrad = static_cast<const T *>(task->output_grad);
   buffers.gradients = static_cast<float *>(task->gradients);

@@ -34,3 +34,8 @@ pipe.schedule @all_forward of @step {
   }
 }
 pipe.schedule @searched of @step search<effort = 100>
+pipe.schedule @one_by_one of @step {
+  pipe.rank 0 { pipe.for %i = 0 to 5 { pipe.forward @left0[%i]  pipe.forward @right1[%i]  pipe.backward @right1[%i]  pipe.backward @left0[%i] } }
+  pipe.rank 1 { pipe.for %i = 0 to 5 { pipe.forward @left1[%i]  pipe.forward @join[%i]  pipe.backward @join[%i]  pipe.backward @left1[%i] } }
+  pipe.rank 2 { pipe.for %i = 0 to 5 { pipe.forward @right0[%i]  pipe.backward @right0[%i] } }
+}

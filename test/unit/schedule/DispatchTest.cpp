@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomChain.h"
+#include "RandomProblem.h"
 
 #include "schedule/Objective.h"
 #include "schedule/families/ListScheduler.h"
@@ -21,10 +21,10 @@ using namespace rondo::test;
 namespace {
 
 /// Starts whatever can start, of what has the earliest target.
-Pattern drawPattern(Engine &random, const Chain &chain) {
+Pattern drawPattern(Engine &random, const FlatProblem &flat) {
   Pattern pattern;
   for (auto &column : pattern.targets)
-    for (int64_t i = 0; i < int64_t(chain.stages) * chain.microbatches; ++i)
+    for (int64_t i = 0; i < int64_t(flat.stages) * flat.microbatches; ++i)
       column.push_back(pick(random, 0, 99));
   // W never waits for a message.
   pattern.patience = 8;
@@ -39,25 +39,28 @@ TEST(Dispatch, AGreedyPatternRunsAsSimulated) {
   for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Engine random(seed + 40000);
-    const Problem problem = drawChain(random);
-    const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
-    ASSERT_TRUE(chain);
-    Dispatcher dispatcher(*chain, Direction::Forwards);
-    const Pattern pattern = drawPattern(random, *chain);
+    const Problem problem = seed % 2 ? drawGraph(random) : drawChain(random);
+    const std::optional<FlatProblem> flat =
+        FlatProblem::of(problem, BackwardCosts::Split);
+    ASSERT_TRUE(flat);
+    Dispatcher dispatcher(*flat, Direction::Forwards);
+    const Pattern pattern = drawPattern(random, *flat);
     const int64_t value = dispatcher.run(pattern, never - 1);
+    if (value >= never && !flat->isSingleEnded)
+      continue;
     ASSERT_LT(value, never);
-    const Schedule schedule = toSchedule(*chain, dispatcher.orders(), false);
+    const Schedule schedule = toSchedule(*flat, dispatcher.orders(), false);
     const Simulation simulation = simulate(problem, schedule, true);
     ASSERT_TRUE(simulation.complete);
     EXPECT_TRUE(keepsCaps(problem, simulation));
-    for (int32_t r = 0; r < chain->ranks; ++r)
+    for (int32_t r = 0; r < flat->ranks; ++r)
       EXPECT_EQ(dispatcher.starts()[r], startsOfCodes(schedule, simulation, r));
-    if (problem.objective == Objective::Makespan || chain->offsetsAreExact) {
+    if (problem.objective == Objective::Makespan || flat->offsetsAreExact) {
       EXPECT_EQ(value, objectiveOf(problem, simulation));
     }
     ++complete;
   }
-  EXPECT_EQ(complete, 10000);
+  EXPECT_GT(complete, 9500);
 }
 
 /// A pattern that lets a rank wait may start a task later than it could.
@@ -66,21 +69,22 @@ TEST(Dispatch, APatternThatWaitsIsNeverEarly) {
   for (unsigned seed = 0; seed < 4000 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Engine random(seed + 60000);
-    const Problem problem = drawChain(random);
-    const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
-    Dispatcher dispatcher(*chain, Direction::Forwards);
-    Pattern pattern = drawPattern(random, *chain);
+    const Problem problem = seed % 2 ? drawGraph(random) : drawChain(random);
+    const std::optional<FlatProblem> flat =
+        FlatProblem::of(problem, BackwardCosts::Split);
+    Dispatcher dispatcher(*flat, Direction::Forwards);
+    Pattern pattern = drawPattern(random, *flat);
     pattern.discipline = static_cast<Discipline>(pick(random, 0, 2));
     pattern.weightGrad = static_cast<WeightGrad>(pick(random, 0, 2));
     pattern.patience = int32_t(pick(random, 0, 8));
     if (dispatcher.run(pattern, never - 1) >= never)
       continue;
     ++complete;
-    const Schedule schedule = toSchedule(*chain, dispatcher.orders(), false);
+    const Schedule schedule = toSchedule(*flat, dispatcher.orders(), false);
     const Simulation simulation = simulate(problem, schedule, true);
     ASSERT_TRUE(simulation.complete);
     EXPECT_TRUE(keepsCaps(problem, simulation));
-    for (int32_t r = 0; r < chain->ranks; ++r) {
+    for (int32_t r = 0; r < flat->ranks; ++r) {
       const std::vector<int64_t> starts =
           startsOfCodes(schedule, simulation, r);
       for (size_t i = 0; i < starts.size(); ++i)
@@ -98,17 +102,18 @@ TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
   for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Engine random(seed + 80000);
-    Problem problem = drawChain(random, LinkCosts::Latency);
+    Problem problem = seed % 2 ? drawGraph(random, LinkCosts::Latency)
+                               : drawChain(random, LinkCosts::Latency);
     problem.objective = Objective::Makespan;
-    const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
-    Dispatcher dispatcher(*chain, Direction::Backwards);
-    const int64_t value =
-        dispatcher.run(drawPattern(random, *chain), never - 1);
+    const std::optional<FlatProblem> flat =
+        FlatProblem::of(problem, BackwardCosts::Split);
+    Dispatcher dispatcher(*flat, Direction::Backwards);
+    const int64_t value = dispatcher.run(drawPattern(random, *flat), never - 1);
     if (value >= never)
       continue;
     ++complete;
     const Orders orders = dispatcher.orders();
-    const Schedule schedule = toSchedule(*chain, orders, false);
+    const Schedule schedule = toSchedule(*flat, orders, false);
     const Simulation simulation = simulate(problem, schedule, true);
     ASSERT_TRUE(simulation.complete);
     EXPECT_TRUE(keepsCaps(problem, simulation));
@@ -117,10 +122,10 @@ TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
     // [letter][stage and micro-batch]
     std::array<std::vector<int64_t>, 3> start;
     for (auto &column : start)
-      column.resize(size_t(chain->stages) * chain->microbatches);
+      column.resize(size_t(flat->stages) * flat->microbatches);
     int64_t first = never, last = 0;
-    for (int32_t r = 0; r < chain->ranks; ++r) {
-      std::vector<int32_t> count(size_t(3) * chain->stages);
+    for (int32_t r = 0; r < flat->ranks; ++r) {
+      std::vector<int32_t> count(size_t(3) * flat->stages);
       const std::vector<int64_t> simulated =
           startsOfCodes(schedule, simulation, r);
       int64_t free = 0;
@@ -128,29 +133,28 @@ TEST(Dispatch, BackwardsTheLatestStartsAreASchedule) {
         const Code code = orders[r][i];
         const int letter = kindOf(code);
         const int64_t at = dispatcher.starts()[r][i];
-        start[letter][chain->at(stageOf(code), count[code]++)] = at;
+        start[letter][flat->at(stageOf(code), count[code]++)] = at;
         EXPECT_GE(at, free);
         EXPECT_GE(at, simulated[i]);
         first = std::min(first, at);
-        free = at + chain->ns[letter][stageOf(code)];
+        free = at + flat->ns[letter][stageOf(code)];
       }
       last = std::max(last, free);
     }
     EXPECT_EQ(last, value);
     EXPECT_EQ(first, 0);
     for (int letter : {0, 1})
-      for (int32_t s = 0; s < chain->stages; ++s) {
-        const int32_t to = letter == 0 ? s + 1 : s - 1;
-        for (int32_t k = 0; k < chain->microbatches; ++k) {
+      for (int32_t s = 0; s < flat->stages; ++s)
+        for (int32_t k = 0; k < flat->microbatches; ++k) {
           const int64_t end =
-              start[letter][chain->at(s, k)] + chain->ns[letter][s];
-          EXPECT_LE(end, start[letter + 1][chain->at(s, k)]);
-          if (to >= 0 && to < chain->stages) {
-            EXPECT_LE(end + chain->messages[letter][s].latencyNs,
-                      start[letter][chain->at(to, k)]);
+              start[letter][flat->at(s, k)] + flat->ns[letter][s];
+          EXPECT_LE(end, start[letter + 1][flat->at(s, k)]);
+          for (int32_t e : flat->outputs(letter, s)) {
+            const FlatProblem::Message &message = flat->messages[e];
+            EXPECT_LE(end + message.latencyNs,
+                      start[letter][flat->at(message.to, k)]);
           }
         }
-      }
   }
   EXPECT_GT(complete, 9000);
 }
@@ -248,12 +252,13 @@ TEST(Dispatch, TheRoundsOfAVTakeTheSimulatedTimes) {
     const int32_t ranks = int32_t(pick(random, 1, 4));
     const Problem problem =
         drawChain(random, waveRanks(ranks, 2), ranks, LinkCosts::Latency);
-    const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
+    const std::optional<FlatProblem> flat =
+        FlatProblem::of(problem, BackwardCosts::Split);
     const Chunks chunks{ranks, 2, true};
-    const zbvRounds::Costs costs(*chain, chunks, /*isEven=*/false);
+    const zbvRounds::Costs costs(*flat, chunks, /*isEven=*/false);
     const std::vector<int64_t> allowed(ranks, 0);
     const auto made = zbvRounds::layOut(
-        costs, chain->caps, {pick(random, 0, 1) > 0, pick(random, 0, 1) > 0},
+        costs, flat->caps, {pick(random, 0, 1) > 0, pick(random, 0, 1) > 0},
         allowed);
     if (!made)
       continue;

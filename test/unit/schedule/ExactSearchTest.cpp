@@ -31,7 +31,26 @@ struct Kind {
   /// Bytes of a message, at a nanosecond each; links differ if `isUneven`.
   int64_t mostOccupancy = 0;
   bool hasCheaperBackward = false;
+  /// Stages take from any stages before them; what feeds none goes to the last.
+  bool isGraph = false;
+  bool hasSeveralEnds = false;
 };
+
+std::vector<std::vector<int32_t>> randomInputs(const Kind &kind, int32_t stages,
+                                               Generator &random) {
+  std::vector<std::vector<int32_t>> inputs(stages);
+  std::vector<bool> feeds(stages);
+  for (int32_t s = 1; s < stages; ++s)
+    for (int32_t from = 0; from < s; ++from)
+      if (random() % 2) {
+        inputs[s].push_back(from);
+        feeds[from] = true;
+      }
+  for (int32_t s = 0; s + 1 < stages && !kind.hasSeveralEnds; ++s)
+    if (!feeds[s])
+      inputs.back().push_back(s);
+  return inputs;
+}
 
 Problem randomProblem(const Kind &kind, Generator &random) {
   const auto &rankOfStage = kind.placements[random() % kind.placements.size()];
@@ -63,7 +82,10 @@ Problem randomProblem(const Kind &kind, Generator &random) {
     least[rankOfStage[s]] += unit.activation;
     all[rankOfStage[s]] += unit.activation * problem.microbatches;
   }
-  problem.makeChain(outputs);
+  if (kind.isGraph)
+    problem.makeGraph(randomInputs(kind, stages, random), outputs);
+  else
+    problem.makeChain(outputs);
   for (int32_t r = 0; r < ranks; ++r)
     if (pick(random, 0, 3))
       problem.memoryCaps[r] =
@@ -84,6 +106,8 @@ int64_t objectiveOf(const Problem &problem, const Simulation &simulation) {
 
 struct Tally {
   int64_t problems = 0, proven = 0, ordered = 0, checked = 0;
+  /// Of the makespan.
+  int64_t makespans = 0, provenMakespans = 0;
 };
 
 /// Searches random problems; no claim of an optimum and no bound may be wrong.
@@ -114,6 +138,9 @@ Tally checkKind(const Kind &kind, int problems, bool inOrder) {
           found)
           << argument.name << " of " << where;
     ++tally.problems;
+    const bool isMakespan = problem.objective == Objective::Makespan;
+    tally.makespans += isMakespan;
+    tally.provenMakespans += isMakespan && result.provenOptimal;
     tally.ordered += !result.schedule->linkOrders.empty();
     if (!result.provenOptimal)
       continue;
@@ -123,6 +150,13 @@ Tally checkKind(const Kind &kind, int problems, bool inOrder) {
     tally.checked += answer == Exhaustive::Answer::No;
   }
   return tally;
+}
+
+Kind graphOf(const char *name,
+             const std::vector<std::vector<int32_t>> &placements) {
+  Kind kind{name, placements, 1, 5, true};
+  kind.isGraph = true;
+  return kind;
 }
 
 const std::vector<std::vector<int32_t>> oneStage = {{0, 1}, {0, 1, 2}};
@@ -171,6 +205,46 @@ TEST(ExactSearch, OfAnyPlacement) {
 TEST(ExactSearch, OfCheaperBackwards) {
   for (const auto &placements : {oneStage, twoStages})
     checkKind({"cheaper", placements, 1, 5, true, 2, true}, 60, true);
+}
+
+TEST(ExactSearch, OfGraphsOfOneStageARank) {
+  Tally tally =
+      checkKind(graphOf("graph", {{0, 1, 2}, {0, 1, 2, 3}}), 80, false);
+  EXPECT_EQ(tally.provenMakespans, tally.makespans);
+  EXPECT_GT(tally.proven, tally.makespans);
+  EXPECT_GT(tally.checked, tally.proven / 2);
+}
+
+TEST(ExactSearch, OfGraphs) {
+  Tally tally = checkKind(
+      graphOf("graph",
+              {{0, 1, 1, 0}, {0, 1, 0, 1}, {0, 1, 2, 0}, {0, 0, 1, 1}}),
+      100, true);
+  EXPECT_EQ(tally.provenMakespans, tally.makespans);
+  EXPECT_GT(tally.checked, tally.proven / 2);
+}
+
+TEST(ExactSearch, OfGraphsWithMessagesInAnyOrder) {
+  Kind kind = graphOf("graph with messages",
+                      {{0, 1, 1, 0}, {0, 1, 0, 1}, {0, 1, 1, 2}});
+  kind.mostNs = 4;
+  kind.mostOccupancy = 9;
+  Tally tally = checkKind(kind, 100, true);
+  EXPECT_GT(tally.provenMakespans, tally.makespans / 2);
+  EXPECT_GT(tally.ordered, 0);
+}
+
+TEST(ExactSearch, OfGraphsWithSeveralEnds) {
+  Kind kind = graphOf("several ends", {{0, 1, 1, 0}, {0, 1, 0}, {0, 0, 0}});
+  kind.hasSeveralEnds = true;
+  kind.mostOccupancy = 3;
+  checkKind(kind, 100, true);
+}
+
+TEST(ExactSearch, OfGraphsWithCheaperBackwards) {
+  Kind kind = graphOf("cheaper", {{0, 1, 1, 0}, {0, 1, 2}});
+  kind.hasCheaperBackward = true;
+  checkKind(kind, 60, true);
 }
 
 /// Bounds from a rank's ends need more micro-batches than Exhaustive has time

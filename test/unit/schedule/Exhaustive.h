@@ -1,8 +1,8 @@
 //===- Exhaustive.h - Every schedule of a tiny problem ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Enumerates all orders of all ranks and serial links of a chain, with F, I and
-// W or B for every micro-batch, using only the rules of rondo-problem/1. Shares
+// Enumerates all orders of all ranks and serial links of a graph, with F, I and
+// W or B for every micro-batch, using only the rules of the problem. Shares
 // nothing with the search: no bound but a rank's remaining work, no dominance,
 // and micro-batches in any order.
 //
@@ -26,23 +26,18 @@ public:
   Exhaustive(const Problem &problem, int64_t target, bool inOrder)
       : problem(problem), target(target), inOrder(inOrder),
         stages(problem.numStages()), all(problem.microbatches) {
-    for (int letter : {0, 1})
-      for (int32_t s = 0; s < stages; ++s) {
-        const int32_t to = letter == 0 ? s + 1 : s - 1;
-        Hop hop;
-        if (to >= 0 && to < stages &&
-            problem.homeOf(s).rank != problem.homeOf(to).rank) {
-          const Link &link = problem.linkBetween(problem.homeOf(s).rank,
-                                                 problem.homeOf(to).rank);
-          const Edge &edge =
-              problem.edges[letter == 0 ? s : stages - 1 + s - 1];
-          hop.link = problem.homeOf(s).rank * problem.numRanks() +
-                     problem.homeOf(to).rank;
-          hop.occupancy = link.occupancyNs(edge.bytes);
-          hop.latency = link.latencyNs;
-        }
-        hops[letter].push_back(hop);
+    for (const Edge &edge : problem.edges) {
+      const int32_t from = problem.homeOf(edge.from).rank,
+                    to = problem.homeOf(edge.to).rank;
+      Hop hop;
+      if (from != to) {
+        const Link &link = problem.linkBetween(from, to);
+        hop.link = from * problem.numRanks() + to;
+        hop.occupancy = link.occupancyNs(edge.bytes);
+        hop.latency = link.latencyNs;
       }
+      hops.push_back(hop);
+    }
   }
 
   enum class Answer { No, Yes, TooMany };
@@ -54,8 +49,7 @@ public:
     state.held.assign(problem.numRanks(), 0);
     state.linkFree.assign(size_t(problem.numRanks()) * problem.numRanks(), 0);
     state.phase.assign(size_t(stages) * all, 0);
-    for (auto &column : state.message)
-      column.assign(size_t(stages) * all, absent);
+    state.message.assign(problem.edges.size() * all, absent);
     const bool found = walk(state);
     return found                 ? Answer::Yes
            : seen.size() > limit ? Answer::TooMany
@@ -74,12 +68,13 @@ private:
     std::vector<int64_t> clock, first, held, linkFree;
     /// By stage and micro-batch: 0, or F, I, all done.
     std::vector<int8_t> phase;
-    /// For the messages of F and of I, by producer: when it has arrived, or -2
-    /// - when it was made.
-    std::vector<int64_t> message[2];
+    /// By edge and micro-batch: when the message has arrived, or -2 - when it
+    /// was made.
+    std::vector<int64_t> message;
   };
 
-  size_t at(int32_t s, int32_t k) const { return size_t(s) * all + k; }
+  /// Of a task, by its stage, or of a message, by its edge.
+  size_t at(int64_t row, int32_t k) const { return size_t(row) * all + k; }
 
   std::string keyOf(const State &state) const {
     std::string key;
@@ -96,11 +91,10 @@ private:
         add(time);
     for (int8_t phase : state.phase)
       key.push_back(char(phase));
-    for (const auto &column : state.message)
-      for (int64_t time : column)
-        add(time == absent ? time
-            : time < 0     ? -2 - std::max(-2 - time, state.now)
-                           : std::max(time, state.now));
+    for (int64_t time : state.message)
+      add(time == absent ? time
+          : time < 0     ? -2 - std::max(-2 - time, state.now)
+                         : std::max(time, state.now));
     return key;
   }
 
@@ -148,15 +142,14 @@ private:
             return true;
         }
     }
-    for (int letter : {0, 1})
-      for (int32_t s = 0; s < stages; ++s)
-        for (int32_t k = 0; k < all; ++k)
-          if (state.message[letter][at(s, k)] < absent) {
-            if (sendMessage(state, letter, s, k))
-              return true;
-            if (inOrder)
-              break;
-          }
+    for (size_t e = 0; e < hops.size(); ++e)
+      for (int32_t k = 0; k < all; ++k)
+        if (state.message[at(e, k)] < absent && beginsBurst(e)) {
+          if (sendBurst(state, e, k))
+            return true;
+          if (inOrder)
+            break;
+        }
     return false;
   }
 
@@ -164,14 +157,15 @@ private:
     const int32_t rank = problem.homeOf(s).rank;
     const Cost &cost = problem.cost(s, kind);
     int64_t start = std::max(state.clock[rank], int64_t(0));
-    const int letter = kind == ActionKind::Forward ? 0 : 1;
-    const int32_t from = letter == 0 ? s - 1 : s + 1;
-    if (kind != ActionKind::WeightGrad && from >= 0 && from < stages) {
-      const int64_t arrived = state.message[letter][at(from, k)];
-      if (arrived < 0)
-        return false;
-      start = std::max(start, arrived);
-    }
+    const ActionKind producer =
+        kind == ActionKind::Backward ? ActionKind::InputGrad : kind;
+    for (size_t e = 0; e < hops.size(); ++e)
+      if (problem.edges[e].to == s && problem.edges[e].producer == producer) {
+        const int64_t arrived = state.message[at(e, k)];
+        if (arrived < 0)
+          return false;
+        start = std::max(start, arrived);
+      }
     if (start < state.now ||
         state.held[rank] + cost.acquireBytes > problem.memoryCaps[rank])
       return false;
@@ -188,34 +182,49 @@ private:
         problem.objective == Objective::Span ? next.first[rank] : 0;
     if (next.clock[rank] + leftOf(next, rank) - begin >= target)
       return false;
-    const int32_t to = letter == 0 ? s + 1 : s - 1;
-    if (kind != ActionKind::WeightGrad && to >= 0 && to < stages) {
-      const Hop &hop = hops[letter][s];
-      const bool isSerial = hop.link >= 0 && isBusy(hop.link);
-      next.message[letter][at(s, k)] =
-          isSerial ? -2 - next.clock[rank] : next.clock[rank] + hop.latency;
-    }
+    for (size_t e = 0; e < hops.size(); ++e)
+      if (problem.edges[e].from == s && problem.edges[e].producer == producer) {
+        const bool isSerial = hops[e].link >= 0 && isBusy(hops[e].link);
+        next.message[at(e, k)] = isSerial ? -2 - next.clock[rank]
+                                          : next.clock[rank] + hops[e].latency;
+      }
     return walk(next);
   }
 
   bool isBusy(int32_t link) const {
-    for (const auto &column : hops)
-      for (const Hop &hop : column)
-        if (hop.link == link && hop.occupancy > 0)
-          return true;
+    for (const Hop &hop : hops)
+      if (hop.link == link && hop.occupancy > 0)
+        return true;
     return false;
   }
 
-  bool sendMessage(const State &state, int letter, int32_t s, int32_t k) {
-    const Hop &hop = hops[letter][s];
-    const int64_t made = -2 - state.message[letter][at(s, k)];
-    const int64_t start = std::max(made, state.linkFree[hop.link]);
+  /// What a task sends along one link goes in a row.
+  bool isSameBurst(size_t e, size_t other) const {
+    return hops[e].link == hops[other].link &&
+           problem.edges[e].from == problem.edges[other].from &&
+           problem.edges[e].producer == problem.edges[other].producer;
+  }
+  bool beginsBurst(size_t e) const {
+    for (size_t before = 0; before < e; ++before)
+      if (isSameBurst(before, e))
+        return false;
+    return true;
+  }
+
+  bool sendBurst(const State &state, size_t first, int32_t k) {
+    const int64_t made = -2 - state.message[at(first, k)];
+    const int32_t link = hops[first].link;
+    const int64_t start = std::max(made, state.linkFree[link]);
     if (start < state.now)
       return false;
     State next = state;
     next.now = start;
-    next.linkFree[hop.link] = start + hop.occupancy;
-    next.message[letter][at(s, k)] = start + hop.occupancy + hop.latency;
+    next.linkFree[link] = start;
+    for (size_t e = first; e < hops.size(); ++e)
+      if (isSameBurst(first, e)) {
+        next.linkFree[link] += hops[e].occupancy;
+        next.message[at(e, k)] = next.linkFree[link] + hops[e].latency;
+      }
     return walk(next);
   }
 
@@ -223,7 +232,7 @@ private:
   const int64_t target;
   const bool inOrder;
   const int32_t stages, all;
-  std::vector<Hop> hops[2];
+  std::vector<Hop> hops;
   std::unordered_set<std::string> seen;
   size_t limit = 0;
 };

@@ -6,6 +6,9 @@
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
 #include "schedule/Search.h"
+#include "schedule/Shortfall.h"
+#include "schedule/bounds/FlatProblem.h"
+#include "schedule/search/OneByOne.h"
 
 #include <random>
 
@@ -97,6 +100,67 @@ TEST(Graph, TheSearchHasAScheduleAndABoundThatHolds) {
       }
     }
   }
+}
+
+TEST(Graph, HasOneEndOrSeveral) {
+  Problem problem = linearProblem(4, 1);
+  const std::vector<int64_t> bytes(4, 0);
+  EXPECT_TRUE(isSingleEnded(problem));
+  problem.makeGraph({{}, {0}, {0}, {1, 2}}, bytes);
+  EXPECT_TRUE(isSingleEnded(problem));
+  problem.makeGraph({{}, {0}, {0}, {2}}, bytes);
+  EXPECT_FALSE(isSingleEnded(problem));
+  // A gradient that does not come.
+  problem.makeGraph({{}, {0}, {0}, {1, 2}}, bytes);
+  problem.edges.pop_back();
+  EXPECT_FALSE(isSingleEnded(problem));
+}
+
+/// With several ends a rank may give back one stage's bytes before it takes
+/// another's: less than one micro-batch of all its stages is enough.
+TEST(Graph, WithSeveralEndsFitsLessThanAMicrobatch) {
+  Problem problem = problemOn({0, 0}, 1, 3, {2, 2, 2, 4, 2});
+  problem.makeGraph({{}, {}}, {0, 0});
+  problem.memoryCaps = {4};
+  EXPECT_FALSE(findShortfall(problem));
+  SearchOptions options;
+  options.effort = 100;
+  options.timeLimitMs = 0;
+  const SearchResult result = search(problem, options);
+  ASSERT_TRUE(result.schedule);
+  EXPECT_FALSE(checkSchedule(problem, *result.schedule));
+  EXPECT_EQ(result.simulation.makespanNs, 36);
+  problem.memoryCaps = {3};
+  EXPECT_TRUE(findShortfall(problem));
+}
+
+/// More tasks than a beam goes through, tight caps and serial links.
+TEST(Graph, TheSearchBeatsOneByOneUnderCaps) {
+  std::mt19937 random(7);
+  int64_t found = 0, oneAtATime = 0;
+  for (int round = 0; round < 12; ++round) {
+    Problem problem = randomGraph(random, 3, 1 + round % 3);
+    problem.microbatches = 24;
+    for (Edge &edge : problem.edges)
+      edge.bytes = 1 + round % 4;
+    problem.link = {round % 3, round % 2 * 1000};
+    const std::vector<int64_t> least = leastActivationBytes(problem);
+    for (int32_t r = 0; r < problem.numRanks(); ++r)
+      problem.memoryCaps[r] = least[r] + 4 * (1 + round % 3);
+    SearchOptions options;
+    options.effort = 1000;
+    options.timeLimitMs = 0;
+    const SearchResult result = search(problem, options);
+    ASSERT_TRUE(result.schedule);
+    Simulation simulation;
+    EXPECT_FALSE(checkSchedule(problem, *result.schedule, &simulation));
+    EXPECT_LE(result.bound.ns, simulation.makespanNs);
+    const int64_t slow = simulate(problem, oneByOne(problem)).makespanNs;
+    EXPECT_LE(simulation.makespanNs, slow);
+    found += simulation.makespanNs;
+    oneAtATime += slow;
+  }
+  EXPECT_LT(4 * found, 3 * oneAtATime);
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomChain.h"
+#include "RandomProblem.h"
 
 #include "schedule/Objective.h"
 #include "schedule/bounds/Propagation.h"
@@ -22,15 +22,15 @@ struct Met {
   int legal = 0, stuck = 0, overCap = 0, ordered = 0, contended = 0;
 };
 
-/// Whether a chain computes the objective's times exactly.
-bool countsExactly(const Problem &problem, const Chain &chain) {
-  return problem.objective == Objective::Makespan || chain.offsetsAreExact;
+/// Whether a flat problem computes the objective's times exactly.
+bool countsExactly(const Problem &problem, const FlatProblem &flat) {
+  return problem.objective == Objective::Makespan || flat.offsetsAreExact;
 }
 
 /// Whatever made a task start ended at that time, or its message arrived then.
-void expectCauses(const Chain &chain, const Orders &orders,
+void expectCauses(const FlatProblem &flat, const Orders &orders,
                   const Timer &timer) {
-  for (int32_t rank = 0; rank < chain.ranks; ++rank)
+  for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (int64_t i = 0; i < int64_t(orders[rank].size()); ++i) {
       const int64_t start = timer.starts()[rank][i];
       const Timer::Place cause = timer.cause(orders, {rank, i});
@@ -38,24 +38,41 @@ void expectCauses(const Chain &chain, const Orders &orders,
         EXPECT_EQ(start, 0);
         continue;
       }
-      if (cause.rank >= chain.ranks)
+      if (cause.rank >= flat.ranks)
         continue; // a message, whose time is not known here
       const Code by = orders[cause.rank][cause.position];
       const int64_t end = timer.starts()[cause.rank][cause.position] +
-                          chain.ns[kindOf(by)][stageOf(by)];
+                          flat.ns[kindOf(by)][stageOf(by)];
       if (cause.rank == rank) {
         EXPECT_EQ(end, start);
         continue;
       }
-      const Chain::Message &message = chain.messages[kindOf(by)][stageOf(by)];
-      // A serial link may have been busy with the message before, or an order
+      // The message of the edge between the two; what goes in front of it in
+      // its burst delays it.
+      const FlatProblem::Message *between = nullptr;
+      int64_t transferNs = 0;
+      for (int32_t e :
+           flat.inputs(kindOf(orders[rank][i]), stageOf(orders[rank][i])))
+        if (flat.messages[e].from == stageOf(by)) {
+          between = &flat.messages[e];
+          transferNs = between->transferNs();
+          for (int32_t p = between->previousInBurst; p >= 0;
+               p = flat.messages[p].previousInBurst)
+            transferNs += flat.messages[p].occupancyNs;
+        }
+      ASSERT_TRUE(between);
+      const FlatProblem::Message &message = *between;
+      // A serial link may have been busy with the message before, and an order
       // may have put another message first.
-      const size_t string = size_t(chain.ranks) + size_t(message.link);
+      const size_t string = size_t(flat.ranks) + size_t(message.link);
       const bool hasOrder = string < orders.size() && !orders[string].empty();
-      if (message.occupancyNs > 0 || hasOrder) {
-        EXPECT_LE(end + message.transferNs(), start);
+      bool isSerial = false;
+      for (int32_t e : flat.edgesOf[message.link])
+        isSerial |= flat.messages[e].occupancyNs > 0;
+      if (isSerial || hasOrder) {
+        EXPECT_LE(end + transferNs, start);
       } else {
-        EXPECT_EQ(end + message.transferNs(), start);
+        EXPECT_EQ(end + transferNs, start);
       }
     }
 }
@@ -63,14 +80,14 @@ void expectCauses(const Chain &chain, const Orders &orders,
 void checkTimer(const Problem &problem, BackwardCosts costs, Engine &random,
                 Met &met) {
   const bool fused = costs == BackwardCosts::Fused;
-  const std::optional<Chain> chain = Chain::of(problem, costs);
-  ASSERT_TRUE(chain);
-  const Orders orders = drawOrders(random, *chain, fused);
-  const Schedule schedule = toSchedule(*chain, orders, fused);
+  const std::optional<FlatProblem> flat = FlatProblem::of(problem, costs);
+  ASSERT_TRUE(flat);
+  const Orders orders = drawOrders(random, *flat, fused);
+  const Schedule schedule = toSchedule(*flat, orders, fused);
   const Simulation simulation = simulate(problem, schedule, true);
-  met.contended += chain->hasContendedLinks;
+  met.contended += flat->hasContendedLinks;
   met.ordered += !schedule.linkOrders.empty();
-  Timer timer(*chain);
+  Timer timer(*flat);
   const int64_t value = timer.run(orders);
   if (!simulation.complete || !keepsCaps(problem, simulation)) {
     (simulation.complete ? met.overCap : met.stuck) += 1;
@@ -78,12 +95,12 @@ void checkTimer(const Problem &problem, BackwardCosts costs, Engine &random,
     return;
   }
   ++met.legal;
-  for (int32_t r = 0; r < chain->ranks; ++r) {
+  for (int32_t r = 0; r < flat->ranks; ++r) {
     std::vector<int64_t> starts = timer.starts()[r];
     EXPECT_EQ(starts, startsOfCodes(schedule, simulation, r));
   }
-  expectCauses(*chain, orders, timer);
-  if (!countsExactly(problem, *chain))
+  expectCauses(*flat, orders, timer);
+  if (!countsExactly(problem, *flat))
     return;
   EXPECT_EQ(value, objectiveOf(problem, simulation));
   EXPECT_EQ(timer.run(orders, value), value);
@@ -93,58 +110,66 @@ void checkTimer(const Problem &problem, BackwardCosts costs, Engine &random,
 /// Goes through a partial state by any of the choices that it permits.
 void checkPartialState(const Problem &problem, bool holdsMessages,
                        Engine &random) {
-  const std::optional<Chain> chain = Chain::of(problem, BackwardCosts::Split);
-  ASSERT_TRUE(chain);
-  PartialState state(*chain, holdsMessages);
-  Orders orders(chain->ranks + chain->links);
-  std::vector<std::vector<int64_t>> starts(chain->ranks);
+  const std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Split);
+  ASSERT_TRUE(flat);
+  PartialState state(*flat, holdsMessages);
+  Orders orders(flat->ranks + flat->links);
+  std::vector<std::vector<int64_t>> starts(flat->ranks);
   struct Choice {
     int letter;
     int32_t stage;
-    bool isMessage;
+    /// The first of a burst; -1 of a task.
+    int32_t edge;
     int64_t start;
   };
   int64_t placed = 0;
   for (std::vector<Choice> choices;; choices.clear()) {
-    for (int32_t s = 0; s < chain->stages; ++s)
+    for (int32_t s = 0; s < flat->stages; ++s)
       for (int letter : {0, 1, 2}) {
-        const int64_t start = state.earliest(*chain, letter, s);
-        if (start < never && (letter != 0 || state.fits(*chain, s)))
-          choices.push_back({letter, s, false, start});
-        if (!holdsMessages || letter == 2 ||
-            !chain->messages[letter][s].isContended)
-          continue;
-        const int64_t send = state.earliestSend(*chain, letter, s);
-        if (send < never)
-          choices.push_back({letter, s, true, send});
+        const int64_t start = state.earliest(*flat, letter, s);
+        if (start < never && (letter != 0 || state.fits(*flat, s)))
+          choices.push_back({letter, s, -1, start});
       }
+    for (size_t e = 0; e < flat->messages.size(); ++e) {
+      const FlatProblem::Message &message = flat->messages[e];
+      if (!holdsMessages || !message.isContended || !message.beginsBurst())
+        continue;
+      const int64_t send = state.earliestSend(*flat, int32_t(e));
+      if (send < never)
+        choices.push_back({message.letter, message.from, int32_t(e), send});
+    }
     if (choices.empty())
       break;
     const Choice choice = choices[pick(random, 0, int64_t(choices.size()) - 1)];
     const Code code = codeOf(choice.letter, choice.stage);
-    if (choice.isMessage) {
-      const Chain::Message &message =
-          chain->messages[choice.letter][choice.stage];
-      state.send(*chain, choice.letter, choice.stage);
-      EXPECT_EQ(state.linkFree(message.link),
-                choice.start + message.occupancyNs);
-      orders[chain->ranks + message.link].push_back(code);
+    if (choice.edge >= 0) {
+      const int32_t link = flat->messages[choice.edge].link;
+      int64_t end = choice.start;
+      for (int32_t e = choice.edge; e >= 0; e = flat->messages[e].nextInBurst)
+        end += flat->messages[e].occupancyNs;
+      state.send(*flat, choice.edge);
+      EXPECT_EQ(state.linkFree(link), end);
+      orders[flat->ranks + link].push_back(code);
       continue;
     }
-    const int32_t rank = chain->rankOf[choice.stage];
-    EXPECT_EQ(state.run(*chain, choice.letter, choice.stage, choice.start),
-              choice.start + chain->ns[choice.letter][choice.stage]);
+    const int32_t rank = flat->rankOf[choice.stage];
+    EXPECT_EQ(state.run(*flat, choice.letter, choice.stage, choice.start),
+              choice.start + flat->ns[choice.letter][choice.stage]);
     orders[rank].push_back(code);
     starts[rank].push_back(choice.start);
     ++placed;
   }
-  // fits() leaves a way to the end.
-  ASSERT_EQ(placed, chain->tasks());
-  const Schedule schedule = toSchedule(*chain, orders, false);
+  // fits() leaves a way to the end, where it knows what is held together.
+  if (placed < flat->tasks()) {
+    EXPECT_FALSE(flat->isSingleEnded);
+    return;
+  }
+  const Schedule schedule = toSchedule(*flat, orders, false);
   const Simulation simulation = simulate(problem, schedule, true);
   ASSERT_TRUE(simulation.complete);
   EXPECT_TRUE(keepsCaps(problem, simulation));
-  for (int32_t r = 0; r < chain->ranks; ++r) {
+  for (int32_t r = 0; r < flat->ranks; ++r) {
     EXPECT_EQ(starts[r], startsOfCodes(schedule, simulation, r));
     EXPECT_EQ(state.clock(r), simulation.rankEndNs[r]);
     EXPECT_EQ(state.held(r), 0);
@@ -177,14 +202,28 @@ TEST(Timers, PartialStatesAreThoseOfTheSimulator) {
   }
 }
 
-/// The search's timers are for chains, and report other graphs.
-TEST(Timers, OtherGraphsAreNoChains) {
-  Problem problem = linearProblem(3, 2);
-  problem.edges.push_back({0, 2, ActionKind::Forward, 0});
-  problem.edges.push_back({2, 0, ActionKind::InputGrad, 0});
-  for (BackwardCosts costs :
-       {BackwardCosts::Split, BackwardCosts::Fused, BackwardCosts::Least})
-    EXPECT_FALSE(Chain::of(problem, costs));
+TEST(Timers, OfGraphsAreThoseOfTheSimulator) {
+  Met met;
+  int longBursts = 0, severalEnds = 0;
+  for (unsigned seed = 0; seed < 10000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Engine random(seed + 200000);
+    const Problem problem = drawGraph(random);
+    ASSERT_EQ(problem.check(), std::nullopt);
+    checkTimer(problem, seed % 2 ? BackwardCosts::Fused : BackwardCosts::Split,
+               random, met);
+    checkPartialState(problem, seed % 2, random);
+    const FlatProblem flat = *FlatProblem::of(problem, BackwardCosts::Split);
+    longBursts += flat.hasLongBursts;
+    severalEnds += !flat.isSingleEnded;
+  }
+  EXPECT_GT(met.legal, 4000);
+  EXPECT_GT(met.stuck, 100);
+  EXPECT_GT(met.overCap, 1000);
+  EXPECT_GT(met.ordered, 500);
+  EXPECT_GT(met.contended, 1000);
+  EXPECT_GT(longBursts, 300);
+  EXPECT_GT(severalEnds, 300);
 }
 
 } // namespace

@@ -1,8 +1,8 @@
-//===- RandomChain.h - Random chains and orders -----------------*- C++ -*-===//
+//===- RandomProblem.h - Random problems and orders -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H
-#define RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H
+#ifndef RONDO_TEST_UNIT_SCHEDULE_RANDOMPROBLEM_H
+#define RONDO_TEST_UNIT_SCHEDULE_RANDOMPROBLEM_H
 
 #include "Examples.h"
 
@@ -68,30 +68,57 @@ inline Problem drawChain(Engine &random, LinkCosts links = LinkCosts::Serial) {
   return drawChain(random, rankOf, ranks, links);
 }
 
+/// Costs, caps and links as drawChain() draws them, of a graph on 1 to 4 ranks:
+/// skip connections, forks and joins, sometimes with several ends.
+inline Problem drawGraph(Engine &random, LinkCosts links = LinkCosts::Serial) {
+  Problem problem = drawChain(random, links);
+  const int32_t stages = problem.numStages();
+  std::vector<std::vector<int32_t>> inputs(stages);
+  std::vector<int64_t> outputBytes;
+  std::vector<bool> feeds(stages);
+  for (int32_t s = 0; s < stages; ++s) {
+    outputBytes.push_back(pick(random, 0, 3) * pick(random, 0, 5));
+    for (int32_t from = 0; from < s; ++from)
+      if (pick(random, 0, 2) == 0)
+        inputs[s].push_back(from);
+    std::shuffle(inputs[s].begin(), inputs[s].end(), random);
+    for (int32_t from : inputs[s])
+      feeds[from] = true;
+  }
+  if (pick(random, 0, 3))
+    for (int32_t s = 0; s + 1 < stages; ++s)
+      if (!feeds[s])
+        inputs.back().push_back(s);
+  problem.makeGraph(inputs, outputBytes);
+  return problem;
+}
+
 /// Strings of tasks in an order that some run could have, whatever the caps; if
 /// `fused`, every W comes right after its I. In half of the cases, links with
 /// several producers get a random order, which may be a deadlock.
-inline Orders drawOrders(Engine &random, const Chain &chain, bool fused) {
-  Orders orders(chain.ranks);
-  std::vector<int32_t> done(size_t(3) * chain.stages);
+inline Orders drawOrders(Engine &random, const FlatProblem &flat, bool fused) {
+  Orders orders(flat.ranks);
+  std::vector<int32_t> done(size_t(3) * flat.stages);
   auto mayRun = [&](int letter, int32_t s) {
     const int32_t k = done[codeOf(letter, s)];
-    if (k == chain.microbatches)
+    if (k == flat.microbatches)
       return false;
     if (letter == 2)
       return k < done[codeOf(1, s)];
     if (letter == 1 && k >= done[codeOf(0, s)])
       return false;
-    const int32_t from = letter == 0 ? s - 1 : s + 1;
-    return from < 0 || from == chain.stages || k < done[codeOf(letter, from)];
+    for (int32_t e : flat.inputs(letter, s))
+      if (k >= done[codeOf(letter, flat.messages[e].from)])
+        return false;
+    return true;
   };
   auto run = [&](int letter, int32_t s) {
-    orders[chain.rankOf[s]].push_back(codeOf(letter, s));
+    orders[flat.rankOf[s]].push_back(codeOf(letter, s));
     ++done[codeOf(letter, s)];
   };
-  for (int64_t left = chain.tasks(); left > 0;) {
+  for (int64_t left = flat.tasks(); left > 0;) {
     const int letter = int(pick(random, 0, fused ? 1 : 2));
-    const int32_t s = int32_t(pick(random, 0, chain.stages - 1));
+    const int32_t s = int32_t(pick(random, 0, flat.stages - 1));
     if (!mayRun(letter, s))
       continue;
     run(letter, s);
@@ -101,16 +128,18 @@ inline Orders drawOrders(Engine &random, const Chain &chain, bool fused) {
       --left;
     }
   }
-  if (!chain.hasContendedLinks || pick(random, 0, 1))
+  if (!flat.hasContendedLinks || pick(random, 0, 1))
     return orders;
-  orders.resize(chain.ranks + chain.links);
-  for (int32_t link = 0; link < chain.links; ++link) {
-    std::vector<Code> &order = orders[chain.ranks + link];
-    const auto &producers = chain.producersOf[link];
-    for (Code code : orders[chain.rankOf[producers[0].stage]])
-      for (Chain::Producer producer : producers)
-        if (code == codeOf(producer.letter, producer.stage))
+  orders.resize(flat.ranks + flat.links);
+  for (int32_t link = 0; link < flat.links; ++link) {
+    std::vector<Code> &order = orders[flat.ranks + link];
+    for (Code code : orders[flat.endsOf[link].first])
+      for (int32_t e : flat.edgesOf[link]) {
+        const FlatProblem::Message &message = flat.messages[e];
+        if (message.beginsBurst() &&
+            code == codeOf(message.letter, message.from))
           order.push_back(code);
+      }
     for (int64_t swaps = pick(random, 0, 3); swaps > 0; --swaps)
       std::swap(order[pick(random, 0, int64_t(order.size()) - 1)],
                 order[pick(random, 0, int64_t(order.size()) - 1)]);
@@ -127,7 +156,8 @@ inline bool keepsCaps(const Problem &problem, const Simulation &simulation) {
 }
 
 /// The simulated start of every code in a rank's string; for the W of a B, the
-/// end of its I, which is B's end in a chain that counts B so.
+/// end of its I, which is B's end in a flat problem that counts B
+/// so.
 inline std::vector<int64_t> startsOfCodes(const Schedule &schedule,
                                           const Simulation &simulation,
                                           int32_t rank) {
@@ -144,4 +174,4 @@ inline std::vector<int64_t> startsOfCodes(const Schedule &schedule,
 
 } // namespace rondo::test
 
-#endif // RONDO_TEST_UNIT_SCHEDULE_RANDOMCHAIN_H
+#endif // RONDO_TEST_UNIT_SCHEDULE_RANDOMPROBLEM_H
