@@ -89,7 +89,7 @@ static void showLinks(const Connections &connections, const World &world,
                               ", %.0f bytes/us", link.bytesPerUs);
     if (link.clockErrorNs > 0)
       std::snprintf(text + length, sizeof text - length,
-                    " (clocks compared within %.3f us)",
+                    " (clocks compared to within %.3f us)",
                     link.clockErrorNs * 1e-3);
     progress.note(text);
   }
