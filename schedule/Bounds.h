@@ -1,4 +1,4 @@
-//===- Bounds.h - What no schedule can beat ---------------------*- C++ -*-===//
+//===- Bounds.h - Times that no schedule beats ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Lower bounds of a problem's objective, one file an argument under bounds/.
@@ -23,27 +23,27 @@ struct Bound {
   const char *name = "L1";
 };
 
-/// One argument. It speaks of the problem's own objective and returns 0 where
-/// it says nothing. `ceiling` is the objective of a schedule that is known
-/// (int64_t's maximum where none is); an argument that searches may stop there
-/// and return it. `effort` limits the work of such an argument, in labels.
+/// One argument. It bounds the problem's own objective and returns 0 if it
+/// proves nothing. `ceiling` is the objective of a known schedule (int64_t's
+/// maximum if there is none); an argument that searches may stop there and
+/// return it. `effort` limits the work of such an argument, in labels.
 struct BoundArgument {
   const char *name;
   const char *summary;
   int64_t (*compute)(const Problem &, int64_t ceiling, int64_t effort);
   /// Its time grows faster than the number of tasks.
   bool isSlow;
-  /// It is left out where there are more than `maxDetailedTasks`.
+  /// Left out if there are more than `maxDetailedTasks`.
   bool seesAllTasks = false;
 };
 
-/// The table, from the quickest to the slowest.
+/// The table, fastest first.
 const std::vector<BoundArgument> &boundArguments();
 
-/// The best of L1 and L2 and its name. O(stages).
+/// The best of L1 and L2, with its name. O(stages).
 Bound roughBound(const Problem &problem);
-/// The best of L1 to L4 and its name; the first of equals. O(tasks); beyond
-/// `maxDetailedTasks` L3 says nothing, and L4 looks at both ends alone.
+/// The best of L1 to L4, with its name; the first of equals. O(tasks); beyond
+/// `maxDetailedTasks` L3 proves nothing, and L4 only looks at the two ends.
 Bound quickBound(const Problem &problem);
 /// The best of all. With effort 0 the same as quickBound().
 Bound bestBound(const Problem &problem, int64_t ceiling, int64_t effort);

@@ -26,7 +26,7 @@ std::optional<Fault> findShortfall(const Problem &problem);
 /// What is missing, with the rank and bytes; the first half of describe(),
 /// which also says what it is for and what helps.
 std::string briefShortfall(const Fault &shortfall);
-/// What describe() says of it.
+/// The text of describe() for it.
 std::string describeShortfall(const Fault &shortfall);
 
 } // namespace rondo

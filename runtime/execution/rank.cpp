@@ -10,7 +10,7 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-/// Notes an action for the watchdog, and for the trace if there is one.
+/// Records an action for the watchdog, and for the trace if there is one.
 class Rank::Action {
 public:
   Action(Rank &rank, ActionKind kind, int64_t stage, int64_t microbatch,
@@ -26,7 +26,7 @@ public:
                      std::memory_order_relaxed);
     restart();
   }
-  /// The waits are over.
+  /// Called when the waits are over.
   void restart() {
     if (rank.keepTrace)
       startNs = rank.device.stamp();
@@ -149,7 +149,7 @@ Rank::LocalStage &Rank::local(int64_t stage, int64_t microbatch) {
   return stages[stage];
 }
 
-/// Waits for the sends that still read the slot.
+/// Waits for sends that still read the slot.
 void Rank::acquire(const Place &place, int64_t microbatch) {
   if (!place.base)
     return;
@@ -177,8 +177,8 @@ void Rank::awaitMessage(int32_t number, int64_t microbatch) {
   transport.waitReceived(edge.channel, static_cast<Transport::Ticket>(ticket));
 }
 
-/// Adds the gradients of all edges into the first one's buffer, edge after
-/// edge, so that the bits do not depend on when they came.
+/// Adds the gradients of all edges into the first one's buffer, one edge after
+/// another, so that the bits do not depend on when they came.
 void Rank::addOutputGrads(const LocalStage &stage, int64_t microbatch) {
   for (size_t k = 1; k < stage.outputGrads.size(); ++k) {
     const int32_t edge = stage.outputGrads[k];
@@ -195,8 +195,8 @@ void Rank::makeCalls(LocalStage &stage) const {
   LayerArgs common{};
   common.lossScale = lossScale;
   common.stream = stream;
-  // Activations between layers of the stage lie in front of the scratch and
-  // are used in turn.
+  // Activations between layers of the stage come before the scratch, and are
+  // used in turn.
   char *workspace = stage.place(Buffer::Workspace).at(0);
   auto inner = [&](size_t border) {
     return workspace + (border % 2) * binding.innerBytes;
@@ -298,7 +298,7 @@ void Rank::weightGrad(int64_t s, int64_t microbatch) {
   }
 }
 
-/// The edge that a message goes along.
+/// The edge that a message belongs to.
 int32_t Rank::edgeOf(Message message, int64_t stage, int64_t to,
                      int64_t microbatch) const {
   const size_t row =
@@ -380,7 +380,7 @@ void Rank::await(int64_t collective) {
 void Rank::step(int64_t s) {
   LocalStage &stage = local(s, 0);
   Action action(*this, ActionKind::Step, s, 0);
-  // It writes the version behind the one that tasks have read.
+  // Writes the version after the one that tasks have read.
   state.nextVersion(static_cast<int32_t>(s));
   device.step(stage.binding->optimized, optimizer.adamw);
 }

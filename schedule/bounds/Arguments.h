@@ -1,4 +1,4 @@
-//===- Arguments.h - The files of this folder -------------------*- C++ -*-===//
+//===- Arguments.h - The arguments of this folder ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_BOUNDS_ARGUMENTS_H

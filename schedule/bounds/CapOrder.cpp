@@ -1,4 +1,4 @@
-//===- CapOrder.cpp - What a memory cap puts before what ------------------===//
+//===- CapOrder.cpp - Task order forced by a memory cap -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/CapOrder.h"
@@ -7,7 +7,7 @@
 
 using namespace rondo;
 
-/// More stages on a rank would cost more time than the bounds gain.
+/// With more stages on a rank this would cost more time than the bounds gain.
 static constexpr int32_t mostPlaces = 8;
 
 CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
@@ -42,8 +42,8 @@ CapOrder::CapOrder(const FlatProblem &flat, int32_t rank)
       }
     }
 
-  // What F of (s, k) finds started must have been given back, except for what
-  // the cap can hold. Where that is impossible without a task, the task comes
+  // Everything started before F of (s, k) must have been given back, except for
+  // what the cap can hold. If that is impossible without a task, the task comes
   // first.
   auto isBehind = [&](int letter, int32_t of, int32_t j, int32_t s, int32_t k) {
     if (letter == 0)

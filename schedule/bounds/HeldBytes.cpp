@@ -1,19 +1,19 @@
 //===- HeldBytes.cpp - What a rank's cap holds over time ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Let T be the objective, C the cap and h(t) what a rank holds at t. Of a
-// micro-batch of stage s, what I gives back is held for F, the way back to the
-// rank and I at least, the rest for W as well; let A be the sum of bytes times
-// these times, so that A <= integral of h. Let U(t) be the most that F can have
-// taken by t, and V(u) the most that I and W can still give back with u left.
-// What is held at t was taken by then and is given back later, so h(t) is no
-// more than C, U(t) and V(T - t), and
+// Let T be the objective, C the cap and h(t) what a rank holds at t. For a
+// micro-batch of stage s, what I gives back is held at least for F, the way
+// back to the rank and I, the rest for W as well; let A be the sum of bytes
+// times these times, so that A <= integral of h. Let U(t) be the most that F
+// can have taken by t, and V(u) the most that I and W can still give back with
+// u left. What is held at t was taken by then and is given back later, so h(t)
+// is no more than C, U(t) and V(T - t), and
 //
 //   A <= f(T) = integral of min(C, U(t), V(T - t)).
 //
-// f rises with T. Let U reach C at b, and V at e. From T = b + e on the two
-// ends are apart, and f(T) is C T less the integrals of C - U and C - V. So
-// where the T that solves A = f(T) by this formula is b + e or more, none below
+// f increases with T. Let U reach C at b, and V at e. From T = b + e on the two
+// ends are separate, and f(T) is C T minus the integrals of C - U and C - V. So
+// if the T that solves A = f(T) by this formula is b + e or more, none below
 // does.
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,8 @@ using namespace rondo;
 
 namespace {
 
-/// From `time` on a task can have run that takes, or gives back, so many bytes.
+/// From `time` on a task can have run that takes, or gives back, this many
+/// bytes.
 struct Gain {
   int64_t time, bytes, ns;
 };
@@ -36,7 +37,7 @@ struct Gain {
 /// Until the cap can be reached.
 struct Ramp {
   int64_t end = never;
-  /// Bytes times ns that are missing to the cap.
+  /// Bytes times ns missing to the cap.
   double missing = 0;
 };
 
@@ -53,7 +54,7 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   Ramp ramp;
   int64_t released = 0, inRow = 0, time = begin;
   for (size_t next = 0; next < gains.size() || inRow < released;) {
-    // Both sums rise in steps; the lower one is what counts.
+    // Both sums increase in steps; the lower one counts.
     const int64_t first = std::max(begin, gains.front().time);
     const int64_t nextInRow =
         inRow < released ? first + inRow / mostBytes * leastNs : never;
@@ -117,7 +118,7 @@ std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
   return roundTrip;
 }
 
-/// What one micro-batch needs of the cap of a rank, in bytes times ns.
+/// What one micro-batch needs of a rank's cap, in bytes times ns.
 double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
               int32_t rank) {
   double area = 0;
@@ -131,7 +132,7 @@ double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
 }
 
 /// How much of a rank's cap can be held: every size is a multiple of one unit.
-/// 0 where nothing is held, or where not everything is given back, so that it
+/// 0 if nothing is held, or if not everything is given back, so that holding
 /// has no end.
 int64_t usableCap(const FlatProblem &flat, int32_t rank) {
   int64_t unit = 0;
@@ -151,7 +152,7 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
   const int64_t cap = usableCap(flat, rank);
   if (cap == 0)
     return 0;
-  // Times from this one on could be those of micro-batches that are left out.
+  // From this time on, micro-batches that were left out could run.
   int64_t lastHead = never, lastTail = never;
   std::vector<Gain> taken, given;
   for (int32_t s : stages) {
@@ -179,7 +180,7 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
   if (begin.end >= never || end.end >= never || begin.end > lastHead ||
       end.end > lastTail)
     return 0;
-  // Less the rounding error of the sums.
+  // Minus the rounding error of the sums.
   const double least = (double(microbatches) * areaOf(flat, roundTrip, rank) +
                         begin.missing + end.missing) /
                        double(cap) * (1 - 1e-9);

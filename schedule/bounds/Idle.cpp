@@ -1,4 +1,4 @@
-//===- Idle.cpp - How long a rank must wait at its ends -------------------===//
+//===- Idle.cpp - How long a rank must wait at both ends ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Idle.h"
@@ -9,9 +9,9 @@ using namespace rondo;
 
 namespace {
 
-/// What an activation of a stage holds while the letter of a side is still to
-/// come; 0 where the letter is not limited by memory. At the beginning that is
-/// F. Seen from the end, an activation whose I or W is left was there before,
+/// What an activation of a stage holds while the letter of a side has yet to
+/// come; 0 if the letter is not limited by memory. At the beginning that is F.
+/// Seen from the end, an activation whose I or W is left was there before,
 /// unless its F is left as well.
 int64_t bytesOf(const FlatProblem &flat, Side side, int letter, int32_t s) {
   if (side == Side::Begin)
@@ -60,7 +60,7 @@ std::vector<Event> eventsOf(const FlatProblem &flat,
   return events;
 }
 
-/// How long tasks of a kind can run on so many bytes.
+/// How long tasks of a kind can run on this many bytes.
 class Allowance {
 public:
   Allowance(const FlatProblem &flat, int32_t rank, Side side, int letter) {
@@ -103,8 +103,8 @@ std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
       {0, side == Side::Begin ? 0 : flat.endOffset[rank]}};
   const std::vector<Event> events = eventsOf(flat, propagation, rank, side);
   for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
-    // What begins exactly then has not run before, nor what it would allow to
-    // start.
+    // What starts exactly then has not run before, nor has what it would allow
+    // to start.
     const int64_t time = events[i].time;
     int64_t most = 0;
     for (int letter : {0, 1, 2})
@@ -158,7 +158,7 @@ int64_t rondo::idleBound(const FlatProblem &flat,
                         : latestOf(flat, propagation, rank, side));
     };
     const std::vector<IdlePoint> end = pointsOf(Side::End);
-    // Where some work is in neither stretch of time, the two are apart.
+    // If some work is in neither stretch of time, the two are separate.
     for (const IdlePoint &point : pointsOf(Side::Begin))
       if (point.work < all)
         best = std::max(best,

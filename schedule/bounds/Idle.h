@@ -1,10 +1,11 @@
-//===- Idle.h - How long a rank must wait at its ends -----------*- C++ -*-===//
+//===- Idle.h - How long a rank must wait at both ends ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before a time t a rank can only have run what was released by then, and of
-// all F no more than the cap and the bytes that can be back by then let start.
-// What is missing to t is idle time. So it is at the end, where the activations
-// whose I or W is left are those that the cap held and those whose F is left.
+// all F only as many as the cap and the bytes given back by then allow to
+// start. What is missing to t is idle time. The same holds at the end, where
+// the activations whose I or W is left are those that the cap held and those
+// whose F is left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,21 +20,21 @@ namespace rondo {
 
 enum class Side : uint8_t { Begin, End };
 
-/// Up to some time from one side at most `work` runs, and `idle` at least is
-/// lost. At the end time counts back from the objective.
+/// Up to some time from one side at most `work` runs, and at least `idle` is
+/// lost. At the end, time counts back from the objective.
 struct IdlePoint {
   int64_t work, idle;
 };
 
-/// Both numbers rise, `idle` from one point to the next; the first has no work.
-/// The propagation has estimated the empty state. Times after `latest` are not
-/// looked at. O(n log n) of the rank's tasks.
+/// Both numbers increase, `idle` from each point to the next; the first has no
+/// work. The propagation must have estimated the empty state. Ignores times
+/// after `latest`. O(n log n) of the rank's tasks.
 std::vector<IdlePoint> idleOf(const FlatProblem &flat,
                               const Propagation &propagation, int32_t rank,
                               Side side, int64_t latest = never);
 
-/// The most that can be idle at a side beside which so much work is left that
-/// not all of it runs there.
+/// The most that can be idle at a side if so much work is left that not all of
+/// it runs there.
 int64_t idleBeside(const std::vector<IdlePoint> &points, int64_t work);
 
 /// No objective of a problem with so many micro-batches is below a rank's work

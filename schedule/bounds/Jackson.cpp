@@ -3,8 +3,8 @@
 //
 // Every task has an earliest start and a least tail; Jackson's preemptive
 // schedule of a rank's tasks is the best that the rank could do with these. A
-// serial link is a machine as well, and its messages are the tasks.
-// J. R. Jackson, 1955; as a bound of job shops: Carlier and Pinson, 1989.
+// serial link is a machine too, and its messages are the tasks. J. R. Jackson,
+// 1955; as a bound of job shops: Carlier and Pinson, 1989.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,11 +3,11 @@
 //
 // Before the k-th F of a stage starts, enough must have been given back that it
 // fits the cap. The earliest time at which that many bytes can be free delays
-// the heads of L3. What the cap puts behind a task lengthens its tail. With
-// these heads and tails, what a rank can run under its cap before a time or
-// behind one says how long it is idle there, and the bytes that it can hold
-// over time how many activations pass (HeldBytes.h). Where there are too many
-// tasks, only these ends are looked at.
+// the heads of L3. What the cap puts after a task lengthens its tail. With
+// these heads and tails, what a rank can run under its cap before or after a
+// time tells how long it is idle there, and the bytes that it can hold over
+// time how many activations pass (HeldBytes.h). If there are too many tasks,
+// only these ends are considered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 
 using namespace rondo;
 
-/// All of them, or, where these have too many tasks, what a ramp of all ranks
-/// has.
+/// All of them or, if these have too many tasks, as many as a ramp over all
+/// ranks has.
 static int32_t microbatchesOfEnd(const Problem &problem) {
   const int64_t most = std::max(
       maxDetailedTasks / (int64_t(3) * problem.numStages()),

@@ -3,13 +3,13 @@
 //
 // One rank keeps its cap, its order and its exclusive use; every other rank
 // becomes a pure delay. A micro-batch passes the rank's stages by F, then back
-// by I, with a delay from each of these operations to the next. What is left is
-// solved exactly by a program over how many of each have run, with labels that
-// no other label of the same counts beats in every component: the clock, when
-// each micro-batch in flight can go on, and the largest tail so far. What the
-// cap leaves idle at the end of the rank (Idle.h) counts with the work left.
-// Where the labels are too many, the least of those that are left is still a
-// bound.
+// by I, with a delay from each of these operations to the next. The rest is
+// solved exactly by dynamic programming over how many of each have run, with
+// labels that no other label of the same counts beats in every component: the
+// clock, when each micro-batch in flight can go on, and the largest tail so
+// far. The idle time that the cap forces at the end of the rank (Idle.h) is
+// added to the remaining work. If there are too many labels, the least of the
+// remaining ones is still a bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ namespace {
 
 struct Label {
   int64_t clock = 0, cost = 0;
-  /// When each micro-batch in flight can take its next operation, operation
-  /// after operation, the oldest first.
+  /// When each micro-batch in flight can take its next operation, by operation,
+  /// the oldest first.
   std::vector<int64_t> ready;
 
   bool beats(const Label &other) const {
@@ -39,8 +39,8 @@ struct Label {
   }
 };
 
-/// How often each operation has run, then W: of each stage, or of all in one
-/// where they are alike. All labels of one sum are made before the next.
+/// How often each operation has run, then W: per stage, or for all together if
+/// they are alike. All labels of one sum are made before the next.
 using Counts = std::vector<int32_t>;
 using Layer = std::map<Counts, std::vector<Label>>;
 
@@ -133,7 +133,7 @@ private:
     return least;
   }
 
-  /// What every continuation of a label costs.
+  /// The least cost of any continuation of a label.
   int64_t floorOf(const Counts &counts, const Label &label) const {
     int64_t left = work, result = label.cost;
     for (size_t i = 0; i < weightGrads.size(); ++i)
@@ -169,7 +169,7 @@ private:
     return held;
   }
 
-  /// How many W of an entry of `weightGrads` wait.
+  /// How many W of an entry of `weightGrads` are pending.
   int32_t pending(const Counts &counts, size_t i) const {
     const size_t stages = operations.size() / 2;
     int32_t done = 0;
@@ -180,9 +180,9 @@ private:
   }
 
   void expand(const Counts &counts, const Label &label) {
-    // I and W give memory back and never gain from waiting, nor does F where
-    // there is one stage. What could only start when one of them has ended is
-    // not tried before it.
+    // I and W give memory back and never gain from waiting, nor does F if there
+    // is one stage. What could only start when one of them has ended is not
+    // tried before it.
     int64_t firstEnd = never;
     std::array<int64_t, 2 * maxStagesOfRank> starts;
     size_t ready = 0;
@@ -220,7 +220,7 @@ private:
       Label made = label;
       made.clock = end;
       made.cost = std::max(label.cost, end + tailOf(operation, counts[i]));
-      // The new one is the last of those that wait for the next operation.
+      // The new one is the last of those waiting for the next operation.
       if (i + 1 < operations.size())
         made.ready.insert(made.ready.begin() +
                               (ready + counts[i] - counts[i + 1]),
@@ -291,7 +291,7 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
     const size_t stages = flat->stagesOf[rank].size();
     if (stages == 0 || stages > OneRank::maxStagesOfRank)
       continue;
-    // One rank may not use up what the others need; but many ranks are often
+    // One rank must not use up what the others need; but many ranks are often
     // alike.
     const int64_t share = effort / std::min(4, flat->ranks - rank);
     int64_t left = share;

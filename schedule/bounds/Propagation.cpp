@@ -31,7 +31,7 @@ Propagation::Propagation(const FlatProblem &flat, bool withMemory)
     }
 }
 
-/// What has run has given its bytes back at no later time.
+/// What has run gave its bytes back no later than this.
 void Propagation::startCursors(const PartialState &state) {
   for (const auto &stages : flat.stagesOf) {
     int64_t freed = 0;
@@ -191,7 +191,7 @@ void Propagation::messageHead(const PartialState &state, int32_t edge,
   messageStart[at] = std::min(never, std::max(start, free));
 }
 
-/// False where a task ends too late for the ceiling.
+/// False if a task ends too late for the ceiling.
 bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
   int32_t first = flat.microbatches;
   for (int32_t s = 0; s < flat.stages; ++s)
@@ -238,8 +238,8 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
 }
 
 /// Jackson's preemptive schedule of the lanes from `time` on: always what has
-/// been released and has the longest tail. What is in one lane is released in
-/// order and has falling tails, so one cursor a lane is enough.
+/// been released and has the longest tail. Within a lane, releases are in order
+/// and tails decrease, so one cursor per lane is enough.
 int64_t Propagation::jackson(int64_t time, int64_t best) {
   while (!lanes.empty()) {
     size_t chosen = lanes.size();

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What remains of a schedule, from any point in it: the earliest start of every
-// task that is left, and from these a bound of the objective. The bounds use it
-// on the empty schedule, the search on partial ones.
+// remaining task, and a bound of the objective from these. The bounds use it on
+// the empty schedule, the search on partial ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +19,10 @@
 
 namespace rondo {
 
-/// A prefix of every rank's order, run as early as possible. Micro-batches are
-/// served in order by each stage and letter. Messages go as they get ready, or
-/// where a state `holdsMessages`, those of contended links wait for send(). All
-/// numbers are in one array, so that a state is copied by one move of memory.
+/// A prefix of every rank's order, run as early as possible. Each stage and
+/// letter serves its micro-batches in order. Messages go as they become ready;
+/// if a state `holdsMessages`, those of contended links wait for send(). All
+/// numbers are in one array, so that a state is copied by one block move.
 class PartialState {
 public:
   PartialState() = default;
@@ -44,7 +44,7 @@ public:
   /// How many messages of an edge have got their link.
   int64_t &sent(int32_t edge) { return data[sentBegin + edge]; }
   int64_t sent(int32_t edge) const { return data[sentBegin + edge]; }
-  /// 1 where F of the stage waits for another stage's F of its rank.
+  /// 1 if F of the stage waits for another stage's F on its rank.
   int64_t &banned(int32_t stage) { return data[bannedBegin + stage]; }
   int64_t banned(int32_t stage) const { return data[bannedBegin + stage]; }
   /// When the message of an edge and a micro-batch has arrived, or its
@@ -73,14 +73,14 @@ public:
     return time;
   }
 
-  /// Earliest start of the next task of a stage and letter, or `never` where
+  /// Earliest start of the next task of a stage and letter, or `never` if
   /// something that it needs has not been started.
   int64_t earliest(const FlatProblem &flat, int letter, int32_t stage) const;
   /// Whether the next F of the stage keeps the cap, and every micro-batch in
-  /// flight can still be finished behind it: see the source. `letter` is the
-  /// one that takes memory.
+  /// flight can still be finished after it: see the source. `letter` is the one
+  /// that takes memory.
   bool fits(const FlatProblem &flat, int32_t stage, int letter = 0) const;
-  /// Runs the next task of a stage and letter at `start`; its end.
+  /// Runs the next task of a stage and letter at `start`; returns its end.
   int64_t run(const FlatProblem &flat, int letter, int32_t stage,
               int64_t start);
   /// Earliest time at which the next message of an edge that begins a burst can
@@ -88,10 +88,10 @@ public:
   int64_t earliestSend(const FlatProblem &flat, int32_t edge) const;
   /// Gives the link to that burst.
   void send(const FlatProblem &flat, int32_t edge);
-  /// Hash of counts: only states with equal ones can be compared.
+  /// Hash of counts: only states with equal counts can be compared.
   uint64_t key() const;
-  /// Equal counts: nothing in this state is later than in `other`, and nothing
-  /// waits that does not wait there.
+  /// For equal counts: nothing in this state is later than in `other`, and
+  /// nothing waits that does not wait there.
   bool dominates(const FlatProblem &flat, const PartialState &other) const;
 
   std::vector<int64_t> data;
@@ -105,19 +105,19 @@ private:
   bool holdsMessages = false;
 };
 
-/// A bound with a finer sum to order states that have the same bound.
+/// A bound with a finer sum to order states with the same bound.
 struct Estimate {
   int64_t bound = 0;
   int64_t sum = 0;
 };
 
-/// Computes estimates without allocating. Not for several threads.
+/// Computes estimates without allocating. Not thread-safe.
 class Propagation {
 public:
   Propagation(const FlatProblem &flat, bool withMemory);
 
-  /// No way to finish the state has a smaller objective; `never` where that is
-  /// at least `ceiling`, or there is no way. O(tasks left * stages of a rank).
+  /// No way to finish the state has a smaller objective; `never` if that is at
+  /// least `ceiling`, or there is no way. O(tasks left * stages of a rank).
   Estimate estimate(const PartialState &state, int64_t ceiling = never);
   /// Earliest starts of the last estimate, [letter][FlatProblem::at()].
   const std::vector<int64_t> &heads(int letter) const { return head[letter]; }
@@ -126,8 +126,8 @@ public:
   }
 
   /// Delays clocks, arrivals and links of the last estimate's state to the
-  /// earliest time at which anything can use them. No way on is lost, and more
-  /// states can be compared.
+  /// earliest time at which anything can use them. Loses no way on, and makes
+  /// more states comparable.
   void tighten(PartialState &state) const;
 
 private:

@@ -13,7 +13,7 @@
 namespace rondo {
 
 /// The least time from the end of every task to the end of the objective.
-/// Static: it does not depend on a state.
+/// Static: does not depend on a state.
 struct Tails {
   /// [letter][FlatProblem::at()].
   std::array<std::vector<int64_t>, 3> ns;
@@ -21,7 +21,7 @@ struct Tails {
   /// [FlatProblem::messageAt()]; only where it keeps the link busy.
   std::vector<int64_t> message;
 
-  /// `capOrders` by rank; empty where no cap is to be looked at.
+  /// `capOrders` by rank; empty if caps are ignored.
   Tails(const FlatProblem &flat, const std::vector<CapOrder> &capOrders);
 };
 

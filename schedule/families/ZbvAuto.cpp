@@ -21,10 +21,10 @@
 //
 // Whether the last rule holds for F, and for I of the second chunk, are two
 // switches. A run is repeated with the idle times of the last as allowances
-// while that lowers the longest. All is done for the caps and for P activations
-// a rank, and planned with the median stage's times, other times of messages
-// and longer W as well; the best is taken. With equal times and no latency:
-// span 3M, makespan 3M + (P - 1) / 2, P activations.
+// while that lowers the longest. All of this is done for the caps and for P
+// activations per rank, and also planned with the median stage's times,
+// different message times and longer W; the best is taken. With equal times and
+// no latency: span 3M, makespan 3M + (P - 1) / 2, P activations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +92,7 @@ Schedule toSchedule(const Outcome &outcome, const Chunks &chunks,
   return schedule;
 }
 
-/// The times by which the greedy choices are made. They do not see what follows
+/// The times used for the greedy choices. These do not foresee what follows
 /// from a wait, so times other than the true ones may guide them better.
 struct Plan {
   /// Of a message's and of W's time.
@@ -121,7 +121,7 @@ std::vector<Plan> plansFor(const Problem &problem, const FlatProblem &flat) {
   return plans;
 }
 
-/// No product overflows.
+/// Avoids overflow of the product.
 int64_t percentOf(int64_t percent, int64_t value) {
   return value / 100 * percent + value % 100 * percent / 100;
 }

@@ -1,4 +1,4 @@
-//===- ZbvRounds.cpp - A V laid out in rounds by a clock --------*- C++ -*-===//
+//===- ZbvRounds.cpp - A V built in rounds by a clock -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/families/ZbvRounds.h"
@@ -57,8 +57,8 @@ public:
       rank.order.reserve(size_t(6) * costs.microbatches);
   }
 
-  /// Nothing where a rank comes to a halt: its limit is too low, or its next
-  /// task lacks its input.
+  /// Nothing if a rank gets stuck: its limit is too low, or its next task lacks
+  /// its input.
   std::optional<Outcome> run() {
     if (!warmUp() || !runRounds())
       return std::nullopt;
@@ -90,8 +90,8 @@ private:
 
   int32_t indexOf(const Rank &rank) const { return int32_t(&rank - &ranks[0]); }
 
-  /// When the next task of a leg has its input; -1 where the input is not made
-  /// yet or there is no further task.
+  /// When the next task of a leg has its input; -1 if the input is not made yet
+  /// or there is no further task.
   int64_t arrival(int32_t r, int leg) const {
     const int32_t k = ranks[r].done[leg];
     if (k == costs.microbatches)
@@ -110,8 +110,8 @@ private:
     return isDown(leg) ? r > 0 : r + 1 < costs.ranks;
   }
 
-  /// Runs the next task of a leg; false where its input is not made, it does
-  /// not fit, or all have run.
+  /// Runs the next task of a leg; false if its input is not made, it does not
+  /// fit, or all have run.
   bool place(int32_t r, int leg) {
     Rank &rank = ranks[r];
     const int32_t k = rank.done[leg], chunk = chunkOf[leg];
@@ -158,7 +158,7 @@ private:
     rank.order.push_back({1, chunk});
   }
 
-  /// W in the wait for the next task of a leg.
+  /// Runs W in the wait for the next task of a leg.
   void fill(int32_t r, int leg, bool mayDelay) {
     Rank &rank = ranks[r];
     if (!comesFromElsewhere(r, leg) || !rank.hasWeightGrad())
@@ -230,7 +230,7 @@ private:
     const int64_t all = int64_t(numLegs) * costs.ranks * costs.microbatches;
     while (placed < all) {
       const int64_t before = placed;
-      // All choices depend only on what the round before has made.
+      // All choices depend only on what the previous round has made.
       first.clear();
       second.clear();
       for (int32_t r = 0; r < costs.ranks; ++r)
@@ -282,7 +282,7 @@ private:
   std::vector<Rank> ranks;
   int64_t longestIdle = 0, placed = 0;
   int warmUpLeg = F0;
-  /// [leg][rank * M + micro-batch]: -1 where it has not run.
+  /// [leg][rank * M + micro-batch]: -1 if it has not run.
   std::array<std::vector<int64_t>, numLegs> end;
 };
 

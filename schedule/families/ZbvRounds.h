@@ -1,7 +1,7 @@
-//===- ZbvRounds.h - A V laid out in rounds by a clock ----------*- C++ -*-===//
+//===- ZbvRounds.h - A V built in rounds by a clock -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The plans that zbv-auto tries: see there for the rules.
+// The plans that zbv-auto tries; ZbvAuto.cpp has the rules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ struct Entry {
 
 /// What does not change between runs.
 struct Costs {
-  /// With the median stage's times for all stages where `isEven`.
+  /// With the median stage's times for all stages if `isEven`.
   Costs(const FlatProblem &flat, const Chunks &chunks, bool isEven);
 
   int32_t ranks, microbatches;
@@ -50,9 +50,9 @@ struct Outcome {
   int64_t longestIdle = 0, spanNs = 0, makespanNs = 0;
 };
 
-/// Keeps `limits`, bytes by rank that hold a micro-batch each. `allowed` is the
-/// idle time by rank that is taken as given. Nothing where a rank comes to a
-/// halt. O(tasks + P^2).
+/// Keeps `limits`, bytes by rank, each of which holds a micro-batch. `allowed`
+/// is the idle time by rank that is taken as given. Nothing if a rank gets
+/// stuck. O(tasks + P^2).
 std::optional<Outcome> layOut(const Costs &costs,
                               const std::vector<int64_t> &limits,
                               Switches switches,

@@ -1,15 +1,15 @@
-//===- Beam.cpp - Layers of partial schedules -----------------------------===//
+//===- Beam.cpp - Partial schedules, layer by layer -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Active schedules (Giffler and Thompson, 1960) of ranks and contended links:
 // of all tasks and messages that could be next, the one that would end first
-// fixes a rank or link, and this takes any of its own that could start before
-// that end. Take a schedule that goes on in another way. The one that would end
-// first fits in before what comes next there, and nothing is later: I and W
+// determines a rank or link, which takes any of its own that could start before
+// that end. Consider a schedule that continues differently. The one that would
+// end first fits before what comes next there, and nothing gets later: I and W
 // only give memory back, and F only moves before tasks of these letters, unless
 // another stage's F of its rank comes first. For that case F is also banned
-// until one has run there. So with these choices the best schedule is reached
-// wherever the objective never gains from a later end.
+// until one has run there. So these choices reach the best schedule if the
+// objective never gains from a later end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace {
 
 struct Node {
   int32_t parent;
-  /// Of Orders.
+  /// Index into Orders.
   int32_t string;
   Code code;
 };

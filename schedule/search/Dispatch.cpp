@@ -1,4 +1,4 @@
-//===- Dispatch.cpp - Runs a periodic pattern into an order ---------------===//
+//===- Dispatch.cpp - Turns a periodic pattern into an order --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Dispatch.h"
@@ -7,8 +7,8 @@
 
 using namespace rondo;
 
-/// Stages keep their numbers. `endOffset` keeps its meaning: a rank begins that
-/// much later than the rank that begins first.
+/// Stages keep their numbers. `endOffset` keeps its meaning: a rank starts that
+/// much later than the rank that starts first.
 static FlatProblem mirror(const FlatProblem &flat) {
   FlatProblem result = flat;
   result.reverse();
@@ -161,9 +161,10 @@ const Orders &Dispatcher::orders() {
   return made;
 }
 
-/// Forwards, of the pending W: the stage whose W has the earliest target, else
-/// the one that gives back most memory, the oldest of equals. Backwards, of
-/// those that fit: the stage whose W or I has the earliest target.
+/// Forwards, among the pending W: the stage whose W has the earliest target,
+/// otherwise the one that gives back the most memory, the oldest of equals.
+/// Backwards, among those that fit: the stage whose W or I has the earliest
+/// target.
 int32_t Dispatcher::nextWeightGrad(const Pattern &pattern, int32_t rank) const {
   using WeightGrad = Pattern::WeightGrad;
   int32_t chosen = -1;

@@ -1,4 +1,4 @@
-//===- Dispatch.h - Runs a periodic pattern into an order -------*- C++ -*-===//
+//===- Dispatch.h - Turns a periodic pattern into an order ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_DISPATCH_H
@@ -14,7 +14,7 @@ namespace rondo {
 struct Pattern {
   /// When F, I and W would run, [letter][FlatProblem::at()].
   std::array<std::vector<int64_t>, 3> targets;
-  /// Where `targets` is empty, when each F and I would run in an endless steady
+  /// If `targets` is empty, when each F and I would run in an endless steady
   /// state:
   ///   offset[letter][stage] + group of k * group * period + place in group *
   ///   step
@@ -33,8 +33,8 @@ struct Pattern {
     /// not arrived.
     InOrder,
   } discipline = Discipline::Ready;
-  /// A task whose input is there may overtake one whose input is not by at most
-  /// this much.
+  /// A task whose input has arrived may overtake one whose input has not by at
+  /// most this much.
   int64_t reach = 0;
   enum class WeightGrad : uint8_t {
     /// When nothing else can start.
@@ -44,11 +44,11 @@ struct Pattern {
     /// Only there.
     Exact,
   } weightGrad = WeightGrad::Fills;
-  /// W may delay a message that is known to come by this share of W, in
+  /// W may delay a message that is known to be coming by this share of W, in
   /// eighths.
   int32_t patience = 4;
-  /// Where not `never`, in place of patience: W delays a message only where
-  /// waiting for that would end the rank after this.
+  /// Unless `never`, replaces patience: W delays a message only if waiting for
+  /// that would end the rank after this.
   int64_t goal = never;
   /// From this many pending W on a rank, W goes before F; from twice as many,
   /// before I as well. Backwards, this many W may run ahead of their I.
@@ -56,9 +56,8 @@ struct Pattern {
   static constexpr int32_t unlimited = 1 << 24;
 };
 
-/// Forwards in time, or backwards from the last task to the first. What is
-/// greedy forwards fills the end of a schedule well; what is greedy backwards
-/// fills its beginning.
+/// Forwards in time, or backwards from the last task to the first. Greedy
+/// choices forwards fill the end of a schedule well, backwards its beginning.
 enum class Direction : uint8_t { Forwards, Backwards };
 
 /// The rank to look at next: a tournament tree by time.
@@ -68,7 +67,7 @@ public:
   void clear();
   void set(int32_t rank, int64_t time);
   int64_t time(int32_t rank) const { return times[rank]; }
-  /// The lowest of equal ranks; its time is `never` where all are.
+  /// The lowest of equal ranks; its time is `never` if all are.
   int32_t first() const { return winner[1]; }
 
 private:
@@ -88,23 +87,23 @@ class Dispatcher {
 public:
   Dispatcher(const FlatProblem &flat, Direction direction);
 
-  /// The objective, or `never` where it is above `ceiling` or the pattern comes
-  /// to a halt. Backwards the objective that the order has at most. O(tasks *
+  /// The objective, or `never` if it is above `ceiling` or the pattern gets
+  /// stuck. Backwards, an upper bound of the order's objective. O(tasks *
   /// stages of a rank + tasks * log ranks).
   int64_t run(const Pattern &pattern, int64_t ceiling);
   /// Of the problem itself, in both directions.
   const Orders &orders();
-  /// By task of orders(): the latest time at which it may run if the objective
-  /// is to be kept (backwards), or its start (forwards).
+  /// By task of orders(): backwards the latest time at which it may run to keep
+  /// the objective, forwards its start.
   const std::vector<std::vector<int64_t>> &starts() const { return times; }
   /// Tasks that the last run placed.
   int64_t placed() const { return count; }
 
 private:
-  /// The next F or I of a stage; both times are `never` where all have run.
+  /// The next F or I of a stage; both times are `never` if all have run.
   struct Candidate {
     int64_t target = never;
-    /// When its input arrives; `never` where the input has not been made.
+    /// When its input arrives; `never` if the input has not been made.
     int64_t arrival = never;
     int32_t stage = 0, letter = 0;
   };
@@ -124,8 +123,8 @@ private:
   PartialState state;
   Alarms alarms;
   std::vector<int64_t> work, left;
-  /// Those of a rank stand together from begins[rank] on, stage by stage, I
-  /// before F; slots[stage] is the place of I.
+  /// Those of a rank are together, starting at begins[rank], stage by stage, I
+  /// before F; slots[stage] is the position of I.
   std::vector<Candidate> candidates;
   std::vector<int32_t> begins, slots;
   /// By rank, the W that may run: forwards those whose I has run, backwards
@@ -136,7 +135,7 @@ private:
   Orders made;
   std::vector<std::vector<int64_t>> times;
   bool isTurned = false;
-  /// The time that backwards runs count from, less the objective.
+  /// The time from which backward runs count, minus the objective.
   int64_t horizon = 0;
   int64_t count = 0, latest = 0;
 };

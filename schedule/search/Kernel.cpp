@@ -28,7 +28,8 @@ struct Genes {
   Pattern::Discipline discipline = Pattern::Discipline::Ready;
   int32_t patience = 4;
   int32_t backlog = Pattern::unlimited;
-  /// Tasks of a rank that would overlap in the steady state are moved apart.
+  /// Whether a rank's tasks that would overlap in the steady state are moved
+  /// apart.
   bool isApart = false;
   int32_t goal = -1;
 };
@@ -286,7 +287,7 @@ private:
   std::vector<int32_t> row;
   int32_t rows = 1;
   int64_t period = 0;
-  /// How many micro-batches fit all ranks.
+  /// How many micro-batches fit on all ranks.
   int32_t fit;
   /// Presets, how many of them have run, and the best of them with later
   /// changes.

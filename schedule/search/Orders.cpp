@@ -1,4 +1,4 @@
-//===- Orders.cpp - Strings of tasks and schedules ------------------------===//
+//===- Orders.cpp - Converts strings of tasks and schedules ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/search/Orders.h"
@@ -7,7 +7,7 @@
 
 using namespace rondo;
 
-/// The link orders that are not the order of the producers.
+/// The link orders that differ from the order of the producers.
 static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
                           Schedule &schedule) {
   for (int32_t link = 0; link < flat.links; ++link) {
@@ -127,7 +127,7 @@ int64_t Budget::tasksInTime() const {
   const double left = double(options.timeLimitMs) - elapsed;
   if (left <= 0)
     return 0;
-  // More tasks take as long each as those before, plus a tenth. The first ones
+  // Estimates the time per task from those before, plus a tenth. The first ones
   // are estimated at 40 ns.
   constexpr double firstTasks = 100000, firstMs = 4;
   const double tasks =

@@ -1,4 +1,4 @@
-//===- Orders.h - What the parts of the search exchange ---------*- C++ -*-===//
+//===- Orders.h - Shared by the parts of the search -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_SEARCH_ORDERS_H
@@ -27,19 +27,19 @@ constexpr Code codeOf(int letter, int32_t stage) {
 /// in which they become ready.
 using Orders = std::vector<std::vector<Code>>;
 
-/// Adjacent I and W of a micro-batch become B where `fuse` is set.
+/// With `fuse`, adjacent I and W of a micro-batch become B.
 Schedule toSchedule(const FlatProblem &flat, const Orders &orders, bool fuse);
-/// Nothing where a stage or a link does not serve its micro-batches in order. B
+/// Nothing if a stage or a link does not serve its micro-batches in order. B
 /// becomes I and W.
 std::optional<Orders> toOrders(const FlatProblem &flat,
                                const Schedule &schedule);
 
-/// Times orders again and again without allocating.
+/// Times orders repeatedly without allocating.
 class Timer {
 public:
   explicit Timer(const FlatProblem &flat);
 
-  /// The objective, or `never` where the order breaks a cap, deadlocks or ends
+  /// The objective, or `never` if the order breaks a cap, deadlocks or ends
   /// above `ceiling`. Keeps starts by [rank][position]. O(tasks).
   int64_t run(const Orders &orders, int64_t ceiling = never);
   const std::vector<std::vector<int64_t>> &starts() const { return start; }
@@ -55,8 +55,8 @@ public:
     return messagesOf[link];
   }
   /// What made a task or message start when it did: its predecessor in its
-  /// string, or an input, which is a message where its link is contended; rank
-  /// -1 where it started at 0.
+  /// string, or an input, which is a message if its link is contended; rank -1
+  /// if it started at 0.
   Place cause(const Orders &orders, Place place) const;
 
 private:
@@ -89,24 +89,24 @@ private:
   int32_t last = -1;
 };
 
-/// Time and work that are left.
+/// The remaining time and work.
 class Budget {
 public:
   explicit Budget(const SearchOptions &options);
 
   /// Adds tasks that were placed or timed.
   void use(int64_t tasks) { used += tasks; }
-  /// True where the search must end, or where the next part, of so many tasks,
-  /// would pass the time limit. Reads the clock rarely.
+  /// True if the search must end, or if the next part, with this many tasks,
+  /// would exceed the time limit. Reads the clock rarely.
   bool isSpent(int64_t next = 0);
-  /// Whether so many tasks would end within the time limit. A smaller number
+  /// Whether this many tasks would end within the time limit. A smaller number
   /// may still fit.
   bool hasTimeFor(int64_t tasks) const { return tasks < tasksInTime(); }
-  /// How many tasks fit the time that is left, at the pace so far; `never`
-  /// where there is no time limit.
+  /// How many tasks fit in the remaining time, at the pace so far; `never` if
+  /// there is no time limit.
   int64_t tasksInTime() const;
   void limitEffort(int64_t tasks) { limit = tasks; }
-  /// Reserves so many tasks for what follows.
+  /// Reserves this many tasks for what follows.
   void keepBack(int64_t tasks) { kept = tasks; }
   int64_t tasksUsed() const { return used; }
   int64_t tasksLeft() const { return limit - used; }
@@ -122,7 +122,7 @@ private:
   SearchStop why = SearchStop::Exhausted;
 };
 
-/// The best schedule so far. Better ones are found by the objective alone.
+/// The best schedule so far. Only the objective decides what is better.
 struct Incumbent {
   Orders orders;
   int64_t objective = never;
@@ -146,17 +146,17 @@ struct Incumbent {
 };
 
 /// Layered search over partial schedules, guided by the propagated bound; at
-/// most `width` states a layer. True where nothing was cut off but what a bound
-/// or dominance excludes: then no schedule is better than the incumbent.
+/// most `width` states per layer. True if only what a bound or dominance
+/// excludes was cut off: then no schedule is better than the incumbent.
 bool beam(const FlatProblem &flat, int64_t width, Incumbent &best,
           Budget &budget);
 
-/// A part of the search that keeps what it learnt between its turns.
+/// A part of the search that keeps what it has learnt between its turns.
 class Part {
 public:
   virtual ~Part() = default;
-  /// Works until so many more tasks are used; always makes one schedule if the
-  /// incumbent has none.
+  /// Works until this many more tasks are used; always makes one schedule if
+  /// the incumbent has none.
   virtual void run(int64_t tasks) = 0;
   /// The best objective of its own.
   virtual int64_t value() const = 0;
@@ -167,7 +167,7 @@ public:
 std::unique_ptr<Part> tuneKernel(const FlatProblem &flat, uint64_t seed,
                                  Incumbent &best, Budget &budget);
 
-/// Makes orders that keep the caps from any orders as priorities, and changes
+/// Makes orders that keep the caps, with any orders as priorities, and changes
 /// the priorities.
 std::unique_ptr<Part> replay(const FlatProblem &flat, uint64_t seed,
                              Orders orders, Incumbent &best, Budget &budget);
@@ -179,7 +179,7 @@ SearchResult searchRobust(const Problem &problem, const SearchOptions &options);
 void polish(const FlatProblem &flat, uint64_t seed, int64_t tasks,
             Incumbent &best, Budget &budget);
 
-/// A small generator, equal on all machines.
+/// A small generator that is the same on all machines.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed * 2862933555777941757u + 1) {}

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Threshold accepting (Dueck and Scheuer, 1990) on the strings of the ranks. A
-// move takes a task of the critical path to another place of its rank, not past
-// a task of its own stage and letter. Every order is timed as a whole.
+// move takes a task of the critical path to another position on its rank, not
+// past a task of its own stage and letter. Every order is timed as a whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,8 +78,8 @@ private:
     int64_t from, to;
   };
 
-  /// Writes the order of a link down before it is changed; true where messages
-  /// went as they became ready.
+  /// Writes down a link's order before it is changed; true if messages went as
+  /// they became ready.
   bool holdMessages(Orders &orders, int32_t string) const {
     if (string < flat.ranks)
       return false;
@@ -113,13 +113,15 @@ private:
 
   Move choose(const Orders &orders) {
     Timer::Place place = path[random.below(int64_t(path.size()))];
-    // A gap before a task that waits for a message is filled with a later task.
+    // An idle time before a task that waits for a message is filled with a
+    // later task.
     const std::vector<Code> &order = place.rank < flat.ranks
                                          ? orders[place.rank]
                                          : carried[place.rank - flat.ranks];
     const int64_t size = int64_t(order.size());
     int64_t from = place.position;
-    // A message that waited for its busy link usually goes one place earlier.
+    // A message that waited for its busy link usually goes one position
+    // earlier.
     if (place.rank >= flat.ranks && from > 0 && random.below(4))
       return order[from - 1] == order[from] ? Move{place.rank, from, from}
                                             : Move{place.rank, from, from - 1};
@@ -134,8 +136,8 @@ private:
     for (int64_t at = from; at != to; at += direction) {
       const Code other = order[at + direction];
       // Moving a task past another of its own kind and stage changes nothing;
-      // moving it past the next kind of its stage only helps where that serves
-      // an earlier micro-batch, which timing finds out.
+      // moving it past the next kind of its stage only helps if that serves an
+      // earlier micro-batch, which timing finds out.
       if (stageOf(other) == stage && kindOf(other) == letter)
         return {place.rank, from, at};
     }
@@ -148,7 +150,7 @@ private:
   Timer timer;
   Random random;
   std::vector<Timer::Place> path;
-  /// What contended links carried in the run that the path is of.
+  /// What contended links carried in the run that the path belongs to.
   std::vector<std::vector<Code>> carried;
 };
 

@@ -7,8 +7,8 @@
 // and the order is made again: many tasks move at once.
 //
 // Dispatches forwards and backwards take turns, each with the times of the
-// other: forward-backward improvement (Li and Willis, 1992). Forwards W leaves
-// the drain what nothing else fills, backwards it does so for the ramp.
+// other: forward-backward improvement (Li and Willis, 1992). Forwards, W fills
+// the drain where nothing else does; backwards, the warm-up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ private:
     Pattern pattern;
   };
 
-  /// False where the order cannot run, apart from caps.
+  /// False if the order cannot run, caps aside.
   bool begin() {
     isStarted = true;
     FlatProblem free = flat;
@@ -137,7 +137,7 @@ private:
                  [flat.at(stage, flat.microbatches - 1 - k)] = -finish;
       }
     }
-    // Backwards time begins at the horizon; only the order matters.
+    // Backwards, time starts at the horizon; only the order matters.
     if (!isForwards)
       for (auto &column : targets)
         for (int64_t &target : column)

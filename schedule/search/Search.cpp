@@ -15,15 +15,16 @@ using namespace rondo;
 
 namespace {
 
-/// Up to this many tasks the beam goes through whole layers.
+/// Up to this many tasks the beam searches whole layers.
 constexpr int64_t smallTasks = 200;
 /// Up to this many a beam is worth its quadratic time.
 constexpr int64_t guidedTasks = 1600;
-/// The most that bounds of a task cost, in tasks placed or timed.
+/// The most that bounds cost per task, in tasks placed or timed.
 constexpr int64_t stepsOfBound = 12;
-/// What making a schedule of orders and judging it costs, by task.
+/// The cost per task of making and judging a schedule of orders.
 constexpr int64_t stepsOfOffer = 3;
-/// Up to this many the families are also priorities for orders within the caps.
+/// Up to this many, the families are also priorities for orders within the
+/// caps.
 constexpr int64_t replayedTasks = 200000;
 
 class Searcher {
@@ -90,7 +91,7 @@ private:
     return true;
   }
 
-  /// Its objective; `never` where it breaks a rule.
+  /// Returns its objective; `never` if it breaks a rule.
   int64_t offer(Schedule schedule, const std::string &origin) {
     Simulation simulation;
     if (!keepsCaps(schedule)) {
@@ -183,7 +184,7 @@ private:
   }
 
   void searchOrders(BackwardCosts costs) {
-    // If time is up, one schedule is still made if there is none.
+    // If time is up and there is no schedule, still makes one.
     if (isDone() && result.schedule)
       return;
     std::optional<FlatProblem> flat = FlatProblem::of(problem, costs);
@@ -256,7 +257,7 @@ private:
     auto isOver = [&] {
       return best.isOptimal() || budget.isSpent(4 * flat.tasks());
     };
-    // All begin; the best seed runs before the kernel, which makes many trials.
+    // All start; the best seed runs before the kernel, which makes many trials.
     for (size_t i = 0; i < islands.size() && !isOver(); ++i) {
       islands[i]->run(30 * flat.tasks());
       if (i == 0)
@@ -297,7 +298,7 @@ private:
   }
 
   /// One for each seed, the best first: orders that keep the caps before those
-  /// that do not. Large problems have only the incumbent's.
+  /// that do not. Large problems only have the incumbent's.
   std::vector<std::unique_ptr<Part>> islandsOf(const FlatProblem &flat,
                                                Incumbent &best) {
     std::vector<std::unique_ptr<Part>> islands;

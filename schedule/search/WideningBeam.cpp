@@ -17,7 +17,7 @@ bool WideningBeam::run() {
   const bool wentThrough = beam(flat, width, best, budget);
   hasFound = best.objective < known;
   width *= int64_t(widening);
-  // Where wider beams do not take longer, little is left to search.
+  // If wider beams do not take longer, little is left to search.
   const double taken = double(budget.tasksUsed() - before);
   const double growth = last > 0 ? std::min(widening, taken / last) : widening;
   cost = wentThrough ? never : int64_t(taken * growth);

@@ -15,11 +15,11 @@ public:
   WideningBeam(const FlatProblem &flat, Incumbent &best, Budget &budget)
       : flat(flat), best(best), budget(budget) {}
 
-  /// Whether the next beam is worth its cost: as much as all before it, or,
-  /// where the last one found nothing, a quarter of that.
+  /// Whether the next beam is worth its cost: as much as all before it or, if
+  /// the last one found nothing, a quarter of that.
   bool isDue() const;
-  /// Runs the next beam. True where it exhausted all choices, so that what is
-  /// known is the best.
+  /// Runs the next beam. True if it exhausted all choices, so that the best
+  /// known result is optimal.
   bool run();
 
 private:
@@ -30,7 +30,7 @@ private:
   int64_t width = 1;
   bool hasFound = true;
   double last = 0;
-  /// The most that the next beam costs; `never` before the first, and where
+  /// The most that the next beam costs; `never` before the first, and if
   /// nothing is left to search.
   int64_t cost = never;
 };

@@ -81,7 +81,7 @@ void Loopback::post(Channel &c, Entry &entry, Half &mine, Half &other,
 
 void Loopback::waitCopied(Channel &c, Ticket ticket, int32_t rank,
                           const Waiting &waiting) {
-  // The distance is right across the wrap of the counters.
+  // The difference is right even when the counters wrap.
   waitFor(rank, waiting,
           [&] { return static_cast<int32_t>(c.copied - ticket) > 0; });
 }

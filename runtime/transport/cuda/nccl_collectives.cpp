@@ -26,7 +26,7 @@ void NcclTransport::gather(Member &member, int64_t first, int64_t count,
       add(part, static_cast<const T *>(part.data) + first, countOf(part));
     return;
   }
-  // A rank gives its parts one after the other.
+  // A rank's parts are consecutive.
   std::vector<int64_t> elements(member.ranks.size()), offsets;
   auto indexOf = [&](int32_t rank) {
     return std::find(member.ranks.begin(), member.ranks.end(), rank) -
@@ -70,7 +70,7 @@ void NcclTransport::endCollective(Member &member) {
   rank.met.countUp(rank.collectiveStream.get());
 }
 
-/// It is not known here which rank is late: the first other one is named.
+/// Which rank is late is not known here: the first other one is named.
 void NcclTransport::waitCollective(int32_t collective, int32_t r) {
   Member &member = memberOf(collective, r);
   GpuRank &rank = *ranks[r];
@@ -87,7 +87,7 @@ void NcclTransport::waitCollective(int32_t collective, int32_t r) {
 void NcclTransport::startSumParts(int32_t collective, int32_t rank) {
   Member &member = memberOf(collective, rank);
   const Stream stream = beginCollective(member);
-  // All parts of a rank fit at once; the same chunks on all ranks.
+  // All parts of a rank fit at once; the chunks are the same on all ranks.
   const int64_t total = member.parts.front().count;
   const int64_t step = std::max<int64_t>(1, elementsAtOnce / member.mostParts);
   for (int64_t first = 0; first < total; first += step) {

@@ -1,4 +1,4 @@
-//===- sums.cu - Adding the parts of a collective on a GPU ----------------===//
+//===- sums.cu - Adds the parts of a collective on a GPU ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Parts are added in their order, so that the result does not depend on how
@@ -12,7 +12,7 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
-/// One thread adds; the others of its warp have nothing to do.
+/// One thread adds; the others of its warp are idle.
 __global__ void addAllKernel(double *sum, const double *values, int64_t count) {
   if (threadIdx.x != 0)
     return;

@@ -1,4 +1,4 @@
-//===- sums.h - Adding the parts of a collective on a GPU -------*- C++ -*-===//
+//===- sums.h - Adds the parts of a collective on a GPU ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRANSPORT_CUDA_SUMS_H
@@ -14,8 +14,8 @@ namespace rondo::runtime::cuda {
 void addAllTo(const Stream &stream, double *sum, const double *values,
               int64_t count);
 
-/// Counts one more in *count, and shows the count in `shown`, which is the
-/// host's pinned memory.
+/// Increments *count, and copies it to `shown`, which is in the host's pinned
+/// memory.
 void countUp(const Stream &stream, uint64_t *count, uint64_t *shown);
 
 } // namespace rondo::runtime::cuda
