@@ -1,10 +1,10 @@
 //===- Bounds.h - Times that no schedule beats ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lower bounds of a problem's objective, one file an argument under bounds/.
+// Lower bounds of a problem's objective, one file per argument under bounds/.
 // Each holds for any graph of stages under memory caps, links with latency and
-// serial bandwidth, any placement and stages of different cost. They are
-// relaxations of the rules of the simulator, so none needs a schedule.
+// serial bandwidth, any placement and stages of different cost. They relax the
+// simulator's rules, so none needs a schedule.
 //
 //===----------------------------------------------------------------------===//
 

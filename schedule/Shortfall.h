@@ -14,13 +14,14 @@
 
 namespace rondo {
 
-/// Activations of one micro-batch by rank: what one at a time holds.
+/// Activations of one micro-batch by rank: what running them one by one holds.
 std::vector<int64_t> leastActivationBytes(const Problem &problem);
 
 /// The first rank whose cap is below what every schedule needs, if there is
 /// one, as a FaultKind::Shortfall. With a single end (FlatProblem.h) a rank
-/// holds all of a micro-batch behind its last F, in any order; one at a time
-/// needs no more. With several ends only a single stage's bytes are considered.
+/// holds all of a micro-batch after its last F, in any order; running them one
+/// by one needs no more. With several ends only a single stage's bytes are
+/// considered.
 std::optional<Fault> findShortfall(const Problem &problem);
 
 /// What is missing, with the rank and bytes; the first half of describe(),

@@ -54,8 +54,8 @@ public:
   virtual void *stream() const { return nullptr; }
 
   /// Adds `part` to `sum` element by element and rounds each sum to the dtype,
-  /// for the gradients of several stages fed by one stage. The CPU takes fp32
-  /// only.
+  /// for the gradients of several stages fed by one stage. The CPU only takes
+  /// fp32.
   virtual void addTo(void *sum, const void *part, int64_t bytes,
                      DType dtype) = 0;
 

@@ -215,7 +215,7 @@ void Rank::makeCalls(LocalStage &stage) const {
   }
 }
 
-/// Null where the buffer is.
+/// Null if the buffer is.
 static char *at(char *buffer, int64_t offset) {
   return buffer ? buffer + offset : nullptr;
 }

@@ -15,8 +15,8 @@
 
 namespace rondo {
 
-/// One rank of a chain. Stages are named by their place among those of
-/// the rank. Says nothing where all activations fit, nor of other graphs.
+/// One rank of a chain. Stages are named by their position among those of the
+/// rank. Has no consequences if all activations fit, nor for other graphs.
 class CapOrder {
 public:
   /// O(microbatches * stages of the rank ^ 3).

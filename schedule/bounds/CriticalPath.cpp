@@ -1,10 +1,10 @@
 //===- CriticalPath.cpp - L2: the path of one micro-batch -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A micro-batch passes all stages forwards and backwards, each as soon as all
-// that it needs has come. On the longest way there is one stage of which all F
-// are in a row before the last one goes on, or all I behind the first one that
-// has come.
+// A micro-batch passes all stages forwards and backwards, each as soon as
+// everything it needs has come. On the longest path there is one stage of which
+// all F are in a row before the last one goes on, or all I after the first one
+// that has come.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,11 @@ static int64_t computeCriticalPath(const Problem &problem, int64_t, int64_t) {
     return 0;
   const int64_t others = flat->microbatches - 1;
   int64_t best = 0;
-  // The end of each stage's task: on the longest way of one micro-batch, and
-  // with all tasks of some stage and letter on the way.
+  // The end of each stage's task: on the longest path of one micro-batch, and
+  // with all tasks of some stage and letter on the path.
   std::vector<int64_t> once(flat->stages, 0), all(flat->stages, 0);
   auto pass = [&](int letter, int32_t s) {
-    // I begins behind its own F.
+    // I starts after its own F.
     int64_t begin = letter == 0 ? 0 : once[s],
             beginAll = letter == 0 ? 0 : all[s];
     for (int32_t e : flat->inputs(letter, s)) {

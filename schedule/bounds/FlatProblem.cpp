@@ -8,8 +8,8 @@
 using namespace rondo;
 
 bool rondo::isSingleEnded(const Problem &problem) {
-  // Edges of F lead to later stages: from each a way goes on to one that feeds
-  // none. So do those of I, seen from their ends.
+  // Edges of F lead to later stages: from each, a path leads to one that feeds
+  // none. The same holds for I, seen from the ends.
   const int32_t stages = problem.numStages();
   std::vector<bool> feeds(stages), isFed(stages);
   for (const Edge &edge : problem.edges)
@@ -171,9 +171,9 @@ bool FlatProblem::goesBefore(int32_t edge, int32_t other) const {
          leadsTo(first.letter, first.to, second.letter, second.from);
 }
 
-/// The first start of a rank is the same in all schedules where nothing that
-/// leads to its first stage can wait: behind another stage of a rank, or for
-/// another tower that serves another micro-batch first.
+/// The first start of a rank is the same in all schedules if nothing that leads
+/// to its first stage can wait: for another stage of a rank, or for another
+/// tower that serves another micro-batch first.
 void FlatProblem::setOffsets() {
   // When F of each stage can start.
   std::vector<int64_t> start(stages, 0);

@@ -1,9 +1,9 @@
 //===- FlatProblem.h - A problem flattened for search -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any graph of stages, each on one rank; only F takes memory. Costs stand in
-// flat arrays by stage. Letters are 0, 1 and 2 for F, I and W. Stages are
-// numbered so that F goes to later ones and I to earlier ones.
+// Any graph of stages, each on one rank; only F takes memory. Costs are in flat
+// arrays by stage. Letters are 0, 1 and 2 for F, I and W. Stages are numbered
+// so that F goes to later ones and I to earlier ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 namespace rondo {
 
 /// All F of a micro-batch lead to one stage, whose I leads to all I. So a rank
-/// holds everything of a micro-batch from its last F on to its first I. True of
-/// a chain. O(edges).
+/// holds everything of a micro-batch from its last F to its first I. True for a
+/// chain. O(edges).
 bool isSingleEnded(const Problem &problem);
 
 /// How a flat problem counts the backward.
@@ -44,17 +44,17 @@ struct FlatProblem {
   /// By stage: bytes that F takes, and that I and W give back.
   std::vector<int64_t> takes, inputGradFrees, weightGradFrees;
   std::vector<int64_t> caps;
-  /// What goes along an edge: of F (letter 0) or I. `link` is a number of the
-  /// directed rank pair, -1 on one rank.
+  /// What an edge carries: of F (letter 0) or I. `link` is a number of the
+  /// directed pair of ranks, -1 on one rank.
   struct Message {
     int32_t from = 0, to = 0, letter = 0;
     int32_t link = -1;
     int64_t occupancyNs = 0, latencyNs = 0;
-    /// The link is busy with messages of several tasks, so that which task's
-    /// go first is a choice. Those of one stage and letter are served in order.
+    /// The link carries messages of several tasks, so that which task's go
+    /// first is a choice. Those of one stage and letter are served in order.
     bool isContended = false;
-    /// A task's messages on one link are a burst: they go one behind the other,
-    /// in the order of the edges. -1: there is none.
+    /// A task's messages on one link are a burst: they go one after another, in
+    /// the order of the edges. -1: there is none.
     int32_t previousInBurst = -1, nextInBurst = -1;
 
     int64_t transferNs() const { return occupancyNs + latencyNs; }
@@ -71,7 +71,7 @@ struct FlatProblem {
     return out.of(letter * stages + stage);
   }
   /// The edges of each link: those of F by ascending, then those of I by
-  /// descending producers. So what must go first stands in front.
+  /// descending producers. So what must go first comes first.
   std::vector<std::vector<int32_t>> edgesOf;
   /// The ranks of each link.
   std::vector<std::pair<int32_t, int32_t>> endsOf;
@@ -96,7 +96,8 @@ struct FlatProblem {
 
   /// Whether in every schedule a task of a micro-batch ends before another one
   /// of it starts. Letters are 0 or 1, and the first is not above the second.
-  /// In a graph of more than `mostRelated` stages it may be said of too few.
+  /// In a graph of more than `mostRelated` stages some such pairs may be
+  /// missed.
   bool leadsTo(int letter, int32_t stage, int otherLetter,
                int32_t other) const {
     if (isChain)
@@ -108,7 +109,7 @@ struct FlatProblem {
   }
   static constexpr int32_t mostRelated = 512;
   /// Whether the message of an edge is always sent before that of another edge
-  /// of its link with the same micro-batch. `other` stands behind it in
+  /// of its link with the same micro-batch. `other` must come after it in
   /// edgesOf.
   bool goesBefore(int32_t edge, int32_t other) const;
 
@@ -116,16 +117,16 @@ struct FlatProblem {
   int64_t at(int32_t stage, int32_t microbatch) const {
     return int64_t(stage) * microbatches + microbatch;
   }
-  /// Of a message.
+  /// For a message.
   int64_t messageAt(int32_t edge, int64_t microbatch) const {
     return int64_t(edge) * microbatches + microbatch;
   }
 
-  /// nullopt where a task other than F takes memory.
+  /// nullopt if a task other than F takes memory.
   static std::optional<FlatProblem> of(const Problem &problem,
                                        BackwardCosts costs);
-  /// Turns time around: I is the first letter and F the second, and the edges
-  /// lead back. Stages keep their numbers. Bytes and offsets stay.
+  /// Reverses time: I is the first letter and F the second, and the edges lead
+  /// back. Stages keep their numbers. Bytes and offsets stay.
   void reverse();
 
 private:

@@ -80,11 +80,11 @@ Ramp rampOf(std::vector<Gain> gains, int64_t begin, int64_t cap) {
   return ramp;
 }
 
-/// From the end of F of a stage to the start of its I: the longest way. Stages
+/// From the end of F of a stage to the start of its I: the longest path. Stages
 /// up to it are on none.
 int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
                     std::vector<int64_t> &ends) {
-  // Since the end of its F, when a task of each stage has ended.
+  // When a task of each stage has ended, counted from the end of this F.
   ends.assign(flat.stages, -never);
   ends[stage] = 0;
   auto arrival = [&](int letter, int32_t s) {
@@ -104,8 +104,8 @@ int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
   return std::max<int64_t>(0, arrival(1, stage));
 }
 
-/// From the end of F of each stage to the start of I. O(stages) of a chain,
-/// else O(edges) a stage; nothing is known where there are too many.
+/// From the end of F of each stage to the start of I. O(stages) for a chain,
+/// otherwise O(edges) per stage; unknown if there are too many.
 std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
   std::vector<int64_t> roundTrip(flat.stages, 0), ends;
   for (int32_t s = flat.stages - 1; flat.isChain && s-- > 0;)

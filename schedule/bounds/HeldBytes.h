@@ -1,11 +1,11 @@
 //===- HeldBytes.h - What a rank's cap holds over time ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An activation is held from F's start through the stages behind it and back
-// to the end of its I or W. Bytes times this time, over all micro-batches, must
+// An activation is held from F's start through the stages after it and back to
+// the end of its I or W. Bytes times this time, over all micro-batches, must
 // fit between time and cap: Little's law (J. D. C. Little, 1961) for the memory
 // of a rank. At both ends a rank cannot hold its cap: before a time t only that
-// whose F was released by then, and behind one only that whose I or W may still
+// whose F was released by then, and after one only that whose I or W may still
 // end.
 //
 //===----------------------------------------------------------------------===//
@@ -17,10 +17,10 @@
 
 namespace rondo {
 
-/// No objective of a problem with so many micro-batches is below what the
-/// memory of a rank needs. The flat problem may have fewer of them: its heads
-/// are those of the first ones, its tails those of the last ones. The
-/// propagation has estimated the empty state. O(n log n) of a rank's tasks.
+/// No objective of a problem with this many micro-batches is below what the
+/// memory of a rank requires. The flat problem may have fewer: its heads are
+/// those of the first ones, its tails those of the last ones. The propagation
+/// must have estimated the empty state. O(n log n) of a rank's tasks.
 int64_t heldBytesBound(const FlatProblem &flat, const Propagation &propagation,
                        int64_t microbatches);
 

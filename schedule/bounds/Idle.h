@@ -37,9 +37,9 @@ std::vector<IdlePoint> idleOf(const FlatProblem &flat,
 /// it runs there.
 int64_t idleBeside(const std::vector<IdlePoint> &points, int64_t work);
 
-/// No objective of a problem with so many micro-batches is below a rank's work
-/// with the idle time of both sides. The flat problem may have fewer of them:
-/// its heads are those of the first ones, its tails those of the last ones.
+/// No objective of a problem with this many micro-batches is below a rank's
+/// work plus the idle time of both sides. The flat problem may have fewer: its
+/// heads are those of the first ones, its tails those of the last ones.
 int64_t idleBound(const FlatProblem &flat, const Propagation &propagation,
                   int64_t microbatches);
 

@@ -27,11 +27,11 @@ int64_t PartialState::earliest(const FlatProblem &flat, int letter,
   return time < never ? std::max(time, clock(flat.rankOf[stage])) : never;
 }
 
-/// What is in flight from the oldest micro-batch on that lacks an F is held
-/// until all its F have run, and must fit beside what these take. Running the
-/// micro-batches one by one needs no more, so no rank can reach a state from
-/// which the caps allow no way on. Where the graph has several ends, a rank may
-/// give back some of a micro-batch before.
+/// What is in flight, starting with the oldest micro-batch that lacks an F, is
+/// held until all its F have run, and must fit beside what these take. Running
+/// the micro-batches one by one needs no more, so no rank can reach a state
+/// from which the caps allow no way on. If the graph has several ends, a rank
+/// may give back part of a micro-batch earlier.
 bool PartialState::fits(const FlatProblem &flat, int32_t stage,
                         int letter) const {
   const int32_t rank = flat.rankOf[stage];

@@ -50,8 +50,8 @@ void Propagation::startCursors(const PartialState &state) {
 
 /// The earliest time at which enough has been given back for F of (s, k). When
 /// it starts, the stages of its rank have taken what they must have started,
-/// and can have given back only of that: of those whose I waits for it nothing
-/// of k. What they have taken beyond only adds. Of other stages nothing is
+/// and can only have given back from that: stages whose I waits for it nothing
+/// of k. What they have taken beyond only adds. For other stages nothing is
 /// counted from k on. Calls come in order of k.
 int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
                                  int32_t k) {
@@ -146,7 +146,7 @@ int64_t Propagation::inputGradHead(const PartialState &state, int32_t s,
   return start;
 }
 
-/// When the message of an edge can be there.
+/// When the message of an edge can arrive.
 int64_t Propagation::arrivalOf(const PartialState &state, int32_t edge,
                                int32_t k) const {
   const FlatProblem::Message &message = flat.messages[edge];

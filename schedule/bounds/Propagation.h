@@ -48,17 +48,17 @@ public:
   int64_t &banned(int32_t stage) { return data[bannedBegin + stage]; }
   int64_t banned(int32_t stage) const { return data[bannedBegin + stage]; }
   /// When the message of an edge and a micro-batch has arrived, or its
-  /// producer's end where it has not been sent; 0 where that has not run, or
-  /// the message is used up.
+  /// producer's end if it has not been sent; 0 if that has not run, or the
+  /// message is used up.
   int64_t &arrival(int32_t edge, int64_t k) {
     return data[arrivalBegin + int64_t(edge) * microbatches + k];
   }
   int64_t arrival(int32_t edge, int64_t k) const {
     return data[arrivalBegin + int64_t(edge) * microbatches + k];
   }
-  /// When all that the next task of a letter and stage needs is there, beside
-  /// its rank; `never` where something has not been made. 0 where it needs
-  /// nothing.
+  /// When everything that the next task of a letter and stage needs has
+  /// arrived, apart from its rank; `never` if something has not been made. 0 if
+  /// it needs nothing.
   int64_t ready(const FlatProblem &flat, int letter, int32_t stage) const {
     const int64_t k = done(letter, stage);
     if (letter > 0 && k >= done(letter - 1, stage))
@@ -84,7 +84,7 @@ public:
   int64_t run(const FlatProblem &flat, int letter, int32_t stage,
               int64_t start);
   /// Earliest time at which the next message of an edge that begins a burst can
-  /// get its link; `never` where none is held.
+  /// get its link; `never` if none is held.
   int64_t earliestSend(const FlatProblem &flat, int32_t edge) const;
   /// Gives the link to that burst.
   void send(const FlatProblem &flat, int32_t edge);
@@ -149,7 +149,7 @@ private:
   Tails tail;
   std::array<std::vector<int64_t>, 3> head;
   /// Earliest time at which a message gets its link,
-  /// [FlatProblem::messageAt()]; only where it keeps the link busy.
+  /// [FlatProblem::messageAt()]; only if it occupies the link.
   std::vector<int64_t> messageStart;
   /// Position of each stage among those of its rank.
   std::vector<int32_t> place;

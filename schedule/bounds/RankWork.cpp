@@ -1,9 +1,9 @@
 //===- RankWork.cpp - L1: what a rank must do -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A rank cannot begin before the first micro-batch has come to one of its
+// A rank cannot start before the first micro-batch has come to one of its
 // stages, then does all its work, and when it ends with I of a stage the way
-// back from there is still to come. Where W can be last, the tail is 0.
+// back from there is yet to come. If W can be last, the tail is 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,7 @@ static std::vector<int64_t> headsOf(const FlatProblem &flat) {
   return heads;
 }
 
-/// What follows I of each stage elsewhere, and its W where that leads no
-/// further.
+/// What follows I of each stage elsewhere, and its W if that leads no further.
 static std::vector<int64_t> tailsOf(const FlatProblem &flat) {
   std::vector<int64_t> tails(flat.stages, 0);
   for (int32_t s = 0; s < flat.stages; ++s) {
@@ -72,7 +71,7 @@ static int64_t computeRankWork(const Problem &problem, int64_t, int64_t) {
     for (int32_t s : stages) {
       work += flat->ns[0][s] + flat->ns[1][s] + flat->ns[2][s];
       head = std::min(head, heads[s]);
-      // The last task is some stage's W, or its I where W takes no time.
+      // The last task is some stage's W, or its I if W takes no time.
       tail = std::min(tail, flat->ns[2][s] == 0 ? tails[s] : 0);
     }
     if (problem.objective == Objective::Span)

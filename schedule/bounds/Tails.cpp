@@ -20,7 +20,7 @@ Tails::Tails(const FlatProblem &flat, const std::vector<CapOrder> &capOrders) {
     return ns[letter][flat.at(s, k)];
   };
   auto cost = [&](int letter, int32_t s) { return flat.ns[letter][s]; };
-  // From the end of task k on, through a message of it. Behind a message its
+  // From the end of task k on, through one of its messages. After a message its
   // link still carries those of the same edge, and of edges that it leads to.
   auto throughMessage = [&](int32_t edge, int32_t k) {
     const FlatProblem::Message &hop = flat.messages[edge];
@@ -63,8 +63,8 @@ Tails::Tails(const FlatProblem &flat, const std::vector<CapOrder> &capOrders) {
       tail = std::max(tail, throughMessage(*--e, k));
     return tail;
   };
-  // What the rank must still run behind a task, by the edges and by the cap,
-  // and the way on from the first F that the cap puts behind it.
+  // What the rank must still run after a task, by the edges and by the cap, and
+  // the way on from the first F that the cap puts after it.
   auto throughRank = [&](int letter, int32_t s, int32_t k) {
     const int32_t rank = flat.rankOf[s];
     const auto &stages = flat.stagesOf[rank];

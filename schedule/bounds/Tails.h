@@ -18,7 +18,7 @@ struct Tails {
   /// [letter][FlatProblem::at()].
   std::array<std::vector<int64_t>, 3> ns;
   /// From the end of each message's time on its link,
-  /// [FlatProblem::messageAt()]; only where it keeps the link busy.
+  /// [FlatProblem::messageAt()]; only if it occupies the link.
   std::vector<int64_t> message;
 
   /// `capOrders` by rank; empty if caps are ignored.

@@ -12,10 +12,10 @@
 //             leave room for 2 r + 1 more; ranks above run them as well. Then
 //             F and f in turn on the ranks r and below, until each has as many
 //             as the rank above and an f more.
-//   steady    2 M rounds: an I on every rank, then an F where one is there. The
-//             second of two legs goes first where its input has been made.
-//   W         the oldest one runs where it ends before an input comes, or where
-//             the cap needs it. Where a wait would make the rank idle for
+//   steady    2 M rounds: an I on every rank, then an F if there is one. The
+//             second of two legs goes first if its input has been made.
+//   W         the oldest one runs if it ends before an input comes, or if the
+//             cap needs it. If a wait would make the rank idle for
 //             longer than every rank has been so far, one W runs in it
 //             although it ends too late.
 //

@@ -86,7 +86,7 @@ public:
   }
 
 private:
-  /// A task, or where `string` is a link's, the burst that begins with `edge`.
+  /// A task or, if `string` is a link's, the burst that begins with `edge`.
   struct Choice {
     int32_t string;
     int letter;

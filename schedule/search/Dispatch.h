@@ -76,8 +76,8 @@ private:
   std::vector<int32_t> winner;
 };
 
-/// Runs a pattern in time order: F where it fits and every micro-batch can
-/// still be finished, W where nothing else can start. All caps hold.
+/// Runs a pattern in time order: F if it fits and every micro-batch can still
+/// be finished, W if nothing else can start. All caps hold.
 ///
 /// Backwards the problem is mirrored: I is the first letter and goes against
 /// the edges of I, F is the second, W comes before its I and takes the memory,

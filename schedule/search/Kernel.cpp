@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A steady state is an offset of every stage's F and I in a common period: the
-// repeated building block of Qi et al., arXiv 2405.15362, with real times in
-// place of slots. Offsets follow the edges, with slack for each hop and for
+// repeated building block of Qi et al., arXiv 2405.15362, with real times
+// instead of slots. Offsets follow the edges, with slack for each hop and for
 // each turn from one row of ranks to the next. The dispatcher turns a pattern
 // into an order with its ramps and W; this file changes patterns a little at a
 // time.

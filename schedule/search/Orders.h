@@ -78,8 +78,8 @@ private:
   /// By edge that begins a burst: how often it has been sent.
   std::vector<int32_t> carriedOf;
   const Orders *running = nullptr;
-  /// [FlatProblem::messageAt()]: arrival, -1 where not made, and -2 - end of
-  /// the producer where the message is held back.
+  /// [FlatProblem::messageAt()]: arrival, -1 if not made, and -2 - end of the
+  /// producer if the message is held back.
   std::vector<int64_t> arrival;
   /// [letter][FlatProblem::at()]: the position of a task.
   std::array<std::vector<int32_t>, 3> positionOf;

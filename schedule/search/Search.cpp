@@ -49,8 +49,8 @@ public:
     searchOrders(BackwardCosts::Split);
     if (hasCheaperBackward())
       searchOrders(BackwardCosts::Fused);
-    // Whatever fits at all fits one by one, but where a graph has several ends:
-    // no limit makes a problem infeasible.
+    // What fits in any order fits one by one, except if a graph has several
+    // ends: no limit makes a problem infeasible.
     if (!result.schedule)
       offer(oneByOne(problem), "one-by-one");
     if (!result.schedule)

@@ -70,7 +70,7 @@ void Timer::carryBurst(int32_t edge, int32_t k, int64_t end) {
     carry(edge, k, end);
 }
 
-/// The first edge of what a task sends along a link.
+/// The first edge of what a task sends over a link.
 int32_t Timer::burstOf(int32_t link, Code producer) const {
   for (int32_t e : flat.outputs(kindOf(producer), stageOf(producer)))
     if (flat.messages[e].link == link)
@@ -78,7 +78,7 @@ int32_t Timer::burstOf(int32_t link, Code producer) const {
   return -1;
 }
 
-/// `edge` begins a burst.
+/// `edge` must begin a burst.
 void Timer::send(int32_t edge, int32_t k, int64_t end) {
   const int32_t link = flat.messages[edge].link;
   const size_t string = size_t(flat.ranks) + size_t(std::max(link, 0));
@@ -98,7 +98,7 @@ void Timer::send(int32_t edge, int32_t k, int64_t end) {
   }
 }
 
-/// When the last message for a task has come; below 0 where one has not.
+/// When the last message for a task has come; below 0 if one has not.
 int64_t Timer::readyFor(int letter, int32_t stage, int32_t k) const {
   int64_t last = 0;
   for (int32_t e : flat.inputs(letter, stage)) {

@@ -1,8 +1,8 @@
 //===- add.cu - Sums of two buffers on a GPU ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whoever adds several buffers calls once for each, in order, so that the bits
-// do not depend on when they came.
+// To add several buffers, call it once for each, in order, so that the bits do
+// not depend on when they came.
 //
 //===----------------------------------------------------------------------===//
 

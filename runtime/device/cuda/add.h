@@ -11,7 +11,7 @@
 namespace rondo::runtime::cuda {
 
 /// values[i] += others[i] for `count` elements of float or __nv_bfloat16, which
-/// are added in fp32 and rounded. Enqueues nothing where `count` is 0.
+/// are added in fp32 and rounded. Enqueues nothing if `count` is 0.
 template <typename T>
 void addTo(const Stream &stream, T *values, const T *others, int64_t count);
 

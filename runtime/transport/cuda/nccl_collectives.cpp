@@ -12,7 +12,7 @@ using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
 /// Brings elements [first, first + count) of every part here and calls
-/// add(part, its elements) in the order of the parts. All on the rank's stream
+/// add(part, its elements) in the order of the parts, all on the rank's stream
 /// for collectives.
 template <typename T, typename Add>
 void NcclTransport::gather(Member &member, int64_t first, int64_t count,
@@ -55,7 +55,7 @@ void NcclTransport::gather(Member &member, int64_t first, int64_t count,
         countOf(member.parts[p]));
 }
 
-/// Behind what the compute stream has got so far.
+/// Runs after everything that the compute stream has got so far.
 Stream NcclTransport::beginCollective(Member &member) {
   GpuRank &rank = *ranks[member.rank];
   member.number = ++rank.collectives;

@@ -1,8 +1,8 @@
 //===- sums.cu - Adds the parts of a collective on a GPU ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parts are added in their order, so that the result does not depend on how
-// many ranks there are.
+// Parts are added in order, so that the result does not depend on the number of
+// ranks.
 //
 //===----------------------------------------------------------------------===//
 

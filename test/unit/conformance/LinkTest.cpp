@@ -1,4 +1,4 @@
-//===- LinkTest.cpp - What channels measure, on every pair ----------------===//
+//===- LinkTest.cpp - Measurements of channels, on every pair -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Conformance.h"
@@ -14,8 +14,8 @@ namespace {
 
 class Links : public Conformance {
 protected:
-  /// GPUs measure the first message of each size in an iteration, and none
-  /// without bytes.
+  /// GPUs measure the first message of each size in an iteration, and no empty
+  /// ones.
   bool areGpus() const { return targetOf(GetParam()) != Target::Cpu; }
 };
 
@@ -49,7 +49,7 @@ TEST_P(Links, EachChannelCountsWhatItMeasures) {
     Ranks ranks(GetParam(), count, 8192);
     ranks.params.channels = {{0, 1, 4}, {1, 2, 4}, {2, 0, 1}};
     ranks.connect();
-    // The last one is measured on every pair: nothing else ends behind it.
+    // The last one is measured on every pair: nothing else ends after it.
     const std::vector<int64_t> sizes = {0, 64, 64, 4096};
     const int64_t measured = areGpus() ? 2 : 4;
     for (int64_t iteration = 1; iteration <= 5; ++iteration) {
@@ -68,12 +68,12 @@ TEST_P(Links, EachChannelCountsWhatItMeasures) {
   });
 }
 
-/// More than a channel keeps stamps of.
+/// More messages than a channel keeps stamps of.
 TEST_P(Links, ReadingsDoNotHaveToBeOften) {
   Ranks ranks(GetParam(), 2, 64);
   ranks.params.channels = {{0, 1, 4}};
   ranks.connect();
-  // Of GPUs a quarter is kept of a quarter of the messages.
+  // GPUs keep a quarter as many stamps, of a quarter of the messages.
   static_assert(StampRing::most / 4 == 256);
   for (int i = 0; i < 256 + 5; ++i)
     ASSERT_EQ(passAlong(ranks, {8, 8, 8, 8}), "");

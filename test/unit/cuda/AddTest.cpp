@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sums of several buffers have the bits that adding one after another has.
+// Sums of several buffers have the same bits as adding one after another.
 
 #include "DeviceTest.h"
 
@@ -28,7 +28,7 @@ std::vector<T> sumOf(const std::vector<std::vector<T>> &parts,
 
 TYPED_TEST(Add, PartAfterPart) {
   using T = TypeParam;
-  // None, one, no whole block, and more than all blocks take in one turn.
+  // None, one, no whole block, and more than all blocks take at once.
   for (int64_t count : {0, 1, 100, 1000, 256 * 1024 + 300}) {
     std::vector<std::vector<T>> parts;
     for (uint64_t part = 0; part < 3; ++part)
@@ -39,7 +39,7 @@ TYPED_TEST(Add, PartAfterPart) {
     this->wait();
     EXPECT_TRUE(same(sum.read(), sumOf<T>(parts, {0, 1, 2}))) << count;
     EXPECT_TRUE(same(second.read(), parts[1]));
-    // Another order has other bits.
+    // A different order gives different bits.
     if (count >= 100) {
       EXPECT_FALSE(same(sum.read(), sumOf<T>(parts, {0, 2, 1}))) << count;
     }

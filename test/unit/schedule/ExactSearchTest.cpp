@@ -31,7 +31,8 @@ struct Kind {
   /// Bytes of a message, at a nanosecond each; links differ if `isUneven`.
   int64_t mostOccupancy = 0;
   bool hasCheaperBackward = false;
-  /// Stages take from any stages before them; what feeds none goes to the last.
+  /// Stages take inputs from any stages before them; a stage that feeds none
+  /// goes to the last.
   bool isGraph = false;
   bool hasSeveralEnds = false;
 };
@@ -106,7 +107,7 @@ int64_t objectiveOf(const Problem &problem, const Simulation &simulation) {
 
 struct Tally {
   int64_t problems = 0, proven = 0, ordered = 0, checked = 0;
-  /// Of the makespan.
+  /// For the makespan.
   int64_t makespans = 0, provenMakespans = 0;
 };
 

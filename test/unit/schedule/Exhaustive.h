@@ -198,7 +198,7 @@ private:
     return false;
   }
 
-  /// What a task sends along one link goes in a row.
+  /// What a task sends over one link goes in a row.
   bool isSameBurst(size_t e, size_t other) const {
     return hops[e].link == hops[other].link &&
            problem.edges[e].from == problem.edges[other].from &&

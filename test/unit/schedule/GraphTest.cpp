@@ -134,7 +134,7 @@ TEST(Graph, WithSeveralEndsFitsLessThanAMicrobatch) {
   EXPECT_TRUE(findShortfall(problem));
 }
 
-/// More tasks than a beam goes through, tight caps and serial links.
+/// More tasks than a beam searches, tight caps and serial links.
 TEST(Graph, TheSearchBeatsOneByOneUnderCaps) {
   std::mt19937 random(7);
   int64_t found = 0, oneAtATime = 0;

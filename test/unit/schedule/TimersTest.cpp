@@ -47,8 +47,8 @@ void expectCauses(const FlatProblem &flat, const Orders &orders,
         EXPECT_EQ(end, start);
         continue;
       }
-      // The message of the edge between the two; what goes in front of it in
-      // its burst delays it.
+      // The message of the edge between the two; what goes before it in its
+      // burst delays it.
       const FlatProblem::Message *between = nullptr;
       int64_t transferNs = 0;
       for (int32_t e :
@@ -160,7 +160,7 @@ void checkPartialState(const Problem &problem, bool holdsMessages,
     starts[rank].push_back(choice.start);
     ++placed;
   }
-  // fits() leaves a way to the end, where it knows what is held together.
+  // fits() leaves a way to the end if it knows what is held together.
   if (placed < flat->tasks()) {
     EXPECT_FALSE(flat->isSingleEnded);
     return;
