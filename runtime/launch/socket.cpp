@@ -63,7 +63,9 @@ HostPort rondo::runtime::parseHostPort(const std::string &what,
   const size_t size = result.host.size();
   if (size > 2 && result.host.front() == '[' && result.host.back() == ']')
     result.host = result.host.substr(1, size - 2);
-  else if (result.host.find_first_of(":[]") != std::string::npos)
+  else if (result.host.find(':') != std::string::npos)
+    result.host.clear();
+  if (result.host.find_first_of("[]") != std::string::npos)
     result.host.clear();
   bool isNumber = !port.empty() && port.size() <= 5 &&
                   port.find_first_not_of("0123456789") == std::string::npos;

@@ -307,6 +307,9 @@ Waiting ProcessTransport::waiting(int32_t rank) const {
     for (const Part &part : sums[lane.front()].operations)
       if (!part.hasEnded && result.onRank < 0)
         result.onRank = part.peer;
+    // Nothing of it is under way yet, or all has ended: it goes on by itself.
+    if (result.onRank < 0)
+      return {};
   } else if (result.what != Waiting::For::Nothing) {
     const Channel &c = channels[place];
     std::lock_guard<std::mutex> lock(mutex);

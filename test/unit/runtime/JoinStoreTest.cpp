@@ -206,7 +206,8 @@ TEST(HostPort, IsReadOrRefused) {
   EXPECT_EQ(textOf({"node1", 29500}), "node1:29500");
   for (const char *wrong :
        {"", "node", "node:", ":1", "node:x", "node:0", "node:65536", "node:-1",
-        "node:123456", "fd00::7:29500", "[]:1", "[fd00::7]"})
+        "node:123456", "fd00::7:29500", "[]:1", "[fd00::7]",
+        "[[fd00::7]]:29500", "[[]:1", "node[1]:1"})
     EXPECT_THROW(parseHostPort("--rdzv", wrong), Error) << wrong;
 }
 
