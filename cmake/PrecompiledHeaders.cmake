@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Large headers are compiled once and read back: MLIR's take half the time of a
-# file that includes them, GoogleTest's half that of a test. No file may rely on
+# file that includes them, GoogleTest's half that of a test, the standard
+# library's a quarter of a file of the core. No file may rely on
 # this: builds with a compiler cache or with sanitizers do without, so each file
 # includes what it uses. A cache's keys include the whole precompiled file,
 # which differs in every folder.
@@ -8,7 +9,15 @@ set(default ON)
 if(CMAKE_CXX_COMPILER_LAUNCHER OR RONDO_SANITIZE OR RONDO_FUZZ)
   set(default OFF)
 endif()
-option(RONDO_PRECOMPILED_HEADERS "Compile MLIR's and GoogleTest's headers once" ${default})
+option(RONDO_PRECOMPILED_HEADERS "Compile MLIR's, GoogleTest's and the standard library's headers once" ${default})
+
+# For targets with flags of their own and without LLVM's.
+function(rondo_precompile_standard_headers target)
+  if(RONDO_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <functional> <map> <memory> <mutex> <optional> <string> <thread> <variant> <vector>)
+  endif()
+endfunction()
 
 # Makes the targets of these folders and their subfolders that are compiled with
 # LLVM's flags share the headers of RondoPipeDialect.
