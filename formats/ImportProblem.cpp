@@ -27,7 +27,7 @@ std::vector<std::vector<int32_t>> inputsOf(const Problem &problem) {
   return inputs;
 }
 
-/// By stage, what its F hands over; 0 where that is for nobody.
+/// Bytes of each stage's output; 0 for a stage that feeds no other.
 std::vector<int64_t> outputBytesOf(const Problem &problem) {
   std::vector<int64_t> bytes(problem.numStages(), 0);
   for (const Edge &edge : problem.edges)
@@ -41,8 +41,8 @@ std::string nameOf(const Edge &edge) {
          std::to_string(edge.to);
 }
 
-/// Edges by task and receiving rank; only the order of what a task sends to
-/// another rank has a meaning.
+/// Edges by task and receiving rank: only the order of what a task sends to
+/// another rank matters.
 std::vector<Edge> inOrderOfSends(const Problem &problem,
                                  std::vector<Edge> edges) {
   auto key = [&](const Edge &edge) {
@@ -56,8 +56,8 @@ std::vector<Edge> inOrderOfSends(const Problem &problem,
   return edges;
 }
 
-/// Why no plan can say this problem; empty where one can. A stage of a plan has
-/// one output for all stages that it feeds, and its gradient has that size.
+/// Why no plan can express this problem; empty if one can. In a plan, a stage
+/// has one output for all stages that it feeds, and its gradient has that size.
 std::string whyNoPlan(const Problem &problem) {
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     auto ns = [&](ActionKind kind) { return problem.cost(s, kind).ns; };
@@ -67,7 +67,7 @@ std::string whyNoPlan(const Problem &problem) {
       return "B of stage " + std::to_string(s) + " takes " +
              std::to_string(ns(ActionKind::Backward)) +
              " ns, its I and W together " + std::to_string(split) +
-             "; in a plan B takes I's and W's time";
+             "; in a plan, B takes as long as I and W together";
   }
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (const Edge &edge : problem.edges) {
@@ -76,8 +76,8 @@ std::string whyNoPlan(const Problem &problem) {
     if (edge.bytes != bytes)
       return (isForward ? "the activation " : "the gradient ") + nameOf(edge) +
              " has " + std::to_string(edge.bytes) +
-             " bytes, another one of that output " + std::to_string(bytes) +
-             "; in a plan they have one size";
+             " bytes, another of the same output " + std::to_string(bytes) +
+             "; in a plan, all have the same size";
   }
   Problem planned = problem;
   planned.makeGraph(inputsOf(problem), outputBytes);
@@ -85,8 +85,8 @@ std::string whyNoPlan(const Problem &problem) {
                           made = inOrderOfSends(problem, planned.edges);
   for (auto [a, b] : llvm::zip_equal(given, made))
     if (a.from != b.from || a.to != b.to)
-      return "the edge " + nameOf(a) + " stands before that " + nameOf(b) +
-             "; in a plan a task sends to the stages of a rank in their order";
+      return "the edge " + nameOf(a) + " comes before the edge " + nameOf(b) +
+             "; in a plan, a task sends to the stages of a rank in their order";
   return "";
 }
 
@@ -237,8 +237,8 @@ OwningOpRef<ModuleOp> rondo::formats::importProblems(StringRef fileName,
       return nullptr;
     }
     if (const std::string why = whyNoPlan(problem); !why.empty()) {
-      emitError(loc) << fileName << ": no plan is written of problem \""
-                     << problem.name << "\": " << why;
+      emitError(loc) << fileName << ": problem \"" << problem.name
+                     << "\" cannot be written as a plan: " << why;
       return nullptr;
     }
     Importer(builder, problem).write();
