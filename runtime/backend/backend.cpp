@@ -11,14 +11,21 @@ static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
   return makeCpuDevice();
 }
 
+std::unique_ptr<Transport> rondo::runtime::makeCpuTransport(
+    const TransportParams &params, const TransportOptions &options,
+    const World &world,
+    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &)) {
+  if (world.isAlone())
+    return makeInprocTransport(params, options.cores);
+  return makeProcessTransport(params, world, makeEndpoint(world),
+                              options.cores);
+}
+
 static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
                                                 const std::vector<Device *> &,
                                                 const TransportOptions &options,
                                                 const World &world) {
-  if (world.isAlone())
-    return makeInprocTransport(params, options.cores);
-  return makeProcessTransport(params, world, makeTcpEndpoint(world),
-                              options.cores);
+  return makeCpuTransport(params, options, world, makeTcpEndpoint);
 }
 
 /// Processes need only a store to find each other.

@@ -13,6 +13,7 @@
 #include "runtime/device/device.h"
 #include "runtime/launch/world.h"
 #include "runtime/model/executable.h"
+#include "runtime/transport/endpoint.h"
 #include "runtime/transport/transport.h"
 
 #include <memory>
@@ -49,6 +50,13 @@ struct Backend {
   /// Null: ranks are threads of one process.
   const ProcessSupport *processes = nullptr;
 };
+
+/// Ranks on CPUs: the threads of this process, or processes that the endpoint
+/// connects.
+std::unique_ptr<Transport>
+makeCpuTransport(const TransportParams &params, const TransportOptions &options,
+                 const World &world,
+                 std::unique_ptr<Endpoint> (*makeEndpoint)(const World &));
 
 /// The threads of this process, and its memory.
 extern const Backend cpuBackend;

@@ -1,9 +1,9 @@
 //===- mpi.cpp - Ranks are processes connected by MPI ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One communicator per lane; within it, the order that MPI guarantees for each
-// pair of processes. Receives take any tag, so that the n-th send meets the
-// n-th receive.
+// One communicator per purpose; within it, the order that MPI guarantees for
+// each pair of processes. Receives take any tag, so that the n-th send meets
+// the n-th receive.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ namespace {
 class MpiEndpoint : public Endpoint {
 public:
   MpiEndpoint() {
-    for (MPI_Comm &communicator : lanes) {
+    for (MPI_Comm &communicator : communicators) {
       check(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
       check(MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN),
             "MPI_Comm_set_errhandler");
@@ -52,20 +52,21 @@ public:
     return isKnown ? *largest : INT16_MAX;
   }
 
-  int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
+  int32_t send(int32_t to, Purpose purpose, int32_t tag, const void *data,
                int64_t bytes) override {
     int32_t number = take(bytes);
     check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag,
-                    lanes[lane], &operations[number].request),
+                    communicators[purpose], &operations[number].request),
           "MPI_Isend");
     return number;
   }
 
-  int32_t receive(int32_t from, Lane lane, void *data, int64_t bytes) override {
+  int32_t receive(int32_t from, Purpose purpose, void *data,
+                  int64_t bytes) override {
     int32_t number = take(bytes);
     operations[number].isReceive = true;
     check(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, MPI_ANY_TAG,
-                    lanes[lane], &operations[number].request),
+                    communicators[purpose], &operations[number].request),
           "MPI_Irecv");
     return number;
   }
@@ -118,7 +119,7 @@ private:
     return number;
   }
 
-  MPI_Comm lanes[numLanes] = {};
+  MPI_Comm communicators[numPurposes] = {};
   std::vector<Operation> operations;
   std::vector<int32_t> free;
 };
@@ -172,14 +173,15 @@ static std::unique_ptr<Device> makeDevice(int32_t, int32_t, const World &) {
   return makeCpuDevice();
 }
 
+static std::unique_ptr<Endpoint> makeMpiEndpoint(const World &) {
+  return std::make_unique<MpiEndpoint>();
+}
+
 static std::unique_ptr<Transport> makeTransport(const TransportParams &params,
                                                 const std::vector<Device *> &,
                                                 const TransportOptions &options,
                                                 const World &world) {
-  if (world.isAlone())
-    return makeInprocTransport(params, options.cores);
-  return makeProcessTransport(params, world, std::make_unique<MpiEndpoint>(),
-                              options.cores);
+  return makeCpuTransport(params, options, world, makeMpiEndpoint);
 }
 
 static const ProcessSupport processes = {"MPI", start, broadcast, stop};

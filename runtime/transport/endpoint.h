@@ -18,16 +18,16 @@
 
 namespace rondo::runtime {
 
-/// Messages from one process to another on one lane arrive in the order sent:
-/// the n-th send meets the n-th receive. Not thread-safe. Failures are Errors
-/// with Exit::RunFailure, or PeerFailed if another process has reported the
-/// reason.
+/// Messages from one process to another for one purpose arrive in the order
+/// sent: the n-th send meets the n-th receive. Not thread-safe. Failures are
+/// Errors with Exit::RunFailure, or PeerFailed if another process has reported
+/// the reason.
 class Endpoint {
 public:
   virtual ~Endpoint();
 
-  /// One for each purpose.
-  enum Lane : int { Messages, Collectives, numLanes };
+  /// Each has an order of its own.
+  enum Purpose : int { Messages, Collectives, numPurposes };
 
   /// The result of a finished operation.
   struct Ended {
@@ -40,9 +40,9 @@ public:
   virtual int32_t largestTag() const = 0;
   /// Neither blocks. The operation owns the memory until it has ended. A tag is
   /// a number of at least 0 that travels with the message.
-  virtual int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
-                       int64_t bytes) = 0;
-  virtual int32_t receive(int32_t from, Lane lane, void *data,
+  virtual int32_t send(int32_t to, Purpose purpose, int32_t tag,
+                       const void *data, int64_t bytes) = 0;
+  virtual int32_t receive(int32_t from, Purpose purpose, void *data,
                           int64_t bytes) = 0;
   /// Advances operations; true once this one has ended, after which its number
   /// may be reused. A message larger than the receive's memory counts as ended,

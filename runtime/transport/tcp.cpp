@@ -1,10 +1,10 @@
 //===- tcp.cpp - Ranks are processes connected by TCP ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One connection per pair of processes and lane, so that no message waits for
-// one of another purpose. Nothing is buffered in between: bytes are read from a
-// connection when a receive has been posted, straight into its memory, and
-// until then TCP holds back the sender.
+// One connection per pair of processes and purpose, so that no message waits
+// for one of another purpose. Nothing is buffered in between: bytes are read
+// from a connection when a receive has been posted, straight into its memory,
+// and until then TCP holds back the sender.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ struct Header {
 struct Greeting {
   /// Sent by the process that was called: others do not know it.
   uint64_t token;
-  int32_t process, lane;
+  int32_t process, purpose;
 };
 
 class TcpEndpoint : public Endpoint {
@@ -51,17 +51,18 @@ public:
   explicit TcpEndpoint(const World &world);
 
   int32_t largestTag() const override { return INT32_MAX; }
-  int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
+  int32_t send(int32_t to, Purpose purpose, int32_t tag, const void *data,
                int64_t bytes) override {
     // The data are only read.
-    int32_t number = add(to, lane, const_cast<void *>(data), bytes, true);
+    int32_t number = add(to, purpose, const_cast<void *>(data), bytes, true);
     operations[number].header = {bytes, tag};
-    linkOf(to, lane).sends.push_back(number);
+    linkOf(to, purpose).sends.push_back(number);
     return number;
   }
-  int32_t receive(int32_t from, Lane lane, void *data, int64_t bytes) override {
-    int32_t number = add(from, lane, data, bytes, false);
-    linkOf(from, lane).receives.push_back(number);
+  int32_t receive(int32_t from, Purpose purpose, void *data,
+                  int64_t bytes) override {
+    int32_t number = add(from, purpose, data, bytes, false);
+    linkOf(from, purpose).receives.push_back(number);
     return number;
   }
   bool test(int32_t number, Ended &ended) override {
@@ -91,7 +92,7 @@ private:
     Header header{};
     int64_t done = 0;
   };
-  /// To one process, for one lane.
+  /// To one process, for one purpose.
   struct Link {
     int32_t peer = -1;
     Socket socket;
@@ -100,11 +101,11 @@ private:
 
   static constexpr int64_t headerBytes = sizeof(Header);
 
-  Link &linkOf(int32_t process, int lane) {
-    return links[static_cast<size_t>(process) * numLanes + lane];
+  Link &linkOf(int32_t process, int purpose) {
+    return links[static_cast<size_t>(process) * numPurposes + purpose];
   }
 
-  int32_t add(int32_t process, Lane lane, void *data, int64_t bytes,
+  int32_t add(int32_t process, Purpose purpose, void *data, int64_t bytes,
               bool isSend) {
     if (free.empty()) {
       free.push_back(static_cast<int32_t>(operations.size()));
@@ -114,7 +115,7 @@ private:
     free.pop_back();
     Operation &operation = operations[number];
     operation = Operation();
-    operation.link = static_cast<size_t>(process) * numLanes + lane;
+    operation.link = static_cast<size_t>(process) * numPurposes + purpose;
     operation.data = static_cast<char *>(data);
     operation.bytes = bytes;
     operation.isSend = isSend;
@@ -233,7 +234,7 @@ static void useForMessages(const Socket &socket) {
 
 TcpEndpoint::TcpEndpoint(const World &world)
     : store(*world.store),
-      links(static_cast<size_t>(world.processes) * numLanes) {
+      links(static_cast<size_t>(world.processes) * numPurposes) {
   connect(world);
 }
 
@@ -269,20 +270,20 @@ void TcpEndpoint::connect(const World &world) {
   const std::vector<std::string> all =
       store.exchange("the connection of processes", textOf(mine));
   for (int32_t p = 0; p < world.processes; ++p)
-    for (int lane = 0; lane < numLanes; ++lane)
-      linkOf(p, lane).peer = p;
+    for (int purpose = 0; purpose < numPurposes; ++purpose)
+      linkOf(p, purpose).peer = p;
   const std::string machineOfFirst = placeOf(all.front()).machine;
   for (int32_t p = 0; p < world.process; ++p) {
     const Place place = placeOf(all[p]);
     const bool isHere = isLocal || place.machine == mine.machine;
-    for (int lane = 0; lane < numLanes; ++lane) {
+    for (int purpose = 0; purpose < numPurposes; ++purpose) {
       const HostPort to = {isHere                            ? "127.0.0.1"
                            : place.machine == machineOfFirst ? addresses.ofFirst
                                                              : place.host,
                            place.port};
       std::string why;
       Socket socket = connectTo(to, 20, why);
-      const Greeting greeting = {place.token, world.process, lane};
+      const Greeting greeting = {place.token, world.process, purpose};
       if (!socket ||
           !sendAll(socket,
                    std::string(reinterpret_cast<const char *>(&greeting),
@@ -291,7 +292,7 @@ void TcpEndpoint::connect(const World &world) {
                         " cannot connect to rank " + std::to_string(p) +
                         " at " + textOf(to) + ": " + why,
                     Exit::RunFailure);
-      linkOf(p, lane).socket = std::move(socket);
+      linkOf(p, purpose).socket = std::move(socket);
     }
   }
   admit(world, listener, mine.token);
@@ -303,7 +304,7 @@ void TcpEndpoint::connect(const World &world) {
 void TcpEndpoint::admit(const World &world, const Socket &listener,
                         uint64_t token) {
   const int64_t deadlineNs = nowNs() + 60'000'000'000;
-  int missing = (world.processes - world.process - 1) * numLanes;
+  int missing = (world.processes - world.process - 1) * numPurposes;
   while (missing > 0) {
     store.check();
     if (nowNs() > deadlineNs)
@@ -324,11 +325,11 @@ void TcpEndpoint::admit(const World &world, const Socket &listener,
                         MSG_WAITALL) != sizeof greeting)
       continue;
     if (greeting.token != token || greeting.process <= world.process ||
-        greeting.process >= world.processes || greeting.lane < 0 ||
-        greeting.lane >= numLanes ||
-        linkOf(greeting.process, greeting.lane).socket)
+        greeting.process >= world.processes || greeting.purpose < 0 ||
+        greeting.purpose >= numPurposes ||
+        linkOf(greeting.process, greeting.purpose).socket)
       continue;
-    linkOf(greeting.process, greeting.lane).socket = std::move(socket);
+    linkOf(greeting.process, greeting.purpose).socket = std::move(socket);
     --missing;
   }
 }

@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   world.processes = world.localProcesses = 2;
   world.store = &store;
   const std::unique_ptr<Endpoint> endpoint = makeTcpEndpoint(world);
-  Socket connections[Endpoint::numLanes];
+  Socket connections[Endpoint::numPurposes];
   for (Socket &connection : connections) {
     connection = Socket(accept(listener.descriptor(), nullptr, nullptr));
     // Frees the port at once.

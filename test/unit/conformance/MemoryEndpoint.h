@@ -30,7 +30,7 @@ struct Post {
 /// What connects the endpoints of all ranks.
 struct Network {
   using Posts = std::deque<std::shared_ptr<Post>>;
-  /// From, to, lane.
+  /// From, to, purpose.
   std::map<std::tuple<int, int, int>, std::pair<Posts, Posts>> queues;
   std::mutex mutex;
 };
@@ -42,18 +42,19 @@ public:
 
   /// As few as an MPI may have.
   int32_t largestTag() const override { return INT16_MAX; }
-  int32_t send(int32_t to, Lane lane, int32_t tag, const void *data,
+  int32_t send(int32_t to, Purpose purpose, int32_t tag, const void *data,
                int64_t bytes) override {
     if (tag > largestTag())
       throw Error("tag " + std::to_string(tag) + " is too large");
     std::lock_guard<std::mutex> lock(network->mutex);
-    auto &queue = network->queues[{me, to, lane}];
+    auto &queue = network->queues[{me, to, purpose}];
     return add(queue, queue.first,
                {const_cast<void *>(data), bytes, tag, false, {}});
   }
-  int32_t receive(int32_t from, Lane lane, void *data, int64_t bytes) override {
+  int32_t receive(int32_t from, Purpose purpose, void *data,
+                  int64_t bytes) override {
     std::lock_guard<std::mutex> lock(network->mutex);
-    auto &queue = network->queues[{from, me, lane}];
+    auto &queue = network->queues[{from, me, purpose}];
     return add(queue, queue.second, {data, bytes, -1, false, {}});
   }
   bool test(int32_t operation, Ended &ended) override {
