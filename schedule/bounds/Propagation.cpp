@@ -29,6 +29,36 @@ Propagation::Propagation(const FlatProblem &flat, bool withMemory)
       place[stages[i]] = int32_t(i);
       cursors[stages[i]].next.resize(2 * stages.size());
     }
+  limits.resize(flat.stages);
+  listTasksBefore();
+}
+
+void Propagation::listTasksBefore() {
+  for (int letter : {0, 1}) {
+    before[letter].resize(flat.stages);
+    serialOutputs[letter].resize(flat.stages);
+    for (int32_t s = 0; s < flat.stages; ++s) {
+      for (int earlier = 0; earlier <= letter; ++earlier)
+        for (int32_t other : flat.stagesOf[flat.rankOf[s]])
+          if ((earlier != letter || other != s) &&
+              flat.leadsTo(earlier, other, letter, s))
+            before[letter][s].push_back(
+                {earlier, other, flat.ns[earlier][other]});
+      for (int32_t e : flat.outputs(letter, s))
+        if (flat.messages[e].occupancyNs > 0)
+          serialOutputs[letter][s].push_back(e);
+    }
+  }
+}
+
+/// What the rank must run before a task, counting only its own tasks.
+int64_t Propagation::workBefore(const PartialState &state, int letter,
+                                int32_t s, int32_t k) const {
+  int64_t ns = (k - state.done(letter, s)) * flat.ns[letter][s];
+  for (const Before &task : before[letter][s])
+    ns += std::max<int64_t>(0, k + 1 - state.done(task.letter, task.stage)) *
+          task.ns;
+  return ns;
 }
 
 /// What has run gave its bytes back no later than this.
@@ -71,6 +101,7 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
   };
   for (int32_t i = 0; i < int32_t(stages.size()); ++i) {
     const int64_t count = started(i);
+    limits[i] = flat.isChain && i <= place[s] ? k : std::min<int64_t>(k, count);
     need += count * flat.takes[stages[i]];
     if (i > place[s] && count > state.done(0, stages[i]))
       start = std::max(start, head[0][flat.at(stages[i], int32_t(count - 1))] +
@@ -82,9 +113,7 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
     for (size_t i = 0; i < cursor.next.size(); ++i) {
       int32_t next = cursor.next[i];
       const int32_t at = int32_t(i / 2);
-      if (next >= (flat.isChain && at <= place[s]
-                       ? k
-                       : std::min<int64_t>(k, started(at))))
+      if (next >= limits[at])
         continue;
       int32_t other = stages[at];
       int letter = 1 + int(i % 2);
@@ -108,14 +137,7 @@ int64_t Propagation::releaseTime(const PartialState &state, int32_t s,
 
 int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
                                  int32_t k) {
-  const int32_t rank = flat.rankOf[s];
-  const auto &stages = flat.stagesOf[rank];
-  // What the rank must run before it, counting only its own tasks.
-  int64_t start = state.clock(rank) + (k - state.done(0, s)) * flat.ns[0][s];
-  for (int32_t i = 0; i < place[s]; ++i)
-    if (flat.leadsTo(0, stages[i], 0, s))
-      start += std::max<int64_t>(0, k + 1 - state.done(0, stages[i])) *
-               flat.ns[0][stages[i]];
+  int64_t start = state.clock(flat.rankOf[s]) + workBefore(state, 0, s, k);
   for (int32_t e : flat.inputs(0, s))
     start = std::max(start, arrivalOf(state, e, k));
   if (k > state.done(0, s))
@@ -127,16 +149,7 @@ int64_t Propagation::forwardHead(const PartialState &state, int32_t s,
 
 int64_t Propagation::inputGradHead(const PartialState &state, int32_t s,
                                    int32_t k) {
-  const int32_t rank = flat.rankOf[s];
-  int64_t start = state.clock(rank) + (k - state.done(1, s)) * flat.ns[1][s];
-  for (int32_t other : flat.stagesOf[rank]) {
-    if (flat.leadsTo(0, other, 1, s))
-      start += std::max<int64_t>(0, k + 1 - state.done(0, other)) *
-               flat.ns[0][other];
-    if (flat.leadsTo(1, other, 1, s))
-      start += std::max<int64_t>(0, k + 1 - state.done(1, other)) *
-               flat.ns[1][other];
-  }
+  int64_t start = state.clock(flat.rankOf[s]) + workBefore(state, 1, s, k);
   if (k >= state.done(0, s))
     start = std::max(start, head[0][flat.at(s, k)] + flat.ns[0][s]);
   for (int32_t e : flat.inputs(1, s))
@@ -210,8 +223,8 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
         if (isTooLate(0, s, at))
           return false;
       }
-      for (int32_t e : flat.outputs(0, s))
-        if (flat.messages[e].occupancyNs > 0 && k >= state.sent(e))
+      for (int32_t e : serialOutputs[0][s])
+        if (k >= state.sent(e))
           messageHead(state, e, k);
     }
     for (int32_t s = flat.stages; s-- > 0;) {
@@ -221,8 +234,8 @@ bool Propagation::propagate(const PartialState &state, int64_t ceiling) {
         if (isTooLate(1, s, at))
           return false;
       }
-      for (int32_t e : flat.outputs(1, s))
-        if (flat.messages[e].occupancyNs > 0 && k >= state.sent(e))
+      for (int32_t e : serialOutputs[1][s])
+        if (k >= state.sent(e))
           messageHead(state, e, k);
       if (k < state.done(2, s))
         continue;
@@ -246,13 +259,12 @@ int64_t Propagation::jackson(int64_t time, int64_t best) {
     int64_t longest = 0, nextRelease = never;
     for (size_t i = 0; i < lanes.size(); ++i) {
       const Lane &lane = lanes[i];
-      const int64_t release = lane.heads[lane.next];
-      if (release > time) {
-        nextRelease = std::min(nextRelease, release);
+      if (lane.release > time) {
+        nextRelease = std::min(nextRelease, lane.release);
         continue;
       }
-      if (chosen == lanes.size() || lane.tails[lane.next] > longest) {
-        longest = lane.tails[lane.next];
+      if (chosen == lanes.size() || lane.tail > longest) {
+        longest = lane.tail;
         chosen = i;
       }
     }
@@ -269,13 +281,22 @@ int64_t Propagation::jackson(int64_t time, int64_t best) {
     if (lane.left)
       continue;
     best = std::max(best, time + longest);
-    lane.left = lane.ns;
-    if (++lane.next == flat.microbatches) {
+    if (++lane.heads == lane.endOfHeads) {
       lane = lanes.back();
       lanes.pop_back();
+      continue;
     }
+    lane.release = *lane.heads;
+    lane.tail = *++lane.tails;
+    lane.left = lane.ns;
   }
   return best;
+}
+
+void Propagation::addLane(const int64_t *heads, const int64_t *tails,
+                          int64_t ns, int64_t next) {
+  lanes.push_back({heads + next, tails + next, heads + flat.microbatches, ns,
+                   heads[next], tails[next], ns});
 }
 
 int64_t Propagation::jacksonOfRank(const PartialState &state, int32_t rank) {
@@ -283,10 +304,9 @@ int64_t Propagation::jacksonOfRank(const PartialState &state, int32_t rank) {
   for (int32_t s : flat.stagesOf[rank])
     for (int letter : {0, 1, 2})
       if (state.done(letter, s) < flat.microbatches)
-        lanes.push_back({head[letter].data() + flat.at(s, 0),
-                         tail.ns[letter].data() + flat.at(s, 0),
-                         flat.ns[letter][s], int32_t(state.done(letter, s)),
-                         flat.ns[letter][s]});
+        addLane(head[letter].data() + flat.at(s, 0),
+                tail.ns[letter].data() + flat.at(s, 0), flat.ns[letter][s],
+                state.done(letter, s));
   const int64_t time = state.clock(rank);
   return jackson(time, time + flat.endOffset[rank]);
 }
@@ -296,9 +316,8 @@ int64_t Propagation::jacksonOfLink(const PartialState &state, int32_t link) {
   for (int32_t e : flat.edgesOf[link]) {
     const int64_t ns = flat.messages[e].occupancyNs;
     if (ns > 0 && state.sent(e) < flat.microbatches)
-      lanes.push_back({messageStart.data() + flat.messageAt(e, 0),
-                       tail.message.data() + flat.messageAt(e, 0), ns,
-                       int32_t(state.sent(e)), ns});
+      addLane(messageStart.data() + flat.messageAt(e, 0),
+              tail.message.data() + flat.messageAt(e, 0), ns, state.sent(e));
   }
   return jackson(state.linkFree(link), -never);
 }

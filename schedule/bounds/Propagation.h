@@ -135,7 +135,10 @@ private:
   int64_t forwardHead(const PartialState &state, int32_t s, int32_t k);
   int64_t inputGradHead(const PartialState &state, int32_t s, int32_t k);
   void messageHead(const PartialState &state, int32_t edge, int32_t k);
+  int64_t workBefore(const PartialState &state, int letter, int32_t s,
+                     int32_t k) const;
   int64_t arrivalOf(const PartialState &state, int32_t edge, int32_t k) const;
+  void listTasksBefore();
   void startCursors(const PartialState &state);
   int64_t releaseTime(const PartialState &state, int32_t s, int32_t k);
   int64_t jacksonOfRank(const PartialState &state, int32_t rank);
@@ -153,6 +156,15 @@ private:
   std::vector<int64_t> messageStart;
   /// Position of each stage among those of its rank.
   std::vector<int32_t> place;
+  /// A task that always runs before another one of its rank and micro-batch.
+  struct Before {
+    int32_t letter, stage;
+    int64_t ns;
+  };
+  /// By letter, F or I, and stage: such tasks; and the edges whose messages
+  /// occupy their link.
+  std::array<std::vector<std::vector<Before>>, 2> before;
+  std::array<std::vector<std::vector<int32_t>>, 2> serialOutputs;
   /// Cursors of releaseTime(): for each stage, for each stage of its rank and
   /// each of I and W, the next release; and what has been passed.
   struct Cursor {
@@ -160,13 +172,19 @@ private:
     int64_t freed = 0, time = 0;
   };
   std::vector<Cursor> cursors;
-  /// Tasks or messages of one kind, in order.
+  /// Scratch of releaseTime(), by position: how many micro-batches of a stage
+  /// can have given bytes back.
+  std::vector<int64_t> limits;
+  /// Tasks or messages of one kind, in order, from the next one on.
   struct Lane {
-    const int64_t *heads, *tails;
+    const int64_t *heads, *tails, *endOfHeads;
     int64_t ns;
-    int32_t next;
-    int64_t left;
+    /// Of the next one: its earliest start, its tail, and what is left of it.
+    int64_t release, tail, left;
   };
+  /// Adds those from number `next` on.
+  void addLane(const int64_t *heads, const int64_t *tails, int64_t ns,
+               int64_t next);
   std::vector<Lane> lanes;
 };
 
