@@ -99,12 +99,13 @@ void foldProgram(const Program &program, const Problem &problem, ProgramOp op);
 
 /// Reports a broken rule at the op that breaks it, with notes at the other
 /// parties.
-mlir::InFlightDiagnostic emitViolation(const Violation &violation,
-                                       const ExpandedSchedule &expanded,
-                                       const Problem &problem, ScheduleOp op);
-mlir::InFlightDiagnostic emitProgramViolation(const ProgramViolation &violation,
-                                              const ExpandedProgram &expanded,
-                                              ProgramOp op);
+mlir::InFlightDiagnostic emitFault(const Fault &fault,
+                                   const ExpandedSchedule &expanded,
+                                   const Problem &problem, ScheduleOp op);
+/// `problem` is the one that was checked: it executes the program.
+mlir::InFlightDiagnostic emitFault(const Fault &fault,
+                                   const ExpandedProgram &expanded,
+                                   const Problem &problem, ProgramOp op);
 
 } // namespace rondo::pipe
 

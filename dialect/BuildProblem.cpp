@@ -126,8 +126,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   problem.makeGraph(plan.getInputs(), outputBytes);
   if (declaresWeights(plan))
     takeState(plan, problem);
-  if (std::optional<ProblemFault> fault = problem.check())
-    return plan.emitError() << fault->message << " [P3]";
+  if (std::optional<Fault> fault = problem.check())
+    return plan.emitError() << describe(*fault) << " [P3]";
   return problem;
 }
 

@@ -24,7 +24,7 @@ Operation *writerOf(const Schedule &order, ArrayRef<Operation *> opOf, Op op,
   return op;
 }
 
-/// Where the parties of a violation stand in the IR.
+/// Where the parties of a fault stand in the IR.
 class Places {
 public:
   Places(const ExpandedSchedule &expanded, ScheduleOp op)
@@ -69,78 +69,74 @@ Operation *Places::linkOrder(int32_t from, int32_t to) {
 
 } // namespace
 
-InFlightDiagnostic rondo::pipe::emitViolation(const Violation &violation,
-                                              const ExpandedSchedule &expanded,
-                                              const Problem &problem,
-                                              ScheduleOp op) {
-  using What = Violation::What;
+InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
+                                          const ExpandedSchedule &expanded,
+                                          const Problem &problem,
+                                          ScheduleOp op) {
   Places places(expanded, op);
-  bool isLinkRule = violation.rule == Rule::LinkOrder;
-  Operation *where = isLinkRule
-                         ? places.linkOrder(violation.rank, violation.otherRank)
-                         : places.at(violation.rank, violation.position);
-  InFlightDiagnostic error = where->emitError() << describe(violation, problem);
-  switch (violation.what) {
-  case What::Twice:
-  case What::Mixture:
-  case What::Order:
-  case What::OutOfOrder: {
-    Operation *other = places.at(violation.otherRank, violation.otherPosition);
+  bool isLinkRule = fault.rule == Rule::LinkOrder;
+  Operation *where = isLinkRule ? places.linkOrder(fault.rank, fault.otherRank)
+                                : places.at(fault.rank, fault.position);
+  InFlightDiagnostic error = where->emitError() << describe(fault, problem);
+  switch (fault.kind) {
+  case FaultKind::Twice:
+  case FaultKind::Mixture:
+  case FaultKind::Order:
+  case FaultKind::OutOfOrder: {
+    Operation *other = places.at(fault.otherRank, fault.otherPosition);
     error.attachNote(other->getLoc())
-        << actionName(violation.other) << " stands here";
+        << actionName(fault.other) << " stands here";
     break;
   }
-  case What::Missing:
-  case What::WrongRank:
-    if (StageOp stage = places.stage(violation.action))
+  case FaultKind::Missing:
+  case FaultKind::MissingBackward:
+  case FaultKind::WrongRank:
+    if (StageOp stage = places.stage(fault.action))
       error.attachNote(stage.getLoc()) << "stage @" << stage.getSymName()
                                        << " is on rank " << stage.getRank();
     break;
-  case What::OverCap: {
-    const int64_t least = leastActivationBytes(problem)[violation.rank];
-    error.attachNote(places.device(violation.rank).getLoc())
-        << "rank " << violation.rank << " is device @"
-        << places.device(violation.rank).getSymName()
+  case FaultKind::OverCap: {
+    const int64_t least = leastActivationBytes(problem)[fault.rank];
+    error.attachNote(places.device(fault.rank).getLoc())
+        << "rank " << fault.rank << " is device @"
+        << places.device(fault.rank).getSymName()
         << "; one micro-batch at a time holds " << least
         << " bytes of activations there"
-        << (least <= violation.allowed || !isSingleEnded(problem)
+        << (least <= fault.allowed || !isSingleEnded(problem)
                 ? ", so an order with fewer in flight can fit: see `rondo "
                   "search` and `rondo compare`"
                 : ", so no order fits: see `rondo search --placement auto "
                   "--microbatches LIST`, or give it more memory");
     break;
   }
-  case What::Cycle:
-    for (const Wait &wait : violation.cycle)
+  case FaultKind::Cycle:
+    for (const Wait &wait : fault.cycle)
       error.attachNote(places.find(wait.rank, wait.at)->getLoc())
           << "rank " << wait.rank << " waits at " << actionName(wait.at)
           << " for " << actionName(wait.needs) << " of rank " << wait.onRank;
     break;
-  case What::NotListed:
-  case What::NotOnLink:
-    error.attachNote(places.find(violation.rank, violation.action)->getLoc())
-        << "rank " << violation.rank << " is here";
+  case FaultKind::NotListed:
+  case FaultKind::NotOnLink:
+    error.attachNote(places.find(fault.rank, fault.action)->getLoc())
+        << "rank " << fault.rank << " is here";
     break;
-  case What::RankCount:
-  case What::UnknownTask:
-  case What::UnsupportedKind:
-  case What::NoSuchLink:
+  default: // no second place to show
     break;
   }
   return error;
 }
 
-InFlightDiagnostic
-rondo::pipe::emitProgramViolation(const ProgramViolation &violation,
-                                  const ExpandedProgram &expanded,
-                                  ProgramOp op) {
+InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
+                                          const ExpandedProgram &expanded,
+                                          const Problem &problem,
+                                          ProgramOp op) {
   auto at = [&](int32_t rank, int64_t position) {
     return writerOf(expanded.program.order, expanded.opOf, op, rank, position);
   };
-  InFlightDiagnostic error = at(violation.rank, violation.position)->emitError()
-                             << violation.message;
-  if (violation.otherRank >= 0)
-    error.attachNote(at(violation.otherRank, violation.otherPosition)->getLoc())
-        << "the other party, on rank " << violation.otherRank << ", is here";
+  InFlightDiagnostic error = at(fault.rank, fault.position)->emitError()
+                             << describe(fault, problem);
+  if (fault.otherRank >= 0)
+    error.attachNote(at(fault.otherRank, fault.otherPosition)->getLoc())
+        << "the other party, on rank " << fault.otherRank << ", is here";
   return error;
 }

@@ -22,9 +22,9 @@ static LogicalResult exportSchedule(pipe::ScheduleOp op,
   if (failed(expanded))
     return failure();
   Simulation simulation;
-  if (std::optional<Violation> violation =
+  if (std::optional<Fault> fault =
           checkSchedule(*problem, expanded->schedule, &simulation))
-    return pipe::emitViolation(*violation, *expanded, *problem, op);
+    return pipe::emitFault(*fault, *expanded, *problem, op);
   json::writeSchedule(os, *problem, expanded->schedule, simulation, *family);
   os << "\n";
   return success();

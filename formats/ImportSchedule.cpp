@@ -34,19 +34,19 @@ std::string namesOfPlans(ModuleOp module) {
 Expected<Schedule> readOrders(const json::Document &document,
                               const Problem &problem) {
   json::ScheduleText text{json::Value(document.text)};
-  if (json::Fault fault = text.readKeys(); !fault.empty())
-    return faultIn(document, fault);
+  if (auto fault = text.readKeys())
+    return faultIn(document, fault->message);
   if (std::optional<std::string> why = text.infeasible())
     return faultIn(document, "it says that there is no schedule: " + *why);
   Schedule schedule;
-  std::optional<json::RuleFault> fault = text.readRanks(problem, schedule);
+  std::optional<json::TextFault> fault = text.readRanks(problem, schedule);
   if (!fault)
     fault = text.readLinkOrders(problem, schedule);
   if (fault)
     return faultIn(document, fault->message);
-  if (std::optional<Violation> violation = checkSchedule(problem, schedule)) {
-    const std::string what = document.where() + describe(*violation, problem);
-    if (violation->rule == Rule::Memory)
+  if (std::optional<Fault> broken = checkSchedule(problem, schedule)) {
+    const std::string what = document.where() + describe(*broken, problem);
+    if (broken->rule == Rule::Memory)
       return llvm::make_error<formats::OverCapError>(
           what, llvm::inconvertibleErrorCode());
     return faultIn({}, what);
@@ -73,7 +73,7 @@ rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
   for (const json::Document &document :
        json::splitDocuments(fileName, contents)) {
     if (auto fault = json::checkSyntax(document.text))
-      return faultIn(document, json::describe(*fault, document.text));
+      return faultIn(document, fault->message);
     json::ScheduleText text{json::Value(document.text)};
     if (std::optional<std::string> name = text.problemName())
       if (auto plan = module.lookupSymbol<pipe::PlanOp>(*name))

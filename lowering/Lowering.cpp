@@ -96,11 +96,15 @@ const char *nameOf(ProgramKind kind) {
 
 } // namespace
 
-std::variant<std::vector<LoweredProgram>, std::string>
-lowerSchedule(const PlanFigures &plan, const Problem &problem,
-              const Schedule &schedule) {
+Problem executingProblem(ProgramKind kind, const Problem &problem) {
+  return kind == ProgramKind::Sequential ? sequentialProblem(problem) : problem;
+}
+
+Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
+                                                  const Problem &problem,
+                                                  const Schedule &schedule) {
   std::vector<LoweredProgram> programs;
-  Problem sequential = sequentialProblem(problem);
+  Problem sequential = executingProblem(ProgramKind::Sequential, problem);
   Schedule inTurn = sequentialSchedule(sequential);
   programs.push_back({ProgramKind::Sequential, std::move(sequential),
                       std::move(inTurn), Program()});
@@ -110,9 +114,11 @@ lowerSchedule(const PlanFigures &plan, const Problem &problem,
   for (LoweredProgram &lowered : programs) {
     Simulation simulation =
         simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
-    if (!simulation.complete)
-      return "cannot place receives, the schedule does not run to its end: " +
-             describeCycle(simulation.cycle);
+    if (!simulation.complete) {
+      Fault fault = makeFault<FaultKind::ReceivesNotPlaced>();
+      fault.cycle = std::move(simulation.cycle);
+      return fault;
+    }
     lowered.program = insertCommunication(
         lowered.executing, lowered.tasks, simulation,
         lowered.kind == ProgramKind::Evaluation ? std::vector<Collective>()
@@ -159,10 +165,10 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
       buffers = withSharedControl(buffers, other.plan.buffers);
     for (size_t p = 0; p < schedules[i].programs.size(); ++p) {
       LoweredProgram &lowered = schedules[i].programs[p];
-      if (std::optional<std::string> wrong =
+      if (std::optional<Fault> fault =
               planMemory(lowered.executing, first.homes, first.numRanks(),
                          buffers, lowered.program, dataBytes))
-        return MemoryFault{i, p, *wrong};
+        return MemoryFault{i, p, std::move(*fault)};
       for (size_t rank = 0; rank < arena.size(); ++rank)
         arena[rank] = std::max(arena[rank], lowered.program.arenaBytes[rank]);
     }
@@ -173,24 +179,23 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
   return std::nullopt;
 }
 
-std::optional<ProgramViolation>
-checkLowered(const LoweredProgram &lowered,
-             const std::vector<int64_t> &devices) {
+std::optional<Fault> checkLowered(const LoweredProgram &lowered,
+                                  const std::vector<int64_t> &devices) {
   const Program &program = lowered.program;
-  std::optional<ProgramViolation> violation =
+  std::optional<Fault> fault =
       checkTasks(lowered.executing, lowered.tasks, program);
-  if (!violation)
-    violation = checkChannels(lowered.executing, program);
-  if (!violation)
-    violation = checkWaitCycle(lowered.executing, program);
+  if (!fault)
+    fault = checkChannels(lowered.executing, program);
+  if (!fault)
+    fault = checkWaitCycle(lowered.executing, program);
   if (program.arenaBytes.empty() && program.pools.empty())
-    return violation;
+    return fault;
   // The arena first: it bounds the slots that the buffers' check replays.
-  if (!violation)
-    violation = checkArena(program, devices);
-  if (!violation)
-    violation = checkBuffers(lowered.executing, program);
-  return violation;
+  if (!fault)
+    fault = checkArena(program, devices);
+  if (!fault)
+    fault = checkBuffers(lowered.executing, program);
+  return fault;
 }
 
 std::string describeArena(const std::vector<LoweredProgram> &programs,
@@ -220,51 +225,71 @@ std::string describeArena(const std::vector<LoweredProgram> &programs,
   return text;
 }
 
-/// Programs with messages and memory, or what is wrong.
-static std::variant<std::vector<LoweredProgram>, std::string>
-lowerAndPlan(const PlanFigures &plan, const Problem &problem,
-             const Schedule &schedule) {
+namespace {
+
+/// Programs with messages and memory; or a fault, of a program of some kind.
+struct PlannedPrograms {
+  std::vector<LoweredProgram> programs;
+  std::optional<Fault> fault;
+  ProgramKind faulty = ProgramKind::Pipeline;
+};
+
+PlannedPrograms lowerAndPlan(const PlanFigures &plan, const Problem &problem,
+                             const Schedule &schedule) {
+  PlannedPrograms result;
   auto lowered = lowerSchedule(plan, problem, schedule);
-  if (auto *programs = std::get_if<std::vector<LoweredProgram>>(&lowered)) {
-    std::vector<LoweredSchedule> only(1);
-    only.front() = {plan, problem, std::move(*programs)};
-    if (std::optional<MemoryFault> fault = planMemory(only))
-      return fault->message;
-    *programs = std::move(only.front().programs);
+  if (auto *fault = std::get_if<Fault>(&lowered)) {
+    result.fault = std::move(*fault);
+    return result;
   }
-  return lowered;
+  std::vector<LoweredSchedule> only(1);
+  only.front() = {plan, problem,
+                  std::move(std::get<std::vector<LoweredProgram>>(lowered))};
+  std::optional<MemoryFault> wrong = planMemory(only);
+  result.programs = std::move(only.front().programs);
+  if (wrong) {
+    result.faulty = result.programs[wrong->program].kind;
+    result.fault = std::move(wrong->fault);
+  }
+  return result;
 }
+
+} // namespace
 
 std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
                                             const Problem &problem,
                                             const Schedule &schedule) {
-  auto lowered = lowerAndPlan(plan, problem, schedule);
-  if (auto *programs = std::get_if<std::vector<LoweredProgram>>(&lowered))
-    return programs->front().program.arenaBytes;
-  return std::nullopt;
+  PlannedPrograms planned = lowerAndPlan(plan, problem, schedule);
+  if (planned.fault)
+    return std::nullopt;
+  return std::move(planned.programs.front().program.arenaBytes);
 }
 
 ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule) {
   ProvedPrograms result;
-  auto lowered = lowerAndPlan(plan, problem, schedule);
-  if (auto *fault = std::get_if<std::string>(&lowered)) {
-    result.fault = *fault;
+  PlannedPrograms planned = lowerAndPlan(plan, problem, schedule);
+  if (planned.fault) {
+    result.fault = std::move(planned.fault);
+    result.faulty = planned.faulty;
     return result;
   }
-  auto &programs = std::get<std::vector<LoweredProgram>>(lowered);
-  result.arenaBytes = programs.front().program.arenaBytes;
-  for (const LoweredProgram &program : programs)
-    if (std::optional<ProgramViolation> violation =
-            checkLowered(program, plan.devices)) {
-      result.fault = violation->message;
-      result.isOverCap = violation->isOverCap;
-      result.rank = violation->rank;
-      if (result.isOverCap)
-        result.use = describeArena(programs, violation->rank);
-      return result;
-    }
+  result.arenaBytes = planned.programs.front().program.arenaBytes;
+  for (const LoweredProgram &program : planned.programs) {
+    result.fault = checkLowered(program, plan.devices);
+    if (!result.fault)
+      continue;
+    result.faulty = program.kind;
+    if (result.isOverCap())
+      result.use = describeArena(planned.programs, result.fault->rank);
+    break;
+  }
   return result;
+}
+
+std::string describeFault(const ProvedPrograms &proved,
+                          const Problem &problem) {
+  return describe(*proved.fault, executingProblem(proved.faulty, problem));
 }
 
 } // namespace rondo

@@ -14,7 +14,6 @@
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace rondo {
@@ -51,17 +50,21 @@ struct PlanFigures {
   bool declaresWeights = false;
 };
 
+/// The problem whose ranks run a program; `problem` is the plan's.
+Problem executingProblem(ProgramKind kind, const Problem &problem);
+
 /// The sequential reference, the evaluation and the pipeline, with messages and
-/// without memory; or what is wrong. `problem` is the plan's. O(actions).
-std::variant<std::vector<LoweredProgram>, std::string>
-lowerSchedule(const PlanFigures &plan, const Problem &problem,
-              const Schedule &schedule);
+/// without memory. `problem` is the plan's. O(actions).
+Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
+                                                  const Problem &problem,
+                                                  const Schedule &schedule);
 
 /// What planning memory finds wrong with one of several programs.
 struct MemoryFault {
   /// Of an executable, and a program of it.
   size_t schedule = 0, program = 0;
-  std::string message;
+  /// Of the program's executing problem.
+  Fault fault;
 };
 
 /// A schedule of an executable, with its programs. `problem` is the plan's.
@@ -83,10 +86,9 @@ withSharedControl(const std::vector<StageBuffers> &buffers,
                   const std::vector<StageBuffers> &others);
 
 /// Rules L5, L1, L2, and where memory is planned L4 and L3; stops at the first
-/// violation. `devices` are the plan's, in bytes by rank.
-std::optional<ProgramViolation>
-checkLowered(const LoweredProgram &lowered,
-             const std::vector<int64_t> &devices);
+/// fault. `devices` are the plan's, in bytes by rank.
+std::optional<Fault> checkLowered(const LoweredProgram &lowered,
+                                  const std::vector<int64_t> &devices);
 
 /// What fills a rank's arena where it is fullest, in words with bytes, such as
 /// `1024 bytes of weights, 192 of control and data, 512 of activations`. The
@@ -104,15 +106,22 @@ std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
 struct ProvedPrograms {
   /// Bytes by rank; empty where memory could not be planned.
   std::vector<int64_t> arenaBytes;
-  /// A sentence with numbers, empty where all rules hold.
-  std::string fault;
-  /// An arena is larger than its device: on which rank, and what fills it.
-  bool isOverCap = false;
-  int32_t rank = -1;
+  /// Nothing where all rules hold.
+  std::optional<Fault> fault;
+  /// What the faulty program is for.
+  ProgramKind faulty = ProgramKind::Pipeline;
+  /// What fills the arena of the fault's rank, where that is over the cap.
   std::string use;
+
+  /// An arena is larger than its device.
+  bool isOverCap() const {
+    return fault && fault->kind == FaultKind::ArenaOverCap;
+  }
 };
 ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule);
+/// The fault in words; `problem` is the plan's.
+std::string describeFault(const ProvedPrograms &proved, const Problem &problem);
 
 } // namespace rondo
 

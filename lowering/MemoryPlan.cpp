@@ -42,7 +42,7 @@ public:
         program(program), edges(problem), numbers(problem),
         arenaEnd(numRanks, 0) {}
 
-  std::optional<std::string> run();
+  std::optional<Fault> run();
 
 private:
   int64_t bytesOf(int32_t stage, BufferKind kind) const {
@@ -54,10 +54,10 @@ private:
                                        : 1;
   }
   int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
-  std::optional<std::string> placeState();
+  std::optional<Fault> placeState();
   void collectLives(int32_t rank);
   void addLife(int32_t buffer, int64_t index, int64_t first, int64_t last);
-  std::optional<std::string> assignSlots();
+  std::optional<Fault> assignSlots();
   int64_t sendReleased(int32_t rank, int64_t sendPosition);
   static void shortenToPeriod(std::vector<int32_t> &slots);
 
@@ -90,14 +90,13 @@ int32_t Planner::addPool(int32_t rank, int64_t slotBytes, int32_t slots) {
   return static_cast<int32_t>(program.pools.size()) - 1;
 }
 
-std::string tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
-  return "rank " + std::to_string(rank) + " would need " +
-         std::to_string(slots) + " buffers of " + std::to_string(bytes) +
-         " bytes at once; a pool has " + std::to_string(maxSlots) +
-         " slots at most";
+Fault tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
+  Fault fault = makeFault<FaultKind::TooManyBuffers>(slots, bytes, maxSlots);
+  fault.rank = rank;
+  return fault;
 }
 
-std::optional<std::string> Planner::placeState() {
+std::optional<Fault> Planner::placeState() {
   for (int32_t h = 0; h < homes.size(); ++h)
     for (const BufferTraits &traits : bufferTable) {
       if (!traits.isState() || traits.owner != Owner::Stage)
@@ -278,7 +277,7 @@ void Planner::collectLives(int32_t rank) {
 }
 
 /// Gives the lives of one executing rank their slots, first in first out.
-std::optional<std::string> Planner::assignSlots() {
+std::optional<Fault> Planner::assignSlots() {
   std::stable_sort(
       lives.begin(), lives.end(),
       [](const Life &a, const Life &b) { return a.first < b.first; });
@@ -337,20 +336,22 @@ void Planner::shortenToPeriod(std::vector<int32_t> &slots) {
   slots.resize(n - border[n]);
 }
 
-std::optional<std::string> Planner::run() {
+std::optional<Fault> Planner::run() {
   // Lives are looked up by what actions name.
-  if (auto violation = checkChannels(problem, program))
-    return violation->message;
+  if (auto fault = checkChannels(problem, program))
+    return fault;
   program.pools.clear();
   program.placements.assign(numbers.count(), Placement());
   for (int32_t s = 0; s < problem.numStages(); ++s)
     for (int k = 0; k < numBufferKinds; ++k)
-      if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes)
-        return "stage " + std::to_string(s) + " asks for " +
-               std::to_string(buffers[s][k]) + " bytes of " +
-               bufferTable[k].keyword + "; an arena has 0 to " +
-               std::to_string(maxArenaBytes);
-  if (std::optional<std::string> wrong = placeState())
+      if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes) {
+        Fault fault =
+            makeFault<FaultKind::BufferSize>(s, bufferTable[k].keyword);
+        fault.found = buffers[s][k];
+        fault.allowed = maxArenaBytes;
+        return fault;
+      }
+  if (std::optional<Fault> wrong = placeState())
     return wrong;
 
   // Without placements no action waits for a slot, so the send ends here are
@@ -363,13 +364,15 @@ std::optional<std::string> Planner::run() {
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {
     lives.clear();
     collectLives(r);
-    if (std::optional<std::string> wrong = assignSlots())
+    if (std::optional<Fault> wrong = assignSlots())
       return wrong;
   }
-  if (overfullRank >= 0)
-    return "rank " + std::to_string(overfullRank) +
-           " would need an arena of more than " +
-           std::to_string(maxArenaBytes) + " bytes";
+  if (overfullRank >= 0) {
+    Fault fault = makeFault<FaultKind::ArenaTooLarge>();
+    fault.rank = overfullRank;
+    fault.allowed = maxArenaBytes;
+    return fault;
+  }
   for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
     const Edge &edge = problem.edges[e];
     // A consumer on the producer's rank reads the producer's buffer.
@@ -385,9 +388,10 @@ std::optional<std::string> Planner::run() {
 
 } // namespace
 
-std::optional<std::string>
-rondo::planMemory(const Problem &executing, const Homes &homes,
-                  int32_t numRanks, const std::vector<StageBuffers> &buffers,
-                  Program &program, const std::vector<int64_t> &dataBytes) {
+std::optional<Fault> rondo::planMemory(const Problem &executing,
+                                       const Homes &homes, int32_t numRanks,
+                                       const std::vector<StageBuffers> &buffers,
+                                       Program &program,
+                                       const std::vector<int64_t> &dataBytes) {
   return Planner(executing, homes, numRanks, buffers, dataBytes, program).run();
 }

@@ -7,7 +7,6 @@
 #include "schedule/Program.h"
 
 #include <optional>
-#include <string>
 
 namespace rondo {
 
@@ -31,10 +30,11 @@ namespace rondo {
 /// for the sequential reference. Returns what is wrong, if anything: a program
 /// that breaks rule L1, a size that is absurd, or more slots than a table
 /// names.
-std::optional<std::string>
-planMemory(const Problem &executing, const Homes &homes, int32_t numRanks,
-           const std::vector<StageBuffers> &buffers, Program &program,
-           const std::vector<int64_t> &dataBytes = {});
+std::optional<Fault> planMemory(const Problem &executing, const Homes &homes,
+                                int32_t numRanks,
+                                const std::vector<StageBuffers> &buffers,
+                                Program &program,
+                                const std::vector<int64_t> &dataBytes = {});
 
 } // namespace rondo
 

@@ -65,12 +65,11 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
   if (failed(expanded))
     return failure();
-  if (std::optional<Violation> violation =
-          checkSchedule(*problem, expanded->schedule))
-    return emitViolation(*violation, *expanded, *problem, schedule);
+  if (std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule))
+    return emitFault(*fault, *expanded, *problem, schedule);
   auto lowered = lowerSchedule(figuresOf(plan), *problem, expanded->schedule);
-  if (auto *wrong = std::get_if<std::string>(&lowered))
-    return schedule.emitError() << *wrong;
+  if (auto *fault = std::get_if<Fault>(&lowered))
+    return schedule.emitError() << describe(*fault, *problem);
   OpBuilder builder(schedule);
   builder.setInsertionPointAfter(schedule);
   for (const LoweredProgram &program :

@@ -53,8 +53,10 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
   }
   if (lowered.empty())
     return success();
-  if (std::optional<MemoryFault> fault = planMemory(lowered))
-    return ops[fault->schedule][fault->program].emitError() << fault->message;
+  if (std::optional<MemoryFault> wrong = planMemory(lowered))
+    return ops[wrong->schedule][wrong->program].emitError() << describe(
+               wrong->fault,
+               lowered[wrong->schedule].programs[wrong->program].executing);
   for (auto [programs, each] : llvm::zip_equal(ops, lowered))
     for (auto [op, planned] : llvm::zip_equal(programs, each.programs))
       foldProgram(planned.program, planned.executing, op);

@@ -68,23 +68,21 @@ static std::string nextDivisors(int64_t samples, int64_t number) {
 }
 
 /// The model that `plan`, a copy, needs to run as many samples in `after`
-/// micro-batches. What is wrong, or an empty string.
-static std::string resizeMicrobatches(PlanOp plan, int64_t after) {
+/// micro-batches; what is wrong, if anything.
+static std::optional<Fault> resizeMicrobatches(PlanOp plan, int64_t after) {
   const int64_t before = plan.getMicrobatches();
   if (before == after)
-    return "";
+    return std::nullopt;
   ModelOp model = plan.lookupModel();
   GptAttr gpt = model.getGptAttr();
   if (gpt && gpt.getBatch() * before % after != 0)
-    return "the " + std::to_string(gpt.getBatch() * before) +
-           " samples of an iteration are no " + std::to_string(after) +
-           " equal micro-batches; " +
-           nextDivisors(gpt.getBatch() * before, after) + " would be";
+    return makeFault<FaultKind::UnevenSamples>(
+        gpt.getBatch() * before, after,
+        nextDivisors(gpt.getBatch() * before, after));
   for (LayerOp layer : model.getLayers())
     if (layer.getCustomAttr())
-      return "layer @" + layer.getSymName().str() +
-             " has a body from outside, whose sizes are known for the plan's " +
-             std::to_string(before) + " micro-batches alone";
+      return makeFault<FaultKind::BodyOfOneSize>(layer.getSymName().str(),
+                                                 before);
   OpBuilder builder(model);
   builder.setInsertionPointAfter(model);
   auto copy = cast<ModelOp>(builder.clone(*model));
@@ -99,7 +97,7 @@ static std::string resizeMicrobatches(PlanOp plan, int64_t after) {
     scaleLayer(layer, before, after);
   plan.setModelAttr(FlatSymbolRefAttr::get(copy.getSymNameAttr()));
   plan.setMicrobatches(after);
-  return "";
+  return std::nullopt;
 }
 
 /// Puts stages of `begins` in place of the plan's own.
@@ -145,11 +143,10 @@ static bool hasPlacing(PlanOp plan, const PlanShape &shape) {
       });
 }
 
-/// Cuts the layers; what is wrong, or an empty string.
-static std::string cutLayers(PlanOp plan, const PlanShape &shape) {
+/// Cuts the layers; what is wrong, if anything.
+static std::optional<Fault> cutLayers(PlanOp plan, const PlanShape &shape) {
   if (!plan.isChain())
-    return "the stages of plan @" + plan.getSymName().str() +
-           " are no chain; only a chain is cut anew";
+    return makeFault<FaultKind::NotAChain>(plan.getSymName().str());
   SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
   PartitionInput input;
   input.rankOfStage = ranksOfStages(shape, devices.size());
@@ -164,33 +161,28 @@ static std::string cutLayers(PlanOp plan, const PlanShape &shape) {
                             shape.held * load.activationBytes);
     }
   }
-  if (input.rankOfStage.size() > input.bytes.size())
-    return std::to_string(input.rankOfStage.size()) +
-           " stages need as many layers; there are " +
-           std::to_string(input.bytes.size());
-  std::optional<Partition> partition = partitionLayers(input, shape.maxLabels);
-  if (!partition)
-    return "no cut into " + std::to_string(input.rankOfStage.size()) +
-           " stages leaves room for weights and one micro-batch on every rank";
-  writeStages(plan, input.rankOfStage, partition->begins);
-  return "";
+  const Result<Partition> partition = partitionLayers(input, shape.maxLabels);
+  if (auto *fault = std::get_if<Fault>(&partition))
+    return *fault;
+  writeStages(plan, input.rankOfStage, std::get<Partition>(partition).begins);
+  return std::nullopt;
 }
 
-/// Gives `plan`, a copy, the shape. What is wrong, or an empty string.
-static std::string reshape(PlanOp plan, const PlanShape &shape) {
-  std::string why = resizeMicrobatches(plan, shape.microbatches);
-  if (!why.empty())
+/// Gives `plan`, a copy, the shape; what is wrong, if anything.
+static std::optional<Fault> reshape(PlanOp plan, const PlanShape &shape) {
+  std::optional<Fault> why = resizeMicrobatches(plan, shape.microbatches);
+  if (why)
     return why;
   // What these say to people is of a plan that nobody wrote.
   ScopedDiagnosticHandler handler(plan.getContext(), [&](Diagnostic &fault) {
-    if (why.empty())
-      why = fault.str();
+    if (!why)
+      why = makeFault<FaultKind::PlanRefused>(fault.str());
     return success();
   });
   if (failed(checkLayerSizes(plan.lookupModel(), plan)))
     return why;
   if (shape.placing != Placing::AsWritten)
-    if (std::string fault = cutLayers(plan, shape); !fault.empty())
+    if (std::optional<Fault> fault = cutLayers(plan, shape))
       return fault;
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {
@@ -199,7 +191,7 @@ static std::string reshape(PlanOp plan, const PlanShape &shape) {
   }
   if (failed(buildProblem(plan)))
     return why;
-  return "";
+  return std::nullopt;
 }
 
 /// `plan` states a sound problem.
@@ -218,16 +210,15 @@ static ShapedPlan valueOf(PlanOp plan, StringRef name) {
   return shaped;
 }
 
-std::variant<ShapedPlan, std::string> PlanShapes::make(const PlanShape &shape) {
+Result<ShapedPlan> PlanShapes::make(const PlanShape &shape) {
   OpBuilder builder(base);
   builder.setInsertionPointAfter(base);
   auto plan = cast<PlanOp>(builder.clone(*base));
   plan.setSymNameAttr(
       freeName(base->getParentOp(), base.getSymName() + "_shaped"));
-  std::string why = reshape(plan, shape);
-  if (!why.empty()) {
+  if (std::optional<Fault> why = reshape(plan, shape)) {
     plan.erase();
-    return why;
+    return *why;
   }
   ShapedPlan shaped = valueOf(plan, base.getSymName());
   shaped.id = made.size();

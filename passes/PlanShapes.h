@@ -30,7 +30,7 @@ public:
   PlanOp plan(const ShapedPlan &shaped) const { return made[shaped.id]; }
 
 private:
-  std::variant<ShapedPlan, std::string> make(const PlanShape &shape);
+  Result<ShapedPlan> make(const PlanShape &shape);
 
   PlanOp base;
   /// By id.

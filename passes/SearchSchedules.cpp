@@ -6,6 +6,7 @@
 #include "passes/PlanFigures.h"
 #include "planning/FittingSearch.h"
 #include "schedule/Search.h"
+#include "schedule/Shortfall.h"
 
 using namespace mlir;
 
@@ -73,7 +74,7 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
   if (!result.schedule) {
     InFlightDiagnostic error = schedule.emitError() << describe(*result.fault);
     markOverMemory(error);
-    if (result.fault->kind == FaultKind::Shortfall) {
+    if (isShortfall(*result.fault)) {
       const int32_t rank = result.fault->rank;
       DeviceOp device = plan.lookupCluster().getDevices()[rank];
       error.attachNote(device.getLoc())

@@ -19,7 +19,7 @@ namespace rondo::pipe {
 #include "passes/Passes.h.inc"
 
 Problem executingProblem(ProgramKind kind, const Problem &problem) {
-  return kind == ProgramKind::Sequential ? sequentialProblem(problem) : problem;
+  return rondo::executingProblem(loweredKind(kind), problem);
 }
 
 static constexpr StringLiteral overMemoryMark = "over memory";
@@ -128,15 +128,13 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
     if (failed(expanded))
       return failure();
-    std::optional<Violation> violation =
-        checkSchedule(*problem, expanded->schedule);
-    if (!violation && schedule.accumulatesInIndexOrder())
-      violation = checkAccumulation(*problem, expanded->schedule);
-    if (!violation)
+    std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule);
+    if (!fault && schedule.accumulatesInIndexOrder())
+      fault = checkAccumulation(*problem, expanded->schedule);
+    if (!fault)
       return success();
-    InFlightDiagnostic error =
-        emitViolation(*violation, *expanded, *problem, schedule);
-    if (violation->rule == Rule::Memory)
+    InFlightDiagnostic error = emitFault(*fault, *expanded, *problem, schedule);
+    if (fault->rule == Rule::Memory)
       markOverMemory(error);
     return error;
   }
@@ -236,14 +234,13 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
   FailureOr<LoweredProgram> lowered = expandLowered(op, *problem, &places);
   if (failed(lowered))
     return failure();
-  std::optional<ProgramViolation> violation =
-      checkLowered(*lowered, deviceBytes(plan));
-  if (!violation)
+  std::optional<Fault> fault = checkLowered(*lowered, deviceBytes(plan));
+  if (!fault)
     return success();
-  InFlightDiagnostic error = emitProgramViolation(*violation, places, op);
-  if (violation->isOverCap) {
+  InFlightDiagnostic error = emitFault(*fault, places, lowered->executing, op);
+  if (fault->kind == FaultKind::ArenaOverCap) {
     markOverMemory(error);
-    explainArena(error, op, violation->rank);
+    explainArena(error, op, fault->rank);
   }
   return error;
 }

@@ -78,7 +78,7 @@ std::optional<Fault> tighten(const PlanFigures &plan, const Problem &problem,
                              std::vector<int64_t> &caps) {
   std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);
   if (!arena)
-    return makeFault(FaultKind::NoMemoryPlan);
+    return makeFault<FaultKind::NoMemoryPlan>();
   std::optional<Fault> worst;
   int64_t most = 0;
   for (size_t rank = 0; rank < arena->size(); ++rank) {
@@ -90,7 +90,7 @@ std::optional<Fault> tighten(const PlanFigures &plan, const Problem &problem,
     if (excess <= most)
       continue;
     most = excess;
-    worst = makeFault(FaultKind::NoProgramFits, {excess});
+    worst = makeFault<FaultKind::NoProgramFits>();
     worst->rank = static_cast<int32_t>(rank);
     worst->found = bytes;
     worst->allowed = plan.devices[rank];

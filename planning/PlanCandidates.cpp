@@ -60,9 +60,9 @@ PlanCandidate Maker::make(PlanShape shape, double part) const {
                                  shape.chunks * space.ranks, space.layers);
   candidate.shape = shape;
   auto made = space.make(shape);
-  if (auto *why = std::get_if<std::string>(&made)) {
+  if (auto *why = std::get_if<Fault>(&made)) {
     candidate.state = PlanCandidate::State::NoPlan;
-    candidate.refusal = std::move(*why);
+    candidate.fault = std::move(*why);
     return candidate;
   }
   candidate.plan = std::move(std::get<ShapedPlan>(made));

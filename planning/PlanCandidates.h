@@ -14,7 +14,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace rondo {
@@ -40,7 +39,7 @@ struct PlanSpace {
   std::string name;
   int64_t ranks = 0, layers = 0;
   /// The plan of a shape, or why there is none.
-  std::function<std::variant<ShapedPlan, std::string>(const PlanShape &)> make;
+  std::function<Result<ShapedPlan>(const PlanShape &)> make;
   /// Whether the stages of the plan as it is written lie on the ranks as a
   /// shape says, however its layers are cut.
   std::function<bool(const PlanShape &)> isWrittenAs;
@@ -53,7 +52,7 @@ struct PlanCandidate {
   enum class State : uint8_t {
     /// To be searched, or searched.
     Open,
-    /// There is no plan of this shape; `refusal` says why.
+    /// There is no plan of this shape; see `fault`.
     NoPlan,
     /// A rank cannot hold one micro-batch; see `fault`.
     NoMemory,
@@ -69,8 +68,6 @@ struct PlanCandidate {
 
   PlanShape shape;
   State state = State::Open;
-  /// What the maker of plans says where there is none.
-  std::string refusal;
   std::optional<Fault> fault;
   size_t twin = 0;
   /// Nothing where there is none.

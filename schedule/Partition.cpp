@@ -129,9 +129,12 @@ private:
 
 } // namespace
 
-std::optional<Partition> rondo::partitionLayers(const PartitionInput &input,
-                                                int64_t maxLabels) {
-  if (input.rankOfStage.size() > input.bytes.size())
-    return std::nullopt;
-  return Cutter(input, maxLabels).run();
+Result<Partition> rondo::partitionLayers(const PartitionInput &input,
+                                         int64_t maxLabels) {
+  const size_t stages = input.rankOfStage.size();
+  if (stages > input.bytes.size())
+    return makeFault<FaultKind::FewLayers>(stages, input.bytes.size());
+  if (std::optional<Partition> best = Cutter(input, maxLabels).run())
+    return std::move(*best);
+  return makeFault<FaultKind::NoCut>(stages);
 }

@@ -4,8 +4,9 @@
 #ifndef RONDO_SCHEDULE_PARTITION_H
 #define RONDO_SCHEDULE_PARTITION_H
 
+#include "schedule/Fault.h"
+
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace rondo {
@@ -36,7 +37,7 @@ struct Partition {
 };
 
 /// Consecutive stages of at least one layer each, so that the busiest rank has
-/// the least work; among such cuts, one with even stages. Nothing if no cut
+/// the least work; among such cuts, one with even stages. A fault if no cut
 /// fits the caps, or there are more stages than layers; with caps also if
 /// `maxLabels` was too small to find one.
 ///
@@ -47,8 +48,8 @@ struct Partition {
 /// of all cuts and the best so far; the answer is exact if it meets the bound,
 /// as it mostly does if layers are alike. O(stages * maxLabels * layers) for
 /// each of a few limits.
-std::optional<Partition> partitionLayers(const PartitionInput &input,
-                                         int64_t maxLabels = 2000);
+Result<Partition> partitionLayers(const PartitionInput &input,
+                                  int64_t maxLabels = 2000);
 
 } // namespace rondo
 

@@ -73,20 +73,6 @@ void Problem::setStageCost(int32_t stage, int64_t forwardNs,
 
 namespace {
 
-std::string count(int64_t n, const char *noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
-
-std::string taskOf(int32_t stage, ActionKind kind) {
-  const ActionTraits &traits = traitsOf(kind);
-  return (traits.isTask() ? std::string(1, traits.letter) : traits.keyword) +
-         " of stage " + std::to_string(stage);
-}
-
-std::string nameOf(std::pair<int32_t, int32_t> ranks) {
-  return std::to_string(ranks.first) + ">" + std::to_string(ranks.second);
-}
-
 /// A sum of non-negative products that stops at `most`.
 class BoundedSum {
 public:
@@ -104,63 +90,76 @@ private:
   int64_t most, sum = 0;
 };
 
-using Fault = std::optional<ProblemFault>;
+using Found = std::optional<Fault>;
 
-Fault checkSizes(const Problem &problem) {
-  auto limits = [](const char *what, int64_t found, int64_t most) -> Fault {
-    if (found >= 1 && found <= most)
-      return std::nullopt;
-    return ProblemFault{"the problem has " + std::to_string(found) + " " +
-                        what + "; there must be 1 to " + std::to_string(most)};
-  };
-  if (Fault fault = limits("ranks", problem.memoryCaps.size(), maxRanks))
+/// A fault of a figure, and the most or least that it may be.
+template <FaultKind kind, typename... Parts>
+Fault figureFault(int64_t found, int64_t allowed, const Parts &...parts) {
+  Fault fault = makeFault<kind>(parts...);
+  fault.found = found;
+  fault.allowed = allowed;
+  return fault;
+}
+
+Found checkSize(const char *what, int64_t found, int64_t most) {
+  if (found >= 1 && found <= most)
+    return std::nullopt;
+  return figureFault<FaultKind::SizeOutOfRange>(found, most, what);
+}
+
+Found checkSizes(const Problem &problem) {
+  if (Found fault = checkSize("ranks", problem.memoryCaps.size(), maxRanks))
     return fault;
-  if (Fault fault = limits("stages", problem.numStages(), maxStages))
+  if (Found fault = checkSize("stages", problem.numStages(), maxStages))
     return fault;
-  if (Fault fault =
-          limits("micro-batches", problem.microbatches, maxMicrobatches))
+  if (Found fault =
+          checkSize("micro-batches", problem.microbatches, maxMicrobatches))
     return fault;
-  if (int64_t(problem.numStages()) * problem.microbatches >
-      maxStageMicrobatches)
-    return ProblemFault{
-        std::to_string(problem.numStages()) + " stages times " +
-        std::to_string(problem.microbatches) + " micro-batches are more than " +
-        std::to_string(maxStageMicrobatches) + " tasks of one kind"};
-  if (static_cast<int64_t>(problem.edges.size()) > maxEdges)
-    return ProblemFault{"the problem has " +
-                        std::to_string(problem.edges.size()) +
-                        " edges; there may be " + std::to_string(maxEdges)};
+  const int64_t pairs = int64_t(problem.numStages()) * problem.microbatches;
+  if (pairs > maxStageMicrobatches)
+    return figureFault<FaultKind::TooManyTasks>(
+        pairs, maxStageMicrobatches, problem.numStages(), problem.microbatches);
+  const int64_t edges = static_cast<int64_t>(problem.edges.size());
+  if (edges > maxEdges)
+    return figureFault<FaultKind::TooManyEdges>(edges, maxEdges);
   if (problem.costs.size() != size_t(problem.numStages()) * numCostColumns)
-    return ProblemFault{"the cost table has " +
-                        std::to_string(problem.costs.size()) + " entries; " +
-                        count(problem.numStages(), "stage") + " need " +
-                        std::to_string(problem.numStages() * numCostColumns)};
+    return makeFault<FaultKind::CostTableSize>(
+        problem.costs.size(), problem.numStages(),
+        problem.numStages() * numCostColumns);
   return std::nullopt;
 }
 
-Fault checkPlaces(const Problem &problem) {
+Found checkPlaces(const Problem &problem) {
   for (int32_t r = 0; r < problem.numRanks(); ++r)
-    if (problem.memoryCaps[r] < 0)
-      return ProblemFault{"the memory of rank " + std::to_string(r) + " is " +
-                          std::to_string(problem.memoryCaps[r]) +
-                          " bytes; it must be 0 or more"};
+    if (problem.memoryCaps[r] < 0) {
+      Fault fault =
+          figureFault<FaultKind::MemoryBelowZero>(problem.memoryCaps[r], 0);
+      fault.rank = r;
+      return fault;
+    }
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const HomeRange homes = problem.homes.of(s);
     if (homes.size() != 1)
-      return ProblemFault{"stage " + std::to_string(s) + " is on " +
-                          count(homes.size(), "rank") +
-                          "; a stage is on exactly one rank"};
+      return makeFault<FaultKind::NotOneHome>(s, homes.size());
     const int32_t rank = homes.begin()->rank;
     if (rank < 0 || rank >= problem.numRanks())
-      return ProblemFault{"stage " + std::to_string(s) + " is on rank " +
-                          std::to_string(rank) + "; the ranks are 0 to " +
-                          std::to_string(problem.numRanks() - 1)};
+      return makeFault<FaultKind::HomeOnNoRank>(s, rank,
+                                                problem.numRanks() - 1);
   }
   return std::nullopt;
 }
 
+/// A fault of what a task costs.
+template <FaultKind kind>
+Fault costFault(int32_t stage, ActionKind task, int64_t found,
+                int64_t allowed = 0) {
+  Fault fault = figureFault<kind>(found, allowed);
+  fault.action = Action(task, stage, 0);
+  return fault;
+}
+
 /// What a micro-batch holds after each of a stage's tasks may not fall below 0.
-Fault checkReleases(const Problem &problem, int32_t stage,
+Found checkReleases(const Problem &problem, int32_t stage,
                     std::initializer_list<ActionKind> kinds) {
   BoundedSum taken(maxSum);
   int64_t held = 0;
@@ -168,24 +167,20 @@ Fault checkReleases(const Problem &problem, int32_t stage,
     const Cost &cost = problem.cost(stage, kind);
     taken.add(cost.acquireBytes, 1);
     if (taken.tooLarge())
-      return ProblemFault{"stage " + std::to_string(stage) +
-                          " takes 2^62 bytes or more for a micro-batch"};
+      return makeFault<FaultKind::TakesTooMuch>(stage);
     held += cost.acquireBytes;
     if (cost.releaseBytes < 0)
-      return ProblemFault{taskOf(stage, kind) + " releases " +
-                          std::to_string(cost.releaseBytes) +
-                          " bytes; it must be 0 or more"};
+      return costFault<FaultKind::ReleaseBelowZero>(stage, kind,
+                                                    cost.releaseBytes);
     if (cost.releaseBytes > held)
-      return ProblemFault{taskOf(stage, kind) + " releases " +
-                          std::to_string(cost.releaseBytes) +
-                          " bytes, but only " + std::to_string(held) +
-                          " bytes of its micro-batch are held"};
+      return costFault<FaultKind::ReleasesMore>(stage, kind, cost.releaseBytes,
+                                                held);
     held -= cost.releaseBytes;
   }
   return std::nullopt;
 }
 
-Fault checkCosts(const Problem &problem) {
+Found checkCosts(const Problem &problem) {
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
@@ -193,93 +188,81 @@ Fault checkCosts(const Problem &problem) {
       const ActionKind kind = traits.kind;
       const Cost &cost = problem.cost(s, kind);
       if (cost.ns < 0)
-        return ProblemFault{taskOf(s, kind) + " takes " +
-                            std::to_string(cost.ns) +
-                            " ns; it must be 0 or more"};
+        return costFault<FaultKind::TimeBelowZero>(s, kind, cost.ns);
       if (cost.acquireBytes < 0)
-        return ProblemFault{taskOf(s, kind) + " takes " +
-                            std::to_string(cost.acquireBytes) +
-                            " bytes; it must be 0 or more"};
+        return costFault<FaultKind::BytesBelowZero>(s, kind, cost.acquireBytes);
       if (cost.lane != traits.lane)
-        return ProblemFault{taskOf(s, kind) +
-                            " is not on the compute lane, where tasks run"};
+        return costFault<FaultKind::NotOnItsLane>(
+            s, kind, static_cast<int64_t>(cost.lane),
+            static_cast<int64_t>(traits.lane));
     }
-    if (Fault fault = checkReleases(problem, s,
+    if (Found fault = checkReleases(problem, s,
                                     {ActionKind::Forward, ActionKind::InputGrad,
                                      ActionKind::WeightGrad}))
       return fault;
-    if (Fault fault = checkReleases(
+    if (Found fault = checkReleases(
             problem, s, {ActionKind::Forward, ActionKind::Backward}))
       return fault;
   }
   return std::nullopt;
 }
 
-Fault checkLink(const Link &link, const std::string &name) {
+Found checkLink(const Link &link) {
   if (link.latencyNs < 0)
-    return ProblemFault{name + " has a latency of " +
-                        std::to_string(link.latencyNs) +
-                        " ns; it must be 0 or more"};
+    return figureFault<FaultKind::LatencyBelowZero>(link.latencyNs, 0);
   if (link.bytesPerUs < 0)
-    return ProblemFault{name + " carries " + std::to_string(link.bytesPerUs) +
-                        " bytes a microsecond; it must be 0 (no limit) or "
-                        "more"};
+    return figureFault<FaultKind::BandwidthBelowZero>(link.bytesPerUs, 0);
   return std::nullopt;
 }
 
-Fault checkLinks(const Problem &problem) {
-  if (Fault fault = checkLink(problem.link, "the default link"))
+Found checkLinks(const Problem &problem) {
+  if (Found fault = checkLink(problem.link))
     return fault;
   for (const auto &[ranks, link] : problem.links) {
-    auto [from, to] = ranks;
-    std::string name = "link " + nameOf(ranks);
+    const auto [from, to] = ranks;
+    Found fault;
     if (from == to || std::min(from, to) < 0 ||
         std::max(from, to) >= problem.numRanks())
-      return ProblemFault{name + " does not join two of " +
-                          count(problem.numRanks(), "rank")};
-    if (Fault fault = checkLink(link, name))
-      return fault;
+      fault = makeFault<FaultKind::LinkOfNoRanks>(problem.numRanks());
+    else
+      fault = checkLink(link);
+    if (!fault)
+      continue;
+    fault->rank = from;
+    fault->otherRank = to;
+    return fault;
   }
   if (problem.channels.receiveSlots < 0)
-    return ProblemFault{"channels have " +
-                        std::to_string(problem.channels.receiveSlots) +
-                        " receive slots; it must be 0 (no limit) or more"};
+    return figureFault<FaultKind::ReceiveSlotsBelowZero>(
+        problem.channels.receiveSlots, 0);
   return std::nullopt;
 }
 
-Fault checkEdges(const Problem &problem) {
+Found checkEdges(const Problem &problem) {
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     const Edge &edge = problem.edges[e];
-    std::string name = "edge " + std::to_string(e);
     if (edge.from == edge.to || std::min(edge.from, edge.to) < 0 ||
         std::max(edge.from, edge.to) >= problem.numStages())
-      return ProblemFault{name + " goes from stage " +
-                          std::to_string(edge.from) + " to stage " +
-                          std::to_string(edge.to) +
-                          "; it must join two different stages of " +
-                          std::to_string(problem.numStages())};
+      return makeFault<FaultKind::EdgeOfNoStages>(e, edge.from, edge.to,
+                                                  problem.numStages());
     if (edge.producer != ActionKind::Forward &&
         edge.producer != ActionKind::InputGrad)
-      return ProblemFault{name + " is made by neither F nor I"};
+      return makeFault<FaultKind::EdgeOfNoProducer>(e);
     const bool isForward = edge.producer == ActionKind::Forward;
-    if ((edge.from < edge.to) != isForward)
-      return ProblemFault{name + " goes from stage " +
-                          std::to_string(edge.from) + " to stage " +
-                          std::to_string(edge.to) + "; what " +
-                          (isForward ? "F makes goes to a later stage"
-                                     : "I makes goes to an earlier stage")};
+    if (isForward && edge.from > edge.to)
+      return makeFault<FaultKind::ForwardEdgeBack>(e, edge.from, edge.to);
+    if (!isForward && edge.from < edge.to)
+      return makeFault<FaultKind::GradientEdgeForward>(e, edge.from, edge.to);
     if (edge.bytes < 0 || edge.bytes > maxMessageBytes)
-      return ProblemFault{
-          name + " from stage " + std::to_string(edge.from) + " to stage " +
-          std::to_string(edge.to) + " carries " + std::to_string(edge.bytes) +
-          " bytes; it must be 0 to " + std::to_string(maxMessageBytes)};
+      return figureFault<FaultKind::EdgeBytes>(edge.bytes, maxMessageBytes, e,
+                                               edge.from, edge.to);
   }
   return std::nullopt;
 }
 
 /// All tasks and messages one after the other: no makespan is longer, no rank
 /// holds more.
-Fault checkSums(const Problem &problem) {
+Found checkSums(const Problem &problem) {
   BoundedSum ns(maxSum / 4), bytes(maxSum);
   for (int32_t s = 0; s < problem.numStages(); ++s)
     for (const ActionTraits &traits : actionTable.rows) {
@@ -298,20 +281,18 @@ Fault checkSums(const Problem &problem) {
     ns.add(link.latencyNs, problem.microbatches);
   }
   if (ns.tooLarge())
-    return ProblemFault{"the times of all tasks and messages sum to 2^60 ns "
-                        "(36 years) or more"};
+    return makeFault<FaultKind::TimesOverflow>();
   if (bytes.tooLarge())
-    return ProblemFault{"the memory that all tasks take sums to 2^62 bytes "
-                        "(4 exbibytes) or more"};
+    return makeFault<FaultKind::BytesOverflow>();
   return std::nullopt;
 }
 
 } // namespace
 
-std::optional<ProblemFault> Problem::check() const {
+std::optional<Fault> Problem::check() const {
   for (auto rule :
        {checkSizes, checkPlaces, checkCosts, checkLinks, checkEdges, checkSums})
-    if (Fault fault = rule(*this))
+    if (Found fault = rule(*this))
       return fault;
   return std::nullopt;
 }

@@ -11,6 +11,7 @@
 #define RONDO_SCHEDULE_PROBLEM_H
 
 #include "schedule/Action.h"
+#include "schedule/Fault.h"
 #include "schedule/Home.h"
 
 #include <cstdint>
@@ -88,11 +89,6 @@ inline constexpr int64_t maxRanks = int64_t(1) << 16;
 
 inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
 
-/// What is wrong with a problem: one sentence with numbers, lower case.
-struct ProblemFault {
-  std::string message;
-};
-
 /// What a rank's device holds throughout beside activations, in bytes.
 struct DeviceMemory {
   int64_t deviceBytes = noMemoryCap;
@@ -164,7 +160,7 @@ struct Problem {
   /// What is wrong with the input, if anything: sizes out of range, a stage on
   /// no rank, negative costs, times that could sum to 2^60 ns, more
   /// released than taken.
-  std::optional<ProblemFault> check() const;
+  std::optional<Fault> check() const;
 };
 
 } // namespace rondo

@@ -5,11 +5,6 @@
 
 using namespace rondo;
 
-const char *rondo::ruleId(ProgramRule rule) {
-  constexpr const char *ids[] = {"L1", "L2", "L3", "L4", "L5"};
-  return ids[static_cast<int>(rule)];
-}
-
 std::string rondo::programActionName(Action action, const Problem &problem) {
   const std::string number = std::to_string(action.stage);
   const ActionTraits &traits = action.traits();

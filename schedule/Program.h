@@ -142,48 +142,19 @@ ProgramSimulation
 simulateProgram(const Problem &, const Program &,
                 CollectiveStart start = CollectiveStart::WhenIssued);
 
-enum class ProgramRule : uint8_t {
-  Channels,  // L1: n-th send and n-th receive of each channel name one message;
-             //     what a task needs from another rank is sent once
-  WaitCycle, // L2: the program runs to its end under the channel model, also
-             //     where collectives start when they are awaited
-  Buffers,   // L3: written before read, freed once, never two owners at once
-  Arena,     // L4: pools do not overlap, are aligned, lie inside the arena,
-             //     which fits the cap
-  Tasks,     // L5: the tasks are exactly those of the schedule, in its order;
-             //     each collective is issued and awaited once, behind the
-             //     gradients that it reads, and each stage steps once, behind
-             //     its gradients and their collectives; without collectives
-             //     steps may be absent altogether
-};
-const char *ruleId(ProgramRule rule); // "L1" ...
-
-struct ProgramViolation {
-  ProgramRule rule = ProgramRule::Channels;
-  /// L4: an arena is larger than its device's memory.
-  bool isOverCap = false;
-  int32_t rank = -1;
-  int64_t position = -1;
-  int32_t otherRank = -1;
-  int64_t otherPosition = -1;
-  /// One sentence with numbers, lower case, no final period, the rule's id in
-  /// brackets at its end.
-  std::string message;
-};
-
 // Each rule is safe on any program: it first asks whether all that the program
 // names is there.
-std::optional<ProgramViolation> checkChannels(const Problem &, const Program &);
+std::optional<Fault> checkChannels(const Problem &, const Program &);
 /// Needs L1.
-std::optional<ProgramViolation> checkWaitCycle(const Problem &,
-                                               const Program &);
-std::optional<ProgramViolation> checkBuffers(const Problem &, const Program &);
+std::optional<Fault> checkWaitCycle(const Problem &, const Program &);
+std::optional<Fault> checkBuffers(const Problem &, const Program &);
 /// Needs no problem: it looks at pools alone. L3 looks at what lies in them.
-/// `caps` are the devices' memory in bytes by rank (noMemoryCap: none).
-std::optional<ProgramViolation> checkArena(const Program &,
-                                           const std::vector<int64_t> &caps);
-std::optional<ProgramViolation> checkTasks(const Problem &, const Schedule &,
-                                           const Program &);
+/// `caps` are the devices' memory in bytes by rank (noMemoryCap: none); an
+/// arena that is larger is a FaultKind::ArenaOverCap.
+std::optional<Fault> checkArena(const Program &,
+                                const std::vector<int64_t> &caps);
+std::optional<Fault> checkTasks(const Problem &, const Schedule &,
+                                const Program &);
 
 /// `send 0F3 to rank 1`, `recv 1I0 from rank 1`, `step of stage 2`, `0F3`.
 std::string programActionName(Action action, const Problem &);

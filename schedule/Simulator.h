@@ -6,23 +6,12 @@
 
 #include "schedule/Problem.h"
 #include "schedule/Schedule.h"
+#include "schedule/Waits.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace rondo {
-
-/// One rank of a wait cycle: `rank` stands at `at` and needs what `needs` of
-/// `onRank` makes. `behind`, where `isBehind`, is the message that link_order
-/// puts before it.
-struct Wait {
-  int32_t rank = 0;
-  Action at;
-  Action needs;
-  int32_t onRank = 0;
-  bool isBehind = false;
-  Action behind;
-};
 
 struct Simulation {
   /// False where the order cannot run to its end; then only `cycle` is filled.

@@ -1,7 +1,7 @@
 //===- Waits.h - Who waits for what -----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Shared by the two simulators and the rules.
+// Shared by the two simulators, the rules and faults.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,18 @@
 #include "schedule/Schedule.h"
 
 namespace rondo {
+
+/// One rank of a wait cycle: `rank` stands at `at` and needs what `needs` of
+/// `onRank` makes. `behind`, where `isBehind`, is the message that link_order
+/// puts before it.
+struct Wait {
+  int32_t rank = 0;
+  Action at;
+  Action needs;
+  int32_t onRank = 0;
+  bool isBehind = false;
+  Action behind;
+};
 
 /// The first kind that makes all that is asked for: F, I or W.
 constexpr ActionKind kindThatMakes(Done progress) {

@@ -16,12 +16,12 @@ namespace {
 /// Problem::check() limits sums.
 constexpr int64_t mostNs = int64_t(1) << 62;
 
-Fault readStage(Value value, const std::string &where, StageTimes &stage) {
+std::optional<TextFault> readStage(Value value, const std::string &where,
+                                   StageTimes &stage) {
   Fields fields;
-  if (Fault fault = fields.read(
+  if (auto fault = fields.read(
           value, where,
-          {"name", "forward_ns", "input_grad_ns", "weight_grad_ns"});
-      !fault.empty())
+          {"name", "forward_ns", "input_grad_ns", "weight_grad_ns"}))
     return fault;
   std::optional<std::string> name = fields.get("name").string();
   if (!name)
@@ -31,26 +31,23 @@ Fault readStage(Value value, const std::string &where, StageTimes &stage) {
   for (auto [key, ns] : {std::pair("forward_ns", &stage.forwardNs),
                          std::pair("input_grad_ns", &stage.inputGradNs),
                          std::pair("weight_grad_ns", &stage.weightGradNs)})
-    if (Fault fault =
-            readInteger(fields.get(key), where + "." + key, 0, mostNs, *ns);
-        !fault.empty())
+    if (auto fault =
+            readInteger(fields.get(key), where + "." + key, 0, mostNs, *ns))
       return fault;
   return {};
 }
 
-Fault fill(Value value, std::vector<StageTimes> &stages) {
+std::optional<TextFault> fill(Value value, std::vector<StageTimes> &stages) {
   Fields fields;
-  if (Fault fault =
-          fields.read(value, "costs", {"format", "stages"}, {"samples"});
-      !fault.empty())
+  if (auto fault =
+          fields.read(value, "costs", {"format", "stages"}, {"samples"}))
     return fault;
   if (fields.get("format").string() != "rondo-costs/1")
     return "format is " + fields.get("format").excerpt() +
            ", not \"rondo-costs/1\"";
   int64_t samples;
   if (const Value *value = fields.find("samples"))
-    if (Fault fault = readInteger(*value, "samples", 0, mostNs, samples);
-        !fault.empty())
+    if (auto fault = readInteger(*value, "samples", 0, mostNs, samples))
       return fault;
   if (!fields.get("stages").isArray())
     return "stages is not a list";
@@ -58,7 +55,7 @@ Fault fill(Value value, std::vector<StageTimes> &stages) {
   while (std::optional<Value> element = walk.next()) {
     StageTimes stage;
     std::string where = "stages[" + std::to_string(stages.size()) + "]";
-    if (Fault fault = readStage(*element, where, stage); !fault.empty())
+    if (auto fault = readStage(*element, where, stage))
       return fault;
     if (llvm::any_of(stages, [&](const StageTimes &other) {
           return other.name == stage.name;
@@ -73,15 +70,14 @@ Fault fill(Value value, std::vector<StageTimes> &stages) {
 
 llvm::Expected<std::vector<StageTimes>> readCosts(StringRef text) {
   std::vector<StageTimes> stages;
-  Fault fault;
+  std::optional<TextFault> fault;
   if (text.trim().empty())
     fault = "the file is empty; expected one rondo-costs/1 object";
-  else if (std::optional<SyntaxFault> syntax = checkSyntax(text))
-    fault = describe(*syntax, text);
-  else
+  else if (!(fault = checkSyntax(text)))
     fault = fill(Value(text), stages);
-  if (!fault.empty())
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), fault);
+  if (fault)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   fault->message);
   return stages;
 }
 

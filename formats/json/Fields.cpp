@@ -11,8 +11,9 @@ using llvm::StringRef;
 
 namespace rondo::json {
 
-Fault Fields::read(Value value, StringRef where, ArrayRef<StringRef> required,
-                   ArrayRef<StringRef> optional) {
+std::optional<TextFault> Fields::read(Value value, StringRef where,
+                                      ArrayRef<StringRef> required,
+                                      ArrayRef<StringRef> optional) {
   if (!value.isObject())
     return where.str() + " is not an object";
   Members walk(value);
@@ -43,8 +44,9 @@ const Value *Fields::find(StringRef key) const {
   return nullptr;
 }
 
-Fault readInteger(Value value, StringRef where, int64_t least, int64_t most,
-                  int64_t &number) {
+std::optional<TextFault> readInteger(Value value, StringRef where,
+                                     int64_t least, int64_t most,
+                                     int64_t &number) {
   std::optional<int64_t> found = value.integer();
   if (found && *found >= least && *found <= most) {
     number = *found;

@@ -8,14 +8,10 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
-#include <string>
+#include <optional>
 #include <vector>
 
 namespace rondo::json {
-
-/// What is wrong with a value: one sentence, lower case, no final period. Empty
-/// if nothing is.
-using Fault = std::string;
 
 /// The members of an object whose keys are known.
 class Fields {
@@ -23,9 +19,9 @@ public:
   /// Returns a fault if `value` is not an object, or has a key that is neither
   /// required nor optional, a duplicate key, or lacks a required one. `where`
   /// names the value in messages.
-  Fault read(Value value, llvm::StringRef where,
-             llvm::ArrayRef<llvm::StringRef> required,
-             llvm::ArrayRef<llvm::StringRef> optional = {});
+  std::optional<TextFault> read(Value value, llvm::StringRef where,
+                                llvm::ArrayRef<llvm::StringRef> required,
+                                llvm::ArrayRef<llvm::StringRef> optional = {});
 
   /// nullptr if the key is absent.
   const Value *find(llvm::StringRef key) const;
@@ -37,8 +33,9 @@ private:
 };
 
 /// Reads a whole number with least <= number <= most into `number`.
-Fault readInteger(Value value, llvm::StringRef where, int64_t least,
-                  int64_t most, int64_t &number);
+std::optional<TextFault> readInteger(Value value, llvm::StringRef where,
+                                     int64_t least, int64_t most,
+                                     int64_t &number);
 
 } // namespace rondo::json
 

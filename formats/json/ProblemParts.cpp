@@ -16,10 +16,11 @@ std::string element(StringRef list, size_t index) {
   return (list + "[" + llvm::Twine(index) + "]").str();
 }
 
-Fault readRank(const Value &value, const std::string &where,
-               const Problem &problem, int64_t &rank) {
-  Fault fault = readInteger(value, where, 0, noMemoryCap, rank);
-  if (!fault.empty() || rank < problem.numRanks())
+std::optional<TextFault> readRank(const Value &value, const std::string &where,
+                                  const Problem &problem, int64_t &rank) {
+  std::optional<TextFault> fault =
+      readInteger(value, where, 0, noMemoryCap, rank);
+  if (fault || rank < problem.numRanks())
     return fault;
   const std::string last = std::to_string(problem.numRanks() - 1);
   return where + " is " + std::to_string(rank) + "; " +
@@ -27,13 +28,14 @@ Fault readRank(const Value &value, const std::string &where,
                                   : "the ranks are 0 to " + last);
 }
 
-Fault readMemory(const Value &value, const std::string &where, int64_t &cap) {
+std::optional<TextFault> readMemory(const Value &value,
+                                    const std::string &where, int64_t &cap) {
   cap = noMemoryCap;
-  return value.isNull() ? Fault()
+  return value.isNull() ? std::optional<TextFault>()
                         : readInteger(value, where, 0, noMemoryCap, cap);
 }
 
-Fault readName(const Fields &fields, Problem &problem) {
+std::optional<TextFault> readName(const Fields &fields, Problem &problem) {
   std::optional<std::string> name = fields.get("name").string();
   if (!name)
     return "name is " + fields.get("name").excerpt() + ", not a string";
@@ -41,16 +43,18 @@ Fault readName(const Fields &fields, Problem &problem) {
   return {};
 }
 
-Fault readMicrobatches(const Fields &fields, Problem &problem) {
+std::optional<TextFault> readMicrobatches(const Fields &fields,
+                                          Problem &problem) {
   int64_t microbatches;
-  Fault fault = readInteger(fields.get("microbatches"), "microbatches", 1,
-                            std::numeric_limits<int32_t>::max(), microbatches);
-  if (fault.empty())
+  std::optional<TextFault> fault =
+      readInteger(fields.get("microbatches"), "microbatches", 1,
+                  std::numeric_limits<int32_t>::max(), microbatches);
+  if (!fault)
     problem.microbatches = static_cast<int32_t>(microbatches);
   return fault;
 }
 
-Fault readObjective(const Fields &fields, Problem &problem) {
+std::optional<TextFault> readObjective(const Fields &fields, Problem &problem) {
   const Value *objective = fields.find("objective");
   if (!objective)
     return {};
@@ -63,11 +67,10 @@ Fault readObjective(const Fields &fields, Problem &problem) {
 }
 
 /// Latency and rate, which both `link` and the elements of `links` have.
-static Fault readSpeed(const Fields &fields, const std::string &where,
-                       Link &link) {
-  if (Fault fault = readInteger(fields.get("latency_ns"), where + ".latency_ns",
-                                0, mostFigure, link.latencyNs);
-      !fault.empty())
+static std::optional<TextFault>
+readSpeed(const Fields &fields, const std::string &where, Link &link) {
+  if (auto fault = readInteger(fields.get("latency_ns"), where + ".latency_ns",
+                               0, mostFigure, link.latencyNs))
     return fault;
   const Value &rate = fields.get("bytes_per_us");
   if (rate.isNull())
@@ -76,29 +79,28 @@ static Fault readSpeed(const Fields &fields, const std::string &where,
                      link.bytesPerUs);
 }
 
-static Fault readPairs(const Value &links, ArrayRef<StringRef> more,
-                       ReadMore readMore, Problem &problem) {
+static std::optional<TextFault> readPairs(const Value &links,
+                                          ArrayRef<StringRef> more,
+                                          ReadMore readMore, Problem &problem) {
   if (!links.isArray())
     return "links is not a list";
   Elements walk(links);
   for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
     std::string where = element("links", index);
     Fields fields;
-    if (Fault fault = fields.read(
-            *value, where, {"from", "to", "latency_ns", "bytes_per_us"}, more);
-        !fault.empty())
+    if (auto fault = fields.read(
+            *value, where, {"from", "to", "latency_ns", "bytes_per_us"}, more))
       return fault;
     int64_t from, to;
     Link link;
     for (auto [key, rank] : {std::pair("from", &from), std::pair("to", &to)})
-      if (Fault fault =
-              readRank(fields.get(key), where + "." + key, problem, *rank);
-          !fault.empty())
+      if (auto fault =
+              readRank(fields.get(key), where + "." + key, problem, *rank))
         return fault;
-    if (Fault fault = readSpeed(fields, where, link); !fault.empty())
+    if (auto fault = readSpeed(fields, where, link))
       return fault;
-    if (Fault fault = readMore ? readMore(fields, where) : Fault();
-        !fault.empty())
+    if (auto fault =
+            readMore ? readMore(fields, where) : std::optional<TextFault>())
       return fault;
     std::string pair =
         "rank " + std::to_string(from) + " to rank " + std::to_string(to);
@@ -110,22 +112,23 @@ static Fault readPairs(const Value &links, ArrayRef<StringRef> more,
   return {};
 }
 
-Fault readLinks(const Fields &fields, ArrayRef<StringRef> more,
-                ReadMore readMore, Problem &problem) {
+std::optional<TextFault> readLinks(const Fields &fields,
+                                   ArrayRef<StringRef> more, ReadMore readMore,
+                                   Problem &problem) {
   if (const Value *link = fields.find("link")) {
     Fields speed;
-    if (Fault fault =
-            speed.read(*link, "link", {"latency_ns", "bytes_per_us"}, more);
-        !fault.empty())
+    if (auto fault =
+            speed.read(*link, "link", {"latency_ns", "bytes_per_us"}, more))
       return fault;
-    if (Fault fault = readSpeed(speed, "link", problem.link); !fault.empty())
+    if (auto fault = readSpeed(speed, "link", problem.link))
       return fault;
-    if (Fault fault = readMore ? readMore(speed, "link") : Fault();
-        !fault.empty())
+    if (auto fault =
+            readMore ? readMore(speed, "link") : std::optional<TextFault>())
       return fault;
   }
   const Value *links = fields.find("links");
-  return links ? readPairs(*links, more, readMore, problem) : Fault();
+  return links ? readPairs(*links, more, readMore, problem)
+               : std::optional<TextFault>();
 }
 
 } // namespace rondo::json

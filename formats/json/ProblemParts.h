@@ -19,32 +19,36 @@ inline constexpr int64_t mostFigure = int64_t(1) << 62;
 std::string element(llvm::StringRef list, size_t index);
 
 /// Reads the number of a rank; all ranks have been read.
-Fault readRank(const Value &value, const std::string &where,
-               const Problem &problem, int64_t &rank);
+std::optional<TextFault> readRank(const Value &value, const std::string &where,
+                                  const Problem &problem, int64_t &rank);
 
 /// A cap in bytes, or null for none.
-Fault readMemory(const Value &value, const std::string &where, int64_t &cap);
+std::optional<TextFault> readMemory(const Value &value,
+                                    const std::string &where, int64_t &cap);
 
 /// Reads the required `name`. From then on messages can name the problem.
-Fault readName(const Fields &fields, Problem &problem);
+std::optional<TextFault> readName(const Fields &fields, Problem &problem);
 
 /// Reads the required `microbatches`.
-Fault readMicrobatches(const Fields &fields, Problem &problem);
+std::optional<TextFault> readMicrobatches(const Fields &fields,
+                                          Problem &problem);
 
 /// Reads `objective` if present.
-Fault readObjective(const Fields &fields, Problem &problem);
+std::optional<TextFault> readObjective(const Fields &fields, Problem &problem);
 
 /// Reads keys of a link that only one version has.
-using ReadMore = Fault (*)(const Fields &fields, const std::string &where);
+using ReadMore = std::optional<TextFault> (*)(const Fields &fields,
+                                              const std::string &where);
 
 /// Reads `link` and `links` if present. Their objects may have the keys `more`,
 /// which `readMore` reads; it may be null if there are none.
-Fault readLinks(const Fields &fields, llvm::ArrayRef<llvm::StringRef> more,
-                ReadMore readMore, Problem &problem);
+std::optional<TextFault> readLinks(const Fields &fields,
+                                   llvm::ArrayRef<llvm::StringRef> more,
+                                   ReadMore readMore, Problem &problem);
 
 /// Reads everything but `format`, which has been read. The result is unchecked.
-Fault readVersion1(Value object, Problem &problem);
-Fault readVersion2(Value object, Problem &problem);
+std::optional<TextFault> readVersion1(Value object, Problem &problem);
+std::optional<TextFault> readVersion2(Value object, Problem &problem);
 
 } // namespace rondo::json
 

@@ -24,18 +24,17 @@ std::optional<Value> findMember(Value object, StringRef key) {
   return std::nullopt;
 }
 
-Fault fill(Value value, Problem &problem) {
+std::optional<TextFault> fill(Value value, Problem &problem) {
   std::optional<Value> format = findMember(value, "format");
   const bool isVersion2 = format && format->string() == "rondo-problem/2";
   if (format && !isVersion2 && format->string() != "rondo-problem/1")
     return "format is " + format->excerpt() +
            ", not \"rondo-problem/1\" or \"rondo-problem/2\"";
-  if (Fault fault = isVersion2 ? readVersion2(value, problem)
-                               : readVersion1(value, problem);
-      !fault.empty())
+  if (auto fault = isVersion2 ? readVersion2(value, problem)
+                              : readVersion1(value, problem))
     return fault;
-  if (std::optional<ProblemFault> fault = problem.check())
-    return fault->message;
+  if (std::optional<Fault> fault = problem.check())
+    return describe(*fault);
   return {};
 }
 
@@ -53,13 +52,13 @@ const Problem *ProblemFile::find(StringRef name) const {
 llvm::Expected<Problem> readProblem(StringRef text) {
   if (text.trim().empty())
     return makeError("the file is empty; expected one rondo-problem/1 object");
-  if (std::optional<SyntaxFault> fault = checkSyntax(text))
-    return makeError(describe(*fault, text));
+  if (std::optional<TextFault> fault = checkSyntax(text))
+    return makeError(fault->message);
   Problem problem;
-  if (Fault fault = fill(Value(text), problem); !fault.empty())
-    return makeError(problem.name.empty()
-                         ? fault
-                         : "problem " + quoted(problem.name) + ": " + fault);
+  if (auto fault = fill(Value(text), problem))
+    return makeError(problem.name.empty() ? fault->message
+                                          : "problem " + quoted(problem.name) +
+                                                ": " + fault->message);
   return problem;
 }
 

@@ -16,27 +16,27 @@ constexpr StringRef stageKeys[] = {
     "weight_grad_ns", "activation_bytes", "input_grad_frees_bytes",
     "output_bytes"};
 
-Fault readRanks(const Value &ranks, Problem &problem) {
+std::optional<TextFault> readRanks(const Value &ranks, Problem &problem) {
   if (!ranks.isArray())
     return "ranks is not a list";
   Elements walk(ranks);
   while (std::optional<Value> rank = walk.next()) {
     std::string where = element("ranks", problem.memoryCaps.size());
     Fields fields;
-    if (Fault fault = fields.read(*rank, where, {"memory_bytes"});
-        !fault.empty())
+    if (auto fault = fields.read(*rank, where, {"memory_bytes"}))
       return fault;
     int64_t cap;
-    if (Fault fault = readMemory(fields.get("memory_bytes"),
-                                 where + ".memory_bytes", cap);
-        !fault.empty())
+    if (auto fault = readMemory(fields.get("memory_bytes"),
+                                where + ".memory_bytes", cap))
       return fault;
     problem.memoryCaps.push_back(cap);
   }
-  return problem.memoryCaps.empty() ? "ranks is empty" : "";
+  if (problem.memoryCaps.empty())
+    return "ranks is empty";
+  return {};
 }
 
-Fault readStages(const Value &stages, Problem &problem) {
+std::optional<TextFault> readStages(const Value &stages, Problem &problem) {
   if (!stages.isArray())
     return "stages is not a list";
   std::vector<int64_t> outputBytes;
@@ -45,16 +45,15 @@ Fault readStages(const Value &stages, Problem &problem) {
     size_t index = outputBytes.size();
     std::string where = element("stages", index);
     Fields fields;
-    if (Fault fault = fields.read(*stage, where, stageKeys); !fault.empty())
+    if (auto fault = fields.read(*stage, where, stageKeys))
       return fault;
     int64_t figures[std::size(stageKeys)];
     for (size_t i = 0; i < std::size(stageKeys); ++i) {
       const Value &value = fields.get(stageKeys[i]);
       const std::string key = (llvm::Twine(where) + "." + stageKeys[i]).str();
-      if (Fault fault =
-              i == 0 ? readRank(value, key, problem, figures[i])
-                     : readInteger(value, key, 0, mostFigure, figures[i]);
-          !fault.empty())
+      if (auto fault = i == 0
+                           ? readRank(value, key, problem, figures[i])
+                           : readInteger(value, key, 0, mostFigure, figures[i]))
         return fault;
     }
     auto [rank, forward, inputGrad, weightGrad, activation, frees, output] =
@@ -76,23 +75,22 @@ Fault readStages(const Value &stages, Problem &problem) {
 
 } // namespace
 
-Fault readVersion1(Value object, Problem &problem) {
+std::optional<TextFault> readVersion1(Value object, Problem &problem) {
   Fields fields;
-  if (Fault fault =
+  if (auto fault =
           fields.read(object, "problem",
                       {"format", "name", "microbatches", "ranks", "stages"},
-                      {"link", "links", "objective"});
-      !fault.empty())
+                      {"link", "links", "objective"}))
     return fault;
-  if (Fault fault = readName(fields, problem); !fault.empty())
+  if (auto fault = readName(fields, problem))
     return fault;
-  if (Fault fault = readMicrobatches(fields, problem); !fault.empty())
+  if (auto fault = readMicrobatches(fields, problem))
     return fault;
-  if (Fault fault = readRanks(fields.get("ranks"), problem); !fault.empty())
+  if (auto fault = readRanks(fields.get("ranks"), problem))
     return fault;
-  if (Fault fault = readStages(fields.get("stages"), problem); !fault.empty())
+  if (auto fault = readStages(fields.get("stages"), problem))
     return fault;
-  if (Fault fault = readLinks(fields, {}, nullptr, problem); !fault.empty())
+  if (auto fault = readLinks(fields, {}, nullptr, problem))
     return fault;
   return readObjective(fields, problem);
 }

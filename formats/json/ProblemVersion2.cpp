@@ -15,42 +15,39 @@ namespace rondo::json {
 
 namespace {
 
-Fault readDuplex(const Fields &fields, const std::string &where) {
+std::optional<TextFault> readDuplex(const Fields &fields,
+                                    const std::string &where) {
   return takesWord("full", "half", fields, "duplex", where);
 }
 
 /// The cap of a rank and, if stated, the device memory and state that it is
 /// computed from.
-Fault readCap(const Fields &fields, const std::string &where, int64_t &cap,
-              std::optional<DeviceMemory> &device) {
+std::optional<TextFault> readCap(const Fields &fields, const std::string &where,
+                                 int64_t &cap,
+                                 std::optional<DeviceMemory> &device) {
   cap = noMemoryCap;
   const Value *memory = fields.find("memory_bytes");
   if (memory)
-    if (Fault fault = readMemory(*memory, where + ".memory_bytes", cap);
-        !fault.empty())
+    if (auto fault = readMemory(*memory, where + ".memory_bytes", cap))
       return fault;
-  if (Fault fault = takesOnly(100, fields, "speed_percent", where + ".");
-      !fault.empty())
+  if (auto fault = takesOnly(100, fields, "speed_percent", where + "."))
     return fault;
-  if (Fault fault = takesNone(fields, {"host"}, where + "."); !fault.empty())
+  if (auto fault = takesNone(fields, {"host"}, where + "."))
     return fault;
   const Value *value = fields.find("device");
   if (!value)
     return {};
   Fields parts;
   const std::string inside = where + ".device";
-  if (Fault fault = parts.read(*value, inside, {"memory_bytes", "state_bytes"});
-      !fault.empty())
+  if (auto fault = parts.read(*value, inside, {"memory_bytes", "state_bytes"}))
     return fault;
   device.emplace();
-  if (Fault fault = readMemory(parts.get("memory_bytes"),
-                               inside + ".memory_bytes", device->deviceBytes);
-      !fault.empty())
+  if (auto fault = readMemory(parts.get("memory_bytes"),
+                              inside + ".memory_bytes", device->deviceBytes))
     return fault;
-  if (Fault fault =
+  if (auto fault =
           readInteger(parts.get("state_bytes"), inside + ".state_bytes", 0,
-                      mostFigure, device->stateBytes);
-      !fault.empty())
+                      mostFigure, device->stateBytes))
     return fault;
   int64_t left =
       device->deviceBytes == noMemoryCap
@@ -66,7 +63,7 @@ Fault readCap(const Fields &fields, const std::string &where, int64_t &cap,
   return {};
 }
 
-Fault readRanks(const Value &ranks, Problem &problem) {
+std::optional<TextFault> readRanks(const Value &ranks, Problem &problem) {
   if (!ranks.isArray())
     return "ranks is not a list";
   bool hasDevices = false;
@@ -74,14 +71,13 @@ Fault readRanks(const Value &ranks, Problem &problem) {
   while (std::optional<Value> rank = walk.next()) {
     std::string where = element("ranks", problem.memoryCaps.size());
     Fields fields;
-    if (Fault fault =
+    if (auto fault =
             fields.read(*rank, where, {},
-                        {"memory_bytes", "device", "speed_percent", "host"});
-        !fault.empty())
+                        {"memory_bytes", "device", "speed_percent", "host"}))
       return fault;
     int64_t cap;
     std::optional<DeviceMemory> device;
-    if (Fault fault = readCap(fields, where, cap, device); !fault.empty())
+    if (auto fault = readCap(fields, where, cap, device))
       return fault;
     hasDevices |= device.has_value();
     problem.memoryCaps.push_back(cap);
@@ -89,22 +85,23 @@ Fault readRanks(const Value &ranks, Problem &problem) {
   }
   if (!hasDevices)
     problem.devices.clear();
-  return problem.memoryCaps.empty() ? "ranks is empty" : "";
+  if (problem.memoryCaps.empty())
+    return "ranks is empty";
+  return {};
 }
 
-Fault readEdge(const Value &value, const std::string &where,
-               const Problem &problem, Edge &forward, Edge &gradient) {
+std::optional<TextFault> readEdge(const Value &value, const std::string &where,
+                                  const Problem &problem, Edge &forward,
+                                  Edge &gradient) {
   Fields fields;
-  if (Fault fault = fields.read(value, where, {"from", "to", "bytes"},
-                                {"gradient_bytes"});
-      !fault.empty())
+  if (auto fault = fields.read(value, where, {"from", "to", "bytes"},
+                               {"gradient_bytes"}))
     return fault;
   int64_t ends[2];
   for (int i = 0; i < 2; ++i)
-    if (Fault fault = readInteger(fields.get(i ? "to" : "from"),
-                                  where + (i ? ".to" : ".from"), 0,
-                                  problem.numStages() - 1, ends[i]);
-        !fault.empty())
+    if (auto fault = readInteger(fields.get(i ? "to" : "from"),
+                                 where + (i ? ".to" : ".from"), 0,
+                                 problem.numStages() - 1, ends[i]))
       return fault;
   if (ends[0] >= ends[1])
     return where + " goes from stage " + std::to_string(ends[0]) +
@@ -113,9 +110,8 @@ Fault readEdge(const Value &value, const std::string &where,
   const auto from = static_cast<int32_t>(ends[0]);
   const auto to = static_cast<int32_t>(ends[1]);
   forward = {from, to, ActionKind::Forward, 0};
-  if (Fault fault = readInteger(fields.get("bytes"), where + ".bytes", 0,
-                                mostFigure, forward.bytes);
-      !fault.empty())
+  if (auto fault = readInteger(fields.get("bytes"), where + ".bytes", 0,
+                               mostFigure, forward.bytes))
     return fault;
   gradient = {to, from, ActionKind::InputGrad, forward.bytes};
   const Value *bytes = fields.find("gradient_bytes");
@@ -128,7 +124,7 @@ Fault readEdge(const Value &value, const std::string &where,
 }
 
 /// Edges of activations first, then those of gradients, as in makeChain().
-Fault readEdges(const Value &edges, Problem &problem) {
+std::optional<TextFault> readEdges(const Value &edges, Problem &problem) {
   if (!edges.isArray())
     return "edges is not a list";
   std::vector<Edge> gradients;
@@ -137,8 +133,7 @@ Fault readEdges(const Value &edges, Problem &problem) {
   for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
     const std::string where = element("edges", index);
     Edge forward, gradient;
-    if (Fault fault = readEdge(*value, where, problem, forward, gradient);
-        !fault.empty())
+    if (auto fault = readEdge(*value, where, problem, forward, gradient))
       return fault;
     if (!pairs.insert({forward.from, forward.to}).second)
       return where + " is the second one from stage " +
@@ -151,12 +146,11 @@ Fault readEdges(const Value &edges, Problem &problem) {
   return {};
 }
 
-Fault readChannels(const Value &value, Problem &problem) {
+std::optional<TextFault> readChannels(const Value &value, Problem &problem) {
   Fields fields;
-  if (Fault fault =
+  if (auto fault =
           fields.read(value, "channels", {},
-                      {"protocol", "receive_slots", "queues", "resident"});
-      !fault.empty())
+                      {"protocol", "receive_slots", "queues", "resident"}))
     return fault;
   ChannelModel &channels = problem.channels;
   if (const Value *protocol = fields.find("protocol")) {
@@ -170,9 +164,8 @@ Fault readChannels(const Value &value, Problem &problem) {
   if (const Value *slots = fields.find("receive_slots");
       slots && !slots->isNull()) {
     int64_t number;
-    if (Fault fault = readInteger(*slots, "channels.receive_slots", 1,
-                                  std::numeric_limits<int32_t>::max(), number);
-        !fault.empty())
+    if (auto fault = readInteger(*slots, "channels.receive_slots", 1,
+                                 std::numeric_limits<int32_t>::max(), number))
       return fault;
     channels.receiveSlots = static_cast<int32_t>(number);
   }
@@ -185,41 +178,38 @@ Fault readChannels(const Value &value, Problem &problem) {
   }
   const Value *resident = fields.find("resident");
   return resident && !resident->isNull() ? notTaken("channels.resident")
-                                         : Fault();
+                                         : std::optional<TextFault>();
 }
 
 } // namespace
 
-Fault readVersion2(Value object, Problem &problem) {
+std::optional<TextFault> readVersion2(Value object, Problem &problem) {
   Fields fields;
-  if (Fault fault = fields.read(
+  if (auto fault = fields.read(
           object, "problem",
           {"format", "name", "microbatches", "ranks", "stages", "edges"},
           {"samples", "iterations", "link", "links", "cards", "channels",
-           "host", "objective", "provenance"});
-      !fault.empty())
+           "host", "objective", "provenance"}))
     return fault;
-  if (Fault fault = readName(fields, problem); !fault.empty())
+  if (auto fault = readName(fields, problem))
     return fault;
-  if (Fault fault = readMicrobatches(fields, problem); !fault.empty())
+  if (auto fault = readMicrobatches(fields, problem))
     return fault;
   for (StringRef key : {"samples", "iterations"})
-    if (Fault fault = takesOnly(1, fields, key, ""); !fault.empty())
+    if (auto fault = takesOnly(1, fields, key, ""))
       return fault;
-  if (Fault fault = takesNone(fields, {"cards", "host"}, ""); !fault.empty())
+  if (auto fault = takesNone(fields, {"cards", "host"}, ""))
     return fault;
-  if (Fault fault = readRanks(fields.get("ranks"), problem); !fault.empty())
+  if (auto fault = readRanks(fields.get("ranks"), problem))
     return fault;
-  if (Fault fault = readStagesVersion2(fields.get("stages"), problem);
-      !fault.empty())
+  if (auto fault = readStagesVersion2(fields.get("stages"), problem))
     return fault;
-  if (Fault fault = readEdges(fields.get("edges"), problem); !fault.empty())
+  if (auto fault = readEdges(fields.get("edges"), problem))
     return fault;
-  if (Fault fault = readLinks(fields, {"duplex"}, readDuplex, problem);
-      !fault.empty())
+  if (auto fault = readLinks(fields, {"duplex"}, readDuplex, problem))
     return fault;
   if (const Value *channels = fields.find("channels"))
-    if (Fault fault = readChannels(*channels, problem); !fault.empty())
+    if (auto fault = readChannels(*channels, problem))
       return fault;
   return readObjective(fields, problem);
 }

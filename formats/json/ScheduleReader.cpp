@@ -73,7 +73,7 @@ std::string laterElement(const Value &value, std::string &storage) {
 }
 
 /// `0F3`, as a task of the problem.
-std::optional<RuleFault> readAction(const Value &value, const Problem &problem,
+std::optional<TextFault> readAction(const Value &value, const Problem &problem,
                                     std::string &storage, Action &action) {
   std::optional<StringRef> text = value.string(storage);
   int64_t stage = 0, microbatch = 0;
@@ -88,26 +88,21 @@ std::optional<RuleFault> readAction(const Value &value, const Problem &problem,
   size_t kind = StringRef("FIWB").find(letter);
   if (!isAction || kind == StringRef::npos) {
     if (std::string later = laterElement(value, storage); !later.empty())
-      return RuleFault{"format", "action " + value.excerpt() + ": " + later +
-                                     " is part of rondo-schedule/2, but not "
-                                     "supported yet"};
-    return RuleFault{"format",
-                     "action " + value.excerpt() +
-                         " is not a stage, one of F, I, W and B, and a "
-                         "microbatch, such as \"0F3\""};
+      return TextFault("action " + value.excerpt() + ": " + later +
+                       " is part of rondo-schedule/2, but not "
+                       "supported yet");
+    return TextFault("action " + value.excerpt() +
+                     " is not a stage, one of F, I, W and B, and a "
+                     "microbatch, such as \"0F3\"");
   }
   if (stage >= problem.numStages() || microbatch >= problem.microbatches)
-    return RuleFault{"completeness",
+    return TextFault("completeness",
                      text->str() + " is not a task of the problem, which has " +
                          std::to_string(problem.numStages()) + " stages and " +
                          std::to_string(problem.microbatches) +
-                         " microbatches"};
+                         " microbatches");
   action = Action(static_cast<ActionKind>(kind), stage, microbatch);
   return std::nullopt;
-}
-
-std::optional<RuleFault> formatFault(const std::string &message) {
-  return RuleFault{"format", message};
 }
 
 /// `0>1`, as two different ranks of the problem.
@@ -134,7 +129,7 @@ std::optional<Value> findMember(Value object, StringRef key) {
 
 } // namespace
 
-Fault ScheduleText::readKeys() {
+std::optional<TextFault> ScheduleText::readKeys() {
   bool isInfeasible = infeasible().has_value();
   std::optional<Value> named = findMember(object, "format");
   const bool isVersion2 = named && named->string() == "rondo-schedule/2";
@@ -143,12 +138,12 @@ Fault ScheduleText::readKeys() {
       if (findMember(object, key))
         return key.str() +
                " is part of rondo-schedule/2, but not supported yet";
-  Fault fault =
+  std::optional<TextFault> fault =
       isInfeasible
           ? fields.read(object, "schedule", {"format", "problem", "infeasible"},
                         {"provenance"})
           : fields.read(object, "schedule", requiredKeys, optionalKeys);
-  if (!fault.empty())
+  if (fault)
     return fault;
   const Value &format = fields.get("format");
   if (!isVersion2 && format.string() != "rondo-schedule/1")
@@ -179,29 +174,28 @@ std::optional<std::string> ScheduleText::infeasible() const {
   return why ? *why : value->excerpt();
 }
 
-std::optional<RuleFault> ScheduleText::readRanks(const Problem &problem,
+std::optional<TextFault> ScheduleText::readRanks(const Problem &problem,
                                                  Schedule &schedule) const {
   const Value &ranks = fields.get("ranks");
   if (!ranks.isArray())
-    return formatFault("ranks is not a list");
+    return "ranks is not a list";
   Elements count(ranks);
   int64_t numLists = 0;
   while (count.next())
     ++numLists;
   if (numLists != problem.numRanks())
-    return RuleFault{"completeness",
+    return TextFault("completeness",
                      std::to_string(numLists) + " rank lists for " +
-                         std::to_string(problem.numRanks()) + " ranks"};
+                         std::to_string(problem.numRanks()) + " ranks");
 
   Elements lists(ranks);
   std::string storage;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     Value list = *lists.next();
-    std::optional<RuleFault> fault;
+    std::optional<TextFault> fault;
     std::vector<Action> actions;
     if (!list.isArray()) {
-      fault = RuleFault{"format",
-                        "ranks[" + std::to_string(rank) + "] is not a list"};
+      fault = TextFault("ranks[" + std::to_string(rank) + "] is not a list");
     } else {
       Elements walk(list);
       Action action;
@@ -225,13 +219,13 @@ std::optional<RuleFault> ScheduleText::readRanks(const Problem &problem,
   return std::nullopt;
 }
 
-std::optional<RuleFault>
+std::optional<TextFault>
 ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
   const Value *orders = fields.find("link_order");
   if (!orders)
     return std::nullopt;
   if (!orders->isObject())
-    return formatFault("link_order is not an object");
+    return "link_order is not an object";
   std::string storage;
   Members links(*orders);
   while (std::optional<Member> member = links.next()) {
@@ -239,20 +233,19 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
     std::optional<std::pair<int32_t, int32_t>> pair =
         readPair(member->key, problem);
     if (!pair)
-      return RuleFault{"link-order", quoted(member->key) +
+      return TextFault("link-order", quoted(member->key) +
                                          " is not a link between two of the " +
                                          std::to_string(problem.numRanks()) +
-                                         " ranks, such as \"0>1\""};
+                                         " ranks, such as \"0>1\"");
     if (schedule.linkOrders.count(*pair))
-      return formatFault("key " + quoted(member->key) +
-                         " appears twice in link_order");
+      return "key " + quoted(member->key) + " appears twice in link_order";
     if (!member->value.isArray())
-      return formatFault(where + " is not a list");
+      return where + " is not a list";
     std::vector<Action> actions;
     Elements walk(member->value);
     Action action;
     while (std::optional<Value> value = walk.next()) {
-      if (std::optional<RuleFault> fault =
+      if (std::optional<TextFault> fault =
               readAction(*value, problem, storage, action)) {
         fault->message += ", in " + where;
         return fault;
@@ -264,14 +257,14 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
   return std::nullopt;
 }
 
-std::optional<RuleFault>
+std::optional<TextFault>
 ScheduleText::readOverlap(const Problem &problem,
                           const Schedule &schedule) const {
   const Value *overlap = fields.find("overlap");
   if (!overlap)
     return std::nullopt;
   if (!overlap->isArray())
-    return formatFault("overlap is not a list");
+    return "overlap is not a list";
   // By task, the task that follows it.
   std::map<std::pair<ActionKind, int64_t>, Action> following;
   const auto keyOf = [&](Action action) {
@@ -293,7 +286,7 @@ ScheduleText::readOverlap(const Problem &problem,
       Elements both(*value);
       for (std::optional<Value> task; (task = both.next());) {
         Action action;
-        if (std::optional<RuleFault> fault =
+        if (std::optional<TextFault> fault =
                 readAction(*task, problem, storage, action)) {
           fault->message += ", in " + where;
           return fault;
@@ -302,12 +295,12 @@ ScheduleText::readOverlap(const Problem &problem,
       }
     }
     if (pair.size() != 2)
-      return formatFault(where + " is not a pair of tasks");
+      return where + " is not a pair of tasks";
     auto next = following.find(keyOf(pair[0]));
     if (next == following.end() || next->second != pair[1])
-      return RuleFault{"claim", where + " names " + value->excerpt() +
+      return TextFault("claim", where + " names " + value->excerpt() +
                                     ", which do not follow each other on a "
-                                    "rank"};
+                                    "rank");
   }
   return std::nullopt;
 }

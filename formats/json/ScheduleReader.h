@@ -19,13 +19,6 @@
 
 namespace rondo::json {
 
-/// A broken rule: its name in verdicts ("format", "completeness", ...) and one
-/// sentence about it.
-struct RuleFault {
-  std::string rule;
-  std::string message;
-};
-
 /// The members of a rondo-schedule object, before its problem is known.
 class ScheduleText {
 public:
@@ -33,7 +26,7 @@ public:
   explicit ScheduleText(Value object) : object(object) {}
 
   /// Checks the keys, the format's name and the keys of `search`.
-  Fault readKeys();
+  std::optional<TextFault> readKeys();
 
   /// The problem's name; empty if it is not a string. Does not need readKeys().
   std::optional<std::string> problemName() const;
@@ -46,13 +39,13 @@ public:
   /// Appends the rank lists. On a fault the schedule holds the ranks before it,
   /// then empty ones. Actions that do not exist in a problem of this size are a
   /// fault of completeness.
-  std::optional<RuleFault> readRanks(const Problem &problem,
+  std::optional<TextFault> readRanks(const Problem &problem,
                                      Schedule &schedule) const;
   /// Fills the link orders. On a fault the schedule holds those before it.
-  std::optional<RuleFault> readLinkOrders(const Problem &problem,
+  std::optional<TextFault> readLinkOrders(const Problem &problem,
                                           Schedule &schedule) const;
   /// Checks the pairs of `overlap`. The rank lists must be complete.
-  std::optional<RuleFault> readOverlap(const Problem &problem,
+  std::optional<TextFault> readOverlap(const Problem &problem,
                                        const Schedule &schedule) const;
 
   /// nullptr if the schedule lacks this member.

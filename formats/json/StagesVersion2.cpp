@@ -33,8 +33,8 @@ constexpr KindName kindNames[] = {{"F", ActionKind::Forward},
                                   {"LOAD", ActionKind::Load}};
 
 /// The only home of a stage.
-Fault readHomes(const Value &homes, const std::string &where,
-                const Problem &problem, int64_t &rank) {
+std::optional<TextFault> readHomes(const Value &homes, const std::string &where,
+                                   const Problem &problem, int64_t &rank) {
   if (!homes.isArray())
     return where + " is not a list";
   Elements walk(homes);
@@ -45,26 +45,23 @@ Fault readHomes(const Value &homes, const std::string &where,
     return notTaken(where + " with several entries");
   Fields fields;
   const std::string first = where + "[0]";
-  if (Fault fault = fields.read(*home, first, {"rank"}, {"samples", "costs"});
-      !fault.empty())
+  if (auto fault = fields.read(*home, first, {"rank"}, {"samples", "costs"}))
     return fault;
-  if (Fault fault = takesOnly(1, fields, "samples", first + ".");
-      !fault.empty())
+  if (auto fault = takesOnly(1, fields, "samples", first + "."))
     return fault;
-  if (Fault fault = takesNone(fields, {"costs"}, first + "."); !fault.empty())
+  if (auto fault = takesNone(fields, {"costs"}, first + "."))
     return fault;
   return readRank(fields.get("rank"), first + ".rank", problem, rank);
 }
 
-Fault readCost(const Value &value, const std::string &where, Cost &cost) {
+std::optional<TextFault> readCost(const Value &value, const std::string &where,
+                                  Cost &cost) {
   Fields fields;
-  if (Fault fault =
+  if (auto fault =
           fields.read(value, where, {"ns"},
-                      {"takes_bytes", "frees_bytes", "lane", "ns_by_index"});
-      !fault.empty())
+                      {"takes_bytes", "frees_bytes", "lane", "ns_by_index"}))
     return fault;
-  if (Fault fault = takesNone(fields, {"ns_by_index"}, where + ".");
-      !fault.empty())
+  if (auto fault = takesNone(fields, {"ns_by_index"}, where + "."))
     return fault;
   if (const Value *lane = fields.find("lane"); lane) {
     std::optional<std::string> name = lane->string();
@@ -78,15 +75,15 @@ Fault readCost(const Value &value, const std::string &where, Cost &cost) {
        {std::pair("ns", &cost.ns), std::pair("takes_bytes", &cost.acquireBytes),
         std::pair("frees_bytes", &cost.releaseBytes)})
     if (const Value *number = fields.find(key))
-      if (Fault fault = readInteger(*number, where + "." + key, 0,
-                                    mostFigure - 1, *figure);
-          !fault.empty())
+      if (auto fault = readInteger(*number, where + "." + key, 0,
+                                   mostFigure - 1, *figure))
         return fault;
   return {};
 }
 
 /// F takes bytes; the backward gives them back, in one task or two.
-Fault checkMemory(ArrayRef<Cost> costs, const std::string &where) {
+std::optional<TextFault> checkMemory(ArrayRef<Cost> costs,
+                                     const std::string &where) {
   const auto cost = [&](ActionKind kind) { return costs[costColumn(kind)]; };
   const Cost &forward = cost(ActionKind::Forward);
   if (forward.releaseBytes)
@@ -104,10 +101,12 @@ Fault checkMemory(ArrayRef<Cost> costs, const std::string &where) {
   if (split != forward.acquireBytes)
     return fault("I and W free", split);
   const int64_t fused = cost(ActionKind::Backward).releaseBytes;
-  return fused == forward.acquireBytes ? Fault() : fault("B frees", fused);
+  return fused == forward.acquireBytes ? std::optional<TextFault>()
+                                       : fault("B frees", fused);
 }
 
-Fault readCosts(const Value &value, const std::string &where, Cost *costs) {
+std::optional<TextFault> readCosts(const Value &value, const std::string &where,
+                                   Cost *costs) {
   llvm::SmallVector<StringRef> optional, refused;
   for (auto [name, kind] : ArrayRef(kindNames).drop_front(3)) {
     optional.push_back(name);
@@ -115,16 +114,14 @@ Fault readCosts(const Value &value, const std::string &where, Cost *costs) {
       refused.push_back(name);
   }
   Fields fields;
-  if (Fault fault = fields.read(value, where, {"F", "I", "W"}, optional);
-      !fault.empty())
+  if (auto fault = fields.read(value, where, {"F", "I", "W"}, optional))
     return fault;
-  if (Fault fault = takesNone(fields, refused, where + "."); !fault.empty())
+  if (auto fault = takesNone(fields, refused, where + "."))
     return fault;
   for (auto [name, kind] : kindNames)
     if (const Value *cost = fields.find(name))
-      if (Fault fault = readCost(*cost, where + "." + name.str(),
-                                 costs[costColumn(kind)]);
-          !fault.empty())
+      if (auto fault = readCost(*cost, where + "." + name.str(),
+                                costs[costColumn(kind)]))
         return fault;
   if (!fields.find("B"))
     // Two figures below mostFigure do not overflow.
@@ -137,41 +134,38 @@ Fault readCosts(const Value &value, const std::string &where, Cost *costs) {
 
 } // namespace
 
-Fault readStagesVersion2(const Value &stages, Problem &problem) {
+std::optional<TextFault> readStagesVersion2(const Value &stages,
+                                            Problem &problem) {
   if (!stages.isArray())
     return "stages is not a list";
   Elements walk(stages);
   while (std::optional<Value> stage = walk.next()) {
     const std::string where = element("stages", problem.numStages());
     Fields fields;
-    if (Fault fault = fields.read(
+    if (auto fault = fields.read(
             *stage, where, {"homes", "costs"},
-            {"split", "shard", "parameter_bytes", "buckets", "versions"});
-        !fault.empty())
+            {"split", "shard", "parameter_bytes", "buckets", "versions"}))
       return fault;
-    if (Fault fault = takesWord("samples", "deal", fields, "split", where);
-        !fault.empty())
+    if (auto fault = takesWord("samples", "deal", fields, "split", where))
       return fault;
-    if (Fault fault = takesNone(
-            fields, {"shard", "parameter_bytes", "versions"}, where + ".");
-        !fault.empty())
+    if (auto fault = takesNone(fields, {"shard", "parameter_bytes", "versions"},
+                               where + "."))
       return fault;
-    if (Fault fault = takesOnly(1, fields, "buckets", where + ".");
-        !fault.empty())
+    if (auto fault = takesOnly(1, fields, "buckets", where + "."))
       return fault;
     int64_t rank;
-    if (Fault fault =
-            readHomes(fields.get("homes"), where + ".homes", problem, rank);
-        !fault.empty())
+    if (auto fault =
+            readHomes(fields.get("homes"), where + ".homes", problem, rank))
       return fault;
     Cost costs[numCostColumns];
-    if (Fault fault = readCosts(fields.get("costs"), where + ".costs", costs);
-        !fault.empty())
+    if (auto fault = readCosts(fields.get("costs"), where + ".costs", costs))
       return fault;
     problem.homes.addStage({static_cast<int32_t>(rank)});
     llvm::append_range(problem.costs, costs);
   }
-  return problem.numStages() == 0 ? "stages is empty" : "";
+  if (problem.numStages() == 0)
+    return "stages is empty";
+  return {};
 }
 
 } // namespace rondo::json

@@ -28,16 +28,16 @@ public:
   explicit SyntaxChecker(StringRef text)
       : begin(text.begin()), at(text.begin()), end(text.end()) {}
 
-  std::optional<SyntaxFault> run() {
+  /// What is wrong at offset(), if anything.
+  const char *run() {
     if (value(0)) {
       blanks();
       if (at != end)
         fail("text after the value");
     }
-    if (!message)
-      return std::nullopt;
-    return SyntaxFault{static_cast<size_t>(at - begin), message};
+    return message;
   }
+  size_t offset() const { return static_cast<size_t>(at - begin); }
 
 private:
   bool fail(const char *what) {
@@ -266,22 +266,26 @@ std::string decode(StringRef text) {
 
 } // namespace
 
-std::optional<SyntaxFault> checkSyntax(StringRef text) {
-  size_t offset = 0;
-  if (!llvm::json::isUTF8(text, &offset))
-    return SyntaxFault{offset, "not UTF-8 text"};
-  return SyntaxChecker(text).run();
-}
-
-std::string describe(const SyntaxFault &fault, StringRef text) {
-  StringRef before = text.take_front(fault.offset);
+/// `line 3, column 4: message`; without the line where the text is one.
+static TextFault faultAt(StringRef text, size_t offset, const char *message) {
+  StringRef before = text.take_front(offset);
   size_t lineStart = before.rfind('\n');
   size_t column =
       before.size() - (lineStart == StringRef::npos ? 0 : lineStart + 1) + 1;
   std::string where;
   if (text.trim().contains('\n'))
     where = "line " + std::to_string(before.count('\n') + 1) + ", ";
-  return where + "column " + std::to_string(column) + ": " + fault.message;
+  return where + "column " + std::to_string(column) + ": " + message;
+}
+
+std::optional<TextFault> checkSyntax(StringRef text) {
+  size_t offset = 0;
+  if (!llvm::json::isUTF8(text, &offset))
+    return faultAt(text, offset, "not UTF-8 text");
+  SyntaxChecker checker(text);
+  if (const char *message = checker.run())
+    return faultAt(text, checker.offset(), message);
+  return std::nullopt;
 }
 
 std::optional<bool> Value::boolean() const {

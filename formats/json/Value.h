@@ -16,21 +16,31 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rondo::json {
 
-struct SyntaxFault {
-  size_t offset;
-  const char *message;
+/// What is wrong with a document: the one form in which readers fail. Readers
+/// say it in words at once, unlike the core with its Fault, because it lies at
+/// a place of a text, and quotes it: there is nothing else to hand on. A
+/// document that reads well and breaks a rule of the core is a Fault.
+struct TextFault {
+  TextFault(std::string message) : message(std::move(message)) {}
+  TextFault(const char *message) : message(message) {}
+  TextFault(const char *rule, std::string message)
+      : rule(rule), message(std::move(message)) {}
+
+  /// In verdicts on schedules: "format", "completeness", "claim", ...
+  std::string rule = "format";
+  /// One sentence, lower case, no final period.
+  std::string message;
 };
 
 /// Checks that `text` is exactly one JSON value in UTF-8, nested at most 256
 /// levels deep. O(text).
-std::optional<SyntaxFault> checkSyntax(llvm::StringRef text);
-
-/// Lines and columns count from 1; a column counts bytes.
-std::string describe(const SyntaxFault &fault, llvm::StringRef text);
+/// A fault names line and column, which count from 1; a column counts bytes.
+std::optional<TextFault> checkSyntax(llvm::StringRef text);
 
 /// One value of a text that passed checkSyntax(). The text must outlive it.
 class Value {

@@ -13,54 +13,58 @@ namespace rondo::json {
 
 namespace {
 
-using MaybeFault = std::optional<RuleFault>;
-
-MaybeFault toFault(const std::optional<Violation> &violation,
-                   const Problem &problem) {
-  if (!violation)
+/// A broken rule, as a verdict has it.
+std::optional<TextFault> toText(const std::optional<Fault> &fault,
+                                const Problem &problem) {
+  if (!fault)
     return std::nullopt;
-  return RuleFault{ruleName(violation->rule), describe(*violation, problem)};
+  return TextFault(ruleName(fault->rule), describe(*fault, problem));
 }
 
 /// Checks the rules of the rank lists. A fault in reading rank r is reported
 /// after faults of the lists before r, except for what these lists lack.
-MaybeFault judgeRanks(const ScheduleText &text, const Problem &problem,
-                      Schedule &schedule) {
-  MaybeFault unread = text.readRanks(problem, schedule);
+std::optional<TextFault> judgeRanks(const ScheduleText &text,
+                                    const Problem &problem,
+                                    Schedule &schedule) {
+  std::optional<TextFault> unread = text.readRanks(problem, schedule);
   if (unread && schedule.numRanks() != problem.numRanks())
     return unread;
-  std::optional<Violation> violation = checkCompleteness(problem, schedule);
-  if (unread && violation && violation->what != Violation::What::Twice)
-    violation.reset();
-  if (!violation)
-    violation = checkPlacement(problem, schedule);
-  return violation ? toFault(violation, problem) : unread;
+  std::optional<Fault> broken = checkCompleteness(problem, schedule);
+  if (unread && broken && broken->kind != FaultKind::Twice)
+    broken.reset();
+  if (!broken)
+    broken = checkPlacement(problem, schedule);
+  return broken ? toText(broken, problem) : unread;
 }
 
-MaybeFault judgeLinkOrders(const ScheduleText &text, const Problem &problem,
-                           Schedule &schedule) {
-  MaybeFault unread = text.readLinkOrders(problem, schedule);
-  MaybeFault fault = toFault(checkLinkOrder(problem, schedule), problem);
+std::optional<TextFault> judgeLinkOrders(const ScheduleText &text,
+                                         const Problem &problem,
+                                         Schedule &schedule) {
+  std::optional<TextFault> unread = text.readLinkOrders(problem, schedule);
+  std::optional<TextFault> fault =
+      toText(checkLinkOrder(problem, schedule), problem);
   return fault ? fault : unread;
 }
 
 /// A rank that waits for itself breaks the order of its own list; a cycle of
 /// several ranks is a deadlock. A list may break its order after the point
 /// where a cycle stops it, so the run decides, not the list.
-MaybeFault judgeRun(const Problem &problem, const Schedule &schedule,
-                    const Simulation &simulation) {
+std::optional<TextFault> judgeRun(const Problem &problem,
+                                  const Schedule &schedule,
+                                  const Simulation &simulation) {
   if (simulation.complete)
     return std::nullopt;
   if (simulation.cycle.size() == 1)
-    if (MaybeFault fault = toFault(checkDependence(problem, schedule), problem))
+    if (std::optional<TextFault> fault =
+            toText(checkDependence(problem, schedule), problem))
       return fault;
-  return toFault(checkDeadlock(simulation), problem);
+  return toText(checkDeadlock(simulation), problem);
 }
 
-MaybeFault claimFault(StringRef key, const std::string &found,
-                      const Value &claimed) {
-  return RuleFault{"claim",
-                   key.str() + " is " + found + ", not " + claimed.excerpt()};
+std::optional<TextFault> claimFault(StringRef key, const std::string &found,
+                                    const Value &claimed) {
+  return TextFault("claim",
+                   key.str() + " is " + found + ", not " + claimed.excerpt());
 }
 
 bool claimsPeaks(const Value &claimed, const std::vector<int64_t> &peaks) {
@@ -74,8 +78,8 @@ bool claimsPeaks(const Value &claimed, const std::vector<int64_t> &peaks) {
   return count == peaks.size();
 }
 
-MaybeFault judgeFigures(const ScheduleText &text,
-                        const Simulation &simulation) {
+std::optional<TextFault> judgeFigures(const ScheduleText &text,
+                                      const Simulation &simulation) {
   for (auto [key, found] : {std::pair("makespan_ns", simulation.makespanNs),
                             std::pair("span_ns", simulation.spanNs)})
     if (const Value *claimed = text.find(key))
@@ -90,14 +94,15 @@ MaybeFault judgeFigures(const ScheduleText &text,
   return claimFault("peak_memory_bytes", found + "]", *claimed);
 }
 
-MaybeFault judgeBound(const ScheduleText &text, const Problem &problem,
-                      const Simulation &simulation) {
+std::optional<TextFault> judgeBound(const ScheduleText &text,
+                                    const Problem &problem,
+                                    const Simulation &simulation) {
   std::string objective = objectiveName(problem);
   if (const Value *claimed = text.find("objective")) {
     std::optional<std::string> name = claimed->string();
     if (name != "makespan" && name != "span")
-      return RuleFault{"format", "objective is " + claimed->excerpt() +
-                                     ", not \"makespan\" or \"span\""};
+      return TextFault("objective is " + claimed->excerpt() +
+                       ", not \"makespan\" or \"span\"");
     objective = *name;
   }
   int64_t reached =
@@ -108,44 +113,46 @@ MaybeFault judgeBound(const ScheduleText &text, const Problem &problem,
   if (claimed && !claimed->isNull()) {
     bound = claimed->integer();
     if (!bound || *bound < 0)
-      return RuleFault{"format", "lower_bound_ns is " + claimed->excerpt() +
-                                     ", not a whole number of at least 0"};
+      return TextFault("lower_bound_ns is " + claimed->excerpt() +
+                       ", not a whole number of at least 0");
     if (*bound > reached)
-      return RuleFault{"bound", "lower_bound_ns " + claimed->excerpt() +
+      return TextFault("bound", "lower_bound_ns " + claimed->excerpt() +
                                     " is above the " + objective + " " +
-                                    std::to_string(reached)};
+                                    std::to_string(reached));
   }
   const Value *proven = text.find("proven_optimal");
   if (!proven)
     return std::nullopt;
   std::optional<bool> isProven = proven->boolean();
   if (!isProven)
-    return RuleFault{"format", "proven_optimal is " + proven->excerpt() +
-                                   ", not true or false"};
+    return TextFault("proven_optimal is " + proven->excerpt() +
+                     ", not true or false");
   if (*isProven && (!bound || *bound < reached))
-    return RuleFault{
+    return TextFault(
         "bound", "proven_optimal with " +
                      (bound ? "lower_bound_ns " + std::to_string(*bound)
                             : std::string("no lower_bound_ns")) +
-                     " and a " + objective + " of " + std::to_string(reached)};
+                     " and a " + objective + " of " + std::to_string(reached));
   return std::nullopt;
 }
 
-MaybeFault judgeOrders(const ScheduleText &text, const Problem &problem,
-                       Simulation &simulation) {
+std::optional<TextFault> judgeOrders(const ScheduleText &text,
+                                     const Problem &problem,
+                                     Simulation &simulation) {
   Schedule schedule;
-  if (MaybeFault fault = judgeRanks(text, problem, schedule))
+  if (std::optional<TextFault> fault = judgeRanks(text, problem, schedule))
     return fault;
-  if (MaybeFault fault = judgeLinkOrders(text, problem, schedule))
+  if (std::optional<TextFault> fault = judgeLinkOrders(text, problem, schedule))
     return fault;
   simulation = simulate(problem, schedule);
-  if (MaybeFault fault = judgeRun(problem, schedule, simulation))
+  if (std::optional<TextFault> fault = judgeRun(problem, schedule, simulation))
     return fault;
-  if (MaybeFault fault = toFault(checkMemory(problem, schedule), problem))
+  if (std::optional<TextFault> fault =
+          toText(checkMemory(problem, schedule), problem))
     return fault;
-  if (MaybeFault fault = text.readOverlap(problem, schedule))
+  if (std::optional<TextFault> fault = text.readOverlap(problem, schedule))
     return fault;
-  if (MaybeFault fault = judgeFigures(text, simulation))
+  if (std::optional<TextFault> fault = judgeFigures(text, simulation))
     return fault;
   return judgeBound(text, problem, simulation);
 }
@@ -155,18 +162,18 @@ MaybeFault judgeOrders(const ScheduleText &text, const Problem &problem,
 Verdict judge(StringRef text, const ProblemFile &problems) {
   Verdict verdict;
   verdict.problem = "?";
-  auto broken = [&](const RuleFault &fault) {
+  auto broken = [&](const TextFault &fault) {
     verdict.rule = fault.rule;
     verdict.message = fault.message;
     return verdict;
   };
-  if (std::optional<SyntaxFault> fault = checkSyntax(text))
-    return broken({"format", describe(*fault, text)});
+  if (std::optional<TextFault> fault = checkSyntax(text))
+    return broken(*fault);
   ScheduleText schedule{Value(text)};
   if (std::optional<std::string> name = schedule.problemName())
     verdict.problem = *name;
-  if (Fault fault = schedule.readKeys(); !fault.empty())
-    return broken({"format", fault});
+  if (auto fault = schedule.readKeys())
+    return broken(*fault);
   const Problem *problem = problems.find(verdict.problem);
   if (!problem)
     return broken(
@@ -176,7 +183,8 @@ Verdict judge(StringRef text, const ProblemFile &problems) {
     verdict.message = "called infeasible: " + *why;
     return verdict;
   }
-  if (MaybeFault fault = judgeOrders(schedule, *problem, verdict.simulation))
+  if (std::optional<TextFault> fault =
+          judgeOrders(schedule, *problem, verdict.simulation))
     return broken(*fault);
   verdict.legal = true;
   return verdict;

@@ -10,33 +10,34 @@ using llvm::StringRef;
 
 namespace rondo::json {
 
-Fault notTaken(const std::string &where) {
+TextFault notTaken(const std::string &where) {
   return where + " is part of rondo-problem/2, but not supported yet";
 }
 
-Fault takesOnly(int64_t taken, const Fields &fields, StringRef key,
-                const std::string &prefix) {
+std::optional<TextFault> takesOnly(int64_t taken, const Fields &fields,
+                                   StringRef key, const std::string &prefix) {
   const Value *value = fields.find(key);
   if (!value || value->integer() == taken)
     return {};
   const std::string where = prefix + key.str();
   int64_t number;
-  if (Fault fault = readInteger(*value, where, 0, mostFigure, number);
-      !fault.empty())
+  if (auto fault = readInteger(*value, where, 0, mostFigure, number))
     return fault;
   return notTaken(where + " " + value->excerpt());
 }
 
-Fault takesNone(const Fields &fields, ArrayRef<StringRef> keys,
-                const std::string &prefix) {
+std::optional<TextFault> takesNone(const Fields &fields,
+                                   ArrayRef<StringRef> keys,
+                                   const std::string &prefix) {
   for (StringRef key : keys)
     if (fields.find(key))
       return notTaken(prefix + key.str());
   return {};
 }
 
-Fault takesWord(StringRef taken, StringRef other, const Fields &fields,
-                StringRef key, const std::string &where) {
+std::optional<TextFault> takesWord(StringRef taken, StringRef other,
+                                   const Fields &fields, StringRef key,
+                                   const std::string &where) {
   const Value *value = fields.find(key);
   if (!value || value->string() == taken.str())
     return {};

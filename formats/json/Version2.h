@@ -15,25 +15,28 @@
 namespace rondo::json {
 
 /// What is at `where` is specified, but not supported.
-Fault notTaken(const std::string &where);
+TextFault notTaken(const std::string &where);
 
 /// A fault if the key is present and not the one supported number. `prefix`
 /// precedes the key in messages.
-Fault takesOnly(int64_t taken, const Fields &fields, llvm::StringRef key,
-                const std::string &prefix);
+std::optional<TextFault> takesOnly(int64_t taken, const Fields &fields,
+                                   llvm::StringRef key,
+                                   const std::string &prefix);
 
 /// A fault if any of the keys is present.
-Fault takesNone(const Fields &fields, llvm::ArrayRef<llvm::StringRef> keys,
-                const std::string &prefix);
+std::optional<TextFault> takesNone(const Fields &fields,
+                                   llvm::ArrayRef<llvm::StringRef> keys,
+                                   const std::string &prefix);
 
 /// A fault if the key is present and not the one supported word; `other` is
 /// specified.
-Fault takesWord(llvm::StringRef taken, llvm::StringRef other,
-                const Fields &fields, llvm::StringRef key,
-                const std::string &where);
+std::optional<TextFault> takesWord(llvm::StringRef taken, llvm::StringRef other,
+                                   const Fields &fields, llvm::StringRef key,
+                                   const std::string &where);
 
 /// Reads `stages` of version 2: homes and costs. The ranks have been read.
-Fault readStagesVersion2(const Value &stages, Problem &problem);
+std::optional<TextFault> readStagesVersion2(const Value &stages,
+                                            Problem &problem);
 
 } // namespace rondo::json
 

@@ -86,10 +86,9 @@ static FamilyResult generateDualPipeV(const Problem &problem,
     return *fault;
   const Chunks &chunks = std::get<Chunks>(placement);
   if (problem.microbatches < 2 * chunks.ranks)
-    return makeFault(FaultKind::FewMicrobatches,
-                     {std::string("dualpipe-v"), int64_t(problem.microbatches),
-                      int64_t(chunks.ranks),
-                      int64_t(2 * chunks.ranks - problem.microbatches)});
+    return makeFault<FaultKind::FewMicrobatches>(
+        "dualpipe-v", problem.microbatches, chunks.ranks,
+        2 * chunks.ranks - problem.microbatches);
   Schedule schedule;
   schedule.reserve(int64_t(6) * chunks.ranks * problem.microbatches);
   for (int32_t r = 0; r < chunks.ranks; ++r) {

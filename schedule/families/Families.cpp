@@ -49,8 +49,8 @@ static Fault noSuchFamily(const std::string &name) {
     known.push_back(family.name);
   const std::string meant = nearestWord(name, known);
   if (meant.empty())
-    return makeFault(FaultKind::NoSuchFamily, {name, listOf(known)});
-  return makeFault(FaultKind::MistypedFamily, {name, meant, listOf(known)});
+    return makeFault<FaultKind::NoSuchFamily>(name, listOf(known));
+  return makeFault<FaultKind::MistypedFamily>(name, meant, listOf(known));
 }
 
 Result<FamilyChoice> rondo::chooseFamily(const std::string &name,
@@ -66,17 +66,16 @@ Result<FamilyChoice> rondo::chooseFamily(const std::string &name,
   }
   for (const auto &[key, value] : arguments) {
     if (!choice.arguments.count(key))
-      return known.empty() ? makeFault(FaultKind::NoParameters, {name, key})
-                           : makeFault(FaultKind::NoSuchParameter,
-                                       {name, key, listOf(known)});
+      return known.empty() ? makeFault<FaultKind::NoParameters>(name, key)
+                           : makeFault<FaultKind::NoSuchParameter>(
+                                 name, key, listOf(known));
     choice.arguments[key] = value;
   }
   for (const FamilyParameter &parameter : choice.family->parameters)
     if (int64_t value = choice.arguments[parameter.name];
         value < parameter.minimum)
-      return makeFault(
-          FaultKind::SmallParameter,
-          {std::string(parameter.name), name, value, parameter.minimum});
+      return makeFault<FaultKind::SmallParameter>(parameter.name, name, value,
+                                                  parameter.minimum);
   return choice;
 }
 
@@ -99,10 +98,9 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
       isNumber = error == std::errc() && stop == last;
     }
     if (!isNumber)
-      return makeFault(FaultKind::NoParameterPair, {pair, text});
+      return makeFault<FaultKind::NoParameterPair>(pair, text);
     if (!arguments.insert({pair.substr(0, equals), value}).second)
-      return makeFault(FaultKind::ParameterTwice,
-                       {text, pair.substr(0, equals)});
+      return makeFault<FaultKind::ParameterTwice>(text, pair.substr(0, equals));
   }
   return chooseFamily(name, arguments);
 }
@@ -129,21 +127,18 @@ std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
 
 /// Why a problem is not a chain, as a family's fault.
 static Fault noChain(const char *family, const Problem &problem) {
-  const std::string name = family;
   std::vector<bool> isFed(problem.numStages());
   for (const Edge &edge : problem.edges) {
     if (std::abs(edge.to - edge.from) != 1)
-      return makeFault(FaultKind::AlsoFeeds,
-                       {name, int64_t(std::min(edge.from, edge.to)),
-                        int64_t(std::max(edge.from, edge.to))});
+      return makeFault<FaultKind::AlsoFeeds>(
+          family, std::min(edge.from, edge.to), std::max(edge.from, edge.to));
     if (edge.producer == ActionKind::Forward)
       isFed[edge.to] = true;
   }
   for (int32_t s = 1; s < problem.numStages(); ++s)
     if (!isFed[s])
-      return makeFault(FaultKind::HasNoInputFrom,
-                       {name, int64_t(s), int64_t(s - 1)});
-  return makeFault(FaultKind::EdgesInAnotherOrder, {name});
+      return makeFault<FaultKind::HasNoInputFrom>(family, s, s - 1);
+  return makeFault<FaultKind::EdgesInAnotherOrder>(family);
 }
 
 FamilyResult rondo::generate(const FamilyChoice &choice,

@@ -8,68 +8,68 @@
 using namespace rondo;
 
 /// A family that needs other numbers of stages and ranks.
-static Fault badSizes(FaultKind kind, const char *family,
-                      const Problem &problem) {
-  return makeFault(kind, {std::string(family), int64_t(problem.numStages()),
-                          int64_t(problem.numRanks())});
+template <FaultKind kind>
+static Fault badSizes(const char *family, const Problem &problem) {
+  return makeFault<kind>(family, problem.numStages(), problem.numRanks());
 }
 
-/// The first stage that is not where `chunks` has it; `need` is a number in the
-/// sentence.
-static std::optional<Fault> firstElsewhere(FaultKind kind, const char *family,
-                                           int64_t need, const Chunks &chunks,
-                                           const Problem &problem) {
+/// The first stage that is not where `chunks` has it; -1 where there is none.
+static int32_t firstElsewhere(const Chunks &chunks, const Problem &problem) {
   for (int32_t c = 0; c < chunks.count; ++c)
     for (int32_t i = 0; i < chunks.ranks; ++i) {
       // Along the chunk, so that the stage is the first one in another place.
       int32_t rank = chunks.isWave && c % 2 == 1 ? chunks.ranks - 1 - i : i;
       int32_t stage = chunks.stage(c, rank);
       if (problem.homeOf(stage).rank != rank)
-        return makeFault(kind, {std::string(family), int64_t(stage),
-                                int64_t(problem.homeOf(stage).rank), need});
+        return stage;
     }
-  return std::nullopt;
+  return -1;
 }
 
 std::optional<Fault> rondo::needLinearPlacement(const char *family,
                                                 const Problem &problem) {
   if (problem.numStages() != problem.numRanks())
-    return badSizes(FaultKind::NotOneStageARank, family, problem);
-  return firstElsewhere(FaultKind::NotInRankOrder, family, 0,
-                        {problem.numRanks(), 1, false}, problem);
+    return badSizes<FaultKind::NotOneStageARank>(family, problem);
+  const int32_t stage = firstElsewhere({problem.numRanks(), 1, false}, problem);
+  if (stage < 0)
+    return std::nullopt;
+  return makeFault<FaultKind::NotInRankOrder>(family, stage,
+                                              problem.homeOf(stage).rank);
 }
 
-static Result<Chunks> needChunks(FaultKind kind, const char *family,
-                                 int64_t need, const Problem &problem,
-                                 bool isWave) {
+/// `needs` are the numbers of the sentence behind the stage and its rank.
+template <FaultKind kind, typename... Needs>
+static Result<Chunks> needChunks(const char *family, const Problem &problem,
+                                 bool isWave, const Needs &...needs) {
   Chunks chunks{problem.numRanks(), problem.numStages() / problem.numRanks(),
                 isWave};
-  if (auto fault = firstElsewhere(kind, family, need, chunks, problem))
-    return *fault;
-  return chunks;
+  const int32_t stage = firstElsewhere(chunks, problem);
+  if (stage < 0)
+    return chunks;
+  return makeFault<kind>(family, stage, problem.homeOf(stage).rank, needs...);
 }
 
 Result<Chunks> rondo::needLoopedPlacement(const char *family,
                                           const Problem &problem) {
   if (problem.numStages() % problem.numRanks() != 0)
-    return badSizes(FaultKind::UnevenStages, family, problem);
-  return needChunks(FaultKind::NotInALoop, family, problem.numRanks(), problem,
-                    false);
+    return badSizes<FaultKind::UnevenStages>(family, problem);
+  return needChunks<FaultKind::NotInALoop>(family, problem, false,
+                                           problem.numRanks());
 }
 
 Result<Chunks> rondo::needWavePlacement(const char *family,
                                         const Problem &problem) {
   if (problem.numStages() % (2 * problem.numRanks()) != 0)
-    return badSizes(FaultKind::OddStages, family, problem);
-  return needChunks(FaultKind::NotInAWave, family, 0, problem, true);
+    return badSizes<FaultKind::OddStages>(family, problem);
+  return needChunks<FaultKind::NotInAWave>(family, problem, true);
 }
 
 Result<Chunks> rondo::needVPlacement(const char *family,
                                      const Problem &problem) {
   if (problem.numStages() != 2 * problem.numRanks())
-    return badSizes(FaultKind::NotTwoStagesARank, family, problem);
-  return needChunks(FaultKind::NotInAV, family, problem.numStages() - 1,
-                    problem, true);
+    return badSizes<FaultKind::NotTwoStagesARank>(family, problem);
+  return needChunks<FaultKind::NotInAV>(family, problem, true,
+                                        problem.numStages() - 1);
 }
 
 int64_t rondo::microbatchesThatFit(const Problem &problem) {

@@ -159,14 +159,13 @@ static FamilyResult generateZbvAuto(const Problem &problem,
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Split);
   if (!flat)
-    return makeFault(FaultKind::NoChain, {std::string("zbv-auto")});
+    return makeFault<FaultKind::NoChain>("zbv-auto");
   for (int32_t r = 0; r < chunks.ranks; ++r) {
     const int64_t needed =
         flat->takes[chunks.stage(0, r)] + flat->takes[chunks.stage(1, r)];
     if (needed > flat->caps[r])
-      return makeFault(
-          FaultKind::NoRoomForOne,
-          {std::string("zbv-auto"), needed, int64_t(r), flat->caps[r]});
+      return makeFault<FaultKind::NoRoomForOne>("zbv-auto", needed, r,
+                                                flat->caps[r]);
   }
   std::optional<Schedule> best;
   int64_t least = 0;
@@ -187,7 +186,7 @@ static FamilyResult generateZbvAuto(const Problem &problem,
   }
   if (best)
     return std::move(*best);
-  return makeFault(FaultKind::Halts, {std::string("zbv-auto")});
+  return makeFault<FaultKind::Halts>("zbv-auto");
 }
 
 /// Four switches and two limits for each plan, most of them twice.

@@ -11,6 +11,8 @@
 
 #include "schedule/partition/Layers.h"
 
+#include <optional>
+
 namespace rondo::partition {
 
 class Labels {

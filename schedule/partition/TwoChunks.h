@@ -13,6 +13,8 @@
 
 #include "schedule/partition/Layers.h"
 
+#include <optional>
+
 namespace rondo::partition {
 
 class TwoChunks {

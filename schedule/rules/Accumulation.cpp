@@ -5,8 +5,8 @@
 
 using namespace rondo;
 
-std::optional<Violation> rondo::checkAccumulation(const Problem &problem,
-                                                  const Schedule &schedule) {
+std::optional<Fault> rondo::checkAccumulation(const Problem &problem,
+                                              const Schedule &schedule) {
   // By stage: where its last W or B stands.
   std::vector<int64_t> last(problem.numStages(), -1);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
@@ -17,15 +17,12 @@ std::optional<Violation> rondo::checkAccumulation(const Problem &problem,
         continue;
       int64_t &previous = last[action.stage];
       if (previous >= 0 && order[previous].index > action.index) {
-        Violation violation;
-        violation.rule = Rule::Accumulation;
-        violation.what = Violation::What::OutOfOrder;
-        violation.rank = violation.otherRank = r;
-        violation.position = i;
-        violation.action = action;
-        violation.other = order[previous];
-        violation.otherPosition = previous;
-        return violation;
+        Fault fault = makeFaultAt<FaultKind::OutOfOrder>(Rule::Accumulation, r,
+                                                         i, action);
+        fault.otherRank = r;
+        fault.other = order[previous];
+        fault.otherPosition = previous;
+        return fault;
       }
       previous = i;
     }

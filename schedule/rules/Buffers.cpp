@@ -17,7 +17,7 @@ using namespace rondo;
 
 namespace {
 
-constexpr ProgramRule rule = ProgramRule::Buffers;
+constexpr Rule rule = Rule::Buffers;
 
 /// What lies in a slot, and who put it there.
 struct Content {
@@ -34,52 +34,40 @@ struct Content {
 
 class Replay {
 public:
-  using Result = std::optional<ProgramViolation>;
+  using Found = std::optional<Fault>;
 
   Replay(const Problem &problem, const Program &program)
       : problem(problem), program(program), edges(problem), buffers(problem),
         slots(program), contents(slots.count()),
         poolRanks(program.pools.size(), -1), hasBackward(problem.numStages()) {}
 
-  Result run();
+  Found run();
 
 private:
-  Result placeState();
-  Result step();
-  Result task();
-  Result take(int32_t buffer, int64_t uses);
-  Result read(int32_t buffer, bool isLastUse);
-  Result readAll(bool isLastUse);
+  Found placeState();
+  Found step();
+  Found task();
+  Found take(int32_t buffer, int64_t uses);
+  Found read(int32_t buffer, bool isLastUse);
+  Found readAll(bool isLastUse);
   int64_t usesOf(int32_t buffer) const;
-  Result checkReleased() const;
+  Found checkReleased() const;
 
-  ProgramViolation fault(const std::string &sentence) const {
-    return violationAt(rule, rank, position,
-                       programActionName(action, problem) + " " +
-                           programPlace(rank, position) + " " + sentence);
+  /// Of the action that is being replayed.
+  template <FaultKind kind, typename... Parts>
+  Fault fault(const Parts &...parts) const {
+    return makeFaultAt<kind>(rule, rank, position, action, parts...);
   }
-  std::string nameOf(int32_t number, int64_t microbatch) const {
-    const BufferNumbers::Buffer &buffer = buffers[number];
-    const int32_t stage = problem.homes[buffer.home].stage;
-    std::string name = std::string(traitsOf(buffer.kind).keyword) +
-                       " of stage " + std::to_string(stage);
-    if (buffer.isOneOfSeveral) {
-      const Edge &edge = problem.edges[buffer.edge];
-      name += edge.to == stage ? " from stage " + std::to_string(edge.from)
-                               : " to stage " + std::to_string(edge.to);
-    }
-    return traitsOf(buffer.kind).isState()
-               ? name
-               : name + ", micro-batch " + std::to_string(microbatch);
+  BufferName nameOf(int32_t number) const {
+    return {number, static_cast<int64_t>(action.index)};
   }
-  std::string slotName(int64_t slot) const {
+  SlotName slotName(int64_t slot) const {
     int32_t pool = slots.poolOf(slot);
-    return "slot " + std::to_string(slot - slots.begin(pool)) + " of pool " +
-           std::to_string(pool);
+    return {pool, slot - slots.begin(pool)};
   }
-  std::string contentName(const Content &content) const {
-    return content.isOwned ? nameOf(content.buffer, content.microbatch)
-                           : "nothing";
+  BufferName contentName(const Content &content) const {
+    return content.isOwned ? BufferName{content.buffer, content.microbatch}
+                           : BufferName();
   }
 
   const Problem &problem;
@@ -98,7 +86,7 @@ private:
   Action action;
 };
 
-Replay::Result Replay::placeState() {
+Replay::Found Replay::placeState() {
   for (int32_t home = 0; home < problem.homes.size(); ++home)
     for (const BufferTraits &traits : bufferTable) {
       if (program.placements.empty() || !traits.isState())
@@ -107,19 +95,18 @@ Replay::Result Replay::placeState() {
       size_t entries = program.placements[buffer].slotOf.size();
       for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
         int64_t slot = slots.of(buffer, static_cast<int64_t>(i));
-        std::string name = nameOf(buffer, 0);
         if (slot == Slots::none)
           break;
         if (slot == Slots::invalid)
-          return violationAt(rule, -1, -1, name + " lies in no slot of a pool");
+          return makeRuleFault<FaultKind::LiesInNoSlot>(rule,
+                                                        BufferName{buffer});
         Content &content = contents[slot];
         bool isShared = traits.owner == Owner::Rank && content.buffer >= 0 &&
                         buffers[content.buffer].kind == traits.kind;
         bool isSame = content.buffer == buffer;
         if (content.isOwned && !isShared && !isSame)
-          return violationAt(rule, -1, -1,
-                             name + " lies in " + slotName(slot) + ", where " +
-                                 contentName(content) + " lies");
+          return makeRuleFault<FaultKind::LiesWhereOtherLies>(
+              rule, BufferName{buffer}, slotName(slot), contentName(content));
         content.isOwned = content.isState = true;
         content.buffer = buffer;
       }
@@ -127,31 +114,26 @@ Replay::Result Replay::placeState() {
   return std::nullopt;
 }
 
-Replay::Result Replay::take(int32_t buffer, int64_t uses) {
+Replay::Found Replay::take(int32_t buffer, int64_t uses) {
   const int64_t slot = slots.of(buffer, action.index);
   if (slot == Slots::none)
     return std::nullopt;
-  std::string name = nameOf(buffer, action.index);
   if (slot == Slots::invalid)
-    return fault("takes " + name + ", which lies in no slot of a pool");
+    return fault<FaultKind::TakesNoSlot>(nameOf(buffer));
   int32_t &owner = poolRanks[slots.poolOf(slot)];
   if (owner >= 0 && owner != rank)
-    return fault("takes " + slotName(slot) + ", a pool of rank " +
-                 std::to_string(owner));
+    return fault<FaultKind::TakesFromOtherRank>(slotName(slot), owner);
   owner = rank;
   Content &content = contents[slot];
   if (content.isOwned) {
-    ProgramViolation violation =
-        fault("takes " + slotName(slot) + " for " + name + ", where " +
-              contentName(content) + " still lies" +
-              (content.isState ? std::string()
-                               : ", taken at position " +
-                                     std::to_string(content.position)));
-    if (!content.isState) {
-      violation.otherRank = content.rank;
-      violation.otherPosition = content.position;
-    }
-    return violation;
+    if (content.isState)
+      return fault<FaultKind::TakesFromState>(slotName(slot), nameOf(buffer),
+                                              contentName(content));
+    Fault taken = fault<FaultKind::TakesFromOwner>(
+        slotName(slot), nameOf(buffer), contentName(content));
+    taken.otherRank = content.rank;
+    taken.otherPosition = content.position;
+    return taken;
   }
   content.isOwned = true;
   content.buffer = buffer;
@@ -162,18 +144,17 @@ Replay::Result Replay::take(int32_t buffer, int64_t uses) {
   return std::nullopt;
 }
 
-Replay::Result Replay::read(int32_t buffer, bool isLastUse) {
+Replay::Found Replay::read(int32_t buffer, bool isLastUse) {
   const int64_t slot = slots.of(buffer, action.index);
   if (slot == Slots::none)
     return std::nullopt;
-  std::string name = nameOf(buffer, action.index);
   if (slot == Slots::invalid)
-    return fault("reads " + name + ", which lies in no slot of a pool");
+    return fault<FaultKind::ReadsNoSlot>(nameOf(buffer));
   Content &content = contents[slot];
   if (!content.isOwned || content.buffer != buffer ||
       content.microbatch != action.index)
-    return fault("reads " + name + " in " + slotName(slot) + ", which holds " +
-                 contentName(content));
+    return fault<FaultKind::ReadsOtherBuffer>(nameOf(buffer), slotName(slot),
+                                              contentName(content));
   if (isLastUse && --content.uses == 0)
     content.isOwned = false;
   return std::nullopt;
@@ -182,7 +163,7 @@ Replay::Result Replay::read(int32_t buffer, bool isLastUse) {
 /// Everything that the task at hand reads. What comes from other stages lies in
 /// an own buffer that a message filled, or in the producer's where it is on the
 /// same rank.
-Replay::Result Replay::readAll(bool isLastUse) {
+Replay::Found Replay::readAll(bool isLastUse) {
   const int32_t stage = action.stage;
   const ActionKind kind = action.kind();
   for (int32_t e : edges.inputs(stage, kind)) {
@@ -190,14 +171,12 @@ Replay::Result Replay::readAll(bool isLastUse) {
     bool isLocal = problem.homeOf(problem.edges[e].from).rank == rank;
     if (isLocal &&
         slots.of(received, action.index) != slots.of(sent, action.index))
-      return fault("reads " + nameOf(received, action.index) +
-                   " in another slot than " + nameOf(sent, action.index) +
-                   ", which the same rank makes");
-    if (Result wrong = read(isLocal ? sent : received, isLastUse))
+      return fault<FaultKind::ReadsOtherSlot>(nameOf(received), nameOf(sent));
+    if (Found wrong = read(isLocal ? sent : received, isLastUse))
       return wrong;
   }
   for (BufferKind saved : action.traits().releases)
-    if (Result wrong =
+    if (Found wrong =
             read(buffers.of(problem.homes.numberOf(stage), saved), isLastUse))
       return wrong;
   return std::nullopt;
@@ -214,13 +193,13 @@ int64_t Replay::usesOf(int32_t number) const {
   return outputs.end() - outputs.begin();
 }
 
-Replay::Result Replay::task() {
+Replay::Found Replay::task() {
   // What a task reads is there until its end, so nothing that it takes may lie
   // there; what nobody reads is there as long as the task.
-  if (Result wrong = readAll(/*isLastUse=*/false))
+  if (Found wrong = readAll(/*isLastUse=*/false))
     return wrong;
   const int32_t home = problem.homes.numberOf(action.stage);
-  Result wrong;
+  Found wrong;
   auto takeOne = [&](int32_t buffer) {
     wrong = take(buffer, std::max<int64_t>(usesOf(buffer), 1));
     return !wrong;
@@ -236,7 +215,7 @@ Replay::Result Replay::task() {
   return readAll(/*isLastUse=*/true);
 }
 
-Replay::Result Replay::step() {
+Replay::Found Replay::step() {
   if (action.isTask())
     return task();
   if (action.traits().subject != Subject::Edge)
@@ -246,22 +225,20 @@ Replay::Result Replay::step() {
              : take(buffers.received(action.stage), 1);
 }
 
-Replay::Result Replay::checkReleased() const {
+Replay::Found Replay::checkReleased() const {
   for (const Content &content : contents) {
     if (!content.isOwned || content.isState)
       continue;
-    Action taker = program.order.rank(content.rank)[content.position];
-    return violationAt(rule, content.rank, content.position,
-                       contentName(content) + ", taken by " +
-                           programActionName(taker, problem) + " " +
-                           programPlace(content.rank, content.position) +
-                           ", is never released");
+    return makeFaultAt<FaultKind::NeverReleased>(
+        rule, content.rank, content.position,
+        program.order.rank(content.rank)[content.position],
+        contentName(content));
   }
   return std::nullopt;
 }
 
-Replay::Result Replay::run() {
-  if (Result wrong = placeState())
+Replay::Found Replay::run() {
+  if (Found wrong = placeState())
     return wrong;
   for (int32_t r = 0; r < program.order.numRanks(); ++r)
     for (Action a : program.order.rank(r))
@@ -271,7 +248,7 @@ Replay::Result Replay::run() {
     ActionRange actions = program.order.rank(rank);
     for (position = 0; position < actions.size(); ++position) {
       action = actions[position];
-      if (Result wrong = step())
+      if (Found wrong = step())
         return wrong;
     }
   }
@@ -280,9 +257,9 @@ Replay::Result Replay::run() {
 
 } // namespace
 
-std::optional<ProgramViolation> rondo::checkBuffers(const Problem &problem,
-                                                    const Program &program) {
-  if (auto violation = checkNames(problem, program, rule))
-    return violation;
+std::optional<Fault> rondo::checkBuffers(const Problem &problem,
+                                         const Program &program) {
+  if (auto fault = checkNames(problem, program, rule))
+    return fault;
   return Replay(problem, program).run();
 }

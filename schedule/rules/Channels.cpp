@@ -10,15 +10,13 @@ using namespace rondo;
 
 namespace {
 
-constexpr ProgramRule rule = ProgramRule::Channels;
+constexpr Rule rule = Rule::Channels;
 
 /// Positions of the two ends' actions, each within its rank.
 struct Channel {
   std::vector<int64_t> sends, receives;
 };
 using Channels = std::map<std::pair<int32_t, int32_t>, Channel>;
-
-std::string number(size_t n) { return std::to_string(n); }
 
 Channels collect(const Problem &problem, const Program &program) {
   Channels channels;
@@ -37,54 +35,44 @@ Channels collect(const Problem &problem, const Program &program) {
   return channels;
 }
 
-std::optional<ProgramViolation> checkEnds(const Problem &problem,
-                                          const Program &program,
-                                          std::pair<int32_t, int32_t> pair,
-                                          const Channel &channel) {
+std::optional<Fault> checkEnds(const Program &program,
+                               std::pair<int32_t, int32_t> pair,
+                               const Channel &channel) {
   const auto [from, to] = pair;
-  std::string name =
-      "channel " + std::to_string(from) + ">" + std::to_string(to);
-  auto describe = [&](int32_t rank, int64_t position) {
-    return programActionName(program.order.rank(rank)[position], problem) +
-           " " + programPlace(rank, position);
-  };
   const size_t sends = channel.sends.size(), receives = channel.receives.size();
   for (size_t n = 0; n < std::min(sends, receives); ++n) {
     Action sent = program.order.rank(from)[channel.sends[n]];
     Action received = program.order.rank(to)[channel.receives[n]];
     if (sent.stage == received.stage && sent.index == received.index)
       continue;
-    ProgramViolation violation =
-        violationAt(rule, from, channel.sends[n],
-                    "message " + number(n) + " of " + name + " is " +
-                        describe(from, channel.sends[n]) + ", but " +
-                        describe(to, channel.receives[n]));
-    violation.otherRank = to;
-    violation.otherPosition = channel.receives[n];
-    return violation;
+    Fault fault = makeFaultAt<FaultKind::EndsDiffer>(rule, from,
+                                                     channel.sends[n], sent, n);
+    fault.other = received;
+    fault.otherRank = to;
+    fault.otherPosition = channel.receives[n];
+    return fault;
   }
   if (sends == receives)
     return std::nullopt;
   bool isSend = sends > receives;
   int32_t rank = isSend ? from : to;
   int64_t position = isSend ? channel.sends[receives] : channel.receives[sends];
-  ProgramViolation violation = violationAt(
-      rule, rank, position,
-      describe(rank, position) + " has no other end: " + name + " has " +
-          number(sends) + " sends and " + number(receives) + " receives");
-  violation.otherRank = isSend ? to : from;
-  return violation;
+  Fault fault = makeFaultAt<FaultKind::NoOtherEnd>(
+      rule, rank, position, program.order.rank(rank)[position], from, to, sends,
+      receives);
+  fault.otherRank = isSend ? to : from;
+  return fault;
 }
 
 } // namespace
 
-std::optional<ProgramViolation> rondo::checkChannels(const Problem &problem,
-                                                     const Program &program) {
-  if (auto violation = checkNames(problem, program, rule))
-    return violation;
+std::optional<Fault> rondo::checkChannels(const Problem &problem,
+                                          const Program &program) {
+  if (auto fault = checkNames(problem, program, rule))
+    return fault;
   for (const auto &[pair, channel] : collect(problem, program))
-    if (auto violation = checkEnds(problem, program, pair, channel))
-      return violation;
+    if (auto fault = checkEnds(program, pair, channel))
+      return fault;
 
   // Both ends agree, so the sends alone say which messages there are.
   const int64_t microbatches = problem.microbatches;
@@ -96,9 +84,7 @@ std::optional<ProgramViolation> rondo::checkChannels(const Problem &problem,
         continue;
       auto sent = isSent[actions[i].stage * microbatches + actions[i].index];
       if (sent)
-        return violationAt(rule, r, i,
-                           programActionName(actions[i], problem) + " " +
-                               programPlace(r, i) + " is there twice");
+        return makeFaultAt<FaultKind::ThereTwice>(rule, r, i, actions[i]);
       sent = true;
     }
   }
@@ -114,15 +100,10 @@ std::optional<ProgramViolation> rondo::checkChannels(const Problem &problem,
         if (problem.homeOf(edge.from).rank == r ||
             isSent[e * microbatches + task.index])
           continue;
-        ProgramViolation violation = violationAt(
-            rule, r, i,
-            actionName(task) + " " + programPlace(r, i) + " needs " +
-                actionName(Action(edge.producer, edge.from, task.index)) +
-                ", which rank " +
-                std::to_string(problem.homeOf(edge.from).rank) +
-                " does not send");
-        violation.otherRank = problem.homeOf(edge.from).rank;
-        return violation;
+        Fault fault = makeFaultAt<FaultKind::NotSent>(rule, r, i, task);
+        fault.other = Action(edge.producer, edge.from, task.index);
+        fault.otherRank = problem.homeOf(edge.from).rank;
+        return fault;
       }
     }
   }

@@ -3,11 +3,11 @@
 
 #include "schedule/Legality.h"
 
-#include <string>
-
 using namespace rondo;
 
 namespace {
+
+constexpr Rule rule = Rule::Completeness;
 
 constexpr uint8_t bitOf(ActionKind kind) {
   return static_cast<uint8_t>(1u << static_cast<int>(kind));
@@ -33,41 +33,39 @@ void findFirst(const Schedule &schedule, Action action, int32_t &rank,
 
 /// What is wrong with a stage and micro-batch whose tasks are the bits `seen`,
 /// each of them there once.
-Violation judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
-                int32_t stage, int64_t microbatch) {
-  Violation violation;
-  violation.rule = Rule::Completeness;
+Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
+            int32_t stage, int64_t microbatch) {
   auto make = [&](ActionKind kind) { return Action(kind, stage, microbatch); };
   if ((seen & backwardBit) && (seen & (inputGradBit | weightGradBit))) {
-    violation.what = Violation::What::Mixture;
-    violation.action = make(seen & inputGradBit ? ActionKind::InputGrad
-                                                : ActionKind::WeightGrad);
-    violation.other = make(ActionKind::Backward);
-    findFirst(schedule, violation.action, violation.rank, violation.position);
-    findFirst(schedule, violation.other, violation.otherRank,
-              violation.otherPosition);
-    return violation;
+    Fault fault = makeRuleFault<FaultKind::Mixture>(rule);
+    fault.action = make(seen & inputGradBit ? ActionKind::InputGrad
+                                            : ActionKind::WeightGrad);
+    fault.other = make(ActionKind::Backward);
+    findFirst(schedule, fault.action, fault.rank, fault.position);
+    findFirst(schedule, fault.other, fault.otherRank, fault.otherPosition);
+    return fault;
   }
-  violation.what = Violation::What::Missing;
-  violation.rank = problem.homeOf(stage).rank;
-  violation.action = make(!(seen & forwardBit)   ? ActionKind::Forward
-                          : seen & inputGradBit  ? ActionKind::WeightGrad
-                          : seen & weightGradBit ? ActionKind::InputGrad
-                                                 : ActionKind::Backward);
-  return violation;
+  const int32_t rank = problem.homeOf(stage).rank;
+  if ((seen & forwardBit) && !(seen & (inputGradBit | weightGradBit)))
+    return makeFaultAt<FaultKind::MissingBackward>(
+        rule, rank, -1, make(ActionKind::Backward), make(ActionKind::InputGrad),
+        make(ActionKind::WeightGrad));
+  return makeFaultAt<FaultKind::Missing>(
+      rule, rank, -1,
+      make(!(seen & forwardBit)  ? ActionKind::Forward
+           : seen & inputGradBit ? ActionKind::WeightGrad
+                                 : ActionKind::InputGrad));
 }
 
 } // namespace
 
-std::optional<Violation> rondo::checkCompleteness(const Problem &problem,
-                                                  const Schedule &schedule) {
-  Violation violation;
-  violation.rule = Rule::Completeness;
+std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
+                                              const Schedule &schedule) {
   if (schedule.numRanks() != problem.numRanks()) {
-    violation.what = Violation::What::RankCount;
-    violation.found = schedule.numRanks();
-    violation.allowed = problem.numRanks();
-    return violation;
+    Fault fault = makeRuleFault<FaultKind::RankCount>(rule);
+    fault.found = schedule.numRanks();
+    fault.allowed = problem.numRanks();
+    return fault;
   }
   const int64_t microbatches = problem.microbatches;
   std::vector<uint8_t> seen(problem.numStages() * microbatches);
@@ -75,26 +73,19 @@ std::optional<Violation> rondo::checkCompleteness(const Problem &problem,
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
       Action action = order[i];
-      violation.rank = r;
-      violation.position = i;
-      violation.action = action;
-      if (!action.isTask()) {
-        violation.what = Violation::What::UnsupportedKind;
-        return violation;
-      }
+      if (!action.isTask())
+        return makeFaultAt<FaultKind::UnsupportedKind>(rule, r, i, action);
       if (static_cast<int64_t>(action.stage) >= problem.numStages() ||
           static_cast<int64_t>(action.index) >= microbatches ||
-          action.replica != 0 || action.count != 1) {
-        violation.what = Violation::What::UnknownTask;
-        return violation;
-      }
+          action.replica != 0 || action.count != 1)
+        return makeFaultAt<FaultKind::UnknownTask>(
+            rule, r, i, action, problem.numStages() - 1, microbatches - 1);
       uint8_t &bits = seen[action.stage * microbatches + action.index];
       if (bits & bitOf(action.kind())) {
-        violation.what = Violation::What::Twice;
-        violation.other = action;
-        findFirst(schedule, action, violation.otherRank,
-                  violation.otherPosition);
-        return violation;
+        Fault fault = makeFaultAt<FaultKind::Twice>(rule, r, i, action);
+        fault.other = action;
+        findFirst(schedule, action, fault.otherRank, fault.otherPosition);
+        return fault;
       }
       bits |= bitOf(action.kind());
     }

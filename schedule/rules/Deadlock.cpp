@@ -5,18 +5,16 @@
 
 using namespace rondo;
 
-std::optional<Violation> rondo::checkDeadlock(const Simulation &simulation) {
+std::optional<Fault> rondo::checkDeadlock(const Simulation &simulation) {
   if (simulation.complete)
     return std::nullopt;
-  Violation violation;
-  violation.rule = Rule::Deadlock;
-  violation.what = Violation::What::Cycle;
-  violation.cycle = simulation.cycle;
+  Fault fault = makeRuleFault<FaultKind::Cycle>(Rule::Deadlock);
+  fault.cycle = simulation.cycle;
   if (!simulation.cycle.empty()) {
-    violation.rank = simulation.cycle[0].rank;
-    violation.action = simulation.cycle[0].at;
-    violation.otherRank = simulation.cycle[0].onRank;
-    violation.other = simulation.cycle[0].needs;
+    fault.rank = simulation.cycle[0].rank;
+    fault.action = simulation.cycle[0].at;
+    fault.otherRank = simulation.cycle[0].onRank;
+    fault.other = simulation.cycle[0].needs;
   }
-  return violation;
+  return fault;
 }

@@ -12,8 +12,8 @@
 
 using namespace rondo;
 
-std::optional<Violation> rondo::checkDependence(const Problem &problem,
-                                                const Schedule &schedule) {
+std::optional<Fault> rondo::checkDependence(const Problem &problem,
+                                            const Schedule &schedule) {
   const int64_t microbatches = problem.microbatches;
   EdgeTable edges(problem);
   std::vector<Done> done(problem.numStages() * microbatches);
@@ -23,29 +23,26 @@ std::optional<Violation> rondo::checkDependence(const Problem &problem,
       const Action action = order[i];
       const int32_t stage = action.stage;
       auto before = [&](int32_t neededStage,
-                        Done needed) -> std::optional<Violation> {
+                        Done needed) -> std::optional<Fault> {
         const Done absent =
             needed & ~done[neededStage * microbatches + action.index];
         if (absent == nothingDone)
           return std::nullopt;
-        Violation violation;
-        violation.rule = Rule::Dependence;
-        violation.what = Violation::What::Order;
-        violation.rank = violation.otherRank = r;
-        violation.position = i;
-        violation.action = action;
-        violation.other = asListed(
+        Fault fault =
+            makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
+        fault.otherRank = r;
+        fault.other = asListed(
             order, Action(kindThatMakes(absent), neededStage, action.index));
-        violation.otherPosition = findTask(order, violation.other);
-        return violation;
+        fault.otherPosition = findTask(order, fault.other);
+        return fault;
       };
-      if (auto violation = before(stage, action.traits().needs))
-        return violation;
+      if (auto fault = before(stage, action.traits().needs))
+        return fault;
       for (int32_t e : edges.inputs(stage, action.kind())) {
         const Edge &edge = problem.edges[e];
         if (problem.homeOf(edge.from).rank == r)
-          if (auto violation = before(edge.from, traitsOf(edge.message()).made))
-            return violation;
+          if (auto fault = before(edge.from, traitsOf(edge.message()).made))
+            return fault;
       }
       done[stage * microbatches + action.index] |= action.traits().makes;
     }

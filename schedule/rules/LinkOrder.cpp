@@ -8,6 +8,8 @@ using namespace rondo;
 
 namespace {
 
+constexpr Rule rule = Rule::LinkOrder;
+
 /// Which messages of the link at hand have not been named yet, by producer.
 class Unnamed {
 public:
@@ -46,23 +48,22 @@ bool isTaskOf(const Problem &problem, Action action) {
 
 } // namespace
 
-std::optional<Violation> rondo::checkLinkOrder(const Problem &problem,
-                                               const Schedule &schedule) {
+std::optional<Fault> rondo::checkLinkOrder(const Problem &problem,
+                                           const Schedule &schedule) {
   if (schedule.linkOrders.empty())
     return std::nullopt;
   EdgeTable edges(problem);
   Unnamed unnamed(problem);
-  Violation violation;
-  violation.rule = Rule::LinkOrder;
   for (const auto &[link, listed] : schedule.linkOrders) {
     const auto [from, to] = link;
-    violation.rank = from;
-    violation.otherRank = to;
+    auto onLink = [to = to](Fault fault) {
+      fault.otherRank = to;
+      return fault;
+    };
     if (from == to || from < 0 || to < 0 || from >= problem.numRanks() ||
-        to >= problem.numRanks()) {
-      violation.what = Violation::What::NoSuchLink;
-      return violation;
-    }
+        to >= problem.numRanks())
+      return onLink(makeFaultAt<FaultKind::NoSuchLink>(rule, from, -1, Action(),
+                                                       problem.numRanks()));
     auto goesOver = [&, to = to](Action action) {
       for (int32_t e : edges.outputs(action.stage, action.kind()))
         if (problem.homeOf(problem.edges[e].to).rank == to)
@@ -73,18 +74,13 @@ std::optional<Violation> rondo::checkLinkOrder(const Problem &problem,
       if (goesOver(action))
         unnamed.add(action);
     for (size_t i = 0; i < listed.size(); ++i)
-      if (!isTaskOf(problem, listed[i]) || !unnamed.remove(listed[i])) {
-        violation.what = Violation::What::NotOnLink;
-        violation.position = static_cast<int64_t>(i);
-        violation.action = listed[i];
-        return violation;
-      }
+      if (!isTaskOf(problem, listed[i]) || !unnamed.remove(listed[i]))
+        return onLink(
+            makeFaultAt<FaultKind::NotOnLink>(rule, from, i, listed[i]));
     for (Action action : schedule.rank(from))
-      if (unnamed.contains(action)) {
-        violation.what = Violation::What::NotListed;
-        violation.action = action;
-        return violation;
-      }
+      if (unnamed.contains(action))
+        return onLink(
+            makeFaultAt<FaultKind::NotListed>(rule, from, -1, action));
   }
   return std::nullopt;
 }

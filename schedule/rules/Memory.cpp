@@ -11,8 +11,8 @@
 
 using namespace rondo;
 
-std::optional<Violation> rondo::checkMemory(const Problem &problem,
-                                            const Schedule &schedule) {
+std::optional<Fault> rondo::checkMemory(const Problem &problem,
+                                        const Schedule &schedule) {
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     int64_t held = 0;
@@ -20,15 +20,11 @@ std::optional<Violation> rondo::checkMemory(const Problem &problem,
       const Cost &cost = problem.cost(order[i].stage, order[i].kind());
       held += cost.acquireBytes;
       if (held > problem.memoryCaps[r]) {
-        Violation violation;
-        violation.rule = Rule::Memory;
-        violation.what = Violation::What::OverCap;
-        violation.rank = r;
-        violation.position = i;
-        violation.action = order[i];
-        violation.found = held;
-        violation.allowed = problem.memoryCaps[r];
-        return violation;
+        Fault fault =
+            makeFaultAt<FaultKind::OverCap>(Rule::Memory, r, i, order[i]);
+        fault.found = held;
+        fault.allowed = problem.memoryCaps[r];
+        return fault;
       }
       held -= cost.releaseBytes;
     }

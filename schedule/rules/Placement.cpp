@@ -5,22 +5,18 @@
 
 using namespace rondo;
 
-std::optional<Violation> rondo::checkPlacement(const Problem &problem,
-                                               const Schedule &schedule) {
+std::optional<Fault> rondo::checkPlacement(const Problem &problem,
+                                           const Schedule &schedule) {
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
       int32_t owner = problem.homeOf(order[i].stage).rank;
       if (owner == r)
         continue;
-      Violation violation;
-      violation.rule = Rule::Placement;
-      violation.what = Violation::What::WrongRank;
-      violation.rank = r;
-      violation.position = i;
-      violation.action = order[i];
-      violation.otherRank = owner;
-      return violation;
+      Fault fault =
+          makeFaultAt<FaultKind::WrongRank>(Rule::Placement, r, i, order[i]);
+      fault.otherRank = owner;
+      return fault;
     }
   }
   return std::nullopt;

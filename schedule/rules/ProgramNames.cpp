@@ -9,40 +9,28 @@
 
 using namespace rondo;
 
-ProgramViolation rondo::violationAt(ProgramRule rule, int32_t rank,
-                                    int64_t position,
-                                    const std::string &sentence) {
-  ProgramViolation violation;
-  violation.rule = rule;
-  violation.rank = rank;
-  violation.position = position;
-  violation.message = sentence + " [" + ruleId(rule) + "]";
-  return violation;
-}
-
-std::string rondo::programPlace(int32_t rank, int64_t position) {
-  return "at position " + std::to_string(position) + " of rank " +
-         std::to_string(rank);
-}
-
 namespace {
 
-std::string whatIsAbsent(const Problem &problem, const Program &program,
-                         int32_t rank, Action action) {
-  auto outOf = [](const char *what, int64_t there) {
-    return "names no " + std::string(what) + "; there are " +
-           std::to_string(there);
+/// What an action of a rank names that is not there, if anything.
+std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
+                                Rule rule, int32_t rank, int64_t position,
+                                Action action) {
+  auto outOf = [&](const char *what, int64_t there) {
+    return makeFaultAt<FaultKind::NamesNothing>(rule, rank, position, action,
+                                                what, there);
   };
-  auto misplaced = [&](int32_t stage) -> std::string {
-    if (problem.homeOf(stage).rank == rank)
-      return "";
-    return "belongs on rank " + std::to_string(problem.homeOf(stage).rank) +
-           ", where stage " + std::to_string(stage) + " is";
+  auto misplaced = [&](int32_t stage) -> std::optional<Fault> {
+    const int32_t home = problem.homeOf(stage).rank;
+    if (home == rank)
+      return std::nullopt;
+    return makeFaultAt<FaultKind::OnAnotherRank>(rule, rank, position, action,
+                                                 home, stage);
   };
   const int64_t number = action.stage, index = action.index;
   const ActionTraits &traits = action.traits();
   if (!traits.isImplemented)
-    return "is no action of a program";
+    return makeFaultAt<FaultKind::NoProgramAction>(rule, rank, position,
+                                                   action);
   if (traits.index == IndexMeaning::Step && index >= stepsOfProgram)
     return outOf("step", stepsOfProgram);
   switch (traits.subject) {
@@ -53,7 +41,8 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
       return outOf("micro-batch", problem.microbatches);
     const Edge &edge = problem.edges[number];
     if (problem.homeOf(edge.from).rank == problem.homeOf(edge.to).rank)
-      return "goes from a rank to itself; that hand-over needs no message";
+      return makeFaultAt<FaultKind::MessageToItself>(rule, rank, position,
+                                                     action);
     return misplaced(action.kind() == ActionKind::Send ? edge.from : edge.to);
   }
   case Subject::Collective: {
@@ -64,8 +53,9 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
       return problem.homeOf(stage).rank == rank;
     };
     if (std::none_of(stages.begin(), stages.end(), isHere))
-      return "is on a rank that has no stage of that collective";
-    return "";
+      return makeFaultAt<FaultKind::NoStageOfCollective>(rule, rank, position,
+                                                         action);
+    return std::nullopt;
   }
   case Subject::Stage:
     break;
@@ -79,38 +69,32 @@ std::string whatIsAbsent(const Problem &problem, const Program &program,
 
 } // namespace
 
-std::optional<ProgramViolation> rondo::checkNames(const Problem &problem,
-                                                  const Program &program,
-                                                  ProgramRule rule) {
+std::optional<Fault> rondo::checkNames(const Problem &problem,
+                                       const Program &program, Rule rule) {
   const Schedule &order = program.order;
-  if (order.numRanks() != problem.numRanks())
-    return violationAt(
-        rule, -1, -1,
-        "the program orders " + std::to_string(order.numRanks()) +
-            " ranks, the problem has " + std::to_string(problem.numRanks()));
+  if (order.numRanks() != problem.numRanks()) {
+    Fault fault = makeRuleFault<FaultKind::ProgramRankCount>(rule);
+    fault.found = order.numRanks();
+    fault.allowed = problem.numRanks();
+    return fault;
+  }
   size_t placements = BufferNumbers(problem).count();
-  if (!program.placements.empty() && program.placements.size() != placements)
-    return violationAt(
-        rule, -1, -1,
-        "the program places " + std::to_string(program.placements.size()) +
-            " buffers, its stages have " + std::to_string(placements));
+  if (!program.placements.empty() && program.placements.size() != placements) {
+    Fault fault = makeRuleFault<FaultKind::PlacementCount>(rule);
+    fault.found = static_cast<int64_t>(program.placements.size());
+    fault.allowed = static_cast<int64_t>(placements);
+    return fault;
+  }
   for (size_t c = 0; c < program.collectives.size(); ++c)
     for (int32_t stage : program.collectives[c].stages)
       if (stage < 0 || stage >= problem.numStages())
-        return violationAt(rule, -1, -1,
-                           "collective " + std::to_string(c) + " names stage " +
-                               std::to_string(stage) +
-                               "; the stages are 0 to " +
-                               std::to_string(problem.numStages() - 1));
+        return makeRuleFault<FaultKind::CollectiveOfNoStage>(
+            rule, c, stage, problem.numStages() - 1);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     ActionRange actions = order.rank(r);
-    for (int64_t i = 0; i < actions.size(); ++i) {
-      std::string wrong = whatIsAbsent(problem, program, r, actions[i]);
-      if (!wrong.empty())
-        return violationAt(rule, r, i,
-                           programActionName(actions[i], problem) + " " +
-                               programPlace(r, i) + " " + wrong);
-    }
+    for (int64_t i = 0; i < actions.size(); ++i)
+      if (auto fault = findAbsent(problem, program, rule, r, i, actions[i]))
+        return fault;
   }
   return std::nullopt;
 }

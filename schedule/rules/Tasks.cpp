@@ -9,12 +9,10 @@ using namespace rondo;
 
 namespace {
 
-constexpr ProgramRule rule = ProgramRule::Tasks;
+constexpr Rule rule = Rule::Tasks;
 
-std::optional<ProgramViolation> checkOrder(const Problem &problem,
-                                           const Schedule &schedule,
-                                           const Program &program,
-                                           int32_t rank) {
+std::optional<Fault> checkOrder(const Schedule &schedule,
+                                const Program &program, int32_t rank) {
   ActionRange actions = program.order.rank(rank);
   ActionRange tasks = schedule.rank(rank);
   int64_t next = 0;
@@ -25,45 +23,43 @@ std::optional<ProgramViolation> checkOrder(const Problem &problem,
       ++next;
       continue;
     }
-    ProgramViolation violation =
-        violationAt(rule, rank, i,
-                    actionName(actions[i]) + " " + programPlace(rank, i) +
-                        " stands where the schedule has " +
-                        (next < tasks.size() ? actionName(tasks[next])
-                                             : std::string("no more tasks")));
-    violation.otherRank = rank;
-    violation.otherPosition = next;
-    return violation;
+    Fault fault =
+        next < tasks.size()
+            ? makeFaultAt<FaultKind::NotAsScheduled>(rule, rank, i, actions[i])
+            : makeFaultAt<FaultKind::NotScheduled>(rule, rank, i, actions[i]);
+    if (next < tasks.size())
+      fault.other = tasks[next];
+    fault.otherRank = rank;
+    fault.otherPosition = next;
+    return fault;
   }
   if (next == tasks.size())
     return std::nullopt;
-  ProgramViolation violation =
-      violationAt(rule, rank, actions.size(),
-                  programActionName(tasks[next], problem) +
-                      " is missing at the end of rank " + std::to_string(rank));
-  violation.otherRank = rank;
-  violation.otherPosition = next;
-  return violation;
+  Fault fault = makeFaultAt<FaultKind::MissingAtEnd>(rule, rank, actions.size(),
+                                                     tasks[next]);
+  fault.otherRank = rank;
+  fault.otherPosition = next;
+  return fault;
 }
 
 /// The collectives and steps of one rank: each once, wherever what they need
 /// stands before them.
 class StepRules {
 public:
-  using Result = std::optional<ProgramViolation>;
+  using Found = std::optional<Fault>;
 
   StepRules(const Problem &problem, const Program &program, int32_t rank)
       : problem(problem), program(program), rank(rank),
         actions(program.order.rank(rank)),
         lastGradient(problem.numStages(), -1) {}
 
-  Result check(bool hasSteps) {
-    if (Result wrong = findAll())
+  Found check(bool hasSteps) {
+    if (Found wrong = findAll())
       return wrong;
-    if (Result wrong = checkComplete(hasSteps))
+    if (Found wrong = checkComplete(hasSteps))
       return wrong;
     for (const auto &[action, position] : places)
-      if (Result wrong = checkNeeds(action, position))
+      if (Found wrong = checkNeeds(action, position))
         return wrong;
     return std::nullopt;
   }
@@ -79,10 +75,6 @@ private:
   bool holds(const Collective &collective, int32_t stage) const {
     return std::find(collective.stages.begin(), collective.stages.end(),
                      stage) != collective.stages.end();
-  }
-  std::string nameAt(int64_t position) const {
-    return programActionName(actions[position], problem) + " " +
-           programPlace(rank, position);
   }
   /// -1 where it is nowhere.
   int64_t placeOf(ActionKind kind, size_t number) const {
@@ -102,7 +94,7 @@ private:
     return stages;
   }
 
-  Result findAll() {
+  Found findAll() {
     for (int64_t i = 0; i < actions.size(); ++i) {
       const Action action = actions[i];
       const ActionTraits &traits = action.traits();
@@ -111,50 +103,51 @@ private:
       if (traits.index != IndexMeaning::Step)
         continue;
       if (placeOf(action.kind(), action.stage) >= 0 && !traits.mayRepeat)
-        return violationAt(rule, rank, i, nameAt(i) + " is there twice");
+        return makeFaultAt<FaultKind::ThereTwice>(rule, rank, i, action);
       places.push_back({action, i});
     }
     return std::nullopt;
   }
 
-  Result checkComplete(bool hasSteps) const {
-    auto need = [&](ActionKind kind, size_t number) -> Result {
+  Found checkComplete(bool hasSteps) const {
+    auto need = [&](ActionKind kind, size_t number) -> Found {
       if (placeOf(kind, number) >= 0)
         return std::nullopt;
-      return violationAt(rule, rank, actions.size(),
-                         programActionName(Action(kind, number, 0), problem) +
-                             " is missing on rank " + std::to_string(rank));
+      return makeFaultAt<FaultKind::Missing>(rule, rank, actions.size(),
+                                             Action(kind, number, 0));
     };
     for (size_t c = 0; c < program.collectives.size(); ++c)
       if (isHere(program.collectives[c]))
         for (ActionKind kind : {ActionKind::AllReduce, ActionKind::Await})
-          if (Result wrong = need(kind, c))
+          if (Found wrong = need(kind, c))
             return wrong;
     for (int32_t s = 0; hasSteps && s < problem.numStages(); ++s)
       if (isHere(s))
-        if (Result wrong = need(ActionKind::Step, s))
+        if (Found wrong = need(ActionKind::Step, s))
           return wrong;
     return std::nullopt;
   }
 
-  Result checkNeeds(Action action, int64_t position) const {
-    auto before = [&](int64_t needed, const char *why) -> Result {
-      if (needed < position)
-        return std::nullopt;
-      ProgramViolation violation = violationAt(
-          rule, rank, position,
-          nameAt(position) + " stands before " + nameAt(needed) + ", " + why);
-      violation.otherRank = rank;
-      violation.otherPosition = needed;
-      return violation;
-    };
+  /// That what an action needs stands before it.
+  template <FaultKind kind>
+  Found checkBehind(int64_t position, int64_t needed) const {
+    if (needed < position)
+      return std::nullopt;
+    Fault fault = makeFaultAt<kind>(rule, rank, position, actions[position]);
+    fault.otherRank = rank;
+    fault.otherPosition = needed;
+    fault.other = actions[needed];
+    return fault;
+  }
+
+  Found checkNeeds(Action action, int64_t position) const {
     if (action.kind() == ActionKind::Await)
-      return before(placeOf(ActionKind::AllReduce, action.stage),
-                    "which it waits for");
+      return checkBehind<FaultKind::BeforeItsIssue>(
+          position, placeOf(ActionKind::AllReduce, action.stage));
     for (int32_t stage : stagesOf(action)) {
       if (action.traits().needsOfAll & weightGradDone)
-        if (Result wrong =
-                before(lastGradient[stage], "whose gradient it reads"))
+        if (Found wrong = checkBehind<FaultKind::BeforeGradient>(
+                position, lastGradient[stage]))
           return wrong;
       for (size_t c = 0; c < program.collectives.size(); ++c) {
         const Collective &other = program.collectives[c];
@@ -163,8 +156,8 @@ private:
             (traitsOf(program.collectives[action.stage].kind).readsSums &&
              !traitsOf(other.kind).readsSums);
         if (readsSum && holds(other, stage))
-          if (Result wrong = before(placeOf(ActionKind::Await, c),
-                                    "whose result it reads"))
+          if (Found wrong = checkBehind<FaultKind::BeforeResult>(
+                  position, placeOf(ActionKind::Await, c)))
             return wrong;
       }
     }
@@ -191,22 +184,23 @@ bool hasAnyStep(const Program &program) {
 
 } // namespace
 
-std::optional<ProgramViolation> rondo::checkTasks(const Problem &problem,
-                                                  const Schedule &schedule,
-                                                  const Program &program) {
-  if (auto violation = checkNames(problem, program, rule))
-    return violation;
-  if (schedule.numRanks() != program.order.numRanks())
-    return violationAt(
-        rule, -1, -1,
-        "the program orders " + std::to_string(program.order.numRanks()) +
-            " ranks, the schedule " + std::to_string(schedule.numRanks()));
+std::optional<Fault> rondo::checkTasks(const Problem &problem,
+                                       const Schedule &schedule,
+                                       const Program &program) {
+  if (auto fault = checkNames(problem, program, rule))
+    return fault;
+  if (schedule.numRanks() != program.order.numRanks()) {
+    Fault fault = makeRuleFault<FaultKind::ScheduleRankCount>(rule);
+    fault.found = program.order.numRanks();
+    fault.allowed = schedule.numRanks();
+    return fault;
+  }
   bool hasSteps = !program.collectives.empty() || hasAnyStep(program);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
-    if (auto violation = checkOrder(problem, schedule, program, r))
-      return violation;
-    if (auto violation = StepRules(problem, program, r).check(hasSteps))
-      return violation;
+    if (auto fault = checkOrder(schedule, program, r))
+      return fault;
+    if (auto fault = StepRules(problem, program, r).check(hasSteps))
+      return fault;
   }
   return std::nullopt;
 }

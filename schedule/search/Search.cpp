@@ -323,7 +323,7 @@ private:
       result.bound = {objective(), "L6"};
     result.provenOptimal = result.schedule && objective() <= result.bound.ns;
     if (!result.schedule)
-      result.fault = makeFault(FaultKind::NothingFits);
+      result.fault = makeFault<FaultKind::NothingFits>();
     result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
     result.effort = budget.tasksUsed() / 1000;
     result.seconds = budget.seconds();

@@ -69,11 +69,11 @@ static void checkSchedule(ScheduleOp op, const Problem &problem) {
   if (failed(expanded) || op.getRanks().empty())
     return;
   const Schedule &schedule = expanded->schedule;
-  std::optional<Violation> violation = rondo::checkSchedule(problem, schedule);
-  if (!violation)
-    violation = checkAccumulation(problem, schedule);
-  if (violation)
-    emitViolation(*violation, *expanded, problem, op);
+  std::optional<Fault> fault = rondo::checkSchedule(problem, schedule);
+  if (!fault)
+    fault = checkAccumulation(problem, schedule);
+  if (fault)
+    emitFault(*fault, *expanded, problem, op);
   require(succeeded(foldSchedule(schedule, op)), "a schedule can be folded");
   FailureOr<ExpandedSchedule> again = expandSchedule(op, problem);
   require(succeeded(again), "a schedule that was folded can be expanded");

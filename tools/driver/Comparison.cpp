@@ -158,7 +158,7 @@ void Comparison::add(const Candidate &candidate) {
     return;
   }
   if (style == Style::Json &&
-      (candidate.violation || !candidate.arenaBytes.empty()))
+      (candidate.fault || !candidate.arenaBytes.empty()))
     reportNote(problem.name + ": " + candidate.name + ": " + candidate.reason);
   else if (style == Style::Json)
     others.push_back({candidate.name, candidate.reason});

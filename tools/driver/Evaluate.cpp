@@ -12,10 +12,10 @@ Candidate evaluate(std::string name, std::string family, const Problem &problem,
   Candidate candidate;
   candidate.name = std::move(name);
   candidate.family = std::move(family);
-  candidate.violation =
+  candidate.fault =
       checkSchedule(problem, schedule, &candidate.simulation, keepTimes);
-  if (candidate.violation) {
-    candidate.reason = describe(*candidate.violation, problem);
+  if (candidate.fault) {
+    candidate.reason = describe(*candidate.fault, problem);
     return candidate;
   }
   candidate.schedule = std::move(schedule);
@@ -43,11 +43,11 @@ void addArena(Candidate &candidate, const Problem &problem,
     return;
   ProvedPrograms proved = provePrograms(plan, problem, *candidate.schedule);
   candidate.arenaBytes = std::move(proved.arenaBytes);
-  if (proved.fault.empty())
+  if (!proved.fault)
     return;
   candidate.schedule.reset();
-  candidate.reason = proved.fault;
-  candidate.isOverArena = proved.isOverCap;
+  candidate.reason = describeFault(proved, problem);
+  candidate.isOverArena = proved.isOverCap();
 }
 
 } // namespace rondo::driver

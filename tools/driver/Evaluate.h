@@ -24,15 +24,15 @@ struct Candidate {
   Simulation simulation;
   /// Why there is no schedule: one sentence with numbers.
   std::string reason;
-  /// The broken rule, if that is the reason.
-  std::optional<Violation> violation;
+  /// The fault of the schedule, if a broken rule is the reason.
+  std::optional<Fault> fault;
   /// What its programs allocate, by rank; empty if they were not planned.
   std::vector<int64_t> arenaBytes;
   /// An arena is larger than its device's memory.
   bool isOverArena = false;
 
   bool isOverCap() const {
-    return isOverArena || (violation && violation->rule == Rule::Memory);
+    return isOverArena || (fault && fault->rule == Rule::Memory);
   }
 };
 

@@ -122,9 +122,9 @@ std::string reasonOf(const PlanCandidate &candidate,
   case State::Open:
     return "";
   case State::NoPlan:
-    return "no plan: " + candidate.refusal;
+    return "no plan: " + describe(*candidate.fault);
   case State::NoMemory:
-    return briefShortfall(*candidate.fault);
+    return describeBriefly(*candidate.fault);
   case State::NoSchedule:
     return describe(*candidate.fault);
   case State::SameStages:

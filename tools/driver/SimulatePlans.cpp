@@ -50,8 +50,8 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
     name += " " + *family;
   Candidate candidate = evaluate(name, *family, problem, expanded->schedule,
                                  comparison.needsTimes());
-  if (candidate.violation && !candidate.isOverCap())
-    return pipe::emitViolation(*candidate.violation, *expanded, problem, op);
+  if (candidate.fault && !candidate.isOverCap())
+    return pipe::emitFault(*candidate.fault, *expanded, problem, op);
   addArena(candidate, problem, figures);
   comparison.add(candidate);
   return mlir::success();

@@ -97,12 +97,14 @@ std::string arenaLine(ArrayRef<int64_t> arenas, ArrayRef<int64_t> devices) {
 void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
                  const Problem &problem) {
   pipe::PlanOp plan = op.lookupPlan();
-  mlir::InFlightDiagnostic error = op.emitError() << proved.fault;
-  error.attachNote(plan.lookupCluster().getDevices()[proved.rank].getLoc())
+  mlir::InFlightDiagnostic error = op.emitError()
+                                   << describeFault(proved, problem);
+  error.attachNote(
+      plan.lookupCluster().getDevices()[proved.fault->rank].getLoc())
       << "this is the device; the arena holds " << proved.use;
   error.attachNote(plan.getLoc())
       << "one micro-batch at a time takes "
-      << leastActivationBytes(problem)[proved.rank]
+      << leastActivationBytes(problem)[proved.fault->rank]
       << " bytes of activations there; "
       << (pipe::figuresOf(plan).declaresWeights
               ? "`rondo search FILE` looks for an order that fits, with "
@@ -132,13 +134,13 @@ int proveSchedule(pipe::ScheduleOp op, std::string &said) {
   const PlanFigures figures = pipe::figuresOf(plan);
   const ProvedPrograms proved =
       provePrograms(figures, *problem, expanded->schedule);
-  if (proved.fault.empty()) {
+  if (!proved.fault) {
     said += "  its programs: legal, " +
             arenaLine(proved.arenaBytes, figures.devices) + "\n";
     return Success;
   }
-  if (!proved.isOverCap) {
-    op.emitError() << proved.fault;
+  if (!proved.isOverCap()) {
+    op.emitError() << describeFault(proved, *problem);
     return Failure;
   }
   reportArena(op, proved, *problem);

@@ -89,7 +89,7 @@ std::string rondo::test::broken(const Problem &problem,
         checkBuffers(problem, program), checkArena(program, caps),
         checkTasks(problem, schedule, program)})
     if (found)
-      return found->message;
+      return describe(*found, problem);
   return "";
 }
 

@@ -26,7 +26,7 @@ struct Model {
   int64_t ranks = 2;
   int made = 0;
 
-  std::variant<ShapedPlan, std::string> make(const PlanShape &shape);
+  Result<ShapedPlan> make(const PlanShape &shape);
   PlanSpace space() {
     PlanSpace space;
     space.name = "model";
@@ -40,13 +40,13 @@ struct Model {
   }
 };
 
-std::variant<ShapedPlan, std::string> Model::make(const PlanShape &shape) {
+Result<ShapedPlan> Model::make(const PlanShape &shape) {
   ++made;
   const auto layers = static_cast<int32_t>(layerNs.size());
   const int32_t stages =
       static_cast<int32_t>(ranks) * std::max(shape.chunks, 1);
   if (stages > layers)
-    return "more stages than layers";
+    return makeFault<FaultKind::FewLayers>(stages, layers);
   const bool isWave =
       shape.placing == Placing::V || shape.placing == Placing::Wave;
   ShapedPlan plan;
@@ -67,7 +67,8 @@ std::variant<ShapedPlan, std::string> Model::make(const PlanShape &shape) {
   for (int32_t s = 1; s <= stages; ++s)
     plan.begins.push_back(layers - stages + s);
   if (shape.placing != Placing::AsWritten)
-    plan.begins = partitionLayers(input, shape.maxLabels)->begins;
+    plan.begins =
+        std::get<Partition>(partitionLayers(input, shape.maxLabels)).begins;
   Problem &problem = plan.problem;
   problem.microbatches = static_cast<int32_t>(shape.microbatches);
   problem.memoryCaps = input.memoryCaps;
@@ -126,7 +127,9 @@ TEST(PlanSearch, SaysWhyAShapeHasNoPlan) {
                   withEffort(50));
   EXPECT_EQ(result.best, size_t(0));
   EXPECT_EQ(result.candidates[1].state, State::NoPlan);
-  EXPECT_EQ(result.candidates[1].refusal, "more stages than layers");
+  ASSERT_TRUE(result.candidates[1].fault);
+  EXPECT_EQ(describe(*result.candidates[1].fault),
+            "4 stages need as many layers; there are 3");
 }
 
 TEST(PlanSearch, SearchesEqualStagesOnce) {

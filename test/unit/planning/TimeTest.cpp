@@ -32,9 +32,7 @@ protected:
     space.layers = 4;
     space.isWrittenAs = [](const PlanShape &) { return false; };
     // The plan as written has four times the work of the others.
-    space.make =
-        [this](
-            const PlanShape &shape) -> std::variant<ShapedPlan, std::string> {
+    space.make = [this](const PlanShape &shape) -> Result<ShapedPlan> {
       if (onMake)
         onMake(shape);
       const bool isWritten = shape.placing == Placing::AsWritten;

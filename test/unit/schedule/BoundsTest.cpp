@@ -195,8 +195,8 @@ int checkRandomSchedules(bool isGraph) {
       if (schedule.numRanks() == 0)
         continue;
       Simulation simulation;
-      auto violation = checkSchedule(problem, schedule, &simulation);
-      EXPECT_FALSE(violation) << describe(*violation, problem);
+      auto fault = checkSchedule(problem, schedule, &simulation);
+      EXPECT_FALSE(fault) << describe(*fault, problem);
       makespan = std::min(makespan, simulation.makespanNs);
       span = std::min(span, simulation.spanNs);
     }

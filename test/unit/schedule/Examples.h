@@ -115,8 +115,8 @@ inline std::string textOf(ActionRange order) {
 
 /// The message of the first broken rule; empty if there is none.
 inline std::string verdict(const Problem &problem, const Schedule &schedule) {
-  auto violation = checkSchedule(problem, schedule);
-  return violation ? describe(*violation, problem) : "";
+  auto fault = checkSchedule(problem, schedule);
+  return fault ? describe(*fault, problem) : "";
 }
 
 } // namespace rondo::test

@@ -9,18 +9,17 @@ using namespace rondo::test;
 
 namespace {
 
-/// The violation that checkSchedule() finds; checks that all other rules which
+/// The fault that checkSchedule() finds; checks that all other rules which
 /// can be tested alone find nothing.
-Violation onlyBroken(const Problem &problem, const Schedule &schedule,
-                     Rule rule) {
-  auto violation = checkSchedule(problem, schedule);
-  if (!violation) {
+Fault onlyBroken(const Problem &problem, const Schedule &schedule, Rule rule) {
+  auto fault = checkSchedule(problem, schedule);
+  if (!fault) {
     ADD_FAILURE() << "the schedule is legal";
     return {};
   }
-  EXPECT_EQ(violation->rule, rule) << describe(*violation, problem);
+  EXPECT_EQ(fault->rule, rule) << describe(*fault, problem);
   if (rule == Rule::Completeness)
-    return *violation; // the others need it
+    return *fault; // the others need it
   for (auto other :
        {checkCompleteness(problem, schedule), checkPlacement(problem, schedule),
         checkLinkOrder(problem, schedule), checkDependence(problem, schedule),
@@ -31,10 +30,8 @@ Violation onlyBroken(const Problem &problem, const Schedule &schedule,
   if (rule == Rule::Memory) {
     EXPECT_TRUE(simulate(problem, schedule).complete);
   }
-  return *violation;
+  return *fault;
 }
-
-using What = Violation::What;
 
 TEST(Legality, NamesOfRules) {
   const Rule all[] = {Rule::Completeness, Rule::Placement, Rule::Dependence,
@@ -61,21 +58,21 @@ TEST(Legality, FillsTheSimulation) {
 TEST(Legality, RankCount) {
   Problem problem = linearProblem(2, 1);
   Schedule schedule = scheduleOf({"0F0 0B0 1F0 1B0"});
-  Violation v = onlyBroken(problem, schedule, Rule::Completeness);
-  EXPECT_EQ(v.what, What::RankCount);
-  EXPECT_EQ(describe(v, problem),
+  Fault f = onlyBroken(problem, schedule, Rule::Completeness);
+  EXPECT_EQ(f.kind, FaultKind::RankCount);
+  EXPECT_EQ(describe(f, problem),
             "the schedule orders 1 ranks, the problem has 2 [S1]");
 }
 
 TEST(Legality, UnknownTask) {
   Problem problem = linearProblem(2, 1);
   for (const char *task : {"2F0", "1F1"}) {
-    Violation v = onlyBroken(
+    Fault f = onlyBroken(
         problem, scheduleOf({"0F0 0B0", "1F0 1B0 " + std::string(task)}),
         Rule::Completeness);
-    EXPECT_EQ(v.what, What::UnknownTask);
+    EXPECT_EQ(f.kind, FaultKind::UnknownTask);
     EXPECT_EQ(
-        describe(v, problem),
+        describe(f, problem),
         std::string(task) +
             " at position 2 of rank 1 is not a task: the problem has stages "
             "0 to 1 and micro-batches 0 to 0 [S1]");
@@ -93,8 +90,8 @@ TEST(Legality, FieldsThatNoTaskHasYet) {
     schedule.append(action);
     schedule.append(actionOf("0B0"));
     schedule.endRank();
-    EXPECT_EQ(onlyBroken(problem, schedule, Rule::Completeness).what,
-              What::UnknownTask);
+    EXPECT_EQ(onlyBroken(problem, schedule, Rule::Completeness).kind,
+              FaultKind::UnknownTask);
   }
 }
 
@@ -105,27 +102,28 @@ TEST(Legality, UnsupportedKind) {
   schedule.append({ActionKind::Recompute, 0, 0});
   schedule.append({ActionKind::Backward, 0, 0});
   schedule.endRank();
-  Violation v = onlyBroken(problem, schedule, Rule::Completeness);
-  EXPECT_EQ(v.what, What::UnsupportedKind);
-  EXPECT_EQ(describe(v, problem), "recompute at position 1 of rank 0 is not a "
+  Fault f = onlyBroken(problem, schedule, Rule::Completeness);
+  EXPECT_EQ(f.kind, FaultKind::UnsupportedKind);
+  EXPECT_EQ(describe(f, problem), "recompute at position 1 of rank 0 is not a "
                                   "task: a schedule orders F, I, W and B [S1]");
 }
 
 TEST(Legality, Twice) {
   Problem problem = linearProblem(2, 1);
-  Violation v = onlyBroken(problem, scheduleOf({"0F0 0B0", "1F0 1B0 1F0"}),
-                           Rule::Completeness);
-  EXPECT_EQ(v.what, What::Twice);
-  EXPECT_EQ(describe(v, problem), "1F0 stands twice: at position 0 of rank 1 "
+  Fault f = onlyBroken(problem, scheduleOf({"0F0 0B0", "1F0 1B0 1F0"}),
+                       Rule::Completeness);
+  EXPECT_EQ(f.kind, FaultKind::Twice);
+  EXPECT_EQ(describe(f, problem), "1F0 stands twice: at position 0 of rank 1 "
                                   "and at position 2 of rank 1 [S1]");
 }
 
 TEST(Legality, Missing) {
   Problem problem = linearProblem(1, 1);
   auto missing = [&](const char *order) {
-    Violation v = onlyBroken(problem, scheduleOf({order}), Rule::Completeness);
-    EXPECT_EQ(v.what, What::Missing);
-    return describe(v, problem);
+    Fault f = onlyBroken(problem, scheduleOf({order}), Rule::Completeness);
+    EXPECT_EQ(f.kind, std::string(order) == "0F0" ? FaultKind::MissingBackward
+                                                  : FaultKind::Missing);
+    return describe(f, problem);
   };
   EXPECT_EQ(missing("0B0"), "0F0 is missing on rank 0 [S1]");
   EXPECT_EQ(missing("0F0 0I0"), "0W0 is missing on rank 0 [S1]");
@@ -136,8 +134,8 @@ TEST(Legality, Missing) {
 TEST(Legality, Mixture) {
   Problem problem = linearProblem(1, 1);
   for (const char *order : {"0F0 0I0 0B0", "0F0 0B0 0W0", "0F0 0I0 0W0 0B0"}) {
-    Violation v = onlyBroken(problem, scheduleOf({order}), Rule::Completeness);
-    EXPECT_EQ(v.what, What::Mixture);
+    Fault f = onlyBroken(problem, scheduleOf({order}), Rule::Completeness);
+    EXPECT_EQ(f.kind, FaultKind::Mixture);
   }
   EXPECT_EQ(verdict(problem, scheduleOf({"0F0 0I0 0B0"})),
             "0I0 at position 1 of rank 0 and 0B0 at position 2 of rank 0 are "
@@ -146,12 +144,12 @@ TEST(Legality, Mixture) {
 
 TEST(Legality, WrongRank) {
   Problem problem = linearProblem(2, 1);
-  Violation v =
+  Fault f =
       onlyBroken(problem, scheduleOf({"0F0 1F0 1B0 0B0", ""}), Rule::Placement);
-  EXPECT_EQ(describe(v, problem),
+  EXPECT_EQ(describe(f, problem),
             "1F0 stands on rank 0, but stage 1 is on rank 1 [S2]");
-  EXPECT_EQ(v.position, 1);
-  EXPECT_EQ(v.otherRank, 1);
+  EXPECT_EQ(f.position, 1);
+  EXPECT_EQ(f.otherRank, 1);
 }
 
 TEST(Legality, Order) {
@@ -184,11 +182,11 @@ TEST(Legality, OrderOfChunks) {
 
 TEST(Legality, Deadlock) {
   Problem problem = linearProblem(2, 2);
-  Violation v =
+  Fault f =
       onlyBroken(problem, scheduleOf({"0F0 0B0 0F1 0B1", "1F0 1F1 1B0 1B1"}),
                  Rule::Deadlock);
-  EXPECT_EQ(v.cycle.size(), 2u);
-  EXPECT_EQ(describe(v, problem),
+  EXPECT_EQ(f.cycle.size(), 2u);
+  EXPECT_EQ(describe(f, problem),
             "rank 0 waits for 1B0 of rank 1 at 0B0 -> rank 1 waits for 0F1 of "
             "rank 0 at 1F1 [S4]");
 }
@@ -202,15 +200,15 @@ TEST(Legality, Memory) {
   EXPECT_EQ(simulate(problem, schedule).peakBytes,
             (std::vector<int64_t>{10, 8}));
   problem.memoryCaps[1] = 7;
-  Violation v = onlyBroken(problem, schedule, Rule::Memory);
-  EXPECT_EQ(v.found, 8);
-  EXPECT_EQ(v.allowed, 7);
-  EXPECT_EQ(v.position, 2);
-  EXPECT_EQ(describe(v, problem),
+  Fault f = onlyBroken(problem, schedule, Rule::Memory);
+  EXPECT_EQ(f.found, 8);
+  EXPECT_EQ(f.allowed, 7);
+  EXPECT_EQ(f.position, 2);
+  EXPECT_EQ(describe(f, problem),
             "rank 1 holds 8 bytes at 1F1, 1 more than its 7 [S5]");
   // The same cap if it is what state leaves of a device's memory.
   problem.devices = {{noMemoryCap, 0}, {27, 20}};
-  EXPECT_EQ(describe(v, problem),
+  EXPECT_EQ(describe(f, problem),
             "rank 1 holds 28 bytes at 1F1, 1 more than its 27: 20 of weights, "
             "gradients, optimizer state, data and workspace, 8 of activations "
             "[S5]");
@@ -251,9 +249,9 @@ TEST(Legality, Accumulation) {
             std::nullopt);
   Schedule schedule = scheduleOf({"0F0 0F1 0I0 0B1 0W0"});
   EXPECT_EQ(verdict(problem, schedule), ""); // tested apart from the others
-  auto violation = checkAccumulation(problem, schedule);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(describe(*violation, problem),
+  auto fault = checkAccumulation(problem, schedule);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem),
             "0W0 at position 4 of rank 0 stands behind 0B1 at position 3; "
             "gradients are added in micro-batch order unless the schedule says "
             "accumulate(schedule_order) [S7]");

@@ -24,30 +24,30 @@ struct Lowered {
     placeApart(program, problem);
   }
 
-  /// Ids and messages of all broken rules.
-  std::vector<ProgramViolation> broken() const {
-    std::vector<ProgramViolation> violations;
-    for (auto violation :
+  /// All broken rules.
+  std::vector<Fault> broken() const {
+    std::vector<Fault> faults;
+    for (auto fault :
          {checkChannels(problem, program), checkWaitCycle(problem, program),
           checkBuffers(problem, program),
           checkArena(program, problem.memoryCaps),
           checkTasks(problem, schedule, program)})
-      if (violation)
-        violations.push_back(*violation);
-    return violations;
+      if (fault)
+        faults.push_back(*fault);
+    return faults;
   }
 
   /// The message of the only broken rule.
-  std::string only(ProgramRule rule) const {
-    std::vector<ProgramViolation> violations = broken();
-    if (violations.size() != 1 || violations[0].rule != rule) {
+  std::string only(Rule rule) const {
+    std::vector<Fault> faults = broken();
+    if (faults.size() != 1 || faults[0].rule != rule) {
       std::string all;
-      for (const ProgramViolation &violation : violations)
-        all += violation.message + "\n";
-      ADD_FAILURE() << violations.size() << " rules are broken:\n" << all;
+      for (const Fault &fault : faults)
+        all += describe(fault, problem) + "\n";
+      ADD_FAILURE() << faults.size() << " rules are broken:\n" << all;
       return "";
     }
-    return violations[0].message;
+    return describe(faults[0], problem);
   }
 };
 

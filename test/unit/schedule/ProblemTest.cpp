@@ -10,7 +10,7 @@ namespace {
 
 std::string fault(const Problem &problem) {
   auto found = problem.check();
-  return found ? found->message : "";
+  return found ? describe(*found) : "";
 }
 
 Homes homesOn(const std::vector<std::vector<int32_t>> &ranksOfStage) {

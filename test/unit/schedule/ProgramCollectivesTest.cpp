@@ -91,9 +91,9 @@ TEST(ProgramCollectives, OrdersThatDisagreeAreACircle) {
       {"0F0 >0F0 <1I0 0B0 A0 A1 E0 E1", "<0F0 1F0 1B0 >1I0 A1 A0 E1 E0"},
       problem);
   program.collectives = {tied({0, 1}, 0), tied({0, 1}, 0)};
-  auto violation = checkWaitCycle(problem, program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkWaitCycle(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem),
             "rank 0 waits for rank 1 to await 0, at await 0 -> rank 1 waits "
             "for rank 0 to await 1, at await 1 [L2]");
   EXPECT_FALSE(simulateProgram(problem, program).complete);
@@ -108,9 +108,9 @@ TEST(ProgramCollectives, AProgramRunsWhereCollectivesStartLate) {
       {"0F0 >0F0 A0 <1I0 0B0 E0", "<0F0 1F0 1B0 A0 E0 >1I0"}, problem);
   program.collectives = {tied({0, 1}, 1)};
   EXPECT_TRUE(simulateProgram(problem, program).complete);
-  auto violation = checkWaitCycle(problem, program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkWaitCycle(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem),
             "rank 0 waits for rank 1 to send 1I0, at 0B0 -> rank 1 waits for "
             "rank 0 to await 0, at await 0 [L2]");
   // After the send it is right.
@@ -124,14 +124,15 @@ TEST(ProgramCollectives, AnAbsentRankIsNamed) {
   Problem problem = twoRanks();
   Program program =
       programOf({"0F0 >0F0 <1I0 0B0 A0 E0", "<0F0 1F0 1B0 >1I0"}, problem);
-  auto violation = checkWaitCycle(problem, program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message, "rank 0 waits for rank 1 to issue all_reduce "
-                                "0, at await 0 [L2]");
+  auto fault = checkWaitCycle(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem),
+            "rank 0 waits for rank 1 to issue all_reduce "
+            "0, at await 0 [L2]");
   program = programOf({"0F0 >0F0 <1I0 0B0 E0", "<0F0 1F0 1B0 >1I0"}, problem);
-  violation = checkWaitCycle(problem, program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  fault = checkWaitCycle(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem),
             "rank 0 waits for itself to issue all_reduce 0, at await 0, which "
             "stands before it [L2]");
 }

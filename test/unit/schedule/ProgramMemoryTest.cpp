@@ -15,7 +15,7 @@ namespace {
 TEST(ProgramMemory, TwoOwnersOfASlot) {
   Lowered p;
   p.program.placement(0, BufferKind::SavedForWeightGrad).slotOf = {0};
-  EXPECT_EQ(p.only(ProgramRule::Buffers),
+  EXPECT_EQ(p.only(Rule::Buffers),
             "0F1 at position 2 of rank 0 takes slot 0 of pool 2 for "
             "saved_for_weight_grad of stage 0, micro-batch 1, where "
             "saved_for_weight_grad of stage 0, micro-batch 0 still lies, taken "
@@ -26,7 +26,7 @@ TEST(ProgramMemory, WhatATaskReadsIsNotWhatItTakes) {
   Lowered p;
   p.program.placement(1, BufferKind::InputGrad) =
       p.program.placement(1, BufferKind::SavedForInputGrad);
-  EXPECT_NE(p.only(ProgramRule::Buffers)
+  EXPECT_NE(p.only(Rule::Buffers)
                 .find("1I0 at position 3 of rank 1 takes slot 0 of pool 6 for "
                       "input_grad of stage 1, micro-batch 0, where "
                       "saved_for_input_grad of stage 1, micro-batch 0 still"),
@@ -37,13 +37,13 @@ TEST(ProgramMemory, SlotOfTheWeights) {
   Lowered p;
   p.program.placement(0, BufferKind::Output) =
       p.program.placement(0, BufferKind::Weights);
-  EXPECT_EQ(p.only(ProgramRule::Buffers),
+  EXPECT_EQ(p.only(Rule::Buffers),
             "0F0 at position 0 of rank 0 takes slot 0 of pool 0 for output of "
             "stage 0, micro-batch 0, where weights of stage 0 still lies [L3]");
   Lowered q;
   q.program.placement(0, BufferKind::Gradients) =
       q.program.placement(0, BufferKind::Weights);
-  EXPECT_EQ(q.only(ProgramRule::Buffers),
+  EXPECT_EQ(q.only(Rule::Buffers),
             "gradients of stage 0 lies in slot 0 of pool 0, where weights of "
             "stage 0 lies [L3]");
 }
@@ -60,9 +60,9 @@ TEST(ProgramMemory, WorkspaceIsShared) {
   // But not with buffers that stay.
   program.placement(1, BufferKind::Workspace) =
       program.placement(1, BufferKind::Weights);
-  auto violation = checkBuffers(problem, program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkBuffers(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem),
             "workspace of stage 1 lies in slot 0 of pool 4, where weights of "
             "stage 1 lies [L3]");
 }
@@ -70,9 +70,9 @@ TEST(ProgramMemory, WorkspaceIsShared) {
 TEST(ProgramMemory, ReadBeforeWrite) {
   Lowered p(
       {legalOrder[0], "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"});
-  auto violation = checkBuffers(p.problem, p.program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkBuffers(p.problem, p.program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, p.problem),
             "1F0 at position 0 of rank 1 reads input of stage 1, micro-batch 0 "
             "in slot 0 of pool 9, which holds nothing [L3]");
 }
@@ -81,7 +81,7 @@ TEST(ProgramMemory, NeverReleased) {
   Lowered p(
       {"0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0I1 A0 E0 S0", legalOrder[1]});
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0I1", "1F0 1I0 1W0 1F1 1B1"});
-  EXPECT_EQ(p.only(ProgramRule::Buffers),
+  EXPECT_EQ(p.only(Rule::Buffers),
             "saved_for_weight_grad of stage 0, micro-batch 1, taken by 0F1 at "
             "position 2 of rank 0, is never released [L3]");
 }
@@ -90,13 +90,13 @@ TEST(ProgramMemory, SlotThatIsNotThere) {
   for (int32_t slot : {-1, 2}) {
     Lowered p;
     p.program.placement(1, BufferKind::Input).slotOf[1] = slot;
-    EXPECT_EQ(p.only(ProgramRule::Buffers),
+    EXPECT_EQ(p.only(Rule::Buffers),
               "recv 0F1 from rank 0 at position 2 of rank 1 takes input of "
               "stage 1, micro-batch 1, which lies in no slot of a pool [L3]");
   }
   Lowered p;
   p.program.placement(0, BufferKind::Weights).pool = 99;
-  EXPECT_EQ(p.only(ProgramRule::Buffers),
+  EXPECT_EQ(p.only(Rule::Buffers),
             "weights of stage 0 lies in no slot of a pool [L3]");
 }
 
@@ -104,9 +104,9 @@ TEST(ProgramMemory, PoolOfAnotherRank) {
   Lowered p;
   p.program.placement(1, BufferKind::Input) =
       p.program.placement(0, BufferKind::Output);
-  auto violation = checkBuffers(p.problem, p.program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkBuffers(p.problem, p.program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, p.problem),
             "recv 0F0 from rank 0 at position 0 of rank 1 takes slot 0 of pool "
             "3, a pool of rank 0 [L3]");
 }
@@ -119,9 +119,9 @@ TEST(ProgramMemory, NeighboursOnOneRankShareTheirBuffer) {
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
   program.placement(1, BufferKind::Input) =
       program.placement(1, BufferKind::SavedForInputGrad);
-  auto violation = checkBuffers(problem, program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkBuffers(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem),
             "1F0 at position 1 of rank 0 reads input of stage 1, micro-batch 0 "
             "in another slot than output of stage 0, micro-batch 0, which the "
             "same rank makes [L3]");
@@ -153,8 +153,9 @@ TEST(ProgramMemory, EvaluationReleasesAtTheEndOfF) {
 TEST(ProgramMemory, PoolsOverlap) {
   Lowered p;
   p.program.pools[1].offset -= 64;
-  EXPECT_FALSE(checkArena(p.program, p.problem.memoryCaps)->isOverCap);
-  EXPECT_EQ(p.only(ProgramRule::Arena),
+  EXPECT_NE(checkArena(p.program, p.problem.memoryCaps)->kind,
+            FaultKind::ArenaOverCap);
+  EXPECT_EQ(p.only(Rule::Arena),
             "pool 1 begins at offset 0 of rank 0, inside pool 0, which ends at "
             "64 [L4]");
 }
@@ -162,7 +163,7 @@ TEST(ProgramMemory, PoolsOverlap) {
 TEST(ProgramMemory, SlotsAreAligned) {
   Lowered p;
   p.program.pools[1].slotBytes = 60;
-  EXPECT_EQ(p.only(ProgramRule::Arena),
+  EXPECT_EQ(p.only(Rule::Arena),
             "pool 1 of 2 slots of 60 bytes at offset 64 has a slot that does "
             "not begin at a multiple of 64 bytes [L4]");
   p.program.pools[1].slots = 1;
@@ -179,7 +180,7 @@ TEST(ProgramMemory, MoreSlotsThanATableNames) {
   p.program.arenaBytes[0] += int64_t(64) * (maxSlots + 1);
   EXPECT_TRUE(p.broken().empty());
   p.program.pools.back().slots = maxSlots + 1;
-  EXPECT_EQ(p.only(ProgramRule::Arena),
+  EXPECT_EQ(p.only(Rule::Arena),
             "pool 10 of 65537 slots of 64 bytes at offset " +
                 std::to_string(before) +
                 " has more slots than a table names, 65536 [L4]");
@@ -188,7 +189,7 @@ TEST(ProgramMemory, MoreSlotsThanATableNames) {
 TEST(ProgramMemory, PoolBeyondTheArena) {
   Lowered p;
   p.program.arenaBytes[0] -= 1;
-  EXPECT_NE(p.only(ProgramRule::Arena).find("does not lie in the 575 bytes"),
+  EXPECT_NE(p.only(Rule::Arena).find("does not lie in the 575 bytes"),
             std::string::npos);
   Lowered q;
   q.program.pools[2].slots = std::numeric_limits<int32_t>::max();
@@ -198,18 +199,19 @@ TEST(ProgramMemory, PoolBeyondTheArena) {
   EXPECT_TRUE(checkArena(q.program, q.problem.memoryCaps));
   Lowered r;
   r.program.pools[2].rank = 2;
-  EXPECT_EQ(r.only(ProgramRule::Arena),
+  EXPECT_EQ(r.only(Rule::Arena),
             "pool 2 lies on rank 2; there are 2 arenas [L4]");
 }
 
 TEST(ProgramMemory, ArenaAboveTheCap) {
   Lowered p;
   EXPECT_EQ(checkArena(p.program, {576, 1000}), std::nullopt);
-  auto violation = checkArena(p.program, {575, 1000});
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message, "rank 0 needs an arena of 576 bytes, 1 more "
-                                "than its device's 575 [L4]");
-  EXPECT_TRUE(violation->isOverCap);
+  auto fault = checkArena(p.program, {575, 1000});
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, p.problem),
+            "rank 0 needs an arena of 576 bytes, 1 more "
+            "than its device's 575 [L4]");
+  EXPECT_EQ(fault->kind, FaultKind::ArenaOverCap);
 }
 
 } // namespace

@@ -32,7 +32,7 @@ TEST(ProgramRules, NamesOfActionsAndBuffers) {
 TEST(ProgramRules, ChannelEndsDisagree) {
   Lowered p(
       {legalOrder[0], "<0F1 <0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"});
-  EXPECT_EQ(p.only(ProgramRule::Channels),
+  EXPECT_EQ(p.only(Rule::Channels),
             "message 0 of channel 0>1 is send 0F0 to rank 1 at position 1 of "
             "rank 0, but recv 0F1 from rank 0 at position 0 of rank 1 [L1]");
 }
@@ -42,8 +42,8 @@ TEST(ProgramRules, SendWithoutReceive) {
   p.program.placements.clear();
   auto message = [&](const std::vector<std::string> &order) {
     Lowered changed(order);
-    auto violation = checkChannels(changed.problem, changed.program);
-    return violation ? violation->message : "";
+    auto fault = checkChannels(changed.problem, changed.program);
+    return fault ? describe(*fault, changed.problem) : "";
   };
   EXPECT_EQ(
       message({legalOrder[0], "<0F0 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
@@ -94,9 +94,9 @@ TEST(ProgramRules, NamesWhatIsAbsent) {
       order.endRank();
     }
     p.program.order = order;
-    auto violation = checkChannels(p.problem, p.program);
-    ASSERT_TRUE(violation);
-    EXPECT_EQ(violation->message, c.message);
+    auto fault = checkChannels(p.problem, p.program);
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(describe(*fault, p.problem), c.message);
     // No other rule reads past an array.
     EXPECT_TRUE(checkWaitCycle(p.problem, p.program));
     EXPECT_TRUE(checkBuffers(p.problem, p.program));
@@ -113,7 +113,7 @@ TEST(ProgramRules, MoreReceivesThanSlots) {
       {legalOrder[0], "<0F0 <0F1 1F0 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"});
   EXPECT_TRUE(p.broken().empty());
   p.problem.channels.receiveSlots = 1;
-  EXPECT_EQ(p.only(ProgramRule::WaitCycle),
+  EXPECT_EQ(p.only(Rule::WaitCycle),
             "rank 1 waits for itself to run 1F0, at recv 0F1 from rank 0, "
             "which stands before it [L2]");
 }
@@ -127,14 +127,14 @@ TEST(ProgramRules, SlotsMakeACycle) {
   Lowered p(order);
   EXPECT_EQ(checkWaitCycle(p.problem, p.program), std::nullopt);
   p.program.placement(0, BufferKind::Output).slotOf = {0};
-  auto violation = checkWaitCycle(p.problem, p.program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkWaitCycle(p.problem, p.program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, p.problem),
             "rank 0 waits for rank 1 to post the recv of 0F0, at 0F1 -> rank 1 "
             "waits for rank 0 to issue all_reduce 0, at await 0 [L2]");
-  EXPECT_EQ(violation->position, 2);
-  EXPECT_EQ(violation->otherRank, 1);
-  EXPECT_EQ(violation->otherPosition, 2);
+  EXPECT_EQ(fault->position, 2);
+  EXPECT_EQ(fault->otherRank, 1);
+  EXPECT_EQ(fault->otherPosition, 2);
   // An eager channel with room takes the message before it is posted.
   p.problem.channels.protocol = Protocol::Eager;
   EXPECT_EQ(checkWaitCycle(p.problem, p.program), std::nullopt);
@@ -151,9 +151,9 @@ TEST(ProgramRules, EagerCycleNamesWhoHoldsTheSlot) {
   placeApart(program, problem);
   EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
   program.placement(0, BufferKind::Output).slotOf = {0, 1, 1};
-  auto violation = checkWaitCycle(problem, program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkWaitCycle(problem, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem),
             "rank 0 waits for rank 1 to run 1F0, at 0F2 -> rank 1 waits for "
             "rank 0 to issue all_reduce 0, at await 0 [L2]");
 }
@@ -161,9 +161,9 @@ TEST(ProgramRules, EagerCycleNamesWhoHoldsTheSlot) {
 TEST(ProgramRules, CycleOfTasks) {
   Lowered p({"0F0 >0F0 <1I0 0I0 0W0 0F1 >0F1 <1I1 0B1 A0 E0 S0",
              "<0F0 1F0 <0F1 1F1 1I0 >1I0 1W0 1B1 >1I1 A0 E0 S1"});
-  auto violation = checkWaitCycle(p.problem, p.program);
-  ASSERT_TRUE(violation);
-  EXPECT_EQ(violation->message,
+  auto fault = checkWaitCycle(p.problem, p.program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, p.problem),
             "rank 0 waits for rank 1 to send 1I0, at 0I0 -> rank 1 waits for "
             "rank 0 to send 0F1, at 1F1 [L2]");
 }
@@ -171,8 +171,8 @@ TEST(ProgramRules, CycleOfTasks) {
 TEST(ProgramRules, RankWaitsForItsOwnActions) {
   auto message = [](const std::vector<std::string> &order) {
     Lowered p(order);
-    auto violation = checkWaitCycle(p.problem, p.program);
-    return violation ? violation->message : "";
+    auto fault = checkWaitCycle(p.problem, p.program);
+    return fault ? describe(*fault, p.problem) : "";
   };
   EXPECT_EQ(message({">0F0 0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",
                      legalOrder[1]}),
@@ -195,15 +195,14 @@ TEST(ProgramRules, RankWaitsForItsOwnActions) {
 TEST(ProgramRules, AnotherOrderThanTheSchedule) {
   Lowered p;
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1F1 1W0 1B1"});
-  EXPECT_EQ(p.only(ProgramRule::Tasks), "1W0 at position 5 of rank 1 stands "
-                                        "where the schedule has 1F1 [L5]");
+  EXPECT_EQ(p.only(Rule::Tasks), "1W0 at position 5 of rank 1 stands "
+                                 "where the schedule has 1F1 [L5]");
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1W0 1F1"});
-  EXPECT_EQ(p.only(ProgramRule::Tasks),
+  EXPECT_EQ(p.only(Rule::Tasks),
             "1B1 at position 7 of rank 1 stands where the schedule has no more "
             "tasks [L5]");
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1 0F0", "1F0 1I0 1W0 1F1 1B1"});
-  EXPECT_EQ(p.only(ProgramRule::Tasks),
-            "0F0 is missing at the end of rank 0 [L5]");
+  EXPECT_EQ(p.only(Rule::Tasks), "0F0 is missing at the end of rank 0 [L5]");
 }
 
 TEST(ProgramRules, CollectiveOfOneRankAlone) {
@@ -213,16 +212,15 @@ TEST(ProgramRules, CollectiveOfOneRankAlone) {
   EXPECT_TRUE(p.broken().empty());
   Lowered q({order + "A0 E0 S0", legalOrder[1]});
   q.program.collectives = p.program.collectives;
-  EXPECT_EQ(q.only(ProgramRule::Tasks),
-            "all_reduce 1 is missing on rank 0 [L5]");
+  EXPECT_EQ(q.only(Rule::Tasks), "all_reduce 1 is missing on rank 0 [L5]");
 }
 
 TEST(ProgramRules, CollectivesAndSteps) {
   const std::string tasks = "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 ";
   auto message = [&](const std::string &ending) {
     Lowered p({tasks + ending, legalOrder[1]});
-    auto violation = checkTasks(p.problem, p.schedule, p.program);
-    return violation ? violation->message : "";
+    auto fault = checkTasks(p.problem, p.schedule, p.program);
+    return fault ? describe(*fault, p.problem) : "";
   };
   EXPECT_EQ(message("0B1 A0 E0 S0"), "");
   EXPECT_EQ(message("0B1 A0 E0"), "step of stage 0 is missing on rank 0 [L5]");
@@ -250,11 +248,11 @@ struct Looped {
                       std::vector<Collective> collectives) {
     Program program = programOf(order, problem);
     program.collectives = std::move(collectives);
-    for (auto violation :
+    for (auto fault :
          {checkTasks(problem, schedule, program),
           checkChannels(problem, program), checkWaitCycle(problem, program)})
-      if (violation)
-        return violation->message;
+      if (fault)
+        return describe(*fault, problem);
     return "";
   }
 };

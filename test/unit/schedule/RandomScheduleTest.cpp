@@ -341,23 +341,23 @@ TEST(RandomSchedules, StuckOnesAreStuckInACycle) {
     }
     Naive naive = runNaively(problem, schedule);
     expectSame(problem, schedule, naive);
-    auto violation = checkSchedule(problem, schedule);
-    EXPECT_EQ(violation.has_value(), !naive.complete);
+    auto fault = checkSchedule(problem, schedule);
+    EXPECT_EQ(fault.has_value(), !naive.complete);
     if (naive.complete)
       continue;
     ++stuck;
-    EXPECT_TRUE(violation->rule == Rule::Dependence ||
-                violation->rule == Rule::Deadlock);
+    EXPECT_TRUE(fault->rule == Rule::Dependence ||
+                fault->rule == Rule::Deadlock);
     Simulation simulation = simulate(problem, schedule);
     ASSERT_FALSE(simulation.cycle.empty());
     for (size_t i = 0; i < simulation.cycle.size(); ++i)
       EXPECT_EQ(simulation.cycle[i].onRank,
                 simulation.cycle[(i + 1) % simulation.cycle.size()].rank);
     // S3 is broken exactly if a rank waits for itself.
-    EXPECT_EQ(violation->rule == Rule::Dependence,
+    EXPECT_EQ(fault->rule == Rule::Dependence,
               checkDependence(problem, schedule).has_value());
     if (simulation.cycle.size() == 1) {
-      EXPECT_EQ(violation->rule, Rule::Dependence);
+      EXPECT_EQ(fault->rule, Rule::Dependence);
     }
   }
   EXPECT_GT(stuck, 100);

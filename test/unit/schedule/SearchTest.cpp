@@ -25,8 +25,8 @@ SearchResult searchWith(const Problem &problem, int64_t effort) {
   EXPECT_TRUE(result.schedule) << (result.fault ? describe(*result.fault) : "");
   if (!result.schedule)
     return result;
-  auto violation = checkSchedule(problem, *result.schedule);
-  EXPECT_FALSE(violation) << describe(*violation, problem);
+  auto fault = checkSchedule(problem, *result.schedule);
+  EXPECT_FALSE(fault) << describe(*fault, problem);
   int64_t objective = problem.objective == Objective::Span
                           ? result.simulation.spanNs
                           : result.simulation.makespanNs;

@@ -195,7 +195,7 @@ TEST(Simulator, LanesRunBesideEachOther) {
   // No rule of a schedule supports that yet.
   auto fault = problem.check();
   ASSERT_TRUE(fault);
-  EXPECT_EQ(fault->message,
+  EXPECT_EQ(describe(*fault),
             "W of stage 0 is not on the compute lane, where tasks run");
 }
 
