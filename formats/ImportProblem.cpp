@@ -86,7 +86,9 @@ std::string whyNoPlan(const Problem &problem) {
   for (auto [a, b] : llvm::zip_equal(given, made))
     if (a.from != b.from || a.to != b.to)
       return "the edge " + nameOf(a) + " comes before the edge " + nameOf(b) +
-             "; in a plan, a task sends to the stages of a rank in their order";
+             "; in a plan, a task sends to the stages of a rank in the order "
+             "of "
+             "the stages";
   return "";
 }
 

@@ -265,6 +265,24 @@ std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
   return std::move(planned.programs.front().program.arenaBytes);
 }
 
+bool mayBlock(const Problem &problem) {
+  return problem.channels.receiveSlots > 0 ||
+         problem.channels.queues == Queues::PerRank;
+}
+
+std::optional<Fault> findBlocked(const PlanFigures &plan,
+                                 const Problem &problem,
+                                 const Schedule &schedule) {
+  auto lowered = lowerSchedule(plan, problem, schedule);
+  if (auto *fault = std::get_if<Fault>(&lowered))
+    return std::move(*fault);
+  for (const LoweredProgram &each :
+       std::get<std::vector<LoweredProgram>>(lowered))
+    if (auto fault = checkWaitCycle(each.executing, each.program))
+      return fault;
+  return std::nullopt;
+}
+
 ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule) {
   ProvedPrograms result;

@@ -102,6 +102,14 @@ std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
                                             const Problem &problem,
                                             const Schedule &schedule);
 
+/// Whether programs of a legal schedule may wait for each other forever: only
+/// under channels that limit what may be under way.
+bool mayBlock(const Problem &problem);
+/// The first of a schedule's programs that does not run to its end (L2).
+std::optional<Fault> findBlocked(const PlanFigures &plan,
+                                 const Problem &problem,
+                                 const Schedule &schedule);
+
 /// All of the above, with its rules, for a schedule that keeps S1 to S6.
 struct ProvedPrograms {
   /// Bytes by rank; empty where memory could not be planned.
