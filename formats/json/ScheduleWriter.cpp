@@ -1,4 +1,4 @@
-//===- ScheduleWriter.cpp - Schedule to rondo-schedule/1 ------------------===//
+//===- ScheduleWriter.cpp - Schedule to rondo-schedule --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/json/ScheduleWriter.h"
@@ -19,7 +19,7 @@ void writeActions(llvm::json::OStream &json, const Range &actions) {
     bool first = true;
     for (Action action : actions) {
       os << (first ? "\"" : ",\"") << uint64_t(action.stage)
-         << action.traits().letter << uint64_t(action.index) << '"';
+         << action.traits().code << uint64_t(action.index) << '"';
       first = false;
     }
     os << ']';
@@ -34,7 +34,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const ComparisonRecord *comparison) {
   llvm::json::OStream json(os);
   json.object([&] {
-    json.attribute("format", "rondo-schedule/1");
+    json.attribute("format", schedule.hasSteps() ? "rondo-schedule/2"
+                                                 : "rondo-schedule/1");
     json.attribute("problem", problem.name);
     json.attributeArray("ranks", [&] {
       for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
