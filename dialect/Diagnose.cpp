@@ -97,7 +97,7 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   case FaultKind::MissingStep:
     error.attachNote(places.at(fault.otherRank, fault.otherPosition)->getLoc())
         << programActionName(fault.other, problem) << " stands here";
-    break;
+    [[fallthrough]];
   case FaultKind::Missing:
   case FaultKind::MissingBackward:
   case FaultKind::WrongRank:

@@ -195,8 +195,9 @@ def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
     (L1); there is no wait cycle under the channels' protocol and slots, including
     waits for buffers that are being sent (L2); every buffer is written before it
     is read, freed once and never shared by two owners (L3); pools do not overlap,
-    are inside the arena, and the arena fits the device (L4); the tasks are the
-    schedule's (L5). Stops at the first broken rule. Changes nothing.
+    are inside the arena, and the arena fits the device (L4); the tasks, and the
+    steps that the schedule orders, are the schedule's, and collectives and steps
+    stand behind what they need (L5). Stops at the first broken rule. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }

@@ -62,3 +62,7 @@ pipe.schedule @free of @step {
     pipe.for %i = 0 to 3 { pipe.backward @s1[%i] }
   }
 }
+// Both copies of the shared weight are in one stage.
+pipe.cluster @alone { pipe.device @r0 }
+pipe.plan @whole of @gpt on @alone microbatches(3) { pipe.stage @all [@wte, @h0, @h1, @ln_f] on 0 }
+pipe.schedule @one_stage of @whole family<"1f1b"> norm(none)
