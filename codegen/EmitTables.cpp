@@ -186,7 +186,7 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
   if (problem.edges.empty())
     return text;
   const BufferNumbers numbers(problem);
-  os << "// from, to, message, bytes, placement that it leaves and enters\n"
+  os << "// from, to, message, bytes, place that it leaves and enters\n"
         "constexpr EdgeDesc "
      << tableName("edges", sizes) << "[] = {\n";
   for (auto [e, edge] : llvm::enumerate(problem.edges)) {
@@ -201,17 +201,17 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
   return text;
 }
 
-/// Slot tables, each written once however many placements share it.
+/// Slot tables, each written once however many places share it.
 static std::map<std::vector<int32_t>, int> writeSlots(llvm::raw_ostream &os,
                                                       const Program &program) {
   std::map<std::vector<int32_t>, int> numbers;
-  for (const Placement &placement : program.placements) {
-    if (placement.pool < 0)
+  for (const Place &place : program.places) {
+    if (place.pool < 0)
       continue;
-    auto [it, isNew] = numbers.try_emplace(placement.slotOf, numbers.size());
+    auto [it, isNew] = numbers.try_emplace(place.slotOf, numbers.size());
     if (isNew)
       writeArray(os, "uint16_t", "slots_" + std::to_string(it->second),
-                 placement.slotOf);
+                 place.slotOf);
   }
   return numbers;
 }
@@ -226,13 +226,13 @@ static void writePlacements(llvm::raw_ostream &os, const Program &program,
     os << "    {" << pool.rank << ", " << pool.offset << ", " << pool.slotBytes
        << ", " << pool.slots << "},\n";
   os << "};\n// pool, period, slots; by home and buffer\n"
-        "constexpr PlacementDesc placements[] = {\n";
-  for (auto [k, placement] : llvm::enumerate(program.placements)) {
-    if (placement.pool < 0) {
+        "constexpr PlaceDesc places[] = {\n";
+  for (auto [k, place] : llvm::enumerate(program.places)) {
+    if (place.pool < 0) {
       os << "    {-1, 1, nullptr},";
     } else {
-      os << "    {" << placement.pool << ", " << placement.slotOf.size()
-         << ", slots_" << slots[placement.slotOf] << "},";
+      os << "    {" << place.pool << ", " << place.slotOf.size() << ", slots_"
+         << slots[place.slotOf] << "},";
     }
     const BufferNumbers::Buffer &buffer = buffers[k];
     os << " // home " << buffer.home << " " << traitsOf(buffer.kind).keyword;
@@ -308,7 +308,7 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
   llvm::raw_string_ostream os(text);
   os << "// number, name, kind; micro-batches, samples of each, whether they\n"
         "// are added in index order; layers, stages, edges; ranks;\n"
-        "// homes' ranks; pools; placements; collectives; predicted ns of an "
+        "// homes' ranks; pools; places; collectives; predicted ns of an "
         "iteration, of\n"
         "// all ranks' work; peak bytes by rank\n"
         "constexpr ProgramDesc programs[] = {\n";
@@ -324,8 +324,8 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
        << (numEdges > 0 ? tableName("edges", program.sizes) : "nullptr") << ", "
        << program.program->order.numRanks() << ", " << in << "ranks, " << in
        << "rank_of_home,\n     " << program.program->pools.size() << ", " << in
-       << "pools, " << program.program->placements.size() << ", " << in
-       << "placements, " << collectives << ", "
+       << "pools, " << program.program->places.size() << ", " << in
+       << "places, " << collectives << ", "
        << (collectives ? in + "collectives" : "nullptr") << ",\n     "
        << program.predictedNs << ", " << program.predictedWorkNs << ", "
        << (program.peakMemoryBytes.empty() ? "nullptr"

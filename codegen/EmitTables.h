@@ -59,7 +59,7 @@ std::string homeTable(const Homes &homes);
 std::string edgeTable(const Problem &problem,
                       const std::vector<StageBuffers> &buffers, int32_t sizes);
 
-/// Pools, slots, placements, collectives and ranks of a program. `functions`
+/// Pools, slots, places, collectives and ranks of a program. `functions`
 /// covers every rank of the program.
 std::string programTables(const ProgramText &program, const Problem &problem,
                           llvm::ArrayRef<SharedFunction> functions);

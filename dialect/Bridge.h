@@ -80,10 +80,10 @@ struct ExpandedProgram {
   std::vector<mlir::Operation *> opOf;
 };
 
-/// Unrolls all ranks; reads collectives, pools and placements. `problem` is the
+/// Unrolls all ranks; reads collectives, pools and places. `problem` is the
 /// one that the program executes: of one rank for a sequential program. Its
 /// edges give sends and receives their numbers. A program without `arena` has
-/// no placements and no arenaBytes.
+/// no places and no arenaBytes.
 mlir::FailureOr<ExpandedProgram> expandProgram(ProgramOp op,
                                                const Problem &problem);
 

@@ -136,7 +136,7 @@ LogicalResult Expander::readMemory(Program &program) {
     return success();
   program.arenaBytes.assign(arena->begin(), arena->end());
   const BufferNumbers buffers(problem);
-  program.placements.resize(buffers.count());
+  program.places.resize(buffers.count());
   for (PlaceOp inner : op.getPlaces()) {
     const int32_t stage = numbers.lookup(inner.getStageAttr().getAttr());
     int32_t number = buffers.of(problem.homes.numberOf(stage),
@@ -165,7 +165,7 @@ LogicalResult Expander::readMemory(Program &program) {
              << stringifyBuffer(inner.getBuffer())
              << "; add `with` to name the stage at the other end of the edge";
     }
-    Placement &place = program.placements[number];
+    Place &place = program.places[number];
     place.pool = static_cast<int32_t>(inner.getPool());
     place.slotOf.assign(inner.getSlots().begin(), inner.getSlots().end());
   }
@@ -252,9 +252,8 @@ void Folder::writeMemory() {
                    PoolAttr::get(builder.getContext(), pool.offset,
                                  pool.slotBytes, pool.slots));
   const BufferNumbers buffers(problem);
-  for (int32_t number = 0; number < int32_t(program.placements.size());
-       ++number) {
-    const Placement &place = program.placements[number];
+  for (int32_t number = 0; number < int32_t(program.places.size()); ++number) {
+    const Place &place = program.places[number];
     if (place.pool < 0)
       continue;
     const BufferNumbers::Buffer &buffer = buffers[number];

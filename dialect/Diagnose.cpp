@@ -24,7 +24,7 @@ Operation *writerOf(const Schedule &order, ArrayRef<Operation *> opOf, Op op,
   return op;
 }
 
-/// Where the parties of a fault stand in the IR.
+/// Where the parties of a fault are in the IR.
 class Places {
 public:
   Places(const ExpandedSchedule &expanded, ScheduleOp op)

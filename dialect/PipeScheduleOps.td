@@ -23,7 +23,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
 
     Every stage steps at the end of the iteration, unless the orders hold a
     `pipe.step` of each. The steps of a model with weights wait for the norm of
-    all gradients, so they stand behind the last weight gradient of their rank.
+    all gradients, so they come after the last weight gradient of their rank.
     `norm(none)` leaves it out: such a program runs with `--clip 0`, and does not
     skip a step if a gradient is not finite.
 

@@ -148,7 +148,7 @@ void Inserter::orderChannels() {
 }
 
 /// Finds, for each message, the task of the receiver that runs when the link
-/// begins to carry it. A queue keeps its order, so these never stand before
+/// begins to carry it. A queue keeps its order, so these never come before
 /// those of earlier messages.
 void Inserter::wantReceives(Channel &channel) {
   const Link &link = problem.linkBetween(channel.from, channel.to);
@@ -233,7 +233,7 @@ Program Inserter::run(TrainingNeeds needs) {
   sends.resize(problem.numRanks());
   for (Channel &channel : channels) {
     wantReceives(channel);
-    // A send stands behind its producer, and behind every send before it.
+    // A send comes after its producer, and behind every send before it.
     int64_t position = 0;
     for (const Message &m : channel.messages) {
       position = std::max(position, m.producer);

@@ -12,14 +12,14 @@ namespace rondo {
 /// producer, a receive for each message, and the collectives and optimizer
 /// steps that training needs.
 ///
-/// Without steps in the schedule, collectives and steps stand at the end of
+/// Without steps in the schedule, collectives and steps come at the end of
 /// each rank. A schedule's own steps stay where they are: a collective is
 /// issued as soon as the rank has the gradients that it reads, and awaited in
 /// front of the first step that needs it. The schedule must keep checkSteps().
 ///
-/// Every directed rank pair is one in-order queue. Its sends stand in the order
+/// Every directed rank pair is one in-order queue. Its sends are in the order
 /// of their producers, or in the schedule's link order where there is one, and
-/// its receives stand in the same order. A receive is posted by simulated need:
+/// its receives are in the same order. A receive is posted by simulated need:
 /// in front of the task that the receiver runs when the link would begin to
 /// carry the message, so that no message waits for its receiver, and no slot is
 /// held longer than that needs. A bound on receive slots moves it later.

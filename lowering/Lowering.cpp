@@ -66,12 +66,12 @@ ArenaUse useOf(const LoweredProgram &lowered, int32_t rank) {
   const Program &program = lowered.program;
   const BufferNumbers buffers(lowered.executing);
   std::vector<int> partOfPool(program.pools.size(), -1);
-  for (size_t k = 0; k < program.placements.size(); ++k) {
-    const Placement &placement = program.placements[k];
-    if (placement.pool < 0)
+  for (size_t k = 0; k < program.places.size(); ++k) {
+    const Place &place = program.places[k];
+    if (place.pool < 0)
       continue;
     int part = partOf(buffers[static_cast<int32_t>(k)].kind);
-    int &known = partOfPool[placement.pool];
+    int &known = partOfPool[place.pool];
     known = known < 0 || known == part ? part : int(ArenaUse::Either);
   }
   ArenaUse use;
@@ -170,12 +170,12 @@ using Addresses = std::pair<int32_t, std::vector<int64_t>>;
 
 Addresses addressesOf(const Program &program, int32_t home, BufferKind kind) {
   Addresses addresses(-1, {});
-  const Placement &placement = program.placement(home, kind);
-  if (placement.pool < 0)
+  const Place &place = program.place(home, kind);
+  if (place.pool < 0)
     return addresses;
-  const Pool &pool = program.pools[placement.pool];
+  const Pool &pool = program.pools[place.pool];
   addresses.first = pool.rank;
-  for (int32_t slot : placement.slotOf)
+  for (int32_t slot : place.slotOf)
     addresses.second.push_back(pool.offset + slot * pool.slotBytes);
   return addresses;
 }

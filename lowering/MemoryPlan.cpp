@@ -108,15 +108,15 @@ std::optional<Fault> Planner::placeState() {
       int32_t slots = slotsOf(traits.slotPer);
       if (slots > maxSlots)
         return tooManySlots(homes[h].rank, slots, bytes);
-      Placement &placement = program.placement(h, kind);
+      Place &place = program.place(h, kind);
       const int64_t begin = arenaEnd[homes[h].rank];
-      placement.pool = addPool(homes[h].rank, bytes, slots);
+      place.pool = addPool(homes[h].rank, bytes, slots);
       if (kind == BufferKind::Data && !dataBytes.empty())
         arenaEnd[homes[h].rank] =
             std::max(arenaEnd[homes[h].rank], begin + dataBytes[h]);
-      placement.slotOf.resize(slots);
+      place.slotOf.resize(slots);
       for (int32_t i = 0; i < slots; ++i)
-        placement.slotOf[i] = i;
+        place.slotOf[i] = i;
     }
   for (int32_t rank = 0; rank < static_cast<int32_t>(arenaEnd.size()); ++rank) {
     auto isHere = [&](const Home &home) {
@@ -132,7 +132,7 @@ std::optional<Fault> Planner::placeState() {
     int32_t pool = addPool(rank, bytes, 1);
     for (int32_t h = 0; h < homes.size(); ++h)
       if (isHere(homes[h]))
-        program.placement(h, BufferKind::Workspace) = {pool, {0}};
+        program.place(h, BufferKind::Workspace) = {pool, {0}};
   }
   return std::nullopt;
 }
@@ -190,7 +190,7 @@ private:
   std::vector<int64_t> rows, positions;
 };
 
-/// Finds the lives of all buffers whose actions stand on one executing rank.
+/// Finds the lives of all buffers whose actions are on one executing rank.
 void Planner::collectLives(int32_t rank) {
   ActionRange actions = program.order.rank(rank);
   auto table = [&](size_t names) {
@@ -304,19 +304,19 @@ std::optional<Fault> Planner::assignSlots() {
       state.freeSlots.pop_front();
     }
     state.busy.emplace(life.last, slot);
-    Placement &placement = program.placements[life.buffer];
-    if (placement.slotOf.empty()) {
-      placement.slotOf.assign(problem.microbatches, -1);
+    Place &place = program.places[life.buffer];
+    if (place.slotOf.empty()) {
+      place.slotOf.assign(problem.microbatches, -1);
       users[size].push_back(life.buffer);
     }
-    placement.slotOf[life.microbatch] = slot;
+    place.slotOf[life.microbatch] = slot;
   }
   for (auto &[size, state] : states) {
     if (state.slots > maxSlots)
       return tooManySlots(size.first, state.slots, size.second);
     int32_t pool = addPool(size.first, size.second, state.slots);
     for (int32_t buffer : users[size])
-      program.placements[buffer].pool = pool;
+      program.places[buffer].pool = pool;
   }
   return std::nullopt;
 }
@@ -341,7 +341,7 @@ std::optional<Fault> Planner::run() {
   if (auto fault = checkChannels(problem, program))
     return fault;
   program.pools.clear();
-  program.placements.assign(numbers.count(), Placement());
+  program.places.assign(numbers.count(), Place());
   for (int32_t s = 0; s < problem.numStages(); ++s)
     for (int k = 0; k < numBufferKinds; ++k)
       if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes) {
@@ -354,7 +354,7 @@ std::optional<Fault> Planner::run() {
   if (std::optional<Fault> wrong = placeState())
     return wrong;
 
-  // Without placements no action waits for a slot, so the send ends here are
+  // Without places no action waits for a slot, so the send ends here are
   // those of the undisturbed program.
   Program bare;
   bare.order = program.order;
@@ -377,11 +377,10 @@ std::optional<Fault> Planner::run() {
     const Edge &edge = problem.edges[e];
     // A consumer on the producer's rank reads the producer's buffer.
     if (problem.homeOf(edge.from).rank == problem.homeOf(edge.to).rank)
-      program.placements[numbers.received(e)] =
-          program.placements[numbers.sent(e)];
+      program.places[numbers.received(e)] = program.places[numbers.sent(e)];
   }
-  for (Placement &placement : program.placements)
-    shortenToPeriod(placement.slotOf);
+  for (Place &place : program.places)
+    shortenToPeriod(place.slotOf);
   program.arenaBytes = arenaEnd;
   return std::nullopt;
 }

@@ -197,7 +197,7 @@ def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
     is read, freed once and never shared by two owners (L3); pools do not overlap,
     are inside the arena, and the arena fits the device (L4); the tasks, and the
     steps that the schedule orders, are the schedule's, and collectives and steps
-    stand behind what they need (L5). Stops at the first broken rule. Changes nothing.
+    come after what they need (L5). Stops at the first broken rule. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }

@@ -81,7 +81,7 @@ LogicalResult verifyLayers(PlanOp plan) {
         continue;
       }
       InFlightDiagnostic error = stage.emitError()
-                                 << "layer " << name << " stands where ";
+                                 << "layer " << name << " comes where ";
       if (next < layers.size())
         error << "@" << layers[next].getSymName();
       else

@@ -11,7 +11,7 @@
 
 namespace rondo {
 
-/// The numbering that placements use. Each home has a buffer of each kind.
+/// The numbering that places use. Each home has a buffer of each kind.
 /// Input, OutputGrad and InputGrad belong to edges: a home has one for each of
 /// its edges, the first of which takes the home's own number; the numbers of
 /// further edges follow those of all homes. All edges that leave a stage share

@@ -94,7 +94,7 @@ struct SlotName {
   int64_t slot = 0;
 };
 
-/// What else stands in a sentence: a figure, a name, such as that of a family,
+/// What else a sentence names: a figure, a name, such as that of a family,
 /// or a thing of the problem. No sentence.
 using FaultPart =
     std::variant<int64_t, std::string, Action, BufferName, SlotName>;
@@ -107,7 +107,7 @@ struct Fault {
   /// The rank that it is about, -1 where it is about none.
   int32_t rank = -1;
   /// In the rank's order, or in the order of the link from `rank` to
-  /// `otherRank`; -1 where nothing stands there.
+  /// `otherRank`; -1 if there is nothing.
   int64_t position = -1;
   Action action;
   /// The other party: the earlier twin, the needed task, ...

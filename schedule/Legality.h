@@ -20,7 +20,7 @@ namespace rondo {
 std::optional<Fault> checkCompleteness(const Problem &, const Schedule &);
 /// S2: every task is on its stage's rank.
 std::optional<Fault> checkPlacement(const Problem &, const Schedule &);
-/// S3: no action stands before one of the same rank that it needs directly; a
+/// S3: no action comes before one of the same rank that it needs directly; a
 /// step needs all weight gradients of its stage.
 std::optional<Fault> checkDependence(const Problem &, const Schedule &);
 /// S6: a link order names each message of its link once. Needs S2.
@@ -33,7 +33,7 @@ std::optional<Fault> checkDeadlock(const Simulation &);
 std::optional<Fault> checkMemory(const Problem &, const Schedule &);
 
 /// S7, apart from the others because only programs that promise the sequential
-/// run's bits need it: W and B of each stage stand in micro-batch order, so
+/// run's bits need it: W and B of each stage are in micro-batch order, so
 /// that gradients are added in that order.
 std::optional<Fault> checkAccumulation(const Problem &, const Schedule &);
 

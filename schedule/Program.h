@@ -46,7 +46,7 @@ struct Pool {
 /// of a pool, so that slots which repeat are written once. pool < 0: the stage
 /// has no such buffer. A consumer on the same rank as its producer shares the
 /// producer's pool and slots: Input with Output, OutputGrad with InputGrad.
-struct Placement {
+struct Place {
   int32_t pool = -1;
   std::vector<int32_t> slotOf;
 
@@ -79,22 +79,22 @@ struct Program {
   /// By number of the buffer (BufferNumbers.h): first
   /// [home * numBufferKinds + kind], homes as Problem::homes numbers them, then
   /// buffers of further edges.
-  std::vector<Placement> placements;
+  std::vector<Place> places;
   /// Bytes of each rank's arena: all its pools.
   std::vector<int64_t> arenaBytes;
 
-  const Placement &placement(int32_t home, BufferKind kind) const {
-    return placements[home * numBufferKinds + static_cast<int>(kind)];
+  const Place &place(int32_t home, BufferKind kind) const {
+    return places[home * numBufferKinds + static_cast<int>(kind)];
   }
-  Placement &placement(int32_t home, BufferKind kind) {
-    return placements[home * numBufferKinds + static_cast<int>(kind)];
+  Place &place(int32_t home, BufferKind kind) {
+    return places[home * numBufferKinds + static_cast<int>(kind)];
   }
 };
 
 /// How a program runs: see simulateProgram().
 struct ProgramSimulation {
   bool complete = false;
-  /// Ranks in a circle; each stands at an action (`at`) and needs one of
+  /// Ranks in a circle; each is at an action (`at`) and needs one of
   /// another rank (`needs`).
   std::vector<Wait> cycle;
   int64_t makespanNs = 0;
@@ -127,10 +127,10 @@ enum class CollectiveStart : uint8_t {
 ///  - With one queue a rank a transfer begins when both ends head their ranks'
 ///    queues, which it leaves when it arrives. A send is then ready at the end
 ///    of the task in front of it; a receive waits for no task where the program
-///    has no placements, since the host runs ahead of the device.
+///    has no places, since the host runs ahead of the device.
 ///  - A task waits for its messages to arrive.
 ///  - An action that takes a slot whose last user was a send waits for that
-///    send's end. Only checked where the program has placements.
+///    send's end. Only checked where the program has places.
 ///  - AllReduce does not block the rank. A rank runs its collectives in the
 ///    order of their issue, one at a time, on their own lane; one begins when
 ///    all its ranks have issued it and come to it.
@@ -164,7 +164,7 @@ struct TrainingNeeds {
 std::optional<Fault> checkTraining(const TrainingNeeds &, const Program &);
 
 /// S3 of the steps of a schedule whose programs have these collectives: no step
-/// stands before a gradient of its rank that it waits for, since a collective
+/// comes before a gradient of its rank that it waits for, since a collective
 /// of its stage reads it. Needs S1 to S3.
 std::optional<Fault> checkSteps(const Problem &, const Schedule &,
                                 const std::vector<Collective> &collectives);

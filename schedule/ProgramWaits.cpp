@@ -48,7 +48,7 @@ void Execution::needHead(const Channel &channel, Wait &wait) const {
 }
 
 /// The head of a rank's only queue waits for the other end of its message,
-/// which has not been issued or stands behind another head.
+/// which has not been issued or comes after another head.
 Wait Execution::waitOfQueue(int32_t r) const {
   Wait wait;
   wait.rank = r;

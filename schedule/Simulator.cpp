@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every rank runs its list until an action needs a message that has not
-// arrived. A message that arrives wakes the rank that stands before it. All
+// arrived. A message that arrives wakes the rank that comes before it. All
 // messages of a directed link come from one rank, which ends its actions in
 // list order, so the order of ranks on the worklist does not change any time.
 //

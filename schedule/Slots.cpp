@@ -13,18 +13,18 @@ Slots::Slots(const Program &program) : program(program), begins(1, 0) {
 }
 
 int64_t Slots::of(int32_t buffer, int64_t number) const {
-  if (program.placements.empty())
+  if (program.places.empty())
     return none;
-  const Placement &placement = program.placements[buffer];
-  if (placement.pool < 0)
+  const Place &place = program.places[buffer];
+  if (place.pool < 0)
     return none;
-  if (placement.pool >= static_cast<int64_t>(program.pools.size()) ||
-      placement.slotOf.empty())
+  if (place.pool >= static_cast<int64_t>(program.pools.size()) ||
+      place.slotOf.empty())
     return invalid;
-  int32_t slot = placement.slot(number);
-  if (slot < 0 || slot >= program.pools[placement.pool].slots)
+  int32_t slot = place.slot(number);
+  if (slot < 0 || slot >= program.pools[place.pool].slots)
     return invalid;
-  return begins[placement.pool] + slot;
+  return begins[place.pool] + slot;
 }
 
 int32_t Slots::poolOf(int64_t slot) const {

@@ -17,7 +17,7 @@ public:
 
   int64_t count() const { return begins.back(); }
   /// `number` is what the kind has slots for: a micro-batch or a version.
-  /// `none` if there is no such buffer, `invalid` if its placement does not
+  /// `none` if there is no such buffer, `invalid` if its place does not
   /// name a slot of a pool.
   int64_t of(int32_t buffer, int64_t number) const;
   /// The pool of a slot.

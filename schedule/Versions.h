@@ -4,7 +4,7 @@
 // Versions are not part of an action: they follow from the order. A stage's
 // weights have version 0 when the window begins, and each of its optimizer
 // steps makes the next one. The weights of a version are in slot slotOf[version
-// % period] of their placement.
+// % period] of their place.
 //
 //===----------------------------------------------------------------------===//
 

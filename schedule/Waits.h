@@ -12,7 +12,7 @@
 
 namespace rondo {
 
-/// One rank of a wait cycle: `rank` stands at `at` and needs what `needs` of
+/// One rank of a wait cycle: `rank` is at `at` and needs what `needs` of
 /// `onRank` makes. `behind`, where `isBehind`, is the message that link_order
 /// puts before it.
 struct Wait {
@@ -32,7 +32,7 @@ constexpr ActionKind kindThatMakes(Done progress) {
   return ActionKind::Backward;
 }
 
-/// Where `action` stands in an order, or the B that holds it where `action` is
+/// Where `action` is in an order, or the B that holds it where `action` is
 /// an I; -1 where neither does. O(order).
 int64_t findTask(ActionRange order, Action action);
 

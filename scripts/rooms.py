@@ -75,8 +75,8 @@ class Rooms:
         if user.table == used.table:
             if user.rank < used.rank:
                 self.faults.append(
-                    f"{place}: {what}: {user.path} stands above {used.path} in {PAGE}, "
-                    "and what stands above knows nothing of what stands below"
+                    f"{place}: {what}: {user.path} is above {used.path} in {PAGE}, "
+                    "and what is above knows nothing of what is below"
                 )
         elif used.path not in user.sees:
             self.faults.append(f"{place}: {what}: {user.path} does not see {used.path} by {PAGE}")

@@ -27,12 +27,12 @@ ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
 }
 
 char *ProgramRun::data(int32_t home, int64_t microbatch) const {
-  const PlacementDesc &placement =
-      desc.placements[home * numBuffers + static_cast<int>(Buffer::Data)];
-  if (placement.pool < 0)
+  const PlaceDesc &place =
+      desc.places[home * numBuffers + static_cast<int>(Buffer::Data)];
+  if (place.pool < 0)
     return nullptr;
-  return state.address(desc.pools[placement.pool],
-                       placement.slotOf[microbatch % placement.period]);
+  return state.address(desc.pools[place.pool],
+                       place.slotOf[microbatch % place.period]);
 }
 
 RankStatus ProgramRun::statusOf(int32_t rank) const {

@@ -105,16 +105,16 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
 }
 
 Rank::Place Rank::placeOf(const State &state, int32_t number) {
-  const PlacementDesc &placement = program.placements[number];
-  if (placement.pool < 0)
+  const PlaceDesc &place = program.places[number];
+  if (place.pool < 0)
     return {};
-  const PoolDesc &pool = program.pools[placement.pool];
-  if (firstFence[placement.pool] < 0) {
-    firstFence[placement.pool] = static_cast<int32_t>(fences.size());
+  const PoolDesc &pool = program.pools[place.pool];
+  if (firstFence[place.pool] < 0) {
+    firstFence[place.pool] = static_cast<int32_t>(fences.size());
     fences.resize(fences.size() + pool.slots);
   }
-  return {state.address(pool, 0), pool.slotBytes, placement.slotOf,
-          static_cast<uint32_t>(placement.period), firstFence[placement.pool]};
+  return {state.address(pool, 0), pool.slotBytes, place.slotOf,
+          static_cast<uint32_t>(place.period), firstFence[place.pool]};
 }
 
 void Rank::runIteration() {

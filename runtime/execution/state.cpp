@@ -15,9 +15,9 @@ using namespace rondo::runtime;
 static_assert(maxLayerTensors <= partialsPerLayer,
               "control memory has a partial norm for every tensor");
 
-static const PlacementDesc &placementOf(const ProgramDesc &program,
-                                        int32_t home, Buffer buffer) {
-  return program.placements[home * numBuffers + static_cast<int>(buffer)];
+static const PlaceDesc &placeOf(const ProgramDesc &program, int32_t home,
+                                Buffer buffer) {
+  return program.places[home * numBuffers + static_cast<int>(buffer)];
 }
 
 HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
@@ -32,18 +32,18 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
     const PoolDesc *firstPool = nullptr;
     std::vector<int64_t> first;
     for (int32_t p = 0; p < exe.numPrograms; ++p) {
-      const PlacementDesc &placement = placementOf(exe.programs[p], h, buffer);
-      if (placement.pool < 0) {
+      const PlaceDesc &place = placeOf(exe.programs[p], h, buffer);
+      if (place.pool < 0) {
         if (stage.bytes[static_cast<int>(buffer)] == 0)
           continue;
         throw Error("stage '" + std::string(stage.name) + "' has no " +
                     traitsOf(buffer).keyword + " in program '" +
                     exe.programs[p].name + "'");
       }
-      const PoolDesc &pool = exe.programs[p].pools[placement.pool];
+      const PoolDesc &pool = exe.programs[p].pools[place.pool];
       std::vector<int64_t> here;
-      for (int32_t i = 0; i < placement.period; ++i)
-        here.push_back(pool.offset + placement.slotOf[i] * pool.slotBytes);
+      for (int32_t i = 0; i < place.period; ++i)
+        here.push_back(pool.offset + place.slotOf[i] * pool.slotBytes);
       if (firstPool && (pool.rank != firstPool->rank || here != first))
         throw Error("the " + std::string(traitsOf(buffer).keyword) +
                     " of stage '" + stage.name +

@@ -10,9 +10,9 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-static const PlacementDesc &placementOf(const ProgramDesc &program,
-                                        int32_t home, Buffer buffer) {
-  return program.placements[home * numBuffers + static_cast<int>(buffer)];
+static const PlaceDesc &placeOf(const ProgramDesc &program, int32_t home,
+                                Buffer buffer) {
+  return program.places[home * numBuffers + static_cast<int>(buffer)];
 }
 
 void State::checkProgram(const ProgramDesc &program) const {
@@ -47,18 +47,17 @@ void State::checkProgram(const ProgramDesc &program) const {
            std::to_string(pool.offset) + " does not lie in the arena of rank " +
            std::to_string(pool.rank));
   }
-  auto checkPlacement = [&](const PlacementDesc &placement,
-                            const std::string &what, const std::string &name,
-                            int64_t bytes) {
-    if (placement.pool < 0)
+  auto checkPlace = [&](const PlaceDesc &place, const std::string &what,
+                        const std::string &name, int64_t bytes) {
+    if (place.pool < 0)
       return;
-    if (placement.pool >= program.numPools || placement.period < 1)
-      fail(name + " has no pool " + std::to_string(placement.pool));
-    const PoolDesc &pool = program.pools[placement.pool];
-    if (std::any_of(placement.slotOf, placement.slotOf + placement.period,
+    if (place.pool >= program.numPools || place.period < 1)
+      fail(name + " has no pool " + std::to_string(place.pool));
+    const PoolDesc &pool = program.pools[place.pool];
+    if (std::any_of(place.slotOf, place.slotOf + place.period,
                     [&](uint16_t slot) { return slot >= pool.slots; }))
       fail(what + " of " + name + " lies in a slot that pool " +
-           std::to_string(placement.pool) + " does not have");
+           std::to_string(place.pool) + " does not have");
     if (pool.slotBytes < bytes)
       fail("slots of " + what + " of " + name + " have " +
            std::to_string(pool.slotBytes) + " bytes, it needs " +
@@ -79,13 +78,12 @@ void State::checkProgram(const ProgramDesc &program) const {
       const bool isOneOfSeveral =
           inputs > 1 &&
           (Buffer(b) == Buffer::Input || Buffer(b) == Buffer::InputGrad);
-      checkPlacement(placementOf(program, h, Buffer(b)), bufferTable[b].keyword,
-                     name, isOneOfSeveral ? 0 : stage.bytes[b]);
+      checkPlace(placeOf(program, h, Buffer(b)), bufferTable[b].keyword, name,
+                 isOneOfSeveral ? 0 : stage.bytes[b]);
     }
   }
-  for (int32_t p = exe.numHomes * numBuffers; p < program.numPlacements; ++p)
-    checkPlacement(program.placements[p], "a message",
-                   "placement " + std::to_string(p), 0);
+  for (int32_t p = exe.numHomes * numBuffers; p < program.numPlaces; ++p)
+    checkPlace(program.places[p], "a message", "place " + std::to_string(p), 0);
 }
 
 void State::checkHomes() const {
@@ -115,10 +113,10 @@ void State::checkEdges(const ProgramDesc &program) const {
           " bytes from stage " + std::to_string(edge.from) + " to stage " +
           std::to_string(edge.to) + " of " + std::to_string(exe.numStages));
     for (int32_t number : {edge.sent, edge.received}) {
-      const int32_t pool = number < 0 || number >= program.numPlacements
+      const int32_t pool = number < 0 || number >= program.numPlaces
                                ? -1
-                               : program.placements[number].pool;
-      if (number < 0 || number >= program.numPlacements ||
+                               : program.places[number].pool;
+      if (number < 0 || number >= program.numPlaces ||
           (pool >= 0 && program.pools[pool].slotBytes < edge.bytes))
         throw Error("program '" + std::string(program.name) +
                     "' has no room for the " + std::to_string(edge.bytes) +

@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 1
+#define RONDO_TABLES_VERSION 2
 
 namespace rondo::runtime {
 
@@ -50,7 +50,7 @@ struct EdgeDesc {
   int32_t from, to;
   Message message;
   int64_t bytes;
-  /// Indices into ProgramDesc::placements: the buffer of `from` that is sent,
+  /// Indices into ProgramDesc::places: the buffer of `from` that is sent,
   /// and the buffer of `to` that receives it. They are the same if both stages
   /// run on one rank.
   int32_t sent, received;
@@ -67,7 +67,7 @@ struct PoolDesc {
 /// Where a home's buffer lies: instance i, a micro-batch or a version of the
 /// weights, is in slot slotOf[i % period] of a pool. pool < 0: the stage has no
 /// such buffer.
-struct PlacementDesc {
+struct PlaceDesc {
   int32_t pool;
   int32_t period;
   const uint16_t *slotOf;
@@ -128,8 +128,8 @@ struct ProgramDesc {
   int32_t numPools;
   const PoolDesc *pools;
   /// First [home * numBuffers + buffer], then those of further edges.
-  int32_t numPlacements;
-  const PlacementDesc *placements;
+  int32_t numPlaces;
+  const PlaceDesc *places;
   int32_t numCollectives;
   const CollectiveDesc *collectives;
   /// Predicted time of one iteration with a device per rank, ns; 0 if costs are

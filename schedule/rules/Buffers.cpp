@@ -89,10 +89,10 @@ private:
 Replay::Found Replay::placeState() {
   for (int32_t home = 0; home < problem.homes.size(); ++home)
     for (const BufferTraits &traits : bufferTable) {
-      if (program.placements.empty() || !traits.isState())
+      if (program.places.empty() || !traits.isState())
         continue;
       const int32_t buffer = buffers.of(home, traits.kind);
-      size_t entries = program.placements[buffer].slotOf.size();
+      size_t entries = program.places[buffer].slotOf.size();
       for (size_t i = 0; i < std::max<size_t>(entries, 1); ++i) {
         int64_t slot = slots.of(buffer, static_cast<int64_t>(i));
         if (slot == Slots::none)

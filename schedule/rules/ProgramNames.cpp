@@ -78,11 +78,11 @@ std::optional<Fault> rondo::checkNames(const Problem &problem,
     fault.allowed = problem.numRanks();
     return fault;
   }
-  size_t placements = BufferNumbers(problem).count();
-  if (!program.placements.empty() && program.placements.size() != placements) {
-    Fault fault = makeRuleFault<FaultKind::PlacementCount>(rule);
-    fault.found = static_cast<int64_t>(program.placements.size());
-    fault.allowed = static_cast<int64_t>(placements);
+  size_t places = BufferNumbers(problem).count();
+  if (!program.places.empty() && program.places.size() != places) {
+    Fault fault = makeRuleFault<FaultKind::PlaceCount>(rule);
+    fault.found = static_cast<int64_t>(program.places.size());
+    fault.allowed = static_cast<int64_t>(places);
     return fault;
   }
   for (size_t c = 0; c < program.collectives.size(); ++c)

@@ -47,7 +47,7 @@ std::optional<Fault> checkOrder(const Schedule &schedule,
 }
 
 /// The collectives and steps of one rank: each once, wherever what they need
-/// stands before them.
+/// comes before them.
 class StepRules {
 public:
   using Found = std::optional<Fault>;
@@ -149,7 +149,7 @@ private:
     return std::nullopt;
   }
 
-  /// That what an action needs stands before it.
+  /// That what an action needs comes before it.
   template <FaultKind kind>
   Found checkBehind(int64_t position, int64_t needed) const {
     if (needed < position)

@@ -78,7 +78,7 @@ pipe.schedule @main of @step family<"1f1b">
 
 // CHECK: constexpr PoolDesc pools[] = {
 // CHECK: {0, 640, 640, 1},
-// CHECK: constexpr PlacementDesc placements[] = {
+// CHECK: constexpr PlaceDesc places[] = {
 // CHECK: {22, 4, slots_{{[0-9]+}}}, // home 0 saved_for_weight_grad
 // CHECK: {-1, 1, nullptr}, // home 3 output
 // CHECK: collective_0[] = {0, 3};

@@ -139,7 +139,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.place input @s1 in 3 [0]
   pipe.place input_grad @s1 in 3 [1]
   pipe.rank 0 {
-    // expected-error @below {{0F1 at position 0 of rank 0 stands where the schedule has 0F0 [L5]}}
+    // expected-error @below {{0F1 at position 0 of rank 0 comes where the schedule has 0F0 [L5]}}
     // expected-note @below {{the other party, on rank 0, is here}}
     pipe.forward @s0[1]
     pipe.send activation @s0[1]

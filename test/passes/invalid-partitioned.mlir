@@ -41,7 +41,7 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(2) {
-  // expected-error @below {{layer @l1 stands where @l0 is due: stages are consecutive pieces in model order [P1]}}
+  // expected-error @below {{layer @l1 comes where @l0 is due: stages are consecutive pieces in model order [P1]}}
   pipe.stage @s0 [@l1] on 0
   pipe.stage @s1 [@l0] on 1
 }

@@ -81,7 +81,7 @@ pipe.schedule @mine of @step {
     pipe.step @s2
     pipe.step @s0
   }
-  // expected-error @below {{step of stage 1 is missing on rank 1, but step of stage 2 stands at position 8 of rank 0; either every stage has a step or none [S1]}}
+  // expected-error @below {{step of stage 1 is missing on rank 1, but step of stage 2 is at position 8 of rank 0; either every stage has a step or none [S1]}}
   pipe.rank 1 {
     pipe.for %i = 0 to 2 { pipe.forward @s1[%i] }
     pipe.for %i = 0 to 2 { pipe.backward @s1[%i] }
@@ -110,7 +110,7 @@ pipe.schedule @mine of @step {
     // expected-note @below {{step of stage 2 stands here}}
     pipe.step @s2
     pipe.step @s0
-    // expected-error @below {{step of stage 2 stands twice: at position 8 of rank 0 and at position 10 of rank 0 [S1]}}
+    // expected-error @below {{step of stage 2 appears twice: at position 8 of rank 0 and at position 10 of rank 0 [S1]}}
     pipe.step @s2
   }
   pipe.rank 1 {
@@ -142,7 +142,7 @@ pipe.schedule @mine of @step {
     pipe.for %i = 0 to 2 { pipe.backward @s0[%i] }
     pipe.step @s2
     pipe.step @s0
-    // expected-error @below {{step of stage 1 stands on rank 0, but stage 1 is on rank 1 [S2]}}
+    // expected-error @below {{step of stage 1 is on rank 0, but stage 1 is on rank 1 [S2]}}
     pipe.step @s1
   }
   pipe.rank 1 {
@@ -169,7 +169,7 @@ pipe.schedule @mine of @step {
   pipe.rank 0 {
     pipe.for %i = 0 to 2 { pipe.forward @s0[%i] }
     pipe.for %i = 0 to 2 { pipe.forward @s2[%i] pipe.backward @s2[%i] }
-    // expected-error @below {{step of stage 0 at position 6 of rank 0 stands before 0B1 at position 8, which it needs [S3]}}
+    // expected-error @below {{step of stage 0 at position 6 of rank 0 comes before 0B1 at position 8, which it needs [S3]}}
     pipe.step @s0
     // expected-note @below {{0B1 stands here}}
     pipe.for %i = 0 to 2 { pipe.backward @s0[%i] }
@@ -201,7 +201,7 @@ pipe.schedule @mine of @step {
   pipe.rank 0 {
     pipe.for %i = 0 to 2 { pipe.forward @s0[%i] }
     pipe.for %i = 0 to 2 { pipe.forward @s2[%i] pipe.backward @s2[%i] }
-    // expected-error @below {{step of stage 2 at position 6 of rank 0 stands before 0B1 at position 8, and waits for the gradient_norm, which reads its gradient [S3]}}
+    // expected-error @below {{step of stage 2 at position 6 of rank 0 comes before 0B1 at position 8, and waits for the gradient_norm, which reads its gradient [S3]}}
     pipe.step @s2
     // expected-note @below {{0B1 stands here}}
     pipe.for %i = 0 to 2 { pipe.backward @s0[%i] }

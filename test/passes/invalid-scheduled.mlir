@@ -34,7 +34,7 @@ pipe.schedule @mine of @step {
   pipe.rank 0 {
     // expected-note @below {{0F1 stands here}}
     pipe.for %i = 0 to 2 { pipe.forward @s0[%i] }
-    // expected-error @below {{0F1 stands twice: at position 1 of rank 0 and at position 2 of rank 0 [S1]}}
+    // expected-error @below {{0F1 appears twice: at position 1 of rank 0 and at position 2 of rank 0 [S1]}}
     pipe.forward @s0[1]
     pipe.for %i = 0 to 2 { pipe.backward @s0[%i] }
   }
@@ -58,7 +58,7 @@ pipe.schedule @mine of @step {
     pipe.for %i = 0 to 2 { pipe.forward @s0[%i] }
     // expected-note @below {{0B0 stands here}}
     pipe.for %i = 0 to 2 { pipe.backward @s0[%i] }
-    // expected-error @below {{0W0 at position 4 of rank 0 and 0B0 at position 2 of rank 0 are both there; a micro-batch has either B, or I and W [S1]}}
+    // expected-error @below {{0W0 at position 4 of rank 0 and 0B0 at position 2 of rank 0 both appear; a micro-batch has either B, or I and W [S1]}}
     pipe.weight_grad @s0[0]
   }
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
@@ -79,7 +79,7 @@ pipe.plan @step of @timed on @lab microbatches(2) {
 }
 pipe.schedule @mine of @step {
   pipe.rank 0 {
-    // expected-error @below {{1B1 stands on rank 0, but stage 1 is on rank 1 [S2]}}
+    // expected-error @below {{1B1 is on rank 0, but stage 1 is on rank 1 [S2]}}
     pipe.backward @s1[1]
     pipe.for %i = 0 to 2 { pipe.forward @s0[%i] } pipe.for %i = 0 to 2 { pipe.backward @s0[%i] } }
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] } pipe.backward @s1[0] }
@@ -100,7 +100,7 @@ pipe.plan @step of @timed on @lab microbatches(2) {
 pipe.schedule @mine of @step accumulate(schedule_order) {
   pipe.rank 0 {
     pipe.forward @s0[0]
-    // expected-error @below {{0I1 at position 1 of rank 0 stands before 0F1 at position 2, which it needs [S3]}}
+    // expected-error @below {{0I1 at position 1 of rank 0 comes before 0F1 at position 2, which it needs [S3]}}
     pipe.input_grad @s0[1]
     // expected-note @below {{0F1 stands here}}
     pipe.forward @s0[1]
@@ -154,7 +154,7 @@ pipe.plan @step of @timed on @lab microbatches(2) {
   pipe.stage @s1 [@l1] on 1
 }
 pipe.schedule @mine of @step {
-  // expected-error @below {{rank 0 waits for 1B0 of rank 1 at 0B0 -> rank 1 waits for 0F0 of rank 0 at 1F0 (the link order puts it behind 0F1) [S4]}}
+  // expected-error @below {{rank 0 waits for 1B0 of rank 1 at 0B0 -> rank 1 waits for 0F0 of rank 0 at 1F0 (the link order puts it after 0F1) [S4]}}
   pipe.rank 0 {
     pipe.forward @s0[0]
     // expected-note @below {{rank 0 waits at 0B0 for 1B0 of rank 1}}
@@ -207,7 +207,7 @@ pipe.schedule @mine of @step {
   // expected-note @below {{rank 0 is here}}
   pipe.rank 0 { pipe.for %i = 0 to 2 { pipe.forward @s0[%i] } pipe.for %i = 0 to 2 { pipe.backward @s0[%i] } }
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
-  // expected-error @below {{0F1 is missing in the link order 0>1 [S6]}}
+  // expected-error @below {{0F1 is missing from the link order 0>1 [S6]}}
   pipe.link_order 0 -> 1 { pipe.forward @s0[0] }
 }
 
@@ -227,7 +227,7 @@ pipe.schedule @mine of @step {
   // expected-note @below {{rank 0 is here}}
   pipe.rank 0 { pipe.for %i = 0 to 2 { pipe.forward @s0[%i] } pipe.for %i = 0 to 2 { pipe.backward @s0[%i] } }
   pipe.rank 1 { pipe.for %i = 0 to 2 { pipe.forward @s1[%i] pipe.backward @s1[%i] } }
-  // expected-error @below {{0B0 at position 2 of the link order 0>1 is not a message of that link, or is there twice [S6]}}
+  // expected-error @below {{0B0 at position 2 of the link order 0>1 is not a message of that link, or appears twice [S6]}}
   pipe.link_order 0 -> 1 { pipe.forward @s0[0] pipe.forward @s0[1] pipe.backward @s0[0] }
 }
 
@@ -248,7 +248,7 @@ pipe.schedule @mine of @step {
     pipe.for %i = 0 to 2 { pipe.forward @s0[%i] }
     // expected-note @below {{0B1 stands here}}
     pipe.backward @s0[1]
-    // expected-error @below {{0B0 at position 3 of rank 0 stands behind 0B1 at position 2; gradients are added in micro-batch order unless the schedule says accumulate(schedule_order) [S7]}}
+    // expected-error @below {{0B0 at position 3 of rank 0 comes after 0B1 at position 2; gradients are added in micro-batch order unless the schedule says accumulate(schedule_order) [S7]}}
     pipe.backward @s0[0]
   }
   pipe.rank 1 {

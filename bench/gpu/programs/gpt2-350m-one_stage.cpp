@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 1
-#error "another version of rondo wrote this program (tables of version 1): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 2
+#error "another version of rondo wrote this program (tables of version 2): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -141,7 +141,7 @@ constexpr PoolDesc pools[] = {
     {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -200,7 +200,7 @@ constexpr PoolDesc pools[] = {
     {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -254,7 +254,7 @@ constexpr PoolDesc pools[] = {
     {0, 7487907392, 7300816896, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -279,20 +279,20 @@ constexpr RankDesc ranks[] = {
 
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, stages, edges; ranks;
-// homes' ranks; pools; placements; collectives; predicted ns of an iteration, of
+// homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, stages, nullptr, 1, sequential::ranks, sequential::rank_of_home,
-     8, sequential::pools, 12, sequential::placements, 2, sequential::collectives,
+     8, sequential::pools, 12, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
      layers, stages, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
-     8, pipeline::pools, 12, pipeline::placements, 2, pipeline::collectives,
+     8, pipeline::pools, 12, pipeline::places, 2, pipeline::collectives,
      602158736, 602158736, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, stages, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
-     8, evaluation::pools, 12, evaluation::placements, 0, nullptr,
+     8, evaluation::pools, 12, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {14788724288};

@@ -49,7 +49,7 @@ pipe.schedule @early of @step norm(none) {
     pipe.step @s1
   }
 }
-// Its steps stand where its program puts them.
+// Its steps are where its program puts them.
 pipe.schedule @free of @step {
   pipe.rank 0 {
     pipe.for %i = 0 to 3 { pipe.forward @s0[%i] }

@@ -122,9 +122,9 @@ TEST_F(Bridge, ProgramsAreLossless) {
                        {rondo::CollectiveKind::GradientNorm, "", {0, 1, 2}}};
   value.pools = {{0, 0, 64, 3}, {1, 128, 8, 1}};
   value.arenaBytes = {192, 136};
-  value.placements.resize(3 * numBufferKinds);
-  value.placement(0, BufferKind::Output) = {0, {2, 0, 1}};
-  value.placement(2, BufferKind::Weights) = {1, {0}};
+  value.places.resize(3 * numBufferKinds);
+  value.place(0, BufferKind::Output) = {0, {2, 0, 1}};
+  value.place(2, BufferKind::Weights) = {1, {0}};
   constexpr ActionKind kinds[] = {ActionKind::Forward, ActionKind::Backward,
                                   ActionKind::Send, ActionKind::Recv};
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
@@ -149,10 +149,10 @@ TEST_F(Bridge, ProgramsAreLossless) {
   EXPECT_EQ(again->program.collectives[0].stages, (std::vector<int32_t>{0, 2}));
   ASSERT_EQ(again->program.pools.size(), 2u);
   EXPECT_EQ(again->program.pools[1].offset, 128);
-  ASSERT_EQ(again->program.placements.size(), value.placements.size());
-  for (size_t i = 0; i < value.placements.size(); ++i) {
-    EXPECT_EQ(again->program.placements[i].pool, value.placements[i].pool);
-    EXPECT_EQ(again->program.placements[i].slotOf, value.placements[i].slotOf);
+  ASSERT_EQ(again->program.places.size(), value.places.size());
+  for (size_t i = 0; i < value.places.size(); ++i) {
+    EXPECT_EQ(again->program.places[i].pool, value.places[i].pool);
+    EXPECT_EQ(again->program.places[i].slotOf, value.places[i].slotOf);
   }
 }
 

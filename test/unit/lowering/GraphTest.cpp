@@ -181,20 +181,19 @@ TEST(Graph, ChangesAreFound) {
         const int32_t theirs = buffers.received(other);
         if (problem.edges[e].to != problem.edges[other].to ||
             problem.edges[e].producer != problem.edges[other].producer ||
-            program.placements[mine].pool < 0)
+            program.places[mine].pool < 0)
           continue;
         Program changed = program;
-        changed.placements[theirs] = changed.placements[mine];
+        changed.places[theirs] = changed.places[mine];
         EXPECT_NE(broken(problem, schedule, changed, problem.memoryCaps), "")
             << "round " << round << ", edges " << e << " and " << other;
         ++shared;
       }
       // A stage's output in a slot that may still hold another micro-batch's.
       const int32_t output = buffers.sent(e);
-      if (program.placements[output].slotOf.size() > 1) {
+      if (program.places[output].slotOf.size() > 1) {
         Program changed = program;
-        changed.placements[output].slotOf = {
-            program.placements[output].slotOf[0]};
+        changed.places[output].slotOf = {program.places[output].slotOf[0]};
         freed += broken(problem, schedule, changed, problem.memoryCaps) != "";
       }
     }

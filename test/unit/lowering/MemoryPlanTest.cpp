@@ -26,8 +26,7 @@ TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
       std::nullopt);
   EXPECT_EQ(broken(sequential, schedule, program, problem.memoryCaps), "");
   for (int32_t s = 0; s < 4; ++s) {
-    const Placement &saved =
-        program.placement(s, BufferKind::SavedForWeightGrad);
+    const Place &saved = program.place(s, BufferKind::SavedForWeightGrad);
     EXPECT_EQ(saved.slotOf, std::vector<int32_t>{0});
     EXPECT_EQ(program.pools[saved.pool].rank, s);
   }
@@ -45,8 +44,7 @@ TEST(MemoryPlan, ActivationSlotsAreThePeakOfTheSchedule) {
     Simulation simulation = simulate(problem, schedule);
     Program program = lower(problem, schedule);
     for (int32_t r = 0; r < 4; ++r) {
-      const Placement &saved =
-          program.placement(r, BufferKind::SavedForWeightGrad);
+      const Place &saved = program.place(r, BufferKind::SavedForWeightGrad);
       // The problem counts 100 bytes for an activation.
       EXPECT_EQ(program.pools[saved.pool].slots, simulation.peakBytes[r] / 100)
           << family << " rank " << r;
@@ -65,7 +63,7 @@ TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
   ASSERT_EQ(planMemory(problem, problem.homes, 2, buffers, program),
             std::nullopt);
   auto poolOf = [&](int32_t stage) {
-    return program.placement(stage, BufferKind::Workspace).pool;
+    return program.place(stage, BufferKind::Workspace).pool;
   };
   EXPECT_EQ(poolOf(0), poolOf(2));
   EXPECT_EQ(poolOf(1), poolOf(3));

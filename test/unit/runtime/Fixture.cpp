@@ -292,8 +292,8 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   desc.rankOfHome = tables.rankOfHome.data();
   desc.numPools = static_cast<int32_t>(tables.pools.size());
   desc.pools = tables.pools.data();
-  desc.numPlacements = static_cast<int32_t>(tables.placements.size());
-  desc.placements = tables.placements.data();
+  desc.numPlaces = static_cast<int32_t>(tables.places.size());
+  desc.places = tables.places.data();
   desc.numCollectives = static_cast<int32_t>(tables.collectives.size());
   desc.collectives = tables.collectives.data();
   desc.peakMemoryBytes = tables.peaks.data();
@@ -305,8 +305,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
 void Program::place(const Spec &spec, const std::vector<StageDesc> &stages,
                     ProgramTables &tables, bool hasRings) {
   const int numStages = static_cast<int>(stages.size());
-  tables.placements.assign(numStages * numBuffers,
-                           PlacementDesc{-1, 0, nullptr});
+  tables.places.assign(numStages * numBuffers, PlaceDesc{-1, 0, nullptr});
   std::vector<int64_t> ends(arenaBytes.size(), 0);
   auto add = [&](int s, int b, int slots) {
     int64_t bytes = stages[s].bytes[b];
@@ -316,7 +315,7 @@ void Program::place(const Spec &spec, const std::vector<StageDesc> &stages,
     tables.slots.emplace_back();
     for (int i = 0; i < slots; ++i)
       tables.slots.back().push_back(static_cast<uint16_t>(i));
-    tables.placements[s * numBuffers + b] = {
+    tables.places[s * numBuffers + b] = {
         static_cast<int32_t>(tables.pools.size()), slots,
         tables.slots.back().data()};
     tables.pools.push_back({homes[s].rank, end, bytes, slots});
@@ -339,8 +338,8 @@ void Program::place(const Spec &spec, const std::vector<StageDesc> &stages,
         add(s, b, slotsOf(isSaved ? spec.savedSlots : spec.messageSlots));
     }
   // A consumer on the producer's rank reads the producer's buffer.
-  auto at = [&](int s, Buffer b) -> PlacementDesc & {
-    return tables.placements[s * numBuffers + static_cast<int>(b)];
+  auto at = [&](int s, Buffer b) -> PlaceDesc & {
+    return tables.places[s * numBuffers + static_cast<int>(b)];
   };
   for (int s = 0; s + 1 < numStages; ++s)
     if (tables.rankOfHome[s] == tables.rankOfHome[s + 1]) {

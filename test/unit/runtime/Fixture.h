@@ -100,7 +100,7 @@ private:
     std::vector<std::vector<int64_t>> rows;
     std::vector<int32_t> rankOfHome;
     std::vector<PoolDesc> pools;
-    std::vector<PlacementDesc> placements;
+    std::vector<PlaceDesc> places;
     std::deque<std::vector<uint16_t>> slots;
     std::vector<CollectiveDesc> collectives;
     std::vector<int64_t> peaks;

@@ -177,8 +177,8 @@ TEST(Run, PoolBehindTheArenaIsAnError) {
 
 TEST(Run, SlotThatThePoolLacksIsAnError) {
   Program program(timedOnRanks(2, 0));
-  const PlacementDesc &weights =
-      program.exe.programs[1].placements[static_cast<int>(Buffer::Weights)];
+  const PlaceDesc &weights =
+      program.exe.programs[1].places[static_cast<int>(Buffer::Weights)];
   const_cast<uint16_t &>(weights.slotOf[0]) = 60000;
   try {
     State state(program.exe);

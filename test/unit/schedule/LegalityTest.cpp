@@ -114,7 +114,7 @@ TEST(Legality, Twice) {
   Fault f = onlyBroken(problem, scheduleOf({"0F0 0B0", "1F0 1B0 1F0"}),
                        Rule::Completeness);
   EXPECT_EQ(f.kind, FaultKind::Twice);
-  EXPECT_EQ(describe(f, problem), "1F0 stands twice: at position 0 of rank 1 "
+  EXPECT_EQ(describe(f, problem), "1F0 appears twice: at position 0 of rank 1 "
                                   "and at position 2 of rank 1 [S1]");
 }
 
@@ -148,7 +148,7 @@ TEST(Legality, WrongRank) {
   Fault f =
       onlyBroken(problem, scheduleOf({"0F0 1F0 1B0 0B0", ""}), Rule::Placement);
   EXPECT_EQ(describe(f, problem),
-            "1F0 stands on rank 0, but stage 1 is on rank 1 [S2]");
+            "1F0 is on rank 0, but stage 1 is on rank 1 [S2]");
   EXPECT_EQ(f.position, 1);
   EXPECT_EQ(f.otherRank, 1);
 }
@@ -160,10 +160,10 @@ TEST(Legality, Order) {
                     problem);
   };
   EXPECT_EQ(broken("0F0 0B1 0B0 0F1"),
-            "0B1 at position 1 of rank 0 stands before 0F1 at position 3, "
+            "0B1 at position 1 of rank 0 comes before 0F1 at position 3, "
             "which it needs [S3]");
   EXPECT_EQ(broken("0F0 0W0 0I0 0F1 0B1"),
-            "0W0 at position 1 of rank 0 stands before 0I0 at position 2, "
+            "0W0 at position 1 of rank 0 comes before 0I0 at position 2, "
             "which it needs [S3]");
 }
 
@@ -172,12 +172,12 @@ TEST(Legality, OrderOfChunks) {
   EXPECT_EQ(describe(onlyBroken(problem, scheduleOf({"1F0 0F0 1B0 0B0"}),
                                 Rule::Dependence),
                      problem),
-            "1F0 at position 0 of rank 0 stands before 0F0 at position 1, "
+            "1F0 at position 0 of rank 0 comes before 0F0 at position 1, "
             "which it needs [S3]");
   EXPECT_EQ(describe(onlyBroken(problem, scheduleOf({"0F0 1F0 0I0 0W0 1B0"}),
                                 Rule::Dependence),
                      problem),
-            "0I0 at position 2 of rank 0 stands before 1B0 at position 4, "
+            "0I0 at position 2 of rank 0 comes before 1B0 at position 4, "
             "which it needs [S3]");
 }
 
@@ -253,7 +253,7 @@ TEST(Legality, Accumulation) {
   auto fault = checkAccumulation(problem, schedule);
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, problem),
-            "0W0 at position 4 of rank 0 stands behind 0B1 at position 3; "
+            "0W0 at position 4 of rank 0 comes after 0B1 at position 3; "
             "gradients are added in micro-batch order unless the schedule says "
             "accumulate(schedule_order) [S7]");
 }
@@ -271,18 +271,18 @@ TEST(Legality, LinkOrders) {
             "the link order 1>1 names no link between two of 2 ranks [S6]");
   EXPECT_EQ(broken({0, 1}, "0F0 0F0"),
             "0F0 at position 1 of the link order 0>1 is not a message of that "
-            "link, or is there twice [S6]");
+            "link, or appears twice [S6]");
   EXPECT_EQ(broken({0, 1}, "0F0 1B0"),
             "1B0 at position 1 of the link order 0>1 is not a message of that "
-            "link, or is there twice [S6]");
-  EXPECT_EQ(broken({0, 1}, "0F1"), "0F0 is missing in the link order 0>1 [S6]");
+            "link, or appears twice [S6]");
+  EXPECT_EQ(broken({0, 1}, "0F1"), "0F0 is missing from the link order 0>1 [S6]");
   // A fused backward makes its message as B.
   EXPECT_EQ(broken({1, 0}, "1I0 1I1"),
             "1I0 at position 0 of the link order 1>0 is not a message of that "
-            "link, or is there twice [S6]");
+            "link, or appears twice [S6]");
   EXPECT_EQ(broken({0, 1}, "9F0"),
             "9F0 at position 0 of the link order 0>1 is not a message of that "
-            "link, or is there twice [S6]");
+            "link, or appears twice [S6]");
   Schedule schedule = generateFamily("gpipe", problem);
   schedule.linkOrders[{1, 0}] = actionsOf("1B1 1B0");
   schedule.linkOrders[{0, 1}] = actionsOf("0F0 0F1");

@@ -134,7 +134,7 @@ TEST(ProgramCollectives, AnAbsentRankIsNamed) {
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, problem),
             "rank 0 waits for itself to issue all_reduce 0, at await 0, which "
-            "stands before it [L2]");
+            "comes before it [L2]");
 }
 
 // Versions.
@@ -158,7 +158,7 @@ TEST(Versions, EachStepMakesTheNext) {
   EXPECT_EQ(versions,
             (std::vector<int32_t>{0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 2, 2}));
   placeApart(program, problem);
-  Placement &weights = program.placement(1, BufferKind::Weights);
+  Place &weights = program.place(1, BufferKind::Weights);
   EXPECT_EQ(weights.slot(0), weights.slot(1));
   program.pools[weights.pool].slots = 2;
   weights.slotOf = {0, 1};

@@ -51,16 +51,16 @@ inline Program programOf(const std::vector<std::string> &ranks,
 /// Gives every buffer of a stage its own pool, with a slot of 64 bytes per
 /// micro-batch; a consumer on the producer's rank shares.
 inline void placeApart(Program &program, const Problem &problem) {
-  program.placements.assign(problem.numStages() * numBufferKinds, {});
+  program.places.assign(problem.numStages() * numBufferKinds, {});
   program.arenaBytes.assign(problem.numRanks(), 0);
   auto add = [&](int32_t stage, BufferKind kind) {
     int32_t rank = problem.homeOf(stage).rank;
-    Placement &placement = program.placement(stage, kind);
-    placement.pool = static_cast<int32_t>(program.pools.size());
+    Place &place = program.place(stage, kind);
+    place.pool = static_cast<int32_t>(program.pools.size());
     bool isState = traitsOf(kind).isState();
     int32_t slots = isState ? 1 : problem.microbatches;
     for (int32_t i = 0; i < slots; ++i)
-      placement.slotOf.push_back(i);
+      place.slotOf.push_back(i);
     program.pools.push_back({rank, program.arenaBytes[rank], 64, slots});
     program.arenaBytes[rank] += int64_t(64) * slots;
   };
@@ -80,10 +80,10 @@ inline void placeApart(Program &program, const Problem &problem) {
     if (s < last && problem.homeOf(s).rank != problem.homeOf(s + 1).rank)
       add(s, BufferKind::OutputGrad);
     if (sharesBefore) {
-      program.placement(s, BufferKind::Input) =
-          program.placement(s - 1, BufferKind::Output);
-      program.placement(s - 1, BufferKind::OutputGrad) =
-          program.placement(s, BufferKind::InputGrad);
+      program.place(s, BufferKind::Input) =
+          program.place(s - 1, BufferKind::Output);
+      program.place(s - 1, BufferKind::OutputGrad) =
+          program.place(s, BufferKind::InputGrad);
     }
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 TEST(ProgramMemory, TwoOwnersOfASlot) {
   Lowered p;
-  p.program.placement(0, BufferKind::SavedForWeightGrad).slotOf = {0};
+  p.program.place(0, BufferKind::SavedForWeightGrad).slotOf = {0};
   EXPECT_EQ(p.only(Rule::Buffers),
             "0F1 at position 2 of rank 0 takes slot 0 of pool 2 for "
             "saved_for_weight_grad of stage 0, micro-batch 1, where "
@@ -24,8 +24,8 @@ TEST(ProgramMemory, TwoOwnersOfASlot) {
 
 TEST(ProgramMemory, WhatATaskReadsIsNotWhatItTakes) {
   Lowered p;
-  p.program.placement(1, BufferKind::InputGrad) =
-      p.program.placement(1, BufferKind::SavedForInputGrad);
+  p.program.place(1, BufferKind::InputGrad) =
+      p.program.place(1, BufferKind::SavedForInputGrad);
   EXPECT_NE(p.only(Rule::Buffers)
                 .find("1I0 at position 3 of rank 1 takes slot 0 of pool 6 for "
                       "input_grad of stage 1, micro-batch 0, where "
@@ -35,14 +35,14 @@ TEST(ProgramMemory, WhatATaskReadsIsNotWhatItTakes) {
 
 TEST(ProgramMemory, SlotOfTheWeights) {
   Lowered p;
-  p.program.placement(0, BufferKind::Output) =
-      p.program.placement(0, BufferKind::Weights);
+  p.program.place(0, BufferKind::Output) =
+      p.program.place(0, BufferKind::Weights);
   EXPECT_EQ(p.only(Rule::Buffers),
             "0F0 at position 0 of rank 0 takes slot 0 of pool 0 for output of "
             "stage 0, micro-batch 0, where weights of stage 0 still lies [L3]");
   Lowered q;
-  q.program.placement(0, BufferKind::Gradients) =
-      q.program.placement(0, BufferKind::Weights);
+  q.program.place(0, BufferKind::Gradients) =
+      q.program.place(0, BufferKind::Weights);
   EXPECT_EQ(q.only(Rule::Buffers),
             "gradients of stage 0 lies in slot 0 of pool 0, where weights of "
             "stage 0 lies [L3]");
@@ -52,14 +52,14 @@ TEST(ProgramMemory, WorkspaceIsShared) {
   Problem problem = problemOn({0, 0}, 1, 1);
   Program program = programOf({"0F0 1F0 1B0 0B0 A0 E0 S0 S1"}, problem);
   placeApart(program, problem);
-  program.placement(0, BufferKind::Workspace) =
-      program.placement(1, BufferKind::Workspace) = {
+  program.place(0, BufferKind::Workspace) =
+      program.place(1, BufferKind::Workspace) = {
           static_cast<int32_t>(program.pools.size()), {0}};
   program.pools.push_back({0, program.arenaBytes[0], 64, 1});
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
   // But not with buffers that stay.
-  program.placement(1, BufferKind::Workspace) =
-      program.placement(1, BufferKind::Weights);
+  program.place(1, BufferKind::Workspace) =
+      program.place(1, BufferKind::Weights);
   auto fault = checkBuffers(problem, program);
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, problem),
@@ -89,21 +89,21 @@ TEST(ProgramMemory, NeverReleased) {
 TEST(ProgramMemory, SlotThatIsNotThere) {
   for (int32_t slot : {-1, 2}) {
     Lowered p;
-    p.program.placement(1, BufferKind::Input).slotOf[1] = slot;
+    p.program.place(1, BufferKind::Input).slotOf[1] = slot;
     EXPECT_EQ(p.only(Rule::Buffers),
               "recv 0F1 from rank 0 at position 2 of rank 1 takes input of "
               "stage 1, micro-batch 1, which lies in no slot of a pool [L3]");
   }
   Lowered p;
-  p.program.placement(0, BufferKind::Weights).pool = 99;
+  p.program.place(0, BufferKind::Weights).pool = 99;
   EXPECT_EQ(p.only(Rule::Buffers),
             "weights of stage 0 lies in no slot of a pool [L3]");
 }
 
 TEST(ProgramMemory, PoolOfAnotherRank) {
   Lowered p;
-  p.program.placement(1, BufferKind::Input) =
-      p.program.placement(0, BufferKind::Output);
+  p.program.place(1, BufferKind::Input) =
+      p.program.place(0, BufferKind::Output);
   auto fault = checkBuffers(p.problem, p.program);
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, p.problem),
@@ -117,8 +117,8 @@ TEST(ProgramMemory, NeighboursOnOneRankShareTheirBuffer) {
       programOf({"0F0 1F0 1B0 0B0 0F1 1F1 1B1 0B1 A0 E0 S0 S1"}, problem);
   placeApart(program, problem);
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
-  program.placement(1, BufferKind::Input) =
-      program.placement(1, BufferKind::SavedForInputGrad);
+  program.place(1, BufferKind::Input) =
+      program.place(1, BufferKind::SavedForInputGrad);
   auto fault = checkBuffers(problem, program);
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, problem),
@@ -133,16 +133,16 @@ TEST(ProgramMemory, EvaluationReleasesAtTheEndOfF) {
       {"0F0 >0F0 0F1 >0F1 0F2 >0F2", "<0F0 1F0 <0F1 1F1 <0F2 1F2"}, problem);
   program.collectives.clear();
   placeApart(program, problem);
-  for (Placement &placement : program.placements)
-    if (!placement.slotOf.empty())
-      placement.slotOf = {0};
+  for (Place &place : program.places)
+    if (!place.slotOf.empty())
+      place.slotOf = {0};
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
   EXPECT_EQ(
       checkTasks(problem, scheduleOf({"0F0 0F1 0F2", "1F0 1F1 1F2"}), program),
       std::nullopt);
   // But the two that F writes are not in one slot.
-  program.placement(1, BufferKind::SavedForWeightGrad) =
-      program.placement(1, BufferKind::SavedForInputGrad);
+  program.place(1, BufferKind::SavedForWeightGrad) =
+      program.place(1, BufferKind::SavedForInputGrad);
   EXPECT_TRUE(checkBuffers(problem, program));
 }
 
@@ -167,7 +167,7 @@ TEST(ProgramMemory, SlotsAreAligned) {
             "pool 1 of 2 slots of 60 bytes at offset 64 has a slot that does "
             "not begin at a multiple of 64 bytes [L4]");
   p.program.pools[1].slots = 1;
-  p.program.placement(0, BufferKind::SavedForInputGrad).slotOf = {0};
+  p.program.place(0, BufferKind::SavedForInputGrad).slotOf = {0};
   EXPECT_EQ(checkArena(p.program, p.problem.memoryCaps), std::nullopt);
   p.program.pools[0].offset = 4;
   EXPECT_TRUE(checkArena(p.program, p.problem.memoryCaps));

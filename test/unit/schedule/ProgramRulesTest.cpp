@@ -39,7 +39,7 @@ TEST(ProgramRules, ChannelEndsDisagree) {
 
 TEST(ProgramRules, SendWithoutReceive) {
   Lowered p;
-  p.program.placements.clear();
+  p.program.places.clear();
   auto message = [&](const std::vector<std::string> &order) {
     Lowered changed(order);
     auto fault = checkChannels(changed.problem, changed.program);
@@ -55,7 +55,7 @@ TEST(ProgramRules, SendWithoutReceive) {
             "[L1]");
   EXPECT_EQ(message({"0F0 >0F0 0F1 >0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",
                      "<0F0 1F0 <0F1 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
-            "send 0F1 to rank 1 at position 4 of rank 0 is there twice [L1]");
+            "send 0F1 to rank 1 at position 4 of rank 0 appears twice [L1]");
   EXPECT_EQ(message({legalOrder[0] + " <0F0", legalOrder[1]}),
             "recv 0F0 from rank 0 at position 12 of rank 0 belongs on rank 1, "
             "where stage 1 is [L1]");
@@ -115,7 +115,7 @@ TEST(ProgramRules, MoreReceivesThanSlots) {
   p.problem.channels.receiveSlots = 1;
   EXPECT_EQ(p.only(Rule::WaitCycle),
             "rank 1 waits for itself to run 1F0, at recv 0F1 from rank 0, "
-            "which stands before it [L2]");
+            "which comes before it [L2]");
 }
 
 // 0F1 waits for the send of 0F0, whose slot it takes; rank 1 receives that only
@@ -126,7 +126,7 @@ TEST(ProgramRules, SlotsMakeACycle) {
       "A0 E0 <0F0 1F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 S1"};
   Lowered p(order);
   EXPECT_EQ(checkWaitCycle(p.problem, p.program), std::nullopt);
-  p.program.placement(0, BufferKind::Output).slotOf = {0};
+  p.program.place(0, BufferKind::Output).slotOf = {0};
   auto fault = checkWaitCycle(p.problem, p.program);
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, p.problem),
@@ -150,7 +150,7 @@ TEST(ProgramRules, EagerCycleNamesWhoHoldsTheSlot) {
       problem);
   placeApart(program, problem);
   EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
-  program.placement(0, BufferKind::Output).slotOf = {0, 1, 1};
+  program.place(0, BufferKind::Output).slotOf = {0, 1, 1};
   auto fault = checkWaitCycle(problem, program);
   ASSERT_TRUE(fault);
   EXPECT_EQ(describe(*fault, problem),
@@ -177,14 +177,14 @@ TEST(ProgramRules, RankWaitsForItsOwnActions) {
   EXPECT_EQ(message({">0F0 0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",
                      legalOrder[1]}),
             "rank 0 waits for itself to run 0F0, at send 0F0 to rank 1, which "
-            "stands before it [L2]");
+            "comes before it [L2]");
   EXPECT_EQ(message({legalOrder[0],
                      "1F0 <0F0 <0F1 1I0 >1I0 1W0 1F1 1B1 >1I1 A0 E0 S1"}),
             "rank 1 waits for itself to post the recv of 0F0, at 1F0, which "
-            "stands before it [L2]");
+            "comes before it [L2]");
   EXPECT_EQ(message({"0F0 >0F0 0F1 >0F1 <1I0 0W0 0I0 <1I1 0B1 A0 E0 S0",
                      legalOrder[1]}),
-            "rank 0 waits for itself to run 0I0, at 0W0, which stands before "
+            "rank 0 waits for itself to run 0I0, at 0W0, which comes before "
             "it [L2]");
 }
 
@@ -199,7 +199,7 @@ TEST(ProgramRules, AnotherOrderThanTheSchedule) {
                                  "where the schedule has 1F1 [L5]");
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1W0 1F1"});
   EXPECT_EQ(p.only(Rule::Tasks),
-            "1B1 at position 7 of rank 1 stands where the schedule has no more "
+            "1B1 at position 7 of rank 1 comes where the schedule has no more "
             "tasks [L5]");
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1 0F0", "1F0 1I0 1W0 1F1 1B1"});
   EXPECT_EQ(p.only(Rule::Tasks), "0F0 is missing at the end of rank 0 [L5]");
@@ -227,15 +227,15 @@ TEST(ProgramRules, CollectivesAndSteps) {
   EXPECT_EQ(message("0B1 S0"), "all_reduce 0 is missing on rank 0 [L5]");
   EXPECT_EQ(message("0B1 A0 S0"), "await 0 is missing on rank 0 [L5]");
   EXPECT_EQ(message("0B1 A0 E0 S0 S0"),
-            "step of stage 0 at position 12 of rank 0 is there twice [L5]");
+            "step of stage 0 at position 12 of rank 0 appears twice [L5]");
   EXPECT_EQ(message("0B1 A0 S0 E0"),
-            "step of stage 0 at position 10 of rank 0 stands before await 0 at "
+            "step of stage 0 at position 10 of rank 0 comes before await 0 at "
             "position 11 of rank 0, whose result it reads [L5]");
   EXPECT_EQ(message("0B1 E0 A0 S0"),
-            "await 0 at position 9 of rank 0 stands before all_reduce 0 at "
+            "await 0 at position 9 of rank 0 comes before all_reduce 0 at "
             "position 10 of rank 0, which it waits for [L5]");
   EXPECT_EQ(message("A0 E0 0B1 S0"),
-            "all_reduce 0 at position 8 of rank 0 stands before 0B1 at "
+            "all_reduce 0 at position 8 of rank 0 comes before 0B1 at "
             "position 10 of rank 0, whose gradient it reads [L5]");
 }
 
@@ -266,7 +266,7 @@ TEST(ProgramRules, AStepStandsAnywhereBehindItsGradients) {
             "");
   EXPECT_EQ(looped.message(
                 {"0F0 >0F0 <1F0 2F0 S2 2B0 >2I0 <1I0 0B0 S0", loopedRank1}, {}),
-            "step of stage 2 at position 4 of rank 0 stands before 2B0 at "
+            "step of stage 2 at position 4 of rank 0 comes before 2B0 at "
             "position 5 of rank 0, whose gradient it reads [L5]");
 }
 
@@ -280,12 +280,12 @@ TEST(ProgramRules, ACollectiveStandsAnywhereBehindItsGradients) {
   EXPECT_EQ(looped.message({"0F0 >0F0 <1F0 2F0 A0 2B0 >2I0 <1I0 0B0 S0 E0 S2",
                             loopedRank1},
                            {last}),
-            "all_reduce 0 at position 4 of rank 0 stands before 2B0 at "
+            "all_reduce 0 at position 4 of rank 0 comes before 2B0 at "
             "position 5 of rank 0, whose gradient it reads [L5]");
   EXPECT_EQ(looped.message({"0F0 >0F0 <1F0 2F0 2B0 A0 >2I0 S2 <1I0 0B0 S0 E0",
                             loopedRank1},
                            {last}),
-            "step of stage 2 at position 7 of rank 0 stands before await 0 at "
+            "step of stage 2 at position 7 of rank 0 comes before await 0 at "
             "position 11 of rank 0, whose result it reads [L5]");
 }
 
@@ -298,7 +298,7 @@ TEST(ProgramRules, ANormReadsTheSumsOfTiedGradients) {
   const std::string rank1 = "<0F0 1F0 >1F0 <2I0 1B0 >1I0 A1 E1 S1";
   EXPECT_EQ(looped.message({begin + "A0 E0 A1 E1 S0 S2", rank1}, both), "");
   EXPECT_EQ(looped.message({begin + "A0 A1 E0 E1 S0 S2", rank1}, both),
-            "all_reduce 1 at position 9 of rank 0 stands before await 0 at "
+            "all_reduce 1 at position 9 of rank 0 comes before await 0 at "
             "position 10 of rank 0, whose result it reads [L5]");
 }
 

@@ -72,7 +72,7 @@ TEST(ProgramSimulator, SlotOfASendIsFreeAtItsEnd) {
   placeApart(program, problem);
   EXPECT_EQ(simulateProgram(problem, program).startNs[2], 3);
   // With one slot for both outputs, 0F1 waits until rank 1 has the first.
-  program.placement(0, BufferKind::Output).slotOf = {0};
+  program.place(0, BufferKind::Output).slotOf = {0};
   ProgramSimulation run = simulateProgram(problem, program);
   ASSERT_TRUE(run.complete);
   EXPECT_EQ(run.endNs[1], 53);
@@ -89,8 +89,7 @@ TEST(ProgramSimulator, ReceiveWaitsForTheSendThatReadsItsSlot) {
                  "<0F0 1F0 >1F0 <2I0 1B0 >1I0 A0 E0 S1"},
                 problem);
   placeApart(program, problem);
-  program.placement(2, BufferKind::Input) =
-      program.placement(0, BufferKind::Output);
+  program.place(2, BufferKind::Input) = program.place(0, BufferKind::Output);
   EXPECT_EQ(checkBuffers(problem, program), std::nullopt);
   ProgramSimulation run = simulateProgram(problem, program);
   ASSERT_TRUE(run.complete);

@@ -161,7 +161,7 @@ TEST(Simulator, WaitCycleThroughALinkOrder) {
   schedule.linkOrders[{0, 1}] = actionsOf("0F1 0F0");
   EXPECT_EQ(cycleOf(problem, schedule),
             "rank 0 waits for 1B0 of rank 1 at 0B0 -> rank 1 waits for 0F0 of "
-            "rank 0 at 1F0 (the link order puts it behind 0F1)");
+            "rank 0 at 1F0 (the link order puts it after 0F1)");
 }
 
 // Such a link order breaks S6; the simulator gets stuck but does not fail.

@@ -29,7 +29,7 @@ TEST(Steps, EveryStageHasOneOrNone) {
       "step of stage 1 is missing on rank 1, but step of stage 2 stands at "
       "position 3 of rank 0; either every stage has a step or none [S1]");
   EXPECT_EQ(said("0F0 2F0 2B0 2STEP0 0B0 0STEP0 2STEP0", "1F0 1B0 1STEP0"),
-            "step of stage 2 stands twice: at position 3 of rank 0 and at "
+            "step of stage 2 appears twice: at position 3 of rank 0 and at "
             "position 6 of "
             "rank 0 [S1]");
   EXPECT_EQ(
@@ -44,19 +44,19 @@ TEST(Steps, EveryStageHasOneOrNone) {
 
 TEST(Steps, AreOnTheRankOfTheirStage) {
   EXPECT_EQ(said("0F0 2F0 2B0 2STEP0 0B0 0STEP0 1STEP0", "1F0 1B0"),
-            "step of stage 1 stands on rank 0, but stage 1 is on rank 1 [S2]");
+            "step of stage 1 is on rank 0, but stage 1 is on rank 1 [S2]");
 }
 
 TEST(Steps, NeedTheLastGradient) {
   EXPECT_EQ(said("0F0 2F0 2I0 2STEP0 2W0 0B0 0STEP0", "1F0 1B0 1STEP0"),
-            "step of stage 2 at position 3 of rank 0 stands before 2W0 at "
+            "step of stage 2 at position 3 of rank 0 comes before 2W0 at "
             "position 4, "
             "which it needs [S3]");
   const Schedule schedule =
       scheduleOf({"0F0 0F1 2F0 2F1 2B1 2STEP0 2B0 0B0 0B1 0STEP0",
                   "1F0 1F1 1B1 1B0 1STEP0"});
   EXPECT_EQ(verdict(looped(2), schedule),
-            "step of stage 2 at position 5 of rank 0 stands before 2B0 at "
+            "step of stage 2 at position 5 of rank 0 comes before 2B0 at "
             "position 6, "
             "which it needs [S3]");
   const Simulation run = simulate(looped(2), schedule);
@@ -103,11 +103,11 @@ TEST(Steps, WaitForTheGradientsThatCollectivesRead) {
   EXPECT_EQ(saidWith({norm}, "0F0 2F0 2B0 0B0 2STEP0 0STEP0", "1F0 1B0 1STEP0"),
             "");
   EXPECT_EQ(saidWith({norm}, "0F0 2F0 2B0 2STEP0 0B0 0STEP0", "1F0 1B0 1STEP0"),
-            "step of stage 2 at position 3 of rank 0 stands before 0B0 at "
+            "step of stage 2 at position 3 of rank 0 comes before 0B0 at "
             "position 4, "
             "and waits for the gradient_norm, which reads its gradient [S3]");
   EXPECT_EQ(saidWith({tied}, "0F0 2F0 2B0 2STEP0 0B0 0STEP0", "1F0 1B0 1STEP0"),
-            "step of stage 2 at position 3 of rank 0 stands before 0B0 at "
+            "step of stage 2 at position 3 of rank 0 comes before 0B0 at "
             "position 4, "
             "and waits for the tied_gradients, which reads its gradient [S3]");
   EXPECT_EQ(saidWith({}, "0F0 2F0 2B0 2STEP0 0B0 0STEP0", "1F0 1B0 1STEP0"),
@@ -131,7 +131,7 @@ TEST(Steps, OfAProgramAreTheSchedules) {
                     begin = "0F0 >0F0 <1F0 2F0 2B0 ";
   EXPECT_EQ(checked(schedule, {begin + "S2 >2I0 <1I0 0B0 S0", rank1}, {}), "");
   EXPECT_EQ(checked(schedule, {begin + ">2I0 <1I0 0B0 S2 S0", rank1}, {}),
-            "0B0 at position 7 of rank 0 stands where the schedule has step of "
+            "0B0 at position 7 of rank 0 comes where the schedule has step of "
             "stage 2 [L5]");
   EXPECT_EQ(checked(schedule, {begin + "S2 >2I0 <1I0 0B0", rank1}, {}),
             "step of stage 0 is missing at the end of rank 0 [L5]");

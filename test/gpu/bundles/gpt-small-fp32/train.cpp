@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 1
-#error "another version of rondo wrote this program (tables of version 1): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 2
+#error "another version of rondo wrote this program (tables of version 2): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -49,7 +49,7 @@ constexpr StageDesc stages[] = {
      {1151424, 1151424, 2302848, 384, 2048, 20799680, 294912, 0, 0, 294912, 14336, 5542400}},
 };
 
-// from, to, message, bytes, placement that it leaves and enters
+// from, to, message, bytes, place that it leaves and enters
 constexpr EdgeDesc edges[] = {
     {0, 1, Message::Activation, 294912, 7, 18},
     {1, 2, Message::Activation, 294912, 19, 30},
@@ -134,7 +134,7 @@ constexpr PoolDesc pools[] = {
     {3, 25731392, 5542400, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -339,7 +339,7 @@ constexpr PoolDesc pools[] = {
     {3, 26026304, 5542400, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -488,7 +488,7 @@ constexpr PoolDesc pools[] = {
     {3, 26026304, 5542400, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -552,20 +552,20 @@ constexpr RankDesc ranks[] = {
 
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, stages, edges; ranks;
-// homes' ranks; pools; placements; collectives; predicted ns of an iteration, of
+// homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, stages, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 48, sequential::placements, 2, sequential::collectives,
+     34, sequential::pools, 48, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, stages, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     34, pipeline::pools, 48, pipeline::placements, 2, pipeline::collectives,
+     34, pipeline::pools, 48, pipeline::places, 2, pipeline::collectives,
      251560425, 687484056, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, stages, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 48, evaluation::placements, 0, nullptr,
+     34, evaluation::pools, 48, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {46427392, 39898880, 35164544, 31568704};

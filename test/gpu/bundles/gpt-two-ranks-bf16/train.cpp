@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 1
-#error "another version of rondo wrote this program (tables of version 1): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 2
+#error "another version of rondo wrote this program (tables of version 2): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -45,7 +45,7 @@ constexpr StageDesc stages[] = {
      {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256}},
 };
 
-// from, to, message, bytes, placement that it leaves and enters
+// from, to, message, bytes, place that it leaves and enters
 constexpr EdgeDesc edges[] = {
     {0, 1, Message::Activation, 147456, 7, 18},
     {1, 0, Message::Gradient, 147456, 21, 8},
@@ -102,7 +102,7 @@ constexpr PoolDesc pools[] = {
     {1, 29947520, 5136256, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -216,7 +216,7 @@ constexpr PoolDesc pools[] = {
     {1, 30094976, 5136256, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -306,7 +306,7 @@ constexpr PoolDesc pools[] = {
     {1, 30094976, 5136256, 1},
 };
 // pool, period, slots; by home and buffer
-constexpr PlacementDesc placements[] = {
+constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
@@ -344,20 +344,20 @@ constexpr RankDesc ranks[] = {
 
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, stages, edges; ranks;
-// homes' ranks; pools; placements; collectives; predicted ns of an iteration, of
+// homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, stages, edges, 1, sequential::ranks, sequential::rank_of_home,
-     18, sequential::pools, 24, sequential::placements, 2, sequential::collectives,
+     18, sequential::pools, 24, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, stages, edges, 2, pipeline::ranks, pipeline::rank_of_home,
-     18, pipeline::pools, 24, pipeline::placements, 2, pipeline::collectives,
+     18, pipeline::pools, 24, pipeline::places, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, stages, edges, 2, evaluation::ranks, evaluation::rank_of_home,
-     18, evaluation::pools, 24, evaluation::placements, 0, nullptr,
+     18, evaluation::pools, 24, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40194048, 35231232};
