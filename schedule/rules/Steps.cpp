@@ -59,9 +59,12 @@ std::optional<Fault> rondo::checkTraining(const TrainingNeeds &needs,
     std::string stages;
     for (int32_t stage : needed.stages)
       stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
-    return makeRuleFault<FaultKind::CollectiveMissing>(
-        Rule::Tasks, traitsOf(needed.kind).keyword,
-        int64_t(!needed.tensor.empty()), needed.tensor, stages);
+    const char *kind = traitsOf(needed.kind).keyword;
+    return needed.tensor.empty()
+               ? makeRuleFault<FaultKind::CollectiveMissing>(Rule::Tasks, kind,
+                                                             stages)
+               : makeRuleFault<FaultKind::SumMissing>(Rule::Tasks, kind,
+                                                      needed.tensor, stages);
   }
   if (needs.hasSteps && !program.order.hasSteps())
     return makeRuleFault<FaultKind::NoSteps>(Rule::Tasks);

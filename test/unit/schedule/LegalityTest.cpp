@@ -275,7 +275,8 @@ TEST(Legality, LinkOrders) {
   EXPECT_EQ(broken({0, 1}, "0F0 1B0"),
             "1B0 at position 1 of the link order 0>1 is not a message of that "
             "link, or appears twice [S6]");
-  EXPECT_EQ(broken({0, 1}, "0F1"), "0F0 is missing from the link order 0>1 [S6]");
+  EXPECT_EQ(broken({0, 1}, "0F1"),
+            "0F0 is missing from the link order 0>1 [S6]");
   // A fused backward makes its message as B.
   EXPECT_EQ(broken({1, 0}, "1I0 1I1"),
             "1I0 at position 0 of the link order 1>0 is not a message of that "
