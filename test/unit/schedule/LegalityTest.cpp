@@ -139,8 +139,8 @@ TEST(Legality, Mixture) {
     EXPECT_EQ(f.kind, FaultKind::Mixture);
   }
   EXPECT_EQ(verdict(problem, scheduleOf({"0F0 0I0 0B0"})),
-            "0I0 at position 1 of rank 0 and 0B0 at position 2 of rank 0 are "
-            "both there; a micro-batch has either B, or I and W [S1]");
+            "0I0 at position 1 of rank 0 and 0B0 at position 2 of rank 0 both "
+            "appear; a micro-batch has either B, or I and W [S1]");
 }
 
 TEST(Legality, WrongRank) {

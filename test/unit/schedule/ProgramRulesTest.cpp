@@ -78,9 +78,10 @@ TEST(ProgramRules, NamesWhatIsAbsent) {
         Case{Action(ActionKind::AllReduce, 3, 0),
              "all_reduce 3 at position 12 of rank 0 names no collective; there "
              "are 1 [L1]"},
-        Case{Action(ActionKind::Unshard, 0, 0),
-             "unshard of stage 0 at position 12 of rank 0 is no action of a "
-             "program [L1]"},
+        Case{
+            Action(ActionKind::Unshard, 0, 0),
+            "unshard of stage 0 at position 12 of rank 0 is not an action of a "
+            "program [L1]"},
         Case{Action(ActionKind::Step, 1, 0),
              "step of stage 1 at position 12 of rank 0 belongs on rank 1, "
              "where stage 1 is [L1]"}}) {
@@ -195,7 +196,7 @@ TEST(ProgramRules, RankWaitsForItsOwnActions) {
 TEST(ProgramRules, AnotherOrderThanTheSchedule) {
   Lowered p;
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1F1 1W0 1B1"});
-  EXPECT_EQ(p.only(Rule::Tasks), "1W0 at position 5 of rank 1 stands "
+  EXPECT_EQ(p.only(Rule::Tasks), "1W0 at position 5 of rank 1 comes "
                                  "where the schedule has 1F1 [L5]");
   p.schedule = scheduleOf({"0F0 0F1 0I0 0W0 0B1", "1F0 1I0 1W0 1F1"});
   EXPECT_EQ(p.only(Rule::Tasks),

@@ -24,10 +24,9 @@ TEST(Steps, StandAnywhereBehindTheirGradients) {
 }
 
 TEST(Steps, EveryStageHasOneOrNone) {
-  EXPECT_EQ(
-      said("0F0 2F0 2B0 2STEP0 0B0 0STEP0", "1F0 1B0"),
-      "step of stage 1 is missing on rank 1, but step of stage 2 stands at "
-      "position 3 of rank 0; either every stage has a step or none [S1]");
+  EXPECT_EQ(said("0F0 2F0 2B0 2STEP0 0B0 0STEP0", "1F0 1B0"),
+            "step of stage 1 is missing on rank 1, but step of stage 2 is at "
+            "position 3 of rank 0; either every stage has a step or none [S1]");
   EXPECT_EQ(said("0F0 2F0 2B0 2STEP0 0B0 0STEP0 2STEP0", "1F0 1B0 1STEP0"),
             "step of stage 2 appears twice: at position 3 of rank 0 and at "
             "position 6 of "
