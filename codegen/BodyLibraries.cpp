@@ -132,10 +132,11 @@ Error rondo::codegen::checkBodies(llvm::ArrayRef<std::string> bodies,
       return failure("body '" + body + "' is defined twice: in '" + files[0] +
                      "' and in '" + files[1] + "'");
     const std::string names = defined.names();
-    return failure("no library defines body '" + body + "': '" +
-                   llvm::join(libraries, "', '") + "' " +
-                   (names.empty() ? "define none; RONDO_BODY(" + body + ") does"
-                                  : "define " + names));
+    return failure(
+        "no library defines body '" + body + "': '" +
+        llvm::join(libraries, "', '") +
+        (libraries.size() == 1 ? "' defines " : "' define ") +
+        (names.empty() ? "none; RONDO_BODY(" + body + ") does" : names));
   }
   return Error::success();
 }

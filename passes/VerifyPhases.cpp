@@ -56,7 +56,7 @@ std::vector<SmallVector<ScheduleOp, 0>> executables(ModuleOp module) {
 namespace {
 
 //===----------------------------------------------------------------------===//
-// Partitioned: P1 and P3
+// Partitioned: P1, P3 and P4
 //===----------------------------------------------------------------------===//
 
 /// P1: every layer in exactly one stage, stages in model order.
@@ -99,12 +99,46 @@ LogicalResult verifyLayers(PlanOp plan) {
   return error;
 }
 
+/// P4: only a loss, or a layer that computes nothing, may end the graph. Takes
+/// plans for which P1 holds.
+LogicalResult verifyEnds(PlanOp plan) {
+  llvm::StringMap<LayerOp> layers;
+  for (LayerOp layer : plan.lookupModel().getLayers())
+    layers[layer.getSymName()] = layer;
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  std::vector<bool> isTaken(stages.size());
+  for (const std::vector<int32_t> &inputs : plan.getInputs())
+    for (int32_t input : inputs)
+      isTaken[input] = true;
+  for (auto [s, stage] : llvm::enumerate(stages)) {
+    LayerOp last = layers.lookup(
+        cast<FlatSymbolRefAttr>(*std::prev(stage.getLayers().end()))
+            .getValue());
+    if (isTaken[s] || last.hasLoss() || last.getSyntheticAttr())
+      continue;
+    InFlightDiagnostic error = stage.emitError()
+                               << "stage @" << stage.getSymName()
+                               << " feeds no other stage, but its last layer @"
+                               << last.getSymName() << " writes no loss [P4]";
+    Diagnostic &note = error.attachNote(last.getLoc())
+                       << "layer @" << last.getSymName() << " is here";
+    if (s + 1 == stages.size())
+      note << "; if its body writes the loss, add loss = true";
+    else
+      note << "; a later stage takes its output with from [@"
+           << stage.getSymName() << "]";
+    return error;
+  }
+  return success();
+}
+
 struct VerifyPartitioned : impl::VerifyPartitionedBase<VerifyPartitioned> {
   void runOnOperation() override {
     // P2 is local: the plan's verifier has checked it. P3 is what building the
     // problem checks.
     for (PlanOp plan : getOperation().getOps<PlanOp>())
-      if (failed(verifyLayers(plan)) || failed(buildProblem(plan)))
+      if (failed(verifyLayers(plan)) || failed(verifyEnds(plan)) ||
+          failed(buildProblem(plan)))
         signalPassFailure();
     markAllAnalysesPreserved();
   }

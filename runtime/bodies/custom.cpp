@@ -7,6 +7,7 @@
 #include "runtime/bodies/layers.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,12 +66,18 @@ static void runOnCpu(const LayerDesc *layer, const LayerArgs *args) {
   runCustom(*layer, *args, layer->custom.body->cpu.*task, nullptr);
 }
 
+/// The number of tensors that the body says it has; may be any number.
+static int32_t countTensors(const LayerDesc &layer) {
+  const rondo_layer described = describe(layer);
+  return layer.custom.body->tensors(&described, nullptr, 0);
+}
+
 /// The body's own descriptions.
 static std::vector<rondo_tensor> describeTensors(const LayerDesc &layer) {
   const rondo_layer described = describe(layer);
   const rondo_body &body = *layer.custom.body;
-  std::vector<rondo_tensor> tensors(std::clamp<int32_t>(
-      body.tensors(&described, nullptr, 0), 0, maxLayerTensors + 1));
+  std::vector<rondo_tensor> tensors(
+      std::clamp<int32_t>(countTensors(layer), 0, maxLayerTensors + 1));
   body.tensors(&described, tensors.data(),
                static_cast<int32_t>(tensors.size()));
   return tensors;
@@ -114,7 +121,24 @@ static std::string nameOfBody(const LayerDesc &layer) {
   return "body '" + std::string(layer.custom.name) + "'";
 }
 
+static void checkFunctions(const LayerDesc &layer, const rondo_body &body) {
+  if (!body.sizes)
+    fail(layer, nameOfBody(layer) + " has no `sizes` function");
+  if (!body.tensors)
+    fail(layer, nameOfBody(layer) + " has no `tensors` function");
+  const bool isCpu = layer.target == Target::Cpu;
+  const rondo_functions &tasks = isCpu ? body.cpu : body.cuda;
+  if (!tasks.forward || !tasks.input_grad || !tasks.weight_grad)
+    fail(layer, nameOfBody(layer) + " does not run on " +
+                    (isCpu ? "the CPU" : "CUDA") +
+                    ": it has no F, I or W function for this target");
+}
+
 static void checkInputs(const LayerDesc &layer, const rondo_body &body) {
+  if (body.min_inputs > body.max_inputs)
+    fail(layer, nameOfBody(layer) + " declares min_inputs = " +
+                    std::to_string(body.min_inputs) +
+                    " above max_inputs = " + std::to_string(body.max_inputs));
   if (layer.numInputs >= body.min_inputs && layer.numInputs <= body.max_inputs)
     return;
   std::string takes = std::to_string(body.min_inputs);
@@ -148,6 +172,10 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
   };
   std::string stated, needed;
   for (const Size &size : all) {
+    if (size.needed < 0)
+      fail(layer, "`sizes` of " + nameOfBody(layer) + " returns " + size.name +
+                      " = " + std::to_string(size.needed) +
+                      "; a size is at least 0");
     if (size.stated == size.needed)
       continue;
     const std::string comma = stated.empty() ? "" : ", ";
@@ -160,15 +188,58 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
                     ": write that into the model and compile it again");
 }
 
-static void checkTensors(const LayerDesc &layer) {
-  std::vector<rondo_tensor> tensors = describeTensors(layer);
+static int64_t countOf(const rondo_tensor &tensor) {
+  return tensor.shape[0] * (tensor.num_dims == 2 ? tensor.shape[1] : 1);
+}
+
+/// `tensors` lie within the weights, in the order of their offsets.
+static void checkCover(const LayerDesc &layer,
+                       const std::vector<rondo_tensor> &tensors) {
   const std::string who = nameOfBody(layer);
+  const int64_t elements = layer.weightBytes / 4;
+  int64_t end = 0, uncovered = 0, first = 0;
+  auto skipTo = [&](int64_t place) {
+    // The next tensor begins at a multiple of 16; what lies before is padding.
+    end = std::min((end + 15) / 16 * 16, place);
+    if (place > end && uncovered == 0)
+      first = end;
+    uncovered += place - end;
+  };
+  const rondo_tensor *last = nullptr;
+  for (const rondo_tensor &tensor : tensors) {
+    if (tensor.offset < end)
+      fail(layer, "tensors '" + std::string(last->name) + "' and '" +
+                      tensor.name + "' of " + who + " overlap");
+    skipTo(tensor.offset);
+    end = tensor.offset + countOf(tensor);
+    last = &tensor;
+  }
+  skipTo(elements);
+  if (uncovered > 0)
+    fail(layer, "no tensor of " + who + " covers " + std::to_string(uncovered) +
+                    " of the " + std::to_string(elements) +
+                    " weights, from element " + std::to_string(first) +
+                    " on: nothing would initialise, train or save them");
+}
+
+static void checkNames(const LayerDesc &layer,
+                       const std::vector<rondo_tensor> &tensors) {
+  std::set<std::string> names;
+  for (const rondo_tensor &tensor : tensors)
+    if (!names.insert(tensor.name).second)
+      fail(layer, nameOfBody(layer) + " has two tensors named '" + tensor.name +
+                      "'; a checkpoint finds tensors by name");
+}
+
+static void checkTensors(const LayerDesc &layer) {
+  const std::string who = nameOfBody(layer);
+  if (const int32_t count = countTensors(layer); count < 0)
+    fail(layer, "`tensors` of " + who + " returns " + std::to_string(count) +
+                    ", not a number of tensors");
+  std::vector<rondo_tensor> tensors = describeTensors(layer);
   if (static_cast<int32_t>(tensors.size()) > maxLayerTensors)
     fail(layer, who + " has more tensors than the maximum of " +
                     std::to_string(maxLayerTensors));
-  auto countOf = [](const rondo_tensor &tensor) {
-    return tensor.shape[0] * (tensor.num_dims == 2 ? tensor.shape[1] : 1);
-  };
   const int64_t elements = layer.weightBytes / 4;
   for (const rondo_tensor &tensor : tensors) {
     if (!tensor.name || !*tensor.name)
@@ -196,14 +267,12 @@ static void checkTensors(const LayerDesc &layer) {
                       " ends past the " + std::to_string(elements) +
                       " of the weights");
   }
+  checkNames(layer, tensors);
   std::sort(tensors.begin(), tensors.end(),
             [](const rondo_tensor &a, const rondo_tensor &b) {
               return a.offset < b.offset;
             });
-  for (size_t t = 1; t < tensors.size(); ++t)
-    if (tensors[t].offset < tensors[t - 1].offset + countOf(tensors[t - 1]))
-      fail(layer, "tensors '" + std::string(tensors[t - 1].name) + "' and '" +
-                      tensors[t].name + "' of " + who + " overlap");
+  checkCover(layer, tensors);
 }
 
 void checkCustomLayer(const LayerDesc &layer) {
@@ -214,12 +283,7 @@ void checkCustomLayer(const LayerDesc &layer) {
                     " of rondo_body.h, this program has version " +
                     std::to_string(RONDO_BODY_VERSION) +
                     ": compile it again with the header of this installation");
-  const bool isCpu = layer.target == Target::Cpu;
-  const rondo_functions &tasks = isCpu ? body.cpu : body.cuda;
-  if (!tasks.forward || !tasks.input_grad || !tasks.weight_grad)
-    fail(layer, nameOfBody(layer) + " does not run on " +
-                    (isCpu ? "the CPU" : "CUDA") +
-                    ": it lacks F, I or W for it");
+  checkFunctions(layer, body);
   checkInputs(layer, body);
   checkSizes(layer, body);
   checkTensors(layer);

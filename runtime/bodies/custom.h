@@ -10,9 +10,10 @@
 namespace rondo::runtime {
 
 /// Throws Error if the body of a custom layer is written for another version of
-/// rondo_body.h, does not run on the layer's target, does not take its inputs,
-/// needs sizes other than the layer states, or describes tensors that do not
-/// fit. Call this before anything else is done with the layer.
+/// rondo_body.h, lacks a function, does not run on the layer's target, does not
+/// take its inputs, needs sizes other than the layer states, or describes
+/// tensors that do not cover the weights one by one. Call this before anything
+/// else is done with the layer.
 void checkCustomLayer(const LayerDesc &layer);
 
 /// Calls a task of the body, with `stream` instead of the one in the arguments.

@@ -30,14 +30,16 @@ double uniform(uint64_t stream, uint64_t index) {
   return static_cast<double>(mix(stream, index) >> 11) * 0x1p-52 - 1;
 }
 
-/// A task's memory, followed by a guard.
+/// A task's memory, followed by a guard of at least its own size, so that a
+/// body that mistakes a size by a factor of two writes nowhere else.
 class Buffer {
 public:
-  explicit Buffer(int64_t bytes) : count(bytes / 4), values(count + 48) {
+  explicit Buffer(int64_t bytes)
+      : count(bytes / 4), guards(std::max<int64_t>(count, 1 << 16)),
+        values(count + guards + bufferAlignment / 4) {
     const auto place = reinterpret_cast<uintptr_t>(values.data());
     begin = values.data() + (bufferAlignment - place % bufferAlignment) / 4;
-    for (int64_t i = 0; i < guards; ++i)
-      begin[count + i] = guard;
+    std::fill(begin + count, begin + count + guards, guard);
     poison();
   }
   Buffer(const Buffer &) = delete;
@@ -50,15 +52,17 @@ public:
     std::copy(other.begin(), other.end(), begin);
   }
   std::vector<float> copy() const { return {begin, begin + count}; }
-  bool isIntact() const {
-    return std::all_of(begin + count, begin + count + guards,
-                       [](float value) { return value == guard; });
+  /// The first element past the end that has been written; -1: none.
+  int64_t writtenPastEnd() const {
+    const float *end = begin + count + guards;
+    const float *found = std::find_if<const float *>(
+        begin + count, end, [](float value) { return value != guard; });
+    return found == end ? -1 : found - begin;
   }
 
 private:
-  static constexpr int64_t guards = 16;
   static constexpr float guard = 1234567;
-  int64_t count;
+  int64_t count, guards;
   std::vector<float> values;
   float *begin;
 };
@@ -174,8 +178,10 @@ LayerArgs Probe::args() {
 
 void Probe::checkGuards(const char *task) {
   auto check = [&](const Buffer &buffer, const char *name) {
-    if (!buffer.isIntact())
-      fail(std::string(task) + " writes past the end of " + name);
+    if (const int64_t place = buffer.writtenPastEnd(); place >= 0)
+      fail(std::string(task) + " writes past the end of " + name + ", " +
+           std::to_string(buffer.size()) + " numbers: first at element " +
+           std::to_string(place));
   };
   check(weights, "the weights");
   check(gradients, "the gradients");

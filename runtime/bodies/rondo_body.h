@@ -78,15 +78,16 @@ enum {
   RONDO_INIT_RESIDUAL_NORMAL = 3
 };
 
-/* A part of the weights. Its global name is LAYER.NAME. */
+/* A part of the weights. Its global name is LAYER.NAME, unique in the model. */
 typedef struct rondo_tensor {
   /* Lives as long as the program. */
   const char *name;
   /* 1 or 2; with 1, shape[1] is 1. */
   int32_t num_dims;
   int64_t shape[2];
-  /* The first element, in fp32 elements from the start of the weights. Tensors
-   * do not overlap. */
+  /* The first element, in fp32 elements from the start of the weights: a
+   * multiple of 16. Tensors do not overlap, and leave out no weights but
+   * padding up to the next multiple of 16. */
   int64_t offset;
   int32_t init;
   /* Not 0: AdamW decays it. Usually only matrices decay. */

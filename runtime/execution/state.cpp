@@ -144,6 +144,7 @@ State::State(const Executable &executable, const World &world)
   for (int32_t l = 0; l < exe.numLayers; ++l)
     if (exe.layers[l].kind == LayerKind::Custom)
       checkCustomLayer(exe.layers[l]);
+  checkTensorNames();
   // A program for each micro-batch size.
   std::vector<const ProgramDesc *> sizes;
   for (int32_t p = 0; p < exe.numPrograms; ++p) {

@@ -52,7 +52,8 @@ class State {
 public:
   /// Checks the executable's tables, makes a device for each rank and
   /// allocates. Throws Error if buffers are smaller than the layers need, go
-  /// past the arena's end, or hold state but move between programs. Stages and
+  /// past the arena's end, or hold state but move between programs, or if two
+  /// tensors have one name. Stages and
   /// tensors of ranks that other processes hold have their sizes and names
   /// here, but null addresses.
   explicit State(const Executable &executable, const World &world = {});
@@ -106,6 +107,7 @@ private:
   void checkProgram(const ProgramDesc &program) const;
   void checkStages(const ProgramDesc &program) const;
   void checkHomes() const;
+  void checkTensorNames() const;
   void checkEdges(const ProgramDesc &program) const;
   HomeBinding bindHome(int32_t home, const ProgramDesc &program);
   void bindTensors(int32_t home);

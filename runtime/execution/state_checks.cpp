@@ -4,8 +4,10 @@
 #include "runtime/execution/state.h"
 
 #include "runtime/base/error.h"
+#include "runtime/bodies/tensors.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -84,6 +86,24 @@ void State::checkProgram(const ProgramDesc &program) const {
   }
   for (int32_t p = exe.numHomes * numBuffers; p < program.numPlaces; ++p)
     checkPlace(program.places[p], "a message", "place " + std::to_string(p), 0);
+}
+
+/// Tied tensors share a weight and its name.
+void State::checkTensorNames() const {
+  std::map<std::string, const char *> layerOf;
+  for (int32_t l = 0; l < exe.numLayers; ++l)
+    for (const LayerTensor &tensor : layerTensors(exe.layers[l])) {
+      if (tensor.sharedWith)
+        continue;
+      const auto [it, isNew] =
+          layerOf.try_emplace(tensorName(tensor), exe.layers[l].name);
+      if (!isNew)
+        throw Error("layers '" + std::string(it->second) + "' and '" +
+                    exe.layers[l].name + "' both have a tensor named '" +
+                    it->first +
+                    "', and a checkpoint finds tensors by name: rename a layer "
+                    "or the tensor");
+    }
 }
 
 void State::checkHomes() const {

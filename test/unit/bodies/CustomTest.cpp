@@ -7,6 +7,7 @@
 #include "runtime/bodies/custom.h"
 
 #include <gtest/gtest.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct Answers {
   std::vector<rondo_tensor> tensors = {
       {"matrix", 2, {8, 4}, 0, RONDO_INIT_NORMAL, 1},
       {"vector", 1, {20, 0}, 32, RONDO_INIT_ONES, 0}};
+  /// What `tensors` returns instead of their number.
+  std::optional<int32_t> count;
   rondo_layer layer{};
   rondo_task task{};
   std::vector<const void *> inputs;
@@ -34,7 +37,7 @@ int32_t tensors(const rondo_layer *, rondo_tensor *out, int32_t capacity) {
   const int32_t count = static_cast<int32_t>(answers.tensors.size());
   for (int32_t t = 0; t < count && t < capacity; ++t)
     out[t] = answers.tensors[t];
-  return count;
+  return answers.count.value_or(count);
 }
 void remember(const rondo_layer *layer, const rondo_task *task) {
   answers.layer = *layer;
@@ -104,12 +107,20 @@ TEST_F(Custom, Version) {
 
 TEST_F(Custom, Target) {
   layer.target = Target::Cuda;
-  EXPECT_EQ(error(), "layer 'mix': body 'mixer' does not run on CUDA: it lacks "
-                     "F, I or W for it");
+  EXPECT_EQ(error(),
+            "layer 'mix': body 'mixer' does not run on CUDA: it has no "
+            "F, I or W function for this target");
   layer.target = Target::Cpu;
   body.cpu.weight_grad = nullptr;
   EXPECT_EQ(error(), "layer 'mix': body 'mixer' does not run on the CPU: it "
-                     "lacks F, I or W for it");
+                     "has no F, I or W function for this target");
+}
+
+TEST_F(Custom, Functions) {
+  body.tensors = nullptr;
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' has no `tensors` function");
+  body.sizes = nullptr;
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' has no `sizes` function");
 }
 
 TEST_F(Custom, Inputs) {
@@ -119,6 +130,9 @@ TEST_F(Custom, Inputs) {
   layer.numInputs = 1;
   body.min_inputs = 2;
   EXPECT_EQ(error(), "layer 'mix': it has 1 input, but body 'mixer' takes 2");
+  body.min_inputs = 3;
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' declares min_inputs = 3 above "
+                     "max_inputs = 2");
 }
 
 TEST_F(Custom, Sizes) {
@@ -135,6 +149,12 @@ TEST_F(Custom, Sizes) {
                          "193:"),
             std::string::npos)
       << error();
+}
+
+TEST_F(Custom, ANegativeSizeIsTheBodysFault) {
+  answers.sizes.saved_for_input_grad_bytes = -64;
+  EXPECT_EQ(error(), "layer 'mix': `sizes` of body 'mixer' returns "
+                     "saved_for_input_grad_bytes = -64; a size is at least 0");
 }
 
 TEST_F(Custom, LastLayerMakesNothing) {
@@ -161,6 +181,42 @@ TEST_F(Custom, TensorsDoNotOverlap) {
   answers.tensors[1].offset = 16;
   EXPECT_EQ(error(), "layer 'mix': tensors 'matrix' and 'vector' of body "
                      "'mixer' overlap");
+}
+
+TEST_F(Custom, TensorsCoverTheWeights) {
+  // Elements 24 to 31 and 52 to 63 are padding.
+  answers.tensors[0].shape[1] = 3;
+  answers.tensors[1].offset = 32;
+  EXPECT_EQ(error(), "");
+  // The matrix ends at 16, the vector begins at 32.
+  answers.tensors[0].shape[1] = 2;
+  EXPECT_EQ(error(),
+            "layer 'mix': no tensor of body 'mixer' covers 16 of the 64 "
+            "weights, from element 16 on: nothing would initialise, train or "
+            "save them");
+  answers.tensors.clear();
+  EXPECT_NE(error().find("covers 64 of the 64 weights, from element 0 on"),
+            std::string::npos)
+      << error();
+  answers.tensors = {{"end", 1, {10, 0}, 16, RONDO_INIT_ONES, 0}};
+  EXPECT_NE(error().find("covers 48 of the 64 weights, from element 0 on"),
+            std::string::npos)
+      << error();
+  layer.weightBytes = answers.sizes.weight_bytes = 0;
+  answers.tensors.clear();
+  EXPECT_EQ(error(), "");
+}
+
+TEST_F(Custom, TensorsHaveANumber) {
+  answers.count = -1;
+  EXPECT_EQ(error(), "layer 'mix': `tensors` of body 'mixer' returns -1, not a "
+                     "number of tensors");
+}
+
+TEST_F(Custom, TensorsHaveNamesOfTheirOwn) {
+  answers.tensors[1].name = "matrix";
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' has two tensors named "
+                     "'matrix'; a checkpoint finds tensors by name");
 }
 
 TEST_F(Custom, Tensors) {

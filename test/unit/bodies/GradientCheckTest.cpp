@@ -6,6 +6,7 @@
 
 #include "runtime/bodies/gradient_check.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace rondo::runtime {
@@ -35,6 +36,7 @@ enum class Fault {
   ReadsInput,
   Overwrites,
   WritesBehind,
+  WritesFarBehind,
   Differs,
   OutputInPart
 };
@@ -63,6 +65,8 @@ void forward(const LayerDesc *, const LayerArgs *args) {
   }
   if (fault == Fault::WritesBehind)
     floats(args->savedForInputGrad)[count] = 1;
+  if (fault == Fault::WritesFarBehind)
+    std::fill_n(floats(args->output) + count + 40, 1000, 1.0f);
 }
 
 void inputGrad(const LayerDesc *, const LayerArgs *args) {
@@ -135,7 +139,11 @@ TEST(GradientCheck, Faults) {
   EXPECT_EQ(faultOf(Fault::Overwrites).substr(0, 56),
             "W does not add to the gradient of 'product.weight': 1 be");
   EXPECT_EQ(faultOf(Fault::WritesBehind),
-            "F writes past the end of what is saved for I");
+            "F writes past the end of what is saved for I, 32 numbers: first "
+            "at element 32");
+  EXPECT_EQ(faultOf(Fault::WritesFarBehind),
+            "F writes past the end of the output, 32 numbers: first at element "
+            "72");
   EXPECT_EQ(faultOf(Fault::Differs),
             "two runs on the same content give different bits");
   EXPECT_EQ(faultOf(Fault::OutputInPart),
