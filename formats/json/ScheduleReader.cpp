@@ -3,10 +3,14 @@
 
 #include "formats/json/ScheduleReader.h"
 
+#include "formats/json/LinkMessages.h"
+#include "formats/json/ScheduleMetadata.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
+#include <set>
 
 using llvm::StringRef;
 
@@ -25,7 +29,6 @@ constexpr StringRef laterKeys[] = {"name", "entry", "exit", "weight_copies",
 constexpr StringRef laterKinds[] = {"R",           "UNSHARD",    "RESHARD",
                                     "REDUCE_GRAD", "ALL_REDUCE", "STEP",
                                     "SAVE",        "LOAD"};
-constexpr StringRef searchKeys[] = {"seed", "effort", "seconds", "stopped"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.
@@ -92,15 +95,15 @@ std::optional<TextFault> readAction(const Value &value, const Problem &problem,
                        " is part of rondo-schedule/2, but not "
                        "supported yet");
     return TextFault("action " + value.excerpt() +
-                     " is not a stage, one of F, I, W and B, and a "
-                     "microbatch, such as \"0F3\"");
+                     " is not an action: expected STAGE, then F, I, W or B, "
+                     "then MICRO-BATCH, such as \"0F3\"");
   }
   if (stage >= problem.numStages() || microbatch >= problem.microbatches)
     return TextFault("completeness",
                      text->str() + " is not a task of the problem, which has " +
                          std::to_string(problem.numStages()) + " stages and " +
                          std::to_string(problem.microbatches) +
-                         " microbatches");
+                         " micro-batches");
   action = Action(static_cast<ActionKind>(kind), stage, microbatch);
   return std::nullopt;
 }
@@ -149,11 +152,7 @@ std::optional<TextFault> ScheduleText::readKeys() {
   if (!isVersion2 && format.string() != "rondo-schedule/1")
     return "format is " + format.excerpt() +
            ", not \"rondo-schedule/1\" or \"rondo-schedule/2\"";
-  if (const Value *search = fields.find("search")) {
-    Fields searchFields;
-    return searchFields.read(*search, "search", {}, searchKeys);
-  }
-  return {};
+  return checkMetadata(fields);
 }
 
 std::optional<std::string> ScheduleText::problemName() const {
@@ -226,6 +225,9 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
     return std::nullopt;
   if (!orders->isObject())
     return "link_order is not an object";
+  const bool namesMessages =
+      fields.get("format").string() == "rondo-schedule/2";
+  const LinkMessages messages(problem);
   std::string storage;
   Members links(*orders);
   while (std::optional<Member> member = links.next()) {
@@ -241,18 +243,33 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
       return "key " + quoted(member->key) + " appears twice in link_order";
     if (!member->value.isArray())
       return where + " is not a list";
-    std::vector<Action> actions;
+    LinkOrderReader order(messages, *pair, where);
     Elements walk(member->value);
     Action action;
     while (std::optional<Value> value = walk.next()) {
-      if (std::optional<TextFault> fault =
-              readAction(*value, problem, storage, action)) {
+      StringRef name = value->string(storage).value_or("");
+      const std::optional<int64_t> receiver = takeReceiver(name);
+      if (receiver && (*receiver < 0 || !namesMessages))
+        return TextFault(where + " has " + value->excerpt() +
+                         (namesMessages
+                              ? ", which names no message; expected a task "
+                                "and the stage it sends to, such as \"0F3>2\""
+                              : ": a message by its receiver is part of "
+                                "rondo-schedule/2, but this is "
+                                "rondo-schedule/1"));
+      const std::string task = receiver ? quoted(name) : "";
+      std::optional<TextFault> fault =
+          readAction(receiver ? Value(task) : *value, problem, storage, action);
+      if (fault)
         fault->message += ", in " + where;
+      else
+        fault = order.take(action, receiver);
+      if (fault)
         return fault;
-      }
-      actions.push_back(action);
     }
-    schedule.linkOrders[*pair] = std::move(actions);
+    if (std::optional<TextFault> fault = order.finish())
+      return fault;
+    schedule.linkOrders[*pair] = std::move(order.tasks);
   }
   return std::nullopt;
 }
@@ -277,6 +294,7 @@ ScheduleText::readOverlap(const Problem &problem,
     for (int64_t i = 0; i + 1 < order.size(); ++i)
       following[keyOf(order[i])] = order[i + 1];
   }
+  std::set<std::pair<ActionKind, int64_t>> named;
   std::string storage;
   Elements walk(*overlap);
   for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
@@ -301,6 +319,8 @@ ScheduleText::readOverlap(const Problem &problem,
       return TextFault("claim", where + " names " + value->excerpt() +
                                     ", which do not follow each other on a "
                                     "rank");
+    if (!named.insert(keyOf(pair[0])).second)
+      return where + " names " + value->excerpt() + " for the second time";
   }
   return std::nullopt;
 }

@@ -25,7 +25,7 @@ public:
   /// `text` must have passed checkSyntax() and outlive this object.
   explicit ScheduleText(Value object) : object(object) {}
 
-  /// Checks the keys, the format's name and the keys of `search`.
+  /// Checks the keys, the format's name and the metadata.
   std::optional<TextFault> readKeys();
 
   /// The problem's name; empty if it is not a string. Does not need readKeys().
