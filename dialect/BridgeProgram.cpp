@@ -70,8 +70,7 @@ FailureOr<Action> Expander::prototype(Operation *inner) {
   if (auto await = dyn_cast<AwaitOp>(inner))
     return Action(ActionKind::Await, await.getCollective(), 0);
   if (auto step = dyn_cast<StepOp>(inner))
-    return Action(ActionKind::Step,
-                  numbers.lookup(step.getStageAttr().getAttr()), 0);
+    return stepOf(step, numbers);
   auto task = cast<TaskOpInterface>(inner);
   int32_t stage = numbers.lookup(task.getStageAttr().getAttr());
   if (traitsOf(task.getActionKind()).subject != Subject::Edge)
@@ -241,9 +240,6 @@ void Folder::writeAction(OpBuilder &inner, Location at, Action action,
     return;
   case ActionKind::Await:
     AwaitOp::create(inner, at, action.stage);
-    return;
-  case ActionKind::Step:
-    StepOp::create(inner, at, names[action.stage]);
     return;
   default:
     writeTask(inner, at, action, names[action.stage], map, indices);

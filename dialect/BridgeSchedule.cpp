@@ -13,6 +13,8 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
   PlanOp plan = op.lookupPlan();
   DenseMap<StringAttr, int32_t> numbers = stageNumbers(plan);
   auto prototype = [&](Operation *inner) -> FailureOr<Action> {
+    if (auto step = dyn_cast<StepOp>(inner))
+      return stepOf(step, numbers);
     auto task = cast<TaskOpInterface>(inner);
     return Action(task.getActionKind(),
                   numbers.lookup(task.getStageAttr().getAttr()), 0);
@@ -70,8 +72,9 @@ FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
 static LogicalResult checkHasOps(ActionRange actions, int32_t numStages,
                                  ScheduleOp op) {
   for (Action action : actions)
-    if (!action.isTask() || action.stage >= static_cast<uint64_t>(numStages) ||
-        action.count != 1 || action.replica != 0)
+    if (!action.traits().hasCost() ||
+        action.stage >= static_cast<uint64_t>(numStages) || action.count != 1 ||
+        action.replica != 0)
       return op.emitError() << "the schedule holds " << actionName(action)
                             << ", for which the language has no op";
   return success();

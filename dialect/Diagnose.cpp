@@ -82,12 +82,22 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   case FaultKind::Twice:
   case FaultKind::Mixture:
   case FaultKind::Order:
+  case FaultKind::BeforeSum:
   case FaultKind::OutOfOrder: {
     Operation *other = places.at(fault.otherRank, fault.otherPosition);
     error.attachNote(other->getLoc())
-        << actionName(fault.other) << " stands here";
+        << programActionName(fault.other, problem) << " stands here";
+    if (fault.kind == FaultKind::BeforeSum &&
+        fault.found == static_cast<int64_t>(CollectiveKind::GradientNorm))
+      error.attachNote(op.getLoc())
+          << "a schedule with `norm(none)` behind its plan's name computes no "
+             "norm; it trains with --clip 0";
     break;
   }
+  case FaultKind::MissingStep:
+    error.attachNote(places.at(fault.otherRank, fault.otherPosition)->getLoc())
+        << programActionName(fault.other, problem) << " stands here";
+    [[fallthrough]];
   case FaultKind::Missing:
   case FaultKind::MissingBackward:
   case FaultKind::WrongRank:

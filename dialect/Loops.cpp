@@ -254,9 +254,20 @@ bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
   case ActionKind::Backward:
     BackwardOp::create(builder, loc, stage, map, indices);
     return true;
+  case ActionKind::Step:
+    // A stage steps once, so this is in no loop that would change the number.
+    StepOp::create(builder, loc, stage, action.index);
+    return true;
   default:
     return false;
   }
+}
+
+Action
+rondo::pipe::stepOf(StepOp step,
+                    const llvm::DenseMap<mlir::StringAttr, int32_t> &numbers) {
+  return Action(step.getActionKind(),
+                numbers.lookup(step.getStageAttr().getAttr()), step.getIndex());
 }
 
 //===----------------------------------------------------------------------===//

@@ -77,10 +77,14 @@ void writeRolled(mlir::OpBuilder &builder, mlir::Location loc,
 /// Stage names by number, as symbol references.
 std::vector<mlir::FlatSymbolRefAttr> stageNames(PlanOp plan);
 
-/// Makes a task op; false if the kind is not F, I, W or B.
+/// Makes the op of a task or a step; false if the kind is another.
 bool writeTask(mlir::OpBuilder &builder, mlir::Location loc, Action action,
                mlir::FlatSymbolRefAttr stage, mlir::AffineMapAttr map,
                mlir::ValueRange indices);
+
+/// The action of a step.
+Action stepOf(StepOp step,
+              const llvm::DenseMap<mlir::StringAttr, int32_t> &numbers);
 
 /// Numbers of stages by name, in pipeline order.
 llvm::DenseMap<mlir::StringAttr, int32_t> stageNumbers(PlanOp plan);

@@ -53,6 +53,11 @@ def Pipe_Accumulate : Pipe_Enum<"Accumulate",
   I32EnumAttrCase<"ScheduleOrder", 1, "schedule_order">
 ]>;
 
+def Pipe_Norm : Pipe_Enum<"Norm", "what the steps await to clip gradients by", [
+  I32EnumAttrCase<"Global", 0, "global">,
+  I32EnumAttrCase<"None", 1, "none">
+]>;
+
 /// The same order as rondo::Objective.
 def Pipe_Objective : Pipe_Enum<"Objective", "what a search minimizes", [
   I32EnumAttrCase<"Makespan", 0, "makespan">,

@@ -200,19 +200,6 @@ def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
   }];
 }
 
-/// An action of a program without a micro-batch.
-class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>
-    : Pipe_Op<mnemonic, !listconcat(traits, [
-          ParentOneOf<["RankOp", "ForOp"]>,
-          DeclareOpInterfaceMethods<Pipe_ActionOpInterface>])> {
-  code actionKind = [{
-    ::rondo::ActionKind $cppClass::getActionKind() {
-      return ::rondo::ActionKind::}] # kind # [{;
-    }
-  }];
-  let extraClassDefinition = actionKind;
-}
-
 class Pipe_CollectiveUserOp<string mnemonic, string kind>
     : Pipe_StepActionOp<mnemonic, kind, []> {
   let arguments = (ins I64Prop:$collective);
@@ -241,29 +228,6 @@ def Pipe_AwaitOp : Pipe_CollectiveUserOp<"await", "Await"> {
     ```mlir
     pipe.await 0
     ```
-  }];
-}
-
-def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
-    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "optimizer step of a stage";
-  let description = [{
-    Updates the stage's weights from the gradients of all its micro-batches.
-    Comes anywhere after the last of these and after the awaits of the
-    collectives that the stage is part of.
-
-    ```mlir
-    pipe.step @s1
-    ```
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$stage);
-  let assemblyFormat = "$stage attr-dict";
-  let extraClassDefinition = actionKind # [{
-    ::llvm::LogicalResult
-    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
-      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
-                                                   getStageAttr(), tables);
-    }
   }];
 }
 

@@ -21,6 +21,12 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     `accumulate(schedule_order)` allows micro-batches out of index order; sums then
     differ in their last bits from the sequential run's.
 
+    Every stage steps at the end of the iteration, unless the orders hold a
+    `pipe.step` of each. The steps of a model with weights wait for the norm of
+    all gradients, so they stand behind the last weight gradient of their rank.
+    `norm(none)` leaves it out: such a program runs with `--clip 0`, and does not
+    skip a step if a gradient is not finite.
+
     The body has at most one `pipe.rank` per rank and one `pipe.link_order` per
     pair. `pipe-verify-scheduled` checks that it is complete and can run.
 
@@ -43,12 +49,14 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
       OptionalAttr<Pipe_FamilyAttr>:$family,
       OptionalAttr<Pipe_SearchAttr>:$search, OptionalAttr<Pipe_FoundAttr>:$found,
       DefaultValuedProp<EnumProp<Pipe_Accumulate>,
-          "Accumulate::IndexOrder">:$accumulate);
+          "Accumulate::IndexOrder">:$accumulate,
+      DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `of` $plan (`family` `` $family^)? (`search` `` $search^)?
     (`found` `` $found^)?
-    (`accumulate` `(` custom<Word>($accumulate)^ `)`)? attr-dict-with-keyword ($body^)?
+    (`accumulate` `(` custom<Word>($accumulate)^ `)`)?
+    (`norm` `(` custom<Word>($norm)^ `)`)? attr-dict-with-keyword ($body^)?
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -63,6 +71,8 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     bool accumulatesInIndexOrder() {
       return getAccumulate() == Accumulate::IndexOrder;
     }
+    /// Of all gradients, for clipping.
+    bool computesNorm() { return getNorm() == Norm::Global; }
   }];
 }
 
@@ -208,6 +218,47 @@ def Pipe_BackwardOp : Pipe_TaskOp<"backward", "Backward"> {
     ```mlir
     pipe.backward @s0[%i]
     ```
+  }];
+}
+
+/// An action without a micro-batch.
+class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>
+    : Pipe_Op<mnemonic, !listconcat(traits, [
+          ParentOneOf<["RankOp", "ForOp"]>,
+          DeclareOpInterfaceMethods<Pipe_ActionOpInterface>])> {
+  code actionKind = [{
+    ::rondo::ActionKind $cppClass::getActionKind() {
+      return ::rondo::ActionKind::}] # kind # [{;
+    }
+  }];
+  let extraClassDefinition = actionKind;
+}
+
+def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "optimizer step of a stage";
+  let description = [{
+    Updates the stage's weights from the gradients of all its micro-batches.
+    Comes anywhere after the last of these; in a program also after the awaits of
+    the collectives that the stage is part of. A schedule either has one for each
+    stage or none; without, all stages step at the end. An iteration has one step,
+    number 0, which may be written in brackets.
+
+    ```mlir
+    pipe.step @s1
+    pipe.step @s1[0]
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$stage,
+      DefaultValuedProp<I64Prop, "0">:$index);
+  let assemblyFormat = "$stage (`` `[` $index^ `]`)? attr-dict";
+  let hasVerifier = 1;
+  let extraClassDefinition = actionKind # [{
+    ::llvm::LogicalResult
+    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
+                                                   getStageAttr(), tables);
+    }
   }];
 }
 

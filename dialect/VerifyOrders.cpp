@@ -120,14 +120,15 @@ LogicalResult RankOp::verify() {
   WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto action = dyn_cast<ActionOpInterface>(op);
     if (isa<ForOp>(op) ||
-        (action && (isProgram || traitsOf(action.getActionKind()).isTask())))
+        (action && (isProgram || traitsOf(action.getActionKind()).hasCost())))
       return WalkResult::advance();
     op->emitError() << "'" << op->getName().getStringRef()
                     << "' does not belong here; a rank of a "
                     << (isProgram
                             ? "program holds tasks, messages, collectives, "
                               "optimizer steps and loops"
-                            : "schedule holds tasks and loops");
+                            : "schedule holds tasks, optimizer steps and "
+                              "loops");
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

@@ -3,6 +3,8 @@
 
 #include "dialect/Pipe.h"
 
+#include "schedule/Schedule.h"
+
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
 
@@ -71,6 +73,14 @@ LogicalResult rondo::pipe::detail::verifyTask(Operation *op) {
       return op->emitError()
              << "a micro-batch may only depend on variables of pipe.for";
   }
+  return success();
+}
+
+LogicalResult StepOp::verify() {
+  if (getIndex() < 0 || getIndex() >= rondo::stepsOfSchedule)
+    return emitError() << "step " << getIndex()
+                       << " does not exist; an iteration has "
+                       << rondo::stepsOfSchedule << " step, numbered from 0";
   return success();
 }
 

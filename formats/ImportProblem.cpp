@@ -86,7 +86,9 @@ std::string whyNoPlan(const Problem &problem) {
   for (auto [a, b] : llvm::zip_equal(given, made))
     if (a.from != b.from || a.to != b.to)
       return "the edge " + nameOf(a) + " comes before the edge " + nameOf(b) +
-             "; in a plan, a task sends to the stages of a rank in their order";
+             "; in a plan, a task sends to the stages of a rank in the order "
+             "of "
+             "the stages";
   return "";
 }
 
@@ -118,6 +120,7 @@ private:
   }
   void writeCluster();
   void writeModel();
+  pipe::StageCostsAttr ownCosts(int32_t stage) const;
   void writePlan();
 
   OpBuilder &builder;
@@ -163,6 +166,20 @@ void Importer::writeModel() {
   }
 }
 
+/// Null where they follow from the stage's layer, which has no step.
+pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
+  auto cost = [&](ActionKind kind) { return problem.cost(stage, kind); };
+  const int64_t stepNs = cost(ActionKind::Step).ns;
+  if (stepNs == 0)
+    return {};
+  const Cost forward = cost(ActionKind::Forward),
+             inputGrad = cost(ActionKind::InputGrad);
+  return pipe::StageCostsAttr::get(context, forward.ns, inputGrad.ns,
+                                   cost(ActionKind::WeightGrad).ns,
+                                   forward.acquireBytes, inputGrad.releaseBytes,
+                                   outputBytesOf(problem)[stage], stepNs);
+}
+
 void Importer::writePlan() {
   auto plan = pipe::PlanOp::create(
       builder, loc, name(problem.name), reference(problem.name + "_model"),
@@ -181,7 +198,7 @@ void Importer::writePlan() {
                           problem.homeOf(s).rank,
                           isNext ? mlir::ArrayAttr()
                                  : builder.getArrayAttr(from),
-                          pipe::StageCostsAttr(), pipe::BuffersAttr());
+                          ownCosts(s), pipe::BuffersAttr());
   }
 }
 

@@ -102,7 +102,8 @@ rondo::formats::importSchedule(const ScheduleSource &source,
       plan.getSymName(), pipe::FamilyAttr(), pipe::SearchAttr(),
       pipe::FoundAttr(),
       checkAccumulation(problem, *schedule) ? pipe::Accumulate::ScheduleOrder
-                                            : pipe::Accumulate::IndexOrder);
+                                            : pipe::Accumulate::IndexOrder,
+      pipe::Norm::Global);
   if (failed(pipe::foldSchedule(*schedule, op)))
     return faultIn(source.document, "the language has no op for an action");
   return op;

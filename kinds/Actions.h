@@ -94,6 +94,9 @@ struct ActionTraits {
   const char *keyword = "unknown kind";
   /// F, I, W or B; '?' for all others.
   char letter = '?';
+  /// Between the stage and the index in names of actions and in JSON: the
+  /// letter, or a word such as STEP.
+  const char *code = "?";
   Lane lane = Lane::Compute;
   Subject subject = Subject::Stage;
   IndexMeaning index = IndexMeaning::Microbatch;
@@ -113,14 +116,14 @@ struct ActionTraits {
   /// those of which it is the last reader; without those of messages.
   BufferList takes, releases;
 
-  /// Whether it runs a stage on a micro-batch, which is what a schedule orders.
-  constexpr bool isTask() const {
-    return isImplemented && subject == Subject::Stage &&
-           index == IndexMeaning::Microbatch;
-  }
-  /// Whether it has a column in the cost table.
+  /// Whether it is work of a stage, which is what a schedule orders and what
+  /// has a column in the cost table: a task or a step.
   constexpr bool hasCost() const {
     return isImplemented && subject == Subject::Stage;
+  }
+  /// Whether it runs a stage on a micro-batch.
+  constexpr bool isTask() const {
+    return hasCost() && index == IndexMeaning::Microbatch;
   }
 
   // Builders for the rows of the table.
@@ -162,10 +165,19 @@ struct ActionTraits {
     row.releases = released;
     return row;
   }
-  constexpr ActionTraits implemented(char name = '?') const {
+  constexpr ActionTraits named(const char *word) const {
     ActionTraits row = *this;
-    row.letter = name;
+    row.code = word;
+    return row;
+  }
+  constexpr ActionTraits implemented() const {
+    ActionTraits row = *this;
     row.isImplemented = true;
+    return row;
+  }
+  constexpr ActionTraits implemented(const char *name) const {
+    ActionTraits row = named(name).implemented();
+    row.letter = name[0];
     return row;
   }
 };
@@ -193,33 +205,38 @@ constexpr ActionTable makeActionTable() {
           .passes(MessageKind::Activation)
           .buffers(
               {{B::Output, B::SavedForInputGrad, B::SavedForWeightGrad}, 3}, {})
-          .implemented('F'),
+          .implemented("F"),
       row(K::InputGrad, "input_grad")
           .progress(forwardDone, inputGradDone)
           .passes(MessageKind::Gradient)
           .buffers({{B::InputGrad}, 1}, {{B::SavedForInputGrad}, 1})
-          .implemented('I'),
+          .implemented("I"),
       row(K::WeightGrad, "weight_grad")
           .progress(inputGradDone, weightGradDone)
           .buffers({}, {{B::SavedForWeightGrad}, 1})
-          .implemented('W'),
+          .implemented("W"),
       row(K::Backward, "backward")
           .progress(forwardDone, inputGradDone | weightGradDone)
           .passes(MessageKind::Gradient)
           .buffers({{B::InputGrad}, 1},
                    {{B::SavedForInputGrad, B::SavedForWeightGrad}, 2})
-          .implemented('B'),
+          .implemented("B"),
       row(K::Recompute, "recompute")
+          .named("R")
           .progress(forwardDone, forwardDone)
           .repeatable(),
       row(K::Send, "send").on(Subject::Edge, Lane::Copy).implemented(),
       row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),
       row(K::Unshard, "unshard")
+          .named("UNSHARD")
           .on(Subject::Stage, Lane::Collective)
           .repeatable(),
-      row(K::Reshard, "reshard").repeatable(),
-      row(K::ReduceGrad, "reduce_grad").on(Subject::Stage, Lane::Collective),
+      row(K::Reshard, "reshard").named("RESHARD").repeatable(),
+      row(K::ReduceGrad, "reduce_grad")
+          .named("REDUCE_GRAD")
+          .on(Subject::Stage, Lane::Collective),
       row(K::AllReduce, "all_reduce")
+          .named("ALL_REDUCE")
           .on(Subject::Collective, Lane::Collective)
           .perStep()
           .afterAll(weightGradDone)
@@ -228,9 +245,19 @@ constexpr ActionTable makeActionTable() {
           .on(Subject::Collective, Lane::Compute)
           .perStep()
           .implemented(),
-      row(K::Step, "step").perStep().afterAll(weightGradDone).implemented(),
-      row(K::Save, "save").on(Subject::Stage, Lane::Copy).repeatable(),
-      row(K::Load, "load").on(Subject::Stage, Lane::Copy).repeatable(),
+      row(K::Step, "step")
+          .named("STEP")
+          .perStep()
+          .afterAll(weightGradDone)
+          .implemented(),
+      row(K::Save, "save")
+          .named("SAVE")
+          .on(Subject::Stage, Lane::Copy)
+          .repeatable(),
+      row(K::Load, "load")
+          .named("LOAD")
+          .on(Subject::Stage, Lane::Copy)
+          .repeatable(),
   };
   static_assert(sizeof known / sizeof *known == numActionKinds,
                 "every kind has a row");

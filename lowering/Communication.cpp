@@ -3,6 +3,7 @@
 
 #include "lowering/Communication.h"
 
+#include "lowering/RankCollectives.h"
 #include "schedule/EdgeTable.h"
 
 #include <algorithm>
@@ -36,9 +37,10 @@ class Inserter {
 public:
   Inserter(const Problem &problem, const Schedule &schedule,
            const Simulation &simulation)
-      : problem(problem), schedule(schedule), simulation(simulation) {}
+      : problem(problem), schedule(schedule), simulation(simulation),
+        hasOwnSteps(schedule.hasSteps()) {}
 
-  Program run(std::vector<Collective> collectives);
+  Program run(TrainingNeeds needs);
 
 private:
   bool crossesRanks(const Edge &edge) const {
@@ -47,13 +49,13 @@ private:
   void findMessages();
   void orderChannels();
   void wantReceives(Channel &channel);
-  void writeRank(int32_t rank, const std::vector<Collective> &collectives,
-                 Schedule &order);
+  void writeRank(int32_t rank, const TrainingNeeds &needs, Schedule &order);
   void post(Channel &channel, Schedule &order);
 
   const Problem &problem;
   const Schedule &schedule;
   const Simulation &simulation;
+  const bool hasOwnSteps;
   std::vector<Channel> channels;
   /// By edge: its channel, -1 where producer and consumer share a rank.
   std::vector<int32_t> channelOf;
@@ -168,8 +170,7 @@ void Inserter::post(Channel &channel, Schedule &order) {
   ++channel.outstanding;
 }
 
-void Inserter::writeRank(int32_t rank,
-                         const std::vector<Collective> &collectives,
+void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
                          Schedule &order) {
   ActionRange tasks = schedule.rank(rank);
   int32_t slots = problem.channels.receiveSlots;
@@ -189,6 +190,9 @@ void Inserter::writeRank(int32_t rank,
                      return a.consumer < b.consumer;
                    });
 
+  std::optional<RankCollectives> collectives;
+  if (hasOwnSteps)
+    collectives.emplace(problem, tasks, rank, needs.collectives);
   size_t nextArrival = 0;
   for (int64_t i = 0; i < tasks.size(); ++i) {
     for (int32_t c : incoming[rank]) {
@@ -205,6 +209,8 @@ void Inserter::writeRank(int32_t rank,
       while (channel.posted <= arrivals[nextArrival].message)
         post(channel, order);
     }
+    if (collectives)
+      collectives->awaitFor(tasks[i], order);
     order.append(tasks[i]);
     for (size_t k = firstArrival; k < nextArrival; ++k)
       --channels[arrivals[k].channel].outstanding;
@@ -213,26 +219,15 @@ void Inserter::writeRank(int32_t rank,
       const PendingSend &s = sends[rank][nextSend++];
       order.append(Action(ActionKind::Send, s.edge, s.index));
     }
+    if (collectives)
+      collectives->issueBehind(i, order);
   }
-
-  auto holds = [&](const Collective &collective) {
-    return std::any_of(
-        collective.stages.begin(), collective.stages.end(),
-        [&](int32_t stage) { return problem.homeOf(stage).rank == rank; });
-  };
-  for (size_t c = 0; c < collectives.size(); ++c)
-    if (holds(collectives[c])) {
-      order.append(Action(ActionKind::AllReduce, c, 0));
-      order.append(Action(ActionKind::Await, c, 0));
-    }
-  if (!collectives.empty())
-    for (int32_t s = 0; s < problem.numStages(); ++s)
-      if (problem.homeOf(s).rank == rank)
-        order.append(Action(ActionKind::Step, s, 0));
+  if (!hasOwnSteps)
+    appendSteps(problem, rank, needs, order);
   order.endRank();
 }
 
-Program Inserter::run(std::vector<Collective> collectives) {
+Program Inserter::run(TrainingNeeds needs) {
   findMessages();
   orderChannels();
   sends.resize(problem.numRanks());
@@ -251,9 +246,9 @@ Program Inserter::run(std::vector<Collective> collectives) {
                        return a.position < b.position;
                      });
   Program program;
-  program.collectives = std::move(collectives);
   for (int32_t r = 0; r < schedule.numRanks(); ++r)
-    writeRank(r, program.collectives, program.order);
+    writeRank(r, needs, program.order);
+  program.collectives = std::move(needs.collectives);
   return program;
 }
 
@@ -262,8 +257,8 @@ Program Inserter::run(std::vector<Collective> collectives) {
 Program rondo::insertCommunication(const Problem &problem,
                                    const Schedule &schedule,
                                    const Simulation &simulation,
-                                   std::vector<Collective> collectives) {
-  return Inserter(problem, schedule, simulation).run(std::move(collectives));
+                                   TrainingNeeds needs) {
+  return Inserter(problem, schedule, simulation).run(std::move(needs));
 }
 
 Problem rondo::sequentialProblem(const Problem &problem) {

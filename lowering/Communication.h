@@ -9,8 +9,13 @@
 namespace rondo {
 
 /// Writes the order of a program: the schedule's tasks, a send behind each
-/// producer, a receive for each message, then the collectives and one optimizer
-/// step a stage.
+/// producer, a receive for each message, and the collectives and optimizer
+/// steps that training needs.
+///
+/// Without steps in the schedule, collectives and steps stand at the end of
+/// each rank. A schedule's own steps stay where they are: a collective is
+/// issued as soon as the rank has the gradients that it reads, and awaited in
+/// front of the first step that needs it. The schedule must keep checkSteps().
 ///
 /// Every directed rank pair is one in-order queue. Its sends stand in the order
 /// of their producers, or in the schedule's link order where there is one, and
@@ -21,8 +26,7 @@ namespace rondo {
 ///
 /// `simulation` is the schedule's, complete and with times. O(actions).
 Program insertCommunication(const Problem &problem, const Schedule &schedule,
-                            const Simulation &simulation,
-                            std::vector<Collective> collectives);
+                            const Simulation &simulation, TrainingNeeds needs);
 
 /// Writes the same program with its messages where PyTorch's pipeline runtime
 /// puts them, to tell what a schedule would cost there: rounds over the ranks,

@@ -100,6 +100,18 @@ Problem executingProblem(ProgramKind kind, const Problem &problem) {
   return kind == ProgramKind::Sequential ? sequentialProblem(problem) : problem;
 }
 
+TrainingNeeds PlanFigures::needsOf(ProgramKind kind) const {
+  TrainingNeeds needs;
+  if (kind == ProgramKind::Evaluation)
+    return needs;
+  needs.hasSteps = declaresWeights;
+  for (const Collective &collective : collectives)
+    if (kind != ProgramKind::Pipeline || hasNorm ||
+        collective.kind != CollectiveKind::GradientNorm)
+      needs.collectives.push_back(collective);
+  return needs;
+}
+
 Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
                                                   const Problem &problem,
                                                   const Schedule &schedule) {
@@ -119,10 +131,9 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
       fault.cycle = std::move(simulation.cycle);
       return fault;
     }
-    lowered.program = insertCommunication(
-        lowered.executing, lowered.tasks, simulation,
-        lowered.kind == ProgramKind::Evaluation ? std::vector<Collective>()
-                                                : plan.collectives);
+    lowered.program =
+        insertCommunication(lowered.executing, lowered.tasks, simulation,
+                            plan.needsOf(lowered.kind));
   }
   return programs;
 }
@@ -152,6 +163,51 @@ sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
   return most;
 }
 
+namespace {
+
+/// Where a buffer lies: the rank of its arena and the offsets of its slots.
+using Addresses = std::pair<int32_t, std::vector<int64_t>>;
+
+Addresses addressesOf(const Program &program, int32_t home, BufferKind kind) {
+  Addresses addresses(-1, {});
+  const Placement &placement = program.placement(home, kind);
+  if (placement.pool < 0)
+    return addresses;
+  const Pool &pool = program.pools[placement.pool];
+  addresses.first = pool.rank;
+  for (int32_t slot : placement.slotOf)
+    addresses.second.push_back(pool.offset + slot * pool.slotBytes);
+  return addresses;
+}
+
+std::string textOf(const Addresses &addresses) {
+  if (addresses.first < 0)
+    return "nowhere";
+  return "at byte " + std::to_string(addresses.second.front()) + " of rank " +
+         std::to_string(addresses.first);
+}
+
+/// State that lies elsewhere than in another program of the executable.
+std::optional<Fault> findMovedState(const Program &program,
+                                    const LoweredProgram &first) {
+  for (int32_t home = 0; home < first.executing.homes.size(); ++home)
+    for (const BufferTraits &traits : bufferTable) {
+      // Data are filled in before each run, wherever they lie.
+      if (!traits.isState() || traits.owner != Owner::Stage ||
+          traits.slotPer == SlotPer::Microbatch)
+        continue;
+      const Addresses here = addressesOf(program, home, traits.kind),
+                      there = addressesOf(first.program, home, traits.kind);
+      if (here != there)
+        return makeFault<FaultKind::MovedState>(
+            traits.keyword, first.executing.homes[home].stage, textOf(here),
+            nameOf(first.kind), textOf(there));
+    }
+  return std::nullopt;
+}
+
+} // namespace
+
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
   const Problem &first = schedules.front().problem;
   // Alone, a schedule says itself which sizes are absurd.
@@ -165,25 +221,39 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
       buffers = withSharedControl(buffers, other.plan.buffers);
     for (size_t p = 0; p < schedules[i].programs.size(); ++p) {
       LoweredProgram &lowered = schedules[i].programs[p];
-      if (std::optional<Fault> fault =
-              planMemory(lowered.executing, first.homes, first.numRanks(),
-                         buffers, lowered.program, dataBytes))
+      if (!lowered.program.arenaBytes.empty()) {
+        if (lowered.program.arenaBytes.size() != arena.size())
+          return MemoryFault{
+              i, p,
+              makeFault<FaultKind::ArenaCount>(
+                  lowered.program.arenaBytes.size(), arena.size())};
+      } else if (std::optional<Fault> fault = planMemory(
+                     lowered.executing, first.homes, first.numRanks(), buffers,
+                     lowered.program, dataBytes)) {
         return MemoryFault{i, p, std::move(*fault)};
+      }
       for (size_t rank = 0; rank < arena.size(); ++rank)
         arena[rank] = std::max(arena[rank], lowered.program.arenaBytes[rank]);
     }
   }
-  for (LoweredSchedule &each : schedules)
-    for (LoweredProgram &lowered : each.programs)
-      lowered.program.arenaBytes = arena;
+  for (size_t i = 0; i < schedules.size(); ++i)
+    for (size_t p = 0; p < schedules[i].programs.size(); ++p) {
+      Program &program = schedules[i].programs[p].program;
+      if (std::optional<Fault> moved =
+              findMovedState(program, schedules.front().programs.front()))
+        return MemoryFault{i, p, std::move(*moved)};
+      program.arenaBytes = arena;
+    }
   return std::nullopt;
 }
 
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
-                                  const std::vector<int64_t> &devices) {
+                                  const PlanFigures &plan) {
   const Program &program = lowered.program;
   std::optional<Fault> fault =
       checkTasks(lowered.executing, lowered.tasks, program);
+  if (!fault)
+    fault = checkTraining(plan.needsOf(lowered.kind), program);
   if (!fault)
     fault = checkChannels(lowered.executing, program);
   if (!fault)
@@ -192,7 +262,7 @@ std::optional<Fault> checkLowered(const LoweredProgram &lowered,
     return fault;
   // The arena first: it bounds the slots that the buffers' check replays.
   if (!fault)
-    fault = checkArena(program, devices);
+    fault = checkArena(program, plan.devices);
   if (!fault)
     fault = checkBuffers(lowered.executing, program);
   return fault;
@@ -265,6 +335,24 @@ std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
   return std::move(planned.programs.front().program.arenaBytes);
 }
 
+bool mayBlock(const Problem &problem) {
+  return problem.channels.receiveSlots > 0 ||
+         problem.channels.queues == Queues::PerRank;
+}
+
+std::optional<Fault> findBlocked(const PlanFigures &plan,
+                                 const Problem &problem,
+                                 const Schedule &schedule) {
+  auto lowered = lowerSchedule(plan, problem, schedule);
+  if (auto *fault = std::get_if<Fault>(&lowered))
+    return std::move(*fault);
+  for (const LoweredProgram &each :
+       std::get<std::vector<LoweredProgram>>(lowered))
+    if (auto fault = checkWaitCycle(each.executing, each.program))
+      return fault;
+  return std::nullopt;
+}
+
 ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule) {
   ProvedPrograms result;
@@ -276,7 +364,7 @@ ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
   }
   result.arenaBytes = planned.programs.front().program.arenaBytes;
   for (const LoweredProgram &program : planned.programs) {
-    result.fault = checkLowered(program, plan.devices);
+    result.fault = checkLowered(program, plan);
     if (!result.fault)
       continue;
     result.faulty = program.kind;

@@ -48,6 +48,11 @@ struct PlanFigures {
   /// Whether a stage has weights. The layers of a timed model may have none,
   /// and then say nothing of what a program holds beside activations.
   bool declaresWeights = false;
+  /// Whether the schedule's program computes the norm of the gradients. The
+  /// reference always does.
+  bool hasNorm = true;
+
+  TrainingNeeds needsOf(ProgramKind kind) const;
 };
 
 /// The problem whose ranks run a program; `problem` is the plan's.
@@ -74,10 +79,11 @@ struct LoweredSchedule {
   std::vector<LoweredProgram> programs;
 };
 
-/// Gives the buffers of all programs of an executable their places. They run
-/// over the same arenas, so `arenaBytes` of each is what the largest needs, and
-/// the same state. Plans differ in the number and size of micro-batches at
-/// most.
+/// Gives the buffers of all programs of an executable their places, except for
+/// those that have `arenaBytes` already. They run over the same arenas, so
+/// `arenaBytes` of each becomes what the largest needs, and the same state,
+/// which must lie at the same place in all. Plans differ in the number and size
+/// of micro-batches at most.
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules);
 
 /// Bytes of control memory by stage: what the plan of most micro-batches needs.
@@ -86,9 +92,9 @@ withSharedControl(const std::vector<StageBuffers> &buffers,
                   const std::vector<StageBuffers> &others);
 
 /// Rules L5, L1, L2, and where memory is planned L4 and L3; stops at the first
-/// fault. `devices` are the plan's, in bytes by rank.
+/// fault.
 std::optional<Fault> checkLowered(const LoweredProgram &lowered,
-                                  const std::vector<int64_t> &devices);
+                                  const PlanFigures &plan);
 
 /// What fills a rank's arena where it is fullest, in words with bytes, such as
 /// `1024 bytes of weights, 192 of control and data, 512 of activations`. The
@@ -101,6 +107,14 @@ std::string describeArena(const std::vector<LoweredProgram> &programs,
 std::optional<std::vector<int64_t>> arenaOf(const PlanFigures &plan,
                                             const Problem &problem,
                                             const Schedule &schedule);
+
+/// Whether programs of a legal schedule may wait for each other forever: only
+/// under channels that limit what may be under way.
+bool mayBlock(const Problem &problem);
+/// The first of a schedule's programs that does not run to its end (L2).
+std::optional<Fault> findBlocked(const PlanFigures &plan,
+                                 const Problem &problem,
+                                 const Schedule &schedule);
 
 /// All of the above, with its rules, for a schedule that keeps S1 to S6.
 struct ProvedPrograms {

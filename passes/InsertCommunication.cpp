@@ -40,7 +40,16 @@ struct InsertCommunication
   LogicalResult lower(ScheduleOp schedule);
 };
 
-/// A symbol of another op, or programs that the schedule has already.
+/// Of those kinds no program is written.
+SmallVector<ProgramKind> kindsWritten(ScheduleOp schedule) {
+  SmallVector<ProgramKind> kinds;
+  auto module = schedule->getParentOfType<ModuleOp>();
+  for (ProgramOp program : module.getOps<ProgramOp>())
+    if (program.lookupSchedule() == schedule)
+      kinds.push_back(program.getKind());
+  return kinds;
+}
+
 LogicalResult checkIsFree(ScheduleOp schedule, StringRef suffix) {
   std::string name = (schedule.getSymName() + "_" + suffix).str();
   Operation *other = SymbolTable::lookupSymbolIn(schedule->getParentOp(), name);
@@ -59,25 +68,38 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))
     return failure();
-  for (StringRef suffix : {"sequential", "evaluation", "lowered"})
-    if (failed(checkIsFree(schedule, suffix)))
+  const SmallVector<ProgramKind> written = kindsWritten(schedule);
+  auto isWritten = [&](rondo::ProgramKind kind) {
+    return llvm::is_contained(written, dialectKind(kind));
+  };
+  for (rondo::ProgramKind kind :
+       {rondo::ProgramKind::Sequential, rondo::ProgramKind::Evaluation,
+        rondo::ProgramKind::Pipeline})
+    if (!isWritten(kind) && failed(checkIsFree(schedule, suffixOf(kind))))
       return failure();
   FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
   if (failed(expanded))
     return failure();
-  if (std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule))
-    return emitFault(*fault, *expanded, *problem, schedule);
-  auto lowered = lowerSchedule(figuresOf(plan), *problem, expanded->schedule);
+  const PlanFigures figures = figuresOf(schedule);
+  std::optional<Fault> wrong = checkSchedule(*problem, expanded->schedule);
+  if (!wrong)
+    wrong =
+        checkSteps(*problem, expanded->schedule,
+                   figures.needsOf(rondo::ProgramKind::Pipeline).collectives);
+  if (wrong)
+    return emitFault(*wrong, *expanded, *problem, schedule);
+  auto lowered = lowerSchedule(figures, *problem, expanded->schedule);
   if (auto *fault = std::get_if<Fault>(&lowered))
     return schedule.emitError() << describe(*fault, *problem);
   OpBuilder builder(schedule);
   builder.setInsertionPointAfter(schedule);
   for (const LoweredProgram &program :
        std::get<std::vector<LoweredProgram>>(lowered))
-    foldProgram(builder, schedule.getLoc(),
-                (schedule.getSymName() + "_" + suffixOf(program.kind)).str(),
-                schedule, dialectKind(program.kind), program.program,
-                program.executing);
+    if (!isWritten(program.kind))
+      foldProgram(builder, schedule.getLoc(),
+                  (schedule.getSymName() + "_" + suffixOf(program.kind)).str(),
+                  schedule, dialectKind(program.kind), program.program,
+                  program.executing);
   return success();
 }
 

@@ -146,8 +146,13 @@ def InsertCommunication
     model has weights, `all_reduce` and `await` (gradients of tied weights, then
     the global norm) and `step` come at the end of each rank.
 
-    A schedule that breaks one of the rules S1 to S6 is an error. The programs
-    have no memory yet.
+    If the schedule has steps of its own, they stay where they are: a collective
+    is issued as soon as its rank has the gradients that it reads, and awaited
+    before the first step that needs it.
+
+    Programs that the schedule already has are kept, and those of other kinds
+    are added. A schedule that breaks one of the rules S1 to S6 is an error. The
+    programs have no memory yet.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -160,6 +165,8 @@ def PlanMemory : Pass<"pipe-plan-memory", "::mlir::ModuleOp"> {
     in all programs of a schedule; transient buffers share pools of equal slots
     by size. The programs of one schedule share one arena, so its size is the
     largest that any of them needs. All other attributes of a program stay.
+    A program that has an `arena` keeps its places; it must have its state where
+    the others have theirs.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
@@ -188,8 +195,9 @@ def VerifyLowered : Pass<"pipe-verify-lowered", "::mlir::ModuleOp"> {
     (L1); there is no wait cycle under the channels' protocol and slots, including
     waits for buffers that are being sent (L2); every buffer is written before it
     is read, freed once and never shared by two owners (L3); pools do not overlap,
-    are inside the arena, and the arena fits the device (L4); the tasks are the
-    schedule's (L5). Stops at the first broken rule. Changes nothing.
+    are inside the arena, and the arena fits the device (L4); the tasks, and the
+    steps that the schedule orders, are the schedule's, and collectives and steps
+    stand behind what they need (L5). Stops at the first broken rule. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }

@@ -48,3 +48,9 @@ PlanFigures rondo::pipe::figuresOf(PlanOp plan) {
   return {stageBuffers(plan), planCollectives(plan), deviceBytes(plan),
           declaresWeights(plan)};
 }
+
+PlanFigures rondo::pipe::figuresOf(ScheduleOp schedule) {
+  PlanFigures figures = figuresOf(schedule.lookupPlan());
+  figures.hasNorm = schedule.computesNorm();
+  return figures;
+}

@@ -11,6 +11,8 @@ namespace rondo::pipe {
 
 /// Its stages must have buffers.
 PlanFigures figuresOf(PlanOp plan);
+/// Those of its plan, with or without the norm.
+PlanFigures figuresOf(ScheduleOp schedule);
 
 } // namespace rondo::pipe
 

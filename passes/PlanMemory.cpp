@@ -39,7 +39,7 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
     FailureOr<Problem> problem = buildProblem(plan);
     if (failed(problem))
       return failure();
-    LoweredSchedule each{figuresOf(plan), std::move(*problem), {}};
+    LoweredSchedule each{figuresOf(schedule), std::move(*problem), {}};
     for (ProgramOp op : programs) {
       Problem executing = executingProblem(op.getKind(), each.problem);
       FailureOr<ExpandedProgram> expanded = expandProgram(op, executing);
@@ -58,8 +58,14 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
                wrong->fault,
                lowered[wrong->schedule].programs[wrong->program].executing);
   for (auto [programs, each] : llvm::zip_equal(ops, lowered))
-    for (auto [op, planned] : llvm::zip_equal(programs, each.programs))
-      foldProgram(planned.program, planned.executing, op);
+    for (auto [op, planned] : llvm::zip_equal(programs, each.programs)) {
+      // Its ops, and with them their locations, stay.
+      if (op.getArenaAttr())
+        op.setArenaAttr(DenseI64ArrayAttr::get(op.getContext(),
+                                               planned.program.arenaBytes));
+      else
+        foldProgram(planned.program, planned.executing, op);
+    }
   return success();
 }
 

@@ -5,6 +5,7 @@
 #include "lowering/Lowering.h"
 #include "passes/Passes.h"
 #include "passes/Phases.h"
+#include "passes/PlanFigures.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -129,6 +130,11 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     if (failed(expanded))
       return failure();
     std::optional<Fault> fault = checkSchedule(*problem, expanded->schedule);
+    if (!fault)
+      fault = checkSteps(*problem, expanded->schedule,
+                         figuresOf(schedule)
+                             .needsOf(rondo::ProgramKind::Pipeline)
+                             .collectives);
     if (!fault && schedule.accumulatesInIndexOrder())
       fault = checkAccumulation(*problem, expanded->schedule);
     if (!fault)
@@ -234,7 +240,8 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
   FailureOr<LoweredProgram> lowered = expandLowered(op, *problem, &places);
   if (failed(lowered))
     return failure();
-  std::optional<Fault> fault = checkLowered(*lowered, deviceBytes(plan));
+  std::optional<Fault> fault =
+      checkLowered(*lowered, figuresOf(op.lookupSchedule()));
   if (!fault)
     return success();
   InFlightDiagnostic error = emitFault(*fault, places, lowered->executing, op);

@@ -70,12 +70,38 @@ int64_t attemptsOf(const SearchOptions &share, const Problem &problem) {
   return std::max<int64_t>(2, attempts);
 }
 
-/// By how much the arena of a schedule's programs is larger than its device, of
-/// the rank where that is most; nothing where they fit. Lowers the caps by
-/// `times` what is missing.
-std::optional<Fault> tighten(const PlanFigures &plan, const Problem &problem,
-                             const Schedule &schedule, int64_t times,
+/// Lowers the caps so that a schedule holds fewer micro-batches than one that
+/// reached these peaks: half as many beyond the least.
+void holdFewer(const Problem &problem, const std::vector<int64_t> &peaks,
+               std::vector<int64_t> &caps) {
+  const std::vector<int64_t> least =
+      simulate(problem, oneByOne(problem)).peakBytes;
+  for (size_t rank = 0; rank < caps.size(); ++rank)
+    caps[rank] =
+        std::min(caps[rank], least[rank] + (peaks[rank] - least[rank]) / 2);
+}
+
+/// Whether programs of some schedule may not run on the plan's devices.
+bool mayFail(const PlanFigures &plan, const Problem &problem,
+             bool limitsArenas) {
+  return mayBlock(problem) || (limitsArenas && mayOverflow(plan, problem));
+}
+
+/// Why a schedule's programs do not run: they wait for each other, or an arena
+/// is larger than its device, of the rank where that is most. Nothing if they
+/// run. Lowers the caps: in the second case by `times` what is missing.
+std::optional<Fault> tighten(const FittingSearch &search,
+                             const Schedule &schedule,
+                             const Simulation &simulation, int64_t times,
                              std::vector<int64_t> &caps) {
+  const PlanFigures &plan = search.plan;
+  const Problem &problem = search.problem;
+  if (mayBlock(problem) && findBlocked(plan, problem, schedule)) {
+    holdFewer(problem, simulation.peakBytes, caps);
+    return makeFault<FaultKind::NoProgramRuns>(problem.channels.receiveSlots);
+  }
+  if (!search.limitsArenas)
+    return std::nullopt;
   std::optional<std::vector<int64_t>> arena = arenaOf(plan, problem, schedule);
   if (!arena)
     return makeFault<FaultKind::NoMemoryPlan>();
@@ -162,7 +188,7 @@ private:
     SearchResult result;
     std::vector<int64_t> caps = search.problem.memoryCaps;
     if (!isLegal(schedule, result.simulation) ||
-        tighten(search.plan, search.problem, schedule, 1, caps))
+        tighten(search, schedule, result.simulation, 1, caps))
       return std::nullopt;
     result.bound = search.bound;
     result.provenOptimal =
@@ -204,7 +230,7 @@ SearchResult searchFitting(const FittingSearch &search,
   Bound bound = search.bound;
   std::optional<Fault> missing, fault;
   int64_t effortLeft = options.effort;
-  bool fits = !mayOverflow(search.plan, search.problem);
+  bool fits = !mayFail(search.plan, search.problem, search.limitsArenas);
   if (!fits && search.triesFamilies)
     fixed = FixedOrders(search, options, limit).run();
   for (int64_t attempt = 0; attempt < mostAttempts; ++attempt) {
@@ -239,7 +265,7 @@ SearchResult searchFitting(const FittingSearch &search,
     } else if (result.bound.ns > bound.ns) {
       bound = result.bound;
     }
-    missing = tighten(search.plan, search.problem, *result.schedule,
+    missing = tighten(search, *result.schedule, result.simulation,
                       1 + attempt / 2, tightened.memoryCaps);
     if (!missing) {
       fitting = caps;
@@ -247,7 +273,7 @@ SearchResult searchFitting(const FittingSearch &search,
       if (fits || isOptimal)
         break;
       fits = true;
-    } else if (fits) {
+    } else if (fits || tightened.memoryCaps == caps) {
       break;
     }
     if (options.interrupt && *options.interrupt)
@@ -274,11 +300,13 @@ SearchResult searchFitting(const FittingSearch &search,
 
 SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
                         const SearchOptions &options, const RunSearch &run) {
-  if (!plan.declaresWeights || !mayOverflow(plan, problem))
+  const bool limitsArenas = plan.declaresWeights;
+  if (!mayFail(plan, problem, limitsArenas))
     return run(problem, options);
   Problem tightened = problem;
   return searchFitting({plan, problem, roughBound(problem), tightened, run,
-                        [] { return false; }},
+                        /*mayGiveUp=*/[] { return false; },
+                        /*triesFamilies=*/true, limitsArenas},
                        options);
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A search only knows activations. What a program of its schedule allocates,
-// including messages, is known once it has been lowered.
+// including messages, and whether channels with few slots let it run, is known
+// once it has been lowered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,19 +43,24 @@ struct FittingSearch {
   std::function<bool()> mayGiveUp;
   /// Whether to try families; an earlier call may have done so.
   bool triesFamilies = true;
+  /// Whether arenas must fit the devices. Not where a plan declares no weights:
+  /// then only activations count as memory.
+  bool limitsArenas = true;
 };
 
-/// The best schedule whose programs fit the devices; a result without one says
-/// why. If a program may not fit, first tries the families and one micro-batch
-/// at a time, for up to a quarter of the time. Then part of the options' time
-/// or effort goes to the present caps. If the result fits, the rest is searched
-/// under them; otherwise the caps are lowered by what is missing, later by
-/// more, for an attempt as long as the first.
+/// The best schedule whose programs fit the devices and run to their end on the
+/// cluster's channels; a result without one says why. If a program may not,
+/// first tries the families and one micro-batch at a time, for up to a quarter
+/// of the time. Then part of the options' time or effort goes to the present
+/// caps. If the result fits, the rest is searched under them; otherwise the
+/// caps are lowered by what is missing, later by more, for an attempt as long
+/// as the first. Where messages wait for each other, caps are lowered so that
+/// fewer micro-batches are in flight.
 SearchResult searchFitting(const FittingSearch &search,
                            const SearchOptions &options);
 
-/// The same for a single plan: a plain search if everything fits, or if the
-/// plan declares no weights and only activations count as memory.
+/// The same for a single plan: a plain search if every program fits and runs.
+/// If the plan declares no weights, only activations count as memory.
 SearchResult searchPlan(const PlanFigures &plan, const Problem &problem,
                         const SearchOptions &options, const RunSearch &run);
 

@@ -41,11 +41,12 @@ enum class Rule : uint8_t {
   Buffers,      // L3: written before read, freed once, never two owners at once
   Arena,        // L4: pools do not overlap, are aligned, lie inside the arena,
                 //     which fits the cap
-  Tasks, // L5: the tasks are exactly those of the schedule, in its order;
-         //     each collective is issued and awaited once, behind the
-         //     gradients that it reads, and each stage steps once, behind
-         //     its gradients and their collectives; without collectives
-         //     steps may be absent altogether
+  Tasks, // L5: the tasks, and the steps if the schedule has any, are exactly
+         //     those of the schedule, in its order; each collective is issued
+         //     and awaited once, behind the gradients that it reads, and each
+         //     stage steps once, behind its gradients and their collectives;
+         //     without collectives steps may be absent altogether; what
+         //     training needs is there
 };
 inline constexpr int numRules = static_cast<int>(Rule::Tasks) + 1;
 
@@ -172,7 +173,7 @@ std::string describe(const Fault &fault);
 /// sentences that say that.
 std::string describeBriefly(const Fault &fault);
 
-/// `0F3`: stage, letter, micro-batch.
+/// `0F3`: stage, letter, micro-batch; `0STEP0`: stage, step.
 std::string actionName(Action action);
 /// `rank 0 waits for 1I0 of rank 1 at 0I0 -> rank 1 waits for ...`.
 std::string describeCycle(const std::vector<Wait> &cycle);

@@ -258,7 +258,7 @@ std::string rondo::describeBriefly(const Fault &fault) {
 }
 
 std::string rondo::actionName(Action action) {
-  return text(action.stage) + action.traits().letter + text(action.index);
+  return text(action.stage) + action.traits().code + text(action.index);
 }
 
 std::string rondo::describeCycle(const std::vector<Wait> &cycle) {

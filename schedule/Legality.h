@@ -20,7 +20,8 @@ namespace rondo {
 std::optional<Fault> checkCompleteness(const Problem &, const Schedule &);
 /// S2: every task is on its stage's rank.
 std::optional<Fault> checkPlacement(const Problem &, const Schedule &);
-/// S3: no action stands before one of the same rank that it needs directly.
+/// S3: no action stands before one of the same rank that it needs directly; a
+/// step needs all weight gradients of its stage.
 std::optional<Fault> checkDependence(const Problem &, const Schedule &);
 /// S6: a link order names each message of its link once. Needs S2.
 std::optional<Fault> checkLinkOrder(const Problem &, const Schedule &);

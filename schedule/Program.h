@@ -66,8 +66,6 @@ struct Collective {
   int64_t ns = 0;
 };
 
-/// Optimizer steps of one program: one, at the end of its iteration.
-inline constexpr int64_t stepsOfProgram = 1;
 /// Versions of the weights that a program keeps at once: a step writes over the
 /// one that it reads.
 inline constexpr int32_t versionsOfWeights = 1;
@@ -155,6 +153,21 @@ std::optional<Fault> checkArena(const Program &,
                                 const std::vector<int64_t> &caps);
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
                                 const Program &);
+
+/// What training a plan asks of a program.
+struct TrainingNeeds {
+  std::vector<Collective> collectives;
+  /// Whether stages step.
+  bool hasSteps = false;
+};
+/// L5: nothing of it is left out.
+std::optional<Fault> checkTraining(const TrainingNeeds &, const Program &);
+
+/// S3 of the steps of a schedule whose programs have these collectives: no step
+/// stands before a gradient of its rank that it waits for, since a collective
+/// of its stage reads it. Needs S1 to S3.
+std::optional<Fault> checkSteps(const Problem &, const Schedule &,
+                                const std::vector<Collective> &collectives);
 
 /// `send 0F3 to rank 1`, `recv 1I0 from rank 1`, `step of stage 2`, `0F3`.
 std::string programActionName(Action action, const Problem &);

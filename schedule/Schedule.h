@@ -1,7 +1,9 @@
 //===- Schedule.h - The order of every rank ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times are not part of a schedule: they follow from running each rank's order
+// Tasks, and the stages' steps where they have places of their own; without
+// steps in the order every stage steps at the end of the iteration. Times are
+// not part of a schedule: they follow from running each rank's order
 // as early as possible (Simulator.h).
 //
 //===----------------------------------------------------------------------===//
@@ -11,12 +13,17 @@
 
 #include "schedule/Action.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
 
 namespace rondo {
+
+/// Optimizer steps of each stage in a schedule and in its programs: one, since
+/// they span one iteration.
+inline constexpr int64_t stepsOfSchedule = 1;
 
 /// A run of consecutive actions. Does not own them.
 struct ActionRange {
@@ -48,6 +55,13 @@ public:
   /// Position of a rank's first action in the array of all actions; the
   /// simulator's times use the same positions.
   int64_t rankBegin(int32_t r) const { return offsets[r]; }
+
+  /// Whether any stage's step has a place in it. O(actions).
+  bool hasSteps() const {
+    return std::any_of(actions.begin(), actions.end(), [](Action action) {
+      return action.kind() == ActionKind::Step;
+    });
+  }
 
   /// Optional message orders by directed pair of ranks. A message is named by
   /// its producer: F, I, or B if the backward is fused. A pair that is not

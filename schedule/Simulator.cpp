@@ -20,8 +20,8 @@ using namespace rondo;
 
 namespace {
 
-/// A kind of task of a stage, with all that running one needs.
-struct Step {
+/// A kind of task or the step of a stage, with all that running it needs.
+struct Work {
   int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
   Lane lane = Lane::Compute;
   /// Into Execution::inputs and Execution::outputs.
@@ -46,15 +46,9 @@ struct LinkState {
   bool isOrdered = false;
 };
 
-/// Steps of a stage are indexed by their kind: the last task's number and one.
-constexpr int countStepKinds() {
-  int count = 0;
-  for (const ActionTraits &traits : actionTable.rows)
-    if (traits.isTask())
-      count = static_cast<int>(traits.kind) + 1;
-  return count;
-}
-constexpr int numStepKinds = countStepKinds();
+/// What needs something of all micro-batches needs this, which no task makes:
+/// firstBlocking() then decides.
+constexpr Done never = 0x80;
 
 /// Values of RankState::blocked that are no message.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
@@ -78,7 +72,7 @@ public:
       : problem(problem), schedule(schedule), edges(problem),
         microbatches(problem.microbatches) {
     makeRanks();
-    makeSteps();
+    makeWorks();
     orderLinks();
     done.resize(int64_t(problem.numStages()) * microbatches);
     arrival.assign(problem.edges.size() * microbatches, notMade);
@@ -90,7 +84,7 @@ public:
 
 private:
   void makeRanks();
-  void makeSteps();
+  void makeWorks();
   void orderLinks();
   int32_t linkOf(int32_t from, int32_t to);
 
@@ -105,6 +99,10 @@ private:
     worklist.push_back(rank);
   }
 
+  int64_t firstBlocking(Action action) const {
+    return rondo::firstBlocking(action, &done[action.stage * microbatches],
+                                microbatches);
+  }
   Wait waitOf(int32_t rank) const;
   Action producerOf(int64_t message) const;
 
@@ -113,7 +111,8 @@ private:
   EdgeTable edges;
   const int64_t microbatches;
 
-  std::vector<Step> steps;
+  /// [stage * numCostColumns + costColumn(kind)].
+  std::vector<Work> works;
   std::vector<int64_t> inputs;
   std::vector<Output> outputs;
   /// By edge, for messages that a link order holds back.
@@ -149,29 +148,27 @@ int32_t Execution::linkOf(int32_t from, int32_t to) {
   return it->second;
 }
 
-void Execution::makeSteps() {
+void Execution::makeWorks() {
   outputOfEdge.resize(problem.edges.size());
-  steps.resize(problem.numStages() * numStepKinds);
+  works.resize(problem.numStages() * numCostColumns);
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
     for (const ActionTraits &traits : actionTable.rows) {
-      if (!traits.isTask())
+      if (!traits.hasCost())
         continue;
       const ActionKind kind = traits.kind;
-      Step &step = steps[stage * numStepKinds + static_cast<int>(kind)];
+      Work &work = works[stage * numCostColumns + costColumn(kind)];
       const Cost &cost = problem.cost(stage, kind);
-      step.lane = cost.lane;
+      work = {cost.ns, cost.acquireBytes, cost.releaseBytes, cost.lane};
       if (cost.lane != Lane::Compute)
         otherClocks.resize(schedule.numRanks());
-      step.ns = cost.ns;
-      step.acquireBytes = cost.acquireBytes;
-      step.releaseBytes = cost.releaseBytes;
-      step.needs = traits.needs;
-      step.makes = traits.makes;
-      step.inputBegin = static_cast<int32_t>(inputs.size());
+      work.needs =
+          traits.needsOfAll == nothingDone ? traits.needs : Done(never);
+      work.makes = traits.makes;
+      work.inputBegin = static_cast<int32_t>(inputs.size());
       for (int32_t e : edges.inputs(stage, kind))
         inputs.push_back(e * microbatches);
-      step.inputEnd = static_cast<int32_t>(inputs.size());
-      step.outputBegin = static_cast<int32_t>(outputs.size());
+      work.inputEnd = static_cast<int32_t>(inputs.size());
+      work.outputBegin = static_cast<int32_t>(outputs.size());
       for (int32_t e : edges.outputs(stage, kind)) {
         int32_t from = problem.homeOf(stage).rank;
         int32_t to = problem.homeOf(problem.edges[e].to).rank;
@@ -181,7 +178,7 @@ void Execution::makeSteps() {
                            link.occupancyNs(problem.edges[e].bytes),
                            link.latencyNs, linkOf(from, to), to});
       }
-      step.outputEnd = static_cast<int32_t>(outputs.size());
+      work.outputEnd = static_cast<int32_t>(outputs.size());
     }
   }
 }
@@ -253,17 +250,19 @@ void Execution::runLanes(Simulation &result) {
     const int64_t first = schedule.rankBegin(r);
     for (; rank.position < rank.end; ++rank.position) {
       Action action = actions[rank.position];
-      const Step &step = steps[action.stage * numStepKinds + action.kindBits];
+      const Work &work =
+          works[action.stage * numCostColumns + costColumn(action.kind())];
       const int64_t key = action.stage * microbatches + action.index;
-      if ((done[key] & step.needs) != step.needs) {
+      if ((done[key] & work.needs) != work.needs &&
+          firstBlocking(action) >= 0) {
         rank.blocked = blockedByOwnTask;
         break;
       }
-      const bool isCompute = !hasOtherLanes || step.lane == Lane::Compute;
+      const bool isCompute = !hasOtherLanes || work.lane == Lane::Compute;
       int64_t start = rank.clock;
       if (!isCompute)
-        start = std::max(start, otherClocks[r][static_cast<int>(step.lane)]);
-      for (int32_t i = step.inputBegin; i < step.inputEnd; ++i) {
+        start = std::max(start, otherClocks[r][static_cast<int>(work.lane)]);
+      for (int32_t i = work.inputBegin; i < work.inputEnd; ++i) {
         int64_t message = inputs[i] + action.index;
         if (arrival[message] < 0) {
           rank.blocked = message;
@@ -275,21 +274,21 @@ void Execution::runLanes(Simulation &result) {
         break;
       if (rank.position == first)
         rank.firstStart = start;
-      const int64_t end = start + step.ns;
+      const int64_t end = start + work.ns;
       if (isCompute)
         rank.clock = end;
       else
-        otherClocks[r][static_cast<int>(step.lane)] = end;
-      rank.work += step.ns;
-      rank.held += step.acquireBytes;
+        otherClocks[r][static_cast<int>(work.lane)] = end;
+      rank.work += work.ns;
+      rank.held += work.acquireBytes;
       rank.peak = std::max(rank.peak, rank.held);
-      rank.held -= step.releaseBytes;
-      done[key] |= step.makes;
+      rank.held -= work.releaseBytes;
+      done[key] |= work.makes;
       if (keepTimes) {
         result.startNs[rank.position] = start;
         result.endNs[rank.position] = end;
       }
-      for (int32_t i = step.outputBegin; i < step.outputEnd; ++i)
+      for (int32_t i = work.outputBegin; i < work.outputEnd; ++i)
         send(outputs[i], action.index, end);
     }
     ranks[r] = rank;
@@ -341,9 +340,11 @@ Wait Execution::waitOf(int32_t r) const {
   wait.rank = r;
   wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
   if (rank.blocked == blockedByOwnTask) {
-    const Done absent = wait.at.traits().needs &
-                        ~done[wait.at.stage * microbatches + wait.at.index];
-    wait.needs = Action(kindThatMakes(absent), wait.at.stage, wait.at.index);
+    const ActionTraits &traits = wait.at.traits();
+    const int64_t index = firstBlocking(wait.at);
+    const Done absent = (traits.needs | traits.needsOfAll) &
+                        ~done[wait.at.stage * microbatches + index];
+    wait.needs = Action(kindThatMakes(absent), wait.at.stage, index);
     wait.onRank = r;
     return wait;
   }

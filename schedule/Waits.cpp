@@ -3,6 +3,8 @@
 
 #include "schedule/Waits.h"
 
+#include <algorithm>
+
 using namespace rondo;
 
 int64_t rondo::findTask(ActionRange order, Action action) {
@@ -18,6 +20,17 @@ int64_t rondo::findTask(ActionRange order, Action action) {
 Action rondo::asListed(ActionRange order, Action action) {
   int64_t position = findTask(order, action);
   return position < 0 ? action : order[position];
+}
+
+int64_t rondo::firstBlocking(Action action, const Done *done,
+                             int64_t microbatches) {
+  const Done needed = action.traits().needsOfAll;
+  if (needed == nothingDone)
+    return action.index;
+  const Done *end = done + microbatches;
+  const Done *first = std::find_if(
+      done, end, [&](Done each) { return (each & needed) != needed; });
+  return first == end ? -1 : first - done;
 }
 
 std::vector<int32_t> rondo::walkToCircle(const std::vector<int32_t> &next,

@@ -51,10 +51,12 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
   });
   json.attributeObject("costs", [&] {
     for (const ActionTraits &traits : actionTable.rows) {
-      if (!traits.isTask())
+      if (!traits.hasCost())
         continue;
       const Cost &cost = problem.cost(stage, traits.kind);
-      json.attributeObject(llvm::StringRef(&traits.letter, 1), [&] {
+      if (!traits.isTask() && cost.ns == 0)
+        continue; // as if it were left out
+      json.attributeObject(traits.code, [&] {
         json.attribute("ns", cost.ns);
         if (cost.acquireBytes)
           json.attribute("takes_bytes", cost.acquireBytes);
@@ -101,8 +103,8 @@ void writeChannels(llvm::json::OStream &json, const ChannelModel &channels) {
   });
 }
 
-/// Whether version 1 can say this problem: its stages are a chain, and B takes
-/// I's and W's time.
+/// Whether version 1 can say this problem: its stages are a chain, B takes I's
+/// and W's time, and steps take none.
 bool isVersion1(const Problem &problem) {
   const int32_t numStages = problem.numStages();
   Problem chain;
@@ -112,8 +114,9 @@ bool isVersion1(const Problem &problem) {
     if (s + 1 < numStages && size_t(s) < problem.edges.size())
       outputBytes[s] = problem.edges[s].bytes;
     if (problem.cost(s, ActionKind::Backward).ns !=
-        problem.cost(s, ActionKind::InputGrad).ns +
-            problem.cost(s, ActionKind::WeightGrad).ns)
+            problem.cost(s, ActionKind::InputGrad).ns +
+                problem.cost(s, ActionKind::WeightGrad).ns ||
+        problem.cost(s, ActionKind::Step).ns != 0)
       return false;
   }
   chain.makeChain(outputBytes);

@@ -26,9 +26,6 @@ constexpr StringRef optionalKeys[] = {
 /// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit", "weight_copies",
                                    "delay"};
-constexpr StringRef laterKinds[] = {"R",           "UNSHARD",    "RESHARD",
-                                    "REDUCE_GRAD", "ALL_REDUCE", "STEP",
-                                    "SAVE",        "LOAD"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.
@@ -44,6 +41,18 @@ bool takeNumber(StringRef &text, int64_t &number) {
     return false;
   text = text.drop_front(length);
   return true;
+}
+
+/// Takes the word of a kind; null if there is no such kind.
+const ActionTraits *takeKind(StringRef &text) {
+  StringRef word =
+      text.take_while([](char c) { return llvm::isAlpha(c) || c == '_'; });
+  for (const ActionTraits &traits : actionTable.rows)
+    if (word == traits.code) {
+      text = text.drop_front(word.size());
+      return &traits;
+    }
+  return nullptr;
 }
 
 /// Names the part of an element that version 2 specifies but that is not
@@ -62,50 +71,23 @@ std::string laterElement(const Value &value, std::string &storage) {
   int64_t number;
   if (!takeNumber(rest, number))
     return {};
-  StringRef kind =
-      rest.take_while([](char c) { return llvm::isAlpha(c) || c == '_'; });
-  rest = rest.drop_front(kind.size());
-  if (!takeNumber(rest, number))
+  const ActionTraits *kind = takeKind(rest);
+  if (!kind || !takeNumber(rest, number))
     return {};
-  if (llvm::is_contained(laterKinds, kind))
-    return "kind " + kind.str();
-  if (kind.size() == 1 && StringRef("FIWB").contains(kind) &&
-      rest.consume_front("x") && takeNumber(rest, number) && rest.empty())
+  if (!kind->hasCost())
+    return std::string("kind ") + kind->code;
+  if (rest.consume_front("x") && takeNumber(rest, number) && rest.empty())
     return "count " + std::to_string(number);
   return {};
 }
 
-/// `0F3`, as a task of the problem.
-std::optional<TextFault> readAction(const Value &value, const Problem &problem,
-                                    std::string &storage, Action &action) {
-  std::optional<StringRef> text = value.string(storage);
-  int64_t stage = 0, microbatch = 0;
-  StringRef rest = text.value_or("");
-  char letter = 0;
-  bool isAction = takeNumber(rest, stage) && !rest.empty();
-  if (isAction) {
-    letter = rest.front();
-    rest = rest.drop_front();
-    isAction = takeNumber(rest, microbatch) && rest.empty();
-  }
-  size_t kind = StringRef("FIWB").find(letter);
-  if (!isAction || kind == StringRef::npos) {
-    if (std::string later = laterElement(value, storage); !later.empty())
-      return TextFault("action " + value.excerpt() + ": " + later +
-                       " is part of rondo-schedule/2, but not "
-                       "supported yet");
-    return TextFault("action " + value.excerpt() +
-                     " is not an action: expected STAGE, then F, I, W or B, "
-                     "then MICRO-BATCH, such as \"0F3\"");
-  }
-  if (stage >= problem.numStages() || microbatch >= problem.microbatches)
-    return TextFault("completeness",
-                     text->str() + " is not a task of the problem, which has " +
-                         std::to_string(problem.numStages()) + " stages and " +
-                         std::to_string(problem.microbatches) +
-                         " micro-batches");
-  action = Action(static_cast<ActionKind>(kind), stage, microbatch);
-  return std::nullopt;
+/// What a schedule may name, for messages.
+std::string knownActions(const Problem &problem, bool isStep) {
+  const std::string stages = std::to_string(problem.numStages()) + " stages";
+  return isStep ? stages + " with " + std::to_string(stepsOfSchedule) +
+                      " step each"
+                : stages + " and " + std::to_string(problem.microbatches) +
+                      " micro-batches";
 }
 
 /// `0>1`, as two different ranks of the problem.
@@ -132,10 +114,46 @@ std::optional<Value> findMember(Value object, StringRef key) {
 
 } // namespace
 
+/// `0F3` or `0STEP0`, as a task or a step of the problem.
+std::optional<TextFault> ScheduleText::readAction(const Value &value,
+                                                  const Problem &problem,
+                                                  std::string &storage,
+                                                  Action &action) const {
+  std::optional<StringRef> text = value.string(storage);
+  int64_t stage = 0, index = 0;
+  StringRef rest = text.value_or("");
+  const ActionTraits *kind = nullptr;
+  const bool isAction = takeNumber(rest, stage) && (kind = takeKind(rest)) &&
+                        kind->hasCost() && takeNumber(rest, index) &&
+                        rest.empty();
+  if (!isAction) {
+    if (std::string later = laterElement(value, storage); !later.empty())
+      return TextFault("action " + value.excerpt() + ": " + later +
+                       " is part of rondo-schedule/2, but not "
+                       "supported yet");
+    return TextFault("action " + value.excerpt() +
+                     " is not an action: expected STAGE, then F, I, W or B, "
+                     "then MICRO-BATCH, such as \"0F3\"");
+  }
+  const bool isTask = kind->isTask();
+  if (!isTask && !isVersion2)
+    return TextFault("action " + value.excerpt() + ": kind " + kind->code +
+                     " is part of rondo-schedule/2, but this is "
+                     "rondo-schedule/1");
+  if (stage >= problem.numStages() ||
+      index >= (isTask ? problem.microbatches : stepsOfSchedule))
+    return TextFault("completeness", text->str() + " is not a " +
+                                         (isTask ? "task" : "step") +
+                                         " of the problem, which has " +
+                                         knownActions(problem, !isTask));
+  action = Action(kind->kind, stage, index);
+  return std::nullopt;
+}
+
 std::optional<TextFault> ScheduleText::readKeys() {
   bool isInfeasible = infeasible().has_value();
   std::optional<Value> named = findMember(object, "format");
-  const bool isVersion2 = named && named->string() == "rondo-schedule/2";
+  isVersion2 = named && named->string() == "rondo-schedule/2";
   if (isVersion2)
     for (StringRef key : laterKeys)
       if (findMember(object, key))
@@ -225,8 +243,6 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
     return std::nullopt;
   if (!orders->isObject())
     return "link_order is not an object";
-  const bool namesMessages =
-      fields.get("format").string() == "rondo-schedule/2";
   const LinkMessages messages(problem);
   std::string storage;
   Members links(*orders);
@@ -249,9 +265,9 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
     while (std::optional<Value> value = walk.next()) {
       StringRef name = value->string(storage).value_or("");
       const std::optional<int64_t> receiver = takeReceiver(name);
-      if (receiver && (*receiver < 0 || !namesMessages))
+      if (receiver && (*receiver < 0 || !isVersion2))
         return TextFault(where + " has " + value->excerpt() +
-                         (namesMessages
+                         (isVersion2
                               ? ", which names no message; expected a task "
                                 "and the stage it sends to, such as \"0F3>2\""
                               : ": a message by its receiver is part of "

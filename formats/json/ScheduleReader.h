@@ -25,7 +25,8 @@ public:
   /// `text` must have passed checkSyntax() and outlive this object.
   explicit ScheduleText(Value object) : object(object) {}
 
-  /// Checks the keys, the format's name and the metadata.
+  /// Checks the keys, the format's name and the metadata. What follows needs
+  /// this, except where it says otherwise.
   std::optional<TextFault> readKeys();
 
   /// The problem's name; empty if it is not a string. Does not need readKeys().
@@ -52,8 +53,14 @@ public:
   const Value *find(llvm::StringRef key) const { return fields.find(key); }
 
 private:
+  std::optional<TextFault> readAction(const Value &value,
+                                      const Problem &problem,
+                                      std::string &storage,
+                                      Action &action) const;
+
   Value object;
   Fields fields;
+  bool isVersion2 = false;
 };
 
 } // namespace rondo::json

@@ -20,7 +20,7 @@ void writeActions(llvm::json::OStream &json, const Range &actions) {
     bool first = true;
     for (Action action : actions) {
       os << (first ? "\"" : ",\"") << uint64_t(action.stage)
-         << action.traits().letter << uint64_t(action.index) << '"';
+         << action.traits().code << uint64_t(action.index) << '"';
       first = false;
     }
     os << ']';
@@ -65,7 +65,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
   std::optional<LinkMessages> messages;
   if (!schedule.linkOrders.empty())
     messages.emplace(problem);
-  const bool isVersion2 = messages && namesMessages(schedule, *messages);
+  const bool isVersion2 =
+      schedule.hasSteps() || (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("format",

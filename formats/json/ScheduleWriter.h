@@ -1,4 +1,4 @@
-//===- ScheduleWriter.h - Schedule to rondo-schedule/1 ----------*- C++ -*-===//
+//===- ScheduleWriter.h - Schedule to rondo-schedule ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_FORMATS_JSON_SCHEDULEWRITER_H
@@ -41,10 +41,11 @@ struct ComparisonRecord {
   std::optional<int64_t> exposedNs, exposedInOneQueueNs;
 };
 
-/// Writes a schedule of tasks with its figures on one line, without a newline,
-/// action by action. `simulation` must be complete. `family` says how the
-/// schedule was made, such as `kfkb:k=2`; left out if empty. `search` and
-/// `comparison` are left out if null; the search's bound takes precedence.
+/// Writes a schedule with its figures on one line, without a newline, action by
+/// action; in version 2 if it has steps. `simulation` must be complete.
+/// `family` says how the schedule was made, such as `kfkb:k=2`; left out if
+/// empty. `search` and `comparison` are left out if null; the search's bound
+/// takes precedence.
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
                    llvm::StringRef family, const SearchRecord *search = nullptr,

@@ -14,23 +14,12 @@ namespace rondo::json {
 
 namespace {
 
-/// The format's words. Only those of tasks are supported.
-struct KindName {
-  StringRef name;
-  ActionKind kind;
-};
-constexpr KindName kindNames[] = {{"F", ActionKind::Forward},
-                                  {"I", ActionKind::InputGrad},
-                                  {"W", ActionKind::WeightGrad},
-                                  {"B", ActionKind::Backward},
-                                  {"R", ActionKind::Recompute},
-                                  {"UNSHARD", ActionKind::Unshard},
-                                  {"RESHARD", ActionKind::Reshard},
-                                  {"REDUCE_GRAD", ActionKind::ReduceGrad},
-                                  {"ALL_REDUCE", ActionKind::AllReduce},
-                                  {"STEP", ActionKind::Step},
-                                  {"SAVE", ActionKind::Save},
-                                  {"LOAD", ActionKind::Load}};
+/// The kinds of the format, in its order.
+constexpr ActionKind kinds[] = {
+    ActionKind::Forward,  ActionKind::InputGrad,  ActionKind::WeightGrad,
+    ActionKind::Backward, ActionKind::Recompute,  ActionKind::Unshard,
+    ActionKind::Reshard,  ActionKind::ReduceGrad, ActionKind::AllReduce,
+    ActionKind::Step,     ActionKind::Save,       ActionKind::Load};
 
 /// The only home of a stage.
 std::optional<TextFault> readHomes(const Value &homes, const std::string &where,
@@ -81,7 +70,8 @@ std::optional<TextFault> readCost(const Value &value, const std::string &where,
   return {};
 }
 
-/// F takes bytes; the backward gives them back, in one task or two.
+/// F takes bytes; the backward gives them back, in one task or two; a step
+/// needs none.
 std::optional<TextFault> checkMemory(ArrayRef<Cost> costs,
                                      const std::string &where) {
   const auto cost = [&](ActionKind kind) { return costs[costColumn(kind)]; };
@@ -92,6 +82,10 @@ std::optional<TextFault> checkMemory(ArrayRef<Cost> costs,
        {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})
     if (cost(kind).acquireBytes)
       return notTaken(where + "." + traitsOf(kind).letter + ".takes_bytes");
+  const Cost &step = cost(ActionKind::Step);
+  if (step.acquireBytes || step.releaseBytes)
+    return notTaken(where + "." + traitsOf(ActionKind::Step).code +
+                    (step.acquireBytes ? ".takes_bytes" : ".frees_bytes"));
   const int64_t split = cost(ActionKind::InputGrad).releaseBytes +
                         cost(ActionKind::WeightGrad).releaseBytes;
   const auto fault = [&](const char *who, int64_t bytes) {
@@ -108,21 +102,24 @@ std::optional<TextFault> checkMemory(ArrayRef<Cost> costs,
 std::optional<TextFault> readCosts(const Value &value, const std::string &where,
                                    Cost *costs) {
   llvm::SmallVector<StringRef> optional, refused;
-  for (auto [name, kind] : ArrayRef(kindNames).drop_front(3)) {
-    optional.push_back(name);
-    if (!traitsOf(kind).isTask())
-      refused.push_back(name);
+  for (ActionKind kind : ArrayRef(kinds).drop_front(3)) {
+    const ActionTraits &traits = traitsOf(kind);
+    optional.push_back(traits.code);
+    if (!traits.hasCost())
+      refused.push_back(traits.code);
   }
   Fields fields;
   if (auto fault = fields.read(value, where, {"F", "I", "W"}, optional))
     return fault;
   if (auto fault = takesNone(fields, refused, where + "."))
     return fault;
-  for (auto [name, kind] : kindNames)
+  for (ActionKind kind : kinds) {
+    const StringRef name = traitsOf(kind).code;
     if (const Value *cost = fields.find(name))
       if (auto fault = readCost(*cost, where + "." + name.str(),
                                 costs[costColumn(kind)]))
         return fault;
+  }
   if (!fields.find("B"))
     // Two figures below mostFigure do not overflow.
     costs[costColumn(ActionKind::Backward)] = {

@@ -56,21 +56,6 @@ private:
   int64_t size;
 };
 
-/// Adds the partial gradients of a tensor and its copy in the same stage; if
-/// they are in two stages, a collective does it.
-void addCopies(const StageTensors &stage) {
-  for (int32_t c = 0; c < stage.numTensors; ++c) {
-    const Tensor &copy = stage.tensors[c];
-    for (int32_t t = 0; t < c; ++t) {
-      const Tensor &tensor = stage.tensors[t];
-      if (copy.sharedWith != tensor.name)
-        continue;
-      for (int64_t i = 0; i < tensor.layout.count; ++i)
-        copy.gradients[i] = tensor.gradients[i] += copy.gradients[i];
-    }
-  }
-}
-
 class CpuDevice : public Device {
 public:
   std::unique_ptr<Arena> makeArena(int64_t bytes) override {
@@ -87,8 +72,20 @@ public:
       out[i] += in[i];
   }
 
+  void addCopies(const StageTensors &stage) override {
+    for (int32_t c = 0; c < stage.numTensors; ++c) {
+      const Tensor &copy = stage.tensors[c];
+      for (int32_t t = 0; t < c; ++t) {
+        const Tensor &tensor = stage.tensors[t];
+        if (copy.sharedWith != tensor.name)
+          continue;
+        for (int64_t i = 0; i < tensor.layout.count; ++i)
+          copy.gradients[i] = tensor.gradients[i] += copy.gradients[i];
+      }
+    }
+  }
+
   void sumSquares(const StageTensors &stage) override {
-    addCopies(stage);
     double *partials = stage.control.partials;
     std::fill(partials, partials + partialsPerLayer * stage.numLayers, 0.0);
     for (int32_t t = 0; t < stage.numTensors; ++t) {

@@ -59,8 +59,10 @@ public:
   virtual void addTo(void *sum, const void *part, int64_t bytes,
                      DType dtype) = 0;
 
-  /// Adds the gradients of each tensor and its copy in the same stage, then
-  /// writes the sum of squares of each tensor's gradient to control.partials; a
+  /// Adds the gradients of each tensor and its copy in the same stage; if they
+  /// are in two stages, a collective does it.
+  virtual void addCopies(const StageTensors &stage) = 0;
+  /// Writes the sum of squares of each tensor's gradient to control.partials; a
   /// copy counts 0.
   virtual void sumSquares(const StageTensors &stage) = 0;
   /// Writes the norm, the finite flag and the clip factor to the headers, given

@@ -40,7 +40,8 @@ void recv(Rank &rank, Message message, int64_t stage, int64_t to,
 void all_reduce(Rank &rank, int64_t collective);
 /// Waits for a collective that the rank has issued.
 void await(Rank &rank, int64_t collective);
-/// Optimizer step of a stage, with the norm's clip factor.
+/// Optimizer step of a stage, with the norm's clip factor if the program
+/// computes one.
 void step(Rank &rank, int64_t stage);
 
 } // namespace rondo::runtime

@@ -84,8 +84,10 @@ void Rank::startCollective(int32_t collective) {
   if (program.collectives[collective].kind == CollectiveKind::TiedGradients)
     return transport.startSumParts(collective, me);
   for (const LocalStage &stage : stages)
-    if (stage.binding)
+    if (stage.binding) {
+      device.addCopies(stage.binding->optimized);
       device.sumSquares(stage.binding->optimized);
+    }
   if (headers().empty())
     throw Error("the program of rank " + std::to_string(me) +
                 " runs all_reduce " + std::to_string(collective) +

@@ -380,6 +380,8 @@ void Rank::await(int64_t collective) {
 void Rank::step(int64_t s) {
   LocalStage &stage = local(s, 0);
   Action action(*this, ActionKind::Step, s, 0);
+  if (!computesNorm(program))
+    device.addCopies(stage.binding->optimized);
   // Writes the version after the one that tasks have read.
   state.nextVersion(static_cast<int32_t>(s));
   device.step(stage.binding->optimized, optimizer.adamw);

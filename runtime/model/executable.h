@@ -141,6 +141,15 @@ struct ProgramDesc {
   const int64_t *peakMemoryBytes;
 };
 
+/// Whether a program's steps await the norm of all gradients, without which
+/// they can neither clip them nor see that one is not finite.
+inline bool computesNorm(const ProgramDesc &program) {
+  for (int32_t c = 0; c < program.numCollectives; ++c)
+    if (program.collectives[c].kind == CollectiveKind::GradientNorm)
+      return true;
+  return false;
+}
+
 /// The devices that an executable runs on. Each target other than the CPU has
 /// its own library beside the runtime, which defines the object that the
 /// emitted program names: without that library the program does not link.

@@ -21,7 +21,8 @@ struct ControlHeader {
   /// Step number and learning rate are written before an iteration, the clip
   /// factor by the norm's collective.
   StepControl step;
-  /// Global norm of the gradients, before clipping.
+  /// Global norm of the gradients, before clipping; not a number if the program
+  /// computes none.
   double norm;
   /// 0: a gradient was not finite, and the optimizer step is skipped.
   int32_t isFinite;

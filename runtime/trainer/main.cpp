@@ -9,6 +9,7 @@
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -102,6 +103,31 @@ static void checkFlags(const Options &options, const std::string &schedules,
   }
 }
 
+/// Clipping needs a norm.
+static void checkClip(const Executable &executable, const Options &options,
+                      const World &world) {
+  const bool hasWeights =
+      std::any_of(executable.stages, executable.stages + executable.numStages,
+                  [](const StageDesc &stage) {
+                    return stage.bytes[static_cast<int>(Buffer::Weights)] > 0;
+                  });
+  if (options.clip <= 0 || !hasWeights)
+    return;
+  const bool runsAll =
+      options.mode == Options::Mode::Verify && options.schedules.empty();
+  const Turns turns(executable, options.schedules);
+  for (const ProgramDesc *program :
+       runsAll ? pipelinesOf(executable) : turns.programs()) {
+    if (computesNorm(*program))
+      continue;
+    std::ostringstream said;
+    said << "schedule '" << program->name
+         << "' computes no norm of the gradients, so it cannot clip them to "
+         << options.clip << "; run it with --clip 0";
+    throwInAll(world, Error(said.str(), Exit::Usage));
+  }
+}
+
 static int run(const Executable &executable, const Options &options,
                const World &world) {
   // Each rank already is a thread.
@@ -127,6 +153,7 @@ static int run(const Executable &executable, const Options &options,
     Trainer trainer(executable, options, true);
     return profileModel(trainer, options);
   }
+  checkClip(executable, options, world);
   Trainer trainer(executable, options, options.data.empty(), world);
   return options.mode == Options::Mode::Verify ? verifyModel(trainer, options)
                                                : trainModel(trainer, options);

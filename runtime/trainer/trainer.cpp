@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <sched.h>
 
 using namespace rondo::runtime;
@@ -222,6 +223,7 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   header.step.step = iteration;
   header.step.learningRate = static_cast<float>(result.learningRate);
   header.step.clipFactor = 1;
+  header.norm = std::numeric_limits<double>::quiet_NaN();
   header.isFinite = 1;
   // Every home's header gets the norm over all homes.
   int32_t heldHome = -1;

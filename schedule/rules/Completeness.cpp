@@ -69,25 +69,38 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
   }
   const int64_t microbatches = problem.microbatches;
   std::vector<uint8_t> seen(problem.numStages() * microbatches);
+  // By stage; a step has no micro-batch.
+  std::vector<uint8_t> seenSteps(problem.numStages());
+  std::optional<Action> firstStep;
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
       Action action = order[i];
-      if (!action.isTask())
+      if (!action.traits().hasCost())
         return makeFaultAt<FaultKind::UnsupportedKind>(rule, r, i, action);
+      const bool isTask = action.isTask();
       if (static_cast<int64_t>(action.stage) >= problem.numStages() ||
-          static_cast<int64_t>(action.index) >= microbatches ||
+          static_cast<int64_t>(action.index) >=
+              (isTask ? microbatches : stepsOfSchedule) ||
           action.replica != 0 || action.count != 1)
-        return makeFaultAt<FaultKind::UnknownTask>(
-            rule, r, i, action, problem.numStages() - 1, microbatches - 1);
-      uint8_t &bits = seen[action.stage * microbatches + action.index];
-      if (bits & bitOf(action.kind())) {
+        return isTask ? makeFaultAt<FaultKind::UnknownTask>(
+                            rule, r, i, action, problem.numStages() - 1,
+                            microbatches - 1)
+                      : makeFaultAt<FaultKind::UnknownStep>(
+                            rule, r, i, action, int64_t(action.index),
+                            problem.numStages() - 1, stepsOfSchedule);
+      uint8_t &bits = isTask ? seen[action.stage * microbatches + action.index]
+                             : seenSteps[action.stage];
+      const uint8_t bit = isTask ? bitOf(action.kind()) : 1;
+      if (bits & bit) {
         Fault fault = makeFaultAt<FaultKind::Twice>(rule, r, i, action);
         fault.other = action;
         findFirst(schedule, action, fault.otherRank, fault.otherPosition);
         return fault;
       }
-      bits |= bitOf(action.kind());
+      bits |= bit;
+      if (!isTask && !firstStep)
+        firstStep = action;
     }
   }
   for (int32_t stage = 0; stage < problem.numStages(); ++stage)
@@ -97,5 +110,15 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
           bits != (forwardBit | inputGradBit | weightGradBit))
         return judge(problem, schedule, bits, stage, i);
     }
+  for (int32_t stage = 0; firstStep && stage < problem.numStages(); ++stage) {
+    if (seenSteps[stage])
+      continue;
+    Fault fault = makeFaultAt<FaultKind::MissingStep>(
+        rule, problem.homeOf(stage).rank, -1,
+        Action(firstStep->kind(), stage, 0));
+    fault.other = *firstStep;
+    findFirst(schedule, *firstStep, fault.otherRank, fault.otherPosition);
+    return fault;
+  }
   return std::nullopt;
 }

@@ -1,8 +1,8 @@
 //===- Dependence.cpp - S3: nothing before what it needs --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only what a rank can see in its own order: tasks of one stage, and edges
-// between two stages of one rank. What goes over other ranks is S4.
+// Only what a rank can see in its own order: tasks and the step of one stage,
+// and edges between two stages of one rank. What goes over other ranks is S4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,16 @@
 #include "schedule/Waits.h"
 
 using namespace rondo;
+
+/// Where the last task stands that makes what an action needs of all
+/// micro-batches of its stage; -1 where none does. O(order).
+static int64_t lastThatMakes(ActionRange order, Action action) {
+  for (int64_t i = order.size(); i-- > 0;)
+    if (order[i].stage == action.stage &&
+        (order[i].traits().makes & action.traits().needsOfAll))
+      return i;
+  return -1;
+}
 
 std::optional<Fault> rondo::checkDependence(const Problem &problem,
                                             const Schedule &schedule) {
@@ -38,6 +48,15 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
       };
       if (auto fault = before(stage, action.traits().needs))
         return fault;
+      if (action.traits().needsOfAll != nothingDone)
+        if (int64_t last = lastThatMakes(order, action); last > i) {
+          Fault fault =
+              makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
+          fault.otherRank = r;
+          fault.other = order[last];
+          fault.otherPosition = last;
+          return fault;
+        }
       for (int32_t e : edges.inputs(stage, action.kind())) {
         const Edge &edge = problem.edges[e];
         if (problem.homeOf(edge.from).rank == r)

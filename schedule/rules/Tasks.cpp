@@ -12,12 +12,16 @@ namespace {
 constexpr Rule rule = Rule::Tasks;
 
 std::optional<Fault> checkOrder(const Schedule &schedule,
-                                const Program &program, int32_t rank) {
+                                const Program &program, bool hasSteps,
+                                int32_t rank) {
   ActionRange actions = program.order.rank(rank);
   ActionRange tasks = schedule.rank(rank);
+  auto isOrdered = [&](Action action) {
+    return hasSteps ? action.traits().hasCost() : action.isTask();
+  };
   int64_t next = 0;
   for (int64_t i = 0; i < actions.size(); ++i) {
-    if (!actions[i].isTask())
+    if (!isOrdered(actions[i]))
       continue;
     if (next < tasks.size() && actions[i] == tasks[next]) {
       ++next;
@@ -83,6 +87,15 @@ private:
         return position;
     return -1;
   }
+  /// With the other party, of this rank; below 0: none.
+  Fault beside(Fault fault, int64_t position) const {
+    if (position >= 0) {
+      fault.otherRank = rank;
+      fault.otherPosition = position;
+      fault.other = actions[position];
+    }
+    return fault;
+  }
   /// Stages of this rank whose gradients an action needs.
   std::vector<int32_t> stagesOf(Action action) const {
     if (action.traits().subject == Subject::Stage)
@@ -102,28 +115,36 @@ private:
         lastGradient[action.stage] = i;
       if (traits.index != IndexMeaning::Step)
         continue;
-      if (placeOf(action.kind(), action.stage) >= 0 && !traits.mayRepeat)
-        return makeFaultAt<FaultKind::ThereTwice>(rule, rank, i, action);
+      const int64_t before = placeOf(action.kind(), action.stage);
+      if (before >= 0 && !traits.mayRepeat)
+        return beside(makeFaultAt<FaultKind::ThereTwice>(rule, rank, i, action),
+                      before);
       places.push_back({action, i});
     }
     return std::nullopt;
   }
 
   Found checkComplete(bool hasSteps) const {
-    auto need = [&](ActionKind kind, size_t number) -> Found {
+    auto need = [&](ActionKind kind, size_t number, int64_t other) -> Found {
       if (placeOf(kind, number) >= 0)
         return std::nullopt;
-      return makeFaultAt<FaultKind::Missing>(rule, rank, actions.size(),
-                                             Action(kind, number, 0));
+      return beside(makeFaultAt<FaultKind::Missing>(rule, rank, actions.size(),
+                                                    Action(kind, number, 0)),
+                    other);
     };
-    for (size_t c = 0; c < program.collectives.size(); ++c)
-      if (isHere(program.collectives[c]))
-        for (ActionKind kind : {ActionKind::AllReduce, ActionKind::Await})
-          if (Found wrong = need(kind, c))
-            return wrong;
+    constexpr ActionKind issue = ActionKind::AllReduce,
+                         await = ActionKind::Await;
+    for (size_t c = 0; c < program.collectives.size(); ++c) {
+      if (!isHere(program.collectives[c]))
+        continue;
+      if (Found wrong = need(issue, c, placeOf(await, c)))
+        return wrong;
+      if (Found wrong = need(await, c, placeOf(issue, c)))
+        return wrong;
+    }
     for (int32_t s = 0; hasSteps && s < problem.numStages(); ++s)
       if (isHere(s))
-        if (Found wrong = need(ActionKind::Step, s))
+        if (Found wrong = need(ActionKind::Step, s, lastGradient[s]))
           return wrong;
     return std::nullopt;
   }
@@ -133,11 +154,8 @@ private:
   Found checkBehind(int64_t position, int64_t needed) const {
     if (needed < position)
       return std::nullopt;
-    Fault fault = makeFaultAt<kind>(rule, rank, position, actions[position]);
-    fault.otherRank = rank;
-    fault.otherPosition = needed;
-    fault.other = actions[needed];
-    return fault;
+    return beside(makeFaultAt<kind>(rule, rank, position, actions[position]),
+                  needed);
   }
 
   Found checkNeeds(Action action, int64_t position) const {
@@ -174,14 +192,6 @@ private:
   std::vector<std::pair<Action, int64_t>> places;
 };
 
-bool hasAnyStep(const Program &program) {
-  for (int32_t r = 0; r < program.order.numRanks(); ++r)
-    for (Action action : program.order.rank(r))
-      if (action.kind() == ActionKind::Step)
-        return true;
-  return false;
-}
-
 } // namespace
 
 std::optional<Fault> rondo::checkTasks(const Problem &problem,
@@ -195,9 +205,11 @@ std::optional<Fault> rondo::checkTasks(const Problem &problem,
     fault.allowed = schedule.numRanks();
     return fault;
   }
-  bool hasSteps = !program.collectives.empty() || hasAnyStep(program);
+  const bool areStepsOrdered = schedule.hasSteps();
+  const bool hasSteps =
+      !program.collectives.empty() || program.order.hasSteps();
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
-    if (auto fault = checkOrder(schedule, program, r))
+    if (auto fault = checkOrder(schedule, program, areStepsOrdered, r))
       return fault;
     if (auto fault = StepRules(problem, program, r).check(hasSteps))
       return fault;

@@ -68,9 +68,50 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.rank 0 {
-    // expected-error @+1 {{'pipe.step' does not belong here; a rank of a schedule holds tasks and loops}}
-    pipe.step @s0
+    // expected-error @+1 {{'pipe.all_reduce' does not belong here; a rank of a schedule holds tasks, optimizer steps and loops}}
+    pipe.all_reduce 0
   }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
+
+pipe.schedule @mine of @step {
+  pipe.rank 0 {
+    pipe.step @s0[0]
+    // expected-error @+1 {{step 1 does not exist; an iteration has 1 step, numbered from 0}}
+    pipe.step @s0[1]
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
+
+pipe.schedule @mine of @step {
+  pipe.link_order 0 -> 1 {
+    pipe.for %i = 0 to 1 {
+      // expected-error @+1 {{'pipe.step' makes no message; a link's order names forward, input_grad and backward tasks}}
+      pipe.step @s0
+    }
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-note @+1 {{plan @step is here}}
+pipe.plan @step of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
+
+pipe.schedule @mine of @step {
+  // expected-error @+1 {{stage @s7 is not in plan @step}}
+  pipe.rank 0 { pipe.step @s7 }
 }
 
 // -----

@@ -311,12 +311,13 @@ static std::string describeEach(mlir::ModuleOp module) {
 }
 
 int Emission::lower() {
-  bool isLowered = !file.module().getOps<pipe::ProgramOp>().empty();
+  const bool hasPrograms = !file.module().getOps<pipe::ProgramOp>().empty();
   if (failed(file.run([&](mlir::OpPassManager &passes) {
-        if (isLowered)
+        // Programs of the file are kept, so errors are reported at their ops,
+        // before memory is planned for those that have none.
+        if (hasPrograms)
           passes.addPass(pipe::createVerifyLowered());
-        else
-          pipe::buildLowerPipeline(passes);
+        pipe::buildLowerPipeline(passes);
       })))
     return file.exitCode();
   // The same for all programs of a schedule.

@@ -90,7 +90,8 @@ PlanSearchRun::moduleOf(const PlanCandidate &best) {
   builder.setInsertionPointAfter(plan);
   auto schedule = pipe::ScheduleOp::create(
       builder, plan.getLoc(), "searched", planName, pipe::FamilyAttr(),
-      pipe::SearchAttr(), pipe::FoundAttr(), pipe::Accumulate::IndexOrder);
+      pipe::SearchAttr(), pipe::FoundAttr(), pipe::Accumulate::IndexOrder,
+      pipe::Norm::Global);
   if (failed(pipe::foldSchedule(*best.found->schedule, schedule)))
     return {};
   return module;

@@ -43,6 +43,8 @@ const char *colorOf(char letter) {
     return "\x1b[30;48;5;223m";
   case 'W':
     return "\x1b[30;48;5;151m";
+  case 'S':
+    return "\x1b[30;48;5;250m";
   default:
     return "\x1b[30;48;5;216m";
   }
@@ -71,7 +73,8 @@ Row makeRow(const Problem &problem, const Schedule &schedule,
       ++first;
     if (first >= end)
       continue;
-    char letter = order[i].traits().letter;
+    // Of a step, S.
+    const char letter = order[i].traits().code[0];
     std::string label = numStages > 1
                             ? actionName(order[i])
                             : letter + std::to_string(uint64_t(order[i].index));

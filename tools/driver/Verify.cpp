@@ -131,7 +131,7 @@ int proveSchedule(pipe::ScheduleOp op, std::string &said) {
         std::to_string(maxProvedTasks) + "; `rondo compile` checks them\n";
     return Success;
   }
-  const PlanFigures figures = pipe::figuresOf(plan);
+  const PlanFigures figures = pipe::figuresOf(op);
   const ProvedPrograms proved =
       provePrograms(figures, *problem, expanded->schedule);
   if (!proved.fault) {

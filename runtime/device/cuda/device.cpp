@@ -129,12 +129,16 @@ static __nv_bfloat16 *copyOf(const Tensor &tensor) {
   return static_cast<__nv_bfloat16 *>(tensor.weightsCopy);
 }
 
-void CudaDevice::sumSquares(const StageTensors &stage) {
+void CudaDevice::addCopies(const StageTensors &stage) {
   for (int32_t c = 0; c < stage.numTensors; ++c)
     for (int32_t t = 0; t < c; ++t)
       if (stage.tensors[c].sharedWith == stage.tensors[t].name)
-        addCopies(computeStream, stage.tensors[t].gradients,
-                  stage.tensors[c].gradients, stage.tensors[t].layout.count);
+        cuda::addCopies(computeStream, stage.tensors[t].gradients,
+                        stage.tensors[c].gradients,
+                        stage.tensors[t].layout.count);
+}
+
+void CudaDevice::sumSquares(const StageTensors &stage) {
   double *partials = stage.control.partials;
   RONDO_CUDA(cudaMemsetAsync(partials, 0,
                              sizeof(double) * partialsPerLayer *

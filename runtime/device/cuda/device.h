@@ -23,6 +23,7 @@ public:
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;
   void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override;
+  void addCopies(const StageTensors &stage) override;
   void sumSquares(const StageTensors &stage) override;
   void finishNorm(const double *sum, double maxNorm,
                   const std::vector<ControlHeader *> &headers) override;

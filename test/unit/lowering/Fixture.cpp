@@ -73,6 +73,42 @@ Schedule rondo::test::familySchedule(const std::string &name,
   return std::get<Schedule>(std::move(result));
 }
 
+Schedule rondo::test::randomOrders(const Problem &problem, std::mt19937 &random,
+                                   bool hasSteps) {
+  auto upTo = [&](int64_t n) {
+    return std::uniform_int_distribution<int64_t>(0, n)(random);
+  };
+  const int32_t stages = problem.numStages(), m = problem.microbatches;
+  std::vector<std::vector<Action>> orders(problem.numRanks());
+  std::vector<int> forward(stages, 0), inputGrad(stages, 0),
+      weightGrad(stages, 0), step(stages, 0);
+  for (int64_t left = (int64_t(3) * m + (hasSteps ? 1 : 0)) * stages;
+       left > 0;) {
+    const int32_t s = upTo(stages - 1);
+    const int64_t kind = upTo(hasSteps ? 3 : 2);
+    std::vector<Action> &order = orders[problem.homeOf(s).rank];
+    if (kind == 0 && forward[s] < (s == 0 ? m : forward[s - 1]))
+      order.push_back(Action(ActionKind::Forward, s, forward[s]++));
+    else if (kind == 1 && inputGrad[s] < forward[s] &&
+             (s + 1 == stages || inputGrad[s] < inputGrad[s + 1]))
+      order.push_back(Action(ActionKind::InputGrad, s, inputGrad[s]++));
+    else if (kind == 2 && weightGrad[s] < inputGrad[s])
+      order.push_back(Action(ActionKind::WeightGrad, s, weightGrad[s]++));
+    else if (kind == 3 && weightGrad[s] == m && step[s] == 0)
+      order.push_back(Action(ActionKind::Step, s, step[s]++));
+    else
+      continue;
+    --left;
+  }
+  Schedule schedule;
+  for (const std::vector<Action> &order : orders) {
+    for (Action a : order)
+      schedule.append(a);
+    schedule.endRank();
+  }
+  return schedule;
+}
+
 Collective rondo::test::norm(const Problem &problem) {
   Collective collective;
   collective.stages.resize(problem.numStages());
@@ -94,10 +130,14 @@ std::string rondo::test::broken(const Problem &problem,
 }
 
 Program rondo::test::lower(const Problem &problem, const Schedule &schedule) {
+  return lower(problem, schedule, {{norm(problem)}, true});
+}
+
+Program rondo::test::lower(const Problem &problem, const Schedule &schedule,
+                           const TrainingNeeds &needs) {
   Simulation simulation = simulate(problem, schedule, true);
   EXPECT_TRUE(simulation.complete);
-  Program program =
-      insertCommunication(problem, schedule, simulation, {norm(problem)});
+  Program program = insertCommunication(problem, schedule, simulation, needs);
   EXPECT_EQ(planMemory(problem, problem.homes, problem.numRanks(),
                        stageBuffers(problem), program),
             std::nullopt);

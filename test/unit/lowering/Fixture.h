@@ -7,6 +7,7 @@
 #include "schedule/Program.h"
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ std::vector<StageBuffers> stageBuffers(const Problem &problem);
 /// The order that a family such as `kfkb:k=2` writes.
 Schedule familySchedule(const std::string &name, const Problem &problem);
 
+/// Tasks whose needs are met, one by one at random over all ranks, so that
+/// there is no wait cycle; with the steps of all stages if `hasSteps` is set.
+Schedule randomOrders(const Problem &problem, std::mt19937 &random,
+                      bool hasSteps);
+
 /// A norm over all stages.
 Collective norm(const Problem &problem);
 
@@ -37,6 +43,8 @@ std::string broken(const Problem &problem, const Schedule &schedule,
 
 /// The program of a schedule, with a norm and with memory.
 Program lower(const Problem &problem, const Schedule &schedule);
+Program lower(const Problem &problem, const Schedule &schedule,
+              const TrainingNeeds &needs);
 
 } // namespace rondo::test
 

@@ -173,34 +173,7 @@ TEST(Lowering, RandomOrdersAreLegal) {
     problem.channels.receiveSlots = upTo(2);
     problem.channels.protocol =
         upTo(1) ? Protocol::Eager : Protocol::Rendezvous;
-    // Runs whatever is ready, at random, over all ranks: never a wait cycle.
-    int32_t stages = problem.numStages(), m = problem.microbatches;
-    std::vector<std::vector<Action>> orders(ranks);
-    std::vector<int> forward(stages, 0), inputGrad(stages, 0),
-        weightGrad(stages, 0);
-    for (int64_t left = int64_t(3) * stages * m; left > 0;) {
-      int32_t s = upTo(stages - 1);
-      int64_t kind = upTo(2);
-      if (kind == 0 && forward[s] < (s == 0 ? m : forward[s - 1]))
-        orders[problem.homeOf(s).rank].push_back(
-            Action(ActionKind::Forward, s, forward[s]++));
-      else if (kind == 1 && inputGrad[s] < forward[s] &&
-               (s + 1 == stages || inputGrad[s] < inputGrad[s + 1]))
-        orders[problem.homeOf(s).rank].push_back(
-            Action(ActionKind::InputGrad, s, inputGrad[s]++));
-      else if (kind == 2 && weightGrad[s] < inputGrad[s])
-        orders[problem.homeOf(s).rank].push_back(
-            Action(ActionKind::WeightGrad, s, weightGrad[s]++));
-      else
-        continue;
-      --left;
-    }
-    Schedule schedule;
-    for (const std::vector<Action> &order : orders) {
-      for (Action a : order)
-        schedule.append(a);
-      schedule.endRank();
-    }
+    const Schedule schedule = randomOrders(problem, random, /*hasSteps=*/false);
     ASSERT_EQ(checkSchedule(problem, schedule), std::nullopt);
     Program program = lower(problem, schedule);
     std::string wrong = broken(problem, schedule, program, problem.memoryCaps);

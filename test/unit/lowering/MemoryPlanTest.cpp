@@ -19,8 +19,8 @@ TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
   Schedule schedule = sequentialSchedule(sequential);
   Simulation simulation = simulate(sequential, schedule, true);
   ASSERT_TRUE(simulation.complete);
-  Program program =
-      insertCommunication(sequential, schedule, simulation, {norm(problem)});
+  Program program = insertCommunication(sequential, schedule, simulation,
+                                        {{norm(problem)}, true});
   ASSERT_EQ(
       planMemory(sequential, problem.homes, 4, stageBuffers(problem), program),
       std::nullopt);

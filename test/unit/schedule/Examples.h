@@ -77,14 +77,20 @@ inline Schedule generateFamily(const std::string &text,
   return std::get<Schedule>(std::move(result));
 }
 
-/// Parses `2F3`.
+/// Parses `2F3` or `2STEP0`.
 inline Action actionOf(const std::string &text) {
   std::istringstream in(text);
   int64_t stage = 0, index = 0;
-  char letter = '?';
-  in >> stage >> letter >> index;
-  return Action(static_cast<ActionKind>(std::string("FIWB").find(letter)),
-                stage, index);
+  std::string code;
+  in >> stage;
+  while (std::isupper(in.peek()))
+    code += static_cast<char>(in.get());
+  in >> index;
+  for (const ActionTraits &traits : actionTable.rows)
+    if (code == traits.code)
+      return Action(traits.kind, stage, index);
+  ADD_FAILURE() << text << " is no action";
+  return {};
 }
 
 inline std::vector<Action> actionsOf(const std::string &text) {

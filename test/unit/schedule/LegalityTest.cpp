@@ -104,8 +104,9 @@ TEST(Legality, UnsupportedKind) {
   schedule.endRank();
   Fault f = onlyBroken(problem, schedule, Rule::Completeness);
   EXPECT_EQ(f.kind, FaultKind::UnsupportedKind);
-  EXPECT_EQ(describe(f, problem), "recompute at position 1 of rank 0 is not a "
-                                  "task: a schedule orders F, I, W and B [S1]");
+  EXPECT_EQ(describe(f, problem),
+            "recompute at position 1 of rank 0 is not a "
+            "task: a schedule orders F, I, W, B and STEP [S1]");
 }
 
 TEST(Legality, Twice) {

@@ -24,7 +24,7 @@ int64_t pick(Random &random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random() % (most - least + 1));
 }
 
-/// A task or message by (stage, is a forward or weight gradient, micro-batch).
+/// A task, step or message by (stage, what it makes, micro-batch).
 using Key = std::tuple<int64_t, char, int64_t>;
 
 struct Naive {
@@ -37,6 +37,7 @@ struct Naive {
 char letterOfResult(ActionKind kind) {
   return kind == ActionKind::Forward      ? 'F'
          : kind == ActionKind::WeightGrad ? 'W'
+         : kind == ActionKind::Step       ? 'S'
                                           : 'I';
 }
 
@@ -52,7 +53,8 @@ Naive runNaively(const Problem &problem, const Schedule &schedule) {
   };
   std::map<std::pair<int, int>, std::vector<Message>> queues;
   auto forEachOutput = [&](Action action, auto body) {
-    if (action.kind() == ActionKind::WeightGrad)
+    if (action.kind() == ActionKind::WeightGrad ||
+        action.kind() == ActionKind::Step)
       return;
     for (size_t e = 0; e < problem.edges.size(); ++e) {
       const Edge &edge = problem.edges[e];
@@ -104,6 +106,9 @@ Naive runNaively(const Problem &problem, const Schedule &schedule) {
       };
       if (kind == ActionKind::WeightGrad) {
         need(run.ends, {stage, 'I', index});
+      } else if (kind == ActionKind::Step) {
+        for (int64_t i = 0; i < problem.microbatches; ++i)
+          need(run.ends, {stage, 'W', i});
       } else {
         if (kind != ActionKind::Forward)
           need(run.ends, {stage, 'F', index});
@@ -128,6 +133,8 @@ Naive runNaively(const Problem &problem, const Schedule &schedule) {
       const Cost &cost = problem.cost(stage, kind);
       clock[r] = start + cost.ns;
       run.ends[{stage, letterOfResult(kind), index}] = clock[r];
+      if (kind == ActionKind::Backward)
+        run.ends[{stage, 'W', index}] = clock[r];
       held[r] += cost.acquireBytes;
       run.peaks[r] = std::max(run.peaks[r], held[r]);
       held[r] -= cost.releaseBytes;
@@ -175,6 +182,7 @@ Problem randomProblem(Random &random) {
     problem.setStageCost(s, pick(random, 0, 9), pick(random, 0, 9),
                          pick(random, 0, 9), activation,
                          pick(random, 0, activation));
+    problem.cost(s, ActionKind::Step).ns = pick(random, 0, 9);
     outputBytes.push_back(pick(random, 0, 3) * pick(random, 0, 5));
   }
   problem.makeChain(outputBytes);
@@ -192,8 +200,8 @@ Problem randomProblem(Random &random) {
   return problem;
 }
 
-/// Writes tasks one by one, choosing among those whose needs are met, so that
-/// the order can always run.
+/// Writes tasks, and half of the time steps, one by one, choosing among those
+/// whose needs are met, so that the order can always run.
 Schedule randomSchedule(const Problem &problem, Random &random) {
   const int32_t stages = problem.numStages();
   std::set<Key> done;
@@ -208,7 +216,14 @@ Schedule randomSchedule(const Problem &problem, Random &random) {
         open.emplace_back(ActionKind::WeightGrad, s, i);
       }
     }
+  const bool hasSteps = pick(random, 0, 1);
+  for (int32_t s = 0; hasSteps && s < stages; ++s)
+    open.emplace_back(ActionKind::Step, s, 0);
   auto isReady = [&](Action action) {
+    if (action.kind() == ActionKind::Step)
+      return std::none_of(open.begin(), open.end(), [&](Action other) {
+        return other.stage == action.stage && other != action;
+      });
     const int64_t stage = action.stage, index = action.index;
     if (action.kind() == ActionKind::WeightGrad)
       return done.count({stage, 'I', index}) > 0;

@@ -130,6 +130,7 @@ public:
   void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override {
     cpu->addTo(sum, part, bytes, dtype);
   }
+  void addCopies(const StageTensors &stage) override { cpu->addCopies(stage); }
   void sumSquares(const StageTensors &stage) override {
     cpu->sumSquares(stage);
   }

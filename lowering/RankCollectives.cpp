@@ -1,0 +1,87 @@
+//===- RankCollectives.cpp - Where a rank joins collectives ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "lowering/RankCollectives.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+static bool isOn(const Problem &problem, int32_t rank,
+                 const Collective &collective) {
+  return std::any_of(
+      collective.stages.begin(), collective.stages.end(),
+      [&](int32_t stage) { return problem.homeOf(stage).rank == rank; });
+}
+
+RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
+                                 int32_t rank,
+                                 const std::vector<Collective> &collectives)
+    : collectives(collectives) {
+  for (size_t c = 0; c < collectives.size(); ++c)
+    if (isOn(problem, rank, collectives[c]))
+      members.push_back({c});
+  for (int64_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].traits().makes & weightGradDone)
+      for (Member &member : members)
+        if (holds(member, tasks[i].stage))
+          member.lastGradient = i;
+}
+
+bool RankCollectives::holds(const Member &member, int32_t stage) const {
+  const std::vector<int32_t> &stages = collectives[member.number].stages;
+  return std::find(stages.begin(), stages.end(), stage) != stages.end();
+}
+
+void RankCollectives::issue(Member &member, Schedule &order) {
+  const Collective &collective = collectives[member.number];
+  // It reads what the sums of other collectives leave.
+  if (traitsOf(collective.kind).readsSums)
+    for (Member &other : members)
+      if (const Collective &sum = collectives[other.number];
+          !traitsOf(sum.kind).readsSums &&
+          std::any_of(sum.stages.begin(), sum.stages.end(),
+                      [&](int32_t stage) { return holds(member, stage); }))
+        await(other, order);
+  order.append(Action(ActionKind::AllReduce, member.number, 0));
+  member.isIssued = true;
+}
+
+void RankCollectives::await(Member &member, Schedule &order) {
+  if (member.isAwaited)
+    return;
+  if (!member.isIssued)
+    issue(member, order);
+  order.append(Action(ActionKind::Await, member.number, 0));
+  member.isAwaited = true;
+}
+
+void RankCollectives::awaitFor(Action action, Schedule &order) {
+  if (action.kind() != ActionKind::Step)
+    return;
+  for (Member &member : members)
+    if (holds(member, action.stage))
+      await(member, order);
+}
+
+void RankCollectives::issueBehind(int64_t position, Schedule &order) {
+  for (Member &member : members) {
+    if (member.isIssued)
+      continue;
+    if (member.lastGradient > position)
+      return;
+    issue(member, order);
+  }
+}
+
+void rondo::appendSteps(const Problem &problem, int32_t rank,
+                        const TrainingNeeds &needs, Schedule &order) {
+  for (size_t c = 0; c < needs.collectives.size(); ++c)
+    if (isOn(problem, rank, needs.collectives[c])) {
+      order.append(Action(ActionKind::AllReduce, c, 0));
+      order.append(Action(ActionKind::Await, c, 0));
+    }
+  for (int32_t s = 0; needs.hasSteps && s < problem.numStages(); ++s)
+    if (problem.homeOf(s).rank == rank)
+      order.append(Action(ActionKind::Step, s, 0));
+}
