@@ -6,10 +6,41 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <set>
+
 using llvm::ArrayRef;
 using llvm::StringRef;
 
 namespace rondo::json {
+
+/// A fault if an object in `value` has a key twice.
+static std::optional<TextFault> checkKeys(Value value,
+                                          const std::string &where) {
+  if (value.isArray()) {
+    Elements walk(value);
+    for (size_t i = 0; std::optional<Value> element = walk.next(); ++i)
+      if (auto fault =
+              checkKeys(*element, where + "[" + std::to_string(i) + "]"))
+        return fault;
+  }
+  if (!value.isObject())
+    return {};
+  std::set<std::string> keys;
+  Members walk(value);
+  while (std::optional<Member> member = walk.next()) {
+    if (!keys.insert(member->key).second)
+      return "key " + quoted(member->key) + " appears twice in " + where;
+    if (auto fault = checkKeys(member->value, where + "." + member->key))
+      return fault;
+  }
+  return {};
+}
+
+std::optional<TextFault> readAnyObject(Value value, StringRef where) {
+  return value.isObject()
+             ? checkKeys(value, where.str())
+             : where.str() + " is " + value.excerpt() + ", not an object";
+}
 
 std::optional<TextFault> Fields::read(Value value, StringRef where,
                                       ArrayRef<StringRef> required,
@@ -53,9 +84,9 @@ std::optional<TextFault> readInteger(Value value, StringRef where,
     return {};
   }
   std::string fault = where.str() + " is " + value.excerpt();
-  if (!found)
+  if (!value.isWholeNumber())
     return fault + ", not a whole number";
-  if (*found < least)
+  if (found ? *found < least : value.excerpt().front() == '-')
     return fault + "; it must be " + std::to_string(least) + " or more";
   return fault + "; it must be at most " + std::to_string(most);
 }

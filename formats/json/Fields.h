@@ -37,6 +37,9 @@ std::optional<TextFault> readInteger(Value value, llvm::StringRef where,
                                      int64_t least, int64_t most,
                                      int64_t &number);
 
+/// Checks a value that is an object with any keys, each once.
+std::optional<TextFault> readAnyObject(Value value, llvm::StringRef where);
+
 } // namespace rondo::json
 
 #endif // RONDO_FORMATS_JSON_FIELDS_H

@@ -51,7 +51,7 @@ const Problem *ProblemFile::find(StringRef name) const {
 
 llvm::Expected<Problem> readProblem(StringRef text) {
   if (text.trim().empty())
-    return makeError("the file is empty; expected one rondo-problem/1 object");
+    return makeError("the file is empty; expected one rondo-problem object");
   if (std::optional<TextFault> fault = checkSyntax(text))
     return makeError(fault->message);
   Problem problem;

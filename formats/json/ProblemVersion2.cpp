@@ -195,6 +195,9 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
     return fault;
   if (auto fault = readMicrobatches(fields, problem))
     return fault;
+  if (const Value *provenance = fields.find("provenance"))
+    if (auto fault = readAnyObject(*provenance, "provenance"))
+      return fault;
   for (StringRef key : {"samples", "iterations"})
     if (auto fault = takesOnly(1, fields, key, ""))
       return fault;

@@ -3,10 +3,14 @@
 
 #include "formats/json/ScheduleReader.h"
 
+#include "formats/json/LinkMessages.h"
+#include "formats/json/ScheduleMetadata.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
+#include <set>
 
 using llvm::StringRef;
 
@@ -22,7 +26,6 @@ constexpr StringRef optionalKeys[] = {
 /// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit", "weight_copies",
                                    "delay"};
-constexpr StringRef searchKeys[] = {"seed", "effort", "seconds", "stopped"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.
@@ -84,7 +87,7 @@ std::string knownActions(const Problem &problem, bool isStep) {
   return isStep ? stages + " with " + std::to_string(stepsOfSchedule) +
                       " step each"
                 : stages + " and " + std::to_string(problem.microbatches) +
-                      " microbatches";
+                      " micro-batches";
 }
 
 /// `0>1`, as two different ranks of the problem.
@@ -129,8 +132,8 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                        " is part of rondo-schedule/2, but not "
                        "supported yet");
     return TextFault("action " + value.excerpt() +
-                     " is not a stage, one of F, I, W and B, and a "
-                     "microbatch, such as \"0F3\"");
+                     " is not an action: expected STAGE, then F, I, W or B, "
+                     "then MICRO-BATCH, such as \"0F3\"");
   }
   const bool isTask = kind->isTask();
   if (!isTask && !isVersion2)
@@ -167,11 +170,7 @@ std::optional<TextFault> ScheduleText::readKeys() {
   if (!isVersion2 && format.string() != "rondo-schedule/1")
     return "format is " + format.excerpt() +
            ", not \"rondo-schedule/1\" or \"rondo-schedule/2\"";
-  if (const Value *search = fields.find("search")) {
-    Fields searchFields;
-    return searchFields.read(*search, "search", {}, searchKeys);
-  }
-  return {};
+  return checkMetadata(fields);
 }
 
 std::optional<std::string> ScheduleText::problemName() const {
@@ -244,6 +243,7 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
     return std::nullopt;
   if (!orders->isObject())
     return "link_order is not an object";
+  const LinkMessages messages(problem);
   std::string storage;
   Members links(*orders);
   while (std::optional<Member> member = links.next()) {
@@ -259,18 +259,33 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
       return "key " + quoted(member->key) + " appears twice in link_order";
     if (!member->value.isArray())
       return where + " is not a list";
-    std::vector<Action> actions;
+    LinkOrderReader order(messages, *pair, where);
     Elements walk(member->value);
     Action action;
     while (std::optional<Value> value = walk.next()) {
-      if (std::optional<TextFault> fault =
-              readAction(*value, problem, storage, action)) {
+      StringRef name = value->string(storage).value_or("");
+      const std::optional<int64_t> receiver = takeReceiver(name);
+      if (receiver && (*receiver < 0 || !isVersion2))
+        return TextFault(where + " has " + value->excerpt() +
+                         (isVersion2
+                              ? ", which names no message; expected a task "
+                                "and the stage it sends to, such as \"0F3>2\""
+                              : ": a message by its receiver is part of "
+                                "rondo-schedule/2, but this is "
+                                "rondo-schedule/1"));
+      const std::string task = receiver ? quoted(name) : "";
+      std::optional<TextFault> fault =
+          readAction(receiver ? Value(task) : *value, problem, storage, action);
+      if (fault)
         fault->message += ", in " + where;
+      else
+        fault = order.take(action, receiver);
+      if (fault)
         return fault;
-      }
-      actions.push_back(action);
     }
-    schedule.linkOrders[*pair] = std::move(actions);
+    if (std::optional<TextFault> fault = order.finish())
+      return fault;
+    schedule.linkOrders[*pair] = std::move(order.tasks);
   }
   return std::nullopt;
 }
@@ -295,6 +310,7 @@ ScheduleText::readOverlap(const Problem &problem,
     for (int64_t i = 0; i + 1 < order.size(); ++i)
       following[keyOf(order[i])] = order[i + 1];
   }
+  std::set<std::pair<ActionKind, int64_t>> named;
   std::string storage;
   Elements walk(*overlap);
   for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
@@ -319,6 +335,8 @@ ScheduleText::readOverlap(const Problem &problem,
       return TextFault("claim", where + " names " + value->excerpt() +
                                     ", which do not follow each other on a "
                                     "rank");
+    if (!named.insert(keyOf(pair[0])).second)
+      return where + " names " + value->excerpt() + " for the second time";
   }
   return std::nullopt;
 }

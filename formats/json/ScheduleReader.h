@@ -25,8 +25,8 @@ public:
   /// `text` must have passed checkSyntax() and outlive this object.
   explicit ScheduleText(Value object) : object(object) {}
 
-  /// Checks the keys, the format's name and the keys of `search`. What follows
-  /// needs this, except where it says otherwise.
+  /// Checks the keys, the format's name and the metadata. What follows needs
+  /// this, except where it says otherwise.
   std::optional<TextFault> readKeys();
 
   /// The problem's name; empty if it is not a string. Does not need readKeys().

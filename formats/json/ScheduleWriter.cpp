@@ -3,6 +3,7 @@
 
 #include "formats/json/ScheduleWriter.h"
 
+#include "formats/json/LinkMessages.h"
 #include "schedule/Objective.h"
 
 #include "llvm/Support/Format.h"
@@ -26,30 +27,58 @@ void writeActions(llvm::json::OStream &json, const Range &actions) {
   });
 }
 
+/// Whether a task sends several messages over a link whose order is given: they
+/// have names only in version 2.
+bool namesMessages(const Schedule &schedule, const LinkMessages &messages) {
+  for (const auto &[pair, actions] : schedule.linkOrders)
+    for (Action action : actions)
+      if (messages.receivers(action, pair.second).size() > 1)
+        return true;
+  return false;
+}
+
+void writeLinkOrders(llvm::json::OStream &json, const Schedule &schedule,
+                     const LinkMessages &messages) {
+  for (const auto &[pair, actions] : schedule.linkOrders) {
+    const int32_t to = pair.second;
+    json.attributeArray(
+        std::to_string(pair.first) + ">" + std::to_string(to), [&] {
+          for (Action action : actions) {
+            const auto receivers = messages.receivers(action, to);
+            if (receivers.size() <= 1)
+              json.value(actionName(action));
+            else
+              for (int32_t stage : receivers)
+                json.value(actionName(action) + ">" + std::to_string(stage));
+          }
+        });
+  }
+}
+
 } // namespace
 
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
                    llvm::StringRef family, const SearchRecord *search,
                    const ComparisonRecord *comparison) {
+  // Only orders of links need the edges by stage.
+  std::optional<LinkMessages> messages;
+  if (!schedule.linkOrders.empty())
+    messages.emplace(problem);
+  const bool isVersion2 =
+      schedule.hasSteps() || (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {
-    json.attribute("format", schedule.hasSteps() ? "rondo-schedule/2"
-                                                 : "rondo-schedule/1");
+    json.attribute("format",
+                   isVersion2 ? "rondo-schedule/2" : "rondo-schedule/1");
     json.attribute("problem", problem.name);
     json.attributeArray("ranks", [&] {
       for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
         writeActions(json, schedule.rank(rank));
     });
     if (!schedule.linkOrders.empty())
-      json.attributeObject("link_order", [&] {
-        for (const auto &[pair, actions] : schedule.linkOrders) {
-          json.attributeBegin(std::to_string(pair.first) + ">" +
-                              std::to_string(pair.second));
-          writeActions(json, actions);
-          json.attributeEnd();
-        }
-      });
+      json.attributeObject("link_order",
+                           [&] { writeLinkOrders(json, schedule, *messages); });
     if (!family.empty())
       json.attribute("family", family);
     json.attribute("objective", objectiveName(problem));

@@ -8,8 +8,6 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <limits>
-
 using llvm::StringRef;
 
 namespace rondo::json {
@@ -296,16 +294,26 @@ std::optional<bool> Value::boolean() const {
   return std::nullopt;
 }
 
+bool Value::isNumber() const {
+  return source.front() == '-' || llvm::isDigit(source.front());
+}
+
+bool Value::isWholeNumber() const {
+  return isNumber() && source.find_first_of(".eE") == StringRef::npos;
+}
+
 std::optional<int64_t> Value::integer() const {
-  if (source.front() != '-' && !llvm::isDigit(source.front()))
-    return std::nullopt;
-  if (source.find_first_of(".eE") != StringRef::npos)
-    return std::nullopt;
   int64_t value;
-  if (!source.getAsInteger(10, value))
-    return value;
-  return source.front() == '-' ? std::numeric_limits<int64_t>::min()
-                               : std::numeric_limits<int64_t>::max();
+  if (!isWholeNumber() || source.getAsInteger(10, value))
+    return std::nullopt;
+  return value;
+}
+
+std::optional<double> Value::number() const {
+  double value;
+  if (!isNumber() || source.getAsDouble(value))
+    return std::nullopt;
+  return value;
 }
 
 std::optional<StringRef> Value::string(std::string &storage) const {

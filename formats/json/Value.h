@@ -52,9 +52,14 @@ public:
   bool isArray() const { return source.front() == '['; }
   bool isObject() const { return source.front() == '{'; }
   std::optional<bool> boolean() const;
-  /// A number without fraction and exponent. Values outside int64 become the
-  /// nearest end of its range.
+  /// A number, perhaps with a fraction and an exponent.
+  bool isNumber() const;
+  /// A number without fraction and exponent, of any size.
+  bool isWholeNumber() const;
+  /// A whole number that int64 holds.
   std::optional<int64_t> integer() const;
+  /// A number as the nearest double.
+  std::optional<double> number() const;
   /// The characters of a string. `storage` holds them if there are escapes.
   std::optional<llvm::StringRef> string(std::string &storage) const;
   std::optional<std::string> string() const;

@@ -7,6 +7,8 @@
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
 
+#include <limits>
+
 using llvm::StringRef;
 
 namespace rondo::json {
@@ -111,10 +113,11 @@ std::optional<TextFault> judgeBound(const ScheduleText &text,
   std::optional<int64_t> bound;
   const Value *claimed = text.find("lower_bound_ns");
   if (claimed && !claimed->isNull()) {
-    bound = claimed->integer();
-    if (!bound || *bound < 0)
-      return TextFault("lower_bound_ns is " + claimed->excerpt() +
-                       ", not a whole number of at least 0");
+    int64_t stated;
+    if (auto fault = readInteger(*claimed, "lower_bound_ns", 0,
+                                 std::numeric_limits<int64_t>::max(), stated))
+      return fault;
+    bound = stated;
     if (*bound > reached)
       return TextFault("bound", "lower_bound_ns " + claimed->excerpt() +
                                     " is above the " + objective + " " +
@@ -127,12 +130,15 @@ std::optional<TextFault> judgeBound(const ScheduleText &text,
   if (!isProven)
     return TextFault("proven_optimal is " + proven->excerpt() +
                      ", not true or false");
-  if (*isProven && (!bound || *bound < reached))
-    return TextFault(
-        "bound", "proven_optimal with " +
-                     (bound ? "lower_bound_ns " + std::to_string(*bound)
-                            : std::string("no lower_bound_ns")) +
-                     " and a " + objective + " of " + std::to_string(reached));
+  const std::string figure = objective + " is " + std::to_string(reached);
+  if (*isProven && !bound)
+    return TextFault("bound",
+                     "proven_optimal needs lower_bound_ns; the " + figure);
+  if (*isProven && *bound < reached)
+    return TextFault("bound", "proven_optimal needs a lower_bound_ns that is "
+                              "reached; it is " +
+                                  std::to_string(*bound) + ", and the " +
+                                  figure);
   return std::nullopt;
 }
 

@@ -17,8 +17,8 @@ namespace rondo::json {
 /// What is at `where` is specified, but not supported.
 TextFault notTaken(const std::string &where);
 
-/// A fault if the key is present and not the one supported number. `prefix`
-/// precedes the key in messages.
+/// A fault if the key is present and not the one supported number; the format
+/// has all from 1. `prefix` precedes the key in messages.
 std::optional<TextFault> takesOnly(int64_t taken, const Fields &fields,
                                    llvm::StringRef key,
                                    const std::string &prefix);
