@@ -6,6 +6,7 @@
 
 #include "runtime/base/clock.h"
 
+#include <algorithm>
 #include <cstdint>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -37,6 +38,20 @@ public:
     return ticks > 0 && ns > 0
                ? static_cast<double>(ns) / static_cast<double>(ticks)
                : 1;
+  }
+
+  /// The shortest of 16 advances of the counter: some advance in steps of
+  /// several ticks.
+  static uint64_t step() {
+    uint64_t shortest = UINT64_MAX;
+    for (int i = 0; i < 16; ++i) {
+      const uint64_t begin = now();
+      uint64_t end = begin;
+      while (end == begin)
+        end = now();
+      shortest = std::min(shortest, end - begin);
+    }
+    return shortest;
   }
 
   /// Whether ticks are the processor's, not those of nowNs().

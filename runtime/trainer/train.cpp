@@ -9,10 +9,12 @@
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <tuple>
 #include <unistd.h>
 
 using namespace rondo::runtime;
@@ -69,28 +71,38 @@ static bool isFirstStart(const Options &options, const World &world) {
   return isAbsent;
 }
 
-/// Prints a line for each channel that measures.
+/// Prints a line for each channel that measures, by its ranks.
 static void showLinks(const Connections &connections, const World &world,
                       Progress &progress) {
   // Here the time-out holds for processes that do not come.
   if (!world.isAlone())
     world.store->exchange("the figures of links", "");
-  const std::vector<LinkFigures> links = connections.transport().links();
+  std::vector<LinkFigures> links = connections.transport().links();
   if (links.empty())
     progress.note("note: the channels of this transport measure nothing");
+  std::sort(links.begin(), links.end(),
+            [](const LinkFigures &a, const LinkFigures &b) {
+              return std::tie(a.from, a.to) < std::tie(b.from, b.to);
+            });
   for (const LinkFigures &link : links) {
-    char text[160];
-    int length = std::snprintf(
-        text, sizeof text, "link %d -> %d: %lld messages, latency %.3f us",
-        link.from, link.to, static_cast<long long>(link.messages),
-        link.latencyNs * 1e-3);
+    char text[200];
+    int length = std::snprintf(text, sizeof text,
+                               "link %d -> %d: %lld messages, ", link.from,
+                               link.to, static_cast<long long>(link.messages));
+    auto append = [&](auto... words) {
+      length += std::snprintf(text + length, sizeof text - length, words...);
+    };
+    // No clock is finer than a nanosecond.
+    if (link.latencyNs >= 0.5)
+      append("latency %.3f us", link.latencyNs * 1e-3);
+    else
+      append("latency not measurable");
     if (link.bytesPerUs > 0)
-      length += std::snprintf(text + length, sizeof text - length,
-                              ", %.0f bytes/us", link.bytesPerUs);
+      append(", %.0f bytes/us", link.bytesPerUs);
+    else
+      append(", bandwidth not measurable");
     if (link.clockErrorNs > 0)
-      std::snprintf(text + length, sizeof text - length,
-                    " (clocks compared to within %.3f us)",
-                    link.clockErrorNs * 1e-3);
+      append(" (clocks compared to within %.3f us)", link.clockErrorNs * 1e-3);
     progress.note(text);
   }
 }

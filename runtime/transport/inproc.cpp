@@ -65,7 +65,8 @@ struct alignas(64) Channel {
         continue;
       }
       same->count += point.count;
-      same->least = std::min(same->least, point.least);
+      same->take(point.least);
+      same->take(point.next);
     }
     return all;
   }
@@ -265,6 +266,7 @@ private:
   const Ticks ticks;
   /// The time of an empty message, in ticks.
   uint64_t startTicks = UINT64_MAX;
+  const uint64_t stepTicks = Ticks::step();
   /// How often a waiting thread looks before it blocks.
   const int spins;
   std::vector<Channel> channels;
@@ -283,7 +285,8 @@ std::vector<LinkFigures> InprocTransport::links() {
         isLinkImposed
             ? fitLink(channel.sizes(), 1, static_cast<double>(link.latencyNs))
             : fitLink(channel.sizes(), nsPerTick,
-                      nsPerTick * static_cast<double>(startTicks)));
+                      nsPerTick * static_cast<double>(startTicks),
+                      nsPerTick * static_cast<double>(stepTicks)));
     all.back().from = channel.from;
     all.back().to = channel.to;
   }

@@ -4,6 +4,7 @@
 #include "runtime/transport/links.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace rondo::runtime;
 
@@ -18,35 +19,46 @@ LinkPoint *LinkMeter::find(int64_t bytes) {
   return &points[last];
 }
 
+/// A slope must be this many times its error. If times do not depend on the
+/// size, about one in twenty does by chance.
+static constexpr double leastSlopeInErrors = 3;
+
 LinkFigures rondo::runtime::fitLink(const std::vector<LinkPoint> &points,
-                                    double nsPerUnit, double startLatencyNs) {
+                                    double nsPerUnit, double startLatencyNs,
+                                    double stepNs) {
   LinkFigures figures;
+  if (points.empty())
+    return figures;
   double meanBytes = 0, meanNs = 0;
+  bool isNoiseKnown = true;
   for (const LinkPoint &point : points) {
     figures.messages += point.count;
     meanBytes += static_cast<double>(point.bytes);
     meanNs += nsPerUnit * static_cast<double>(point.least);
+    isNoiseKnown &= point.next != UINT64_MAX;
   }
-  if (points.empty())
-    return figures;
   const double count = static_cast<double>(points.size());
   meanBytes /= count;
   meanNs /= count;
-  double slope = 0;
-  if (points.size() == 1) {
-    if (meanBytes > 0)
-      slope = (meanNs - startLatencyNs) / meanBytes;
-  } else {
-    double products = 0, squares = 0;
-    for (const LinkPoint &point : points) {
-      const double bytes = static_cast<double>(point.bytes) - meanBytes;
-      products +=
-          bytes * (nsPerUnit * static_cast<double>(point.least) - meanNs);
-      squares += bytes * bytes;
-    }
-    slope = products / squares;
+  // A single size is fitted together with an empty message.
+  const bool isAlone = points.size() == 1;
+  const double originBytes = isAlone ? 0 : meanBytes;
+  const double originNs = isAlone ? startLatencyNs : meanNs;
+  double products = 0, squares = 0, errors = 0;
+  for (const LinkPoint &point : points) {
+    const double bytes = static_cast<double>(point.bytes) - originBytes;
+    const double noise =
+        nsPerUnit * static_cast<double>(point.next - point.least);
+    const double error = bytes * std::max(noise, stepNs);
+    products +=
+        bytes * (nsPerUnit * static_cast<double>(point.least) - originNs);
+    squares += bytes * bytes;
+    errors += error * error;
   }
-  slope = std::max(slope, 0.0);
+  double slope = 0;
+  if (isNoiseKnown && products > 0 &&
+      products > leastSlopeInErrors * std::sqrt(errors))
+    slope = products / squares;
   figures.latencyNs = std::max(0.0, meanNs - slope * meanBytes);
   figures.bytesPerUs = slope > 0 ? 1000 / slope : 0;
   return figures;

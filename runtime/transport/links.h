@@ -17,9 +17,20 @@ namespace rondo::runtime {
 /// Transfers of one size.
 struct LinkPoint {
   int64_t bytes = 0;
-  /// The number of transfers; the shortest, in the meter's unit.
   int64_t count = 0;
-  uint64_t least = UINT64_MAX;
+  /// The shortest transfer and the one after it, in the meter's unit;
+  /// UINT64_MAX where there are fewer. They lie as far apart as the shortest is
+  /// likely to be off.
+  uint64_t least = UINT64_MAX, next = UINT64_MAX;
+
+  void take(uint64_t duration) {
+    if (duration < least) {
+      next = least;
+      least = duration;
+    } else if (duration < next) {
+      next = duration;
+    }
+  }
 };
 
 /// The transfers of a channel, by size. Only one thread at a time may add.
@@ -38,8 +49,7 @@ public:
         return;
     }
     ++point->count;
-    if (duration < point->least)
-      point->least = duration;
+    point->take(duration);
   }
   std::vector<LinkPoint> sizes() const {
     return std::vector<LinkPoint>(points, points + used);
@@ -52,13 +62,11 @@ private:
   int used = 0, last = 0;
 };
 
-/// A channel's latency and bandwidth.
+/// A channel's latency and bandwidth; 0: could not be measured.
 struct LinkFigures {
   int32_t from = 0, to = 0;
   int64_t messages = 0;
-  double latencyNs = 0;
-  /// 0: transfer time has not been seen to depend on the size.
-  double bytesPerUs = 0;
+  double latencyNs = 0, bytesPerUs = 0;
   /// How far the clocks of both ends may differ beyond what has been corrected;
   /// 0 if both ends have one clock.
   double clockErrorNs = 0;
@@ -67,9 +75,13 @@ struct LinkFigures {
 /// Fits `latency + bytes / bandwidth` to the shortest transfer of each size, by
 /// least squares. If there is only one size, the latency is `startLatencyNs`,
 /// that of an empty message at start-up. `nsPerUnit` is the length of the
-/// points' unit.
+/// points' unit; `stepNs` that of the clock's steps, 0 if times are finer than
+/// they have to be. There is a bandwidth only if times grow with the size by
+/// more than their noise, which takes two transfers of each size; without one
+/// the latency is the mean of the times. There is no latency if the fit gives a
+/// negative one.
 LinkFigures fitLink(const std::vector<LinkPoint> &points, double nsPerUnit,
-                    double startLatencyNs);
+                    double startLatencyNs, double stepNs = 0);
 
 } // namespace rondo::runtime
 

@@ -120,21 +120,24 @@ TEST_F(ProcessLinks, OffsetsAreCorrectedInBothDirections) {
     time.now = 0;
     const std::unique_ptr<Transport> t = connect(rate);
     // 2 us and 50 bytes/us from 0 to 1, 6 us and 100 bytes/us back.
-    pass(*t, 0, 100, 0, 30'000, 4'000);
+    for (int i = 0; i < 2; ++i)
+      pass(*t, 0, 100, 0, 30'000, 4'000);
     pass(*t, 0, 300, 50'000, 20'000, 8'000);
     pass(*t, 0, 300, 0, 20'000, 9'000);
-    pass(*t, 1, 200, 20'000, 0, 8'000);
-    pass(*t, 1, 400, 0, 0, 10'000);
+    for (int i = 0; i < 2; ++i) {
+      pass(*t, 1, 200, 20'000, 0, 8'000);
+      pass(*t, 1, 400, 0, 0, 10'000);
+    }
     const std::vector<LinkFigures> links = t->links();
     ASSERT_EQ(links.size(), 2u);
     EXPECT_EQ(links[0].from, 0);
     EXPECT_EQ(links[0].to, 1);
-    EXPECT_EQ(links[0].messages, 3);
+    EXPECT_EQ(links[0].messages, 4);
     EXPECT_NEAR(links[0].latencyNs, 2'000, 10);
     EXPECT_NEAR(links[0].bytesPerUs, 50, 0.5);
     EXPECT_EQ(links[1].from, 1);
     EXPECT_EQ(links[1].to, 0);
-    EXPECT_EQ(links[1].messages, 2);
+    EXPECT_EQ(links[1].messages, 4);
     EXPECT_NEAR(links[1].latencyNs, 6'000, 10);
     EXPECT_NEAR(links[1].bytesPerUs, 100, 1);
     EXPECT_EQ(links[0].clockErrorNs, 0);
@@ -163,8 +166,10 @@ TEST_F(ProcessLinks, OneSizeTakesTheLatencyOfTheStart) {
   time.step = 100;
   const std::unique_ptr<Transport> t = connect(1);
   time.step = 0;
-  pass(*t, 0, 1000, 0, 1'000, 2'150);
-  pass(*t, 1, 1000, 0, 1'000, 2'100);
+  for (int i = 0; i < 2; ++i) {
+    pass(*t, 0, 1000, 0, 1'000, 2'150);
+    pass(*t, 1, 1000, 0, 1'000, 2'100);
+  }
   time.step = 100;
   const std::vector<LinkFigures> links = t->links();
   // The clocks have been compared to within 150 and 100 ns.
@@ -191,8 +196,10 @@ TEST_F(ProcessLinks, ClocksOfOneNameAreOne) {
 /// Imposed times are added to the arrival.
 TEST_F(ProcessLinks, ImposedLinkIsFound) {
   const std::unique_ptr<Transport> t = connect(1, false, {1'000'000, 100});
-  pass(*t, 0, 1000, 0, 1'000, 4'000);
-  pass(*t, 0, 4000, 0, 1'000, 4'000);
+  for (int i = 0; i < 2; ++i) {
+    pass(*t, 0, 1000, 0, 1'000, 4'000);
+    pass(*t, 0, 4000, 0, 1'000, 4'000);
+  }
   const LinkFigures link = t->links()[0];
   EXPECT_NEAR(link.latencyNs, 1'004'000, 10);
   EXPECT_NEAR(link.bytesPerUs, 100, 0.1);

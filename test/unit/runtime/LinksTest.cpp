@@ -11,7 +11,9 @@ using namespace rondo::runtime;
 
 namespace {
 
-LinkPoint pointOf(int64_t bytes, uint64_t least) { return {bytes, 3, least}; }
+LinkPoint pointOf(int64_t bytes, uint64_t least, uint64_t noise = 0) {
+  return {bytes, 3, least, least + noise};
+}
 
 TEST(Links, FitFindsLatencyAndBandwidth) {
   // 2 us and 500 bytes/us: 2 ns per byte.
@@ -49,6 +51,46 @@ TEST(Links, NothingIsNegativeOrInfinite) {
   EXPECT_EQ(figures.latencyNs, 0);
 }
 
+TEST(Links, ANegativeLatencyIsNotMeasured) {
+  const LinkFigures figures =
+      fitLink({pointOf(1000, 1000), pointOf(4000, 10000)}, 1, 0);
+  EXPECT_EQ(figures.latencyNs, 0);
+  EXPECT_NEAR(figures.bytesPerUs, 1000 / 3.0, 1e-6);
+}
+
+TEST(Links, BandwidthExceedsTheNoise) {
+  // 3 us apart; the error of the difference is 1.25 us, then half of that.
+  LinkFigures figures =
+      fitLink({pointOf(1000, 4000, 750), pointOf(4000, 7000, 1000)}, 1, 0);
+  EXPECT_EQ(figures.bytesPerUs, 0);
+  EXPECT_NEAR(figures.latencyNs, 5500, 1e-6);
+  figures = fitLink({pointOf(1000, 4000, 375), pointOf(4000, 7000, 500)}, 1, 0);
+  EXPECT_NEAR(figures.bytesPerUs, 1000, 1e-6);
+  EXPECT_NEAR(figures.latencyNs, 3000, 1e-6);
+  // One size, 1 us longer than an empty message.
+  EXPECT_EQ(fitLink({pointOf(1000, 4000, 400)}, 1, 3000).bytesPerUs, 0);
+  EXPECT_NEAR(fitLink({pointOf(1000, 4000, 300)}, 1, 3000).bytesPerUs, 1000,
+              1e-6);
+}
+
+// Two steps of 10 ns are no reason to believe in a difference.
+TEST(Links, BandwidthExceedsTheStepsOfTheClock) {
+  EXPECT_EQ(fitLink({pointOf(1000, 20)}, 1, 0, 10).bytesPerUs, 0);
+  EXPECT_EQ(fitLink({pointOf(0, 10), pointOf(1000, 30)}, 1, 0, 10).bytesPerUs,
+            0);
+  EXPECT_NEAR(
+      fitLink({pointOf(0, 10), pointOf(1000, 110)}, 1, 0, 10).bytesPerUs, 10000,
+      1e-6);
+}
+
+TEST(Links, NoiseTakesTwoTransfersOfEachSize) {
+  const LinkFigures figures =
+      fitLink({pointOf(1000, 4000), {4000, 1, 10000, UINT64_MAX}}, 1, 0);
+  EXPECT_EQ(figures.messages, 4);
+  EXPECT_EQ(figures.bytesPerUs, 0);
+  EXPECT_NEAR(figures.latencyNs, 7000, 1e-6);
+}
+
 TEST(Links, MeterKeepsTheShortestOfEachSize) {
   LinkMeter meter;
   for (uint64_t duration : {70, 50, 60})
@@ -60,9 +102,11 @@ TEST(Links, MeterKeepsTheShortestOfEachSize) {
   EXPECT_EQ(sizes[0].bytes, 100);
   EXPECT_EQ(sizes[0].count, 4);
   EXPECT_EQ(sizes[0].least, 50u);
+  EXPECT_EQ(sizes[0].next, 55u);
   EXPECT_EQ(sizes[1].bytes, 0);
   EXPECT_EQ(sizes[1].count, 1);
   EXPECT_EQ(sizes[1].least, 5u);
+  EXPECT_EQ(sizes[1].next, UINT64_MAX);
 }
 
 TEST(Links, MeterWithTooManySizesKeepsTheFirst) {
@@ -118,8 +162,12 @@ TEST(Links, ImposedLinkIsFoundWithOneSize) {
 }
 
 TEST(Links, CopiesAreMeasured) {
-  const std::vector<LinkFigures> links = measure({}, {64, 65536, 64, 65536});
-  EXPECT_EQ(links[0].messages, 4);
+  // Among many copies two take as little time as they can.
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < 500; ++i)
+    sizes.insert(sizes.end(), {64, 65536});
+  const std::vector<LinkFigures> links = measure({}, sizes);
+  EXPECT_EQ(links[0].messages, 1000);
   EXPECT_GT(links[0].bytesPerUs, 0);
 }
 
