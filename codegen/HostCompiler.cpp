@@ -3,6 +3,7 @@
 
 #include "codegen/HostCompiler.h"
 
+#include "codegen/ChildProcess.h"
 #include "codegen/TemporaryName.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,7 +14,9 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
@@ -140,16 +143,21 @@ HostCompiler::build(StringRef source, StringRef output,
   int descriptor = -1;
   if (std::error_code ec = llvm::sys::fs::openFileForWrite(program, descriptor))
     return failure("cannot write beside '" + output + "': " + ec.message());
+  llvm::sys::RemoveFileOnSignal(program);
   (void)llvm::sys::Process::SafelyCloseFileDescriptor(descriptor);
   SmallString<128> log;
   if (std::error_code ec =
           llvm::sys::fs::createTemporaryFile("rondo", "log", log)) {
     (void)llvm::sys::fs::remove(program);
+    llvm::sys::DontRemoveFileOnSignal(program);
     return failure("cannot write a temporary file: " + ec.message());
   }
+  llvm::sys::RemoveFileOnSignal(log);
   llvm::scope_exit cleanUp([&] {
     (void)llvm::sys::fs::remove(program);
     (void)llvm::sys::fs::remove(log);
+    llvm::sys::DontRemoveFileOnSignal(program);
+    llvm::sys::DontRemoveFileOnSignal(log);
   });
 
   std::vector<std::string> command = {*found, "-std=c++17", "-O2",
@@ -161,8 +169,7 @@ HostCompiler::build(StringRef source, StringRef output,
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
   std::string message;
-  int status = llvm::sys::ExecuteAndWait(*found, words, std::nullopt, redirects,
-                                         0, 0, &message);
+  int status = runChild(*found, words, redirects, message);
   if (status != 0)
     return failure("the C++ compiler failed with status " +
                    llvm::Twine(status) + "\ncommand: " +

@@ -56,6 +56,29 @@ static void printWord(OpAsmPrinter &printer, Operation *, Enum value) {
   printer << stringifyEnum(value);
 }
 
+/// `[@a, @b]`.
+static ParseResult parseNames(OpAsmParser &parser, ArrayAttr &names) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringAttr name;
+  if (succeeded(parser.parseOptionalSymbolName(name)))
+    return parser.emitError(loc)
+           << "expected a list of names: write [@" << name.getValue() << "]";
+  SmallVector<Attribute> list;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        if (parser.parseSymbolName(name))
+          return failure();
+        list.push_back(FlatSymbolRefAttr::get(name));
+        return success();
+      }))
+    return failure();
+  names = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+static void printNames(OpAsmPrinter &printer, Operation *, ArrayAttr names) {
+  printer << names;
+}
+
 /// The fields of a struct as generated code names them.
 #define KEYS(...) #__VA_ARGS__
 

@@ -79,7 +79,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
       OptionalAttr<Pipe_BuffersAttr>:$buffers);
   let assemblyFormat = [{
-    $sym_name $layers `on` $rank (`from` $inputs^)? (`costs` `` $costs^)?
+    $sym_name custom<Names>($layers) `on` $rank (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` $buffers^)? attr-dict
   }];
   let hasVerifier = 1;

@@ -70,14 +70,20 @@ LogicalResult Comparer::run() {
   if (first.getTargetKind() != other.getTargetKind() ||
       first.getDType() != other.getDType())
     return fail(first, other, "are for different targets");
+  const int64_t mine = first.getSamplesOfMicrobatch(),
+                theirs = other.getSamplesOfMicrobatch();
   // Micro-batches of timed layers have no size.
-  const int64_t mine = std::max<int64_t>(first.getSamplesOfMicrobatch(), 1),
-                theirs = std::max<int64_t>(other.getSamplesOfMicrobatch(), 1);
-  if (mine * int64_t(first.getMicrobatches()) !=
-      theirs * int64_t(other.getMicrobatches()))
+  const bool areSized = mine > 0 && theirs > 0;
+  if (!areSized && first.getMicrobatches() != other.getMicrobatches())
     return fail(first, other,
-                "take different samples per iteration: " + iterationOf(first) +
-                    " and " + iterationOf(other));
+                "have different numbers of micro-batches, " +
+                    Twine(first.getMicrobatches()) + " and " +
+                    Twine(other.getMicrobatches()));
+  if (areSized && mine * int64_t(first.getMicrobatches()) !=
+                      theirs * int64_t(other.getMicrobatches()))
+    return fail(first, other,
+                "take different numbers of samples per iteration: " +
+                    iterationOf(first) + " and " + iterationOf(other));
   return compareStages();
 }
 

@@ -69,7 +69,7 @@ void rondo::formats::registerTranslations() {
             sources->getMemoryBuffer(sources->getMainFileID()), os, context);
       });
   static TranslateFromMLIRRegistration toSchedule(
-      "pipe-to-schedule", "each pipe.schedule as a rondo-schedule/1 line",
+      "pipe-to-schedule", "each pipe.schedule as a rondo-schedule line",
       [](ModuleOp module, raw_ostream &os) {
         return exportSchedules(module, os);
       },

@@ -53,7 +53,7 @@ public:
 llvm::Expected<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
                                                 const Problem &problem);
 
-/// Writes each `pipe.schedule` of a module as a rondo-schedule/1 line with its
+/// Writes each `pipe.schedule` of a module as a rondo-schedule line with its
 /// figures. A schedule that breaks a rule, or has no body yet, is an error.
 mlir::LogicalResult exportSchedules(mlir::ModuleOp module,
                                     llvm::raw_ostream &os);

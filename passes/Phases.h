@@ -31,10 +31,10 @@ static_assert(
         int(ProgramKind::Evaluation) == int(rondo::ProgramKind::Evaluation),
     "the two conversions above are casts");
 
-/// Marks an error that says that a device's memory is too small (S5, L4, or no
-/// order that a search finds), so that a tool can tell it from others.
-void markOverMemory(mlir::InFlightDiagnostic &error);
-bool isOverMemory(mlir::Diagnostic &diagnostic);
+/// Marks an error that says that a device's memory is too small for every order
+/// (Shortfall.h), so that a tool can tell it from others.
+void markNoOrderFits(mlir::InFlightDiagnostic &error);
+bool saysNoOrderFits(mlir::Diagnostic &diagnostic);
 
 } // namespace rondo::pipe
 

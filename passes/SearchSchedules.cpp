@@ -73,8 +73,8 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
       searchPlan(figuresOf(plan), *problem, options, rondo::search);
   if (!result.schedule) {
     InFlightDiagnostic error = schedule.emitError() << describe(*result.fault);
-    markOverMemory(error);
     if (isShortfall(*result.fault)) {
+      markNoOrderFits(error);
       const int32_t rank = result.fault->rank;
       DeviceOp device = plan.lookupCluster().getDevices()[rank];
       error.attachNote(device.getLoc())

@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
+#include "schedule/Shortfall.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -23,19 +24,19 @@ Problem executingProblem(ProgramKind kind, const Problem &problem) {
   return rondo::executingProblem(loweredKind(kind), problem);
 }
 
-static constexpr StringLiteral overMemoryMark = "over memory";
+static constexpr StringLiteral noOrderFitsMark = "no order fits";
 
-void markOverMemory(InFlightDiagnostic &error) {
+void markNoOrderFits(InFlightDiagnostic &error) {
   if (Diagnostic *diagnostic = error.getUnderlyingDiagnostic())
-    diagnostic->getMetadata().push_back(DiagnosticArgument(overMemoryMark));
+    diagnostic->getMetadata().push_back(DiagnosticArgument(noOrderFitsMark));
 }
 
-bool isOverMemory(Diagnostic &diagnostic) {
+bool saysNoOrderFits(Diagnostic &diagnostic) {
   return llvm::any_of(
       diagnostic.getMetadata(), [](const DiagnosticArgument &mark) {
         return mark.getKind() ==
                    DiagnosticArgument::DiagnosticArgumentKind::String &&
-               mark.getAsString() == overMemoryMark;
+               mark.getAsString() == noOrderFitsMark;
       });
 }
 
@@ -174,8 +175,8 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
     if (!fault)
       return success();
     InFlightDiagnostic error = emitFault(*fault, *expanded, *problem, schedule);
-    if (fault->rule == Rule::Memory)
-      markOverMemory(error);
+    if (fault->rule == Rule::Memory && findShortfall(*problem))
+      markNoOrderFits(error);
     return error;
   }
 };
@@ -280,7 +281,8 @@ LogicalResult VerifyLowered::verify(ProgramOp op) {
     return success();
   InFlightDiagnostic error = emitFault(*fault, places, lowered->executing, op);
   if (fault->kind == FaultKind::ArenaOverCap) {
-    markOverMemory(error);
+    if (findShortfall(*problem))
+      markNoOrderFits(error);
     explainArena(error, op, fault->rank);
   }
   return error;

@@ -81,7 +81,21 @@ pipe.plan @q of @gpt on @lab microbatches(4) {
 }
 pipe.schedule @a of @p family<"gpipe">
 pipe.schedule @b of @q family<"gpipe">
-// expected-error @+1 {{executable @train: plans @p and @q take different samples per iteration: 2 micro-batches of 4 samples and 4 micro-batches of 4 samples}}
+// expected-error @+1 {{executable @train: plans @p and @q take different numbers of samples per iteration: 2 micro-batches of 4 samples and 4 micro-batches of 4 samples}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+// Micro-batches of timed layers have no size.
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 2, output_bytes = 0> }
+// expected-note @+1 {{first seen here}}
+pipe.plan @p of @timed on @lab microbatches(8) { pipe.stage @s0 [@l] on 0 }
+// expected-note @+1 {{differs here}}
+pipe.plan @q of @timed on @lab microbatches(4) { pipe.stage @s0 [@l] on 0 }
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q have different numbers of micro-batches, 8 and 4}}
 pipe.executable @train of [@a, @b]
 
 // -----

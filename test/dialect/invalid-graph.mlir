@@ -74,3 +74,20 @@ pipe.plan @step of @gpt on @lab microbatches(2) target<cuda, bf16> {
   // expected-error @+1 {{stage @s2 has 2 inputs, from @s1 and @s0; its first layer @h1 takes 1}}
   pipe.stage @s2 [@h1, @lm_head] on 0 from [@s1, @s0]
 }
+
+// -----
+
+// Names of stages and of layers are lists.
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @m { pipe.layer @l synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 2, output_bytes = 0> }
+pipe.plan @step of @m on @lab microbatches(2) {
+  // expected-error @+1 {{expected a list of names: write [@a]}}
+  pipe.stage @s0 [@l] on 0 from @a
+}
+
+// -----
+
+pipe.plan @step of @m on @lab microbatches(2) {
+  // expected-error @+1 {{expected a list of names: write [@l]}}
+  pipe.stage @s0 @l on 0
+}

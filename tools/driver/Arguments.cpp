@@ -12,6 +12,8 @@
 #include "llvm/Option/Option.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <limits>
+
 using namespace llvm;
 
 namespace rondo::driver {
@@ -57,7 +59,8 @@ const OptionText *Arguments::textOf(StringRef spelling) const {
 
 std::string Arguments::unknownOption(StringRef argument) const {
   auto [name, value] = argument.split('=');
-  if (textOf(name))
+  // Help is an option of every command and in no table.
+  if (textOf(name) || name == "--help" || name == "-help" || name == "-h")
     return (name + " takes no value, but got '" + value + "'").str();
   const std::string text =
       (StringRef(command.name) + " has no option " + name).str();
@@ -86,7 +89,7 @@ static std::string numberFault(StringRef value, int64_t least) {
   if (!isTooLong && number >= least)
     return "";
   if (isTooLong && !value.empty() && all_of(value, isDigit))
-    return "a smaller number";
+    return "at most " + std::to_string(std::numeric_limits<int64_t>::max());
   return "a whole number of " + std::to_string(least) + " or more";
 }
 
@@ -109,6 +112,10 @@ std::string Arguments::faultOf(const opt::Arg &argument) const {
   if (argument.getNumValues() == 0)
     return "";
   const StringRef value = argument.getValue();
+  if (value.empty())
+    return (name + " has an empty value; it takes " +
+            textOf(option.getPrefixedName())->metavar)
+        .str();
   std::string must;
   if (option.hasFlag(option_flags::Word)) {
     const std::vector<std::string> &words =

@@ -5,6 +5,7 @@
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Support/Path.h"
@@ -20,8 +21,9 @@ int run(const Arguments &arguments) {
   const std::string outputPath = arguments.text("output", "train-src");
   if (input.empty())
     return reportUsage("bundle needs a file");
-  if (outputPath.empty())
-    return reportUsage("--output needs the name of a folder");
+  if (int code = checkOutputs(inputFiles(arguments, {"schedule-file", "costs"}),
+                              {{"--output", outputPath}}))
+    return code;
   Emission emission(emissionRequest(arguments));
   if (int code = emission.read())
     return code;

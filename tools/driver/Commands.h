@@ -21,7 +21,7 @@ enum ExitCode : int {
   Success = 0,
   Failure = 1,
   Usage = 2,
-  /// The only problem has no schedule under its memory caps.
+  /// No order at all fits the memory caps of the only problem.
   Infeasible = 3,
   /// Ended by a signal, after writing a valid result.
   Interrupted = 4,

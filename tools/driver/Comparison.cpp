@@ -332,13 +332,13 @@ Outcome Comparison::infeasible(const std::string &why) {
     rows.push_back({"", why});
     writeCsv();
   }
-  return {false, true};
+  return {false, true, true};
 }
 
 int exitCodeOf(const std::vector<Outcome> &outcomes) {
   if (outcomes.size() != 1 || outcomes.front().hasSchedule)
     return Success;
-  return outcomes.front().isOverCap ? Infeasible : Failure;
+  return outcomes.front().noOrderFits ? Infeasible : Failure;
 }
 
 } // namespace rondo::driver

@@ -20,7 +20,7 @@ enum class Style {
   Table,
   /// The table, then each schedule over time.
   Timeline,
-  /// Only a rondo-schedule/1 line for each schedule.
+  /// Only a rondo-schedule line for each schedule.
   Json,
   /// A line of figures for each schedule; csvHead() comes before the first.
   Csv,
@@ -30,6 +30,8 @@ enum class Style {
 struct Outcome {
   bool hasSchedule = false;
   bool isOverCap = false;
+  /// Proved: a device's memory is too small for every order.
+  bool noOrderFits = false;
 };
 
 /// Prints to standard output. Keeps no schedule, so that a caller can hold one

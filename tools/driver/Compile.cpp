@@ -7,13 +7,16 @@
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 
 using namespace llvm;
 
@@ -69,6 +72,8 @@ int writeExecutable(Emission &emission, StringRef output,
                        "': " + ec.message() + "; set TMPDIR to another folder");
   }
   FileRemover remover(source);
+  sys::RemoveFileOnSignal(source);
+  scope_exit forget([&] { sys::DontRemoveFileOnSignal(source); });
   {
     raw_fd_ostream os(descriptor, /*shouldClose=*/true);
     if (failed(emission.print(os)))
@@ -98,9 +103,12 @@ int compile(const Arguments &arguments) {
   const Emit emitWhat = emitOf(arguments);
   if (input.empty())
     return reportUsage("compile needs a file");
-  if (sys::fs::equivalent(input, output))
-    return reportUsage("--output is the input file, " + input);
   const std::string executable = output.empty() ? "train" : output;
+  if (int code = checkOutputs(
+          inputFiles(arguments, {"schedule-file", "costs", "library"}),
+          {{output.empty() ? "the default output" : "--output",
+            emitWhat == Emit::Exe ? executable : output}}))
+    return code;
   if (emitWhat == Emit::Exe && isSpecialFile(executable))
     return reportError("cannot write " + executable +
                        ": it is a directory or a device");

@@ -24,10 +24,10 @@ ArrayRef<ExitCodeText> exitCodes() {
   static const ExitCodeText texts[] = {
       {Success, "success; also if a time limit ended a search with a valid "
                 "result, or some problems of a batch have no schedule"},
-      {Failure, "invalid input, a broken rule, or a file that cannot be read "
-                "or written"},
+      {Failure, "invalid input, a broken rule, no schedule found that fits, or "
+                "a file that cannot be read or written"},
       {Usage, "invalid command line"},
-      {Infeasible, "the only problem has no schedule that fits its memory"},
+      {Infeasible, "no order at all fits the memory of the only problem"},
       {Interrupted, "interrupted by Ctrl-C, with a valid result written"}};
   return texts;
 }

@@ -7,6 +7,7 @@
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
@@ -40,6 +41,20 @@ static void reportNoPlan(StringRef path) {
              " --placement auto` finds one for a model on a cluster");
 }
 
+/// A name of --schedule, as in the file or without its @.
+static StringRef nameIn(StringRef word) {
+  word = word.trim();
+  word.consume_front("@");
+  return word;
+}
+
+/// Whether a name of --schedule is missing, as after the comma of `a,`.
+static bool hasEmptyName(StringRef wanted) {
+  SmallVector<StringRef> words;
+  wanted.split(words, ',');
+  return any_of(words, [](StringRef word) { return nameIn(word).empty(); });
+}
+
 /// The schedules that `wanted` names, in its order; empty after reporting an
 /// error.
 static SmallVector<pipe::ScheduleOp, 0>
@@ -48,9 +63,7 @@ findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
   SmallVector<StringRef> words;
   wanted.split(words, ',');
   for (StringRef word : words) {
-    // As in the file, or without its @.
-    word = word.trim();
-    word.consume_front("@");
+    word = nameIn(word);
     if (auto schedule = module.lookupSymbol<pipe::ScheduleOp>(word)) {
       if (!is_contained(chosen, schedule))
         chosen.push_back(schedule);
@@ -176,9 +189,10 @@ int Emission::importSchedule() {
   Expected<pipe::ScheduleOp> op = formats::importSchedule(source, *problem);
   if (!op) {
     Error error = op.takeError();
-    const bool isOverCap = error.isA<formats::OverCapError>();
+    const bool noOrderFits =
+        error.isA<formats::OverCapError>() && findShortfall(*problem);
     reportError(request.scheduleFile + ": " + toString(std::move(error)));
-    return isOverCap ? Infeasible : Failure;
+    return noOrderFits ? Infeasible : Failure;
   }
   name = op->getSymName().str();
   if (!op->accumulatesInIndexOrder())
@@ -216,6 +230,9 @@ int Emission::chooseTarget() {
 int Emission::read() {
   if (!request.scheduleName.empty() && !request.scheduleFile.empty())
     return reportUsage("--schedule and --schedule-file cannot be combined");
+  if (!request.scheduleName.empty() && hasEmptyName(request.scheduleName))
+    return reportUsage("--schedule is '" + request.scheduleName +
+                       "', which has an empty name; it takes NAME[,NAME...]");
   if (failed(file.read(request.input)) ||
       !(request.scheduleFile.empty() ? chooseSchedule() : chooseScheduleFile()))
     return Failure;

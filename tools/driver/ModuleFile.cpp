@@ -54,6 +54,14 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
     reportError(path + ": not a text file");
     return mlir::failure();
   }
+  if (text.ltrim().starts_with("{") && !text.ltrim().starts_with("{-#")) {
+    reportError(path + ": it begins with '{', as JSON does, but must be a "
+                       ".mlir file");
+    reportNote("`rondo verify --problems FILE --schedules FILE` checks "
+               "schedules in JSON; `rondo compile` takes one with "
+               "--schedule-file");
+    return mlir::failure();
+  }
   if (int64_t line = pipe::findTooDeep(text)) {
     reportError(path + ": line " + Twine(line) + ": more than " +
                 Twine(pipe::mostOpenBrackets) + " open brackets");
@@ -87,13 +95,13 @@ ModuleFile::run(function_ref<void(mlir::OpPassManager &)> build) {
   build(passes);
   mlir::ScopedDiagnosticHandler watch(
       &context, [&](mlir::Diagnostic &diagnostic) {
-        isOverMemory |= pipe::isOverMemory(diagnostic);
+        noOrderFits |= pipe::saysNoOrderFits(diagnostic);
         // Leaves the printing to the next handler.
         return mlir::failure();
       });
   return passes.run(*root);
 }
 
-int ModuleFile::exitCode() const { return isOverMemory ? Infeasible : Failure; }
+int ModuleFile::exitCode() const { return noOrderFits ? Infeasible : Failure; }
 
 } // namespace rondo::driver

@@ -30,8 +30,8 @@ public:
   run(llvm::function_ref<void(mlir::OpPassManager &)> build);
 
   mlir::ModuleOp module() { return *root; }
-  /// The exit code after a failed run(): Infeasible if a memory cap is too
-  /// small, otherwise Failure.
+  /// The exit code after a failed run(): Infeasible if no order at all fits
+  /// the devices' memory, otherwise Failure.
   int exitCode() const;
 
 private:
@@ -40,8 +40,8 @@ private:
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
   mlir::OwningOpRef<mlir::ModuleOp> root;
-  /// An error of run() was that a device's memory is too small.
-  bool isOverMemory = false;
+  /// An error of run() was that a device's memory is too small for every order.
+  bool noOrderFits = false;
 };
 
 } // namespace rondo::driver

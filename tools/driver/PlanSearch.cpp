@@ -18,8 +18,6 @@
 #include "tools/driver/Table.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -166,13 +164,7 @@ void PlanSearchRun::printTable(const PlanCandidate *best, raw_ostream &os) {
 
 int PlanSearchRun::write(const PlanCandidate &best) {
   const Problem &problem = best.plan->problem;
-  std::string problemOutput = request.problemOutput;
-  if (problemOutput.empty() && !isModule() && request.output != "-" &&
-      !isSpecialFile(request.output)) {
-    SmallString<128> beside(request.output);
-    sys::path::replace_extension(beside, ".problem.jsonl");
-    problemOutput = beside.str().str();
-  }
+  const std::string &problemOutput = request.problemOutput;
   Error error = writeFile(request.output, [&](raw_ostream &os) -> Error {
     if (isModule()) {
       moduleOf(best)->print(os);
@@ -230,7 +222,12 @@ int PlanSearchRun::reportNone() const {
                        ": no plan has any of these shapes; see the table");
   reportError(name + ": none of these plans has a schedule that fits" +
               nearest());
-  return Infeasible;
+  return all_of(candidates(),
+                [](const PlanCandidate &c) {
+                  return !c.plan || (c.fault && isShortfall(*c.fault));
+                })
+             ? Infeasible
+             : Failure;
 }
 
 int PlanSearchRun::run() {

@@ -17,10 +17,9 @@ struct PlanSearchRequest {
   ShapeRequest shapes;
   SearchRequest search;
   /// A .mlir file gets the module of the chosen plan, any other its
-  /// rondo-schedule/1 line; `-` is standard output.
+  /// rondo-schedule line; `-` is standard output.
   std::string output;
-  /// Where the chosen problem is written; empty: beside the output if that is a
-  /// file of schedules, otherwise nowhere.
+  /// Where the chosen problem is written; empty: nowhere.
   std::string problemOutput;
 };
 

@@ -1,14 +1,17 @@
 //===- Search.cpp - rondo search ------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/driver/Outputs.h"
 #include "tools/driver/PlanSearch.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 
-#include "llvm/Support/FileSystem.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 
 #include <atomic>
 #include <thread>
@@ -37,6 +40,8 @@ struct Line {
   std::string text;
   /// Why there is no schedule; empty if there is one.
   std::string reason;
+  /// Proved: a device's memory is too small for every order.
+  bool noOrderFits = false;
   /// The schedule's figures, for a message.
   std::string figures;
 };
@@ -48,6 +53,7 @@ Line searchOne(const Problem &problem, const SearchRequest &request,
   raw_string_ostream os(line.text);
   if (!result.schedule) {
     line.reason = describe(*result.fault);
+    line.noOrderFits = isShortfall(*result.fault);
     json::writeInfeasible(os, problem, line.reason);
     return line;
   }
@@ -92,6 +98,16 @@ void reportWritten(const std::vector<Line> &lines,
   else
     outs() << countOf(lines.size(), "problem") << ", " << found
            << " with a schedule\n";
+}
+
+/// Where the problem of a chosen plan is written if no option says it: beside a
+/// file of schedules, otherwise nowhere.
+std::string problemFileBeside(StringRef output) {
+  if (output.ends_with(".mlir") || output == "-" || isSpecialFile(output))
+    return "";
+  SmallString<128> beside(output);
+  sys::path::replace_extension(beside, ".problem.jsonl");
+  return beside.str().str();
 }
 
 /// Searches the plan of a .mlir file, perhaps in other shapes.
@@ -142,8 +158,15 @@ int run(const Arguments &arguments) {
   const bool isBatch = request.input.empty();
   if (isBatch)
     request.input = request.problems;
-  if (sys::fs::equivalent(request.input, request.output))
-    return reportUsage("--output is the input file, " + request.input);
+  if (request.isAmongPlans() && request.problemOutput.empty())
+    request.problemOutput = problemFileBeside(request.output);
+  if (int code = checkOutputs(
+          inputFiles(arguments, {"problems", "costs"}),
+          {{"--output", request.output},
+           {arguments.has("problem-output") ? "--problem-output"
+                                            : "the problem beside --output",
+            request.problemOutput}}))
+    return code;
   if (Error error = checkWritable(request.output))
     return reportError(toString(std::move(error)));
   if (request.isAmongPlans())
@@ -169,7 +192,7 @@ int run(const Arguments &arguments) {
   // A batch continues; for a single problem, having no schedule is the result.
   if (!isBatch && lines.size() == 1 && !lines[0].reason.empty()) {
     reportError(problems[0].name + ": " + lines[0].reason);
-    return Infeasible;
+    return lines[0].noOrderFits ? Infeasible : Failure;
   }
   return Success;
 }

@@ -30,7 +30,7 @@ struct SearchRequest {
   std::string limitOption() const;
   /// Sets the objective of the problems, if one is given.
   void applyObjective(llvm::MutableArrayRef<Problem> problems) const;
-  /// The record in a rondo-schedule/1 line of a search that found a schedule.
+  /// The record in a rondo-schedule line of a search that found a schedule.
   json::SearchRecord recordOf(const SearchResult &result) const;
 };
 

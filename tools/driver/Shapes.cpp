@@ -100,7 +100,8 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
   if (!request.chunks.empty() && request.chunks != "auto" &&
       !readNumbers(request.chunks, choice.chunks))
     return reportUsage("--chunks is '" + request.chunks +
-                       "'; it takes auto, or numbers such as 1,2,4");
+                       "'; it takes auto, or numbers from 1 to " +
+                       Twine(maxMicrobatches) + " such as 1,2,4");
   if (!request.microbatches.empty() &&
       !readNumbers(request.microbatches, choice.microbatches))
     return reportUsage("--microbatches is '" + request.microbatches +

@@ -5,10 +5,14 @@
 
 #include "tools/driver/Commands.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <limits>
 
 using namespace llvm;
 
@@ -32,6 +36,21 @@ void printFamilies(raw_ostream &os) {
   }
 }
 
+/// The first parameter of a family whose number int64 does not hold.
+std::optional<std::string> largeParameter(StringRef text) {
+  SmallVector<StringRef> pairs;
+  text.split(':').second.split(pairs, ',');
+  for (StringRef pair : pairs) {
+    StringRef digits = pair.split('=').second;
+    digits.consume_front("-");
+    int64_t number;
+    if (!digits.empty() && all_of(digits, isDigit) &&
+        digits.getAsInteger(10, number))
+      return pair.str();
+  }
+  return std::nullopt;
+}
+
 /// Adds the families that `text` asks for. Returns what is wrong with it, if
 /// anything.
 std::optional<std::string> choose(const std::string &text,
@@ -40,6 +59,10 @@ std::optional<std::string> choose(const std::string &text,
     append_range(choices, allFamilies());
     return std::nullopt;
   }
+  if (std::optional<std::string> pair = largeParameter(text))
+    return "'" + *pair + "' in '" + text +
+           "' is too large; numbers are at most " +
+           std::to_string(std::numeric_limits<int64_t>::max());
   auto choice = parseFamily(text);
   if (auto *fault = std::get_if<Fault>(&choice))
     return describe(*fault);
@@ -64,6 +87,9 @@ int run(const Arguments &arguments) {
       return reportUsage(*fault);
   request.costsPath = arguments.text("costs");
   request.problemOutput = arguments.text("problem-output");
+  if (int code = checkOutputs(inputFiles(arguments, {"costs"}),
+                              {{"--problem-output", request.problemOutput}}))
+    return code;
   Interrupt interrupt;
   return simulateFile(request);
 }

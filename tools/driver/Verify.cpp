@@ -114,22 +114,22 @@ void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
 
 /// Proves of a legal schedule what compiling would. Appends a line that says
 /// so, or what was not checked; fails if a program breaks a rule.
-int proveSchedule(pipe::ScheduleOp op, std::string &said) {
+mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
   pipe::PlanOp plan = op.lookupPlan();
   mlir::FailureOr<Problem> problem = pipe::buildProblem(plan);
   if (failed(problem))
-    return Failure;
+    return mlir::failure();
   mlir::FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(op, *problem);
   if (failed(expanded))
-    return Failure;
+    return mlir::failure();
   const int64_t tasks = expanded->schedule.numActions();
   if (tasks > maxProvedTasks) {
     said +=
         "  not checked: messages, and memory other than activations, because " +
         std::to_string(tasks) + " tasks are more than " +
         std::to_string(maxProvedTasks) + "; `rondo compile` checks them\n";
-    return Success;
+    return mlir::success();
   }
   const PlanFigures figures = pipe::figuresOf(op);
   const ProvedPrograms proved =
@@ -137,14 +137,14 @@ int proveSchedule(pipe::ScheduleOp op, std::string &said) {
   if (!proved.fault) {
     said += "  its programs: legal, " +
             arenaLine(proved.arenaBytes, figures.devices) + "\n";
-    return Success;
+    return mlir::success();
   }
   if (!proved.isOverCap()) {
     op.emitError() << describeFault(proved, *problem);
-    return Failure;
+    return mlir::failure();
   }
   reportArena(op, proved, *problem);
-  return Infeasible;
+  return mlir::failure();
 }
 
 /// Prints what is proved of each plan, schedule and program of a file if all
@@ -162,7 +162,7 @@ int verifyModule(const std::string &modulePath) {
       })))
     return file.exitCode();
   std::string said;
-  int worst = Success;
+  bool areSound = true;
   for (auto plan : module.getOps<pipe::PlanOp>())
     said += ("plan @" + plan.getSymName() + ": sound\n").str();
   for (auto schedule : module.getOps<pipe::ScheduleOp>()) {
@@ -173,13 +173,10 @@ int verifyModule(const std::string &modulePath) {
         });
     if (isLowered)
       continue;
-    const int code = proveSchedule(schedule, said);
-    // A broken rule is worse than a lack of memory.
-    if (code != Success && worst != Failure)
-      worst = code;
+    areSound &= succeeded(proveSchedule(schedule, said));
   }
-  if (worst != Success)
-    return worst;
+  if (!areSound)
+    return Failure;
   outs() << said;
   for (auto program : module.getOps<pipe::ProgramOp>()) {
     outs() << "program @" << program.getSymName() << ": legal";

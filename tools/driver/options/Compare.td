@@ -5,6 +5,6 @@ include "tools/driver/options/Searching.td"
 def all_ranks : Switch<"all-ranks",
   "show the peak memory of every rank, not only of the fullest">;
 def json : Switch<"json",
-  "print one rondo-schedule/1 line per schedule and nothing else">;
+  "print one rondo-schedule line per schedule and nothing else">;
 def csv : Switch<"csv",
   "print one line of figures per schedule, with a header">;

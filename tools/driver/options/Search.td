@@ -7,7 +7,7 @@ defm problems : Value<"problems", "FILE",
 defm problem_output : Value<"problem-output", "FILE",
   "also write the problem of the chosen plan (rondo-problem)">;
 defm output : Value<"output", "FILE",
-  "where to write one rondo-schedule/1 line per problem, in input order; a "
+  "where to write one rondo-schedule line per problem, in input order; a "
   ".mlir file gets the chosen plan and its schedule (default: standard "
   "output)">;
 defm o : ShortOutput<"FILE">;

@@ -6,7 +6,7 @@ defm family : Value<"family", "NAME",
   [Family, Repeatable]>;
 def timeline : Switch<"timeline", "draw each schedule over time as text">;
 def json : Switch<"json",
-  "print one rondo-schedule/1 line per family and nothing else">;
+  "print one rondo-schedule line per family and nothing else">;
 defm costs : Value<"costs", "FILE",
   "measured times of the stages of a .mlir file (rondo-costs/1)">;
 defm problem_output : Value<"problem-output", "FILE",
