@@ -221,12 +221,17 @@ static void listFiles(const std::string &path,
   files.insert(files.end(), found.begin(), found.end());
 }
 
+std::vector<std::string>
+rondo::runtime::listDataFiles(const std::vector<std::string> &paths) {
+  std::vector<std::string> files;
+  for (const std::string &path : paths)
+    listFiles(path, files);
+  return files;
+}
+
 FileData::FileData(const std::vector<std::string> &paths, double heldOut,
                    int32_t vocab, int64_t sequence) {
-  std::vector<std::string> names;
-  for (const std::string &path : paths)
-    listFiles(path, names);
-  for (const std::string &name : names) {
+  for (const std::string &name : listDataFiles(paths)) {
     files.push_back(std::make_unique<TokenFile>(name, vocab));
     const TokenFile &file = *files.back();
     const int64_t most = std::min<int64_t>(1 << 16, file.size());

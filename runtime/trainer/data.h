@@ -33,12 +33,15 @@ public:
   virtual std::string describe() const = 0;
 };
 
+/// The files that `paths` name, a folder standing for its files, sorted by
+/// name. Throws Error on a folder without files.
+std::vector<std::string> listDataFiles(const std::vector<std::string> &paths);
+
 /// Concatenates files: text by bytes, or llm.c's tokens (magic 20240520 version
-/// 1 with 16 bits, 20240801 version 7 with 32). A folder stands for its files,
-/// sorted by name. Reads all of it once. Throws Error on an unreadable or
-/// truncated file, a token of `vocab` or more, or too few tokens for a window
-/// in either part. Reading a sample throws Error if its file has changed since.
-/// Each file keeps a descriptor open.
+/// 1 with 16 bits, 20240801 version 7 with 32). Reads all of it once. Throws
+/// Error on an unreadable or truncated file, a token of `vocab` or more, or too
+/// few tokens for a window in either part. Reading a sample throws Error if its
+/// file has changed since. Each file keeps a descriptor open.
 std::unique_ptr<Data> openData(const std::vector<std::string> &paths,
                                double heldOut, int32_t vocab, int64_t sequence);
 

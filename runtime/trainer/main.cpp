@@ -5,12 +5,14 @@
 #include "runtime/bodies/linear.h"
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/own_files.h"
 #include "runtime/trainer/run_executable.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -42,6 +44,10 @@ static void allowManyFiles() {
   // On failure the limit stays as it was.
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
+
+/// Past the limit of `ulimit -f`, writing fails like on a full disk instead of
+/// ending the process, so that it is reported and the temporary file removed.
+static void reportFileLimit() { std::signal(SIGXFSZ, SIG_IGN); }
 
 /// The flags that must be the same in all processes: name, space and value, one
 /// per line, so that a default equals its value written out. Paths may differ
@@ -138,14 +144,17 @@ static int run(const Executable &executable, const Options &options,
   bool isTraining = options.mode == Options::Mode::Train;
   bool needs = needsData(executable);
   if (isTraining && needs && options.data.empty())
-    throwInAll(world, Error("'" + std::string(executable.name) +
-                                "' trains on tokens: --data FILE is missing",
-                            Exit::Usage));
+    throwInAll(world,
+               Error("this program trains on tokens: --data FILE is missing",
+                     Exit::Usage));
   if (!needs && !options.data.empty())
     throwInAll(world, Error("'" + std::string(executable.name) +
                                 "' has no layer that reads data: leave out "
                                 "--data",
                             Exit::Usage));
+  // Process 0 alone writes files.
+  if (world.isFirst())
+    checkOwnFiles(options);
   if (options.mode == Options::Mode::Profile) {
     // Tasks are measured one at a time, by process 0 with all stages.
     if (!world.isFirst())
@@ -183,6 +192,7 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
     // Check names before processes meet.
     Turns(executable, options.schedules);
     allowManyFiles();
+    reportFileLimit();
     session =
         std::make_unique<Session>(executable, options.launch,
                                   options.joinSeconds, options.timeoutSeconds);

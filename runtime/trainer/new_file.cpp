@@ -13,9 +13,7 @@
 
 using namespace rondo::runtime;
 
-/// Devices such as /dev/null; also /dev/stdout, which may be an open regular
-/// file. No file may replace these.
-static bool isSpecial(const std::string &path) {
+bool rondo::runtime::isSpecialFile(const std::string &path) {
   struct stat status{};
   if ((path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0) &&
       lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
@@ -24,7 +22,7 @@ static bool isSpecial(const std::string &path) {
 }
 
 NewFile::NewFile(const std::string &path, const std::string &name)
-    : path(path), name(name), isInPlace(isSpecial(path)),
+    : path(path), name(name), isInPlace(isSpecialFile(path)),
       temporary(isInPlace ? path : path + ".tmp." + std::to_string(getpid())),
       file(std::fopen(temporary.c_str(), isInPlace ? "ab" : "wb")) {
   if (!file)

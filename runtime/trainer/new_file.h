@@ -10,6 +10,10 @@
 
 namespace rondo::runtime {
 
+/// Whether no file may replace what is at a path: a device such as /dev/null, a
+/// pipe, or /dev/stdout, which may be an open regular file.
+bool isSpecialFile(const std::string &path);
+
 /// A file that is written next to its path and renamed by commit(), so that a
 /// failure leaves an existing file as it was. A device, a pipe or a name of an
 /// open file, such as /dev/stdout, is written in place. All functions throw

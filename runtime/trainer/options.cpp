@@ -158,7 +158,7 @@ static const std::vector<Flag> &flags() {
        "writes one JSON object per iteration; with --resume, appends them",
        [](Options &o, Set v) { o.jsonLog = v; }},
       {"--link", "US[:BYTES_PER_US]",
-       "imposes latency and bandwidth on every link",
+       "imposes latency and bandwidth (0: no limit) on every link",
        [](Options &o, Set v) { o.link = parseLink(v); }},
       {"--links", nullptr,
        "prints the latency and bandwidth that channels have measured",

@@ -13,7 +13,7 @@ TEST(CommandLine, DataAreNamedWhereMissing) {
   Outcome outcome = run(program, {});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.err,
-            "error: 'fixture' trains on tokens: --data FILE is missing\n");
+            "error: this program trains on tokens: --data FILE is missing\n");
 }
 
 TEST(CommandLine, TimedModelsNeedNoData) {
