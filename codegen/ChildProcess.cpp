@@ -43,7 +43,7 @@ public:
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < std::size(signals); ++i) {
       sigaction(signals[i], nullptr, &before[i]);
-      // Of a command that runs on without its terminal.
+      // As nohup leaves it.
       if (before[i].sa_handler != SIG_IGN)
         sigaction(signals[i], &action, nullptr);
     }

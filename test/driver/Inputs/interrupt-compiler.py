@@ -25,7 +25,7 @@ temporary.mkdir()
 started = folder / "started"
 compiler = folder / "c++"
 compiler.write_text(
-    f"#!/bin/sh\nsleep 3600 &\necho $$ $! > {started}.part\nmv {started}.part {started}\nwait\n"
+    f"#!/bin/sh\nsh -c 'echo $PPID $$ > {started}.part; mv {started}.part {started}; exec sleep 3600'\nexit 1\n"
 )
 compiler.chmod(0o755)
 
@@ -42,6 +42,8 @@ def is_running(pid):
 process = subprocess.Popen(
     [*sys.argv[3:], "-o", out / "train"],
     env={**os.environ, "CXX": str(compiler), "TMPDIR": str(temporary)},
+    # Where tests run in the background signals may be ignored.
+    preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
 )
 while not started.exists():
     if process.poll() is not None:
