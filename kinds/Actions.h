@@ -308,6 +308,27 @@ constexpr int costColumn(ActionKind kind) {
   return costColumns.of[static_cast<int>(kind)];
 }
 
+namespace detail {
+
+constexpr int countTaskKinds() {
+  int count = 0;
+  for (const ActionTraits &traits : actionTable.rows)
+    if (traits.isTask())
+      count = static_cast<int>(traits.kind) + 1;
+  return count;
+}
+inline constexpr int numTaskKinds = countTaskKinds();
+
+} // namespace detail
+
+/// Another numbering of kinds with a cost, which needs no table to be looked
+/// up, and whose own tables are small: tasks by kind, then the step.
+inline constexpr int numWorkKinds = detail::numTaskKinds + 1;
+constexpr int workNumber(ActionKind kind) {
+  const int number = static_cast<int>(kind);
+  return number < detail::numTaskKinds ? number : detail::numTaskKinds;
+}
+
 struct MessageTraits {
   /// The keyword of the dialect.
   const char *keyword;

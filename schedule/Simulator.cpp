@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every rank runs its list until an action needs a message that has not
-// arrived. A message that arrives wakes the rank that comes before it. All
+// arrived. A message that arrives wakes the rank that waits for it. All
 // messages of a directed link come from one rank, which ends its actions in
 // list order, so the order of ranks on the worklist does not change any time.
 //
@@ -46,9 +46,8 @@ struct LinkState {
   bool isOrdered = false;
 };
 
-/// What needs something of all micro-batches needs this, which no task makes:
-/// firstBlocking() then decides.
-constexpr Done never = 0x80;
+/// Set once what an action needs of all micro-batches is done.
+constexpr Done allDone = 0x80;
 
 /// Values of RankState::blocked that are no message.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
@@ -98,7 +97,6 @@ private:
     ranks[rank].blocked = notBlocked;
     worklist.push_back(rank);
   }
-
   int64_t firstBlocking(Action action) const {
     return rondo::firstBlocking(action, &done[action.stage * microbatches],
                                 microbatches);
@@ -110,8 +108,7 @@ private:
   const Schedule &schedule;
   EdgeTable edges;
   const int64_t microbatches;
-
-  /// [stage * numCostColumns + costColumn(kind)].
+  /// [stage * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;
   std::vector<int64_t> inputs;
   std::vector<Output> outputs;
@@ -150,19 +147,18 @@ int32_t Execution::linkOf(int32_t from, int32_t to) {
 
 void Execution::makeWorks() {
   outputOfEdge.resize(problem.edges.size());
-  works.resize(problem.numStages() * numCostColumns);
+  works.resize(problem.numStages() * numWorkKinds);
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
       const ActionKind kind = traits.kind;
-      Work &work = works[stage * numCostColumns + costColumn(kind)];
+      Work &work = works[stage * numWorkKinds + workNumber(kind)];
       const Cost &cost = problem.cost(stage, kind);
       work = {cost.ns, cost.acquireBytes, cost.releaseBytes, cost.lane};
       if (cost.lane != Lane::Compute)
         otherClocks.resize(schedule.numRanks());
-      work.needs =
-          traits.needsOfAll == nothingDone ? traits.needs : Done(never);
+      work.needs = traits.needsOfAll == nothingDone ? traits.needs : allDone;
       work.makes = traits.makes;
       work.inputBegin = static_cast<int32_t>(inputs.size());
       for (int32_t e : edges.inputs(stage, kind))
@@ -251,10 +247,9 @@ void Execution::runLanes(Simulation &result) {
     for (; rank.position < rank.end; ++rank.position) {
       Action action = actions[rank.position];
       const Work &work =
-          works[action.stage * numCostColumns + costColumn(action.kind())];
+          works[action.stage * numWorkKinds + workNumber(action.kind())];
       const int64_t key = action.stage * microbatches + action.index;
-      if ((done[key] & work.needs) != work.needs &&
-          firstBlocking(action) >= 0) {
+      if ((done[key] & work.needs) != work.needs) {
         rank.blocked = blockedByOwnTask;
         break;
       }
@@ -291,6 +286,14 @@ void Execution::runLanes(Simulation &result) {
       for (int32_t i = work.outputBegin; i < work.outputEnd; ++i)
         send(outputs[i], action.index, end);
     }
+    // A call in the loop would slow it down.
+    if (rank.blocked == blockedByOwnTask &&
+        firstBlocking(actions[rank.position]) < 0) {
+      const Action action = actions[rank.position];
+      done[action.stage * microbatches + action.index] |= allDone;
+      rank.blocked = notBlocked;
+      worklist.push_back(r);
+    }
     ranks[r] = rank;
   }
 }
@@ -311,8 +314,8 @@ void Execution::summarize(Simulation &result) const {
     const RankState &rank = ranks[r];
     int64_t end = rank.clock;
     if (!otherClocks.empty())
-      end = std::max(
-          end, *std::max_element(otherClocks[r].begin(), otherClocks[r].end()));
+      for (int64_t clock : otherClocks[r])
+        end = std::max(end, clock);
     result.makespanNs = std::max(result.makespanNs, end);
     result.spanNs = std::max(result.spanNs, end - rank.firstStart);
     busiest = std::max(busiest, rank.work);
@@ -322,8 +325,7 @@ void Execution::summarize(Simulation &result) const {
     result.peakBytes.push_back(rank.peak);
   }
   if (result.makespanNs > 0)
-    result.bubble = 1 - static_cast<double>(busiest) /
-                            static_cast<double>(result.makespanNs);
+    result.bubble = 1 - double(busiest) / double(result.makespanNs);
 }
 
 /// The action that makes a message: an input gradient comes from I or B,
@@ -337,7 +339,7 @@ Action Execution::producerOf(int64_t message) const {
 Wait Execution::waitOf(int32_t r) const {
   const RankState &rank = ranks[r];
   Wait wait;
-  wait.rank = r;
+  wait.rank = wait.onRank = r;
   wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
   if (rank.blocked == blockedByOwnTask) {
     const ActionTraits &traits = wait.at.traits();
@@ -345,7 +347,6 @@ Wait Execution::waitOf(int32_t r) const {
     const Done absent = (traits.needs | traits.needsOfAll) &
                         ~done[wait.at.stage * microbatches + index];
     wait.needs = Action(kindThatMakes(absent), wait.at.stage, index);
-    wait.onRank = r;
     return wait;
   }
   wait.needs = producerOf(rank.blocked);
@@ -353,8 +354,7 @@ Wait Execution::waitOf(int32_t r) const {
   if (arrival[rank.blocked] < notMade) {
     const Output &output = outputs[outputOfEdge[rank.blocked / microbatches]];
     const LinkState &link = links[output.link];
-    wait.isBehind = link.next < link.order.size();
-    if (wait.isBehind)
+    if ((wait.isBehind = link.next < link.order.size()))
       wait.behind = producerOf(link.order[link.next]);
   }
   return wait;
