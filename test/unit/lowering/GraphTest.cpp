@@ -75,13 +75,7 @@ public:
         continue;
       --left;
     }
-    Schedule schedule;
-    for (const std::vector<Action> &order : orders) {
-      for (Action a : order)
-        schedule.append(a);
-      schedule.endRank();
-    }
-    return schedule;
+    return scheduleOf(orders);
   }
 
 private:
