@@ -11,16 +11,17 @@ using llvm::StringRef;
 
 namespace rondo::json {
 
-static std::optional<TextFault> checkSearch(Value value) {
+static std::optional<TextFault> checkSearch(Value value, bool isVersion2) {
   Fields search;
-  if (auto fault = search.read(value, "search", {},
-                               {"seed", "effort", "seconds", "stopped"}))
+  auto fault = search.read(value, "search", {},
+                           {"seed", "effort", "seconds", "stopped"});
+  if (fault || !isVersion2)
     return fault;
   for (StringRef key : {"seed", "effort"}) {
     int64_t number;
     if (const Value *found = search.find(key))
-      if (auto fault = readInteger(*found, "search." + key.str(), 0,
-                                   std::numeric_limits<int64_t>::max(), number))
+      if ((fault = readInteger(*found, "search." + key.str(), 0,
+                               std::numeric_limits<int64_t>::max(), number)))
         return fault;
   }
   if (const Value *seconds = search.find("seconds")) {
@@ -38,14 +39,17 @@ static std::optional<TextFault> checkSearch(Value value) {
   return {};
 }
 
-std::optional<TextFault> checkMetadata(const Fields &schedule) {
+std::optional<TextFault> checkMetadata(const Fields &schedule,
+                                       bool isVersion2) {
+  if (const Value *search = schedule.find("search"))
+    if (auto fault = checkSearch(*search, isVersion2))
+      return fault;
+  if (!isVersion2)
+    return {};
   for (StringRef key : {"family", "bound", "infeasible"})
     if (const Value *text = schedule.find(key))
       if (!text->isString())
         return key.str() + " is " + text->excerpt() + ", not a string";
-  if (const Value *search = schedule.find("search"))
-    if (auto fault = checkSearch(*search))
-      return fault;
   const Value *provenance = schedule.find("provenance");
   return provenance ? readAnyObject(*provenance, "provenance")
                     : std::optional<TextFault>();

@@ -170,7 +170,7 @@ std::optional<TextFault> ScheduleText::readKeys() {
   if (!isVersion2 && format.string() != "rondo-schedule/1")
     return "format is " + format.excerpt() +
            ", not \"rondo-schedule/1\" or \"rondo-schedule/2\"";
-  return checkMetadata(fields);
+  return checkMetadata(fields, isVersion2);
 }
 
 std::optional<std::string> ScheduleText::problemName() const {
@@ -321,10 +321,8 @@ ScheduleText::readOverlap(const Problem &problem,
       for (std::optional<Value> task; (task = both.next());) {
         Action action;
         if (std::optional<TextFault> fault =
-                readAction(*task, problem, storage, action)) {
-          fault->message += ", in " + where;
-          return fault;
-        }
+                readAction(*task, problem, storage, action))
+          return fault->message + ", in " + where;
         pair.push_back(action);
       }
     }
@@ -332,10 +330,9 @@ ScheduleText::readOverlap(const Problem &problem,
       return where + " is not a pair of tasks";
     auto next = following.find(keyOf(pair[0]));
     if (next == following.end() || next->second != pair[1])
-      return TextFault("claim", where + " names " + value->excerpt() +
-                                    ", which do not follow each other on a "
-                                    "rank");
-    if (!named.insert(keyOf(pair[0])).second)
+      return where + " names " + value->excerpt() +
+             ", which do not follow each other on a rank";
+    if (!named.insert(keyOf(pair[0])).second && isVersion2)
       return where + " names " + value->excerpt() + " for the second time";
   }
   return std::nullopt;

@@ -113,12 +113,15 @@ std::optional<TextFault> judgeBound(const ScheduleText &text,
   std::optional<int64_t> bound;
   const Value *claimed = text.find("lower_bound_ns");
   if (claimed && !claimed->isNull()) {
-    int64_t stated;
-    if (auto fault = readInteger(*claimed, "lower_bound_ns", 0,
-                                 std::numeric_limits<int64_t>::max(), stated))
+    constexpr int64_t most = std::numeric_limits<int64_t>::max();
+    int64_t stated = most;
+    auto fault = readInteger(*claimed, "lower_bound_ns", 0, most, stated);
+    const bool isTooLarge = claimed->isWholeNumber() && !claimed->integer() &&
+                            claimed->excerpt().front() != '-';
+    if (fault && !isTooLarge)
       return fault;
     bound = stated;
-    if (*bound > reached)
+    if (isTooLarge || *bound > reached)
       return TextFault("bound", "lower_bound_ns " + claimed->excerpt() +
                                     " is above the " + objective + " " +
                                     std::to_string(reached));
@@ -148,6 +151,8 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
   Schedule schedule;
   if (std::optional<TextFault> fault = judgeRanks(text, problem, schedule))
     return fault;
+  if (std::optional<TextFault> fault = text.readOverlap(problem, schedule))
+    return fault;
   if (std::optional<TextFault> fault = judgeLinkOrders(text, problem, schedule))
     return fault;
   simulation = simulate(problem, schedule);
@@ -155,8 +160,6 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
     return fault;
   if (std::optional<TextFault> fault =
           toText(checkMemory(problem, schedule), problem))
-    return fault;
-  if (std::optional<TextFault> fault = text.readOverlap(problem, schedule))
     return fault;
   if (std::optional<TextFault> fault = judgeFigures(text, simulation))
     return fault;

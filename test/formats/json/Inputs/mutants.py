@@ -241,6 +241,17 @@ def keys(rng, s):
         s[rng.choice(["family", "bound", "provenance"])] = rng.choice(ODD)
 
 
+def overlap(rng, s):
+    order = rng.choice(s.get("ranks") if isinstance(s.get("ranks"), list) and s["ranks"] else [[]])
+    pairs = list(zip(order, order[1:])) if isinstance(order, list) else []
+    named = [list(rng.choice(pairs)) for _ in range(rng.randrange(3))] if pairs else []
+    if named and rng.random() < 0.3:
+        rng.choice(named).reverse()
+    if rng.random() < 0.2:
+        named.append(rng.choice(ODD))
+    s["overlap"] = named
+
+
 def infeasible(rng, s):
     s.pop("ranks", None)
     for key in [key for key in s if key not in ("format", "problem")]:
@@ -252,7 +263,7 @@ def infeasible(rng, s):
 
 
 FAULTS = [drop, twice, swap, swap, swap, move, change_kind, mixture, bad_action, unknown_action, reverse, rank_lists,
-          link_names, link_names, claim, claim, bound, bound, keys, infeasible]
+          link_names, link_names, claim, claim, bound, bound, keys, overlap, infeasible]
 
 
 def main():
