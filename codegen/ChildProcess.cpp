@@ -43,7 +43,7 @@ public:
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < std::size(signals); ++i) {
       sigaction(signals[i], nullptr, &before[i]);
-      // As nohup leaves it.
+      // A signal that is ignored, as under nohup, stays ignored.
       if (before[i].sa_handler != SIG_IGN)
         sigaction(signals[i], &action, nullptr);
     }

@@ -166,11 +166,11 @@ Fault makeFaultAt(Rule rule, int32_t rank, int64_t position, Action action,
 
 /// One sentence with numbers, lower case, no final period, the id of a broken
 /// rule in brackets at its end. `problem` is the one that was checked; without
-/// it messages and buffers are told by their numbers.
+/// it messages and buffers are named by their numbers.
 std::string describe(const Fault &fault, const Problem &problem);
 std::string describe(const Fault &fault);
-/// As describe(), without what the problem is about and what would help, in
-/// sentences that say that.
+/// As describe(), but only the figures: callers add the problem's name and what
+/// would help.
 std::string describeBriefly(const Fault &fault);
 
 /// `0F3`: stage, letter, micro-batch; `0STEP0`: stage, step.

@@ -55,7 +55,7 @@ private:
   const LinkMessages &messages;
   std::pair<int32_t, int32_t> link;
   std::string where;
-  /// Receivers of the last task of which no message has come.
+  /// Receivers of the last task whose message has not been named yet.
   llvm::SmallVector<int32_t> left;
 };
 

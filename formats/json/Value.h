@@ -22,8 +22,8 @@
 namespace rondo::json {
 
 /// What is wrong with a document: the one form in which readers fail. Readers
-/// say it in words at once, unlike the core with its Fault, because it lies at
-/// a place of a text, and quotes it: there is nothing else to hand on. A
+/// put it into words at once, unlike the core with its Fault, because the
+/// message quotes the text at its position, which nothing else keeps. A
 /// document that reads well and breaks a rule of the core is a Fault.
 struct TextFault {
   TextFault(std::string message) : message(std::move(message)) {}

@@ -1,5 +1,4 @@
-//===- Outputs.h - No output of a command replaces a file it uses -*- C++
-//-*-===//
+//===- Outputs.h - Outputs that replace nothing -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_OUTPUTS_H
