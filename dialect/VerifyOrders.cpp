@@ -1,6 +1,7 @@
 //===- VerifyOrders.cpp - Local rules of schedules and programs -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/Nearest.h"
 #include "dialect/Pipe.h"
 
 #include "kinds/Collectives.h"
@@ -107,8 +108,13 @@ LogicalResult ScheduleOp::verifyRegions() {
 
 LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!tables.lookupNearestSymbolFrom<PlanOp>((*this)->getParentOp(),
-                                              getPlanAttr()))
-    return emitError() << "unknown plan @" << getPlan();
+                                              getPlanAttr())) {
+    llvm::SmallVector<StringRef> plans;
+    for (PlanOp plan : (*this)->getParentOp()->getRegion(0).getOps<PlanOp>())
+      plans.push_back(plan.getSymName());
+    return emitError() << "unknown plan @" << getPlan()
+                       << didYouMean(getPlan(), plans);
+  }
   return success();
 }
 

@@ -232,10 +232,16 @@ static LogicalResult checkInputs(PlanOp plan) {
     if (inputs.empty() || taken == made)
       continue;
     LayerOp maker = ops[inputs.front()];
-    InFlightDiagnostic error =
-        maker.emitError() << "layer @" << maker.getSymName() << " makes "
-                          << made << " bytes of output, the next layer takes "
-                          << taken << ": output_bytes = " << taken;
+    InFlightDiagnostic error = maker.emitError()
+                               << "layer @" << maker.getSymName() << " makes "
+                               << made << " bytes of output, but layer @"
+                               << ops[l].getSymName() << " takes " << taken
+                               << ": write output_bytes = " << taken;
+    if (const int64_t stated = layers[inputs.front()].outputBytes;
+        stated != 0 && inputs.size() == 1 && stated != made)
+      error.attachNote() << "its output_bytes = " << stated
+                         << " is rounded up to a multiple of "
+                         << runtime::bufferAlignment;
     error.attachNote(ops[l].getLoc())
         << "layer @" << ops[l].getSymName() << " is here";
     return error;

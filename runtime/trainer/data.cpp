@@ -253,7 +253,7 @@ FileData::FileData(const std::vector<std::string> &paths, double heldOut,
   trained = total - static_cast<int64_t>(static_cast<double>(total) * heldOut);
   auto require = [&](int64_t tokens, const char *part) {
     if (tokens < window)
-      throw Error("the data have " + std::to_string(total) + " tokens, " +
+      throw Error("the data has only " + std::to_string(total) + " tokens, " +
                   std::to_string(tokens) + " of them in the " + part +
                   " part; a sample needs " + std::to_string(window) +
                   ": give more data or another --held-out");

@@ -129,7 +129,7 @@ std::string reasonOf(const PlanCandidate &candidate,
   case State::NoSchedule:
     return describe(*candidate.fault);
   case State::SameStages:
-    return "same stages as " + candidates[candidate.twin].shape.text();
+    return "same stages as '" + candidates[candidate.twin].shape.text() + "'";
   case State::NotBetter:
     return "no better: its bound is not below the best";
   case State::NoTime:
