@@ -43,7 +43,7 @@ struct Sizes {
   int32_t samples = 0;
   std::vector<runtime::LayerDesc> layers;
   std::vector<StageText> stages;
-  std::vector<StageBuffers> buffers;
+  std::vector<HomeBuffers> buffers;
 };
 
 /// A program, expanded, with its text in the tables.
@@ -224,16 +224,16 @@ void Emitter::nameSpaces() {
 }
 
 void Emitter::describeSizes() {
-  std::vector<StageBuffers> control = pipe::stageBuffers(members.front().plan);
+  std::vector<HomeBuffers> control = pipe::homeBuffers(members.front().plan);
   for (Member &member : members)
-    control = withSharedControl(control, pipe::stageBuffers(member.plan));
+    control = withSharedControl(control, pipe::homeBuffers(member.plan));
   for (Member &member : members) {
     pipe::PlanOp plan = member.plan;
     Sizes own;
     own.samples = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
     own.layers = pipe::describeLayers(plan);
-    std::vector<StageBuffers> buffers =
-        withSharedControl(pipe::stageBuffers(plan), control);
+    std::vector<HomeBuffers> buffers =
+        withSharedControl(pipe::homeBuffers(plan), control);
     // Stages are named as in the first plan.
     for (auto [s, stage, named] :
          llvm::enumerate(plan.getStages(), members.front().plan.getStages()))

@@ -179,7 +179,7 @@ std::string rondo::codegen::homeTable(const Homes &homes) {
 }
 
 std::string rondo::codegen::edgeTable(const Problem &problem,
-                                      const std::vector<StageBuffers> &buffers,
+                                      const std::vector<HomeBuffers> &buffers,
                                       int32_t sizes) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -248,11 +248,11 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
     return;
   for (auto [k, collective] : llvm::enumerate(program.collectives))
     writeArray(os, "int32_t", "collective_" + std::to_string(k),
-               collective.stages);
+               collective.homes);
   os << "constexpr CollectiveDesc collectives[] = {\n";
   for (auto [k, collective] : llvm::enumerate(program.collectives))
     os << "    {CollectiveKind::" << traitsOf(collective.kind).name << ", "
-       << quoted(collective.tensor) << ", " << collective.stages.size()
+       << quoted(collective.tensor) << ", " << collective.homes.size()
        << ", collective_" << k << "},\n";
   os << "};\n";
 }

@@ -23,7 +23,7 @@ namespace rondo::codegen {
 struct StageText {
   std::string name;
   int32_t firstLayer, numLayers;
-  StageBuffers buffers;
+  HomeBuffers buffers;
 };
 
 /// One program of the executable and its predictions.
@@ -57,7 +57,7 @@ std::string stageTable(llvm::ArrayRef<StageText> stages, int32_t sizes);
 std::string homeTable(const Homes &homes);
 /// `buffers` are those of the stages.
 std::string edgeTable(const Problem &problem,
-                      const std::vector<StageBuffers> &buffers, int32_t sizes);
+                      const std::vector<HomeBuffers> &buffers, int32_t sizes);
 
 /// Pools, slots, places, collectives and ranks of a program. `functions`
 /// covers every rank of the program.

@@ -168,7 +168,7 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
         roles.push_back("to");
       roles.push_back("shift");
     } else {
-      roles.push_back(node.subject == Subject::Stage ? "stage" : "collective");
+      roles.push_back(node.subject == Subject::Home ? "stage" : "collective");
     }
   }
 }
@@ -177,7 +177,7 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
 static void collectTaskStages(const std::vector<CodeNode> &nodes, size_t &next,
                               std::vector<size_t> &places) {
   for (const CodeNode &node : nodes) {
-    if (!node.isLoop && node.subject == Subject::Stage)
+    if (!node.isLoop && node.subject == Subject::Home)
       places.push_back(next);
     next += node.constants.size();
     collectTaskStages(node.body, next, places);

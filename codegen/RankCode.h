@@ -25,7 +25,7 @@ struct CodeNode {
 
   /// Action: the runtime function, such as "forward" or "send".
   std::string callee;
-  Subject subject = Subject::Stage;
+  Subject subject = Subject::Home;
   /// "Message::Activation" for messages; otherwise empty.
   std::string message;
   bool hasIndex = false;

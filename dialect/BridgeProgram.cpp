@@ -119,7 +119,7 @@ void Expander::readCollectives(Program &program) {
     collective.ns = inner.getNs();
     collective.tensor = inner.getTensor().value_or("").str();
     for (auto stage : inner.getStages().getAsRange<FlatSymbolRefAttr>())
-      collective.stages.push_back(numbers.lookup(stage.getAttr()));
+      collective.homes.push_back(numbers.lookup(stage.getAttr()));
     program.collectives.push_back(std::move(collective));
   }
 }
@@ -223,7 +223,7 @@ void Folder::writeAction(OpBuilder &inner, Location at, Action action,
   switch (action.kind()) {
   case ActionKind::Send:
   case ActionKind::Recv: {
-    const Edge &edge = problem.edges[action.stage];
+    const Edge &edge = problem.edges[action.subject];
     const Message message = messageOf(edge);
     const FlatSymbolRefAttr receiver =
         messages.isOneOfSeveral(edge) ? names[edge.to] : FlatSymbolRefAttr();
@@ -236,13 +236,13 @@ void Folder::writeAction(OpBuilder &inner, Location at, Action action,
     return;
   }
   case ActionKind::AllReduce:
-    AllReduceOp::create(inner, at, action.stage);
+    AllReduceOp::create(inner, at, action.subject);
     return;
   case ActionKind::Await:
-    AwaitOp::create(inner, at, action.stage);
+    AwaitOp::create(inner, at, action.subject);
     return;
   default:
-    writeTask(inner, at, action, names[action.stage], map, indices);
+    writeTask(inner, at, action, names[action.subject], map, indices);
   }
 }
 
@@ -274,7 +274,7 @@ void Folder::write(ProgramOp op) {
   builder.setInsertionPointToEnd(body);
   for (auto [number, collective] : llvm::enumerate(program.collectives)) {
     SmallVector<Attribute> stages;
-    for (int32_t stage : collective.stages)
+    for (int32_t stage : collective.homes)
       stages.push_back(names[stage]);
     CollectiveOp::create(builder, loc, number,
                          static_cast<pipe::CollectiveKind>(collective.kind),

@@ -73,8 +73,7 @@ static LogicalResult checkHasOps(ActionRange actions, int32_t numStages,
                                  ScheduleOp op) {
   for (Action action : actions)
     if (!action.traits().hasCost() ||
-        action.stage >= static_cast<uint64_t>(numStages) || action.count != 1 ||
-        action.replica != 0)
+        action.subject >= static_cast<uint64_t>(numStages) || action.count != 1)
       return op.emitError() << "the schedule holds " << actionName(action)
                             << ", for which the language has no op";
   return success();
@@ -100,7 +99,7 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
   Block *body = &op.getBody().emplaceBlock();
   auto write = [&](OpBuilder &inner, Location at, Action action,
                    AffineMapAttr map, ValueRange indices) {
-    writeTask(inner, at, action, names[action.stage], map, indices);
+    writeTask(inner, at, action, names[action.subject], map, indices);
   };
   for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
     builder.setInsertionPointToEnd(body);

@@ -44,7 +44,7 @@ std::vector<int64_t> rondo::pipe::stateBytes(PlanOp plan) {
   const size_t ranks = plan.lookupCluster().getDevices().size();
   std::vector<int64_t> state(ranks), workspace(ranks);
   for (auto [stage, buffers] :
-       llvm::zip_equal(plan.getStages(), stageBuffers(plan))) {
+       llvm::zip_equal(plan.getStages(), homeBuffers(plan))) {
     const int64_t rank = stage.getRank();
     for (const BufferTraits &traits : bufferTable) {
       if (!traits.isState() || traits.owner != Owner::Stage)
@@ -131,11 +131,11 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   return problem;
 }
 
-std::vector<StageBuffers> rondo::pipe::stageBuffers(PlanOp plan) {
-  std::vector<StageBuffers> result;
+std::vector<HomeBuffers> rondo::pipe::homeBuffers(PlanOp plan) {
+  std::vector<HomeBuffers> result;
   for (StageOp stage : plan.getStages()) {
     auto buffers = stage.getBuffers();
-    result.push_back(buffers ? buffers->getBytes() : StageBuffers{});
+    result.push_back(buffers ? buffers->getBytes() : HomeBuffers{});
   }
   return result;
 }

@@ -37,7 +37,7 @@ public:
   Operation *find(int32_t rank, Action action) const;
   StageOp stage(Action action) {
     SmallVector<StageOp, 0> stages = plan.getStages();
-    return action.stage < stages.size() ? stages[action.stage] : nullptr;
+    return action.subject < stages.size() ? stages[action.subject] : nullptr;
   }
   DeviceOp device(int32_t rank) {
     return plan.lookupCluster().getDevices()[rank];

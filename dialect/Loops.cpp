@@ -165,7 +165,7 @@ private:
 
 /// What identifies an action, apart from its index.
 uint64_t keyOf(Action action) {
-  return action.kindBits | uint64_t(action.stage) << 8;
+  return action.kindBits | uint64_t(action.subject) << 8;
 }
 
 Action actionOf(uint64_t key) {

@@ -46,8 +46,8 @@ std::string nameOf(const Edge &edge) {
 std::vector<Edge> inOrderOfSends(const Problem &problem,
                                  std::vector<Edge> edges) {
   auto key = [&](const Edge &edge) {
-    const int32_t rank = problem.homeOf(edge.to).rank;
-    const bool isSent = rank != problem.homeOf(edge.from).rank;
+    const int32_t rank = problem.rankOf(edge.to);
+    const bool isSent = rank != problem.rankOf(edge.from);
     return std::tuple(edge.producer, edge.from, isSent ? rank : -1,
                       isSent ? 0 : edge.to);
   };
@@ -193,12 +193,11 @@ void Importer::writePlan() {
       from.push_back(reference("s" + Twine(input)));
     const bool isNext =
         s == 0 ? inputs[s].empty() : inputs[s] == std::vector<int32_t>{s - 1};
-    pipe::StageOp::create(builder, loc, name("s" + Twine(s)),
-                          builder.getArrayAttr({reference("l" + Twine(s))}),
-                          problem.homeOf(s).rank,
-                          isNext ? mlir::ArrayAttr()
-                                 : builder.getArrayAttr(from),
-                          ownCosts(s), pipe::BuffersAttr());
+    pipe::StageOp::create(
+        builder, loc, name("s" + Twine(s)),
+        builder.getArrayAttr({reference("l" + Twine(s))}), problem.rankOf(s),
+        isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),
+        pipe::BuffersAttr());
   }
 }
 

@@ -53,8 +53,8 @@ inline constexpr int maxActionKinds = 64;
 enum class Lane : uint8_t { Compute, Collective, Copy };
 inline constexpr int numLanes = 3;
 
-/// What an action's `stage` numbers.
-enum class Subject : uint8_t { Stage, Edge, Collective };
+/// What an action's `subject` is.
+enum class Subject : uint8_t { Home, Edge, Collective };
 
 /// What an action's `index` counts.
 enum class IndexMeaning : uint8_t {
@@ -98,7 +98,7 @@ struct ActionTraits {
   /// letter, or a word such as STEP.
   const char *code = "?";
   Lane lane = Lane::Compute;
-  Subject subject = Subject::Stage;
+  Subject subject = Subject::Home;
   IndexMeaning index = IndexMeaning::Microbatch;
   /// May occur in an order more than once for one subject and index.
   bool mayRepeat = false;
@@ -119,7 +119,7 @@ struct ActionTraits {
   /// Whether it is work of a stage, which is what a schedule orders and what
   /// has a column in the cost table: a task or a step.
   constexpr bool hasCost() const {
-    return isImplemented && subject == Subject::Stage;
+    return isImplemented && subject == Subject::Home;
   }
   /// Whether it runs a stage on a micro-batch.
   constexpr bool isTask() const {
@@ -229,12 +229,12 @@ constexpr ActionTable makeActionTable() {
       row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),
       row(K::Unshard, "unshard")
           .named("UNSHARD")
-          .on(Subject::Stage, Lane::Collective)
+          .on(Subject::Home, Lane::Collective)
           .repeatable(),
       row(K::Reshard, "reshard").named("RESHARD").repeatable(),
       row(K::ReduceGrad, "reduce_grad")
           .named("REDUCE_GRAD")
-          .on(Subject::Stage, Lane::Collective),
+          .on(Subject::Home, Lane::Collective),
       row(K::AllReduce, "all_reduce")
           .named("ALL_REDUCE")
           .on(Subject::Collective, Lane::Collective)
@@ -252,11 +252,11 @@ constexpr ActionTable makeActionTable() {
           .implemented(),
       row(K::Save, "save")
           .named("SAVE")
-          .on(Subject::Stage, Lane::Copy)
+          .on(Subject::Home, Lane::Copy)
           .repeatable(),
       row(K::Load, "load")
           .named("LOAD")
-          .on(Subject::Stage, Lane::Copy)
+          .on(Subject::Home, Lane::Copy)
           .repeatable(),
   };
   static_assert(sizeof known / sizeof *known == numActionKinds,

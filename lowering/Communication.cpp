@@ -44,7 +44,7 @@ public:
 
 private:
   bool crossesRanks(const Edge &edge) const {
-    return problem.homeOf(edge.from).rank != problem.homeOf(edge.to).rank;
+    return problem.rankOf(edge.from) != problem.rankOf(edge.to);
   }
   void findMessages();
   void orderChannels();
@@ -78,8 +78,7 @@ void Inserter::findMessages() {
     const Edge &edge = problem.edges[e];
     if (!crossesRanks(edge))
       continue;
-    int32_t from = problem.homeOf(edge.from).rank,
-            to = problem.homeOf(edge.to).rank;
+    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
     auto [it, isNew] = byPair.try_emplace({from, to}, channels.size());
     if (isNew) {
       channels.emplace_back();
@@ -97,7 +96,7 @@ void Inserter::findMessages() {
     ActionRange actions = schedule.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i) {
       Action a = actions[i];
-      for (int32_t e : edges.inputs(a.stage, a.kind())) {
+      for (int32_t e : edges.inputs(a.subject, a.kind())) {
         consumers[e].resize(problem.microbatches, -1);
         consumers[e][a.index] = i;
       }
@@ -107,7 +106,7 @@ void Inserter::findMessages() {
     ActionRange actions = schedule.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i) {
       Action a = actions[i];
-      for (int32_t e : edges.outputs(a.stage, a.kind())) {
+      for (int32_t e : edges.outputs(a.subject, a.kind())) {
         if (channelOf[e] < 0 || consumers[e].empty() ||
             consumers[e][a.index] < 0)
           continue;
@@ -129,10 +128,10 @@ void Inserter::orderChannels() {
     auto it = schedule.linkOrders.find({channel.from, channel.to});
     if (it == schedule.linkOrders.end())
       continue;
-    // (stage, is a forward, micro-batch) -> place in the order.
+    // (home, is a forward, micro-batch) -> place in the order.
     std::map<std::tuple<int32_t, bool, int64_t>, int64_t> places;
     for (Action a : it->second)
-      places.emplace(std::make_tuple(int32_t(a.stage),
+      places.emplace(std::make_tuple(int32_t(a.subject),
                                      a.kind() == ActionKind::Forward,
                                      int64_t(a.index)),
                      places.size());
@@ -272,12 +271,12 @@ Problem rondo::sequentialProblem(const Problem &problem) {
 
 Schedule rondo::sequentialSchedule(const Problem &problem) {
   Schedule schedule;
-  int32_t stages = problem.numStages();
-  schedule.reserve(int64_t(2) * stages * problem.microbatches);
+  int32_t homes = problem.numHomes();
+  schedule.reserve(int64_t(2) * homes * problem.microbatches);
   for (int32_t i = 0; i < problem.microbatches; ++i) {
-    for (int32_t s = 0; s < stages; ++s)
+    for (int32_t s = 0; s < homes; ++s)
       schedule.append(Action(ActionKind::Forward, s, i));
-    for (int32_t s = stages - 1; s >= 0; --s)
+    for (int32_t s = homes - 1; s >= 0; --s)
       schedule.append(Action(ActionKind::Backward, s, i));
   }
   schedule.endRank();
@@ -288,8 +287,8 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
   Schedule schedule;
   for (int32_t r = 0; r < problem.numRanks(); ++r) {
     for (int32_t i = 0; i < problem.microbatches; ++i)
-      for (int32_t s = 0; s < problem.numStages(); ++s)
-        if (problem.homeOf(s).rank == r)
+      for (int32_t s = 0; s < problem.numHomes(); ++s)
+        if (problem.rankOf(s) == r)
           schedule.append(Action(ActionKind::Forward, s, i));
     schedule.endRank();
   }

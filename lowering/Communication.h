@@ -39,11 +39,11 @@ Program insertCommunication(const Problem &problem, const Schedule &schedule,
 Program insertCommunicationInRounds(const Problem &problem,
                                     const Schedule &schedule);
 
-/// The problem in which one rank runs all stages; what the sequential reference
+/// The problem in which one rank runs all homes; what the sequential reference
 /// is lowered for. It has no memory cap.
 Problem sequentialProblem(const Problem &problem);
 
-/// Micro-batch after micro-batch through all stages: F in stage order, then B
+/// Micro-batch after micro-batch through all homes: F in home order, then B
 /// in reverse.
 Schedule sequentialSchedule(const Problem &problem);
 

@@ -20,7 +20,7 @@ public:
   Rounds(const Problem &problem, const Schedule &schedule)
       : problem(problem), schedule(schedule), edges(problem),
         next(schedule.numRanks(), 0), taken(schedule.numRanks()),
-        done(int64_t(problem.numStages()) * problem.microbatches) {}
+        done(int64_t(problem.numHomes()) * problem.microbatches) {}
 
   Program run() {
     // A round in which no rank moves would be a deadlock.
@@ -39,8 +39,8 @@ public:
   }
 
 private:
-  Done &doneOf(int32_t stage, int64_t index) {
-    return done[int64_t(stage) * problem.microbatches + index];
+  Done &doneOf(int32_t home, int64_t index) {
+    return done[int64_t(home) * problem.microbatches + index];
   }
 
   bool step(int32_t rank) {
@@ -49,15 +49,15 @@ private:
       return false;
     Action task = tasks[next[rank]];
     // What a task of another rank makes is received as soon as it is done.
-    for (int32_t e : edges.inputs(task.stage, task.kind()))
+    for (int32_t e : edges.inputs(task.subject, task.kind()))
       if (!(doneOf(problem.edges[e].from, task.index) &
             traitsOf(problem.edges[e].message()).made))
         return false;
     ++next[rank];
     taken[rank].push_back(task);
-    doneOf(task.stage, task.index) |= task.traits().makes;
-    for (int32_t e : edges.outputs(task.stage, task.kind())) {
-      int32_t to = problem.homeOf(problem.edges[e].to).rank;
+    doneOf(task.subject, task.index) |= task.traits().makes;
+    for (int32_t e : edges.outputs(task.subject, task.kind())) {
+      int32_t to = problem.rankOf(problem.edges[e].to);
       if (to == rank)
         continue;
       taken[rank].push_back(Action(ActionKind::Send, e, task.index));

@@ -138,17 +138,17 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
   return programs;
 }
 
-std::vector<StageBuffers>
-withSharedControl(const std::vector<StageBuffers> &buffers,
-                  const std::vector<StageBuffers> &others) {
-  std::vector<StageBuffers> result = buffers;
+std::vector<HomeBuffers>
+withSharedControl(const std::vector<HomeBuffers> &buffers,
+                  const std::vector<HomeBuffers> &others) {
+  std::vector<HomeBuffers> result = buffers;
   constexpr int control = static_cast<int>(BufferKind::Control);
   for (size_t s = 0; s < result.size(); ++s)
     result[s][control] = std::max(result[s][control], others[s][control]);
   return result;
 }
 
-/// Bytes by stage that hold the data of any of the schedules.
+/// Bytes by home that hold the data of any of the schedules.
 static std::vector<int64_t>
 sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
   std::vector<int64_t> most(schedules.front().plan.buffers.size(), 0);
@@ -216,7 +216,7 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
     dataBytes = sharedDataBytes(schedules);
   std::vector<int64_t> arena(first.numRanks(), 0);
   for (size_t i = 0; i < schedules.size(); ++i) {
-    std::vector<StageBuffers> buffers = schedules[i].plan.buffers;
+    std::vector<HomeBuffers> buffers = schedules[i].plan.buffers;
     for (const LoweredSchedule &other : schedules)
       buffers = withSharedControl(buffers, other.plan.buffers);
     for (size_t p = 0; p < schedules[i].programs.size(); ++p) {

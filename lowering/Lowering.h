@@ -20,7 +20,7 @@ namespace rondo {
 
 /// What a program is for.
 enum class ProgramKind : uint8_t {
-  /// One rank runs all stages, micro-batch after micro-batch.
+  /// One rank runs all homes, micro-batch after micro-batch.
   Sequential,
   /// The schedule.
   Pipeline,
@@ -40,12 +40,12 @@ struct LoweredProgram {
 
 /// What lowering needs to know of a plan beside its problem.
 struct PlanFigures {
-  /// By stage.
-  std::vector<StageBuffers> buffers;
+  /// By home.
+  std::vector<HomeBuffers> buffers;
   std::vector<Collective> collectives;
   /// Memory by rank, in bytes; noMemoryCap where there is no limit.
   std::vector<int64_t> devices;
-  /// Whether a stage has weights. The layers of a timed model may have none,
+  /// Whether a home has weights. The layers of a timed model may have none,
   /// and then say nothing of what a program holds beside activations.
   bool declaresWeights = false;
   /// Whether the schedule's program computes the norm of the gradients. The
@@ -86,10 +86,10 @@ struct LoweredSchedule {
 /// of micro-batches at most.
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules);
 
-/// Bytes of control memory by stage: what the plan of most micro-batches needs.
-std::vector<StageBuffers>
-withSharedControl(const std::vector<StageBuffers> &buffers,
-                  const std::vector<StageBuffers> &others);
+/// Bytes of control memory by home: what the plan of most micro-batches needs.
+std::vector<HomeBuffers>
+withSharedControl(const std::vector<HomeBuffers> &buffers,
+                  const std::vector<HomeBuffers> &others);
 
 /// Rules L5, L1, L2, and where memory is planned L4 and L3; stops at the first
 /// fault.

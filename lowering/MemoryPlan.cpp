@@ -36,7 +36,7 @@ struct Life {
 class Planner {
 public:
   Planner(const Problem &problem, const Homes &homes, int32_t numRanks,
-          const std::vector<StageBuffers> &buffers,
+          const std::vector<HomeBuffers> &buffers,
           const std::vector<int64_t> &dataBytes, Program &program)
       : problem(problem), homes(homes), buffers(buffers), dataBytes(dataBytes),
         program(program), edges(problem), numbers(problem),
@@ -45,8 +45,8 @@ public:
   std::optional<Fault> run();
 
 private:
-  int64_t bytesOf(int32_t stage, BufferKind kind) const {
-    return aligned(buffers[stage][static_cast<int>(kind)]);
+  int64_t bytesOf(int32_t home, BufferKind kind) const {
+    return aligned(buffers[home][static_cast<int>(kind)]);
   }
   int32_t slotsOf(SlotPer what) const {
     return what == SlotPer::Microbatch ? problem.microbatches
@@ -64,7 +64,7 @@ private:
   const Problem &problem;
   /// Where state lies.
   const Homes &homes;
-  const std::vector<StageBuffers> &buffers;
+  const std::vector<HomeBuffers> &buffers;
   const std::vector<int64_t> &dataBytes;
   Program &program;
   const EdgeTable edges;
@@ -102,7 +102,7 @@ std::optional<Fault> Planner::placeState() {
       if (!traits.isState() || traits.owner != Owner::Stage)
         continue;
       const BufferKind kind = traits.kind;
-      int64_t bytes = bytesOf(homes[h].stage, kind);
+      int64_t bytes = bytesOf(h, kind);
       if (bytes == 0)
         continue;
       int32_t slots = slotsOf(traits.slotPer);
@@ -119,19 +119,18 @@ std::optional<Fault> Planner::placeState() {
         place.slotOf[i] = i;
     }
   for (int32_t rank = 0; rank < static_cast<int32_t>(arenaEnd.size()); ++rank) {
-    auto isHere = [&](const Home &home) {
-      return home.rank == rank &&
-             bytesOf(home.stage, BufferKind::Workspace) != 0;
+    auto workspaceOf = [&](int32_t home) {
+      return homes[home].rank == rank ? bytesOf(home, BufferKind::Workspace)
+                                      : 0;
     };
     int64_t bytes = 0;
-    for (const Home &home : homes)
-      if (isHere(home))
-        bytes = std::max(bytes, bytesOf(home.stage, BufferKind::Workspace));
+    for (int32_t h = 0; h < homes.size(); ++h)
+      bytes = std::max(bytes, workspaceOf(h));
     if (bytes == 0)
       continue;
     int32_t pool = addPool(rank, bytes, 1);
     for (int32_t h = 0; h < homes.size(); ++h)
-      if (isHere(homes[h]))
+      if (workspaceOf(h) != 0)
         program.place(h, BufferKind::Workspace) = {pool, {0}};
   }
   return std::nullopt;
@@ -196,33 +195,33 @@ void Planner::collectLives(int32_t rank) {
   auto table = [&](size_t names) {
     return Positions(names, problem.microbatches);
   };
-  // By stage, and by edge.
-  Positions forward = table(problem.numStages()),
-            inputGrad = table(problem.numStages()),
-            weightGrad = table(problem.numStages());
+  // By home, and by edge.
+  Positions forward = table(problem.numHomes()),
+            inputGrad = table(problem.numHomes()),
+            weightGrad = table(problem.numHomes());
   Positions sent = table(problem.edges.size()),
             received = table(problem.edges.size());
   for (int64_t k = 0; k < actions.size(); ++k) {
     Action a = actions[k];
     switch (a.kind()) {
     case ActionKind::Forward:
-      forward.set(a.stage, a.index, k);
+      forward.set(a.subject, a.index, k);
       break;
     case ActionKind::InputGrad:
-      inputGrad.set(a.stage, a.index, k);
+      inputGrad.set(a.subject, a.index, k);
       break;
     case ActionKind::WeightGrad:
-      weightGrad.set(a.stage, a.index, k);
+      weightGrad.set(a.subject, a.index, k);
       break;
     case ActionKind::Backward:
-      inputGrad.set(a.stage, a.index, k);
-      weightGrad.set(a.stage, a.index, k);
+      inputGrad.set(a.subject, a.index, k);
+      weightGrad.set(a.subject, a.index, k);
       break;
     case ActionKind::Send:
-      sent.set(a.stage, a.index, k);
+      sent.set(a.subject, a.index, k);
       break;
     case ActionKind::Recv:
-      received.set(a.stage, a.index, k);
+      received.set(a.subject, a.index, k);
       break;
     default:
       break;
@@ -235,23 +234,22 @@ void Planner::collectLives(int32_t rank) {
     if (int64_t send = sent.of(e, i); send >= 0)
       return sendReleased(rank, send);
     const Edge &edge = problem.edges[e];
-    if (problem.homeOf(edge.to).rank != rank)
+    if (problem.rankOf(edge.to) != rank)
       return int64_t(-1);
     return (edge.producer == ActionKind::Forward ? forward : inputGrad)
         .of(edge.to, i);
   };
-  for (int32_t s = 0; s < problem.numStages(); ++s) {
-    if (problem.homeOf(s).rank != rank)
+  for (int32_t h = 0; h < problem.numHomes(); ++h) {
+    if (problem.rankOf(h) != rank)
       continue;
-    const int32_t home = homes.numberOf(s);
-    auto own = [&](BufferKind kind) { return numbers.of(home, kind); };
-    const EdgeRange inputs = edges.inputs(s, ActionKind::Forward),
-                    outputs = edges.outputs(s, ActionKind::Forward),
-                    gradsIn = edges.inputs(s, ActionKind::InputGrad),
-                    gradsOut = edges.outputs(s, ActionKind::InputGrad);
+    auto own = [&](BufferKind kind) { return numbers.of(h, kind); };
+    const EdgeRange inputs = edges.inputs(h, ActionKind::Forward),
+                    outputs = edges.outputs(h, ActionKind::Forward),
+                    gradsIn = edges.inputs(h, ActionKind::InputGrad),
+                    gradsOut = edges.outputs(h, ActionKind::InputGrad);
     for (int64_t i = 0; i < problem.microbatches; ++i) {
-      int64_t f = forward.of(s, i), b = inputGrad.of(s, i),
-              w = weightGrad.of(s, i);
+      int64_t f = forward.of(h, i), b = inputGrad.of(h, i),
+              w = weightGrad.of(h, i);
       if (f >= 0) {
         addLife(own(BufferKind::SavedForInputGrad), i, f, b >= 0 ? b : f);
         addLife(own(BufferKind::SavedForWeightGrad), i, f, w >= 0 ? w : f);
@@ -342,7 +340,7 @@ std::optional<Fault> Planner::run() {
     return fault;
   program.pools.clear();
   program.places.assign(numbers.count(), Place());
-  for (int32_t s = 0; s < problem.numStages(); ++s)
+  for (int32_t s = 0; s < problem.numHomes(); ++s)
     for (int k = 0; k < numBufferKinds; ++k)
       if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes) {
         Fault fault =
@@ -376,7 +374,7 @@ std::optional<Fault> Planner::run() {
   for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
     const Edge &edge = problem.edges[e];
     // A consumer on the producer's rank reads the producer's buffer.
-    if (problem.homeOf(edge.from).rank == problem.homeOf(edge.to).rank)
+    if (problem.rankOf(edge.from) == problem.rankOf(edge.to))
       program.places[numbers.received(e)] = program.places[numbers.sent(e)];
   }
   for (Place &place : program.places)
@@ -389,7 +387,7 @@ std::optional<Fault> Planner::run() {
 
 std::optional<Fault> rondo::planMemory(const Problem &executing,
                                        const Homes &homes, int32_t numRanks,
-                                       const std::vector<StageBuffers> &buffers,
+                                       const std::vector<HomeBuffers> &buffers,
                                        Program &program,
                                        const std::vector<int64_t> &dataBytes) {
   return Planner(executing, homes, numRanks, buffers, dataBytes, program).run();

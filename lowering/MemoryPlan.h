@@ -32,7 +32,7 @@ namespace rondo {
 /// names.
 std::optional<Fault> planMemory(const Problem &executing, const Homes &homes,
                                 int32_t numRanks,
-                                const std::vector<StageBuffers> &buffers,
+                                const std::vector<HomeBuffers> &buffers,
                                 Program &program,
                                 const std::vector<int64_t> &dataBytes = {});
 

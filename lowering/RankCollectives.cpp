@@ -10,8 +10,8 @@ using namespace rondo;
 static bool isOn(const Problem &problem, int32_t rank,
                  const Collective &collective) {
   return std::any_of(
-      collective.stages.begin(), collective.stages.end(),
-      [&](int32_t stage) { return problem.homeOf(stage).rank == rank; });
+      collective.homes.begin(), collective.homes.end(),
+      [&](int32_t home) { return problem.rankOf(home) == rank; });
 }
 
 RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
@@ -24,13 +24,13 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
   for (int64_t i = 0; i < tasks.size(); ++i)
     if (tasks[i].traits().makes & weightGradDone)
       for (Member &member : members)
-        if (holds(member, tasks[i].stage))
+        if (holds(member, tasks[i].subject))
           member.lastGradient = i;
 }
 
-bool RankCollectives::holds(const Member &member, int32_t stage) const {
-  const std::vector<int32_t> &stages = collectives[member.number].stages;
-  return std::find(stages.begin(), stages.end(), stage) != stages.end();
+bool RankCollectives::holds(const Member &member, int32_t home) const {
+  const std::vector<int32_t> &homes = collectives[member.number].homes;
+  return std::find(homes.begin(), homes.end(), home) != homes.end();
 }
 
 void RankCollectives::issue(Member &member, Schedule &order) {
@@ -40,8 +40,8 @@ void RankCollectives::issue(Member &member, Schedule &order) {
     for (Member &other : members)
       if (const Collective &sum = collectives[other.number];
           !traitsOf(sum.kind).readsSums &&
-          std::any_of(sum.stages.begin(), sum.stages.end(),
-                      [&](int32_t stage) { return holds(member, stage); }))
+          std::any_of(sum.homes.begin(), sum.homes.end(),
+                      [&](int32_t home) { return holds(member, home); }))
         await(other, order);
   order.append(Action(ActionKind::AllReduce, member.number, 0));
   member.isIssued = true;
@@ -60,7 +60,7 @@ void RankCollectives::awaitFor(Action action, Schedule &order) {
   if (action.kind() != ActionKind::Step)
     return;
   for (Member &member : members)
-    if (holds(member, action.stage))
+    if (holds(member, action.subject))
       await(member, order);
 }
 
@@ -81,7 +81,7 @@ void rondo::appendSteps(const Problem &problem, int32_t rank,
       order.append(Action(ActionKind::AllReduce, c, 0));
       order.append(Action(ActionKind::Await, c, 0));
     }
-  for (int32_t s = 0; needs.hasSteps && s < problem.numStages(); ++s)
-    if (problem.homeOf(s).rank == rank)
+  for (int32_t s = 0; needs.hasSteps && s < problem.numHomes(); ++s)
+    if (problem.rankOf(s) == rank)
       order.append(Action(ActionKind::Step, s, 0));
 }

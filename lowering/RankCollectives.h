@@ -33,7 +33,7 @@ private:
     bool isIssued = false, isAwaited = false;
   };
 
-  bool holds(const Member &member, int32_t stage) const;
+  bool holds(const Member &member, int32_t home) const;
   void issue(Member &member, Schedule &order);
   void await(Member &member, Schedule &order);
 
@@ -43,7 +43,7 @@ private:
 };
 
 /// Without steps in the schedule: the rank's collectives one after the other,
-/// then the steps of its stages.
+/// then the steps of its homes.
 void appendSteps(const Problem &problem, int32_t rank,
                  const TrainingNeeds &needs, Schedule &order);
 

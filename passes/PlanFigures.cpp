@@ -21,7 +21,7 @@ static std::vector<Collective> planCollectives(PlanOp plan) {
   SmallVector<StageOp> stages = plan.getStages();
   Collective norm;
   for (size_t s = 0; s < stages.size(); ++s)
-    norm.stages.push_back(static_cast<int32_t>(s));
+    norm.homes.push_back(static_cast<int32_t>(s));
 
   ModelOp model = plan.lookupModel();
   if (model.getGptAttr() && model.getGptAttr().getTied()) {
@@ -36,8 +36,8 @@ static std::vector<Collective> planCollectives(PlanOp plan) {
       for (FlatSymbolRefAttr layer :
            stage.getLayers().getAsRange<FlatSymbolRefAttr>())
         if (data[layer.getValue()] != LayerData::None)
-          tied.stages.push_back(s);
-    if (tied.stages.size() > 1)
+          tied.homes.push_back(s);
+    if (tied.homes.size() > 1)
       collectives.push_back(std::move(tied));
   }
   collectives.push_back(std::move(norm));
@@ -45,7 +45,7 @@ static std::vector<Collective> planCollectives(PlanOp plan) {
 }
 
 PlanFigures rondo::pipe::figuresOf(PlanOp plan) {
-  return {stageBuffers(plan), planCollectives(plan), deviceBytes(plan),
+  return {homeBuffers(plan), planCollectives(plan), deviceBytes(plan),
           declaresWeights(plan)};
 }
 

@@ -21,7 +21,7 @@ bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
   std::vector<double> most(problem.numRanks());
   for (int32_t s = 0; s < problem.numStages(); ++s)
     for (const BufferTraits &traits : bufferTable)
-      most[problem.homeOf(s).rank] +=
+      most[problem.rankOf(s)] +=
           (double(plan.buffers[s][int(traits.kind)]) + alignment) *
           (traits.slotPer == SlotPer::Microbatch ? problem.microbatches : 1);
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)

@@ -19,52 +19,53 @@ namespace rondo {
 /// static_asserts check every limit against its field; Problem::check()
 /// enforces them.
 namespace action_layout {
-inline constexpr int kindBits = 6, stageBits = 16, replicaBits = 10,
-                     countBits = 8, indexBits = 24;
-static_assert(kindBits + stageBits + replicaBits + countBits + indexBits == 64,
+inline constexpr int kindBits = 6, subjectBits = 26, countBits = 8,
+                     indexBits = 24;
+static_assert(kindBits + subjectBits + countBits + indexBits == 64,
               "the fields fill 64 bits");
 } // namespace action_layout
 
-/// Messages name an edge in the field of the stage.
-inline constexpr int64_t maxEdges = int64_t(1) << action_layout::stageBits;
-/// A chain has 2 * (stages - 1) edges, all of which need a number.
-inline constexpr int64_t maxStages = maxEdges / 2;
-/// Per stage.
-inline constexpr int64_t maxReplicas = int64_t(1) << action_layout::replicaBits;
+inline constexpr int64_t maxStages = int64_t(1) << 15;
+/// Of all stages.
+inline constexpr int64_t maxHomes = int64_t(1) << 16;
+/// Between homes. A chain of stages with one home each has 2 * (stages - 1).
+inline constexpr int64_t maxEdges = int64_t(1) << 20;
 inline constexpr int64_t maxMicrobatches = int64_t(1)
                                            << action_layout::indexBits;
 /// The most consecutive indices that one action serves.
 inline constexpr int64_t maxCount =
     (int64_t(1) << action_layout::countBits) - 1;
-/// The most pairs of a stage and a micro-batch: eight times those of 1024 ranks
+/// The most pairs of a home and a micro-batch: eight times those of 1024 ranks
 /// with 8192 micro-batches. A larger product is probably a typing error, and
 /// its tables would not fit a machine.
-inline constexpr int64_t maxStageMicrobatches = int64_t(1) << 26;
+inline constexpr int64_t maxTasksOfKind = int64_t(1) << 26;
+/// The most pairs of an edge and a micro-batch: twice those of a chain.
+inline constexpr int64_t maxMessages = 4 * maxTasksOfKind;
 
 static_assert(maxActionKinds == 1 << action_layout::kindBits,
               "every number has a row in the table of kinds");
-static_assert(maxStages <= int64_t(1) << action_layout::stageBits,
-              "every stage has a number");
-static_assert(2 * (maxStages - 1) <= maxEdges, "every edge of a chain has one");
+static_assert(maxHomes <= int64_t(1) << action_layout::subjectBits,
+              "every home has a number");
+static_assert(maxEdges <= int64_t(1) << action_layout::subjectBits,
+              "every edge has one");
+static_assert(2 * (maxStages - 1) <= maxEdges, "a chain may be that long");
 
 /// One entry of a rank's order. It has no version of the weights: which one a
 /// task reads follows from the order.
 struct Action {
   uint64_t kindBits : action_layout::kindBits;
-  /// What the kind's `subject` says: a stage, an edge (an index into
-  /// Problem::edges) or a collective.
-  uint64_t stage : action_layout::stageBits;
-  /// Which copy of the stage; for a message, which copy of the peer's stage.
-  uint64_t replica : action_layout::replicaBits;
+  /// What the kind's `subject` says: a home (an index into Problem::homes), an
+  /// edge (into Problem::edges) or a collective (into Program::collectives).
+  uint64_t subject : action_layout::subjectBits;
   /// The number of consecutive indices this action serves.
   uint64_t count : action_layout::countBits;
   /// What the kind's `index` says: a micro-batch or a step.
   uint64_t index : action_layout::indexBits;
 
-  constexpr Action() : kindBits(0), stage(0), replica(0), count(1), index(0) {}
-  constexpr Action(ActionKind kind, int64_t stage, int64_t index)
+  constexpr Action() : kindBits(0), subject(0), count(1), index(0) {}
+  constexpr Action(ActionKind kind, int64_t subject, int64_t index)
       : kindBits(static_cast<uint64_t>(kind)),
-        stage(static_cast<uint64_t>(stage)), replica(0), count(1),
+        subject(static_cast<uint64_t>(subject)), count(1),
         index(static_cast<uint64_t>(index)) {}
 
   constexpr ActionKind kind() const {
@@ -75,8 +76,8 @@ struct Action {
   constexpr bool isTask() const { return traits().isTask(); }
 
   friend constexpr bool operator==(Action a, Action b) {
-    return a.kindBits == b.kindBits && a.stage == b.stage &&
-           a.index == b.index && a.replica == b.replica && a.count == b.count;
+    return a.kindBits == b.kindBits && a.subject == b.subject &&
+           a.index == b.index && a.count == b.count;
   }
   friend constexpr bool operator!=(Action a, Action b) { return !(a == b); }
 };

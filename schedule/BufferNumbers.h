@@ -14,7 +14,7 @@ namespace rondo {
 /// The numbering that places use. Each home has a buffer of each kind.
 /// Input, OutputGrad and InputGrad belong to edges: a home has one for each of
 /// its edges, the first of which takes the home's own number; the numbers of
-/// further edges follow those of all homes. All edges that leave a stage share
+/// further edges follow those of all homes. All edges that leave a home share
 /// its Output.
 class BufferNumbers {
 public:
@@ -33,9 +33,9 @@ public:
   int32_t of(int32_t home, BufferKind kind) const {
     return home * numBufferKinds + static_cast<int32_t>(kind);
   }
-  /// The buffer from which the edge's messages are sent, at its first stage.
+  /// The buffer from which the edge's messages are sent, at its first home.
   int32_t sent(int32_t edge) const { return sentBy[edge]; }
-  /// The buffer that receives them, at its second stage.
+  /// The buffer that receives them, at its second home.
   int32_t received(int32_t edge) const { return receivedBy[edge]; }
   const Buffer &operator[](int32_t number) const { return buffers[number]; }
 
@@ -45,7 +45,7 @@ public:
   bool forEachTaken(const EdgeTable &edges, int32_t home, Action task,
                     Visit visit) const {
     for (BufferKind kind : task.traits().takes) {
-      const EdgeRange outputs = edges.outputs(task.stage, task.kind());
+      const EdgeRange outputs = edges.outputs(task.subject, task.kind());
       if (kind != BufferKind::InputGrad || outputs.empty()) {
         if (!visit(of(home, kind)))
           return false;
@@ -67,7 +67,7 @@ private:
 /// Bytes of a buffer. A buffer of one of several edges has the size of the
 /// producer's output.
 int64_t bytesOf(const Problem &problem, const BufferNumbers::Buffer &buffer,
-                const std::vector<StageBuffers> &stages);
+                const std::vector<HomeBuffers> &homes);
 
 } // namespace rondo
 

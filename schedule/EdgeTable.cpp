@@ -1,16 +1,16 @@
-//===- EdgeTable.cpp - A problem's edges by stage ---------------*- C++ -*-===//
+//===- EdgeTable.cpp - A problem's edges by home ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/EdgeTable.h"
 
 using namespace rondo;
 
-EdgeTable::EdgeTable(const Problem &problem) : numStages(problem.numStages()) {
-  auto fill = [&](Lists &lists, int32_t Edge::*stage) {
+EdgeTable::EdgeTable(const Problem &problem) : numHomes(problem.numHomes()) {
+  auto fill = [&](Lists &lists, int32_t Edge::*home) {
     auto rowOf = [&](const Edge &edge) {
-      return row(edge.*stage, edge.message());
+      return row(edge.*home, edge.message());
     };
-    lists.begin.assign(numMessageKinds * numStages + 2, 0);
+    lists.begin.assign(numMessageKinds * numHomes + 2, 0);
     for (const Edge &edge : problem.edges)
       ++lists.begin[rowOf(edge) + 1];
     for (size_t i = 1; i < lists.begin.size(); ++i)

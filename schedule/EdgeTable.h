@@ -1,4 +1,4 @@
-//===- EdgeTable.h - A problem's edges by stage -----------------*- C++ -*-===//
+//===- EdgeTable.h - A problem's edges by home ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_SCHEDULE_EDGETABLE_H
@@ -24,15 +24,15 @@ class EdgeTable {
 public:
   explicit EdgeTable(const Problem &problem);
 
-  EdgeRange inputs(int32_t stage, ActionKind kind) const {
-    return in.of(row(stage, traitsOf(kind).consumes));
+  EdgeRange inputs(int32_t home, ActionKind kind) const {
+    return in.of(row(home, traitsOf(kind).consumes));
   }
-  EdgeRange outputs(int32_t stage, ActionKind kind) const {
-    return out.of(row(stage, traitsOf(kind).produces));
+  EdgeRange outputs(int32_t home, ActionKind kind) const {
+    return out.of(row(home, traitsOf(kind).produces));
   }
 
 private:
-  /// Lists of edges in one array, a row per stage and message; the last row,
+  /// Lists of edges in one array, a row per home and message; the last row,
   /// for no message, is always empty.
   struct Lists {
     std::vector<int32_t> begin, edges;
@@ -42,13 +42,13 @@ private:
     }
   };
 
-  int64_t row(int32_t stage, MessageKind message) const {
+  int64_t row(int32_t home, MessageKind message) const {
     return message == MessageKind::None
-               ? numMessageKinds * numStages
-               : numMessageKinds * stage + static_cast<int>(message);
+               ? numMessageKinds * numHomes
+               : numMessageKinds * home + static_cast<int>(message);
   }
 
-  int64_t numStages;
+  int64_t numHomes;
   Lists in, out;
 };
 

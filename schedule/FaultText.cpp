@@ -176,8 +176,9 @@ std::string Teller::say(int64_t number, const std::string &form) const {
 std::string Teller::nameOf(Action action) const {
   if (problem)
     return programActionName(action, *problem);
-  return action.isTask() ? actionName(action)
-                         : action.traits().keyword + (" " + text(action.stage));
+  return action.isTask()
+             ? actionName(action)
+             : action.traits().keyword + (" " + text(action.subject));
 }
 
 std::string Teller::say(Action action, const std::string &form) const {
@@ -185,10 +186,10 @@ std::string Teller::say(Action action, const std::string &form) const {
   if (form == "keyword")
     return traits.keyword;
   if (form == "stage")
-    return text(action.stage);
+    return text(action.subject);
   if (form == "kind")
     return (traits.isTask() ? std::string(1, traits.letter) : traits.keyword) +
-           " of stage " + text(action.stage);
+           " of stage " + text(action.subject);
   if (form.empty())
     return nameOf(action);
   switch (action.kind()) {
@@ -197,8 +198,8 @@ std::string Teller::say(Action action, const std::string &form) const {
     const std::string what =
         action.kind() == ActionKind::Send ? "send " : "post the recv of ";
     if (!problem)
-      return what + "edge " + text(action.stage);
-    const Edge &edge = problem->edges[action.stage];
+      return what + "edge " + text(action.subject);
+    const Edge &edge = problem->edges[action.subject];
     return what + actionName(Action(edge.producer, edge.from, action.index));
   }
   case ActionKind::AllReduce:
@@ -258,7 +259,7 @@ std::string rondo::describeBriefly(const Fault &fault) {
 }
 
 std::string rondo::actionName(Action action) {
-  return text(action.stage) + action.traits().code + text(action.index);
+  return text(action.subject) + action.traits().code + text(action.index);
 }
 
 std::string rondo::describeCycle(const std::vector<Wait> &cycle) {

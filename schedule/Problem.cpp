@@ -115,17 +115,22 @@ Found checkSizes(const Problem &problem) {
   if (Found fault =
           checkSize("micro-batches", problem.microbatches, maxMicrobatches))
     return fault;
-  const int64_t pairs = int64_t(problem.numStages()) * problem.microbatches;
-  if (pairs > maxStageMicrobatches)
+  if (Found fault = checkSize("homes", problem.numHomes(), maxHomes))
+    return fault;
+  const int64_t tasks = int64_t(problem.numHomes()) * problem.microbatches;
+  if (tasks > maxTasksOfKind)
     return figureFault<FaultKind::TooManyTasks>(
-        pairs, maxStageMicrobatches, problem.numStages(), problem.microbatches);
+        tasks, maxTasksOfKind, problem.numHomes(), problem.microbatches);
   const int64_t edges = static_cast<int64_t>(problem.edges.size());
   if (edges > maxEdges)
     return figureFault<FaultKind::TooManyEdges>(edges, maxEdges);
-  if (problem.costs.size() != size_t(problem.numStages()) * numCostColumns)
+  if (edges * problem.microbatches > maxMessages)
+    return figureFault<FaultKind::TooManyMessages>(
+        edges * problem.microbatches, maxMessages, edges, problem.microbatches);
+  if (problem.costs.size() != size_t(problem.numHomes()) * numCostColumns)
     return makeFault<FaultKind::CostTableSize>(
-        problem.costs.size(), problem.numStages(),
-        problem.numStages() * numCostColumns);
+        problem.costs.size(), problem.numHomes(),
+        problem.numHomes() * numCostColumns);
   return std::nullopt;
 }
 
@@ -137,43 +142,41 @@ Found checkPlaces(const Problem &problem) {
       fault.rank = r;
       return fault;
     }
-  for (int32_t s = 0; s < problem.numStages(); ++s) {
-    const HomeRange homes = problem.homes.of(s);
-    if (homes.size() != 1)
-      return makeFault<FaultKind::NotOneHome>(s, homes.size());
-    const int32_t rank = homes.begin()->rank;
-    if (rank < 0 || rank >= problem.numRanks())
-      return makeFault<FaultKind::HomeOnNoRank>(s, rank,
+  for (const Home &home : problem.homes)
+    if (home.rank < 0 || home.rank >= problem.numRanks())
+      return makeFault<FaultKind::HomeOnNoRank>(home.stage, home.rank,
                                                 problem.numRanks() - 1);
-  }
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    if (problem.homes.of(s).size() != 1)
+      return makeFault<FaultKind::NotOneHome>(s, problem.homes.of(s).size());
   return std::nullopt;
 }
 
 /// A fault of what a task costs.
 template <FaultKind kind>
-Fault costFault(int32_t stage, ActionKind task, int64_t found,
+Fault costFault(int32_t home, ActionKind task, int64_t found,
                 int64_t allowed = 0) {
   Fault fault = figureFault<kind>(found, allowed);
-  fault.action = Action(task, stage, 0);
+  fault.action = Action(task, home, 0);
   return fault;
 }
 
-/// What a micro-batch holds after each of a stage's tasks may not fall below 0.
-Found checkReleases(const Problem &problem, int32_t stage,
+/// What a micro-batch holds after each of a home's tasks may not fall below 0.
+Found checkReleases(const Problem &problem, int32_t home,
                     std::initializer_list<ActionKind> kinds) {
   BoundedSum taken(maxSum);
   int64_t held = 0;
   for (ActionKind kind : kinds) {
-    const Cost &cost = problem.cost(stage, kind);
+    const Cost &cost = problem.cost(home, kind);
     taken.add(cost.acquireBytes, 1);
     if (taken.tooLarge())
-      return makeFault<FaultKind::TakesTooMuch>(stage);
+      return makeFault<FaultKind::TakesTooMuch>(problem.homes[home].stage);
     held += cost.acquireBytes;
     if (cost.releaseBytes < 0)
-      return costFault<FaultKind::ReleaseBelowZero>(stage, kind,
+      return costFault<FaultKind::ReleaseBelowZero>(home, kind,
                                                     cost.releaseBytes);
     if (cost.releaseBytes > held)
-      return costFault<FaultKind::ReleasesMore>(stage, kind, cost.releaseBytes,
+      return costFault<FaultKind::ReleasesMore>(home, kind, cost.releaseBytes,
                                                 held);
     held -= cost.releaseBytes;
   }
@@ -181,27 +184,27 @@ Found checkReleases(const Problem &problem, int32_t stage,
 }
 
 Found checkCosts(const Problem &problem) {
-  for (int32_t s = 0; s < problem.numStages(); ++s) {
+  for (int32_t h = 0; h < problem.numHomes(); ++h) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
       const ActionKind kind = traits.kind;
-      const Cost &cost = problem.cost(s, kind);
+      const Cost &cost = problem.cost(h, kind);
       if (cost.ns < 0)
-        return costFault<FaultKind::TimeBelowZero>(s, kind, cost.ns);
+        return costFault<FaultKind::TimeBelowZero>(h, kind, cost.ns);
       if (cost.acquireBytes < 0)
-        return costFault<FaultKind::BytesBelowZero>(s, kind, cost.acquireBytes);
+        return costFault<FaultKind::BytesBelowZero>(h, kind, cost.acquireBytes);
       if (cost.lane != traits.lane)
         return costFault<FaultKind::NotOnItsLane>(
-            s, kind, static_cast<int64_t>(cost.lane),
+            h, kind, static_cast<int64_t>(cost.lane),
             static_cast<int64_t>(traits.lane));
     }
-    if (Found fault = checkReleases(problem, s,
+    if (Found fault = checkReleases(problem, h,
                                     {ActionKind::Forward, ActionKind::InputGrad,
                                      ActionKind::WeightGrad}))
       return fault;
     if (Found fault = checkReleases(
-            problem, s, {ActionKind::Forward, ActionKind::Backward}))
+            problem, h, {ActionKind::Forward, ActionKind::Backward}))
       return fault;
   }
   return std::nullopt;
@@ -242,9 +245,9 @@ Found checkEdges(const Problem &problem) {
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     const Edge &edge = problem.edges[e];
     if (edge.from == edge.to || std::min(edge.from, edge.to) < 0 ||
-        std::max(edge.from, edge.to) >= problem.numStages())
+        std::max(edge.from, edge.to) >= problem.numHomes())
       return makeFault<FaultKind::EdgeOfNoStages>(e, edge.from, edge.to,
-                                                  problem.numStages());
+                                                  problem.numHomes());
     if (edge.producer != ActionKind::Forward &&
         edge.producer != ActionKind::InputGrad)
       return makeFault<FaultKind::EdgeOfNoProducer>(e);
@@ -264,19 +267,19 @@ Found checkEdges(const Problem &problem) {
 /// holds more.
 Found checkSums(const Problem &problem) {
   BoundedSum ns(maxSum / 4), bytes(maxSum);
-  for (int32_t s = 0; s < problem.numStages(); ++s)
+  for (int32_t h = 0; h < problem.numHomes(); ++h)
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
-      const Cost &cost = problem.cost(s, traits.kind);
+      const Cost &cost = problem.cost(h, traits.kind);
       const int64_t times =
           traits.index == IndexMeaning::Microbatch ? problem.microbatches : 1;
       ns.add(cost.ns, times);
       bytes.add(cost.acquireBytes, times);
     }
   for (const Edge &edge : problem.edges) {
-    const Link &link = problem.linkBetween(problem.homeOf(edge.from).rank,
-                                           problem.homeOf(edge.to).rank);
+    const Link &link =
+        problem.linkBetween(problem.rankOf(edge.from), problem.rankOf(edge.to));
     ns.add(link.occupancyNs(edge.bytes), problem.microbatches);
     ns.add(link.latencyNs, problem.microbatches);
   }

@@ -33,8 +33,8 @@ struct Cost {
   Lane lane = Lane::Compute;
 };
 
-/// A dependence between stages: the `producer` task of stage `from` makes a
-/// message that stage `to` needs. Forward edges feed F of `to`, InputGrad edges
+/// A dependence between homes: the `producer` task of home `from` makes a
+/// message that home `to` needs. Forward edges feed F of `to`, InputGrad edges
 /// feed I (or B) of `to`.
 struct Edge {
   int32_t from = 0;
@@ -108,9 +108,9 @@ struct Problem {
   std::vector<DeviceMemory> devices;
   /// Where the stages live. check() asks for exactly one home a stage.
   Homes homes;
-  /// [stage * numCostColumns + costColumn(kind)].
+  /// [home * numCostColumns + costColumn(kind)].
   std::vector<Cost> costs;
-  /// Dependences between stages, from earlier to later ones by F and back by I.
+  /// Dependences between homes, from earlier to later ones by F and back by I.
   /// makeChain() writes the usual ones.
   std::vector<Edge> edges;
   Link link;
@@ -121,19 +121,13 @@ struct Problem {
 
   int32_t numRanks() const { return static_cast<int32_t>(memoryCaps.size()); }
   int32_t numStages() const { return homes.numStages(); }
-  const Home &homeOf(int32_t stage, int32_t replica = 0) const {
-    return homes[homes.numberOf(stage, replica)];
+  int32_t numHomes() const { return homes.size(); }
+  int32_t rankOf(int32_t home) const { return homes[home].rank; }
+  const Cost &cost(int32_t home, ActionKind kind) const {
+    return costs[home * numCostColumns + costColumn(kind)];
   }
-  /// Of a task or a step.
-  const Home &homeOf(Action action) const {
-    return homeOf(static_cast<int32_t>(action.stage),
-                  static_cast<int32_t>(action.replica));
-  }
-  const Cost &cost(int32_t stage, ActionKind kind) const {
-    return costs[stage * numCostColumns + costColumn(kind)];
-  }
-  Cost &cost(int32_t stage, ActionKind kind) {
-    return costs[stage * numCostColumns + costColumn(kind)];
+  Cost &cost(int32_t home, ActionKind kind) {
+    return costs[home * numCostColumns + costColumn(kind)];
   }
   const Link &linkBetween(int32_t from, int32_t to) const;
 

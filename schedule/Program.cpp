@@ -6,24 +6,24 @@
 using namespace rondo;
 
 std::string rondo::programActionName(Action action, const Problem &problem) {
-  const std::string number = std::to_string(action.stage);
+  const std::string number = std::to_string(action.subject);
   const ActionTraits &traits = action.traits();
   if (traits.isTask())
     return actionName(action);
   switch (traits.subject) {
   case Subject::Edge: {
     const bool isSend = action.kind() == ActionKind::Send;
-    if (action.stage >= problem.edges.size())
+    if (action.subject >= problem.edges.size())
       return std::string(traits.keyword) + " of edge " + number;
-    const Edge &edge = problem.edges[action.stage];
+    const Edge &edge = problem.edges[action.subject];
     return std::string(traits.keyword) + " " +
            actionName(Action(edge.producer, edge.from, action.index)) +
            (isSend ? " to rank " : " from rank ") +
-           std::to_string(problem.homeOf(isSend ? edge.to : edge.from).rank);
+           std::to_string(problem.rankOf(isSend ? edge.to : edge.from));
   }
   case Subject::Collective:
     return std::string(traits.keyword) + " " + number;
-  case Subject::Stage:
+  case Subject::Home:
     break;
   }
   return std::string(traits.keyword) + " of stage " + number;

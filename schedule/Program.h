@@ -24,7 +24,7 @@ namespace rondo {
 
 /// Bytes of each buffer of one stage; 0 where it has none. Saved, message and
 /// data buffers are for one micro-batch.
-using StageBuffers = std::array<int64_t, numBufferKinds>;
+using HomeBuffers = std::array<int64_t, numBufferKinds>;
 
 /// What the offset of every slot is a multiple of, in bytes; the runtime's
 /// bufferAlignment.
@@ -61,7 +61,7 @@ struct Collective {
   /// The shared tensor's global name; empty where the kind names none.
   std::string tensor;
   /// In pipeline order.
-  std::vector<int32_t> stages;
+  std::vector<int32_t> homes;
   /// How long it takes once all its ranks are there.
   int64_t ns = 0;
 };

@@ -11,15 +11,15 @@ using namespace rondo::program_execution;
 bool Execution::allReduce(int32_t r, RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
   const bool starts = collectiveStart == CollectiveStart::WhenIssued;
-  lanes[r].issued.push_back({static_cast<int32_t>(action.stage), rank.position,
-                             starts ? rank.clock : notYet});
+  lanes[r].issued.push_back({static_cast<int32_t>(action.subject),
+                             rank.position, starts ? rank.clock : notYet});
   if (starts)
     runCollectives(r);
   return true;
 }
 
 bool Execution::await(int32_t r, RankState &rank, Action action) {
-  const int32_t collective = action.stage;
+  const int32_t collective = action.subject;
   std::vector<CollectiveLane::Issued> &issued = lanes[r].issued;
   auto own = std::find_if(issued.begin(), issued.end(),
                           [&](const CollectiveLane::Issued &one) {

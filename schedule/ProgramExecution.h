@@ -101,13 +101,13 @@ public:
 
 private:
   bool crossesRanks(const Edge &edge) const {
-    return problem.homeOf(edge.from).rank != problem.homeOf(edge.to).rank;
+    return problem.rankOf(edge.from) != problem.rankOf(edge.to);
   }
   int64_t messageOf(Action action) const {
-    return action.stage * microbatches + action.index;
+    return action.subject * microbatches + action.index;
   }
   Channel &channelOf(Action action) {
-    return channels[channelIds[action.stage]];
+    return channels[channelIds[action.subject]];
   }
 
   /// Each issues the action at the rank's position; false where it must wait.
@@ -165,7 +165,7 @@ private:
   std::vector<CollectiveState> collectives;
   /// By rank.
   std::vector<CollectiveLane> lanes;
-  /// [stage * microbatches + microbatch].
+  /// [home * microbatches + microbatch].
   std::vector<Done> done;
   /// By message: arrival, and the position of its receive.
   std::vector<int64_t> arrivalNs, receivedAt;

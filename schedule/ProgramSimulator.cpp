@@ -24,7 +24,7 @@ Execution::Execution(const Problem &problem, const Program &program,
       isOneQueue(problem.channels.queues == Queues::PerRank),
       collectiveStart(start), receiveSlots(problem.channels.receiveSlots),
       edges(problem), buffers(problem), slots(program),
-      done(problem.numStages() * microbatches),
+      done(problem.numHomes() * microbatches),
       arrivalNs(problem.edges.size() * microbatches, notYet),
       receivedAt(problem.edges.size() * microbatches, notYet),
       lastSend(slots.count(), notYet) {
@@ -40,8 +40,7 @@ Execution::Execution(const Problem &problem, const Program &program,
   }
   std::map<std::pair<int32_t, int32_t>, int32_t> ids;
   for (const Edge &edge : problem.edges) {
-    int32_t from = problem.homeOf(edge.from).rank,
-            to = problem.homeOf(edge.to).rank;
+    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
     if (from == to) {
       channelIds.push_back(-1);
       continue;
@@ -58,8 +57,8 @@ Execution::Execution(const Problem &problem, const Program &program,
   }
   for (const Collective &collective : program.collectives) {
     CollectiveState state;
-    for (int32_t stage : collective.stages)
-      state.ranks.push_back(problem.homeOf(stage).rank);
+    for (int32_t home : collective.homes)
+      state.ranks.push_back(problem.rankOf(home));
     std::sort(state.ranks.begin(), state.ranks.end());
     state.ranks.erase(std::unique(state.ranks.begin(), state.ranks.end()),
                       state.ranks.end());
@@ -99,7 +98,7 @@ void Execution::deliver(Channel &channel, int64_t begin) {
   Action sent = actions[send];
   int64_t message = messageOf(sent);
   channel.freeNs =
-      begin + channel.link.occupancyNs(problem.edges[sent.stage].bytes);
+      begin + channel.link.occupancyNs(problem.edges[sent.subject].bytes);
   int64_t arrival = channel.freeNs + channel.link.latencyNs;
   arrivalNs[message] = arrival;
   result.endNs[send] = arrival;
@@ -166,14 +165,14 @@ bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
 }
 
 bool Execution::task(RankState &rank, Action action) {
-  const int32_t stage = action.stage;
+  const int32_t home = action.subject;
   const ActionKind kind = action.kind();
   const ActionTraits &traits = action.traits();
-  Done &own = done[stage * microbatches + action.index];
+  Done &own = done[home * microbatches + action.index];
   int64_t start = rank.clock;
   if (const Done absent = traits.needs & ~own)
-    return needOwn(rank, Action(kindThatMakes(absent), stage, action.index));
-  for (int32_t e : edges.inputs(stage, kind)) {
+    return needOwn(rank, Action(kindThatMakes(absent), home, action.index));
+  for (int32_t e : edges.inputs(home, kind)) {
     const Edge &edge = problem.edges[e];
     if (!crossesRanks(edge)) {
       if (!(done[edge.from * microbatches + action.index] &
@@ -194,15 +193,14 @@ bool Execution::task(RankState &rank, Action action) {
   auto takeOne = [&](int32_t buffer) {
     return take(rank, buffer, action.index, start);
   };
-  if (!buffers.forEachTaken(edges, problem.homes.numberOf(stage), action,
-                            takeOne))
+  if (!buffers.forEachTaken(edges, home, action, takeOne))
     return false;
 
-  rank.clock = start + problem.cost(stage, kind).ns;
+  rank.clock = start + problem.cost(home, kind).ns;
   result.startNs[rank.position] = start;
   result.endNs[rank.position] = rank.clock;
   own |= traits.makes;
-  for (int32_t e : edges.inputs(stage, kind))
+  for (int32_t e : edges.inputs(home, kind))
     if (crossesRanks(problem.edges[e])) {
       Channel &channel = channels[channelIds[e]];
       channel.consumedNs.push_back(rank.clock);
@@ -212,18 +210,18 @@ bool Execution::task(RankState &rank, Action action) {
 }
 
 bool Execution::send(RankState &rank, Action action) {
-  const Edge &edge = problem.edges[action.stage];
+  const Edge &edge = problem.edges[action.subject];
   if (!(done[edge.from * microbatches + action.index] &
         traitsOf(edge.message()).made))
     return needOwn(rank, Action(edge.producer, edge.from, action.index));
   result.startNs[rank.position] = rank.clock;
-  int64_t slot = slots.of(buffers.sent(action.stage), action.index);
+  int64_t slot = slots.of(buffers.sent(action.subject), action.index);
   if (slot >= 0) {
     // Another edge's message may leave the same output.
     if (const int64_t before = lastSend[slot]; before != notYet)
       if (Action other = actions[before];
           other.index == action.index &&
-          buffers.sent(other.stage) == buffers.sent(action.stage))
+          buffers.sent(other.subject) == buffers.sent(action.subject))
         sendBefore[rank.position] = before;
     lastSend[slot] = rank.position;
   }
@@ -241,13 +239,13 @@ bool Execution::receive(RankState &rank, Action action) {
   if (receiveSlots > 0 &&
       channel.receives.size() - channel.consumedNs.size() >= receiveSlots) {
     rank.waitFor = WaitFor::ReceiveSlot;
-    rank.id = channelIds[action.stage];
+    rank.id = channelIds[action.subject];
     return false;
   }
   // Without slots a queue runs ahead of the tasks: nothing frees its buffer.
   const bool runsAhead = isOneQueue && slots.count() == 0;
   int64_t start = runsAhead ? 0 : rank.clock;
-  if (!take(rank, buffers.received(action.stage), action.index, start))
+  if (!take(rank, buffers.received(action.subject), action.index, start))
     return false;
   rank.clock = std::max(rank.clock, start);
   int64_t message = messageOf(action);
@@ -265,7 +263,7 @@ bool Execution::receive(RankState &rank, Action action) {
 
 bool Execution::step(RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
-  rank.clock += problem.cost(action.stage, ActionKind::Step).ns;
+  rank.clock += problem.cost(action.subject, ActionKind::Step).ns;
   result.endNs[rank.position] = rank.clock;
   return true;
 }

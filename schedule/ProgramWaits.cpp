@@ -10,8 +10,8 @@ using namespace rondo::program_execution;
 
 /// The task of the receiver that reads a message, as its order lists it.
 Action Execution::consumerOf(Action receive) const {
-  const Edge &edge = problem.edges[receive.stage];
-  return asListed(order.rank(problem.homeOf(edge.to).rank),
+  const Edge &edge = problem.edges[receive.subject];
+  return asListed(order.rank(problem.rankOf(edge.to)),
                   Action(edge.producer, edge.to, receive.index));
 }
 
@@ -20,7 +20,7 @@ Action Execution::consumerOf(Action receive) const {
 Action Execution::nextConsumer(const Channel &channel) const {
   for (int64_t position : channel.receives) {
     Action receive = actions[position];
-    const Edge &edge = problem.edges[receive.stage];
+    const Edge &edge = problem.edges[receive.subject];
     if (!(done[edge.to * microbatches + receive.index] &
           traitsOf(edge.message()).made))
       return consumerOf(receive);
@@ -37,14 +37,14 @@ void Execution::needHead(const Channel &channel, Wait &wait) const {
       return; // the ends of the channel name different messages
     // The n-th receive names what the n-th send will be.
     Action head = actions[channel.receives[channel.carried]];
-    wait.needs = Action(ActionKind::Send, head.stage, head.index);
+    wait.needs = Action(ActionKind::Send, head.subject, head.index);
     return;
   }
   Action head = actions[channel.sends[channel.carried]];
   wait.onRank = channel.to;
   wait.needs = isEager && channel.receives.size() > channel.consumedNs.size()
                    ? nextConsumer(channel)
-                   : Action(ActionKind::Recv, head.stage, head.index);
+                   : Action(ActionKind::Recv, head.subject, head.index);
 }
 
 /// The head of a rank's only queue waits for the other end of its message,
@@ -53,11 +53,11 @@ Wait Execution::waitOfQueue(int32_t r) const {
   Wait wait;
   wait.rank = r;
   wait.at = actions[queues[r].head()];
-  const Channel &channel = channels[channelIds[wait.at.stage]];
+  const Channel &channel = channels[channelIds[wait.at.subject]];
   bool isSend = wait.at.kind() == ActionKind::Send;
   wait.onRank = isSend ? channel.to : channel.from;
   wait.needs = Action(isSend ? ActionKind::Recv : ActionKind::Send,
-                      wait.at.stage, wait.at.index);
+                      wait.at.subject, wait.at.index);
   return wait;
 }
 
@@ -90,7 +90,7 @@ Wait Execution::waitOf(int32_t r) const {
     needHead(channels[channelIds[rank.id / microbatches]], wait);
     break;
   case WaitFor::SendEnd:
-    needHead(channels[channelIds[actions[rank.id].stage]], wait);
+    needHead(channels[channelIds[actions[rank.id].subject]], wait);
     break;
   case WaitFor::ReceiveSlot:
     wait.needs = nextConsumer(channels[rank.id]);

@@ -11,9 +11,9 @@ using namespace rondo;
 
 std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   std::vector<int64_t> least(problem.numRanks());
-  for (int32_t stage = 0; stage < problem.numStages(); ++stage)
-    least[problem.homeOf(stage).rank] +=
-        problem.cost(stage, ActionKind::Forward).acquireBytes;
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    least[problem.rankOf(home)] +=
+        problem.cost(home, ActionKind::Forward).acquireBytes;
   return least;
 }
 
@@ -22,10 +22,10 @@ static std::vector<int64_t> neededBytes(const Problem &problem) {
   if (isSingleEnded(problem))
     return leastActivationBytes(problem);
   std::vector<int64_t> needed(problem.numRanks());
-  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
-    int64_t &bytes = needed[problem.homeOf(stage).rank];
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    int64_t &bytes = needed[problem.rankOf(home)];
     bytes =
-        std::max(bytes, problem.cost(stage, ActionKind::Forward).acquireBytes);
+        std::max(bytes, problem.cost(home, ActionKind::Forward).acquireBytes);
   }
   return needed;
 }

@@ -20,7 +20,7 @@ using namespace rondo;
 
 namespace {
 
-/// A kind of task or the step of a stage, with all that running it needs.
+/// A kind of task or the step of a home, with all that running it needs.
 struct Work {
   int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
   Lane lane = Lane::Compute;
@@ -73,7 +73,7 @@ public:
     makeRanks();
     makeWorks();
     orderLinks();
-    done.resize(int64_t(problem.numStages()) * microbatches);
+    done.resize(int64_t(problem.numHomes()) * microbatches);
     arrival.assign(problem.edges.size() * microbatches, notMade);
   }
 
@@ -98,7 +98,7 @@ private:
     worklist.push_back(rank);
   }
   int64_t firstBlocking(Action action) const {
-    return rondo::firstBlocking(action, &done[action.stage * microbatches],
+    return rondo::firstBlocking(action, &done[action.subject * microbatches],
                                 microbatches);
   }
   Wait waitOf(int32_t rank) const;
@@ -108,7 +108,7 @@ private:
   const Schedule &schedule;
   EdgeTable edges;
   const int64_t microbatches;
-  /// [stage * numWorkKinds + workNumber(kind)].
+  /// [home * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;
   std::vector<int64_t> inputs;
   std::vector<Output> outputs;
@@ -147,27 +147,27 @@ int32_t Execution::linkOf(int32_t from, int32_t to) {
 
 void Execution::makeWorks() {
   outputOfEdge.resize(problem.edges.size());
-  works.resize(problem.numStages() * numWorkKinds);
-  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
+  works.resize(problem.numHomes() * numWorkKinds);
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
       const ActionKind kind = traits.kind;
-      Work &work = works[stage * numWorkKinds + workNumber(kind)];
-      const Cost &cost = problem.cost(stage, kind);
+      Work &work = works[home * numWorkKinds + workNumber(kind)];
+      const Cost &cost = problem.cost(home, kind);
       work = {cost.ns, cost.acquireBytes, cost.releaseBytes, cost.lane};
       if (cost.lane != Lane::Compute)
         otherClocks.resize(schedule.numRanks());
       work.needs = traits.needsOfAll == nothingDone ? traits.needs : allDone;
       work.makes = traits.makes;
       work.inputBegin = static_cast<int32_t>(inputs.size());
-      for (int32_t e : edges.inputs(stage, kind))
+      for (int32_t e : edges.inputs(home, kind))
         inputs.push_back(e * microbatches);
       work.inputEnd = static_cast<int32_t>(inputs.size());
       work.outputBegin = static_cast<int32_t>(outputs.size());
-      for (int32_t e : edges.outputs(stage, kind)) {
-        int32_t from = problem.homeOf(stage).rank;
-        int32_t to = problem.homeOf(problem.edges[e].to).rank;
+      for (int32_t e : edges.outputs(home, kind)) {
+        int32_t from = problem.rankOf(home);
+        int32_t to = problem.rankOf(problem.edges[e].to);
         const Link &link = problem.linkBetween(from, to);
         outputOfEdge[e] = static_cast<int32_t>(outputs.size());
         outputs.push_back({e * microbatches,
@@ -187,8 +187,8 @@ void Execution::orderLinks() {
     LinkState &link = links[it->second];
     link.isOrdered = true;
     for (Action action : actions)
-      for (int32_t e : edges.outputs(action.stage, action.kind()))
-        if (problem.homeOf(problem.edges[e].to).rank == pair.second)
+      for (int32_t e : edges.outputs(action.subject, action.kind()))
+        if (problem.rankOf(problem.edges[e].to) == pair.second)
           link.order.push_back(e * microbatches + action.index);
   }
 }
@@ -247,8 +247,8 @@ void Execution::runLanes(Simulation &result) {
     for (; rank.position < rank.end; ++rank.position) {
       Action action = actions[rank.position];
       const Work &work =
-          works[action.stage * numWorkKinds + workNumber(action.kind())];
-      const int64_t key = action.stage * microbatches + action.index;
+          works[action.subject * numWorkKinds + workNumber(action.kind())];
+      const int64_t key = action.subject * microbatches + action.index;
       if ((done[key] & work.needs) != work.needs) {
         rank.blocked = blockedByOwnTask;
         break;
@@ -290,7 +290,7 @@ void Execution::runLanes(Simulation &result) {
     if (rank.blocked == blockedByOwnTask &&
         firstBlocking(actions[rank.position]) < 0) {
       const Action action = actions[rank.position];
-      done[action.stage * microbatches + action.index] |= allDone;
+      done[action.subject * microbatches + action.index] |= allDone;
       rank.blocked = notBlocked;
       worklist.push_back(r);
     }
@@ -332,7 +332,7 @@ void Execution::summarize(Simulation &result) const {
 /// whichever the producer's rank lists.
 Action Execution::producerOf(int64_t message) const {
   const Edge &edge = problem.edges[message / microbatches];
-  return asListed(schedule.rank(problem.homeOf(edge.from).rank),
+  return asListed(schedule.rank(problem.rankOf(edge.from)),
                   Action(edge.producer, edge.from, message % microbatches));
 }
 
@@ -345,12 +345,12 @@ Wait Execution::waitOf(int32_t r) const {
     const ActionTraits &traits = wait.at.traits();
     const int64_t index = firstBlocking(wait.at);
     const Done absent = (traits.needs | traits.needsOfAll) &
-                        ~done[wait.at.stage * microbatches + index];
-    wait.needs = Action(kindThatMakes(absent), wait.at.stage, index);
+                        ~done[wait.at.subject * microbatches + index];
+    wait.needs = Action(kindThatMakes(absent), wait.at.subject, index);
     return wait;
   }
   wait.needs = producerOf(rank.blocked);
-  wait.onRank = problem.homeOf(wait.needs.stage).rank;
+  wait.onRank = problem.rankOf(wait.needs.subject);
   if (arrival[rank.blocked] < notMade) {
     const Output &output = outputs[outputOfEdge[rank.blocked / microbatches]];
     const LinkState &link = links[output.link];
@@ -368,10 +368,9 @@ std::vector<Wait> Execution::findCycle() const {
     if (!isStuck(r))
       continue;
     int64_t blocked = ranks[r].blocked;
-    next[r] =
-        blocked == blockedByOwnTask
-            ? r
-            : problem.homeOf(problem.edges[blocked / microbatches].from).rank;
+    next[r] = blocked == blockedByOwnTask
+                  ? r
+                  : problem.rankOf(problem.edges[blocked / microbatches].from);
     if (next[r] == r)
       return {waitOf(r)};
   }

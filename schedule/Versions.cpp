@@ -9,13 +9,13 @@ std::vector<int32_t> rondo::weightVersions(const Problem &problem,
                                            const Schedule &order) {
   std::vector<int32_t> versions;
   versions.reserve(order.numActions());
-  // A stage's tasks and steps are on one rank.
-  std::vector<int32_t> steps(problem.numStages(), 0);
+  // A home's tasks and steps are on one rank.
+  std::vector<int32_t> steps(problem.numHomes(), 0);
   for (int32_t r = 0; r < order.numRanks(); ++r)
     for (Action action : order.rank(r))
       versions.push_back(action.kind() == ActionKind::Step
-                             ? ++steps[action.stage]
-                         : action.isTask() ? steps[action.stage]
+                             ? ++steps[action.subject]
+                         : action.isTask() ? steps[action.subject]
                                            : -1);
   return versions;
 }

@@ -32,8 +32,8 @@ llvm::SmallVector<int32_t> LinkMessages::receivers(Action task,
   llvm::SmallVector<int32_t> stages;
   if (task.isTask())
     for (int32_t e :
-         edges.outputs(static_cast<int32_t>(task.stage), task.kind()))
-      if (problem.homeOf(problem.edges[e].to).rank == to)
+         edges.outputs(static_cast<int32_t>(task.subject), task.kind()))
+      if (problem.rankOf(problem.edges[e].to) == to)
         stages.push_back(problem.edges[e].to);
   return stages;
 }
@@ -64,9 +64,9 @@ LinkOrderReader::take(Action task, std::optional<int64_t> receiver) {
   if (!llvm::is_contained(left, *receiver))
     return TextFault("link-order",
                      where + " has " + name + ", but no edge goes from stage " +
-                         std::to_string(uint64_t(task.stage)) + " to a stage " +
-                         std::to_string(*receiver) + " of rank " +
-                         std::to_string(link.second));
+                         std::to_string(uint64_t(task.subject)) +
+                         " to a stage " + std::to_string(*receiver) +
+                         " of rank " + std::to_string(link.second));
   if (left.front() != *receiver)
     return outOfOrder(name);
   left.erase(left.begin());

@@ -33,7 +33,7 @@ void writeStage1(llvm::json::OStream &json, const Problem &problem,
                  int32_t stage) {
   const Cost &forward = problem.cost(stage, ActionKind::Forward);
   const Cost &inputGrad = problem.cost(stage, ActionKind::InputGrad);
-  json.attribute("rank", problem.homeOf(stage).rank);
+  json.attribute("rank", problem.rankOf(stage));
   json.attribute("forward_ns", forward.ns);
   json.attribute("input_grad_ns", inputGrad.ns);
   json.attribute("weight_grad_ns",
@@ -47,7 +47,7 @@ void writeStage1(llvm::json::OStream &json, const Problem &problem,
 void writeStage2(llvm::json::OStream &json, const Problem &problem,
                  int32_t stage) {
   json.attributeArray("homes", [&] {
-    json.object([&] { json.attribute("rank", problem.homeOf(stage).rank); });
+    json.object([&] { json.attribute("rank", problem.rankOf(stage)); });
   });
   json.attributeObject("costs", [&] {
     for (const ActionTraits &traits : actionTable.rows) {

@@ -302,7 +302,7 @@ ScheduleText::readOverlap(const Problem &problem,
   std::map<std::pair<ActionKind, int64_t>, Action> following;
   const auto keyOf = [&](Action action) {
     return std::pair(action.kind(),
-                     int64_t(action.stage) * problem.microbatches +
+                     int64_t(action.subject) * problem.microbatches +
                          int64_t(action.index));
   };
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {

@@ -19,7 +19,7 @@ void writeActions(llvm::json::OStream &json, const Range &actions) {
     os << '[';
     bool first = true;
     for (Action action : actions) {
-      os << (first ? "\"" : ",\"") << uint64_t(action.stage)
+      os << (first ? "\"" : ",\"") << uint64_t(action.subject)
          << action.traits().code << uint64_t(action.index) << '"';
       first = false;
     }

@@ -121,7 +121,7 @@ void rondo::runtime::writeTrace(
   const char *comma = "\n";
   for (int32_t r = 0; r < ranks; ++r)
     for (const TraceEvent &event : traces[r]) {
-      bool isMessage = traitsOf(event.kind).subject != Subject::Stage;
+      bool isMessage = traitsOf(event.kind).subject != Subject::Home;
       std::string name =
           actionName(event.kind, event.message, event.stage, event.microbatch);
       char line[200];

@@ -10,7 +10,7 @@ using namespace rondo;
 bool rondo::isSingleEnded(const Problem &problem) {
   // Edges of F lead to later stages: from each, a path leads to one that feeds
   // none. The same holds for I, seen from the ends.
-  const int32_t stages = problem.numStages();
+  const int32_t stages = problem.numHomes();
   std::vector<bool> feeds(stages), isFed(stages);
   for (const Edge &edge : problem.edges)
     if (edge.producer == ActionKind::Forward)
@@ -27,7 +27,7 @@ bool rondo::isSingleEnded(const Problem &problem) {
 }
 
 static bool takesMemoryByForwardAlone(const Problem &problem) {
-  for (int32_t s = 0; s < problem.numStages(); ++s)
+  for (int32_t s = 0; s < problem.numHomes(); ++s)
     for (ActionKind kind :
          {ActionKind::InputGrad, ActionKind::WeightGrad, ActionKind::Backward})
       if (problem.cost(s, kind).acquireBytes ||
@@ -210,7 +210,7 @@ std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
     return std::nullopt;
   FlatProblem flat;
   flat.ranks = problem.numRanks();
-  flat.stages = problem.numStages();
+  flat.stages = problem.numHomes();
   flat.microbatches = problem.microbatches;
   flat.isChain = problem.isChain();
   flat.isSingleEnded = rondo::isSingleEnded(problem);
@@ -219,7 +219,7 @@ std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
   std::vector<int64_t> all(flat.ranks);
   for (int32_t s = 0; s < flat.stages; ++s) {
     const Cost &forward = problem.cost(s, ActionKind::Forward);
-    flat.rankOf.push_back(problem.homeOf(s).rank);
+    flat.rankOf.push_back(problem.rankOf(s));
     flat.stagesOf[flat.rankOf[s]].push_back(s);
     flat.ns[0].push_back(forward.ns);
     flat.takes.push_back(forward.acquireBytes);

@@ -16,8 +16,8 @@ using namespace rondo;
 /// F, I and W of all micro-batches of a rank.
 static int64_t workOf(const Problem &problem, int32_t rank) {
   int64_t work = 0;
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    if (problem.homeOf(s).rank == rank)
+  for (int32_t s = 0; s < problem.numHomes(); ++s)
+    if (problem.rankOf(s) == rank)
       work += problem.cost(s, ActionKind::Forward).ns +
               std::min(problem.cost(s, ActionKind::InputGrad).ns +
                            problem.cost(s, ActionKind::WeightGrad).ns,

@@ -86,7 +86,7 @@ static FamilyResult generateBlockwise(const Problem &problem,
     };
     if (done.inputGrads < units.total()) {
       Action next = task(ActionKind::InputGrad, done.inputGrads);
-      if (static_cast<int32_t>(next.index) < arrivals.backward[next.stage]) {
+      if (static_cast<int32_t>(next.index) < arrivals.backward[next.subject]) {
         ++done.inputGrads;
         return next;
       }
@@ -95,7 +95,7 @@ static FamilyResult generateBlockwise(const Problem &problem,
         done.inputGrads >= units.unitOf(done.forwards) * units.slots() &&
         done.forwards - done.weightGrads < units.slots()) {
       Action next = task(ActionKind::Forward, done.forwards);
-      if (static_cast<int32_t>(next.index) < arrivals.forward[next.stage]) {
+      if (static_cast<int32_t>(next.index) < arrivals.forward[next.subject]) {
         ++done.forwards;
         return next;
       }
@@ -105,10 +105,9 @@ static FamilyResult generateBlockwise(const Problem &problem,
     return std::nullopt;
   };
   ListTimes times;
-  times.taskNs = [&](Action a) { return problem.cost(a.stage, a.kind()).ns; };
+  times.taskNs = [&](Action a) { return problem.cost(a.subject, a.kind()).ns; };
   times.messageNs = [&](const Edge &edge) -> int64_t {
-    int32_t from = problem.homeOf(edge.from).rank,
-            to = problem.homeOf(edge.to).rank;
+    int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
     if (from == to)
       return 0;
     const Link &link = problem.linkBetween(from, to);

@@ -79,10 +79,9 @@ private:
     if (action->kind() == ActionKind::WeightGrad)
       return;
     bool isForward = action->kind() == ActionKind::Forward;
-    for (int32_t e : producedBy[2 * action->stage + (isForward ? 0 : 1)]) {
+    for (int32_t e : producedBy[2 * action->subject + (isForward ? 0 : 1)]) {
       const Edge &edge = problem.edges[e];
-      events.push(
-          {endNs + times.messageNs(edge), problem.homeOf(edge.to).rank, e});
+      events.push({endNs + times.messageNs(edge), problem.rankOf(edge.to), e});
     }
   }
 
@@ -93,8 +92,8 @@ private:
       Action done = orders[event.rank].back();
       // The loss: the last stage makes its own output gradient.
       if (done.kind() == ActionKind::Forward &&
-          static_cast<int32_t>(done.stage) + 1 == problem.numStages())
-        ++arrivals.backward[done.stage];
+          static_cast<int32_t>(done.subject) + 1 == problem.numStages())
+        ++arrivals.backward[done.subject];
       return;
     }
     const Edge &edge = problem.edges[event.edge];

@@ -20,7 +20,7 @@ static int32_t firstElsewhere(const Chunks &chunks, const Problem &problem) {
       // Along the chunk, so that the stage is the first one in another place.
       int32_t rank = chunks.isWave && c % 2 == 1 ? chunks.ranks - 1 - i : i;
       int32_t stage = chunks.stage(c, rank);
-      if (problem.homeOf(stage).rank != rank)
+      if (problem.rankOf(stage) != rank)
         return stage;
     }
   return -1;
@@ -34,7 +34,7 @@ std::optional<Fault> rondo::needLinearPlacement(const char *family,
   if (stage < 0)
     return std::nullopt;
   return makeFault<FaultKind::NotInRankOrder>(family, stage,
-                                              problem.homeOf(stage).rank);
+                                              problem.rankOf(stage));
 }
 
 /// `needs` are the numbers of the sentence behind the stage and its rank.
@@ -46,7 +46,7 @@ static Result<Chunks> needChunks(const char *family, const Problem &problem,
   const int32_t stage = firstElsewhere(chunks, problem);
   if (stage < 0)
     return chunks;
-  return makeFault<kind>(family, stage, problem.homeOf(stage).rank, needs...);
+  return makeFault<kind>(family, stage, problem.rankOf(stage), needs...);
 }
 
 Result<Chunks> rondo::needLoopedPlacement(const char *family,
@@ -75,7 +75,7 @@ Result<Chunks> rondo::needVPlacement(const char *family,
 int64_t rondo::microbatchesThatFit(const Problem &problem) {
   std::vector<int64_t> bytes(problem.numRanks());
   for (int32_t s = 0; s < problem.numStages(); ++s)
-    bytes[problem.homeOf(s).rank] +=
+    bytes[problem.rankOf(s)] +=
         problem.cost(s, ActionKind::Forward).acquireBytes;
   int64_t fit = problem.microbatches;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)

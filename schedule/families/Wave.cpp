@@ -77,7 +77,7 @@ static void addRound(const Problem &problem, const Chunks &chunks,
     for (Action a : round.rank(r)) {
       RankTasks &of = tasks[r];
       (a.kind() == ActionKind::Forward ? of.forwards : of.backwards)
-          .push_back(Action(a.kind(), a.stage, first + int64_t(a.index)));
+          .push_back(Action(a.kind(), a.subject, first + int64_t(a.index)));
     }
 }
 
@@ -100,7 +100,7 @@ static FamilyResult generateWave(const Problem &problem,
       for (std::vector<Action> *list : {&of.forwards, &of.backwards})
         for (size_t k = 0; k < size; ++k) {
           Action a = (*list)[k];
-          list->push_back(Action(a.kind(), a.stage, next + int64_t(a.index)));
+          list->push_back(Action(a.kind(), a.subject, next + int64_t(a.index)));
         }
   if (next < problem.microbatches) {
     round.microbatches = problem.microbatches - next;
@@ -114,7 +114,7 @@ static FamilyResult generateWave(const Problem &problem,
         [](const std::vector<Action> &list, size_t &done,
            const std::vector<int32_t> &arrived) -> std::optional<Action> {
       if (done == list.size() ||
-          static_cast<int32_t>(list[done].index) >= arrived[list[done].stage])
+          static_cast<int32_t>(list[done].index) >= arrived[list[done].subject])
         return std::nullopt;
       return list[done++];
     };

@@ -7,15 +7,15 @@ using namespace rondo;
 
 std::optional<Fault> rondo::checkAccumulation(const Problem &problem,
                                               const Schedule &schedule) {
-  // By stage: where its last W or B stands.
-  std::vector<int64_t> last(problem.numStages(), -1);
+  // By home: where its last W or B stands.
+  std::vector<int64_t> last(problem.numHomes(), -1);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
       Action action = order[i];
       if (!(action.traits().makes & weightGradDone))
         continue;
-      int64_t &previous = last[action.stage];
+      int64_t &previous = last[action.subject];
       if (previous >= 0 && order[previous].index > action.index) {
         Fault fault = makeFaultAt<FaultKind::OutOfOrder>(Rule::Accumulation, r,
                                                          i, action);

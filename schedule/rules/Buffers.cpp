@@ -39,7 +39,7 @@ public:
   Replay(const Problem &problem, const Program &program)
       : problem(problem), program(program), edges(problem), buffers(problem),
         slots(program), contents(slots.count()),
-        poolRanks(program.pools.size(), -1), hasBackward(problem.numStages()) {}
+        poolRanks(program.pools.size(), -1), hasBackward(problem.numHomes()) {}
 
   Found run();
 
@@ -87,7 +87,7 @@ private:
 };
 
 Replay::Found Replay::placeState() {
-  for (int32_t home = 0; home < problem.homes.size(); ++home)
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
     for (const BufferTraits &traits : bufferTable) {
       if (program.places.empty() || !traits.isState())
         continue;
@@ -160,15 +160,15 @@ Replay::Found Replay::read(int32_t buffer, bool isLastUse) {
   return std::nullopt;
 }
 
-/// Everything that the task at hand reads. What comes from other stages lies in
+/// Everything that the task at hand reads. What comes from other homes lies in
 /// an own buffer that a message filled, or in the producer's where it is on the
 /// same rank.
 Replay::Found Replay::readAll(bool isLastUse) {
-  const int32_t stage = action.stage;
+  const int32_t home = action.subject;
   const ActionKind kind = action.kind();
-  for (int32_t e : edges.inputs(stage, kind)) {
+  for (int32_t e : edges.inputs(home, kind)) {
     const int32_t sent = buffers.sent(e), received = buffers.received(e);
-    bool isLocal = problem.homeOf(problem.edges[e].from).rank == rank;
+    bool isLocal = problem.rankOf(problem.edges[e].from) == rank;
     if (isLocal &&
         slots.of(received, action.index) != slots.of(sent, action.index))
       return fault<FaultKind::ReadsOtherSlot>(nameOf(received), nameOf(sent));
@@ -176,8 +176,7 @@ Replay::Found Replay::readAll(bool isLastUse) {
       return wrong;
   }
   for (BufferKind saved : action.traits().releases)
-    if (Found wrong =
-            read(buffers.of(problem.homes.numberOf(stage), saved), isLastUse))
+    if (Found wrong = read(buffers.of(home, saved), isLastUse))
       return wrong;
   return std::nullopt;
 }
@@ -186,10 +185,10 @@ Replay::Found Replay::readAll(bool isLastUse) {
 int64_t Replay::usesOf(int32_t number) const {
   const BufferNumbers::Buffer &buffer = buffers[number];
   if (traitsOf(buffer.kind).owner != Owner::Edge)
-    return hasBackward[action.stage] ? 1 : 0;
+    return hasBackward[action.subject] ? 1 : 0;
   if (buffer.kind != BufferKind::Output)
     return buffer.edge >= 0 ? 1 : 0;
-  EdgeRange outputs = edges.outputs(action.stage, action.kind());
+  EdgeRange outputs = edges.outputs(action.subject, action.kind());
   return outputs.end() - outputs.begin();
 }
 
@@ -198,7 +197,7 @@ Replay::Found Replay::task() {
   // there; what nobody reads is there as long as the task.
   if (Found wrong = readAll(/*isLastUse=*/false))
     return wrong;
-  const int32_t home = problem.homes.numberOf(action.stage);
+  const int32_t home = action.subject;
   Found wrong;
   auto takeOne = [&](int32_t buffer) {
     wrong = take(buffer, std::max<int64_t>(usesOf(buffer), 1));
@@ -221,8 +220,8 @@ Replay::Found Replay::step() {
   if (action.traits().subject != Subject::Edge)
     return std::nullopt;
   return action.kind() == ActionKind::Send
-             ? read(buffers.sent(action.stage), /*isLastUse=*/true)
-             : take(buffers.received(action.stage), 1);
+             ? read(buffers.sent(action.subject), /*isLastUse=*/true)
+             : take(buffers.received(action.subject), 1);
 }
 
 Replay::Found Replay::checkReleased() const {
@@ -243,7 +242,7 @@ Replay::Found Replay::run() {
   for (int32_t r = 0; r < program.order.numRanks(); ++r)
     for (Action a : program.order.rank(r))
       if (a.traits().releases.count > 0)
-        hasBackward[a.stage] = true;
+        hasBackward[a.subject] = true;
   for (rank = 0; rank < program.order.numRanks(); ++rank) {
     ActionRange actions = program.order.rank(rank);
     for (position = 0; position < actions.size(); ++position) {

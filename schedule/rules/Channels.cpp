@@ -26,9 +26,9 @@ Channels collect(const Problem &problem, const Program &program) {
       bool isSend = actions[i].kind() == ActionKind::Send;
       if (!isSend && actions[i].kind() != ActionKind::Recv)
         continue;
-      const Edge &edge = problem.edges[actions[i].stage];
-      Channel &channel = channels[{problem.homeOf(edge.from).rank,
-                                   problem.homeOf(edge.to).rank}];
+      const Edge &edge = problem.edges[actions[i].subject];
+      Channel &channel =
+          channels[{problem.rankOf(edge.from), problem.rankOf(edge.to)}];
       (isSend ? channel.sends : channel.receives).push_back(i);
     }
   }
@@ -43,7 +43,7 @@ std::optional<Fault> checkEnds(const Program &program,
   for (size_t n = 0; n < std::min(sends, receives); ++n) {
     Action sent = program.order.rank(from)[channel.sends[n]];
     Action received = program.order.rank(to)[channel.receives[n]];
-    if (sent.stage == received.stage && sent.index == received.index)
+    if (sent.subject == received.subject && sent.index == received.index)
       continue;
     Fault fault = makeFaultAt<FaultKind::EndsDiffer>(rule, from,
                                                      channel.sends[n], sent, n);
@@ -82,7 +82,7 @@ std::optional<Fault> rondo::checkChannels(const Problem &problem,
     for (int64_t i = 0; i < actions.size(); ++i) {
       if (actions[i].kind() != ActionKind::Send)
         continue;
-      auto sent = isSent[actions[i].stage * microbatches + actions[i].index];
+      auto sent = isSent[actions[i].subject * microbatches + actions[i].index];
       if (sent)
         return makeFaultAt<FaultKind::ThereTwice>(rule, r, i, actions[i]);
       sent = true;
@@ -95,14 +95,14 @@ std::optional<Fault> rondo::checkChannels(const Problem &problem,
       Action task = actions[i];
       if (!task.isTask())
         continue;
-      for (int32_t e : edges.inputs(task.stage, task.kind())) {
+      for (int32_t e : edges.inputs(task.subject, task.kind())) {
         const Edge &edge = problem.edges[e];
-        if (problem.homeOf(edge.from).rank == r ||
+        if (problem.rankOf(edge.from) == r ||
             isSent[e * microbatches + task.index])
           continue;
         Fault fault = makeFaultAt<FaultKind::NotSent>(rule, r, i, task);
         fault.other = Action(edge.producer, edge.from, task.index);
-        fault.otherRank = problem.homeOf(edge.from).rank;
+        fault.otherRank = problem.rankOf(edge.from);
         return fault;
       }
     }

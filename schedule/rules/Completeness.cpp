@@ -31,11 +31,11 @@ void findFirst(const Schedule &schedule, Action action, int32_t &rank,
   }
 }
 
-/// What is wrong with a stage and micro-batch whose tasks are the bits `seen`,
+/// What is wrong with a home and micro-batch whose tasks are the bits `seen`,
 /// each of them there once.
 Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
-            int32_t stage, int64_t microbatch) {
-  auto make = [&](ActionKind kind) { return Action(kind, stage, microbatch); };
+            int32_t home, int64_t microbatch) {
+  auto make = [&](ActionKind kind) { return Action(kind, home, microbatch); };
   if ((seen & backwardBit) && (seen & (inputGradBit | weightGradBit))) {
     Fault fault = makeRuleFault<FaultKind::Mixture>(rule);
     fault.action = make(seen & inputGradBit ? ActionKind::InputGrad
@@ -45,7 +45,7 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
     findFirst(schedule, fault.other, fault.otherRank, fault.otherPosition);
     return fault;
   }
-  const int32_t rank = problem.homeOf(stage).rank;
+  const int32_t rank = problem.rankOf(home);
   if ((seen & forwardBit) && !(seen & (inputGradBit | weightGradBit)))
     return makeFaultAt<FaultKind::MissingBackward>(
         rule, rank, -1, make(ActionKind::Backward), make(ActionKind::InputGrad),
@@ -68,9 +68,9 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
     return fault;
   }
   const int64_t microbatches = problem.microbatches;
-  std::vector<uint8_t> seen(problem.numStages() * microbatches);
-  // By stage; a step has no micro-batch.
-  std::vector<uint8_t> seenSteps(problem.numStages());
+  std::vector<uint8_t> seen(problem.numHomes() * microbatches);
+  // By home; a step has no micro-batch.
+  std::vector<uint8_t> seenSteps(problem.numHomes());
   std::optional<Action> firstStep;
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
@@ -79,18 +79,20 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
       if (!action.traits().hasCost())
         return makeFaultAt<FaultKind::UnsupportedKind>(rule, r, i, action);
       const bool isTask = action.isTask();
-      if (static_cast<int64_t>(action.stage) >= problem.numStages() ||
+      if (static_cast<int64_t>(action.subject) >= problem.numHomes() ||
           static_cast<int64_t>(action.index) >=
               (isTask ? microbatches : stepsOfSchedule) ||
-          action.replica != 0 || action.count != 1)
-        return isTask ? makeFaultAt<FaultKind::UnknownTask>(
-                            rule, r, i, action, problem.numStages() - 1,
-                            microbatches - 1)
-                      : makeFaultAt<FaultKind::UnknownStep>(
-                            rule, r, i, action, int64_t(action.index),
-                            problem.numStages() - 1, stepsOfSchedule);
-      uint8_t &bits = isTask ? seen[action.stage * microbatches + action.index]
-                             : seenSteps[action.stage];
+          action.count != 1)
+        return isTask
+                   ? makeFaultAt<FaultKind::UnknownTask>(rule, r, i, action,
+                                                         problem.numHomes() - 1,
+                                                         microbatches - 1)
+                   : makeFaultAt<FaultKind::UnknownStep>(
+                         rule, r, i, action, int64_t(action.index),
+                         problem.numHomes() - 1, stepsOfSchedule);
+      uint8_t &bits = isTask
+                          ? seen[action.subject * microbatches + action.index]
+                          : seenSteps[action.subject];
       const uint8_t bit = isTask ? bitOf(action.kind()) : 1;
       if (bits & bit) {
         Fault fault = makeFaultAt<FaultKind::Twice>(rule, r, i, action);
@@ -103,19 +105,18 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
         firstStep = action;
     }
   }
-  for (int32_t stage = 0; stage < problem.numStages(); ++stage)
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
     for (int64_t i = 0; i < microbatches; ++i) {
-      uint8_t bits = seen[stage * microbatches + i];
+      uint8_t bits = seen[home * microbatches + i];
       if (bits != (forwardBit | backwardBit) &&
           bits != (forwardBit | inputGradBit | weightGradBit))
-        return judge(problem, schedule, bits, stage, i);
+        return judge(problem, schedule, bits, home, i);
     }
-  for (int32_t stage = 0; firstStep && stage < problem.numStages(); ++stage) {
-    if (seenSteps[stage])
+  for (int32_t home = 0; firstStep && home < problem.numHomes(); ++home) {
+    if (seenSteps[home])
       continue;
     Fault fault = makeFaultAt<FaultKind::MissingStep>(
-        rule, problem.homeOf(stage).rank, -1,
-        Action(firstStep->kind(), stage, 0));
+        rule, problem.rankOf(home), -1, Action(firstStep->kind(), home, 0));
     fault.other = *firstStep;
     findFirst(schedule, *firstStep, fault.otherRank, fault.otherPosition);
     return fault;

@@ -15,7 +15,7 @@ class Unnamed {
 public:
   Unnamed(const Problem &problem)
       : microbatches(problem.microbatches),
-        bits(problem.numStages() * microbatches) {}
+        bits(problem.numHomes() * microbatches) {}
 
   void add(Action action) { at(action) |= bitOf(action); }
   /// False where the action is not there.
@@ -29,7 +29,7 @@ public:
 
 private:
   uint8_t &at(Action action) {
-    return bits[action.stage * microbatches + action.index];
+    return bits[action.subject * microbatches + action.index];
   }
   static uint8_t bitOf(Action action) {
     return static_cast<uint8_t>(1u << action.kindBits);
@@ -41,9 +41,9 @@ private:
 
 bool isTaskOf(const Problem &problem, Action action) {
   return action.isTask() &&
-         static_cast<int64_t>(action.stage) < problem.numStages() &&
+         static_cast<int64_t>(action.subject) < problem.numHomes() &&
          static_cast<int64_t>(action.index) < problem.microbatches &&
-         action == Action(action.kind(), action.stage, action.index);
+         action == Action(action.kind(), action.subject, action.index);
 }
 
 } // namespace
@@ -65,8 +65,8 @@ std::optional<Fault> rondo::checkLinkOrder(const Problem &problem,
       return onLink(makeFaultAt<FaultKind::NoSuchLink>(rule, from, -1, Action(),
                                                        problem.numRanks()));
     auto goesOver = [&, to = to](Action action) {
-      for (int32_t e : edges.outputs(action.stage, action.kind()))
-        if (problem.homeOf(problem.edges[e].to).rank == to)
+      for (int32_t e : edges.outputs(action.subject, action.kind()))
+        if (problem.rankOf(problem.edges[e].to) == to)
           return true;
       return false;
     };

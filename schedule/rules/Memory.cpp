@@ -17,7 +17,7 @@ std::optional<Fault> rondo::checkMemory(const Problem &problem,
     ActionRange order = schedule.rank(r);
     int64_t held = 0;
     for (int64_t i = 0; i < order.size(); ++i) {
-      const Cost &cost = problem.cost(order[i].stage, order[i].kind());
+      const Cost &cost = problem.cost(order[i].subject, order[i].kind());
       held += cost.acquireBytes;
       if (held > problem.memoryCaps[r]) {
         Fault fault =

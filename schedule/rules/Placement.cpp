@@ -1,4 +1,4 @@
-//===- Placement.cpp - S2: every task on its stage's rank -------*- C++ -*-===//
+//===- Placement.cpp - S2: every task on its home's rank --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Legality.h"
@@ -10,7 +10,7 @@ std::optional<Fault> rondo::checkPlacement(const Problem &problem,
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {
-      int32_t owner = problem.homeOf(order[i].stage).rank;
+      int32_t owner = problem.rankOf(order[i].subject);
       if (owner == r)
         continue;
       Fault fault =

@@ -19,14 +19,14 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
     return makeFaultAt<FaultKind::NamesNothing>(rule, rank, position, action,
                                                 what, there);
   };
-  auto misplaced = [&](int32_t stage) -> std::optional<Fault> {
-    const int32_t home = problem.homeOf(stage).rank;
-    if (home == rank)
+  auto misplaced = [&](int32_t home) -> std::optional<Fault> {
+    if (problem.rankOf(home) == rank)
       return std::nullopt;
     return makeFaultAt<FaultKind::OnAnotherRank>(rule, rank, position, action,
-                                                 home, stage);
+                                                 problem.rankOf(home),
+                                                 problem.homes[home].stage);
   };
-  const int64_t number = action.stage, index = action.index;
+  const int64_t number = action.subject, index = action.index;
   const ActionTraits &traits = action.traits();
   if (!traits.isImplemented)
     return makeFaultAt<FaultKind::NoProgramAction>(rule, rank, position,
@@ -40,7 +40,7 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
     if (index >= problem.microbatches)
       return outOf("micro-batch", problem.microbatches);
     const Edge &edge = problem.edges[number];
-    if (problem.homeOf(edge.from).rank == problem.homeOf(edge.to).rank)
+    if (problem.rankOf(edge.from) == problem.rankOf(edge.to))
       return makeFaultAt<FaultKind::MessageToItself>(rule, rank, position,
                                                      action);
     return misplaced(action.kind() == ActionKind::Send ? edge.from : edge.to);
@@ -48,20 +48,18 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
   case Subject::Collective: {
     if (number >= static_cast<int64_t>(program.collectives.size()))
       return outOf("collective", program.collectives.size());
-    const std::vector<int32_t> &stages = program.collectives[number].stages;
-    auto isHere = [&](int32_t stage) {
-      return problem.homeOf(stage).rank == rank;
-    };
-    if (std::none_of(stages.begin(), stages.end(), isHere))
+    const std::vector<int32_t> &homes = program.collectives[number].homes;
+    auto isHere = [&](int32_t home) { return problem.rankOf(home) == rank; };
+    if (std::none_of(homes.begin(), homes.end(), isHere))
       return makeFaultAt<FaultKind::NoStageOfCollective>(rule, rank, position,
                                                          action);
     return std::nullopt;
   }
-  case Subject::Stage:
+  case Subject::Home:
     break;
   }
-  if (number >= problem.numStages())
-    return outOf("stage", problem.numStages());
+  if (number >= problem.numHomes())
+    return outOf("home", problem.numHomes());
   if (traits.isTask() && index >= problem.microbatches)
     return outOf("micro-batch", problem.microbatches);
   return misplaced(number);
@@ -86,10 +84,10 @@ std::optional<Fault> rondo::checkNames(const Problem &problem,
     return fault;
   }
   for (size_t c = 0; c < program.collectives.size(); ++c)
-    for (int32_t stage : program.collectives[c].stages)
-      if (stage < 0 || stage >= problem.numStages())
+    for (int32_t home : program.collectives[c].homes)
+      if (home < 0 || home >= problem.numHomes())
         return makeRuleFault<FaultKind::CollectiveOfNoStage>(
-            rule, c, stage, problem.numStages() - 1);
+            rule, c, home, problem.numHomes() - 1);
   for (int32_t r = 0; r < order.numRanks(); ++r) {
     ActionRange actions = order.rank(r);
     for (int64_t i = 0; i < actions.size(); ++i)

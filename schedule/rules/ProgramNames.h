@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-/// Every action is of a kind that programs have and names a stage, an edge or a
+/// Every action is of a kind that programs have and names a home, an edge or a
 /// collective that is there, on the rank where it belongs. Every rule asks this
 /// first, so that none reads past an array; a fault names `rule`.
 std::optional<Fault> checkNames(const Problem &problem, const Program &program,

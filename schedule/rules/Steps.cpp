@@ -7,30 +7,30 @@
 
 using namespace rondo;
 
-static bool holds(const Collective &collective, int32_t stage) {
-  return std::find(collective.stages.begin(), collective.stages.end(), stage) !=
-         collective.stages.end();
+static bool holds(const Collective &collective, int32_t home) {
+  return std::find(collective.homes.begin(), collective.homes.end(), home) !=
+         collective.homes.end();
 }
 
 std::optional<Fault>
 rondo::checkSteps(const Problem &problem, const Schedule &schedule,
                   const std::vector<Collective> &collectives) {
-  // By stage: where its last W or B stands.
-  std::vector<int64_t> lastGradient(problem.numStages(), -1);
+  // By home: where its last W or B stands.
+  std::vector<int64_t> lastGradient(problem.numHomes(), -1);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i)
       if (order[i].traits().makes & weightGradDone)
-        lastGradient[order[i].stage] = i;
+        lastGradient[order[i].subject] = i;
     for (const Collective &collective : collectives) {
-      // Of what the rank's stages contribute.
+      // Of what the rank's homes contribute.
       int64_t last = -1;
-      for (int32_t stage : collective.stages)
-        if (problem.homeOf(stage).rank == r)
-          last = std::max(last, lastGradient[stage]);
+      for (int32_t home : collective.homes)
+        if (problem.rankOf(home) == r)
+          last = std::max(last, lastGradient[home]);
       for (int64_t i = 0; i < last; ++i) {
         if (order[i].kind() != ActionKind::Step ||
-            !holds(collective, order[i].stage))
+            !holds(collective, order[i].subject))
           continue;
         Fault fault = makeFaultAt<FaultKind::BeforeSum>(
             Rule::Dependence, r, i, order[i],
@@ -51,20 +51,20 @@ std::optional<Fault> rondo::checkTraining(const TrainingNeeds &needs,
   for (const Collective &needed : needs.collectives) {
     auto isIt = [&](const Collective &there) {
       return there.kind == needed.kind && there.tensor == needed.tensor &&
-             there.stages == needed.stages;
+             there.homes == needed.homes;
     };
     if (std::any_of(program.collectives.begin(), program.collectives.end(),
                     isIt))
       continue;
-    std::string stages;
-    for (int32_t stage : needed.stages)
-      stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
+    std::string homes;
+    for (int32_t home : needed.homes)
+      homes += (homes.empty() ? "" : ", ") + std::to_string(home);
     const char *kind = traitsOf(needed.kind).keyword;
     return needed.tensor.empty()
                ? makeRuleFault<FaultKind::CollectiveMissing>(Rule::Tasks, kind,
-                                                             stages)
+                                                             homes)
                : makeRuleFault<FaultKind::SumMissing>(Rule::Tasks, kind,
-                                                      needed.tensor, stages);
+                                                      needed.tensor, homes);
   }
   if (needs.hasSteps && !program.order.hasSteps())
     return makeRuleFault<FaultKind::NoSteps>(Rule::Tasks);

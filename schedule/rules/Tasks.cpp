@@ -55,7 +55,7 @@ public:
   StepRules(const Problem &problem, const Program &program, int32_t rank)
       : problem(problem), program(program), rank(rank),
         actions(program.order.rank(rank)),
-        lastGradient(problem.numStages(), -1) {}
+        lastGradient(problem.numHomes(), -1) {}
 
   Found check(bool hasSteps) {
     if (Found wrong = findAll())
@@ -69,21 +69,19 @@ public:
   }
 
 private:
-  bool isHere(int32_t stage) const {
-    return problem.homeOf(stage).rank == rank;
-  }
+  bool isHere(int32_t home) const { return problem.rankOf(home) == rank; }
   bool isHere(const Collective &collective) const {
-    return std::any_of(collective.stages.begin(), collective.stages.end(),
-                       [&](int32_t stage) { return isHere(stage); });
+    return std::any_of(collective.homes.begin(), collective.homes.end(),
+                       [&](int32_t home) { return isHere(home); });
   }
-  bool holds(const Collective &collective, int32_t stage) const {
-    return std::find(collective.stages.begin(), collective.stages.end(),
-                     stage) != collective.stages.end();
+  bool holds(const Collective &collective, int32_t home) const {
+    return std::find(collective.homes.begin(), collective.homes.end(), home) !=
+           collective.homes.end();
   }
   /// -1 where it is nowhere.
   int64_t placeOf(ActionKind kind, size_t number) const {
     for (const auto &[action, position] : places)
-      if (action.kind() == kind && action.stage == number)
+      if (action.kind() == kind && action.subject == number)
         return position;
     return -1;
   }
@@ -97,14 +95,14 @@ private:
     return fault;
   }
   /// Stages of this rank whose gradients an action needs.
-  std::vector<int32_t> stagesOf(Action action) const {
-    if (action.traits().subject == Subject::Stage)
-      return {static_cast<int32_t>(action.stage)};
-    std::vector<int32_t> stages;
-    for (int32_t stage : program.collectives[action.stage].stages)
-      if (isHere(stage))
-        stages.push_back(stage);
-    return stages;
+  std::vector<int32_t> homesOf(Action action) const {
+    if (action.traits().subject == Subject::Home)
+      return {static_cast<int32_t>(action.subject)};
+    std::vector<int32_t> homes;
+    for (int32_t home : program.collectives[action.subject].homes)
+      if (isHere(home))
+        homes.push_back(home);
+    return homes;
   }
 
   Found findAll() {
@@ -112,10 +110,10 @@ private:
       const Action action = actions[i];
       const ActionTraits &traits = action.traits();
       if (traits.makes & weightGradDone)
-        lastGradient[action.stage] = i;
+        lastGradient[action.subject] = i;
       if (traits.index != IndexMeaning::Step)
         continue;
-      const int64_t before = placeOf(action.kind(), action.stage);
+      const int64_t before = placeOf(action.kind(), action.subject);
       if (before >= 0 && !traits.mayRepeat)
         return beside(makeFaultAt<FaultKind::ThereTwice>(rule, rank, i, action),
                       before);
@@ -142,7 +140,7 @@ private:
       if (Found wrong = need(await, c, placeOf(issue, c)))
         return wrong;
     }
-    for (int32_t s = 0; hasSteps && s < problem.numStages(); ++s)
+    for (int32_t s = 0; hasSteps && s < problem.numHomes(); ++s)
       if (isHere(s))
         if (Found wrong = need(ActionKind::Step, s, lastGradient[s]))
           return wrong;
@@ -161,19 +159,19 @@ private:
   Found checkNeeds(Action action, int64_t position) const {
     if (action.kind() == ActionKind::Await)
       return checkBehind<FaultKind::BeforeItsIssue>(
-          position, placeOf(ActionKind::AllReduce, action.stage));
-    for (int32_t stage : stagesOf(action)) {
+          position, placeOf(ActionKind::AllReduce, action.subject));
+    for (int32_t home : homesOf(action)) {
       if (action.traits().needsOfAll & weightGradDone)
         if (Found wrong = checkBehind<FaultKind::BeforeGradient>(
-                position, lastGradient[stage]))
+                position, lastGradient[home]))
           return wrong;
       for (size_t c = 0; c < program.collectives.size(); ++c) {
         const Collective &other = program.collectives[c];
         const bool readsSum =
             action.kind() == ActionKind::Step ||
-            (traitsOf(program.collectives[action.stage].kind).readsSums &&
+            (traitsOf(program.collectives[action.subject].kind).readsSums &&
              !traitsOf(other.kind).readsSums);
-        if (readsSum && holds(other, stage))
+        if (readsSum && holds(other, home))
           if (Found wrong = checkBehind<FaultKind::BeforeResult>(
                   position, placeOf(ActionKind::Await, c)))
             return wrong;
@@ -186,7 +184,7 @@ private:
   const Program &program;
   const int32_t rank;
   const ActionRange actions;
-  /// By stage: the position of its last W or B, -1 where it has none.
+  /// By home: the position of its last W or B, -1 where it has none.
   std::vector<int64_t> lastGradient;
   /// Collectives, awaits and steps with their positions, in order.
   std::vector<std::pair<Action, int64_t>> places;

@@ -25,10 +25,10 @@ static void appendBackward(const Problem &problem, Schedule &schedule,
 
 Schedule rondo::oneByOne(const Problem &problem) {
   std::vector<std::vector<int32_t>> stagesOf(problem.numRanks());
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    stagesOf[problem.homeOf(s).rank].push_back(s);
+  for (int32_t s = 0; s < problem.numHomes(); ++s)
+    stagesOf[problem.rankOf(s)].push_back(s);
   Schedule schedule;
-  schedule.reserve(int64_t(3) * problem.numStages() * problem.microbatches);
+  schedule.reserve(int64_t(3) * problem.numHomes() * problem.microbatches);
   for (const std::vector<int32_t> &stages : stagesOf) {
     for (int32_t i = 0; i < problem.microbatches; ++i) {
       for (int32_t s : stages)

@@ -26,7 +26,7 @@ static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
     std::vector<Action> messages, ready;
     std::vector<std::vector<Action>> made(size_t(3) * flat.stages);
     for (Action action : schedule.rank(from)) {
-      const int32_t stage = int32_t(action.stage);
+      const int32_t stage = int32_t(action.subject);
       const int letter = action.kind() == ActionKind::Forward ? 0 : 1;
       if (action.kind() != ActionKind::WeightGrad && sends(letter, stage)) {
         ready.push_back(action);
@@ -75,7 +75,7 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
   std::vector<int64_t> next(size_t(3) * flat.stages, 0);
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (Action action : schedule.rank(rank)) {
-      const int32_t stage = int32_t(action.stage);
+      const int32_t stage = int32_t(action.subject);
       auto append = [&](int letter) {
         orders[rank].push_back(codeOf(letter, stage));
         return next[codeOf(letter, stage)]++ == int64_t(action.index);
@@ -96,7 +96,7 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
     std::vector<int64_t> count(size_t(3) * flat.stages, 0);
     for (Action action : order->second) {
       const Code code = codeOf(action.kind() == ActionKind::Forward ? 0 : 1,
-                               int32_t(action.stage));
+                               int32_t(action.subject));
       if (count[code]++ != int64_t(action.index))
         return std::nullopt;
       orders[flat.ranks + link].push_back(code);

@@ -73,7 +73,7 @@ private:
   }
 
   int64_t tasks() const {
-    return int64_t(3) * problem.numStages() * problem.microbatches;
+    return int64_t(3) * problem.numHomes() * problem.microbatches;
   }
 
   void add(Schedule schedule, const std::string &origin) {

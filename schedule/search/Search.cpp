@@ -65,7 +65,7 @@ private:
   }
 
   bool hasCheaperBackward() const {
-    for (int32_t s = 0; s < problem.numStages(); ++s)
+    for (int32_t s = 0; s < problem.numHomes(); ++s)
       if (rondo::hasCheaperBackward(problem, s))
         return true;
     return false;
@@ -81,7 +81,7 @@ private:
     for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
       int64_t held = 0;
       for (Action action : schedule.rank(rank)) {
-        const Cost &cost = problem.cost(int32_t(action.stage), action.kind());
+        const Cost &cost = problem.cost(int32_t(action.subject), action.kind());
         held += cost.acquireBytes;
         if (held > problem.memoryCaps[rank])
           return false;
@@ -125,7 +125,7 @@ private:
     return result.schedule ? objectiveOf(result.simulation) : never;
   }
   int64_t tasks() const {
-    return int64_t(3) * problem.numStages() * problem.microbatches;
+    return int64_t(3) * problem.numHomes() * problem.microbatches;
   }
   bool isDone() {
     return objective() <= result.bound.ns || budget.isSpent(3 * tasks());

@@ -86,7 +86,7 @@ TEST_F(Bridge, PlanBecomesProblem) {
   EXPECT_EQ(problem.name, "step");
   EXPECT_EQ(problem.microbatches, 16);
   EXPECT_EQ(problem.memoryCaps, (std::vector<int64_t>{1000, noMemoryCap}));
-  EXPECT_EQ(problem.homeOf(2).rank, 1);
+  EXPECT_EQ(problem.rankOf(2), 1);
   EXPECT_EQ(problem.cost(0, ActionKind::Backward).ns, 6);
   EXPECT_EQ(problem.cost(0, ActionKind::InputGrad).releaseBytes, 5);
   EXPECT_EQ(problem.edges.size(), 4u);
@@ -95,10 +95,10 @@ TEST_F(Bridge, PlanBecomesProblem) {
   EXPECT_EQ(problem.linkBetween(1, 0).bytesPerUs, 2);
   EXPECT_EQ(problem.channels.protocol, rondo::Protocol::Eager);
   EXPECT_EQ(problem.channels.receiveSlots, 3);
-  std::vector<StageBuffers> buffers = stageBuffers(schedule.lookupPlan());
+  std::vector<HomeBuffers> buffers = homeBuffers(schedule.lookupPlan());
   ASSERT_EQ(buffers.size(), 3u);
   EXPECT_EQ(buffers[0][static_cast<int>(BufferKind::Data)], 11);
-  EXPECT_EQ(buffers[1], StageBuffers{});
+  EXPECT_EQ(buffers[1], HomeBuffers{});
 }
 
 TEST_F(Bridge, SchedulesAreLossless) {
@@ -146,7 +146,8 @@ TEST_F(Bridge, ProgramsAreLossless) {
   EXPECT_EQ(again->program.arenaBytes, value.arenaBytes);
   ASSERT_EQ(again->program.collectives.size(), 2u);
   EXPECT_EQ(again->program.collectives[0].tensor, "wte");
-  EXPECT_EQ(again->program.collectives[0].stages, (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(again->program.collectives[0].homes,
+            (std::vector<int32_t>{0, 2}));
   ASSERT_EQ(again->program.pools.size(), 2u);
   EXPECT_EQ(again->program.pools[1].offset, 128);
   ASSERT_EQ(again->program.places.size(), value.places.size());

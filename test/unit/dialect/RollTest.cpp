@@ -212,7 +212,7 @@ TEST(Roll, EveryFamilyPrintsShort) {
       for (int32_t r = 0; r < ranks; ++r) {
         Sequence sequence;
         for (rondo::Action a : schedule->rank(r))
-          sequence.push_back({uint64_t(a.kindBits) | uint64_t(a.stage) << 8,
+          sequence.push_back({uint64_t(a.kindBits) | uint64_t(a.subject) << 8,
                               int64_t(a.index)});
         lines += 2 + checkedLines(sequence);
       }

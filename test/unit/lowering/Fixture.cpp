@@ -39,11 +39,11 @@ void rondo::test::layInChunks(Problem &problem, int32_t ranks, bool isWave) {
   }
 }
 
-std::vector<StageBuffers> rondo::test::stageBuffers(const Problem &problem) {
-  std::vector<StageBuffers> buffers;
+std::vector<HomeBuffers> rondo::test::homeBuffers(const Problem &problem) {
+  std::vector<HomeBuffers> buffers;
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     bool isFirst = s == 0, isLast = s + 1 == problem.numStages();
-    StageBuffers b{};
+    HomeBuffers b{};
     auto set = [&](BufferKind kind, int64_t bytes) {
       b[static_cast<int>(kind)] = bytes;
     };
@@ -97,7 +97,7 @@ Schedule rondo::test::randomOrders(const Problem &problem, std::mt19937 &random,
        left > 0;) {
     const int32_t s = upTo(stages - 1);
     const int64_t kind = upTo(hasSteps ? 3 : 2);
-    std::vector<Action> &order = orders[problem.homeOf(s).rank];
+    std::vector<Action> &order = orders[problem.rankOf(s)];
     if (kind == 0 && forward[s] < (s == 0 ? m : forward[s - 1]))
       order.push_back(Action(ActionKind::Forward, s, forward[s]++));
     else if (kind == 1 && inputGrad[s] < forward[s] &&
@@ -116,8 +116,8 @@ Schedule rondo::test::randomOrders(const Problem &problem, std::mt19937 &random,
 
 Collective rondo::test::norm(const Problem &problem) {
   Collective collective;
-  collective.stages.resize(problem.numStages());
-  std::iota(collective.stages.begin(), collective.stages.end(), 0);
+  collective.homes.resize(problem.numStages());
+  std::iota(collective.homes.begin(), collective.homes.end(), 0);
   return collective;
 }
 
@@ -144,7 +144,7 @@ Program rondo::test::lower(const Problem &problem, const Schedule &schedule,
   EXPECT_TRUE(simulation.complete);
   Program program = insertCommunication(problem, schedule, simulation, needs);
   EXPECT_EQ(planMemory(problem, problem.homes, problem.numRanks(),
-                       stageBuffers(problem), program),
+                       homeBuffers(problem), program),
             std::nullopt);
   return program;
 }

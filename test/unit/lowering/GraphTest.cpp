@@ -64,7 +64,7 @@ public:
                 (kind == 0 ? ActionKind::Forward : ActionKind::InputGrad))
           before =
               std::min(before, (kind == 0 ? forward : inputGrad)[edge.from]);
-      std::vector<Action> &order = orders[problem.homeOf(s).rank];
+      std::vector<Action> &order = orders[problem.rankOf(s)];
       if (kind == 0 && forward[s] < before)
         order.push_back(Action(ActionKind::Forward, s, forward[s]++));
       else if (kind == 1 && inputGrad[s] < std::min(before, forward[s]))

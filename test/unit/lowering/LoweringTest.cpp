@@ -115,7 +115,7 @@ TEST(Lowering, BoundedSlotsAreKept) {
     for (Action a : actions) {
       bool receivesActivation =
           a.kind() == ActionKind::Recv &&
-          problem.edges[a.stage].producer == ActionKind::Forward;
+          problem.edges[a.subject].producer == ActionKind::Forward;
       if (receivesActivation)
         ++outstanding;
       most = std::max(most, outstanding);
@@ -148,7 +148,7 @@ TEST(Lowering, EvaluationRunsForwardOnly) {
   ASSERT_TRUE(simulation.complete);
   Program program = insertCommunication(problem, schedule, simulation, {});
   ASSERT_EQ(
-      planMemory(problem, problem.homes, 4, stageBuffers(problem), program),
+      planMemory(problem, problem.homes, 4, homeBuffers(problem), program),
       std::nullopt);
   EXPECT_EQ(checkChannels(problem, program), std::nullopt);
   EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);

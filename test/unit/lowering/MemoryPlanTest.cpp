@@ -22,7 +22,7 @@ TEST(MemoryPlan, SequentialReferenceNeedsOneSlotABuffer) {
   Program program = insertCommunication(sequential, schedule, simulation,
                                         {{norm(problem)}, true});
   ASSERT_EQ(
-      planMemory(sequential, problem.homes, 4, stageBuffers(problem), program),
+      planMemory(sequential, problem.homes, 4, homeBuffers(problem), program),
       std::nullopt);
   EXPECT_EQ(broken(sequential, schedule, program, problem.memoryCaps), "");
   for (int32_t s = 0; s < 4; ++s) {
@@ -55,7 +55,7 @@ TEST(MemoryPlan, ActivationSlotsAreThePeakOfTheSchedule) {
 TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
   Problem problem = linearProblem(4, 4, 0, 128, 0);
   layInChunks(problem, 2, /*isWave=*/false);
-  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  std::vector<HomeBuffers> buffers = homeBuffers(problem);
   buffers[2][static_cast<int>(BufferKind::Workspace)] = 1000;
   Schedule schedule = familySchedule("interleaved-1f1b", problem);
   Program program = insertCommunication(problem, schedule,
@@ -74,7 +74,7 @@ TEST(MemoryPlan, StagesOfARankShareTheLargestWorkspace) {
 
 TEST(MemoryPlan, AbsurdSizesAreAnError) {
   Problem problem = linearProblem(2, 4, 0, 128, 0);
-  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  std::vector<HomeBuffers> buffers = homeBuffers(problem);
   buffers[1][static_cast<int>(BufferKind::Weights)] = int64_t(1) << 60;
   Schedule schedule = familySchedule("1f1b", problem);
   Program program = insertCommunication(problem, schedule,
@@ -92,7 +92,7 @@ TEST(MemoryPlan, MoreDataSlotsThanATableNamesAreAnError) {
   Schedule schedule = familySchedule("1f1b", problem);
   Program program = insertCommunication(problem, schedule,
                                         simulate(problem, schedule, true), {});
-  std::vector<StageBuffers> buffers = stageBuffers(problem);
+  std::vector<HomeBuffers> buffers = homeBuffers(problem);
   std::optional<Fault> wrong =
       planMemory(problem, problem.homes, 1, buffers, program);
   ASSERT_TRUE(wrong.has_value());

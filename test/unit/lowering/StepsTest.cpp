@@ -99,7 +99,7 @@ TEST(Steps, WaitForTheNorm) {
         if (action.isTask())
           normNs = std::max(normNs, free.endNs[schedule.rankBegin(r) + i]);
         else
-          ownNs += problem.cost(action.stage, ActionKind::Step).ns;
+          ownNs += problem.cost(action.subject, ActionKind::Step).ns;
       }
       stepsNs = std::max(stepsNs, ownNs);
     }

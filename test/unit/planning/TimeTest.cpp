@@ -44,7 +44,7 @@ protected:
       plan.figures.buffers.resize(plan.problem.numStages());
       plan.figures.devices = plan.problem.memoryCaps;
       for (int32_t s = 0; s < plan.problem.numStages(); ++s)
-        plan.ranks.push_back(plan.problem.homeOf(s).rank);
+        plan.ranks.push_back(plan.problem.rankOf(s));
       for (int32_t s = 0; s <= plan.problem.numStages(); ++s)
         plan.begins.push_back(s);
       return plan;

@@ -177,10 +177,12 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
     const bool fused = pick(random, 0, 1);
     const int32_t stages = problem.numStages();
     ListTimes times;
-    times.taskNs = [&](Action a) { return problem.cost(a.stage, a.kind()).ns; };
+    times.taskNs = [&](Action a) {
+      return problem.cost(a.subject, a.kind()).ns;
+    };
     times.messageNs = [&](const Edge &edge) {
-      const int32_t from = problem.homeOf(edge.from).rank,
-                    to = problem.homeOf(edge.to).rank;
+      const int32_t from = problem.rankOf(edge.from),
+                    to = problem.rankOf(edge.to);
       return from == to ? 0 : problem.linkBetween(from, to).latencyNs;
     };
     // By rank, what each choice has seen.
@@ -189,7 +191,7 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
     ListRule rule = [&](int32_t rank,
                         const Arrivals &arrivals) -> std::optional<Action> {
       for (int32_t s = stages - 1; s >= 0; --s) {
-        if (problem.homeOf(s).rank != rank)
+        if (problem.rankOf(s) != rank)
           continue;
         int32_t *count = &done[size_t(numCostColumns) * s];
         auto take = [&](ActionKind kind) {
@@ -218,7 +220,7 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
         const int64_t end = simulation.endNs[schedule.rankBegin(r) + i];
         if (action.kind() == ActionKind::WeightGrad)
           continue;
-        const int32_t s = int32_t(action.stage);
+        const int32_t s = int32_t(action.subject);
         const bool isForward = action.kind() == ActionKind::Forward;
         if (isForward && s + 1 == stages)
           backward[s].push_back(end);

@@ -27,8 +27,8 @@ public:
       : problem(problem), target(target), inOrder(inOrder),
         stages(problem.numStages()), all(problem.microbatches) {
     for (const Edge &edge : problem.edges) {
-      const int32_t from = problem.homeOf(edge.from).rank,
-                    to = problem.homeOf(edge.to).rank;
+      const int32_t from = problem.rankOf(edge.from),
+                    to = problem.rankOf(edge.to);
       Hop hop;
       if (from != to) {
         const Link &link = problem.linkBetween(from, to);
@@ -101,7 +101,7 @@ private:
   int64_t leftOf(const State &state, int32_t rank) const {
     int64_t left = 0;
     for (int32_t s = 0; s < stages; ++s)
-      if (problem.homeOf(s).rank == rank) {
+      if (problem.rankOf(s) == rank) {
         const int64_t f = problem.cost(s, ActionKind::Forward).ns;
         const int64_t i = problem.cost(s, ActionKind::InputGrad).ns;
         const int64_t w = problem.cost(s, ActionKind::WeightGrad).ns;
@@ -154,7 +154,7 @@ private:
   }
 
   bool runTask(const State &state, int32_t s, int32_t k, ActionKind kind) {
-    const int32_t rank = problem.homeOf(s).rank;
+    const int32_t rank = problem.rankOf(s);
     const Cost &cost = problem.cost(s, kind);
     int64_t start = std::max(state.clock[rank], int64_t(0));
     const ActionKind producer =

@@ -79,20 +79,17 @@ TEST(Legality, UnknownTask) {
   }
 }
 
-// Costs do not cover these fields yet.
-TEST(Legality, FieldsThatNoTaskHasYet) {
+// Costs do not cover this field yet.
+TEST(Legality, NoTaskServesSeveralIndices) {
   Problem problem = linearProblem(1, 1);
-  Action replica = actionOf("0F0"), count = replica;
-  replica.replica = 1;
-  count.count = 2;
-  for (Action action : {replica, count}) {
-    Schedule schedule;
-    schedule.append(action);
-    schedule.append(actionOf("0B0"));
-    schedule.endRank();
-    EXPECT_EQ(onlyBroken(problem, schedule, Rule::Completeness).kind,
-              FaultKind::UnknownTask);
-  }
+  Action action = actionOf("0F0");
+  action.count = 2;
+  Schedule schedule;
+  schedule.append(action);
+  schedule.append(actionOf("0B0"));
+  schedule.endRank();
+  EXPECT_EQ(onlyBroken(problem, schedule, Rule::Completeness).kind,
+            FaultKind::UnknownTask);
 }
 
 TEST(Legality, UnsupportedKind) {

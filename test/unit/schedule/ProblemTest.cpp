@@ -114,19 +114,20 @@ TEST(Problem, Edges) {
                        "to an earlier stage");
   problem.edges.assign(maxEdges, {0, 1, ActionKind::Forward, 0});
   EXPECT_EQ(fault(problem), "");
+  problem.microbatches = 257;
+  expectFault(problem, "1048576 edges times 257 micro-batches are more than "
+                       "268435456 messages");
   problem.edges.push_back(problem.edges.back());
-  expectFault(problem, "the problem has 65537 edges; there may be 65536");
+  expectFault(problem, "the problem has 1048577 edges; there may be 1048576");
 }
 
 TEST(Action, EveryFieldHoldsItsLargestNumber) {
   Action action(static_cast<ActionKind>((1 << action_layout::kindBits) - 1),
-                maxEdges - 1, maxMicrobatches - 1);
-  action.replica = maxReplicas - 1;
+                (1 << action_layout::subjectBits) - 1, maxMicrobatches - 1);
   action.count = maxCount;
   EXPECT_EQ(action.kindBits, 63u);
-  EXPECT_EQ(action.stage, 65535u);
+  EXPECT_EQ(action.subject, 67108863u);
   EXPECT_EQ(action.index, 16777215u);
-  EXPECT_EQ(action.replica, 1023u);
   EXPECT_EQ(action.count, 255u);
 }
 

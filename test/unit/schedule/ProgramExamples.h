@@ -23,7 +23,7 @@ inline Action programActionOf(const std::string &text, const Problem &problem) {
     return actionOf(text);
   Action producer = actionOf(text.substr(1));
   for (size_t e = 0; e < problem.edges.size(); ++e)
-    if (problem.edges[e].from == static_cast<int>(producer.stage) &&
+    if (problem.edges[e].from == static_cast<int>(producer.subject) &&
         problem.edges[e].producer == producer.kind())
       return Action(text[0] == '>' ? ActionKind::Send : ActionKind::Recv,
                     static_cast<int64_t>(e),
@@ -43,7 +43,7 @@ inline Program programOf(const std::vector<std::string> &ranks,
   }
   Collective norm;
   for (int32_t s = 0; s < problem.numStages(); ++s)
-    norm.stages.push_back(s);
+    norm.homes.push_back(s);
   program.collectives.push_back(norm);
   return program;
 }
@@ -54,7 +54,7 @@ inline void placeApart(Program &program, const Problem &problem) {
   program.places.assign(problem.numStages() * numBufferKinds, {});
   program.arenaBytes.assign(problem.numRanks(), 0);
   auto add = [&](int32_t stage, BufferKind kind) {
-    int32_t rank = problem.homeOf(stage).rank;
+    int32_t rank = problem.rankOf(stage);
     Place &place = program.place(stage, kind);
     place.pool = static_cast<int32_t>(program.pools.size());
     bool isState = traitsOf(kind).isState();
@@ -66,8 +66,7 @@ inline void placeApart(Program &program, const Problem &problem) {
   };
   const int32_t last = problem.numStages() - 1;
   for (int32_t s = 0; s <= last; ++s) {
-    bool sharesBefore =
-        s > 0 && problem.homeOf(s).rank == problem.homeOf(s - 1).rank;
+    bool sharesBefore = s > 0 && problem.rankOf(s) == problem.rankOf(s - 1);
     add(s, BufferKind::Weights);
     add(s, BufferKind::SavedForInputGrad);
     add(s, BufferKind::SavedForWeightGrad);
@@ -77,7 +76,7 @@ inline void placeApart(Program &program, const Problem &problem) {
       add(s, BufferKind::InputGrad);
     if (s > 0 && !sharesBefore)
       add(s, BufferKind::Input);
-    if (s < last && problem.homeOf(s).rank != problem.homeOf(s + 1).rank)
+    if (s < last && problem.rankOf(s) != problem.rankOf(s + 1))
       add(s, BufferKind::OutputGrad);
     if (sharesBefore) {
       program.place(s, BufferKind::Input) =

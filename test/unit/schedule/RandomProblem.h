@@ -37,8 +37,8 @@ inline Problem drawChain(Engine &random, const std::vector<int32_t> &rankOf,
     if (pick(random, 0, 2) == 0)
       problem.cost(s, ActionKind::Backward).ns = pick(random, leastNs, 18);
     outputBytes.push_back(pick(random, 0, 3) * pick(random, 0, 5));
-    needed[problem.homeOf(s).rank] += activation;
-    all[problem.homeOf(s).rank] += activation * problem.microbatches;
+    needed[problem.rankOf(s)] += activation;
+    all[problem.rankOf(s)] += activation * problem.microbatches;
   }
   problem.makeChain(outputBytes);
   auto draw = [&](Link &link) {

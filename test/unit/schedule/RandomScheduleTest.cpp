@@ -42,7 +42,7 @@ char letterOfResult(ActionKind kind) {
 }
 
 Key keyOf(Action action) {
-  return {int64_t(action.stage), letterOfResult(action.kind()),
+  return {int64_t(action.subject), letterOfResult(action.kind()),
           int64_t(action.index)};
 }
 
@@ -59,15 +59,15 @@ Naive runNaively(const Problem &problem, const Schedule &schedule) {
     for (size_t e = 0; e < problem.edges.size(); ++e) {
       const Edge &edge = problem.edges[e];
       bool isForward = action.kind() == ActionKind::Forward;
-      if (edge.from == static_cast<int>(action.stage) &&
+      if (edge.from == static_cast<int>(action.subject) &&
           (edge.producer == ActionKind::Forward) == isForward)
         body(static_cast<int64_t>(e), edge);
     }
   };
   auto enqueue = [&](Action action, auto accept) {
     forEachOutput(action, [&](int64_t e, const Edge &edge) {
-      std::pair<int, int> link{problem.homeOf(edge.from).rank,
-                               problem.homeOf(edge.to).rank};
+      std::pair<int, int> link{problem.rankOf(edge.from),
+                               problem.rankOf(edge.to)};
       if (link.first != link.second && accept(link))
         queues[link].push_back({e, static_cast<int64_t>(action.index)});
     });
@@ -93,7 +93,7 @@ Naive runNaively(const Problem &problem, const Schedule &schedule) {
       if (position[r] == order.size())
         continue;
       Action action = order[position[r]];
-      const int64_t stage = action.stage, index = action.index;
+      const int64_t stage = action.subject, index = action.index;
       const ActionKind kind = action.kind();
       int64_t start = clock[r];
       bool isReady = true;
@@ -117,7 +117,7 @@ Naive runNaively(const Problem &problem, const Schedule &schedule) {
           if (edge.to != stage || (edge.producer == ActionKind::Forward) !=
                                       (kind == ActionKind::Forward))
             continue;
-          if (problem.homeOf(edge.from).rank == r) {
+          if (problem.rankOf(edge.from) == r) {
             need(run.ends, {edge.from, letterOfResult(edge.producer), index});
             continue;
           }
@@ -222,9 +222,9 @@ Schedule randomSchedule(const Problem &problem, Random &random) {
   auto isReady = [&](Action action) {
     if (action.kind() == ActionKind::Step)
       return std::none_of(open.begin(), open.end(), [&](Action other) {
-        return other.stage == action.stage && other != action;
+        return other.subject == action.subject && other != action;
       });
-    const int64_t stage = action.stage, index = action.index;
+    const int64_t stage = action.subject, index = action.index;
     if (action.kind() == ActionKind::WeightGrad)
       return done.count({stage, 'I', index}) > 0;
     if (action.kind() != ActionKind::Forward &&
@@ -244,7 +244,7 @@ Schedule randomSchedule(const Problem &problem, Random &random) {
     if (!isReady(open[i]))
       continue;
     Action action = open[i];
-    orders[problem.homeOf(action.stage).rank].push_back(action);
+    orders[problem.rankOf(action.subject)].push_back(action);
     done.insert(keyOf(action));
     open.erase(open.begin() + i);
   }
@@ -267,8 +267,8 @@ void orderSomeLinks(const Problem &problem, Schedule &schedule,
       std::vector<Action> messages;
       for (Action action : schedule.rank(a))
         for (const Edge &edge : problem.edges)
-          if (edge.from == static_cast<int>(action.stage) &&
-              problem.homeOf(edge.to).rank == b &&
+          if (edge.from == static_cast<int>(action.subject) &&
+              problem.rankOf(edge.to) == b &&
               letterOfResult(edge.producer) == letterOfResult(action.kind())) {
             messages.push_back(action);
             break;
@@ -298,7 +298,7 @@ void expectSame(const Problem &problem, const Schedule &schedule,
       EXPECT_EQ(simulation.endNs[at], naive.ends.at(keyOf(action)));
       EXPECT_EQ(simulation.startNs[at],
                 simulation.endNs[at] -
-                    problem.cost(action.stage, action.kind()).ns);
+                    problem.cost(action.subject, action.kind()).ns);
     }
   }
 }

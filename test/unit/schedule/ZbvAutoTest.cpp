@@ -21,7 +21,7 @@ Problem unevenV(int32_t ranks, int32_t microbatches, int64_t room,
     const int64_t takes = below(5);
     problem.setStageCost(s, below(9), below(9), below(9), takes,
                          below(takes + 1));
-    bytes[problem.homeOf(s).rank] += takes;
+    bytes[problem.rankOf(s)] += takes;
   }
   for (int32_t rank = 0; rank < ranks; ++rank)
     problem.memoryCaps[rank] = bytes[rank] * room + below(bytes[rank] + 1);
