@@ -104,7 +104,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   std::vector<int64_t> outputBytes;
   problem.costs.resize(stages.size() * numCostColumns);
   for (StageOp stage : stages)
-    problem.homes.addStage({static_cast<int32_t>(stage.getRank())});
+    problem.homes.addStage(static_cast<int32_t>(stage.getRank()));
   for (auto [number, stage] : llvm::enumerate(stages)) {
     auto costs = stage.getCosts();
     if (!costs) {

@@ -87,6 +87,8 @@ std::vector<FamilyChoice> allFamilies();
 /// The variants of all families, in the table's order.
 std::vector<FamilyChoice> familyVariants(const Problem &problem);
 
+/// Where stages have several homes, ranks with the same stages get the same
+/// order; a fault where some ranks have only some stages in common.
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 
 } // namespace rondo

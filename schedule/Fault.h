@@ -175,6 +175,8 @@ std::string describeBriefly(const Fault &fault);
 
 /// `0F3`: stage, letter, micro-batch; `0STEP0`: stage, step.
 std::string actionName(Action action);
+/// Its subject is a home of the problem; the name has the home's stage.
+std::string actionName(Action action, const Problem &problem);
 /// `rank 0 waits for 1I0 of rank 1 at 0I0 -> rank 1 waits for ...`.
 std::string describeCycle(const std::vector<Wait> &cycle);
 

@@ -68,6 +68,11 @@ private:
     return "slot " + text(name.slot) + " of pool " + text(name.pool);
   }
   std::string nameOf(Action action) const;
+  std::string stageOf(int64_t home) const {
+    return text(problem && home < problem->numHomes()
+                    ? problem->homes[static_cast<int32_t>(home)].stage
+                    : home);
+  }
 
   const Fault &fault;
   const Problem *problem;
@@ -186,10 +191,10 @@ std::string Teller::say(Action action, const std::string &form) const {
   if (form == "keyword")
     return traits.keyword;
   if (form == "stage")
-    return text(action.subject);
+    return stageOf(action.subject);
   if (form == "kind")
     return (traits.isTask() ? std::string(1, traits.letter) : traits.keyword) +
-           " of stage " + text(action.subject);
+           " of stage " + stageOf(action.subject);
   if (form.empty())
     return nameOf(action);
   switch (action.kind()) {
@@ -200,7 +205,8 @@ std::string Teller::say(Action action, const std::string &form) const {
     if (!problem)
       return what + "edge " + text(action.subject);
     const Edge &edge = problem->edges[action.subject];
-    return what + actionName(Action(edge.producer, edge.from, action.index));
+    return what +
+           actionName(Action(edge.producer, edge.from, action.index), *problem);
   }
   case ActionKind::AllReduce:
     return "issue " + nameOf(action);
@@ -220,12 +226,12 @@ std::string Teller::say(BufferName name, const std::string &) const {
   const BufferNumbers buffers(*problem);
   const BufferNumbers::Buffer &buffer = buffers[name.buffer];
   const BufferTraits &traits = traitsOf(buffer.kind);
-  const int32_t stage = problem->homes[buffer.home].stage;
-  std::string said = std::string(traits.keyword) + " of stage " + text(stage);
+  std::string said =
+      std::string(traits.keyword) + " of stage " + stageOf(buffer.home);
   if (buffer.isOneOfSeveral) {
     const Edge &edge = problem->edges[buffer.edge];
-    said += edge.to == stage ? " from stage " + text(edge.from)
-                             : " to stage " + text(edge.to);
+    said += edge.to == buffer.home ? " from stage " + stageOf(edge.from)
+                                   : " to stage " + stageOf(edge.to);
   }
   return traits.isState() ? said : said + microbatch;
 }
@@ -260,6 +266,12 @@ std::string rondo::describeBriefly(const Fault &fault) {
 
 std::string rondo::actionName(Action action) {
   return text(action.subject) + action.traits().code + text(action.index);
+}
+
+std::string rondo::actionName(Action action, const Problem &problem) {
+  if (action.subject < static_cast<uint64_t>(problem.numHomes()))
+    action.subject = problem.homes[action.subject].stage;
+  return actionName(action);
 }
 
 std::string rondo::describeCycle(const std::vector<Wait> &cycle) {

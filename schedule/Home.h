@@ -4,17 +4,33 @@
 #ifndef RONDO_SCHEDULE_HOME_H
 #define RONDO_SCHEDULE_HOME_H
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 namespace rondo {
 
-/// A stage's place on one rank. A stage has one home per replica.
+/// A stage's place on one rank. A stage has one home per replica; together they
+/// take all samples of each micro-batch, every home its consecutive share.
 struct Home {
   int32_t stage = 0;
   int32_t replica = 0;
   int32_t rank = 0;
+  /// Its share: `samples` of each micro-batch, from `firstSample` on.
+  int32_t firstSample = 0, samples = 1;
+};
+
+/// How many samples of a micro-batch two homes both have.
+inline int32_t commonSamples(const Home &a, const Home &b) {
+  const int32_t first = std::max(a.firstSample, b.firstSample);
+  const int32_t end =
+      std::min(a.firstSample + a.samples, b.firstSample + b.samples);
+  return std::max(0, end - first);
+}
+
+/// What a stage's replica is given: a rank, and samples of each micro-batch.
+struct Share {
+  int32_t rank = 0, samples = 1;
 };
 
 /// Consecutive homes. Does not own them.
@@ -47,14 +63,31 @@ public:
             list.data() + firstOfStage[stage + 1]};
   }
 
-  /// Appends a stage with one replica on each of `ranks`.
-  void addStage(const std::vector<int32_t> &ranks) {
+  /// Whether a stage has several homes.
+  bool hasReplicas() const { return size() > numStages(); }
+  /// The stage's home on a rank, or its first one where it has none there.
+  int32_t numberOn(int32_t stage, int32_t rank) const {
+    for (int32_t home = firstOfStage[stage]; home < firstOfStage[stage + 1];
+         ++home)
+      if (list[home].rank == rank)
+        return home;
+    return firstOfStage[stage];
+  }
+
+  /// Appends a stage with a replica for each share, in the order of samples.
+  void addStage(const std::vector<Share> &shares) {
     const int32_t stage = numStages();
-    for (int32_t rank : ranks)
-      list.push_back({stage,
-                      static_cast<int32_t>(list.size()) - firstOfStage[stage],
-                      rank});
+    int32_t replica = 0, firstSample = 0;
+    for (const Share &share : shares) {
+      list.push_back(
+          {stage, replica++, share.rank, firstSample, share.samples});
+      firstSample += share.samples;
+    }
     firstOfStage.push_back(size());
+  }
+  /// Appends a stage with one home, which takes all `samples`.
+  void addStage(int32_t rank, int32_t samples = 1) {
+    addStage(std::vector<Share>{{rank, samples}});
   }
   void moveTo(int32_t number, int32_t rank) { list[number].rank = rank; }
 

@@ -19,12 +19,23 @@ const Link &Problem::linkBetween(int32_t from, int32_t to) const {
   return it == links.end() ? link : it->second;
 }
 
+/// floor(figure * some / samples). The product of quotient and `some` fits,
+/// since `some` is at most `samples`, and so does that of the remainder.
+static int64_t scaled(int64_t figure, int64_t some, int64_t samples) {
+  return figure / samples * some + figure % samples * some / samples;
+}
+
+/// What `figure`, which is spread over all `samples`, has between two of them.
+static int64_t between(int64_t figure, int64_t first, int64_t end,
+                       int64_t samples) {
+  return scaled(figure, end, samples) - scaled(figure, first, samples);
+}
+
 void Problem::makeChain(const std::vector<int64_t> &outputBytes) {
-  edges.clear();
-  for (int32_t s = 0; s + 1 < numStages(); ++s)
-    edges.push_back({s, s + 1, ActionKind::Forward, outputBytes[s]});
+  std::vector<std::vector<int32_t>> inputs(numStages());
   for (int32_t s = 1; s < numStages(); ++s)
-    edges.push_back({s, s - 1, ActionKind::InputGrad, outputBytes[s - 1]});
+    inputs[s].push_back(s - 1);
+  makeGraph(inputs, outputBytes);
 }
 
 void Problem::makeGraph(const std::vector<std::vector<int32_t>> &inputs,
@@ -34,14 +45,27 @@ void Problem::makeGraph(const std::vector<std::vector<int32_t>> &inputs,
     for (int32_t s = 0; s < numStages(); ++s)
       for (int32_t input : inputs[s]) {
         const bool isForward = producer == ActionKind::Forward;
-        edges.push_back({isForward ? input : s, isForward ? s : input, producer,
-                         outputBytes[input]});
+        addStageEdge(isForward ? input : s, isForward ? s : input, producer,
+                     outputBytes[input]);
+      }
+}
+
+void Problem::addStageEdge(int32_t from, int32_t to, ActionKind producer,
+                           int64_t bytes) {
+  const int32_t number = edges.empty() ? 0 : edges.back().stageEdge + 1;
+  for (const Home &a : homes.of(from))
+    for (const Home &b : homes.of(to))
+      if (const int32_t common = commonSamples(a, b)) {
+        const int32_t first = std::max(a.firstSample, b.firstSample);
+        edges.push_back(
+            {homes.numberOf(from, a.replica), homes.numberOf(to, b.replica),
+             producer, between(bytes, first, first + common, samples), number});
       }
 }
 
 bool Problem::isChain() const {
   const int32_t stages = numStages();
-  if (edges.size() != size_t(2) * (stages - 1))
+  if (homes.hasReplicas() || edges.size() != size_t(2) * (stages - 1))
     return false;
   for (int32_t s = 0; s + 1 < stages; ++s) {
     const Edge &forward = edges[s], &backward = edges[stages - 1 + s];
@@ -53,22 +77,52 @@ bool Problem::isChain() const {
   return true;
 }
 
+void Problem::setCosts(int32_t stage, const CostRow &row) {
+  costs.resize(std::max<size_t>(costs.size(), numHomes() * numCostColumns));
+  for (const Home &home : homes.of(stage)) {
+    const int32_t number = homes.numberOf(stage, home.replica);
+    std::copy(row.begin(), row.end(), costs.begin() + number * numCostColumns);
+    if (home.samples == samples)
+      continue;
+    for (const ActionTraits &traits : actionTable.rows) {
+      // A step is for weights, which every home has.
+      if (!traits.isTask())
+        continue;
+      int64_t &ns = cost(number, traits.kind).ns;
+      ns = scaled(ns, home.samples, samples) +
+           (ns % samples * home.samples % samples != 0);
+    }
+    auto bytes = [&](int64_t all) {
+      return between(all, home.firstSample, home.firstSample + home.samples,
+                     samples);
+    };
+    int64_t &takes = cost(number, ActionKind::Forward).acquireBytes;
+    int64_t &frees = cost(number, ActionKind::InputGrad).releaseBytes;
+    takes = bytes(takes);
+    frees = std::min(takes, bytes(frees));
+    cost(number, ActionKind::WeightGrad).releaseBytes = takes - frees;
+    cost(number, ActionKind::Backward).releaseBytes = takes;
+  }
+}
+
 void Problem::setStageCost(int32_t stage, int64_t forwardNs,
                            int64_t inputGradNs, int64_t weightGradNs,
                            int64_t activationBytes,
                            int64_t inputGradFreesBytes) {
-  costs.resize(std::max<size_t>(costs.size(), numStages() * numCostColumns));
   // check() refuses figures below 0 and near the limit of 64 bits; no sum may
   // overflow before it is asked.
   auto within = [](int64_t figure) {
     return std::clamp<int64_t>(figure, 0, maxSum - 1);
   };
-  cost(stage, ActionKind::Forward) = {forwardNs, activationBytes, 0};
-  cost(stage, ActionKind::InputGrad) = {inputGradNs, 0, inputGradFreesBytes};
-  cost(stage, ActionKind::WeightGrad) = {
+  CostRow row;
+  row[costColumn(ActionKind::Forward)] = {forwardNs, activationBytes, 0};
+  row[costColumn(ActionKind::InputGrad)] = {inputGradNs, 0,
+                                            inputGradFreesBytes};
+  row[costColumn(ActionKind::WeightGrad)] = {
       weightGradNs, 0, within(activationBytes) - within(inputGradFreesBytes)};
-  cost(stage, ActionKind::Backward) = {
+  row[costColumn(ActionKind::Backward)] = {
       within(inputGradNs) + within(weightGradNs), 0, activationBytes};
+  setCosts(stage, row);
 }
 
 namespace {
@@ -127,10 +181,6 @@ Found checkSizes(const Problem &problem) {
   if (edges * problem.microbatches > maxMessages)
     return figureFault<FaultKind::TooManyMessages>(
         edges * problem.microbatches, maxMessages, edges, problem.microbatches);
-  if (problem.costs.size() != size_t(problem.numHomes()) * numCostColumns)
-    return makeFault<FaultKind::CostTableSize>(
-        problem.costs.size(), problem.numHomes(),
-        problem.numHomes() * numCostColumns);
   return std::nullopt;
 }
 
@@ -146,9 +196,25 @@ Found checkPlaces(const Problem &problem) {
     if (home.rank < 0 || home.rank >= problem.numRanks())
       return makeFault<FaultKind::HomeOnNoRank>(home.stage, home.rank,
                                                 problem.numRanks() - 1);
-  for (int32_t s = 0; s < problem.numStages(); ++s)
-    if (problem.homes.of(s).size() != 1)
-      return makeFault<FaultKind::NotOneHome>(s, problem.homes.of(s).size());
+  std::vector<int32_t> homeOnRank(problem.numRanks(), -1);
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const HomeRange homes = problem.homes.of(s);
+    if (homes.size() == 0)
+      return makeFault<FaultKind::NoHome>(s);
+    int64_t samples = 0;
+    for (const Home &home : homes) {
+      const int32_t number = problem.homes.numberOf(s, home.replica);
+      int32_t &there = homeOnRank[home.rank];
+      if (there >= 0 && problem.homes[there].stage == s)
+        return makeFault<FaultKind::RankTwice>(s, home.rank);
+      there = number;
+      if (home.samples < 1)
+        return makeFault<FaultKind::NoSamples>(s, home.rank, home.samples);
+      samples += home.samples;
+    }
+    if (samples != problem.samples)
+      return makeFault<FaultKind::SharesSum>(s, samples, problem.samples);
+  }
   return std::nullopt;
 }
 
@@ -184,6 +250,10 @@ Found checkReleases(const Problem &problem, int32_t home,
 }
 
 Found checkCosts(const Problem &problem) {
+  if (problem.costs.size() != size_t(problem.numHomes()) * numCostColumns)
+    return makeFault<FaultKind::CostTableSize>(
+        problem.costs.size(), problem.numHomes(),
+        problem.numHomes() * numCostColumns);
   for (int32_t h = 0; h < problem.numHomes(); ++h) {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
@@ -241,6 +311,13 @@ Found checkLinks(const Problem &problem) {
   return std::nullopt;
 }
 
+/// Of an edge whose ends are stages.
+template <FaultKind kind> Fault edgeFault(const Problem &problem, size_t e) {
+  const Edge &edge = problem.edges[e];
+  return makeFault<kind>(e, problem.homes[edge.from].stage,
+                         problem.homes[edge.to].stage);
+}
+
 Found checkEdges(const Problem &problem) {
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     const Edge &edge = problem.edges[e];
@@ -248,17 +325,25 @@ Found checkEdges(const Problem &problem) {
         std::max(edge.from, edge.to) >= problem.numHomes())
       return makeFault<FaultKind::EdgeOfNoStages>(e, edge.from, edge.to,
                                                   problem.numHomes());
+    const Home &from = problem.homes[edge.from], &to = problem.homes[edge.to];
     if (edge.producer != ActionKind::Forward &&
         edge.producer != ActionKind::InputGrad)
       return makeFault<FaultKind::EdgeOfNoProducer>(e);
     const bool isForward = edge.producer == ActionKind::Forward;
-    if (isForward && edge.from > edge.to)
-      return makeFault<FaultKind::ForwardEdgeBack>(e, edge.from, edge.to);
-    if (!isForward && edge.from < edge.to)
-      return makeFault<FaultKind::GradientEdgeForward>(e, edge.from, edge.to);
-    if (edge.bytes < 0 || edge.bytes > maxMessageBytes)
-      return figureFault<FaultKind::EdgeBytes>(edge.bytes, maxMessageBytes, e,
-                                               edge.from, edge.to);
+    if (isForward && from.stage >= to.stage)
+      return edgeFault<FaultKind::ForwardEdgeBack>(problem, e);
+    if (!isForward && from.stage <= to.stage)
+      return edgeFault<FaultKind::GradientEdgeForward>(problem, e);
+    if (edge.bytes < 0 || edge.bytes > maxMessageBytes) {
+      Fault fault = edgeFault<FaultKind::EdgeBytes>(problem, e);
+      fault.found = edge.bytes;
+      fault.allowed = maxMessageBytes;
+      return fault;
+    }
+    if (from.rank == to.rank &&
+        (from.firstSample != to.firstSample || from.samples != to.samples))
+      return makeFault<FaultKind::MessageToSelf>(
+          from.stage, from.samples, from.rank, to.stage, to.samples);
   }
   return std::nullopt;
 }

@@ -14,6 +14,7 @@
 #include "schedule/Fault.h"
 #include "schedule/Home.h"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -33,14 +34,22 @@ struct Cost {
   Lane lane = Lane::Compute;
 };
 
+/// A row of the cost table: by costColumn(kind).
+using CostRow = std::array<Cost, numCostColumns>;
+
 /// A dependence between homes: the `producer` task of home `from` makes a
 /// message that home `to` needs. Forward edges feed F of `to`, InputGrad edges
-/// feed I (or B) of `to`.
+/// feed I (or B) of `to`. Between stages with several homes there is an edge
+/// for each pair of homes that have samples in common, and its messages carry
+/// these.
 struct Edge {
   int32_t from = 0;
   int32_t to = 0;
   ActionKind producer = ActionKind::Forward;
   int64_t bytes = 0;
+  /// The edge between the stages that it is part of, as makeGraph() numbers
+  /// them. The messages of all its parts to one home make up one tensor.
+  int32_t stageEdge = 0;
 
   MessageKind message() const { return traitsOf(producer).produces; }
 };
@@ -86,6 +95,8 @@ inline constexpr int64_t maxSum = int64_t(1) << 62;
 /// Bytes of one message, so that its occupancy can be computed.
 inline constexpr int64_t maxMessageBytes = int64_t(1) << 52;
 inline constexpr int64_t maxRanks = int64_t(1) << 16;
+/// Of a micro-batch.
+inline constexpr int64_t maxSamples = int64_t(1) << 20;
 
 inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
 
@@ -99,6 +110,8 @@ struct DeviceMemory {
 struct Problem {
   std::string name;
   int32_t microbatches = 0;
+  /// Of a micro-batch; what the shares of a stage's homes add up to.
+  int32_t samples = 1;
   /// What activations may take, in bytes by rank; noMemoryCap where there is no
   /// limit.
   std::vector<int64_t> memoryCaps;
@@ -106,7 +119,7 @@ struct Problem {
   /// leaves less); empty where activations are all that is known of. For
   /// messages, and to tell by how much a cap of 0 is missed.
   std::vector<DeviceMemory> devices;
-  /// Where the stages live. check() asks for exactly one home a stage.
+  /// Where the stages live.
   Homes homes;
   /// [home * numCostColumns + costColumn(kind)].
   std::vector<Cost> costs;
@@ -131,24 +144,33 @@ struct Problem {
   }
   const Link &linkBetween(int32_t from, int32_t to) const;
 
-  /// Writes the edges of a chain: stage s feeds s+1 by F (edge s) and s feeds
-  /// s-1 by I (edge S-1 + s-1). The gradient message of stage s+1 to s has
-  /// `outputBytes[s]`, as the activation of s has.
+  /// Writes the edges of a chain: stage s feeds s+1 by F (stage edge s) and s+1
+  /// feeds s by I (stage edge S-1 + s). The gradient message of stage s+1 to s
+  /// has `outputBytes[s]`, as the activation of s has.
   void makeChain(const std::vector<int64_t> &outputBytes);
   /// Writes the edges of a graph: by `inputs`, for each stage, the stages that
-  /// feed it, in the order in which it takes them. Each has an edge for F,
+  /// feed it, in the order in which it takes them. Each has a stage edge for F,
   /// stage after stage, and behind all of these, in the same order, its
-  /// gradient's edge back.
+  /// gradient's edge back. `outputBytes` are for all samples. Needs the homes.
   void makeGraph(const std::vector<std::vector<int32_t>> &inputs,
                  const std::vector<int64_t> &outputBytes);
+  /// Appends the parts of a stage edge, by `from` home and then by `to` home:
+  /// each has the bytes that lie between its first and last sample.
+  void addStageEdge(int32_t from, int32_t to, ActionKind producer,
+                    int64_t bytes);
 
-  /// Sets the F, I, W and B columns of a stage from the figures of
-  /// rondo-problem/1. B takes I's and W's time and releases everything.
+  /// Sets the costs of a stage's homes from a row for all samples. Times are in
+  /// proportion to a home's samples, rounded up; of bytes, F takes as many as
+  /// lie between its first and last sample, and the backward gives them back.
+  void setCosts(int32_t stage, const CostRow &row);
+  /// Sets the F, I, W and B columns of a stage's homes from the figures of
+  /// rondo-problem/1, which are for all samples. B takes I's and W's time and
+  /// releases everything.
   void setStageCost(int32_t stage, int64_t forwardNs, int64_t inputGradNs,
                     int64_t weightGradNs, int64_t activationBytes,
                     int64_t inputGradFreesBytes);
 
-  /// The edges are those of makeChain().
+  /// The edges are those of makeChain(), and each stage has one home.
   bool isChain() const;
 
   /// What is wrong with the input, if anything: sizes out of range, a stage on

@@ -9,7 +9,7 @@ std::string rondo::programActionName(Action action, const Problem &problem) {
   const std::string number = std::to_string(action.subject);
   const ActionTraits &traits = action.traits();
   if (traits.isTask())
-    return actionName(action);
+    return actionName(action, problem);
   switch (traits.subject) {
   case Subject::Edge: {
     const bool isSend = action.kind() == ActionKind::Send;
@@ -17,7 +17,7 @@ std::string rondo::programActionName(Action action, const Problem &problem) {
       return std::string(traits.keyword) + " of edge " + number;
     const Edge &edge = problem.edges[action.subject];
     return std::string(traits.keyword) + " " +
-           actionName(Action(edge.producer, edge.from, action.index)) +
+           actionName(Action(edge.producer, edge.from, action.index), problem) +
            (isSend ? " to rank " : " from rank ") +
            std::to_string(problem.rankOf(isSend ? edge.to : edge.from));
   }
@@ -26,5 +26,8 @@ std::string rondo::programActionName(Action action, const Problem &problem) {
   case Subject::Home:
     break;
   }
-  return std::string(traits.keyword) + " of stage " + number;
+  return std::string(traits.keyword) + " of stage " +
+         (action.subject < static_cast<uint64_t>(problem.numHomes())
+              ? std::to_string(problem.homes[action.subject].stage)
+              : number);
 }

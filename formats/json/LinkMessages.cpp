@@ -34,14 +34,14 @@ llvm::SmallVector<int32_t> LinkMessages::receivers(Action task,
     for (int32_t e :
          edges.outputs(static_cast<int32_t>(task.subject), task.kind()))
       if (problem.rankOf(problem.edges[e].to) == to)
-        stages.push_back(problem.edges[e].to);
+        stages.push_back(problem.homes[problem.edges[e].to].stage);
   return stages;
 }
 
 TextFault LinkOrderReader::outOfOrder(const std::string &found) const {
   return TextFault("link-order",
                    where + " has " + found + " where " +
-                       actionName(tasks.back()) + ">" +
+                       actionName(tasks.back(), messages.problem) + ">" +
                        std::to_string(left.front()) +
                        " belongs: the messages of a task over one link follow "
                        "each other, in the order of the problem's edges");
@@ -49,8 +49,8 @@ TextFault LinkOrderReader::outOfOrder(const std::string &found) const {
 
 std::optional<TextFault>
 LinkOrderReader::take(Action task, std::optional<int64_t> receiver) {
-  const std::string name =
-      actionName(task) + (receiver ? ">" + std::to_string(*receiver) : "");
+  const std::string name = actionName(task, messages.problem) +
+                           (receiver ? ">" + std::to_string(*receiver) : "");
   if (!left.empty()) {
     if (task != tasks.back() || receiver != left.front())
       return outOfOrder(name);
@@ -62,11 +62,12 @@ LinkOrderReader::take(Action task, std::optional<int64_t> receiver) {
     return std::nullopt;
   left = messages.receivers(task, link.second);
   if (!llvm::is_contained(left, *receiver))
-    return TextFault("link-order",
-                     where + " has " + name + ", but no edge goes from stage " +
-                         std::to_string(uint64_t(task.subject)) +
-                         " to a stage " + std::to_string(*receiver) +
-                         " of rank " + std::to_string(link.second));
+    return TextFault(
+        "link-order",
+        where + " has " + name + ", but no edge goes from stage " +
+            std::to_string(messages.problem.homes[task.subject].stage) +
+            " to a stage " + std::to_string(*receiver) + " of rank " +
+            std::to_string(link.second));
   if (left.front() != *receiver)
     return outOfOrder(name);
   left.erase(left.begin());

@@ -27,8 +27,9 @@ public:
   /// which the task sends.
   llvm::SmallVector<int32_t> receivers(Action task, int32_t to) const;
 
-private:
   const Problem &problem;
+
+private:
   EdgeTable edges;
 };
 

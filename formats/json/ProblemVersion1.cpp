@@ -61,7 +61,7 @@ std::optional<TextFault> readStages(const Value &stages, Problem &problem) {
     if (frees > activation)
       return where + ".input_grad_frees_bytes is " + std::to_string(frees) +
              ", more than its activation_bytes " + std::to_string(activation);
-    problem.homes.addStage({static_cast<int32_t>(rank)});
+    problem.homes.addStage(static_cast<int32_t>(rank));
     problem.costs.resize(problem.costs.size() + numCostColumns);
     problem.setStageCost(static_cast<int32_t>(index), forward, inputGrad,
                          weightGrad, activation, frees);

@@ -127,7 +127,8 @@ std::optional<TextFault> readEdge(const Value &value, const std::string &where,
 std::optional<TextFault> readEdges(const Value &edges, Problem &problem) {
   if (!edges.isArray())
     return "edges is not a list";
-  std::vector<Edge> gradients;
+  // Edges between stages, which the homes divide.
+  std::vector<Edge> forwards, gradients;
   std::set<std::pair<int32_t, int32_t>> pairs;
   Elements walk(edges);
   for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
@@ -139,10 +140,12 @@ std::optional<TextFault> readEdges(const Value &edges, Problem &problem) {
       return where + " is the second one from stage " +
              std::to_string(forward.from) + " to stage " +
              std::to_string(forward.to);
-    problem.edges.push_back(forward);
+    forwards.push_back(forward);
     gradients.push_back(gradient);
   }
-  llvm::append_range(problem.edges, gradients);
+  for (const std::vector<Edge> &list : {forwards, gradients})
+    for (const Edge &edge : list)
+      problem.addStageEdge(edge.from, edge.to, edge.producer, edge.bytes);
   return {};
 }
 
@@ -198,9 +201,14 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
   if (const Value *provenance = fields.find("provenance"))
     if (auto fault = readAnyObject(*provenance, "provenance"))
       return fault;
-  for (StringRef key : {"samples", "iterations"})
-    if (auto fault = takesOnly(1, fields, key, ""))
+  if (auto fault = takesOnly(1, fields, "iterations", ""))
+    return fault;
+  if (const Value *samples = fields.find("samples")) {
+    int64_t number;
+    if (auto fault = readInteger(*samples, "samples", 1, maxSamples, number))
       return fault;
+    problem.samples = static_cast<int32_t>(number);
+  }
   if (auto fault = takesNone(fields, {"cards", "host"}, ""))
     return fault;
   if (auto fault = readRanks(fields.get("ranks"), problem))

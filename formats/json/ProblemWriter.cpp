@@ -44,50 +44,83 @@ void writeStage1(llvm::json::OStream &json, const Problem &problem,
   json.attribute("output_bytes", isLast ? 0 : problem.edges[stage].bytes);
 }
 
-void writeStage2(llvm::json::OStream &json, const Problem &problem,
-                 int32_t stage) {
-  json.attributeArray("homes", [&] {
-    json.object([&] { json.attribute("rank", problem.rankOf(stage)); });
-  });
+/// The costs of homes, added up.
+void writeCosts(llvm::json::OStream &json, const Problem &problem,
+                const std::vector<int32_t> &homes) {
   json.attributeObject("costs", [&] {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
-      const Cost &cost = problem.cost(stage, traits.kind);
-      if (!traits.isTask() && cost.ns == 0)
+      Cost sum;
+      for (int32_t home : homes) {
+        const Cost &cost = problem.cost(home, traits.kind);
+        sum.ns += cost.ns;
+        sum.acquireBytes += cost.acquireBytes;
+        sum.releaseBytes += cost.releaseBytes;
+      }
+      if (!traits.isTask() && sum.ns == 0)
         continue; // as if it were left out
       json.attributeObject(traits.code, [&] {
-        json.attribute("ns", cost.ns);
-        if (cost.acquireBytes)
-          json.attribute("takes_bytes", cost.acquireBytes);
-        if (cost.releaseBytes)
-          json.attribute("frees_bytes", cost.releaseBytes);
+        json.attribute("ns", sum.ns);
+        if (sum.acquireBytes)
+          json.attribute("takes_bytes", sum.acquireBytes);
+        if (sum.releaseBytes)
+          json.attribute("frees_bytes", sum.releaseBytes);
       });
     }
   });
 }
 
+void writeStage2(llvm::json::OStream &json, const Problem &problem,
+                 int32_t stage) {
+  const HomeRange homes = problem.homes.of(stage);
+  auto numberOf = [&](const Home &home) {
+    return problem.homes.numberOf(stage, home.replica);
+  };
+  json.attributeArray("homes", [&] {
+    for (const Home &home : homes)
+      json.object([&] {
+        json.attribute("rank", home.rank);
+        if (homes.size() == 1)
+          return;
+        json.attribute("samples", home.samples);
+        writeCosts(json, problem, {numberOf(home)});
+      });
+  });
+  std::vector<int32_t> all;
+  for (const Home &home : homes)
+    all.push_back(numberOf(home));
+  writeCosts(json, problem, all);
+}
+
 /// Writes one entry for an activation and its gradient.
 void writeEdges(llvm::json::OStream &json, const Problem &problem) {
-  std::map<std::pair<int32_t, int32_t>, int64_t> gradients;
-  for (const Edge &edge : problem.edges)
-    if (edge.producer == ActionKind::InputGrad)
-      gradients[{edge.to, edge.from}] = edge.bytes;
+  // By stages: bytes of all parts together.
+  std::map<std::pair<int32_t, int32_t>, int64_t> forwards, gradients;
+  std::vector<std::pair<int32_t, int32_t>> order;
+  for (const Edge &edge : problem.edges) {
+    const int32_t from = problem.homes[edge.from].stage,
+                  to = problem.homes[edge.to].stage;
+    if (edge.producer == ActionKind::InputGrad) {
+      gradients[{to, from}] += edge.bytes;
+      continue;
+    }
+    if (!forwards.count({from, to}))
+      order.push_back({from, to});
+    forwards[{from, to}] += edge.bytes;
+  }
   json.attributeArray("edges", [&] {
-    for (const Edge &edge : problem.edges) {
-      if (edge.producer != ActionKind::Forward)
-        continue;
+    for (const auto &pair : order)
       json.object([&] {
-        json.attribute("from", edge.from);
-        json.attribute("to", edge.to);
-        json.attribute("bytes", edge.bytes);
-        auto gradient = gradients.find({edge.from, edge.to});
+        json.attribute("from", pair.first);
+        json.attribute("to", pair.second);
+        json.attribute("bytes", forwards[pair]);
+        auto gradient = gradients.find(pair);
         if (gradient == gradients.end())
           json.attribute("gradient_bytes", nullptr);
-        else if (gradient->second != edge.bytes)
+        else if (gradient->second != forwards[pair])
           json.attribute("gradient_bytes", gradient->second);
       });
-    }
   });
 }
 
@@ -103,9 +136,11 @@ void writeChannels(llvm::json::OStream &json, const ChannelModel &channels) {
   });
 }
 
-/// Whether version 1 can say this problem: its stages are a chain, B takes I's
-/// and W's time, and steps take none.
+/// Whether version 1 can say this problem: its stages are a chain with one home
+/// each, B takes I's and W's time, and steps take none.
 bool isVersion1(const Problem &problem) {
+  if (problem.homes.hasReplicas())
+    return false;
   const int32_t numStages = problem.numStages();
   Problem chain;
   chain.homes = problem.homes;
@@ -137,6 +172,8 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
     json.attribute("format", isFirst ? "rondo-problem/1" : "rondo-problem/2");
     json.attribute("name", problem.name);
     json.attribute("microbatches", problem.microbatches);
+    if (problem.homes.hasReplicas())
+      json.attribute("samples", problem.samples);
     json.attributeArray("ranks", [&] {
       for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
         json.object([&] {

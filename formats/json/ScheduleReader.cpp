@@ -9,7 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <map>
 #include <set>
 
 using llvm::StringRef;
@@ -117,6 +116,7 @@ std::optional<Value> findMember(Value object, StringRef key) {
 /// `0F3` or `0STEP0`, as a task or a step of the problem.
 std::optional<TextFault> ScheduleText::readAction(const Value &value,
                                                   const Problem &problem,
+                                                  int32_t rank,
                                                   std::string &storage,
                                                   Action &action) const {
   std::optional<StringRef> text = value.string(storage);
@@ -146,7 +146,9 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                                          (isTask ? "task" : "step") +
                                          " of the problem, which has " +
                                          knownActions(problem, !isTask));
-  action = Action(kind->kind, stage, index);
+  action =
+      Action(kind->kind,
+             problem.homes.numberOn(static_cast<int32_t>(stage), rank), index);
   return std::nullopt;
 }
 
@@ -217,7 +219,7 @@ std::optional<TextFault> ScheduleText::readRanks(const Problem &problem,
       Elements walk(list);
       Action action;
       for (std::optional<Value> value; !fault && (value = walk.next());) {
-        fault = readAction(*value, problem, storage, action);
+        fault = readAction(*value, problem, rank, storage, action);
         if (fault)
           fault->message += ", at position " + std::to_string(actions.size()) +
                             " of rank " + std::to_string(rank);
@@ -275,7 +277,8 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
                                 "rondo-schedule/1"));
       const std::string task = receiver ? quoted(name) : "";
       std::optional<TextFault> fault =
-          readAction(receiver ? Value(task) : *value, problem, storage, action);
+          readAction(receiver ? Value(task) : *value, problem, pair->first,
+                     storage, action);
       if (fault)
         fault->message += ", in " + where;
       else
@@ -298,19 +301,21 @@ ScheduleText::readOverlap(const Problem &problem,
     return std::nullopt;
   if (!overlap->isArray())
     return "overlap is not a list";
-  // By task, the task that follows it.
-  std::map<std::pair<ActionKind, int64_t>, Action> following;
-  const auto keyOf = [&](Action action) {
-    return std::pair(action.kind(),
-                     int64_t(action.subject) * problem.microbatches +
-                         int64_t(action.index));
+  // Tasks that follow each other on a rank, by name: all homes of a stage have
+  // the same.
+  using Name = std::pair<ActionKind, int64_t>;
+  std::set<std::pair<Name, Name>> following;
+  const auto nameOf = [&](Action action) {
+    return Name(action.kind(), int64_t(problem.homes[action.subject].stage) *
+                                       problem.microbatches +
+                                   int64_t(action.index));
   };
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     auto order = schedule.rank(rank);
     for (int64_t i = 0; i + 1 < order.size(); ++i)
-      following[keyOf(order[i])] = order[i + 1];
+      following.insert({nameOf(order[i]), nameOf(order[i + 1])});
   }
-  std::set<std::pair<ActionKind, int64_t>> named;
+  std::set<Name> named;
   std::string storage;
   Elements walk(*overlap);
   for (size_t index = 0; std::optional<Value> value = walk.next(); ++index) {
@@ -321,18 +326,17 @@ ScheduleText::readOverlap(const Problem &problem,
       for (std::optional<Value> task; (task = both.next());) {
         Action action;
         if (std::optional<TextFault> fault =
-                readAction(*task, problem, storage, action))
+                readAction(*task, problem, 0, storage, action))
           return fault->message + ", in " + where;
         pair.push_back(action);
       }
     }
     if (pair.size() != 2)
       return where + " is not a pair of tasks";
-    auto next = following.find(keyOf(pair[0]));
-    if (next == following.end() || next->second != pair[1])
+    if (!following.count({nameOf(pair[0]), nameOf(pair[1])}))
       return where + " names " + value->excerpt() +
              ", which do not follow each other on a rank";
-    if (!named.insert(keyOf(pair[0])).second && isVersion2)
+    if (!named.insert(nameOf(pair[0])).second && isVersion2)
       return where + " names " + value->excerpt() + " for the second time";
   }
   return std::nullopt;

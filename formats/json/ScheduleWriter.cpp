@@ -14,12 +14,13 @@ namespace rondo::json {
 namespace {
 
 template <typename Range>
-void writeActions(llvm::json::OStream &json, const Range &actions) {
+void writeActions(llvm::json::OStream &json, const Range &actions,
+                  const Homes &homes) {
   json.rawValue([&](llvm::raw_ostream &os) {
     os << '[';
     bool first = true;
     for (Action action : actions) {
-      os << (first ? "\"" : ",\"") << uint64_t(action.subject)
+      os << (first ? "\"" : ",\"") << homes[action.subject].stage
          << action.traits().code << uint64_t(action.index) << '"';
       first = false;
     }
@@ -46,10 +47,11 @@ void writeLinkOrders(llvm::json::OStream &json, const Schedule &schedule,
           for (Action action : actions) {
             const auto receivers = messages.receivers(action, to);
             if (receivers.size() <= 1)
-              json.value(actionName(action));
+              json.value(actionName(action, messages.problem));
             else
               for (int32_t stage : receivers)
-                json.value(actionName(action) + ">" + std::to_string(stage));
+                json.value(actionName(action, messages.problem) + ">" +
+                           std::to_string(stage));
           }
         });
   }
@@ -65,8 +67,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
   std::optional<LinkMessages> messages;
   if (!schedule.linkOrders.empty())
     messages.emplace(problem);
-  const bool isVersion2 =
-      schedule.hasSteps() || (messages && namesMessages(schedule, *messages));
+  const bool isVersion2 = problem.homes.hasReplicas() || schedule.hasSteps() ||
+                          (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("format",
@@ -74,7 +76,7 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     json.attribute("problem", problem.name);
     json.attributeArray("ranks", [&] {
       for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
-        writeActions(json, schedule.rank(rank));
+        writeActions(json, schedule.rank(rank), problem.homes);
     });
     if (!schedule.linkOrders.empty())
       json.attributeObject("link_order",

@@ -21,26 +21,69 @@ constexpr ActionKind kinds[] = {
     ActionKind::Reshard,  ActionKind::ReduceGrad, ActionKind::AllReduce,
     ActionKind::Step,     ActionKind::Save,       ActionKind::Load};
 
-/// The only home of a stage.
+/// A home as the text has it.
+struct HomeText {
+  Share share;
+  bool hasSamples = false;
+  /// Costs of its own.
+  std::optional<Value> costs;
+};
+
+std::optional<TextFault> readHome(const Value &value, const std::string &where,
+                                  const Problem &problem, HomeText &home) {
+  Fields fields;
+  if (auto fault = fields.read(value, where, {"rank"}, {"samples", "costs"}))
+    return fault;
+  int64_t rank;
+  if (auto fault = readRank(fields.get("rank"), where + ".rank", problem, rank))
+    return fault;
+  home.share.rank = static_cast<int32_t>(rank);
+  if (const Value *costs = fields.find("costs"))
+    home.costs = *costs;
+  const Value *samples = fields.find("samples");
+  home.hasSamples = samples != nullptr;
+  if (!samples)
+    return {};
+  int64_t number;
+  if (auto fault =
+          readInteger(*samples, where + ".samples", 1, problem.samples, number))
+    return fault;
+  home.share.samples = static_cast<int32_t>(number);
+  return {};
+}
+
+/// The homes of a stage. Their shares are equal if none is stated.
 std::optional<TextFault> readHomes(const Value &homes, const std::string &where,
-                                   const Problem &problem, int64_t &rank) {
+                                   const Problem &problem,
+                                   std::vector<HomeText> &result) {
   if (!homes.isArray())
     return where + " is not a list";
   Elements walk(homes);
-  std::optional<Value> home = walk.next();
-  if (!home)
+  size_t stated = 0;
+  while (std::optional<Value> home = walk.next()) {
+    HomeText &read = result.emplace_back();
+    if (auto fault =
+            readHome(*home, element(where, result.size() - 1), problem, read))
+      return fault;
+    stated += read.hasSamples;
+  }
+  if (result.empty())
     return where + " is empty";
-  if (walk.next())
-    return notTaken(where + " with several entries");
-  Fields fields;
-  const std::string first = where + "[0]";
-  if (auto fault = fields.read(*home, first, {"rank"}, {"samples", "costs"}))
-    return fault;
-  if (auto fault = takesOnly(1, fields, "samples", first + "."))
-    return fault;
-  if (auto fault = takesNone(fields, {"costs"}, first + "."))
-    return fault;
-  return readRank(fields.get("rank"), first + ".rank", problem, rank);
+  if (stated == result.size())
+    return {};
+  if (stated != 0)
+    return where + " states samples of " + std::to_string(stated) + " of " +
+           std::to_string(result.size()) + " homes; state all or none";
+  const auto number = static_cast<int32_t>(result.size());
+  if (problem.samples % number != 0)
+    return where + " are " + std::to_string(number) +
+           " homes with equal shares, but a micro-batch has " +
+           std::to_string(problem.samples) +
+           (problem.samples == 1 ? " sample" : " samples") +
+           "; state the samples of each";
+  for (HomeText &home : result)
+    home.share.samples = problem.samples / number;
+  return {};
 }
 
 std::optional<TextFault> readCost(const Value &value, const std::string &where,
@@ -150,15 +193,26 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
       return fault;
     if (auto fault = takesOnly(1, fields, "buckets", where + "."))
       return fault;
-    int64_t rank;
+    std::vector<HomeText> homes;
     if (auto fault =
-            readHomes(fields.get("homes"), where + ".homes", problem, rank))
+            readHomes(fields.get("homes"), where + ".homes", problem, homes))
       return fault;
-    Cost costs[numCostColumns];
-    if (auto fault = readCosts(fields.get("costs"), where + ".costs", costs))
+    CostRow costs{};
+    if (auto fault =
+            readCosts(fields.get("costs"), where + ".costs", costs.data()))
       return fault;
-    problem.homes.addStage({static_cast<int32_t>(rank)});
-    llvm::append_range(problem.costs, costs);
+    std::vector<Share> shares;
+    for (const HomeText &home : homes)
+      shares.push_back(home.share);
+    const int32_t number = problem.numStages(), first = problem.numHomes();
+    problem.homes.addStage(shares);
+    problem.setCosts(number, costs);
+    for (size_t h = 0; h < homes.size(); ++h)
+      if (homes[h].costs)
+        if (auto fault = readCosts(
+                *homes[h].costs, element(where + ".homes", h) + ".costs",
+                &problem.costs[(first + h) * numCostColumns]))
+          return fault;
   }
   if (problem.numStages() == 0)
     return "stages is empty";

@@ -3,6 +3,7 @@
 
 #include "schedule/Nearest.h"
 #include "schedule/families/Registry.h"
+#include "schedule/families/Replicas.h"
 
 #include <algorithm>
 #include <charconv>
@@ -113,6 +114,12 @@ std::vector<FamilyChoice> rondo::allFamilies() {
 }
 
 std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
+  if (problem.homes.hasReplicas()) {
+    auto groups = RankGroups::of(problem);
+    const auto *found = std::get_if<RankGroups>(&groups);
+    return found ? familyVariants(found->groupProblem())
+                 : std::vector<FamilyChoice>();
+  }
   std::vector<FamilyChoice> choices;
   for (const Family &family : families()) {
     if (!family.variants)
@@ -143,6 +150,16 @@ static Fault noChain(const char *family, const Problem &problem) {
 
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
+  if (problem.homes.hasReplicas()) {
+    auto groups = RankGroups::of(problem);
+    if (auto *fault = std::get_if<Fault>(&groups))
+      return std::move(*fault);
+    const RankGroups &found = std::get<RankGroups>(groups);
+    FamilyResult result = generate(choice, found.groupProblem());
+    if (auto *schedule = std::get_if<Schedule>(&result))
+      return found.spread(*schedule);
+    return result;
+  }
   if (choice.family->needsChain && !problem.isChain())
     return noChain(choice.family->name, problem);
   return choice.family->generate(problem, choice.arguments);

@@ -85,11 +85,11 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
           action.count != 1)
         return isTask
                    ? makeFaultAt<FaultKind::UnknownTask>(rule, r, i, action,
-                                                         problem.numHomes() - 1,
+                                                         problem.numStages() - 1,
                                                          microbatches - 1)
                    : makeFaultAt<FaultKind::UnknownStep>(
                          rule, r, i, action, int64_t(action.index),
-                         problem.numHomes() - 1, stepsOfSchedule);
+                         problem.numStages() - 1, stepsOfSchedule);
       uint8_t &bits = isTask
                           ? seen[action.subject * microbatches + action.index]
                           : seenSteps[action.subject];

@@ -21,7 +21,7 @@ Problem rondo::test::linearProblem(int32_t ranks, int32_t microbatches,
   problem.microbatches = microbatches;
   problem.memoryCaps.assign(ranks, noMemoryCap);
   for (int32_t s = 0; s < ranks; ++s)
-    problem.homes.addStage({s});
+    problem.homes.addStage(s);
   problem.costs.resize(ranks * numCostColumns);
   for (int32_t s = 0; s < ranks; ++s)
     problem.setStageCost(s, 1000, 1100, 800, 100, 0);
