@@ -59,6 +59,10 @@ std::vector<Edge> inOrderOfSends(const Problem &problem,
 /// Why no plan can express this problem; empty if one can. In a plan, a stage
 /// has one output for all stages that it feeds, and its gradient has that size.
 std::string whyNoPlan(const Problem &problem) {
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    if (const int32_t homes = problem.homes.of(s).size(); homes > 1)
+      return "stage " + std::to_string(s) + " has " + std::to_string(homes) +
+             " homes; in a plan, a stage has one";
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     auto ns = [&](ActionKind kind) { return problem.cost(s, kind).ns; };
     const int64_t split =

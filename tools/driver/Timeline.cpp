@@ -76,7 +76,7 @@ Row makeRow(const Problem &problem, const Schedule &schedule,
     // Of a step, S.
     const char letter = order[i].traits().code[0];
     std::string label = numStages > 1
-                            ? actionName(order[i])
+                            ? actionName(order[i], problem)
                             : letter + std::to_string(uint64_t(order[i].index));
     if (static_cast<int64_t>(label.size()) > end - first)
       label = letter;

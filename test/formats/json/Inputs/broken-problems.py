@@ -92,11 +92,12 @@ def link2(**more):
 
 EDGE = {"from": 0, "to": 1, "bytes": 1}
 BROKEN2 = {
-    "homes": changed2(s_homes=[{"rank": 0}, {"rank": 0}]),
+    "homes": changed2(samples=2, s_homes=[{"rank": 0}, {"rank": 0}]),
+    "uneven": changed2(samples=3, s_homes=[{"rank": 0}, {"rank": 0}]),
     "no-home": changed2(s_homes=[]),
     "share": changed2(s_homes=[{"rank": 0, "samples": 2}]),
     "home-costs": changed2(s_homes=[{"rank": 0, "costs": {}}]),
-    "samples": changed2(samples=2),
+    "samples": changed2(samples=0),
     "iterations": changed2(iterations=3),
     "half-samples": changed2(samples=0.5),
     "cards": changed2(cards=[]),
