@@ -63,9 +63,9 @@ static Fault faultOf(int32_t rank, const Need &need, int64_t others) {
 
 std::optional<Fault> rondo::findShortfall(const Problem &problem) {
   const std::vector<int64_t> least = neededBytes(problem);
-  int32_t first = -1;
-  Need needOfFirst;
-  int64_t others = 0;
+  int32_t worst = -1;
+  Need needOfWorst;
+  int64_t others = -1;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     Need need{least[rank], 0, problem.memoryCaps[rank]};
     if (need.has == noMemoryCap)
@@ -76,16 +76,15 @@ std::optional<Fault> rondo::findShortfall(const Problem &problem) {
     }
     if (need.missing() <= 0)
       continue;
-    if (first >= 0) {
-      ++others;
+    ++others;
+    if (worst >= 0 && need.missing() <= needOfWorst.missing())
       continue;
-    }
-    first = rank;
-    needOfFirst = need;
+    worst = rank;
+    needOfWorst = need;
   }
-  if (first < 0)
+  if (worst < 0)
     return std::nullopt;
-  return faultOf(first, needOfFirst, others);
+  return faultOf(worst, needOfWorst, others);
 }
 
 bool rondo::isShortfall(const Fault &fault) {

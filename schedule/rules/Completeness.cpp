@@ -83,13 +83,12 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
           static_cast<int64_t>(action.index) >=
               (isTask ? microbatches : stepsOfSchedule) ||
           action.count != 1)
-        return isTask
-                   ? makeFaultAt<FaultKind::UnknownTask>(rule, r, i, action,
-                                                         problem.numStages() - 1,
-                                                         microbatches - 1)
-                   : makeFaultAt<FaultKind::UnknownStep>(
-                         rule, r, i, action, int64_t(action.index),
-                         problem.numStages() - 1, stepsOfSchedule);
+        return isTask ? makeFaultAt<FaultKind::UnknownTask>(
+                            rule, r, i, action, problem.numStages() - 1,
+                            microbatches - 1)
+                      : makeFaultAt<FaultKind::UnknownStep>(
+                            rule, r, i, action, int64_t(action.index),
+                            problem.numStages() - 1, stepsOfSchedule);
       uint8_t &bits = isTask
                           ? seen[action.subject * microbatches + action.index]
                           : seenSteps[action.subject];
@@ -105,13 +104,23 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
         firstStep = action;
     }
   }
+  std::optional<Fault> incomplete;
   for (int32_t home = 0; home < problem.numHomes(); ++home)
     for (int64_t i = 0; i < microbatches; ++i) {
       uint8_t bits = seen[home * microbatches + i];
-      if (bits != (forwardBit | backwardBit) &&
-          bits != (forwardBit | inputGradBit | weightGradBit))
-        return judge(problem, schedule, bits, home, i);
+      if (bits == (forwardBit | backwardBit) ||
+          bits == (forwardBit | inputGradBit | weightGradBit))
+        continue;
+      if (!incomplete) {
+        incomplete = judge(problem, schedule, bits, home, i);
+        incomplete->found = 0;
+        incomplete->allowed = microbatches;
+      } else {
+        ++incomplete->found;
+      }
     }
+  if (incomplete)
+    return incomplete;
   for (int32_t home = 0; firstStep && home < problem.numHomes(); ++home) {
     if (seenSteps[home])
       continue;

@@ -5,6 +5,7 @@
 
 #include "codegen/Passes.h"
 #include "dialect/Bridge.h"
+#include "dialect/Nearest.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "schedule/Shortfall.h"
@@ -72,10 +73,14 @@ findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
     if (auto executable = module.lookupSymbol<pipe::ExecutableOp>(word);
         executable && words.size() == 1)
       return executable.lookupSchedules();
-    reportError(input + ": contains no pipe.schedule @" + word);
+    SmallVector<StringRef> known;
     std::string names;
-    for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>())
+    for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>()) {
+      known.push_back(schedule.getSymName());
       names += " @" + schedule.getSymName().str();
+    }
+    reportError(input + ": contains no pipe.schedule @" + word +
+                didYouMean(word, known));
     reportNote("it contains" + names);
     return {};
   }

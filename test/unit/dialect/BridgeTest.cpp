@@ -146,8 +146,7 @@ TEST_F(Bridge, ProgramsAreLossless) {
   EXPECT_EQ(again->program.arenaBytes, value.arenaBytes);
   ASSERT_EQ(again->program.collectives.size(), 2u);
   EXPECT_EQ(again->program.collectives[0].tensor, "wte");
-  EXPECT_EQ(again->program.collectives[0].homes,
-            (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(again->program.collectives[0].homes, (std::vector<int32_t>{0, 2}));
   ASSERT_EQ(again->program.pools.size(), 2u);
   EXPECT_EQ(again->program.pools[1].offset, 128);
   ASSERT_EQ(again->program.places.size(), value.places.size());

@@ -109,9 +109,10 @@ TEST(Tokens, ChangesWhileTrainingAreErrors) {
 
 TEST(Tokens, Faults) {
   EXPECT_EQ(dataError(""), "data 'F' is empty or not a file");
-  EXPECT_EQ(dataError("short"),
-            "the data has only 5 tokens, 5 of them in the training part; a sample "
-            "needs 9: give more data or another --held-out");
+  EXPECT_EQ(
+      dataError("short"),
+      "the data has only 5 tokens, 5 of them in the training part; a sample "
+      "needs 9: give more data or another --held-out");
   EXPECT_EQ(dataError(std::string(100, 'x'), 0.05),
             "the data has only 100 tokens, 5 of them in the held-out part; a "
             "sample needs 9: give more data or another --held-out");

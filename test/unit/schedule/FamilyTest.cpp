@@ -309,7 +309,8 @@ TEST(Families, SayWhyTheyDoNotApply) {
               name + " needs one stage per rank in rank order; stage 0 is on "
                      "rank 1");
     EXPECT_EQ(reasonOf(linear, looped),
-              name + " needs one stage per rank; there are 4 stages and 2 ranks");
+              name +
+                  " needs one stage per rank; there are 4 stages and 2 ranks");
   }
   for (const char *any :
        {"interleaved-1f1b", "interleaved-zb", "looped-bfs", "blockwise"}) {

@@ -127,6 +127,12 @@ TEST(Legality, Missing) {
   EXPECT_EQ(missing("0F0 0I0"), "0W0 is missing on rank 0 [S1]");
   EXPECT_EQ(missing("0F0 0W0"), "0I0 is missing on rank 0 [S1]");
   EXPECT_EQ(missing("0F0"), "0B0, or 0I0 and 0W0, is missing on rank 0 [S1]");
+  // A schedule for fewer micro-batches.
+  problem = linearProblem(2, 8);
+  EXPECT_EQ(verdict(problem, scheduleOf({"0F0 0B0", "1F0 1B0"})),
+            "0F1 is missing on rank 0; 13 more pairs of a stage and a "
+            "micro-batch lack tasks, and each stage needs all 8 micro-batches "
+            "[S1]");
 }
 
 TEST(Legality, Mixture) {
@@ -226,6 +232,9 @@ TEST(Legality, Shortfall) {
       "bytes, messages not counted, or micro-batches of at most 1/3 of the "
       "size, or fewer layers on this rank; 1 "
       "more rank falls short as well");
+  // The rank that lacks most, wherever it is.
+  problem.memoryCaps = {3, 4, 1};
+  EXPECT_EQ(findShortfall(problem)->rank, 2);
   // If state is larger than a device's memory the cap is 0, which a stage
   // without activations keeps.
   problem = linearProblem(1, 3, {1, 1, 1, 0, 0});
