@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compares times and memory of stages with several homes with a model of its own.
+
+    replica-claims.py SEED COUNT FOLDER
+
+Draws problems whose stages share the samples in unequal parts over one to three
+ranks, and random orders that run; computes from docs/formats.md alone how long
+they take and what they hold, and lets `rondo verify` judge these figures, some
+of them wrong by one. Prints the number of each verdict; exits with 1 at the
+first that is not as expected.
+"""
+
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+
+
+def draw_problem(rng, name):
+    samples = rng.choice([1, 2, 4, 6, 12])
+    ranks = rng.randint(1, 5)
+    stages = []
+    for _ in range(rng.randint(1, 4)):
+        count = min(rng.choice([1, 1, 2, 3]), ranks, samples)
+        cuts = sorted(rng.sample(range(1, samples), count - 1))
+        shares = [b - a for a, b in zip([0] + cuts, cuts + [samples])]
+        homes = [{"rank": r, "samples": s} for r, s in zip(rng.sample(range(ranks), count), shares)]
+        takes = samples * rng.randint(0, 4)
+        frees = samples * rng.randint(0, takes // samples)
+        costs = {"F": {"ns": rng.randint(0, 30), "takes_bytes": takes},
+                 "I": {"ns": rng.randint(0, 30), "frees_bytes": frees},
+                 "W": {"ns": rng.randint(0, 30), "frees_bytes": takes - frees}}
+        if rng.random() < 0.3:
+            costs["B"] = {"ns": rng.randint(0, 40), "frees_bytes": takes}
+        stages.append({"homes": homes, "costs": costs})
+    edges = []
+    for to in range(1, len(stages)):
+        for start in range(to):
+            if start == to - 1 or rng.random() < 0.3:
+                edges.append({"from": start, "to": to, "bytes": rng.randint(0, 40), "gradient_bytes": rng.randint(0, 40)})
+    return {"format": "rondo-problem/2", "name": name, "microbatches": rng.randint(1, 5), "samples": samples,
+            "ranks": [{}] * ranks, "stages": stages, "edges": edges,
+            "link": {"latency_ns": rng.randint(0, 9), "bytes_per_us": rng.choice([None, 300, 1000])}}
+
+
+class Model:
+    """A problem by its homes, numbered through all stages."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.samples = problem["samples"]
+        self.homes = []
+        for s, stage in enumerate(problem["stages"]):
+            first = 0
+            for home in stage["homes"]:
+                self.homes.append((s, home["rank"], first, first + home["samples"]))
+                first += home["samples"]
+        # By task's letter and home: (other home, bytes), in the order of the edges.
+        self.feeds = collections.defaultdict(list)
+        self.needs = collections.defaultdict(list)
+        for letter, key, start, end in (("F", "bytes", "from", "to"), ("I", "gradient_bytes", "to", "from")):
+            for edge in problem["edges"]:
+                for a, (sa, _, a0, a1) in enumerate(self.homes):
+                    for b, (sb, _, b0, b1) in enumerate(self.homes):
+                        first, last = max(a0, b0), min(a1, b1)
+                        if (sa, sb) == (edge[start], edge[end]) and first < last:
+                            size = edge[key] * last // self.samples - edge[key] * first // self.samples
+                            self.feeds[letter, a].append((b, size))
+                            self.needs[letter, b].append(a)
+
+    def writes_to_itself(self):
+        """A rank that would need a message to itself."""
+        return any(self.homes[a][1] == self.homes[b][1] and self.homes[a][2:] != self.homes[b][2:]
+                   for (_, a), list_ in self.feeds.items() for b, _ in list_)
+
+    def cost(self, home, letter):
+        costs = self.problem["stages"][self.homes[home][0]]["costs"]
+        if letter == "B" and "B" not in costs:
+            return self.cost_of_sum(home)
+        share = self.homes[home][3] - self.homes[home][2]
+        cost = costs[letter]
+        return (-(-cost["ns"] * share // self.samples), cost.get("takes_bytes", 0) * share // self.samples,
+                cost.get("frees_bytes", 0) * share // self.samples)
+
+    def cost_of_sum(self, home):
+        costs = self.problem["stages"][self.homes[home][0]]["costs"]
+        share = self.homes[home][3] - self.homes[home][2]
+        return (-(-(costs["I"]["ns"] + costs["W"]["ns"]) * share // self.samples), 0,
+                costs["F"]["takes_bytes"] * share // self.samples)
+
+    def draw_orders(self, rng):
+        """Random orders that run to their end."""
+        left = {(h, i): ["F"] + rng.choice([["B"], ["I", "W"]])
+                for h in range(len(self.homes)) for i in range(self.problem["microbatches"])}
+        done = set()
+        orders = [[] for _ in self.problem["ranks"]]
+        while left:
+            ready = []
+            for (home, index), tasks in left.items():
+                letter = "I" if tasks[0] == "B" else tasks[0]
+                if letter == "W" or all((letter, a, index) in done for a in self.needs[letter, home]):
+                    ready.append((home, index))
+            home, index = rng.choice(ready)
+            task = left[home, index].pop(0)
+            done.add(("I" if task == "B" else task, home, index))
+            orders[self.homes[home][1]].append((home, task, index))
+            if not left[home, index]:
+                del left[home, index]
+        return orders
+
+    def run(self, orders):
+        """Makespan, span and peaks of orders that run to their end."""
+        link = self.problem["link"]
+        clocks, firsts, peaks, held = ([0] * len(orders) for _ in range(4))
+        places = [0] * len(orders)
+        arrivals, free = {}, collections.Counter()
+        moved = True
+        while moved:
+            moved = False
+            for r, order in enumerate(orders):
+                while places[r] < len(order):
+                    home, task, index = order[places[r]]
+                    letter = "I" if task == "B" else task
+                    needed = [(letter, a, home, index) for a in self.needs[letter, home]]
+                    if any(message not in arrivals for message in needed):
+                        break
+                    ns, takes, frees = self.cost(home, task)
+                    start = max([clocks[r]] + [arrivals[message] for message in needed])
+                    if places[r] == 0:
+                        firsts[r] = start
+                    clocks[r] = start + ns
+                    held[r] += takes
+                    peaks[r] = max(peaks[r], held[r])
+                    held[r] -= frees
+                    for other, size in self.feeds[letter, home]:
+                        to = self.homes[other][1]
+                        arrival = clocks[r]
+                        if to != r:
+                            rate = link["bytes_per_us"]
+                            free[r, to] = max(free[r, to], arrival) + (-(-1000 * size // rate) if rate else 0)
+                            arrival = free[r, to] + link["latency_ns"]
+                        arrivals[letter, home, other, index] = arrival
+                    places[r] += 1
+                    moved = True
+        assert all(place == len(order) for place, order in zip(places, orders))
+        return max(clocks), max(end - start for start, end in zip(firsts, clocks)), peaks
+
+
+def main():
+    seed, count, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    rng = random.Random(seed)
+    os.makedirs(folder, exist_ok=True)
+    problems, schedules = os.path.join(folder, "problems.jsonl"), os.path.join(folder, "schedules.jsonl")
+    expected = []
+    with open(problems, "w") as problem_file, open(schedules, "w") as schedule_file:
+        while len(expected) < count:
+            problem = draw_problem(rng, f"p{len(expected)}")
+            model = Model(problem)
+            if model.writes_to_itself():
+                continue
+            orders = model.draw_orders(rng)
+            makespan, span, peaks = model.run(orders)
+            wrong = rng.random() < 0.3
+            if wrong:
+                which = rng.randrange(3)
+                makespan, span = makespan + (which == 0), span + (which == 1)
+                peaks[rng.randrange(len(peaks))] += which == 2
+            expected.append("claim" if wrong else None)
+            print(json.dumps(problem), file=problem_file)
+            print(json.dumps({
+                "format": "rondo-schedule/2", "problem": problem["name"],
+                "ranks": [[f"{model.homes[home][0]}{task}{index}" for home, task, index in order] for order in orders],
+                "makespan_ns": makespan, "span_ns": span, "peak_memory_bytes": peaks}), file=schedule_file)
+    done = subprocess.run(["rondo", "verify", "--problems", problems, "--schedules", schedules, "--json"],
+                          capture_output=True, text=True, check=False)
+    verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+    if len(verdicts) != count:
+        sys.exit(f"{len(verdicts)} verdicts of {count}: {done.stderr}")
+    for verdict, rule in zip(verdicts, expected):
+        if verdict["rule"] != rule:
+            sys.exit(f"expected {rule}: {verdict}")
+    print(f"{expected.count(None)} legal, {expected.count('claim')} claims refuted")
+
+
+if __name__ == "__main__":
+    main()
