@@ -3,6 +3,7 @@
 
 #include "lowering/MemoryPlan.h"
 
+#include "lowering/Positions.h"
 #include "schedule/BufferNumbers.h"
 
 #include <algorithm>
@@ -165,30 +166,6 @@ int64_t Planner::sendReleased(int32_t rank, int64_t sendPosition) {
   return later - starts - 1;
 }
 
-/// Positions of actions within a rank, by what they name and micro-batch.
-class Positions {
-public:
-  Positions(size_t names, int32_t microbatches)
-      : microbatches(microbatches), rows(names, -1) {}
-
-  void set(int32_t name, int64_t microbatch, int64_t position) {
-    int64_t &row = rows[name];
-    if (row < 0) {
-      row = static_cast<int64_t>(positions.size());
-      positions.resize(positions.size() + microbatches, -1);
-    }
-    positions[row + microbatch] = position;
-  }
-  /// -1 where the rank has no such action.
-  int64_t of(int32_t name, int64_t microbatch) const {
-    return rows[name] < 0 ? -1 : positions[rows[name] + microbatch];
-  }
-
-private:
-  const int32_t microbatches;
-  std::vector<int64_t> rows, positions;
-};
-
 /// Finds the lives of all buffers whose actions are on one executing rank.
 void Planner::collectLives(int32_t rank) {
   ActionRange actions = program.order.rank(rank);
@@ -239,6 +216,19 @@ void Planner::collectLives(int32_t rank) {
     return (edge.producer == ActionKind::Forward ? forward : inputGrad)
         .of(edge.to, i);
   };
+  // Parts of a stage edge follow each other and share a buffer, which lives
+  // from the first of them.
+  auto addReceived = [&](EdgeRange parts, int64_t i, int64_t last) {
+    for (auto e = parts.begin(); e != parts.end();) {
+      const int32_t buffer = numbers.received(*e);
+      int64_t first = -1;
+      for (; e != parts.end() && numbers.received(*e) == buffer; ++e)
+        if (const int64_t recv = received.of(*e, i); recv >= 0)
+          first = first < 0 ? recv : std::min(first, recv);
+      if (first >= 0)
+        addLife(buffer, i, first, last);
+    }
+  };
   for (int32_t h = 0; h < problem.numHomes(); ++h) {
     if (problem.rankOf(h) != rank)
       continue;
@@ -253,9 +243,7 @@ void Planner::collectLives(int32_t rank) {
       if (f >= 0) {
         addLife(own(BufferKind::SavedForInputGrad), i, f, b >= 0 ? b : f);
         addLife(own(BufferKind::SavedForWeightGrad), i, f, w >= 0 ? w : f);
-        for (int32_t e : inputs)
-          if (received.of(e, i) >= 0)
-            addLife(numbers.received(e), i, received.of(e, i), f);
+        addReceived(inputs, i, f);
         int64_t last = -1;
         for (int32_t e : outputs)
           last = std::max(last, lastRead(e, i));
@@ -263,12 +251,15 @@ void Planner::collectLives(int32_t rank) {
           addLife(own(BufferKind::Output), i, f, last);
       }
       if (b >= 0) {
-        for (int32_t e : gradsIn)
-          if (received.of(e, i) >= 0)
-            addLife(numbers.received(e), i, received.of(e, i), b);
-        for (int32_t e : gradsOut)
-          if (int64_t last = lastRead(e, i); last >= 0)
-            addLife(numbers.sent(e), i, b, last);
+        addReceived(gradsIn, i, b);
+        for (auto e = gradsOut.begin(); e != gradsOut.end();) {
+          const int32_t buffer = numbers.sent(*e);
+          int64_t last = -1;
+          for (; e != gradsOut.end() && numbers.sent(*e) == buffer; ++e)
+            last = std::max(last, lastRead(*e, i));
+          if (last >= 0)
+            addLife(buffer, i, b, last);
+        }
       }
     }
   }

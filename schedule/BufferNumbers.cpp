@@ -3,6 +3,9 @@
 
 #include "schedule/BufferNumbers.h"
 
+#include <map>
+#include <tuple>
+
 using namespace rondo;
 
 BufferNumbers::BufferNumbers(const Problem &problem) {
@@ -11,15 +14,26 @@ BufferNumbers::BufferNumbers(const Problem &problem) {
     buffers[number].home = number / numBufferKinds;
     buffers[number].kind = static_cast<BufferKind>(number % numBufferKinds);
   }
+  // By home, kind and stage edge: the buffer of its parts.
+  std::map<std::tuple<int32_t, BufferKind, int32_t>, int32_t> parts;
   auto add = [&](int32_t home, BufferKind kind, int32_t edge) {
     const int32_t first = of(home, kind);
     if (buffers[first].edge < 0) {
       buffers[first].edge = edge;
       return first;
     }
+    auto [known, isNew] =
+        parts.insert({{home, kind, problem.edges[edge].stageEdge}, count()});
+    if (!isNew)
+      return known->second;
+    if (problem.edges[buffers[first].edge].stageEdge ==
+        problem.edges[edge].stageEdge) {
+      known->second = first;
+      return first;
+    }
     buffers[first].isOneOfSeveral = true;
     buffers.push_back({home, kind, edge, true});
-    return count() - 1;
+    return known->second;
   };
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     const Edge &edge = problem.edges[e];
@@ -41,5 +55,13 @@ int64_t rondo::bytesOf(const Problem &problem,
   if (!buffer.isOneOfSeveral || buffer.kind == BufferKind::OutputGrad)
     return own(buffer.home, buffer.kind);
   const Edge &edge = problem.edges[buffer.edge];
+  if (problem.homes.hasReplicas()) {
+    int64_t bytes = 0;
+    for (const Edge &part : problem.edges)
+      if (part.stageEdge == edge.stageEdge &&
+          (buffer.home == edge.to ? part.to : part.from) == buffer.home)
+        bytes += part.bytes;
+    return bytes;
+  }
   return own(buffer.home == edge.to ? edge.from : edge.to, BufferKind::Output);
 }

@@ -12,16 +12,16 @@
 namespace rondo {
 
 /// The numbering that places use. Each home has a buffer of each kind.
-/// Input, OutputGrad and InputGrad belong to edges: a home has one for each of
-/// its edges, the first of which takes the home's own number; the numbers of
-/// further edges follow those of all homes. All edges that leave a home share
-/// its Output.
+/// Input, OutputGrad and InputGrad belong to edges between stages: a home has
+/// one for each, which all parts of the edge share. The first takes the home's
+/// own number; the numbers of further ones follow those of all homes. All edges
+/// that leave a home share its Output.
 class BufferNumbers {
 public:
   struct Buffer {
     int32_t home = 0;
     BufferKind kind = BufferKind::Input;
-    /// The edge that it belongs to; -1: none.
+    /// The first part of the stage edge that it belongs to; -1: none.
     int32_t edge = -1;
     /// Whether the home has other buffers of this kind.
     bool isOneOfSeveral = false;
@@ -51,9 +51,13 @@ public:
           return false;
         continue;
       }
-      for (int32_t edge : outputs)
-        if (!visit(sent(edge)))
+      int32_t last = -1;
+      for (int32_t edge : outputs) {
+        // Parts of a stage edge follow each other.
+        if (sent(edge) != last && !visit(sent(edge)))
           return false;
+        last = sent(edge);
+      }
     }
     return true;
   }
@@ -64,8 +68,8 @@ private:
   std::vector<int32_t> sentBy, receivedBy;
 };
 
-/// Bytes of a buffer. A buffer of one of several edges has the size of the
-/// producer's output.
+/// Bytes of a buffer. A buffer of one of several stage edges has the size of
+/// the producer's output, or of its parts.
 int64_t bytesOf(const Problem &problem, const BufferNumbers::Buffer &buffer,
                 const std::vector<HomeBuffers> &homes);
 

@@ -48,6 +48,7 @@ private:
   Found step();
   Found task();
   Found take(int32_t buffer, int64_t uses);
+  Found receive();
   Found read(int32_t buffer, bool isLastUse);
   Found readAll(bool isLastUse);
   int64_t usesOf(int32_t buffer) const;
@@ -144,6 +145,25 @@ Replay::Found Replay::take(int32_t buffer, int64_t uses) {
   return std::nullopt;
 }
 
+/// A message: the whole of a buffer, or a part, the first of which takes the
+/// slot.
+Replay::Found Replay::receive() {
+  const int32_t buffer = buffers.received(action.subject);
+  const int64_t slot = slots.of(buffer, action.index);
+  if (slot >= 0) {
+    Content &content = contents[slot];
+    const Action before = program.order.rank(rank)[content.position];
+    if (content.isOwned && content.buffer == buffer &&
+        content.microbatch == static_cast<int64_t>(action.index) &&
+        content.rank == rank && before.kind() == ActionKind::Recv &&
+        before.subject != action.subject) {
+      ++content.uses;
+      return std::nullopt;
+    }
+  }
+  return take(buffer, 1);
+}
+
 Replay::Found Replay::read(int32_t buffer, bool isLastUse) {
   const int64_t slot = slots.of(buffer, action.index);
   if (slot == Slots::none)
@@ -186,10 +206,10 @@ int64_t Replay::usesOf(int32_t number) const {
   const BufferNumbers::Buffer &buffer = buffers[number];
   if (traitsOf(buffer.kind).owner != Owner::Edge)
     return hasBackward[action.subject] ? 1 : 0;
-  if (buffer.kind != BufferKind::Output)
-    return buffer.edge >= 0 ? 1 : 0;
   EdgeRange outputs = edges.outputs(action.subject, action.kind());
-  return outputs.end() - outputs.begin();
+  return std::count_if(outputs.begin(), outputs.end(), [&](int32_t edge) {
+    return buffers.sent(edge) == number;
+  });
 }
 
 Replay::Found Replay::task() {
@@ -221,7 +241,7 @@ Replay::Found Replay::step() {
     return std::nullopt;
   return action.kind() == ActionKind::Send
              ? read(buffers.sent(action.subject), /*isLastUse=*/true)
-             : take(buffers.received(action.subject), 1);
+             : receive();
 }
 
 Replay::Found Replay::checkReleased() const {
