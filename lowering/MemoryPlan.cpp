@@ -331,12 +331,12 @@ std::optional<Fault> Planner::run() {
     return fault;
   program.pools.clear();
   program.places.assign(numbers.count(), Place());
-  for (int32_t s = 0; s < problem.numHomes(); ++s)
+  for (int32_t h = 0; h < problem.numHomes(); ++h)
     for (int k = 0; k < numBufferKinds; ++k)
-      if (buffers[s][k] < 0 || buffers[s][k] > maxArenaBytes) {
-        Fault fault =
-            makeFault<FaultKind::BufferSize>(s, bufferTable[k].keyword);
-        fault.found = buffers[s][k];
+      if (buffers[h][k] < 0 || buffers[h][k] > maxArenaBytes) {
+        Fault fault = makeFault<FaultKind::BufferSize>(problem.homes[h].stage,
+                                                       bufferTable[k].keyword);
+        fault.found = buffers[h][k];
         fault.allowed = maxArenaBytes;
         return fault;
       }

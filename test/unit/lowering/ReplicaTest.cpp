@@ -132,6 +132,29 @@ TEST(Replica, PartsShareABuffer) {
   EXPECT_EQ(buffers.count(), 4 * numBufferKinds);
 }
 
+TEST(Replica, FaultsOfBuffersNameTheStage) {
+  Problem problem;
+  problem.microbatches = 1;
+  problem.samples = 2;
+  problem.memoryCaps.assign(3, noMemoryCap);
+  problem.homes.addStage({{0, 1}, {1, 1}});
+  problem.homes.addStage(2, 2);
+  for (int32_t s = 0; s < 2; ++s)
+    problem.setStageCost(s, 10, 10, 10, 0, 0);
+  problem.makeChain({2 * sampleBytes, 0});
+  const Schedule schedule = familySchedule("gpipe", problem);
+  Program program = insertCommunication(problem, schedule,
+                                        simulate(problem, schedule, true), {});
+  std::vector<HomeBuffers> buffers = buffersOf(problem);
+  buffers[2][static_cast<int>(BufferKind::Weights)] = -8;
+  auto fault = planMemory(problem, problem.homes, 3, buffers, program);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(describe(*fault, problem)
+                .find("stage 1 asks for -8 bytes of "
+                      "weights"),
+            0u);
+}
+
 TEST(Replica, ASlotHoldsPartsOfOneMicrobatch) {
   std::mt19937 random(11);
   for (int i = 0; i < 400; ++i) {
