@@ -73,6 +73,18 @@ void rondo::pipe::takeState(PlanOp plan, Problem &problem) {
   }
 }
 
+std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
+  std::string options;
+  if (plan.isChain())
+    options += " --placement auto";
+  const bool hasCustom =
+      llvm::any_of(plan.lookupModel().getLayers(),
+                   [](LayerOp layer) { return bool(layer.getCustomAttr()); });
+  if (!hasCustom && plan.getSamplesOfMicrobatch() != 1)
+    options += " --microbatches LIST";
+  return options;
+}
+
 FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   ClusterOp cluster = plan.lookupCluster();
   if (!cluster || !plan.lookupModel())
@@ -81,6 +93,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   Problem problem;
   problem.name = plan.getSymName().str();
   problem.microbatches = static_cast<int32_t>(plan.getMicrobatches());
+  problem.samplesOfMicrobatch = plan.getSamplesOfMicrobatch();
 
   DenseMap<StringAttr, int32_t> rankOf;
   for (auto [rank, device] : llvm::enumerate(cluster.getDevices())) {

@@ -1,7 +1,7 @@
 //===- VerifyOrders.cpp - Local rules of schedules and programs -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialect/Pipe.h"
+#include "dialect/UnknownName.h"
 
 #include "kinds/Collectives.h"
 
@@ -108,7 +108,7 @@ LogicalResult ScheduleOp::verifyRegions() {
 LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!tables.lookupNearestSymbolFrom<PlanOp>((*this)->getParentOp(),
                                               getPlanAttr()))
-    return emitError() << "unknown plan @" << getPlan();
+    return emitUnknown<PlanOp>(*this, "plan", getPlan());
   return success();
 }
 
@@ -258,7 +258,7 @@ LogicalResult ProgramOp::verifyRegions() {
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!tables.lookupNearestSymbolFrom<ScheduleOp>((*this)->getParentOp(),
                                                   getScheduleAttr()))
-    return emitError() << "unknown schedule @" << getSchedule();
+    return emitUnknown<ScheduleOp>(*this, "schedule", getSchedule());
   return success();
 }
 

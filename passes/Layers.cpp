@@ -232,10 +232,16 @@ static LogicalResult checkInputs(PlanOp plan) {
     if (inputs.empty() || taken == made)
       continue;
     LayerOp maker = ops[inputs.front()];
-    InFlightDiagnostic error =
-        maker.emitError() << "layer @" << maker.getSymName() << " makes "
-                          << made << " bytes of output, the next layer takes "
-                          << taken << ": output_bytes = " << taken;
+    InFlightDiagnostic error = maker.emitError()
+                               << "layer @" << maker.getSymName();
+    // What it states is rounded up in `made`.
+    if (auto custom = maker.getCustomAttr(); custom && inputs.size() == 1)
+      error << " states output_bytes = " << custom.getOutputBytes()
+            << ", but layer @" << ops[l].getSymName() << " takes " << taken
+            << ": write output_bytes = " << taken;
+    else
+      error << " makes " << made << " bytes of output, but layer @"
+            << ops[l].getSymName() << " takes " << taken;
     error.attachNote(ops[l].getLoc())
         << "layer @" << ops[l].getSymName() << " is here";
     return error;

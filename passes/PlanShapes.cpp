@@ -143,10 +143,11 @@ static bool hasPlacing(PlanOp plan, const PlanShape &shape) {
       });
 }
 
-/// Cuts the layers; what is wrong, if anything.
-static std::optional<Fault> cutLayers(PlanOp plan, const PlanShape &shape) {
+/// Cuts the layers of `plan`, a copy of `base`; what is wrong, if anything.
+static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
+                                      const PlanShape &shape) {
   if (!plan.isChain())
-    return makeFault<FaultKind::NotAChain>(plan.getSymName().str());
+    return makeFault<FaultKind::NotAChain>(base.getSymName().str());
   SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
   PartitionInput input;
   input.rankOfStage = ranksOfStages(shape, devices.size());
@@ -168,8 +169,9 @@ static std::optional<Fault> cutLayers(PlanOp plan, const PlanShape &shape) {
   return std::nullopt;
 }
 
-/// Gives `plan`, a copy, the shape; what is wrong, if anything.
-static std::optional<Fault> reshape(PlanOp plan, const PlanShape &shape) {
+/// Gives `plan`, a copy of `base`, the shape; what is wrong, if anything.
+static std::optional<Fault> reshape(PlanOp plan, PlanOp base,
+                                    const PlanShape &shape) {
   std::optional<Fault> why = resizeMicrobatches(plan, shape.microbatches);
   if (why)
     return why;
@@ -182,7 +184,7 @@ static std::optional<Fault> reshape(PlanOp plan, const PlanShape &shape) {
   if (failed(checkLayerSizes(plan.lookupModel(), plan)))
     return why;
   if (shape.placing != Placing::AsWritten)
-    if (std::optional<Fault> fault = cutLayers(plan, shape))
+    if (std::optional<Fault> fault = cutLayers(plan, base, shape))
       return fault;
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {
@@ -216,7 +218,7 @@ Result<ShapedPlan> PlanShapes::make(const PlanShape &shape) {
   auto plan = cast<PlanOp>(builder.clone(*base));
   plan.setSymNameAttr(
       freeName(base->getParentOp(), base.getSymName() + "_shaped"));
-  if (std::optional<Fault> why = reshape(plan, shape)) {
+  if (std::optional<Fault> why = reshape(plan, base, shape)) {
     plan.erase();
     return *why;
   }

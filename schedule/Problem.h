@@ -99,6 +99,8 @@ struct DeviceMemory {
 struct Problem {
   std::string name;
   int32_t microbatches = 0;
+  /// Of one micro-batch; 0 if they are not known. For advice alone.
+  int64_t samplesOfMicrobatch = 0;
   /// What activations may take, in bytes by rank; noMemoryCap where there is no
   /// limit.
   std::vector<int64_t> memoryCaps;

@@ -205,3 +205,18 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 // expected-error @+2 {{expected one of exhausted, optimal, time, interrupted, not 'bored'}}
 pipe.schedule @mine of @step search<>
     found<origin = "beam", makespan_ns = 1, span_ns = 1, lower_bound_ns = 1, bound = "L1", stopped = bored> { }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{unknown plan @stp; did you mean @step?}}
+pipe.schedule @near of @stp family<"1f1b">
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-error @+1 {{unknown model @another; there is @timed}}
+pipe.plan @step of @another on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }

@@ -11,7 +11,7 @@ pipe.plan @step of @timed on @lab microbatches(6) {
   pipe.stage @s0 [@l0] on 0
   pipe.stage @s1 [@l1] on 0
 }
-// expected-error @below {{family '1f1b' does not apply: 1f1b needs one stage a rank in rank order; stage 1 is on rank 0}}
+// expected-error @below {{family '1f1b' does not apply: 1f1b needs one stage per rank in rank order; stage 1 is on rank 0}}
 pipe.schedule @mine of @step family<"1f1b">
 
 // -----

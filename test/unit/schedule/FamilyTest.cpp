@@ -306,10 +306,11 @@ TEST(Families, SayWhyTheyDoNotApply) {
        {"gpipe", "1f1b", "eager-1f1b", "kfkb", "zb-h1", "zb-h2"}) {
     std::string name(linear);
     EXPECT_EQ(reasonOf(linear, swapped),
-              name + " needs one stage a rank in rank order; stage 0 is on "
+              name + " needs one stage per rank in rank order; stage 0 is on "
                      "rank 1");
     EXPECT_EQ(reasonOf(linear, looped),
-              name + " needs one stage a rank; there are 4 stages and 2 ranks");
+              name +
+                  " needs one stage per rank; there are 4 stages and 2 ranks");
   }
   for (const char *any :
        {"interleaved-1f1b", "interleaved-zb", "looped-bfs", "blockwise"}) {
@@ -328,12 +329,12 @@ TEST(Families, SayWhyTheyDoNotApply) {
               name + " needs the stages r and 3 - r on rank r; stage 2 is on "
                      "rank 0");
     EXPECT_EQ(reasonOf(inAV, swapped),
-              name + " needs two stages a rank; there are 2 stages and 2 "
+              name + " needs two stages per rank; there are 2 stages and 2 "
                      "ranks");
   }
   EXPECT_EQ(reasonOf("zbv", v), "applies");
   EXPECT_EQ(reasonOf("dualpipe-v", v),
-            "dualpipe-v needs two micro-batches a rank; there are 2 for 2 "
+            "dualpipe-v needs two micro-batches per rank; there are 2 for 2 "
             "ranks, 2 too few");
   EXPECT_EQ(reasonOf("wave", looped),
             "wave needs stages that go down and up the ranks; stage 2 is on "
