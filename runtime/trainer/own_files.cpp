@@ -23,7 +23,8 @@ struct NamedFile {
 
 } // namespace
 
-/// Two files that do not exist yet are the same if their paths lead to the same place.
+/// Two files that do not exist yet are the same if their paths lead to the same
+/// place.
 static bool areOne(const std::string &a, const std::string &b) {
   struct stat first{}, second{};
   const bool isFirst = stat(a.c_str(), &first) == 0;
