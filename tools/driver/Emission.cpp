@@ -5,6 +5,7 @@
 
 #include "codegen/Passes.h"
 #include "dialect/Bridge.h"
+#include "dialect/Nearest.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "schedule/Shortfall.h"
@@ -72,10 +73,15 @@ findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
     if (auto executable = module.lookupSymbol<pipe::ExecutableOp>(word);
         executable && words.size() == 1)
       return executable.lookupSchedules();
-    reportError(input + ": contains no pipe.schedule @" + word);
     std::string names;
-    for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>())
+    std::vector<std::string> known;
+    for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>()) {
       names += " @" + schedule.getSymName().str();
+      known.push_back(schedule.getSymName().str());
+    }
+    const std::string nearest = nearestWord(word.str(), known);
+    reportError(input + ": contains no pipe.schedule @" + word +
+                (nearest.empty() ? "" : "; did you mean @" + nearest + "?"));
     reportNote("it contains" + names);
     return {};
   }

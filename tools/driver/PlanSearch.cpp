@@ -119,8 +119,10 @@ std::string PlanSearchRun::nearest() const {
     if (most >= least)
       continue;
     least = most;
-    said = "; " + candidate.shape.text() + " is the nearest: " +
-           (most > 1 ? "with one micro-batch at a time and no messages " + where
+    said = "; the closest is '" + candidate.shape.text() + "': " +
+           (most > 1 ? "even with one micro-batch at a time, and not counting "
+                       "messages, " +
+                           where
                      : reasonOf(candidate, candidates()));
   }
   said += "; try devices with more memory, smaller micro-batches "
