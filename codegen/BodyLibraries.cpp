@@ -91,10 +91,12 @@ Error DefinedBodies::addSymbols(StringRef file, const Binary &binary) {
 
 Error DefinedBodies::add(StringRef file) {
   auto cannot = [&](Error error) {
-    return failure("cannot take '" + file +
-                   "' as a library of bodies: " + toString(std::move(error)) +
+    const std::string why = toString(std::move(error));
+    return failure("cannot take '" + file + "' as a library of bodies: " +
+                   llvm::StringRef(why).take_front(1).lower() +
+                   llvm::StringRef(why).drop_front(why.empty() ? 0 : 1).str() +
                    "; it takes an object file (.o), an archive (.a) or a "
-                   "shared library (.so)");
+                   "shared library (.so): compile a source first, with cc -c");
   };
   llvm::Expected<OwningBinary<Binary>> opened = createBinary(file);
   if (!opened)

@@ -18,6 +18,7 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <string>
 #include <vector>
 
 namespace rondo::pipe {
@@ -32,6 +33,12 @@ inline constexpr int64_t maxActions = int64_t(1) << 27;
 /// declares weights, else the devices' memory: then activations are all that
 /// is known of.
 mlir::FailureOr<Problem> buildProblem(PlanOp plan);
+
+/// The options of `rondo search` under which it can lay out the plan in another
+/// way, such as ` --placement auto --microbatches LIST`; empty if there are
+/// none. Only chains can be cut again, and only micro-batches of several
+/// samples whose layers scale with them can be made smaller.
+std::string optionsForOtherPlans(PlanOp plan);
 
 /// Memory of the plan's devices, by rank.
 std::vector<int64_t> deviceBytes(PlanOp plan);

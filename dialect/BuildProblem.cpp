@@ -73,6 +73,18 @@ void rondo::pipe::takeState(PlanOp plan, Problem &problem) {
   }
 }
 
+std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
+  std::string options;
+  if (plan.isChain())
+    options += " --placement auto";
+  const bool hasCustom =
+      llvm::any_of(plan.lookupModel().getLayers(),
+                   [](LayerOp layer) { return bool(layer.getCustomAttr()); });
+  if (!hasCustom && plan.getSamplesOfMicrobatch() != 1)
+    options += " --microbatches LIST";
+  return options;
+}
+
 FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   ClusterOp cluster = plan.lookupCluster();
   if (!cluster || !plan.lookupModel())
@@ -81,6 +93,10 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   Problem problem;
   problem.name = plan.getSymName().str();
   problem.microbatches = static_cast<int32_t>(plan.getMicrobatches());
+  if (const int64_t samples = plan.getSamplesOfMicrobatch()) {
+    problem.samples = static_cast<int32_t>(samples);
+    problem.statesSamples = true;
+  }
 
   DenseMap<StringAttr, int32_t> rankOf;
   for (auto [rank, device] : llvm::enumerate(cluster.getDevices())) {
@@ -104,7 +120,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   std::vector<int64_t> outputBytes;
   problem.costs.resize(stages.size() * numCostColumns);
   for (StageOp stage : stages)
-    problem.homes.addStage(static_cast<int32_t>(stage.getRank()));
+    problem.homes.addStage(static_cast<int32_t>(stage.getRank()),
+                           problem.samples);
   for (auto [number, stage] : llvm::enumerate(stages)) {
     auto costs = stage.getCosts();
     if (!costs) {

@@ -98,7 +98,7 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
     error.attachNote(places.at(fault.otherRank, fault.otherPosition)->getLoc())
         << programActionName(fault.other, problem) << " stands here";
     [[fallthrough]];
-  case FaultKind::Missing:
+  case FaultKind::MissingTask:
   case FaultKind::MissingBackward:
   case FaultKind::WrongRank:
     if (StageOp stage = places.stage(fault.action))
@@ -107,16 +107,20 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
     break;
   case FaultKind::OverCap: {
     const int64_t least = leastActivationBytes(problem)[fault.rank];
+    const std::string options = optionsForOtherPlans(op.lookupPlan());
+    const std::string whereNoneFits =
+        options.empty() ? ", so no order fits: give it more memory"
+                        : ", so no order fits: see `rondo search" + options +
+                              "`, or give it more memory";
     error.attachNote(places.device(fault.rank).getLoc())
         << "rank " << fault.rank << " is device @"
         << places.device(fault.rank).getSymName()
         << "; one micro-batch at a time holds " << least
         << " bytes of activations there"
         << (least <= fault.allowed || !isSingleEnded(problem)
-                ? ", so an order with fewer in flight can fit: see `rondo "
-                  "search` and `rondo compare`"
-                : ", so no order fits: see `rondo search --placement auto "
-                  "--microbatches LIST`, or give it more memory");
+                ? std::string(", so an order with fewer in flight can fit: see "
+                              "`rondo search` and `rondo compare`")
+                : whereNoneFits);
     break;
   }
   case FaultKind::Cycle:
@@ -143,10 +147,14 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   auto at = [&](int32_t rank, int64_t position) {
     return writerOf(expanded.program.order, expanded.opOf, op, rank, position);
   };
-  InFlightDiagnostic error = at(fault.rank, fault.position)->emitError()
-                             << describe(fault, problem);
-  if (fault.otherRank >= 0)
-    error.attachNote(at(fault.otherRank, fault.otherPosition)->getLoc())
-        << "the other party, on rank " << fault.otherRank << ", is here";
+  const Location here = at(fault.rank, fault.position)->getLoc();
+  InFlightDiagnostic error = mlir::emitError(here) << describe(fault, problem);
+  if (fault.otherRank < 0)
+    return error;
+  // What is missing has no place; both are then the program's.
+  const Location there = at(fault.otherRank, fault.otherPosition)->getLoc();
+  if (there != here)
+    error.attachNote(there) << "the conflicting operation, on rank "
+                            << fault.otherRank << ", is here";
   return error;
 }

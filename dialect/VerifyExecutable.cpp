@@ -1,7 +1,7 @@
 //===- VerifyExecutable.cpp - What schedules of one state must share ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialect/Pipe.h"
+#include "dialect/UnknownName.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -115,7 +115,7 @@ LogicalResult ExecutableOp::verifySymbolUses(SymbolTableCollection &tables) {
     auto schedule = tables.lookupNearestSymbolFrom<ScheduleOp>(
         (*this)->getParentOp(), name);
     if (!schedule)
-      return emitError() << "unknown schedule " << name;
+      return emitUnknown<ScheduleOp>(*this, "schedule", name.getValue());
     for (auto other : (*this)->getParentRegion()->getOps<ExecutableOp>())
       if (other->isBeforeInBlock(*this) &&
           llvm::is_contained(other.getSchedules(), name))

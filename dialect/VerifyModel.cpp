@@ -68,6 +68,18 @@ static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
            << "add gpt<vocab = ..., sequence = ..., hidden = ..., heads = "
               "..., ffn = ..., batch = ...> after @"
            << model.getSymName();
+  if (gpt && kind != LayerKind::Custom) {
+    const bool needsEmbedding = isFirst && layer.getData() != LayerData::Tokens;
+    const bool needsHead = isLast && layer.getData() != LayerData::Targets;
+    if (needsEmbedding || needsHead)
+      return layer.emitError()
+                 .append(needsEmbedding ? "an embedding is missing before"
+                                        : "a head is missing after",
+                         " layer @", layer.getSymName(), " of kind ",
+                         stringifyLayerKind(kind))
+                 .attachNote(model.getLoc())
+             << "a gpt is one embedding, then blocks, then one head";
+  }
   if (gpt && (isFirst != (layer.getData() == LayerData::Tokens) ||
               isLast != (layer.getData() == LayerData::Targets)))
     return layer.emitError()

@@ -1,8 +1,7 @@
 //===- VerifyOrders.cpp - Local rules of schedules and programs -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialect/Nearest.h"
-#include "dialect/Pipe.h"
+#include "dialect/UnknownName.h"
 
 #include "kinds/Collectives.h"
 
@@ -108,13 +107,8 @@ LogicalResult ScheduleOp::verifyRegions() {
 
 LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!tables.lookupNearestSymbolFrom<PlanOp>((*this)->getParentOp(),
-                                              getPlanAttr())) {
-    llvm::SmallVector<StringRef> plans;
-    for (PlanOp plan : (*this)->getParentOp()->getRegion(0).getOps<PlanOp>())
-      plans.push_back(plan.getSymName());
-    return emitError() << "unknown plan @" << getPlan()
-                       << didYouMean(getPlan(), plans);
-  }
+                                              getPlanAttr()))
+    return emitUnknown<PlanOp>(*this, "plan", getPlan());
   return success();
 }
 
@@ -264,7 +258,7 @@ LogicalResult ProgramOp::verifyRegions() {
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!tables.lookupNearestSymbolFrom<ScheduleOp>((*this)->getParentOp(),
                                                   getScheduleAttr()))
-    return emitError() << "unknown schedule @" << getSchedule();
+    return emitUnknown<ScheduleOp>(*this, "schedule", getSchedule());
   return success();
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/SourceRules.h"
+#include "dialect/UnknownName.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -210,7 +211,7 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   Operation *outside = (*this)->getParentOp();
   auto model = tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr());
   if (!model)
-    return emitError() << "unknown model @" << getModel();
+    return emitUnknown<ModelOp>(*this, "model", getModel());
   auto statesSizes = [](LayerOp layer) {
     return layer.getSyntheticAttr() || layer.getCustomAttr();
   };
@@ -225,7 +226,7 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
                .attachNote(model.getLoc())
            << "model @" << model.getSymName() << " is here";
   if (!tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr()))
-    return emitError() << "unknown cluster @" << getCluster();
+    return emitUnknown<ClusterOp>(*this, "cluster", getCluster());
   return success();
 }
 

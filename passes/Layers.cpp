@@ -233,15 +233,15 @@ static LogicalResult checkInputs(PlanOp plan) {
       continue;
     LayerOp maker = ops[inputs.front()];
     InFlightDiagnostic error = maker.emitError()
-                               << "layer @" << maker.getSymName() << " makes "
-                               << made << " bytes of output, but layer @"
-                               << ops[l].getSymName() << " takes " << taken
-                               << ": write output_bytes = " << taken;
-    if (const int64_t stated = layers[inputs.front()].outputBytes;
-        stated != 0 && inputs.size() == 1 && stated != made)
-      error.attachNote() << "its output_bytes = " << stated
-                         << " is rounded up to a multiple of "
-                         << runtime::bufferAlignment;
+                               << "layer @" << maker.getSymName();
+    // What it states is rounded up in `made`.
+    if (auto custom = maker.getCustomAttr(); custom && inputs.size() == 1)
+      error << " states output_bytes = " << custom.getOutputBytes()
+            << ", but layer @" << ops[l].getSymName() << " takes " << taken
+            << ": write output_bytes = " << taken;
+    else
+      error << " makes " << made << " bytes of output, but layer @"
+            << ops[l].getSymName() << " takes " << taken;
     error.attachNote(ops[l].getLoc())
         << "layer @" << ops[l].getSymName() << " is here";
     return error;

@@ -129,7 +129,7 @@ def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
     same ones that search and tools call: completeness (S1), placement (S2),
     dependence (S3), no wait cycle (S4), memory at every instant (S5), link
     orders (S6). Reports the first broken rule of each schedule, with a note at
-    the other party. Without `accumulate(schedule_order)` the micro-batches of
+    the conflicting operation. Without `accumulate(schedule_order)` the micro-batches of
     each stage's weight gradients must be in index order (S7). Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];

@@ -243,9 +243,9 @@ void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank) {
   error.attachNote(plan.lookupCluster().getDevices()[rank].getLoc())
       << "this is the device; the arena holds "
       << describeArena(programs, rank);
-  error.attachNote(plan.getLoc())
-      << "`rondo search FILE --placement auto --microbatches LIST` looks for a "
-         "plan that fits";
+  if (const std::string options = optionsForOtherPlans(plan); !options.empty())
+    error.attachNote(plan.getLoc())
+        << "`rondo search FILE" << options << "` looks for a plan that fits";
 }
 
 struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {

@@ -110,7 +110,7 @@ struct Fault {
   /// `otherRank`; -1 if there is nothing.
   int64_t position = -1;
   Action action;
-  /// The other party: the earlier twin, the needed task, ...
+  /// The conflicting operation: the earlier twin, the needed task, ...
   int32_t otherRank = -1;
   int64_t otherPosition = -1;
   Action other;

@@ -112,6 +112,9 @@ struct Problem {
   int32_t microbatches = 0;
   /// Of a micro-batch; what the shares of a stage's homes add up to.
   int32_t samples = 1;
+  /// Whether `samples` is known: the problem states it, and does not leave it
+  /// at one for want of another.
+  bool statesSamples = false;
   /// What activations may take, in bytes by rank; noMemoryCap where there is no
   /// limit.
   std::vector<int64_t> memoryCaps;

@@ -41,16 +41,20 @@ struct Need {
 
 } // namespace
 
-/// Into how many parts a micro-batch would have to be cut; 0 where no size
-/// helps. Activations are taken to be proportional to the size; which sizes
-/// divide the batch is not known here.
-static int64_t partsThatFit(const Need &need) {
+/// Into how many parts a micro-batch of so many samples (0: not known) would
+/// have to be cut; 0 where no size helps. Activations are taken to be
+/// proportional to the size; which sizes divide the batch is not known here.
+static int64_t partsThatFit(const Need &need, int64_t samples) {
   const int64_t room = need.has - need.state;
-  return room <= 0 ? 0 : (need.activations + room - 1) / room;
+  if (room <= 0)
+    return 0;
+  const int64_t parts = (need.activations + room - 1) / room;
+  return samples > 0 && parts > samples ? 0 : parts;
 }
 
-static Fault faultOf(int32_t rank, const Need &need, int64_t others) {
-  const int64_t parts = partsThatFit(need);
+static Fault faultOf(int32_t rank, const Need &need, int64_t samples,
+                     int64_t others) {
+  const int64_t parts = partsThatFit(need, samples);
   Fault fault = need.state == 0
                     ? makeFault<FaultKind::ShortOfMemory>(parts, others)
                     : makeFault<FaultKind::ShortOfDevice>(
@@ -65,7 +69,7 @@ std::optional<Fault> rondo::findShortfall(const Problem &problem) {
   const std::vector<int64_t> least = neededBytes(problem);
   int32_t worst = -1;
   Need needOfWorst;
-  int64_t others = -1;
+  int64_t numShort = 0;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     Need need{least[rank], 0, problem.memoryCaps[rank]};
     if (need.has == noMemoryCap)
@@ -76,7 +80,7 @@ std::optional<Fault> rondo::findShortfall(const Problem &problem) {
     }
     if (need.missing() <= 0)
       continue;
-    ++others;
+    ++numShort;
     if (worst >= 0 && need.missing() <= needOfWorst.missing())
       continue;
     worst = rank;
@@ -84,7 +88,8 @@ std::optional<Fault> rondo::findShortfall(const Problem &problem) {
   }
   if (worst < 0)
     return std::nullopt;
-  return faultOf(worst, needOfWorst, others);
+  return faultOf(worst, needOfWorst,
+                 problem.statesSamples ? problem.samples : 0, numShort - 1);
 }
 
 bool rondo::isShortfall(const Fault &fault) {

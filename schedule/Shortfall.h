@@ -16,10 +16,10 @@ namespace rondo {
 /// Activations of one micro-batch by rank: what running them one by one holds.
 std::vector<int64_t> leastActivationBytes(const Problem &problem);
 
-/// The rank that lacks most of what every schedule needs, if one does. With a
-/// single end (FlatProblem.h) a rank holds all of a micro-batch after its last
-/// F, in any order; running them one by one needs no more. With several ends
-/// only a single stage's bytes are considered.
+/// The rank whose cap is the most below what every schedule needs, the first of
+/// these, if there is one. With a single end (FlatProblem.h) a rank holds all
+/// of a micro-batch after its last F, in any order; running them one by one
+/// needs no more. With several ends only a single stage's bytes are considered.
 std::optional<Fault> findShortfall(const Problem &problem);
 
 /// Whether it is a fault of findShortfall().

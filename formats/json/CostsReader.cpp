@@ -75,6 +75,8 @@ llvm::Expected<std::vector<StageTimes>> readCosts(StringRef text) {
     fault = "the file is empty; expected one rondo-costs/1 object";
   else if (!(fault = checkSyntax(text)))
     fault = fill(Value(text), stages);
+  else
+    fault->message += "; expected one rondo-costs/1 object, which is JSON";
   if (fault)
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    fault->message);

@@ -208,6 +208,7 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
     if (auto fault = readInteger(*samples, "samples", 1, maxSamples, number))
       return fault;
     problem.samples = static_cast<int32_t>(number);
+    problem.statesSamples = true;
   }
   if (auto fault = takesNone(fields, {"cards", "host"}, ""))
     return fault;

@@ -172,7 +172,7 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
     json.attribute("format", isFirst ? "rondo-problem/1" : "rondo-problem/2");
     json.attribute("name", problem.name);
     json.attribute("microbatches", problem.microbatches);
-    if (problem.homes.hasReplicas())
+    if (!isFirst && (problem.statesSamples || problem.homes.hasReplicas()))
       json.attribute("samples", problem.samples);
     json.attributeArray("ranks", [&] {
       for (int32_t rank = 0; rank < problem.numRanks(); ++rank)

@@ -254,13 +254,13 @@ FileData::FileData(const std::vector<std::string> &paths, double heldOut,
   auto require = [&](int64_t tokens, const char *part) {
     if (tokens < window)
       throw Error("the data has only " + std::to_string(total) + " tokens, " +
-                  std::to_string(tokens) + " of them in the " + part +
-                  " part; a sample needs " + std::to_string(window) +
+                  std::to_string(tokens) + " of them for " + part +
+                  "; a sample needs " + std::to_string(window) +
                   ": give more data or another --held-out");
   };
   require(trained, "training");
   if (heldOut > 0)
-    require(total - trained, "held-out");
+    require(total - trained, "evaluation");
 }
 
 void FileData::copy(int64_t begin, int64_t length, int32_t *out) const {

@@ -8,6 +8,7 @@
 #include "runtime/trainer/options.h"
 
 #include "runtime/base/error.h"
+#include "runtime/trainer/nearest.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -200,6 +201,17 @@ static const std::vector<Flag> &flags() {
   return table;
 }
 
+[[noreturn]] static void unknown(const std::string &word) {
+  std::vector<std::string> known;
+  for (const Flag &flag : flags())
+    known.push_back(flag.name);
+  const std::string nearest = nearestWord(word, known);
+  if (nearest.empty())
+    usage("unknown flag '" + word + "'");
+  throw Error("unknown flag '" + word + "'; did you mean " + nearest + "?",
+              Exit::Usage);
+}
+
 Options rondo::runtime::parseOptions(int argc, char **argv) {
   Options options;
   bool isVerify = false, isCheck = false;
@@ -218,7 +230,7 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
       if (word == candidate.name)
         flag = &candidate;
     if (!flag)
-      usage("unknown argument '" + word + "'");
+      unknown(word);
     if (!flag->argument && hasValue)
       usage(word + " takes no value");
     if (flag->argument && !hasValue) {

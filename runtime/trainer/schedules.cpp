@@ -3,6 +3,8 @@
 
 #include "runtime/trainer/schedules.h"
 
+#include "runtime/trainer/nearest.h"
+
 #include "runtime/base/error.h"
 #include "runtime/execution/program_run.h"
 
@@ -64,40 +66,18 @@ std::string rondo::runtime::describe(const ProgramDesc &program) {
   return text;
 }
 
-/// Edit distance: letters changed, removed, added or swapped with a neighbour.
-static size_t distance(const std::string &a, const std::string &b) {
-  std::vector<std::vector<size_t>> cost(a.size() + 1,
-                                        std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i)
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1,
-                             cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-    }
-  return cost[a.size()][b.size()];
-}
-
 static const ProgramDesc &findPipeline(const Executable &executable,
                                        const std::string &name) {
   const std::vector<const ProgramDesc *> pipelines = pipelinesOf(executable);
-  std::string names, nearest;
-  // Up to a third of the letters may be wrong.
-  size_t least = name.size() / 3 + 1;
+  std::string names;
+  std::vector<std::string> known;
   for (const ProgramDesc *program : pipelines) {
     if (program->name == name)
       return *program;
     names += (names.empty() ? "" : ", ") + std::string(program->name);
-    const size_t wrong = distance(name, program->name);
-    if (wrong < least) {
-      least = wrong;
-      nearest = program->name;
-    }
+    known.push_back(program->name);
   }
+  const std::string nearest = nearestWord(name, known);
   throw Error("unknown schedule '" + name + "'; " +
                   (nearest.empty() ? "" : "did you mean '" + nearest + "'? ") +
                   "this program has " + names,

@@ -48,6 +48,6 @@ static int64_t computeCriticalPath(const Problem &problem, int64_t, int64_t) {
 }
 
 BoundArgument rondo::criticalPath() {
-  return {"L2", "the way of the first and the last micro-batch",
+  return {"L2", "the critical path of the first and the last micro-batch",
           computeCriticalPath, false};
 }

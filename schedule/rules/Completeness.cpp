@@ -3,6 +3,8 @@
 
 #include "schedule/Legality.h"
 
+#include <algorithm>
+
 using namespace rondo;
 
 namespace {
@@ -31,10 +33,48 @@ void findFirst(const Schedule &schedule, Action action, int32_t &rank,
   }
 }
 
+/// The tasks of one home and micro-batch: bits by kind, each seen once.
+constexpr bool isComplete(uint8_t seen) {
+  return seen == (forwardBit | backwardBit) ||
+         seen == (forwardBit | inputGradBit | weightGradBit);
+}
+
+/// How many are missing, where B counts as one if there is no backward at all.
+constexpr int64_t numMissing(uint8_t seen) {
+  const bool hasInputGrad = seen & inputGradBit,
+             hasWeightGrad = seen & weightGradBit;
+  return !(seen & forwardBit) +
+         (!(seen & backwardBit) && !(hasInputGrad && hasWeightGrad));
+}
+
+/// How much is missing from a schedule.
+struct Extent {
+  int64_t tasks = 0;
+  /// Of the problem and of the schedule, if the schedule ends before the
+  /// problem does; else 0.
+  int64_t microbatches = 0, ordered = 0;
+};
+
+/// Of a problem with so many micro-batches. `seen` is by home and micro-batch.
+Extent extentOf(const std::vector<uint8_t> &seen, int64_t microbatches) {
+  Extent extent;
+  int64_t ordered = 0;
+  for (size_t place = 0; place < seen.size(); ++place) {
+    extent.tasks += numMissing(seen[place]);
+    if (seen[place] != 0)
+      ordered = std::max<int64_t>(ordered, int64_t(place) % microbatches + 1);
+  }
+  if (ordered > 0 && ordered < microbatches) {
+    extent.microbatches = microbatches;
+    extent.ordered = ordered;
+  }
+  return extent;
+}
+
 /// What is wrong with a home and micro-batch whose tasks are the bits `seen`,
 /// each of them there once.
 Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
-            int32_t home, int64_t microbatch) {
+            int32_t home, int64_t microbatch, const Extent &extent) {
   auto make = [&](ActionKind kind) { return Action(kind, home, microbatch); };
   if ((seen & backwardBit) && (seen & (inputGradBit | weightGradBit))) {
     Fault fault = makeRuleFault<FaultKind::Mixture>(rule);
@@ -46,15 +86,18 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
     return fault;
   }
   const int32_t rank = problem.rankOf(home);
+  const int64_t others = extent.tasks - 1;
   if ((seen & forwardBit) && !(seen & (inputGradBit | weightGradBit)))
     return makeFaultAt<FaultKind::MissingBackward>(
-        rule, rank, -1, make(ActionKind::Backward), make(ActionKind::InputGrad),
+        rule, rank, -1, make(ActionKind::Backward), others, extent.microbatches,
+        extent.ordered, make(ActionKind::InputGrad),
         make(ActionKind::WeightGrad));
-  return makeFaultAt<FaultKind::Missing>(
+  return makeFaultAt<FaultKind::MissingTask>(
       rule, rank, -1,
       make(!(seen & forwardBit)  ? ActionKind::Forward
            : seen & inputGradBit ? ActionKind::WeightGrad
-                                 : ActionKind::InputGrad));
+                                 : ActionKind::InputGrad),
+      others, extent.microbatches, extent.ordered);
 }
 
 } // namespace
@@ -104,23 +147,13 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
         firstStep = action;
     }
   }
-  std::optional<Fault> incomplete;
   for (int32_t home = 0; home < problem.numHomes(); ++home)
     for (int64_t i = 0; i < microbatches; ++i) {
       uint8_t bits = seen[home * microbatches + i];
-      if (bits == (forwardBit | backwardBit) ||
-          bits == (forwardBit | inputGradBit | weightGradBit))
-        continue;
-      if (!incomplete) {
-        incomplete = judge(problem, schedule, bits, home, i);
-        incomplete->found = 0;
-        incomplete->allowed = microbatches;
-      } else {
-        ++incomplete->found;
-      }
+      if (!isComplete(bits))
+        return judge(problem, schedule, bits, home, i,
+                     extentOf(seen, microbatches));
     }
-  if (incomplete)
-    return incomplete;
   for (int32_t home = 0; firstStep && home < problem.numHomes(); ++home) {
     if (seenSteps[home])
       continue;

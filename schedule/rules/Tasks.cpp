@@ -85,7 +85,7 @@ private:
         return position;
     return -1;
   }
-  /// With the other party, of this rank; below 0: none.
+  /// With the conflicting operation, of this rank; below 0: none.
   Fault beside(Fault fault, int64_t position) const {
     if (position >= 0) {
       fault.otherRank = rank;

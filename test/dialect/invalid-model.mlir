@@ -27,7 +27,7 @@ pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch
 // expected-note @+1 {{a gpt is one embedding, then blocks, then one head}}
 pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
   pipe.layer @wte embedding
-  // expected-error @+1 {{layer @h0 of kind block is not allowed here}}
+  // expected-error @+1 {{a head is missing after layer @h0 of kind block}}
   pipe.layer @h0 block
 }
 
@@ -79,4 +79,13 @@ pipe.model @m {
 pipe.model @m {
   // expected-error @+1 {{expected one of embedding, block, head, synthetic, custom, not 'blok'}}
   pipe.layer @h0 blok
+}
+
+// -----
+
+// expected-note @+1 {{a gpt is one embedding, then blocks, then one head}}
+pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  // expected-error @+1 {{an embedding is missing before layer @h0 of kind block}}
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
 }

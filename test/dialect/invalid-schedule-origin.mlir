@@ -209,11 +209,14 @@ pipe.schedule @mine of @step search<>
 // -----
 
 pipe.cluster @lab { pipe.device @d0 }
-pipe.model @timed {
-  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
-}
-pipe.plan @step of @timed on @lab microbatches(1) {
-  pipe.stage @s0 [@l0] on 0
-}
-// expected-error @+1 {{unknown plan @stp; did you mean step?}}
-pipe.schedule @mine of @stp family<"1f1b">
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{unknown plan @stp; did you mean @step?}}
+pipe.schedule @near of @stp family<"1f1b">
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+// expected-error @+1 {{unknown model @another; there is @timed}}
+pipe.plan @step of @another on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 }

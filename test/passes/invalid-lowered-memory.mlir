@@ -31,7 +31,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.place input @s1 in 3 [0]
   pipe.place input_grad @s1 in 3 [1]
   pipe.rank 0 {
-    // expected-note @below {{the other party, on rank 0, is here}}
+    // expected-note @below {{the conflicting operation, on rank 0, is here}}
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
     pipe.forward @s0[1]
@@ -98,7 +98,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.rank 1 {
     pipe.recv activation @s0[0]
     pipe.forward @s1[0]
-    // expected-note @below {{the other party, on rank 1, is here}}
+    // expected-note @below {{the conflicting operation, on rank 1, is here}}
     pipe.recv activation @s0[1]
     // expected-error @below {{1B0 at position 3 of rank 1 takes slot 1 of pool 3 for input_grad of stage 1, micro-batch 0, where input of stage 1, micro-batch 1 still lies, taken at position 2 [L3]}}
     pipe.backward @s1[0]

@@ -42,7 +42,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
     pipe.backward @s0[1]
   }
   pipe.rank 1 {
-    // expected-note @below {{the other party, on rank 1, is here}}
+    // expected-note @below {{the conflicting operation, on rank 1, is here}}
     pipe.recv activation @s0[1]
     pipe.recv activation @s0[0]
     pipe.forward @s1[0]
@@ -85,7 +85,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.place control @s1 in 1 [0]
   pipe.place input @s1 in 3 [0]
   pipe.place input_grad @s1 in 3 [1]
-  // expected-note @below {{the other party, on rank 0, is here}}
+  // expected-note @below {{the conflicting operation, on rank 0, is here}}
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -139,7 +139,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.place control @s1 in 1 [0]
   pipe.place input @s1 in 3 [0]
   pipe.place input_grad @s1 in 3 [1]
-  // expected-note @below {{the other party, on rank 0, is here}}
+  // expected-note @below {{the conflicting operation, on rank 0, is here}}
   pipe.rank 0 {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
@@ -209,7 +209,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
     pipe.forward @s1[0]
     pipe.backward @s1[0]
     pipe.send gradient @s1[0]
-    // expected-note @below {{the other party, on rank 1, is here}}
+    // expected-note @below {{the conflicting operation, on rank 1, is here}}
     pipe.recv activation @s0[1]
     pipe.forward @s1[1]
     pipe.backward @s1[1]
@@ -315,7 +315,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
     pipe.recv activation @s0[0]
     // expected-error @below {{rank 1 waits for itself to run 1F0, at recv 0F1 from rank 0, which comes before it [L2]}}
     pipe.recv activation @s0[1]
-    // expected-note @below {{the other party, on rank 1, is here}}
+    // expected-note @below {{the conflicting operation, on rank 1, is here}}
     pipe.forward @s1[0]
     pipe.backward @s1[0]
     pipe.send gradient @s1[0]

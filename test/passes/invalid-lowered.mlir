@@ -89,7 +89,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
     pipe.forward @s0[0]
     pipe.send activation @s0[0]
     pipe.forward @s0[1]
-    // expected-note @below {{the other party, on rank 0, is here}}
+    // expected-note @below {{the conflicting operation, on rank 0, is here}}
     pipe.send activation @s0[1]
     pipe.recv gradient @s1[0]
     pipe.backward @s0[0]
@@ -140,7 +140,6 @@ pipe.program @main of @mine pipeline arena [384, 320] {
   pipe.place input_grad @s1 in 3 [1]
   pipe.rank 0 {
     // expected-error @below {{0F1 at position 0 of rank 0 comes where the schedule has 0F0 [L5]}}
-    // expected-note @below {{the other party, on rank 0, is here}}
     pipe.forward @s0[1]
     pipe.send activation @s0[1]
     pipe.forward @s0[0]

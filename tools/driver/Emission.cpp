@@ -73,14 +73,15 @@ findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
     if (auto executable = module.lookupSymbol<pipe::ExecutableOp>(word);
         executable && words.size() == 1)
       return executable.lookupSchedules();
-    SmallVector<StringRef> known;
     std::string names;
+    std::vector<std::string> known;
     for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>()) {
-      known.push_back(schedule.getSymName());
       names += " @" + schedule.getSymName().str();
+      known.push_back(schedule.getSymName().str());
     }
+    const std::string nearest = nearestWord(word.str(), known);
     reportError(input + ": contains no pipe.schedule @" + word +
-                didYouMean(word, known));
+                (nearest.empty() ? "" : "; did you mean @" + nearest + "?"));
     reportNote("it contains" + names);
     return {};
   }

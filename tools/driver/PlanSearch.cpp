@@ -120,7 +120,7 @@ std::string PlanSearchRun::nearest() const {
       continue;
     least = most;
     said = "; the closest is '" + candidate.shape.text() + "': " +
-           (most > 1 ? "even with one micro-batch at a time, and without "
+           (most > 1 ? "even with one micro-batch at a time, and not counting "
                        "messages, " +
                            where
                      : reasonOf(candidate, candidates()));

@@ -58,6 +58,9 @@ Line searchOne(const Problem &problem, const SearchRequest &request,
     return line;
   }
   line.figures = figuresOf(problem, result);
+  if (result.robustNs)
+    line.figures += "; " + request.robust + " " + formatNs(*result.robustNs) +
+                    " over " + countOf(result.robustSamples, "sample");
   json::SearchRecord record = request.recordOf(result);
   json::writeSchedule(os, problem, *result.schedule, result.simulation,
                       result.origin, &record);
@@ -191,7 +194,11 @@ int run(const Arguments &arguments) {
     return Interrupted;
   // A batch continues; for a single problem, having no schedule is the result.
   if (!isBatch && lines.size() == 1 && !lines[0].reason.empty()) {
-    reportError(problems[0].name + ": " + lines[0].reason);
+    // On a terminal, the line with the reason has just been shown.
+    const bool isShown = request.output == "-" && outs().is_displayed();
+    reportError(
+        problems[0].name + ": " +
+        (isShown ? "no schedule; the line above says why" : lines[0].reason));
     return lines[0].noOrderFits ? Infeasible : Failure;
   }
   return Success;

@@ -3,6 +3,7 @@
 
 #include "tools/driver/Shapes.h"
 
+#include "dialect/Nearest.h"
 #include "passes/Passes.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
@@ -65,23 +66,23 @@ static bool readNumbers(StringRef text, std::vector<Number> &numbers) {
   return true;
 }
 
+static constexpr StringRef placingNames[] = {"linear", "interleaved", "v",
+                                             "wave"};
+/// In the order of their names.
+static constexpr Placing namedPlacings[] = {
+    Placing::Linear, Placing::Interleaved, Placing::V, Placing::Wave};
+
 /// Without duplicates. False if `text` contains another name, `unknown`.
 static bool readPlacings(StringRef text, std::vector<Placing> &placings,
                          StringRef &unknown) {
-  const std::pair<StringRef, Placing> names[] = {
-      {"linear", Placing::Linear},
-      {"interleaved", Placing::Interleaved},
-      {"v", Placing::V},
-      {"wave", Placing::Wave}};
   SmallVector<StringRef> wanted;
   text.split(wanted, ',');
   for (StringRef name : wanted)
-    if (none_of(names,
-                [&](const auto &known) { return known.first == name; })) {
+    if (!is_contained(placingNames, name)) {
       unknown = name;
       return false;
     }
-  for (const auto &[name, placing] : names)
+  for (auto [name, placing] : zip_equal(placingNames, namedPlacings))
     if (is_contained(wanted, name))
       placings.push_back(placing);
   return true;
@@ -94,9 +95,12 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
   StringRef unknown;
   if (!request.placements.empty() && request.placements != "auto" &&
       !readPlacings(request.placements, choice.placings, unknown))
-    return reportUsage("--placement names '" + unknown +
-                       "'; it takes auto, or some of linear, interleaved, v "
-                       "and wave");
+    return reportUsage(
+        "--placement names '" + unknown + "'" +
+        didYouMean(unknown, placingNames) +
+        (didYouMean(unknown, placingNames).empty() ? "; " : " ") +
+        "it takes auto, or some of linear, interleaved, v and "
+        "wave");
   if (!request.chunks.empty() && request.chunks != "auto" &&
       !readNumbers(request.chunks, choice.chunks))
     return reportUsage("--chunks is '" + request.chunks +

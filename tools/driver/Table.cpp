@@ -19,7 +19,9 @@ void Table::print(llvm::raw_ostream &os) const {
     os << "  ";
     for (size_t i = 0; i < row.size(); ++i) {
       os << row[i];
-      if (i + 1 < row.size())
+      // Empty cells at the end need no room either.
+      if (llvm::any_of(llvm::drop_begin(row, i + 1),
+                       [](const auto &cell) { return !cell.empty(); }))
         os.indent(widths[i] - row[i].size() + 2);
     }
     os << "\n";

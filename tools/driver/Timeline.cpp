@@ -14,6 +14,8 @@ namespace rondo::driver {
 namespace {
 
 constexpr int32_t mostRows = 64;
+/// A step too short for its name.
+constexpr char shortStep = '*';
 
 /// Maps time to columns. If there is room, each nanosecond gets the same whole
 /// number of columns, so that equal tasks look equal.
@@ -54,6 +56,7 @@ struct Row {
   std::string text;
   /// The letter of the task that a column shows; ' ' where it is idle.
   std::string letters;
+  bool hasShortStep = false;
 };
 
 Row makeRow(const Problem &problem, const Schedule &schedule,
@@ -73,13 +76,17 @@ Row makeRow(const Problem &problem, const Schedule &schedule,
       ++first;
     if (first >= end)
       continue;
+    const ActionTraits &traits = order[i].traits();
     // Of a step, S.
-    const char letter = order[i].traits().code[0];
-    std::string label = numStages > 1
-                            ? actionName(order[i], problem)
-                            : letter + std::to_string(uint64_t(order[i].index));
-    if (static_cast<int64_t>(label.size()) > end - first)
-      label = letter;
+    const char letter = traits.code[0];
+    std::string label =
+        numStages > 1 ? actionName(order[i], problem)
+                      : traits.code + std::to_string(uint64_t(order[i].index));
+    // S beside the label of a task would read as part of it.
+    if (static_cast<int64_t>(label.size()) > end - first) {
+      label = order[i].isTask() ? letter : shortStep;
+      row.hasShortStep |= !order[i].isTask();
+    }
     label.resize(end - first, '-');
     row.text.replace(first, label.size(), label);
     row.letters.replace(first, label.size(), label.size(), letter);
@@ -111,6 +118,7 @@ std::string renderTimeline(const Problem &problem, const Schedule &schedule,
   const int margin = 7 + digits; // "rank 0 |" and the closing '|'
   Scale scale(simulation.makespanNs, std::max(width - margin, 16));
   std::string text;
+  bool hasShortStep = false;
   for (int32_t rank = 0; rank < numRanks; ++rank) {
     if (numRanks > mostRows && rank == mostRows / 2) {
       int32_t hidden = numRanks - mostRows;
@@ -121,11 +129,14 @@ std::string renderTimeline(const Problem &problem, const Schedule &schedule,
     text += "rank " + std::string(digits - name.size(), ' ') + name + "|";
     Row row = makeRow(problem, schedule, simulation, scale, rank);
     text += (color ? colored(row) : row.text) + "|\n";
+    hasShortStep |= row.hasShortStep;
   }
   std::string end = formatNs(simulation.makespanNs);
   int64_t gap = scale.columns() - static_cast<int64_t>(end.size());
   text += std::string(margin - 1, ' ') + "0" +
           std::string(std::max<int64_t>(gap - 1, 1), ' ') + end + "\n";
+  if (hasShortStep)
+    text += std::string(margin - 1, ' ') + shortStep + ": an optimizer step\n";
   return text;
 }
 

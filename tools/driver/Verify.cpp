@@ -6,6 +6,7 @@
 #include "formats/json/Value.h"
 #include "formats/json/Verdict.h"
 #include "lowering/Lowering.h"
+#include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "passes/PlanFigures.h"
 #include "schedule/Shortfall.h"
@@ -102,13 +103,14 @@ void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
   error.attachNote(
       plan.lookupCluster().getDevices()[proved.fault->rank].getLoc())
       << "this is the device; the arena holds " << proved.use;
+  const std::string options = pipe::optionsForOtherPlans(plan);
   error.attachNote(plan.getLoc())
       << "one micro-batch at a time takes "
       << leastActivationBytes(problem)[proved.fault->rank]
       << " bytes of activations there; "
       << (pipe::figuresOf(plan).declaresWeights
-              ? "`rondo search FILE` looks for an order that fits, with "
-                "--placement auto --microbatches LIST for a plan"
+              ? "`rondo search FILE` looks for an order that fits" +
+                    (options.empty() ? "" : ", with" + options + " for a plan")
               : "an order with fewer micro-batches in flight takes less");
 }
 
@@ -147,6 +149,29 @@ mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
   return mlir::failure();
 }
 
+/// If a search failed, no order has been judged yet: reports what is wrong with
+/// those that were there before it.
+void verifyOthers(ModuleFile &file) {
+  SmallVector<pipe::ScheduleOp> unsearched;
+  for (auto schedule : file.module().getOps<pipe::ScheduleOp>())
+    if (schedule.getSearchAttr() && schedule.isBodyEmpty())
+      unsearched.push_back(schedule);
+  if (unsearched.empty() || Interrupt::happened())
+    return;
+  SmallVector<mlir::Operation *> users;
+  for (mlir::Operation &op : *file.module().getBody())
+    if (isa<pipe::ExecutableOp, pipe::ProgramOp>(op))
+      users.push_back(&op);
+  for (mlir::Operation *user : users)
+    user->erase();
+  for (pipe::ScheduleOp schedule : unsearched)
+    schedule.erase();
+  // The result is the failure that has been reported, whatever this finds.
+  (void)file.run([](mlir::OpPassManager &passes) {
+    passes.addPass(pipe::createVerifyScheduled());
+  });
+}
+
 /// Prints what is proved of each plan, schedule and program of a file if all
 /// are legal, otherwise the errors with their places.
 int verifyModule(const std::string &modulePath) {
@@ -159,8 +184,10 @@ int verifyModule(const std::string &modulePath) {
   Interrupt interrupt;
   if (failed(file.run([&](mlir::OpPassManager &passes) {
         pipe::buildVerifyPipeline(passes, interrupt.flag());
-      })))
+      }))) {
+    verifyOthers(file);
     return file.exitCode();
+  }
   std::string said;
   bool areSound = true;
   for (auto plan : module.getOps<pipe::PlanOp>())
@@ -195,7 +222,11 @@ int run(const Arguments &arguments) {
   const bool asJson = arguments.has("json");
   if (!module.empty()) {
     if (!problems.empty() || !schedules.empty() || asJson)
-      return reportUsage("verify takes no other options with a .mlir file");
+      return reportUsage("verify takes no " +
+                         Twine(!problems.empty()    ? "--problems"
+                               : !schedules.empty() ? "--schedules"
+                                                    : "--json") +
+                         " with a file of plans, " + module);
     return verifyModule(module);
   }
   if (problems.empty() || schedules.empty())

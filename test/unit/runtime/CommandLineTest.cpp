@@ -32,7 +32,9 @@ TEST(CommandLine, Faults) {
     return outcome.err;
   };
   const std::string help = "; --help lists the flags\n";
-  EXPECT_EQ(error({"--bogus"}), "error: unknown argument '--bogus'" + help);
+  EXPECT_EQ(error({"--bogus"}), "error: unknown flag '--bogus'" + help);
+  EXPECT_EQ(error({"--itrations"}),
+            "error: unknown flag '--itrations'; did you mean --iterations?\n");
   EXPECT_EQ(error({"--lr"}), "error: --lr needs RATE" + help);
   EXPECT_EQ(error({"--save", ""}), "error: --save needs FILE, not ''" + help);
   EXPECT_EQ(error({"--timeout", "inf"}),

@@ -109,12 +109,11 @@ TEST(Tokens, ChangesWhileTrainingAreErrors) {
 
 TEST(Tokens, Faults) {
   EXPECT_EQ(dataError(""), "data 'F' is empty or not a file");
-  EXPECT_EQ(
-      dataError("short"),
-      "the data has only 5 tokens, 5 of them in the training part; a sample "
-      "needs 9: give more data or another --held-out");
+  EXPECT_EQ(dataError("short"),
+            "the data has only 5 tokens, 5 of them for training; a sample "
+            "needs 9: give more data or another --held-out");
   EXPECT_EQ(dataError(std::string(100, 'x'), 0.05),
-            "the data has only 100 tokens, 5 of them in the held-out part; a "
+            "the data has only 100 tokens, 5 of them for evaluation; a "
             "sample needs 9: give more data or another --held-out");
   EXPECT_EQ(dataError(tokenFile<uint16_t>(20240520, 1, 10, {1, 2, 3})),
             "data 'F' is truncated: its header promises 10 tokens, it has 3");

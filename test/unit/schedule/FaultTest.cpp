@@ -80,8 +80,8 @@ TEST(Fault, PartsOfAllTypes) {
       describe(makeFault<FaultKind::OddStages>(std::string("wave"), 1, 2)),
       "wave needs an even number of stages on every rank; there is 1 "
       "stage and 2 ranks");
-  EXPECT_EQ(describe(makeFault<FaultKind::MissingBackward>(actionOf("0I0"),
-                                                           actionOf("0W0"))),
+  EXPECT_EQ(describe(makeFault<FaultKind::MissingBackward>(
+                0, 0, 0, actionOf("0I0"), actionOf("0W0"))),
             "0F0, or 0I0 and 0W0, is missing on rank -1");
 }
 

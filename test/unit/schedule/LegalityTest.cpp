@@ -119,20 +119,25 @@ TEST(Legality, Missing) {
   Problem problem = linearProblem(1, 1);
   auto missing = [&](const char *order) {
     Fault f = onlyBroken(problem, scheduleOf({order}), Rule::Completeness);
-    EXPECT_EQ(f.kind, std::string(order) == "0F0" ? FaultKind::MissingBackward
-                                                  : FaultKind::Missing);
+    EXPECT_EQ(f.kind, std::string(order).rfind("0F0 0B0 0F1", 0) == 0 ||
+                              std::string(order) == "0F0"
+                          ? FaultKind::MissingBackward
+                          : FaultKind::MissingTask);
     return describe(f, problem);
   };
   EXPECT_EQ(missing("0B0"), "0F0 is missing on rank 0 [S1]");
   EXPECT_EQ(missing("0F0 0I0"), "0W0 is missing on rank 0 [S1]");
   EXPECT_EQ(missing("0F0 0W0"), "0I0 is missing on rank 0 [S1]");
   EXPECT_EQ(missing("0F0"), "0B0, or 0I0 and 0W0, is missing on rank 0 [S1]");
-  // A schedule for fewer micro-batches.
-  problem = linearProblem(2, 8);
-  EXPECT_EQ(verdict(problem, scheduleOf({"0F0 0B0", "1F0 1B0"})),
-            "0F1 is missing on rank 0; 13 more pairs of a stage and a "
-            "micro-batch lack tasks, and each stage needs all 8 micro-batches "
-            "[S1]");
+  EXPECT_EQ(missing("0I0"),
+            "0F0 is missing on rank 0, and so is 1 other task [S1]");
+  // A B that is missing is one task; a schedule that ends early says so.
+  problem = linearProblem(1, 4);
+  EXPECT_EQ(missing("0F0 0B0 0F1"),
+            "0B1, or 0I1 and 0W1, is missing on rank 0, and so are 4 other "
+            "tasks; there are 4 micro-batches, and the schedule orders 2 [S1]");
+  EXPECT_EQ(missing("0F0 0B0 0F3 0I3"),
+            "0F1 is missing on rank 0, and so are 4 other tasks [S1]");
 }
 
 TEST(Legality, Mixture) {
@@ -232,9 +237,18 @@ TEST(Legality, Shortfall) {
       "bytes, messages not counted, or micro-batches of at most 1/3 of the "
       "size, or fewer layers on this rank; 1 "
       "more rank falls short as well");
-  // The rank that lacks most, wherever it is.
-  problem.memoryCaps = {3, 4, 1};
-  EXPECT_EQ(findShortfall(problem)->rank, 2);
+  // The rank that lacks the most is named; a third of two samples is no size.
+  problem.memoryCaps = {4, 2, 1};
+  problem.samples = 2;
+  problem.statesSamples = true;
+  shortfall = findShortfall(problem);
+  ASSERT_TRUE(shortfall);
+  EXPECT_EQ(
+      describe(*shortfall),
+      "no schedule fits: rank 2 may hold 1 byte, but one micro-batch of its "
+      "stages takes 5 bytes, 4 more; what helps is a memory of at least 5 "
+      "bytes, messages not counted, or fewer layers on this rank; 2 more ranks "
+      "fall short as well");
   // If state is larger than a device's memory the cap is 0, which a stage
   // without activations keeps.
   problem = linearProblem(1, 3, {1, 1, 1, 0, 0});
