@@ -29,14 +29,22 @@ rondo::runtime::firstContribution(const CollectiveParams &parts) {
                        [](const PartParams &part) { return part.contributes; });
 }
 
-/// Where a piece begins: pieces are equal up to one element.
+/// Pieces begin at multiples of this, in elements: NCCL is slower where
+/// addresses are not multiples of 16 bytes.
+static constexpr int64_t alignment = 32;
+
+/// Where a piece begins. The last one ends with the part.
 static int64_t beginOf(int64_t piece, int64_t pieces, int64_t count) {
-  return count / pieces * piece + count % pieces * piece / pieces;
+  if (piece == pieces)
+    return count;
+  const int64_t begin =
+      count / pieces * piece + count % pieces * piece / pieces;
+  return begin / alignment * alignment;
 }
 
 SumExchange::SumExchange(const CollectiveParams &parts, int32_t me,
                          int64_t mostAtOnce)
-    : parts(parts), me(me), ranks(ranksOf(parts)),
+    : parts(parts), me(me), count(parts.front().count), ranks(ranksOf(parts)),
       adders(ranksWith(
           parts, [](const PartParams &part) { return part.contributes; })) {
   for (const PartParams &part : parts) {
@@ -51,9 +59,15 @@ SumExchange::SumExchange(const CollectiveParams &parts, int32_t me,
   else
     myPiece = mine - adders.begin();
   const auto pieces = static_cast<int64_t>(adders.size());
-  const int64_t largest = (parts.front().count + pieces - 1) / pieces;
+  int64_t largest = 0;
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    largest = std::max(largest, beginOf(piece + 1, pieces, count) -
+                                    beginOf(piece, pieces, count));
   // One rank alone moves nothing.
-  atOnce = ranks.size() == 1 ? largest : std::min(largest, mostAtOnce);
+  atOnce = ranks.size() == 1
+               ? largest
+               : std::min((largest + alignment - 1) / alignment * alignment,
+                          mostAtOnce);
   rounds = atOnce == 0 ? 0 : (largest + atOnce - 1) / atOnce;
 }
 
@@ -62,8 +76,7 @@ SumExchange::Elements SumExchange::elementsOf(int64_t adder,
   if (adder < 0 || round < 0 || round >= rounds)
     return {};
   const auto pieces = static_cast<int64_t>(adders.size());
-  const int64_t count = parts.front().count,
-                begin = beginOf(adder, pieces, count) + round * atOnce,
+  const int64_t begin = beginOf(adder, pieces, count) + round * atOnce,
                 end = beginOf(adder + 1, pieces, count);
   return {begin, std::clamp<int64_t>(end - begin, 0, atOnce)};
 }

@@ -112,6 +112,8 @@ private:
 
   const CollectiveParams parts;
   const int32_t me;
+  /// Of each part.
+  const int64_t count;
   /// All ranks, and those that contribute and so add a piece, in its order.
   const std::vector<int32_t> ranks, adders;
   /// Of `adders`; -1: this rank does not contribute.

@@ -179,13 +179,14 @@ public:
   // Each rank with a part starts a collective and waits for it. Starting does
   // not wait for another rank. The transport owns the rank's parts, and `sum`,
   // from the start to the end of the wait; only after that may the collective
-  // be started again. Ranks start the collectives that they share in one order,
-  // and wait for them in any.
+  // be started again. There is one order of all collectives in which every rank
+  // starts its own, since some transports run those of a rank one after
+  // another; they wait for them in any order.
 
-  /// Starts adding the contributing of fp32 parts of equal count, element by
-  /// element and in the order of the parts: ((p0 + p1) + p2) + ... Every part
-  /// gets the sum, of the same bits on every transport and wherever the parts
-  /// are. Between R ranks of which all contribute, each sends and receives
+  /// Starts adding the fp32 parts that contribute, element by element and in
+  /// the order of the parts: ((p0 + p1) + p2) + ... All parts have one count,
+  /// and all get the sum, whose bits do not depend on the transport or on where
+  /// the parts are. With one part on each of R ranks, a rank sends and receives
   /// 2 (R - 1) / R of a part.
   virtual void startSumParts(int32_t collective, int32_t rank) = 0;
   /// Starts adding all elements of fp64 parts one after another, in the order
