@@ -100,7 +100,7 @@ public:
       channels[i].entries = std::make_unique<Entry[]>(channels[i].capacity);
     }
     for (const CollectiveParams &collective : params.collectives)
-      meetings.emplace_back(collective);
+      meetings.emplace_back(collective, link);
     // Until an empty message has arrived, nothing but stamps is done.
     for (int i = 0; i < 16; ++i) {
       const uint64_t begin = Ticks::now();
@@ -155,6 +155,9 @@ public:
     meetings[collective].finish(rank, [&](Signal &signal, auto isReady) {
       waitFor(signal, rank, Waiting::For::Collective, collective, 0, isReady);
     });
+    if (isLinkImposed)
+      waitUntil(meetings[collective].end(), Waiting::For::Collective, rank,
+                collective, 0);
   }
 
   void abort() override {
@@ -227,14 +230,14 @@ private:
     note(rank, Waiting::For::Nothing, 0, 0);
   }
 
-  /// Waits for an imposed link.
+  /// Waits for an imposed link. `place`: the channel or collective.
   void waitUntil(int64_t deadlineNs, Waiting::For what, int32_t rank,
-                 int32_t channel, uint32_t ticket) {
+                 int32_t place, uint32_t ticket) {
     constexpr int64_t sliceNs = 50'000'000;
     int64_t now = nowNs();
     if (now >= deadlineNs)
       return;
-    note(rank, what, channel, ticket);
+    note(rank, what, place, ticket);
     for (; now < deadlineNs; now = nowNs()) {
       if (isAborted.load(std::memory_order_relaxed))
         throw Aborted();

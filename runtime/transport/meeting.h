@@ -10,7 +10,8 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_MEETING_H
 #define RONDO_RUNTIME_TRANSPORT_MEETING_H
 
-#include "runtime/transport/transport.h"
+#include "runtime/base/clock.h"
+#include "runtime/transport/exchange.h"
 #include "runtime/transport/waiting.h"
 
 #include <algorithm>
@@ -24,13 +25,11 @@ namespace rondo::runtime {
 /// before it starts the next round, so there is at most one round at a time.
 class alignas(64) Meeting {
 public:
-  explicit Meeting(const CollectiveParams &params) : parts(params) {
-    for (const PartParams &part : parts)
-      ranks.push_back(part.rank);
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    members = std::make_unique<Member[]>(ranks.size());
-  }
+  Meeting(const CollectiveParams &params, const ImposedLink &link)
+      : parts(params), ranks(ranksOf(params)),
+        members(std::make_unique<Member[]>(ranks.size())),
+        linkNs(link.sumNs(sizeof(float) * params.front().count,
+                          static_cast<int64_t>(ranks.size()))) {}
 
   /// A rank provides its parts. `sum`: where addAll()'s result goes; null for a
   /// sum of parts.
@@ -44,6 +43,7 @@ public:
     // The others are past the wait of the previous round: nobody takes pieces.
     arrived.store(0, std::memory_order_relaxed);
     addsAll = sum != nullptr;
+    endNs = addsAll || linkNs == 0 ? 0 : nowNs() + linkNs;
     numPieces =
         addsAll
             ? 1
@@ -68,6 +68,9 @@ public:
     if (me.sum)
       *me.sum = total;
   }
+
+  /// When an imposed link lets the round end that the rank has finished.
+  int64_t end() const { return endNs; }
 
   /// A rank that has not started the round of `rank`; -1: all have.
   /// Thread-safe.
@@ -116,13 +119,16 @@ private:
   }
 
   void addParts(int64_t begin, int64_t end) const {
-    for (int64_t i = begin; i < end; ++i) {
-      float sum = static_cast<float *>(parts.front().data)[i];
-      for (size_t p = 1; p < parts.size(); ++p)
-        sum += static_cast<float *>(parts[p].data)[i];
-      for (const PartParams &part : parts)
-        static_cast<float *>(part.data)[i] = sum;
-    }
+    auto at = [&](const PartParams &part) {
+      return static_cast<float *>(part.data) + begin;
+    };
+    const PartParams &first = firstContribution(parts);
+    for (const PartParams *part = &first + 1; part <= &parts.back(); ++part)
+      if (part->contributes)
+        addElements(at(first), at(*part), end - begin);
+    for (const PartParams &part : parts)
+      if (&part != &first)
+        std::copy(at(first), at(first) + (end - begin), at(part));
   }
 
   void addAll() {
@@ -133,15 +139,17 @@ private:
   }
 
   const CollectiveParams parts;
-  std::vector<int32_t> ranks;
+  const std::vector<int32_t> ranks;
   /// In the order of `ranks`.
-  std::unique_ptr<Member[]> members;
+  const std::unique_ptr<Member[]> members;
+  /// How long an imposed link takes for a sum of parts.
+  const int64_t linkNs;
   /// Rounds that all ranks have started, and those whose result is complete.
   Signal begun, ended;
   std::atomic<size_t> arrived{0};
   // Of the round; written by the rank that starts last.
   bool addsAll = false;
-  int64_t numPieces = 0;
+  int64_t numPieces = 0, endNs = 0;
   std::atomic<int64_t> nextPiece{0}, piecesDone{0};
   double total = 0;
 };

@@ -1,29 +1,19 @@
 //===- process_sums.cpp - Collectives between processes -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For a sum of parts each rank sends its parts to all others and adds all of
-// them itself, one chunk after another. For the sum of all elements the rank of
-// the first part adds; the others send theirs and get the sum.
+// Ranks share the work of a sum of parts (exchange.h). For the sum of all
+// elements the rank of the first part adds; the others send theirs and get the
+// sum.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/clock.h"
 #include "runtime/transport/process_transport.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace rondo::runtime;
-
-/// Elements of each part that are in flight at once.
-static constexpr int64_t chunk = 1 << 18;
-
-static std::vector<int32_t> ranksOf(const CollectiveParams &all) {
-  std::vector<int32_t> ranks;
-  for (const PartParams &part : all)
-    ranks.push_back(part.rank);
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
-}
 
 void ProcessTransport::startSumParts(int32_t collective, int32_t) {
   startSum(collective, nullptr);
@@ -36,6 +26,7 @@ void ProcessTransport::startAddAll(int32_t collective, int32_t, double *sum) {
 void ProcessTransport::waitCollective(int32_t collective, int32_t) {
   Sum &sum = sums[collective];
   waitFor(sum.hasEnded, Waiting::For::Collective, collective, 0);
+  waitUntil(sum.endNs, Waiting::For::Collective, collective, 0);
 }
 
 void ProcessTransport::startSum(int32_t collective, double *total) {
@@ -44,7 +35,8 @@ void ProcessTransport::startSum(int32_t collective, double *total) {
   sum.state = Sum::State::Queued;
   sum.hasEnded = false;
   sum.total = total;
-  sum.begin = 0;
+  sum.round = 0;
+  sum.endNs = 0;
   lane.push_back(collective);
   if (lane.size() == 1)
     bringSumsForward();
@@ -77,18 +69,24 @@ bool ProcessTransport::goOn(int32_t collective, Sum &sum) {
   case Sum::State::Idle:
     return false;
   case Sum::State::Queued:
-    sum.state = Sum::State::Gathers;
-    gatherParts(collective, sum);
-    return true;
-  case Sum::State::Gathers:
     if (!sum.total) {
-      addParts(collective, sum);
-      sum.begin += sum.size;
-      if (sum.begin >= all.front().count)
-        return false;
-      gatherParts(collective, sum);
-      return true;
+      sum.state = Sum::State::Exchanges;
+      return exchangeNext(collective, sum);
     }
+    sum.state = Sum::State::Gathers;
+    gatherAll(collective, sum);
+    return true;
+  case Sum::State::Exchanges:
+    if (sum.round == sum.exchange->roundOfAllStarts())
+      sum.endNs = nowNs() + params.link.sumNs(sizeof(float) * all.front().count,
+                                              sum.exchange->numRanks());
+    sum.exchange->finish(
+        sum.round++, staging.data(), addElements,
+        [](float *to, const float *from, int64_t count) {
+          std::memcpy(to, from, sizeof(float) * static_cast<size_t>(count));
+        });
+    return exchangeNext(collective, sum);
+  case Sum::State::Gathers:
     if (me != root)
       return false;
     addAll(collective, sum);
@@ -104,50 +102,44 @@ bool ProcessTransport::goOn(int32_t collective, Sum &sum) {
 }
 
 /// Posts all receives first, so that no message has to be buffered meanwhile.
-void ProcessTransport::gatherParts(int32_t collective, Sum &sum) {
+bool ProcessTransport::exchangeNext(int32_t collective, Sum &sum) {
+  const SumExchange &exchange = *sum.exchange;
+  if (sum.round == exchange.numRounds())
+    return false;
+  // Nothing is in flight when a sum starts.
+  const auto needed = static_cast<size_t>(exchange.stagingCount());
+  if (staging.size() < needed)
+    staging.resize(needed);
+  auto bytesOf = [](const SumExchange::Move &move) {
+    return static_cast<int64_t>(sizeof(float)) * move.count;
+  };
+  for (const auto &move : exchange.receives(sum.round, staging.data()))
+    receivePart(sum, move.peer, move.data, bytesOf(move));
+  for (const auto &move : exchange.sends(sum.round))
+    sendPart(sum, move.peer, collective, move.data, bytesOf(move));
+  return true;
+}
+
+/// Likewise.
+void ProcessTransport::gatherAll(int32_t collective, Sum &sum) {
   const CollectiveParams &all = params.collectives[collective];
   const int32_t root = all.front().rank;
   sum.received.resize(all.size());
-  sum.size = std::min(chunk, all.front().count - sum.begin);
-  const int64_t elementBytes = sum.total ? 8 : 4;
-  auto bytesOf = [&](const PartParams &part) {
-    return elementBytes * (sum.total ? part.count : sum.size);
+  auto bytesOf = [](const PartParams &part) {
+    return static_cast<int64_t>(sizeof(double)) * part.count;
   };
   for (size_t p = 0; p < all.size(); ++p) {
-    if (all[p].rank == me || (sum.total && me != root))
+    if (all[p].rank == me || me != root)
       continue;
     sum.received[p].resize(bytesOf(all[p]));
     receivePart(sum, all[p].rank, sum.received[p].data(), bytesOf(all[p]));
   }
-  for (const PartParams &part : all) {
-    if (part.rank != me)
-      continue;
-    const char *data =
-        static_cast<const char *>(part.data) + elementBytes * sum.begin;
-    for (int32_t rank : ranksOf(all))
-      if (rank != me && (!sum.total || rank == root))
-        sendPart(sum, rank, collective, data, bytesOf(part));
-  }
-  if (sum.total && me != root)
-    receivePart(sum, root, sum.total, sizeof *sum.total);
-}
-
-void ProcessTransport::addParts(int32_t collective, const Sum &sum) const {
-  const CollectiveParams &all = params.collectives[collective];
-  std::vector<const float *> from;
-  for (size_t p = 0; p < all.size(); ++p)
-    from.push_back(
-        all[p].rank == me
-            ? static_cast<const float *>(all[p].data) + sum.begin
-            : reinterpret_cast<const float *>(sum.received[p].data()));
-  for (int64_t i = 0; i < sum.size; ++i) {
-    float value = from[0][i];
-    for (size_t p = 1; p < all.size(); ++p)
-      value += from[p][i];
-    for (const PartParams &part : all)
-      if (part.rank == me)
-        static_cast<float *>(part.data)[sum.begin + i] = value;
-  }
+  if (me == root)
+    return;
+  for (const PartParams &part : all)
+    if (part.rank == me)
+      sendPart(sum, root, collective, part.data, bytesOf(part));
+  receivePart(sum, root, sum.total, sizeof *sum.total);
 }
 
 void ProcessTransport::addAll(int32_t collective, const Sum &sum) const {

@@ -11,12 +11,14 @@
 #define RONDO_RUNTIME_TRANSPORT_PROCESS_TRANSPORT_H
 
 #include "runtime/transport/endpoint.h"
+#include "runtime/transport/exchange.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -40,6 +42,9 @@ private:
 /// Channels, waits and ordered sums over an endpoint.
 class ProcessTransport : public Transport {
 public:
+  /// The elements of a part of a sum that go to one rank at once.
+  static constexpr int64_t mostAtOnce = 1 << 18;
+
   ProcessTransport(const TransportParams &params, const World &world,
                    std::unique_ptr<Endpoint> endpoint, int cores,
                    std::unique_ptr<StampClock> clock);
@@ -112,16 +117,20 @@ private:
 
   /// A collective in which this rank has a part.
   struct Sum {
-    enum class State : uint8_t { Idle, Queued, Gathers, Spreads };
+    enum class State : uint8_t { Idle, Queued, Exchanges, Gathers, Spreads };
     State state = State::Idle;
     bool hasEnded = false;
     /// Where addAll()'s result goes; null for a sum of parts.
     double *total = nullptr;
-    /// For a sum of parts: the elements [begin, begin + size) are in flight.
-    int64_t begin = 0, size = 0;
+    /// For a sum of parts; none if this rank has no part.
+    std::optional<SumExchange> exchange;
+    /// Of `exchange`: what is in flight.
+    int64_t round = 0;
+    /// When an imposed link lets it end; known once all have started.
+    int64_t endNs = 0;
     /// The operations in flight.
     std::vector<Part> operations;
-    /// By part, the elements of other ranks.
+    /// For addAll(), by part: the elements of other ranks.
     std::vector<std::vector<char>> received;
   };
 
@@ -137,8 +146,8 @@ private:
   /// `flag` is written under the lock.
   void waitFor(const bool &flag, Waiting::For what, int32_t place,
                uint32_t ticket);
-  /// Waits for an imposed link.
-  void waitUntil(int64_t deadlineNs, Waiting::For what, int32_t channel,
+  /// Waits for an imposed link. `place`: the channel or collective.
+  void waitUntil(int64_t deadlineNs, Waiting::For what, int32_t place,
                  uint32_t ticket);
   /// The helping thread.
   void help();
@@ -155,8 +164,9 @@ private:
   void bringSumsForward();
   /// Starts the next operations of a collective; false once it is done.
   bool goOn(int32_t collective, Sum &sum);
-  void gatherParts(int32_t collective, Sum &sum);
-  void addParts(int32_t collective, const Sum &sum) const;
+  /// Starts the next round of a sum of parts; false: there is none.
+  bool exchangeNext(int32_t collective, Sum &sum);
+  void gatherAll(int32_t collective, Sum &sum);
   void addAll(int32_t collective, const Sum &sum) const;
   void sendPart(Sum &sum, int32_t to, int32_t collective, const void *data,
                 int64_t bytes);
@@ -180,6 +190,8 @@ private:
   const int32_t me;
   /// By collective. Their memory must outlive the endpoint's operations.
   std::vector<Sum> sums;
+  /// For the sum of parts that is under way.
+  std::vector<float> staging;
   const std::unique_ptr<Endpoint> endpoint;
   /// For stamps.
   const std::unique_ptr<StampClock> clock;

@@ -72,6 +72,10 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
     if (params.measures)
       channels[i].stamps.enable();
   }
+  for (size_t c = 0; c < sums.size(); ++c)
+    for (const PartParams &part : params.collectives[c])
+      if (part.rank == me && !sums[c].exchange)
+        sums[c].exchange.emplace(params.collectives[c], me, mostAtOnce);
   if (params.measures)
     meetPeers();
   helper = std::thread([this] { help(); });
@@ -250,12 +254,12 @@ void ProcessTransport::spinUntil(const std::function<bool()> &isReady) {
 }
 
 void ProcessTransport::waitUntil(int64_t deadlineNs, Waiting::For what,
-                                 int32_t channel, uint32_t ticket) {
+                                 int32_t place, uint32_t ticket) {
   constexpr int64_t sliceNs = 50'000'000;
   int64_t now = nowNs();
   if (now >= deadlineNs)
     return;
-  note(what, channel, ticket);
+  note(what, place, ticket);
   for (; now < deadlineNs; now = nowNs()) {
     if (isAborted)
       throw Aborted();
@@ -301,7 +305,7 @@ Waiting ProcessTransport::waiting(int32_t rank) const {
   if (result.what == Waiting::For::Collective) {
     // One that was started earlier may hold it up.
     std::lock_guard<std::mutex> lock(mutex);
-    if (lane.empty())
+    if (lane.empty() || sums[place].hasEnded)
       return {};
     result.collective = lane.front();
     for (const Part &part : sums[lane.front()].operations)

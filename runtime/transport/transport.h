@@ -62,17 +62,21 @@ struct ChannelParams {
   int64_t messages;
 };
 
-/// One stage's contribution to a collective. Address and size must not change
-/// while the transport lives.
+/// A rank's memory that takes part in a collective. Address and size must not
+/// change while the transport lives.
 struct PartParams {
   int32_t rank;
   void *data;
   int64_t count;
+  /// If not, it only receives the sum of parts: what it holds before does not
+  /// matter. At least one part of a collective contributes.
+  bool contributes = true;
 };
 using CollectiveParams = std::vector<PartParams>;
 
 /// A link for experiments: a message occupies it for bytes / bytesPerUs and
-/// arrives `latencyNs` later. bytesPerUs == 0: no occupancy.
+/// arrives `latencyNs` later. bytesPerUs == 0: no occupancy. A sum of parts
+/// takes sumNs(); it delays no message and no other sum, and none delays it.
 struct ImposedLink {
   int64_t latencyNs = 0;
   int64_t bytesPerUs = 0;
@@ -84,6 +88,19 @@ struct ImposedLink {
       return 0;
     const int64_t scaled = 1000 * bytes;
     return scaled / bytesPerUs + (scaled % bytesPerUs != 0);
+  }
+  /// How long a sum of parts of `bytes` each takes between this many ranks, in
+  /// ns, rounded up: each rank adds a piece of bytes / ranks, so in either
+  /// direction it moves one piece per other rank before the addition and one
+  /// after it. One rank alone needs no link.
+  int64_t sumNs(int64_t bytes, int64_t ranks) const {
+    if (ranks < 2 || bytes == 0)
+      return 0;
+    if (bytesPerUs <= 0)
+      return 2 * latencyNs;
+    const int64_t scaled = 2 * (ranks - 1) * 1000 * bytes,
+                  speed = ranks * bytesPerUs;
+    return scaled / speed + (scaled % speed != 0) + 2 * latencyNs;
   }
 };
 
@@ -162,17 +179,24 @@ public:
   // Each rank with a part starts a collective and waits for it. Starting does
   // not wait for another rank. The transport owns the rank's parts, and `sum`,
   // from the start to the end of the wait; only after that may the collective
-  // be started again. Ranks start the collectives that they share in one order,
-  // and wait for them in any.
+  // be started again. There is one order of all collectives in which every rank
+  // starts its own, since some transports run those of a rank one after
+  // another; they wait for them in any order.
 
-  /// Starts adding fp32 parts of equal count element by element, in the order
-  /// of the parts; every part gets the sum.
+  /// Starts adding the fp32 parts that contribute, element by element and in
+  /// the order of the parts: ((p0 + p1) + p2) + ... All parts have one count,
+  /// and all get the sum, whose bits do not depend on the transport or on where
+  /// the parts are. With one part on each of R ranks, a rank sends and receives
+  /// 2 (R - 1) / R of a part.
   virtual void startSumParts(int32_t collective, int32_t rank) = 0;
   /// Starts adding all elements of fp64 parts one after another, in the order
-  /// of the parts. Every rank gets the same value, in its own memory; `sum`
-  /// must not be in a part.
+  /// of the parts; counts may differ, and be 0. Every rank gets the same value,
+  /// in its own memory; `sum` must not be in a part. Imposed links do not slow
+  /// it down.
   virtual void startAddAll(int32_t collective, int32_t rank, double *sum) = 0;
-  /// Blocks until the rank has the result of a collective that it has started.
+  /// Blocks until the rank has the result of a collective that it has started;
+  /// with an imposed link, for a sum of parts, at least until sumNs() after the
+  /// last contributing rank's start.
   virtual void waitCollective(int32_t collective, int32_t rank) = 0;
 
   /// Makes every rank that waits, or will wait, throw Aborted. Thread-safe.

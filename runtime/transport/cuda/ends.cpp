@@ -5,8 +5,6 @@
 
 #include "runtime/transport/cuda/sums.h"
 
-#include <algorithm>
-
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
@@ -45,21 +43,18 @@ ChannelEnd::ChannelEnd(const ChannelParams &params, int32_t channel,
 
 Member::Member(const CollectiveParams &parts, int32_t collective, int32_t rank,
                const std::vector<int32_t> &ranks, const std::string &id)
-    : parts(parts), collective(collective), rank(rank), ranks(ranks) {
+    : parts(parts), collective(collective), rank(rank), ranks(ranks),
+      exchange(parts, rank, elementsAtOnce) {
   if (ranks.size() == 1)
     return;
-  const auto me = std::find(ranks.begin(), ranks.end(), rank) - ranks.begin();
   communicator = std::make_unique<Communicator>(
-      id, static_cast<int>(ranks.size()), static_cast<int>(me),
-      mostBlocksOfRank, "all_reduce " + std::to_string(collective));
+      id, static_cast<int>(ranks.size()), peerOf(rank), mostBlocksOfRank,
+      "all_reduce " + std::to_string(collective));
   for (int32_t other : ranks) {
-    int64_t elements = 0, numParts = 0;
+    int64_t elements = 0;
     for (const PartParams &part : parts)
-      if (part.rank == other) {
+      if (part.rank == other)
         elements += part.count;
-        ++numParts;
-      }
     mostElements = std::max(mostElements, elements);
-    mostParts = std::max(mostParts, numParts);
   }
 }

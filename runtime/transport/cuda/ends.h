@@ -8,8 +8,10 @@
 #include "runtime/device/cuda/graph.h"
 #include "runtime/transport/cuda/communicator.h"
 #include "runtime/transport/cuda/device_stamps.h"
+#include "runtime/transport/exchange.h"
 #include "runtime/transport/match.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -18,8 +20,8 @@
 
 namespace rondo::runtime::cuda {
 
-/// Elements of a collective that are gathered at once; their memory is outside
-/// the arena.
+/// Elements of a part that go to one rank at once; their memory is outside the
+/// arena.
 inline constexpr int64_t elementsAtOnce = 1 << 20;
 
 /// Thread blocks that all ends of one rank may take together, and a collective.
@@ -87,16 +89,32 @@ struct Member {
   CollectiveParams parts;
   const int32_t collective, rank;
   const std::vector<int32_t> ranks;
+  /// For a sum of parts.
+  const SumExchange exchange;
   /// Null if one rank has all parts.
   std::unique_ptr<Communicator> communicator;
-  /// This rank's part, and the parts of all ranks.
-  std::unique_ptr<DeviceMemory> mine, all;
   /// When the rank has the result. For its last start: its number among the
   /// rank's collectives of the iteration.
   Event done;
   uint64_t number = 0;
-  /// Elements of all parts of the rank that has most, and the number of parts.
-  int64_t mostElements = 0, mostParts = 1;
+  /// Elements of all parts of the rank that has most.
+  int64_t mostElements = 0;
+
+  int peerOf(int32_t other) const {
+    return static_cast<int>(std::find(ranks.begin(), ranks.end(), other) -
+                            ranks.begin());
+  }
+  /// In the rank's staging memory, for the sum of all elements: where its own
+  /// parts go, and behind them the parts of all ranks.
+  size_t gatheredBytes() const {
+    return sizeof(double) *
+           static_cast<size_t>(std::min(elementsAtOnce, mostElements));
+  }
+  size_t stagingBytes() const {
+    return std::max((1 + ranks.size()) * std::max<size_t>(1, gatheredBytes()),
+                    sizeof(float) *
+                        static_cast<size_t>(exchange.stagingCount()));
+  }
 };
 
 /// What a rank has issued in an iteration, for reports of what it waits for.
@@ -115,6 +133,9 @@ struct GpuRank {
   std::vector<Member *> members;
   /// What the compute stream has got when a message or a collective is issued.
   Event posted;
+  /// For the collective that runs: parts of other ranks. Null if no collective
+  /// has any.
+  std::unique_ptr<DeviceMemory> staging;
   /// Runs the collectives, one after another; and everything that it has got in
   /// an iteration.
   OwnedStream collectiveStream{OwnedStream::Priority::Urgent};

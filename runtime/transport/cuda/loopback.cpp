@@ -7,6 +7,7 @@
 #include "runtime/device/cuda/add.h"
 #include "runtime/transport/cuda/gpu_transports.h"
 #include "runtime/transport/cuda/sums.h"
+#include "runtime/transport/exchange.h"
 
 #include <algorithm>
 
@@ -126,12 +127,8 @@ void Loopback::waitReceived(int32_t channel, Ticket ticket) {
 //===----------------------------------------------------------------------===//
 
 Loopback::Meeting::Meeting(const CollectiveParams &params, size_t numRanks)
-    : parts(params), stream(OwnedStream::Priority::Urgent), members(numRanks) {
-  for (const PartParams &part : parts)
-    ranks.push_back(part.rank);
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-}
+    : parts(params), ranks(ranksOf(params)),
+      stream(OwnedStream::Priority::Urgent), members(numRanks) {}
 
 void Loopback::meet(Meeting &meeting, int32_t rank,
                     const std::function<void(const Stream &)> &work) {
@@ -156,13 +153,15 @@ void Loopback::meet(Meeting &meeting, int32_t rank,
 void Loopback::startSumParts(int32_t collective, int32_t rank) {
   Meeting &meeting = meetings[collective];
   meet(meeting, rank, [&](const Stream &stream) {
-    const PartParams &first = meeting.parts.front();
+    const PartParams &first = firstContribution(meeting.parts);
     auto *sum = static_cast<float *>(first.data);
-    for (size_t p = 1; p < meeting.parts.size(); ++p)
-      addTo(stream, sum, static_cast<const float *>(meeting.parts[p].data),
-            first.count);
-    for (size_t p = 1; p < meeting.parts.size(); ++p)
-      copy(meeting.parts[p].data, sum, 4 * first.count, stream.handle);
+    for (const PartParams *part = &first + 1; part <= &meeting.parts.back();
+         ++part)
+      if (part->contributes)
+        addTo(stream, sum, static_cast<const float *>(part->data), first.count);
+    for (const PartParams &part : meeting.parts)
+      if (&part != &first && part.count > 0)
+        copy(part.data, sum, 4 * part.count, stream.handle);
   });
 }
 

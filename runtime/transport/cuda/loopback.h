@@ -107,7 +107,7 @@ private:
     };
 
     const CollectiveParams parts;
-    std::vector<int32_t> ranks;
+    const std::vector<int32_t> ranks;
     OwnedStream stream;
     Event done;
     /// By rank.

@@ -6,53 +6,65 @@
 #include "runtime/device/cuda/add.h"
 #include "runtime/transport/cuda/sums.h"
 
-#include <algorithm>
-
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
-/// Brings elements [first, first + count) of every part here and calls
-/// add(part, its elements) in the order of the parts, all on the rank's stream
-/// for collectives.
-template <typename T, typename Add>
-void NcclTransport::gather(Member &member, int64_t first, int64_t count,
-                           Add add) {
-  const cudaStream_t stream = ranks[member.rank]->collectiveStream.get();
-  auto countOf = [&](const PartParams &part) {
-    return std::max<int64_t>(0, std::min(count, part.count - first));
-  };
+/// Brings every part here and calls add(its elements, their number) in the
+/// order of the parts, all on the rank's stream for collectives.
+template <typename Add> void NcclTransport::gather(Member &member, Add add) {
+  const GpuRank &rank = *ranks[member.rank];
+  const cudaStream_t stream = rank.collectiveStream.get();
   if (!member.communicator) {
     for (const PartParams &part : member.parts)
-      add(part, static_cast<const T *>(part.data) + first, countOf(part));
+      add(static_cast<const double *>(part.data), part.count);
     return;
   }
   // A rank's parts are consecutive.
   std::vector<int64_t> elements(member.ranks.size()), offsets;
-  auto indexOf = [&](int32_t rank) {
-    return std::find(member.ranks.begin(), member.ranks.end(), rank) -
-           member.ranks.begin();
-  };
-  auto *mine = reinterpret_cast<T *>(member.mine->get());
+  auto *mine = reinterpret_cast<double *>(rank.staging->get());
   for (const PartParams &part : member.parts) {
-    int64_t &end = elements[indexOf(part.rank)];
+    int64_t &end = elements[static_cast<size_t>(member.peerOf(part.rank))];
     offsets.push_back(end);
-    if (part.rank == member.rank && countOf(part) > 0)
-      RONDO_CUDA(cudaMemcpyAsync(mine + end,
-                                 static_cast<const T *>(part.data) + first,
-                                 sizeof(T) * static_cast<size_t>(countOf(part)),
-                                 cudaMemcpyDeviceToDevice, stream));
-    end += countOf(part);
+    if (part.rank == member.rank && part.count > 0)
+      RONDO_CUDA(
+          cudaMemcpyAsync(mine + end, part.data,
+                          sizeof(double) * static_cast<size_t>(part.count),
+                          cudaMemcpyDeviceToDevice, stream));
+    end += part.count;
   }
-  const int64_t most = *std::max_element(elements.begin(), elements.end());
-  auto *all = reinterpret_cast<const T *>(member.all->get());
-  RONDO_NCCL(ncclAllGather(mine, member.all->get(),
-                           sizeof(T) * static_cast<size_t>(most), ncclInt8,
+  char *all = rank.staging->get() + member.gatheredBytes();
+  const size_t bytes = member.gatheredBytes();
+  RONDO_NCCL(ncclAllGather(mine, all, bytes, ncclInt8,
                            member.communicator->get(), stream));
   settle(*member.communicator);
   for (size_t p = 0; p < member.parts.size(); ++p)
-    add(member.parts[p],
-        all + indexOf(member.parts[p].rank) * most + offsets[p],
-        countOf(member.parts[p]));
+    add(reinterpret_cast<const double *>(
+            all +
+            bytes * static_cast<size_t>(member.peerOf(member.parts[p].rank))) +
+            offsets[p],
+        member.parts[p].count);
+}
+
+/// A round of a sum of parts, on the rank's stream for collectives.
+void NcclTransport::move(Member &member, int64_t round, float *staging) {
+  const auto receives = member.exchange.receives(round, staging);
+  const auto sends = member.exchange.sends(round);
+  if (receives.empty() && sends.empty())
+    return;
+  const ncclComm_t communicator = member.communicator->get();
+  const cudaStream_t stream = ranks[member.rank]->collectiveStream.get();
+  auto countOf = [](const SumExchange::Move &move) {
+    return static_cast<size_t>(move.count);
+  };
+  Group group;
+  for (const SumExchange::Move &move : receives)
+    RONDO_NCCL(ncclRecv(move.data, countOf(move), ncclFloat32,
+                        member.peerOf(move.peer), communicator, stream));
+  for (const SumExchange::Move &move : sends)
+    RONDO_NCCL(ncclSend(move.data, countOf(move), ncclFloat32,
+                        member.peerOf(move.peer), communicator, stream));
+  group.end();
+  settle(*member.communicator);
 }
 
 /// Runs after everything that the compute stream has got so far.
@@ -87,32 +99,19 @@ void NcclTransport::waitCollective(int32_t collective, int32_t r) {
 void NcclTransport::startSumParts(int32_t collective, int32_t rank) {
   Member &member = memberOf(collective, rank);
   const Stream stream = beginCollective(member);
-  // All parts of a rank fit at once; the chunks are the same on all ranks.
-  const int64_t total = member.parts.front().count;
-  const int64_t step = std::max<int64_t>(1, elementsAtOnce / member.mostParts);
-  for (int64_t first = 0; first < total; first += step) {
-    const int64_t count = std::min(step, total - first);
-    float *sum = nullptr;
-    for (const PartParams &part : member.parts)
-      if (!sum && part.rank == rank)
-        sum = static_cast<float *>(part.data) + first;
-    bool isFirst = true;
-    auto copy = [&](float *to, const float *from) {
-      if (to != from)
-        RONDO_CUDA(cudaMemcpyAsync(to, from, 4 * static_cast<size_t>(count),
-                                   cudaMemcpyDeviceToDevice, stream.handle));
-    };
-    gather<float>(member, first, count,
-                  [&](const PartParams &, const float *values, int64_t) {
-                    if (isFirst)
-                      copy(sum, values);
-                    else
-                      addTo(stream, sum, values, count);
-                    isFirst = false;
-                  });
-    for (const PartParams &part : member.parts)
-      if (part.rank == rank)
-        copy(static_cast<float *>(part.data) + first, sum);
+  const DeviceMemory *memory = ranks[rank]->staging.get();
+  auto *staging = memory ? reinterpret_cast<float *>(memory->get()) : nullptr;
+  auto add = [&](float *sum, const float *values, int64_t count) {
+    addTo(stream, sum, values, count);
+  };
+  auto copy = [&](float *to, const float *from, int64_t count) {
+    RONDO_CUDA(cudaMemcpyAsync(to, from,
+                               sizeof(float) * static_cast<size_t>(count),
+                               cudaMemcpyDeviceToDevice, stream.handle));
+  };
+  for (int64_t round = 0; round < member.exchange.numRounds(); ++round) {
+    move(member, round, staging);
+    member.exchange.finish(round, staging, add, copy);
   }
   endCollective(member);
 }
@@ -121,9 +120,8 @@ void NcclTransport::startAddAll(int32_t collective, int32_t rank, double *sum) {
   Member &member = memberOf(collective, rank);
   const Stream stream = beginCollective(member);
   RONDO_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, stream.handle));
-  gather<double>(member, 0, INT64_MAX,
-                 [&](const PartParams &, const double *values, int64_t count) {
-                   addAllTo(stream, sum, values, count);
-                 });
+  gather(member, [&](const double *values, int64_t count) {
+    addAllTo(stream, sum, values, count);
+  });
   endCollective(member);
 }

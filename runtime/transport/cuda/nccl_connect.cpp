@@ -98,15 +98,6 @@ void NcclTransport::meet() const {
   }
 }
 
-static std::vector<int32_t> ranksOf(const CollectiveParams &parts) {
-  std::vector<int32_t> ranks;
-  for (const PartParams &part : parts)
-    ranks.push_back(part.rank);
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
-}
-
 /// What an end may take of mostBlocksOfRank: the same for all ranks, and a
 /// power of two, since NCCL would round up to one.
 static int blocksOfEnd(const TransportParams &params) {
@@ -166,16 +157,19 @@ void NcclTransport::connect(const TransportParams &params) {
       ranks[r]->device->enter();
       members.push_back(std::make_unique<Member>(
           params.collectives[c], static_cast<int32_t>(c), r, all, id));
-      Member &member = *members.back();
-      ranks[r]->members.push_back(&member);
-      if (!member.communicator)
-        continue;
-      const auto bytes = static_cast<size_t>(
-          8 *
-          std::min(elementsAtOnce, std::max<int64_t>(1, member.mostElements)));
-      member.mine = std::make_unique<DeviceMemory>(bytes);
-      member.all = std::make_unique<DeviceMemory>(bytes * all.size());
+      ranks[r]->members.push_back(members.back().get());
     }
+  }
+  // A rank's collectives run one after another.
+  for (const std::unique_ptr<GpuRank> &rank : ranks) {
+    size_t bytes = 0;
+    for (const Member *member : rank ? rank->members : std::vector<Member *>())
+      if (member->communicator)
+        bytes = std::max(bytes, member->stagingBytes());
+    if (bytes == 0)
+      continue;
+    rank->device->enter();
+    rank->staging = std::make_unique<DeviceMemory>(bytes);
   }
   callingRank = -1;
 }
@@ -201,9 +195,19 @@ void NcclTransport::warmUp() {
       continue;
     const GpuRank &rank = *ranks[member->rank];
     rank.device->gpu().select();
-    RONDO_NCCL(ncclAllGather(member->mine->get(), member->all->get(), 1,
-                             ncclInt8, member->communicator->get(),
-                             rank.device->compute().handle));
+    const ncclComm_t communicator = member->communicator->get();
+    const cudaStream_t stream = rank.device->compute().handle;
+    char *const staging = rank.staging->get();
+    RONDO_NCCL(
+        ncclAllGather(staging, staging + 1, 1, ncclInt8, communicator, stream));
+    for (int32_t other : member->ranks) {
+      if (other == member->rank)
+        continue;
+      const int peer = member->peerOf(other);
+      RONDO_NCCL(ncclSend(staging, 1, ncclInt8, peer, communicator, stream));
+      RONDO_NCCL(
+          ncclRecv(staging + 1, 1, ncclInt8, peer, communicator, stream));
+    }
   }
   group.end();
 }

@@ -24,8 +24,8 @@ namespace rondo::runtime::cuda {
 /// order them either (NCCL_LAUNCH_ORDER_IMPLICIT), and all ends must fit on the
 /// GPU at once (mostBlocksOfRank).
 ///
-/// Collectives gather the parts and add them on each rank in the order of the
-/// parts, like every transport; a sum by NCCL would depend on the ring.
+/// Collectives add in the order of the parts, like every transport; a sum by
+/// NCCL would depend on the ring.
 class NcclTransport : public Transport {
 public:
   NcclTransport(const TransportParams &params,
@@ -91,8 +91,8 @@ private:
                const Waiting &waiting, Call call);
   /// Returns once NCCL has enqueued what was issued.
   void settle(const Communicator &communicator);
-  template <typename T, typename Add>
-  void gather(Member &member, int64_t first, int64_t count, Add add);
+  template <typename Add> void gather(Member &member, Add add);
+  void move(Member &member, int64_t round, float *staging);
   Stream beginCollective(Member &member);
   void endCollective(Member &member);
   void log(GpuRank &rank, const Issued &issued) {

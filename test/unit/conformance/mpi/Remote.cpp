@@ -22,7 +22,8 @@ public:
     for (const CollectiveParams &collective : params.collectives) {
       std::vector<Part> parts;
       for (const PartParams &part : collective)
-        parts.push_back({part.rank, memory.offsetOf(part.data), part.count});
+        parts.push_back({part.rank, memory.offsetOf(part.data), part.count,
+                         part.contributes});
       frame.fields.push_back(pack(parts.data(), parts.size()));
     }
     ask(frame);

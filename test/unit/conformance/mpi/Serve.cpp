@@ -140,7 +140,8 @@ private:
     for (size_t c = 6; c < fields.size(); ++c) {
       CollectiveParams collective;
       for (const Part &part : unpackAll<Part>(fields[c]))
-        collective.push_back({part.rank, memory.at(part.data), part.count});
+        collective.push_back(
+            {part.rank, memory.at(part.data), part.count, part.contributes});
       params.collectives.push_back(std::move(collective));
     }
     owner = make(params, options, process);

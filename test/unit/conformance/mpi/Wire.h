@@ -54,6 +54,7 @@ struct Part {
   int32_t rank;
   int64_t data;
   int64_t count;
+  bool contributes;
 };
 
 template <typename T> std::string pack(const T *values, size_t count) {

@@ -1,0 +1,124 @@
+//===- exchange.cpp - What a rank moves in a sum of parts -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/transport/exchange.h"
+
+#include <algorithm>
+
+using namespace rondo::runtime;
+
+template <typename Counts>
+static std::vector<int32_t> ranksWith(const CollectiveParams &parts,
+                                      Counts counts) {
+  std::vector<int32_t> ranks;
+  for (const PartParams &part : parts)
+    if (counts(part))
+      ranks.push_back(part.rank);
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+std::vector<int32_t> rondo::runtime::ranksOf(const CollectiveParams &parts) {
+  return ranksWith(parts, [](const PartParams &) { return true; });
+}
+
+const PartParams &
+rondo::runtime::firstContribution(const CollectiveParams &parts) {
+  return *std::find_if(parts.begin(), parts.end(),
+                       [](const PartParams &part) { return part.contributes; });
+}
+
+/// Pieces begin at multiples of this, in elements: NCCL is slower where
+/// addresses are not multiples of 16 bytes.
+static constexpr int64_t alignment = 32;
+
+/// Where a piece begins. The last one ends with the part.
+static int64_t beginOf(int64_t piece, int64_t pieces, int64_t count) {
+  if (piece == pieces)
+    return count;
+  const int64_t begin =
+      count / pieces * piece + count % pieces * piece / pieces;
+  return begin / alignment * alignment;
+}
+
+SumExchange::SumExchange(const CollectiveParams &parts, int32_t me,
+                         int64_t mostAtOnce)
+    : parts(parts), me(me), count(parts.front().count), ranks(ranksOf(parts)),
+      adders(ranksWith(
+          parts, [](const PartParams &part) { return part.contributes; })) {
+  for (const PartParams &part : parts) {
+    if (part.rank == me && !result)
+      result = static_cast<float *>(part.data);
+    if (part.rank != me && part.contributes)
+      ++arrivals;
+  }
+  const auto mine = std::find(adders.begin(), adders.end(), me);
+  if (mine == adders.end())
+    arrivals = 0;
+  else
+    myPiece = mine - adders.begin();
+  const auto pieces = static_cast<int64_t>(adders.size());
+  int64_t largest = 0;
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    largest = std::max(largest, beginOf(piece + 1, pieces, count) -
+                                    beginOf(piece, pieces, count));
+  // One rank alone moves nothing.
+  atOnce = ranks.size() == 1
+               ? largest
+               : std::min((largest + alignment - 1) / alignment * alignment,
+                          mostAtOnce);
+  rounds = atOnce == 0 ? 0 : (largest + atOnce - 1) / atOnce;
+}
+
+SumExchange::Elements SumExchange::elementsOf(int64_t adder,
+                                              int64_t round) const {
+  if (adder < 0 || round < 0 || round >= rounds)
+    return {};
+  const auto pieces = static_cast<int64_t>(adders.size());
+  const int64_t begin = beginOf(adder, pieces, count) + round * atOnce,
+                end = beginOf(adder + 1, pieces, count);
+  return {begin, std::clamp<int64_t>(end - begin, 0, atOnce)};
+}
+
+std::vector<SumExchange::Move> SumExchange::sends(int64_t round) const {
+  std::vector<Move> moves;
+  const Elements sums = elementsOf(myPiece, round - 1);
+  for (int32_t rank : ranks)
+    if (rank != me && sums.count > 0)
+      moves.push_back({rank, result + sums.begin, sums.count});
+  for (size_t adder = 0; adder < adders.size(); ++adder) {
+    const Elements elements = elementsOf(static_cast<int64_t>(adder), round);
+    for (const PartParams &part : parts)
+      if (part.contributes && part.rank == me && adders[adder] != me &&
+          elements.count > 0)
+        moves.push_back({adders[adder],
+                         static_cast<float *>(part.data) + elements.begin,
+                         elements.count});
+  }
+  return moves;
+}
+
+std::vector<SumExchange::Move> SumExchange::receives(int64_t round,
+                                                     float *staging) const {
+  std::vector<Move> moves;
+  for (size_t adder = 0; adder < adders.size(); ++adder) {
+    const Elements sums = elementsOf(static_cast<int64_t>(adder), round - 1);
+    if (adders[adder] != me && sums.count > 0)
+      moves.push_back({adders[adder], result + sums.begin, sums.count});
+  }
+  const Elements elements = elementsOf(myPiece, round);
+  for (const PartParams &part : parts) {
+    if (!part.contributes || part.rank == me || elements.count == 0)
+      continue;
+    moves.push_back({part.rank, staging, elements.count});
+    staging += atOnce;
+  }
+  return moves;
+}
+
+void rondo::runtime::addElements(float *sum, const float *values,
+                                 int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    sum[i] += values[i];
+}

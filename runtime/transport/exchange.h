@@ -1,0 +1,133 @@
+//===- exchange.h - What a rank moves in a sum of parts ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every rank that contributes adds a piece of the elements: it gets the piece
+// of all contributing parts, adds them in the order of the parts, and sends the
+// sum to all ranks with parts. Of R ranks with one contributing part each, each
+// sends and receives 2 (R - 1) / R of a part.
+//
+// This goes in rounds, so that the memory for parts of other ranks stays small.
+// A round brings the next elements of each piece together, and spreads the sums
+// of the round before.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_EXCHANGE_H
+#define RONDO_RUNTIME_TRANSPORT_EXCHANGE_H
+
+#include "runtime/transport/transport.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// The ranks with a part, ascending.
+std::vector<int32_t> ranksOf(const CollectiveParams &parts);
+
+/// The first part that contributes.
+const PartParams &firstContribution(const CollectiveParams &parts);
+
+/// One rank's share of a sum of parts. All ranks must take the same
+/// `mostAtOnce`.
+class SumExchange {
+public:
+  /// Elements that travel between this rank and `peer`.
+  struct Move {
+    int32_t peer;
+    float *data;
+    int64_t count;
+  };
+
+  /// `me` has a part. `mostAtOnce`: the most elements of a part that are moved
+  /// to one rank in a round.
+  SumExchange(const CollectiveParams &parts, int32_t me, int64_t mostAtOnce);
+
+  int64_t numRounds() const { return rounds == 0 ? 0 : rounds + 1; }
+  int64_t numRanks() const { return static_cast<int64_t>(ranks.size()); }
+  /// Once this round's moves have ended, all contributing ranks have started.
+  int64_t roundOfAllStarts() const {
+    return elementsOf(myPiece, 0).count > 0 ? 0 : 1;
+  }
+  /// Memory that the rounds need, in elements.
+  int64_t stagingCount() const { return arrivals * atOnce; }
+
+  /// What the rank sends and receives in a round. The moves of a round may go
+  /// in any order, except that the n-th send of one rank to another meets its
+  /// n-th receive from that one.
+  std::vector<Move> sends(int64_t round) const;
+  std::vector<Move> receives(int64_t round, float *staging) const;
+
+  /// What follows once all moves of the round have ended, in this order:
+  /// add(sum, values, count) adds values to sum, copy(to, from, count) copies.
+  template <typename Add, typename Copy>
+  void finish(int64_t round, float *staging, Add add, Copy copy) const {
+    for (size_t adder = 0; adder < adders.size(); ++adder)
+      if (adders[adder] != me)
+        copyToMine(elementsOf(static_cast<int64_t>(adder), round - 1), nullptr,
+                   copy);
+    const Elements elements = elementsOf(myPiece, round);
+    if (elements.count == 0)
+      return;
+    float *sum = nullptr;
+    for (const PartParams &part : parts) {
+      if (!part.contributes)
+        continue;
+      float *values = staging;
+      if (part.rank == me)
+        values = static_cast<float *>(part.data) + elements.begin;
+      else
+        staging += atOnce;
+      if (sum)
+        add(sum, static_cast<const float *>(values), elements.count);
+      else
+        sum = values;
+    }
+    copyToMine(elements, sum, copy);
+  }
+
+private:
+  struct Elements {
+    int64_t begin = 0, count = 0;
+  };
+
+  /// What an adder adds in a round; nothing in rounds that are not there, or if
+  /// `adder` is -1.
+  Elements elementsOf(int64_t adder, int64_t round) const;
+
+  /// Copies the sum of these elements to the rank's parts. It is at `from`;
+  /// null: in the rank's first part.
+  template <typename Copy>
+  void copyToMine(Elements elements, const float *from, Copy copy) const {
+    if (elements.count == 0)
+      return;
+    if (!from)
+      from = result + elements.begin;
+    for (const PartParams &part : parts) {
+      float *to = static_cast<float *>(part.data) + elements.begin;
+      if (part.rank == me && to != from)
+        copy(to, from, elements.count);
+    }
+  }
+
+  const CollectiveParams parts;
+  const int32_t me;
+  /// Of each part.
+  const int64_t count;
+  /// All ranks, and those that contribute and so add a piece, in its order.
+  const std::vector<int32_t> ranks, adders;
+  /// Of `adders`; -1: this rank does not contribute.
+  int64_t myPiece = -1;
+  /// The rank's first part, where sums of other ranks arrive.
+  float *result = nullptr;
+  int64_t atOnce = 0, rounds = 0;
+  /// Contributing parts of other ranks that this rank adds.
+  int64_t arrivals = 0;
+};
+
+/// Adds `values` to `sum` on a CPU.
+void addElements(float *sum, const float *values, int64_t count);
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_EXCHANGE_H

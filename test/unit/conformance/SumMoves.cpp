@@ -1,0 +1,126 @@
+//===- SumMoves.cpp - What ranks move in a sum of parts -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/transport/exchange.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <vector>
+
+using namespace rondo::runtime;
+
+namespace {
+
+/// One contributing part on each of `ranks` ranks, and after them parts that
+/// only receive.
+CollectiveParams partsOf(int ranks, int64_t count, int receivers = 0) {
+  // Never read.
+  static float memory[10'000];
+  CollectiveParams parts;
+  for (int r = 0; r < ranks + receivers; ++r)
+    parts.push_back({r, memory, count, r < ranks});
+  return parts;
+}
+
+int64_t countOf(const std::vector<SumExchange::Move> &moves) {
+  int64_t count = 0;
+  for (const SumExchange::Move &move : moves)
+    count += move.count;
+  return count;
+}
+
+/// Elements that a rank sends and receives in all rounds.
+struct Traffic {
+  int64_t sent = 0, received = 0, mostInARound = 0;
+};
+Traffic trafficOf(const CollectiveParams &parts, int32_t rank,
+                  int64_t mostAtOnce) {
+  const SumExchange exchange(parts, rank, mostAtOnce);
+  std::vector<float> staging(static_cast<size_t>(exchange.stagingCount()));
+  Traffic traffic;
+  for (int64_t round = 0; round < exchange.numRounds(); ++round) {
+    const auto moves = exchange.receives(round, staging.data());
+    traffic.sent += countOf(exchange.sends(round));
+    traffic.received += countOf(moves);
+    for (const SumExchange::Move &move : moves)
+      traffic.mostInARound = std::max(traffic.mostInARound, move.count);
+  }
+  return traffic;
+}
+
+/// Two all-gathers of a piece each, not a part for every other rank.
+TEST(SumMoves, EachRankMovesTwoPiecesPerOtherRank) {
+  for (int ranks : {1, 2, 3, 4, 5, 8}) {
+    const int64_t piece = 128, count = piece * ranks;
+    for (int32_t rank = 0; rank < ranks; ++rank) {
+      const Traffic traffic = trafficOf(partsOf(ranks, count), rank, 7);
+      EXPECT_EQ(traffic.sent, 2 * (ranks - 1) * piece);
+      EXPECT_EQ(traffic.received, 2 * (ranks - 1) * piece);
+    }
+  }
+}
+
+TEST(SumMoves, ReceiversMoveNothingButTheSum) {
+  const CollectiveParams parts = partsOf(2, 1024, 2);
+  for (int32_t receiver : {2, 3}) {
+    EXPECT_EQ(trafficOf(parts, receiver, 64).sent, 0);
+    EXPECT_EQ(trafficOf(parts, receiver, 64).received, 1024);
+  }
+  // Half of it to the other one, and the other half's sum to all.
+  EXPECT_EQ(trafficOf(parts, 0, 64).sent, 512 + 3 * 512);
+  EXPECT_EQ(trafficOf(parts, 0, 64).received, 512 + 512);
+}
+
+/// However large the parts are; and 2^40 elements are counted right.
+TEST(SumMoves, MemoryIsBounded) {
+  for (int ranks : {2, 3, 5}) {
+    const SumExchange exchange(partsOf(ranks, int64_t(1) << 40), ranks - 1, 64);
+    EXPECT_EQ(exchange.stagingCount(), 64 * (ranks - 1));
+    EXPECT_EQ(trafficOf(partsOf(ranks, 10'000), 0, 64).mostInARound, 64);
+  }
+  // Small parts need less.
+  EXPECT_EQ(SumExchange(partsOf(4, 128), 0, 64).stagingCount(), 3 * 32);
+  // A rank that adds nothing needs none.
+  EXPECT_EQ(SumExchange(partsOf(2, 1000, 1), 2, 64).stagingCount(), 0);
+}
+
+/// The transports match the moves of two ranks by their order alone.
+TEST(SumMoves, BothRanksOfAPairAgree) {
+  CollectiveParams parts = partsOf(3, 1001, 1);
+  parts.push_back(parts[1]);
+  parts.push_back(parts[0]);
+  auto countsOf = [](const std::vector<SumExchange::Move> &moves,
+                     int32_t peer) {
+    std::vector<int64_t> counts;
+    for (const SumExchange::Move &move : moves)
+      if (move.peer == peer)
+        counts.push_back(move.count);
+    return counts;
+  };
+  for (int32_t from = 0; from < 4; ++from)
+    for (int32_t to = 0; to < 4; ++to) {
+      const SumExchange sender(parts, from, 100), receiver(parts, to, 100);
+      std::vector<float> staging(static_cast<size_t>(receiver.stagingCount()));
+      ASSERT_EQ(sender.numRounds(), receiver.numRounds());
+      for (int64_t round = 0; round < sender.numRounds(); ++round)
+        EXPECT_EQ(countsOf(sender.sends(round), to),
+                  countsOf(receiver.receives(round, staging.data()), from));
+    }
+}
+
+TEST(SumMoves, ImposedLinkCountsThem) {
+  const ImposedLink link = {500, 3};
+  EXPECT_EQ(link.sumNs(3000, 1), 0);
+  EXPECT_EQ(link.sumNs(3000, 2), 1'000'000 + 1000);
+  EXPECT_EQ(link.sumNs(3000, 4), 1'500'000 + 1000);
+  // 4/3 of 4 bytes at 3 bytes/us: 1777.8 ns.
+  EXPECT_EQ(link.sumNs(4, 3), 1778 + 1000);
+  EXPECT_EQ(link.sumNs(0, 4), 0);
+  EXPECT_EQ((ImposedLink{500, 0}).sumNs(3000, 4), 1000);
+  EXPECT_EQ(ImposedLink().sumNs(3000, 4), 0);
+  // 64 GiB between 1000 ranks.
+  EXPECT_EQ((ImposedLink{0, 1000}).sumNs(int64_t(1) << 36, 1000), 137301514519);
+}
+
+} // namespace
