@@ -38,20 +38,16 @@ struct Member {
   int32_t sizes = 0;
 };
 
-/// Layers and stages for one micro-batch size.
-struct Sizes {
-  int32_t samples = 0;
-  std::vector<runtime::LayerDesc> layers;
-  std::vector<StageText> stages;
-  std::vector<HomeBuffers> buffers;
-};
-
 /// A program, expanded, with its text in the tables.
 struct EmittedProgram {
   pipe::ProgramOp op;
   /// Index into Emitter::members.
   size_t member = 0;
   Program program;
+  /// The problem whose ranks run it.
+  Problem executing;
+  /// What the ops of its ranks write.
+  llvm::DenseMap<Operation *, Action> actions;
   ProgramText text;
 };
 
@@ -77,7 +73,7 @@ private:
   bool isThere(const EmittedProgram &emitted) const;
   LogicalResult expandAll();
   void nameSpaces();
-  LogicalResult predict(Member &member, ProgramText &text);
+  LogicalResult predict(Member &member, EmittedProgram &emitted);
   void text(const Twine &lines) {
     emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
                               ValueRange());
@@ -90,18 +86,26 @@ private:
   OpBuilder builder;
   Location loc;
   std::vector<Member> members;
-  std::vector<Sizes> sizes;
+  /// Named as in the first plan.
+  std::vector<StageText> stages;
+  std::vector<SizesText> sizes;
   std::vector<EmittedProgram> programs;
 };
 
 /// Predicted times and memory, from the one simulator.
-LogicalResult Emitter::predict(Member &member, ProgramText &text) {
+LogicalResult Emitter::predict(Member &member, EmittedProgram &emitted) {
+  ProgramText &text = emitted.text;
   FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(member.schedule, member.problem);
   if (failed(expanded))
     return failure();
   Simulation simulation = simulate(member.problem, expanded->schedule);
   text.predictedNs = simulation.makespanNs;
+  // Sums over homes are not in the schedule.
+  if (member.problem.homes.hasReplicas())
+    text.predictedNs =
+        std::max(text.predictedNs,
+                 simulateProgram(member.problem, emitted.program).makespanNs);
   for (int64_t ns : simulation.rankWorkNs)
     text.predictedWorkNs += ns;
   text.peakMemoryBytes = simulation.peakBytes;
@@ -166,7 +170,12 @@ LogicalResult Emitter::expandPrograms(Member &member) {
     emitted.program = std::move(expanded->program);
     for (const Home &home : executing.homes)
       emitted.text.rankOfHome.push_back(home.rank);
-    if (isPipeline && failed(predict(member, emitted.text)))
+    auto writer = expanded->opOf.begin();
+    for (int32_t r = 0; r < emitted.program.order.numRanks(); ++r)
+      for (Action action : emitted.program.order.rank(r))
+        emitted.actions[*writer++] = action;
+    emitted.executing = std::move(executing);
+    if (isPipeline && failed(predict(member, emitted)))
       return failure();
     programs.push_back(std::move(emitted));
   }
@@ -227,27 +236,24 @@ void Emitter::describeSizes() {
   std::vector<HomeBuffers> control = pipe::homeBuffers(members.front().plan);
   for (Member &member : members)
     control = withSharedControl(control, pipe::homeBuffers(member.plan));
+  pipe::PlanOp first = members.front().plan;
+  for (pipe::StageOp stage : first.getStages())
+    stages.push_back(
+        {stage.getSymName().str(),
+         static_cast<int32_t>(firstLayerOf(stage, first.lookupModel())),
+         static_cast<int32_t>(stage.getLayers().size())});
   for (Member &member : members) {
     pipe::PlanOp plan = member.plan;
-    Sizes own;
+    SizesText own;
     own.samples = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
     own.layers = pipe::describeLayers(plan);
-    std::vector<HomeBuffers> buffers =
-        withSharedControl(pipe::homeBuffers(plan), control);
-    // Stages are named as in the first plan.
-    for (auto [s, stage, named] :
-         llvm::enumerate(plan.getStages(), members.front().plan.getStages()))
-      own.stages.push_back(
-          {pipe::StageOp(named).getSymName().str(),
-           static_cast<int32_t>(firstLayerOf(stage, plan.lookupModel())),
-           static_cast<int32_t>(pipe::StageOp(stage).getLayers().size()),
-           buffers[s]});
-    own.buffers = buffers;
-    auto same = llvm::find_if(sizes, [&](const Sizes &other) {
-      return other.samples == own.samples &&
-             llvm::equal(other.stages, own.stages,
-                         [](const StageText &a, const StageText &b) {
-                           return a.buffers == b.buffers;
+    own.homes = plan.getHomes();
+    own.buffers = withSharedControl(pipe::homeBuffers(plan), control);
+    auto same = llvm::find_if(sizes, [&](const SizesText &other) {
+      return other.samples == own.samples && other.buffers == own.buffers &&
+             llvm::equal(other.homes, own.homes,
+                         [](const Home &a, const Home &b) {
+                           return a.samples == b.samples;
                          });
     });
     member.sizes = static_cast<int32_t>(same - sizes.begin());
@@ -257,15 +263,14 @@ void Emitter::describeSizes() {
 }
 
 void Emitter::emitProgram(EmittedProgram &emitted) {
-  llvm::StringMap<int64_t> numbers;
-  for (auto [s, stage] : llvm::enumerate(emitted.op.lookupPlan().getStages()))
-    numbers[stage.getSymName()] = s;
   std::vector<RankCode> codes(emitted.program.order.numRanks());
   for (auto [r, code] : llvm::enumerate(codes))
     code.rank = r;
   for (pipe::RankOp rank : emitted.op.getRanks())
     codes[rank.getRank()] =
-        readRank(rank, [&](StringRef name) { return numbers.lookup(name); });
+        readRank(rank, emitted.executing, [&](Operation *op) {
+          return emitted.actions.lookup(op);
+        });
 
   text("\nnamespace " + emitted.text.space + " {\n");
   std::vector<SharedFunction> functions = shareFunctions(std::move(codes));
@@ -300,9 +305,10 @@ LogicalResult Emitter::run() {
        "using namespace rondo::runtime;\n\nnamespace {\n");
   for (auto [number, each] : llvm::enumerate(sizes)) {
     text(layerTable(each.layers, number));
-    text(stageTable(each.stages, number));
-    text(edgeTable(members.front().problem, each.buffers, number));
+    text(shareTable(each, number));
+    text(edgeTable(members.front().problem, stages, each, number));
   }
+  text(stageTable(stages));
   text(homeTable(members.front().problem.homes));
   for (EmittedProgram &emitted : programs)
     emitProgram(emitted);
@@ -311,7 +317,7 @@ LogicalResult Emitter::run() {
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
   text(executableText(name, sizes.front().layers.size(),
-                      sizes.front().stages.size(),
+                      stages.size(),
                       members.front().problem.homes.size(),
                       members.front().problem.edges.size(),
                       programs.front().program.arenaBytes, texts, backend));

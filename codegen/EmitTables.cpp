@@ -3,6 +3,8 @@
 
 #include "codegen/EmitTables.h"
 
+#include "kinds/Shares.h"
+#include "runtime/model/layer_sizes.h"
 #include "schedule/BufferNumbers.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -149,20 +151,13 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
   return text;
 }
 
-std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages,
-                                       int32_t sizes) {
+std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// name, first layer, layers, then bytes of:\n//";
-  for (int k = 0; k < numBufferKinds; ++k)
-    os << " " << bufferTable[k].keyword;
-  os << "\nconstexpr StageDesc " << tableName("stages", sizes) << "[] = {\n";
-  for (const StageText &s : stages) {
+  os << "// name, first layer, layers\nconstexpr StageDesc stages[] = {\n";
+  for (const StageText &s : stages)
     os << "    {" << quoted(s.name) << ", " << s.firstLayer << ", "
-       << s.numLayers << ",\n     {";
-    llvm::interleaveComma(s.buffers, os);
-    os << "}},\n";
-  }
+       << s.numLayers << "},\n";
   os << "};\n";
   return text;
 }
@@ -178,24 +173,70 @@ std::string rondo::codegen::homeTable(const Homes &homes) {
   return text;
 }
 
+std::string rondo::codegen::shareTable(const SizesText &sizes,
+                                       int32_t number) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// By home: first sample, samples, then bytes of:\n//";
+  for (int k = 0; k < numBufferKinds; ++k)
+    os << " " << bufferTable[k].keyword;
+  os << "\nconstexpr ShareDesc " << tableName("shares", number) << "[] = {\n";
+  for (auto [home, buffers] : llvm::zip_equal(sizes.homes, sizes.buffers)) {
+    os << "    {" << home.firstSample << ", " << home.samples << ",\n     {";
+    llvm::interleaveComma(buffers, os);
+    os << "}},\n";
+  }
+  os << "};\n";
+  return text;
+}
+
+namespace {
+/// The bytes of an edge, and where they begin at its ends.
+struct Piece {
+  int64_t bytes = 0, sentOffset = 0, receivedOffset = 0;
+};
+} // namespace
+
+/// Samples that two homes both have, of an output of so many bytes.
+static Piece pieceOf(const Home &from, const Home &to, int64_t bytes,
+                     int32_t samples) {
+  const int32_t first = std::max(from.firstSample, to.firstSample);
+  auto until = [&](int32_t sample) { return partOf(bytes, sample, samples); };
+  return {until(first + commonSamples(from, to)) - until(first),
+          until(first) - until(from.firstSample),
+          until(first) - until(to.firstSample)};
+}
+
 std::string rondo::codegen::edgeTable(const Problem &problem,
-                                      const std::vector<HomeBuffers> &buffers,
-                                      int32_t sizes) {
+                                      llvm::ArrayRef<StageText> stages,
+                                      const SizesText &sizes, int32_t number) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (problem.edges.empty())
     return text;
   const BufferNumbers numbers(problem);
-  os << "// from, to, message, bytes, place that it leaves and enters\n"
+  os << "// from, to, message, bytes, place that it leaves and enters, where "
+        "in each\n"
         "constexpr EdgeDesc "
-     << tableName("edges", sizes) << "[] = {\n";
+     << tableName("edges", number) << "[] = {\n";
   for (auto [e, edge] : llvm::enumerate(problem.edges)) {
     const int32_t sent = numbers.sent(e), received = numbers.received(e);
+    const Home &from = sizes.homes[edge.from], &to = sizes.homes[edge.to];
+    // All of a buffer, with what rounds up its size.
+    Piece piece{bytesOf(problem, numbers[sent], sizes.buffers)};
+    if (!problem.isWhole(edge)) {
+      const bool isForward = edge.message() == MessageKind::Activation;
+      const StageText &producer = stages[isForward ? from.stage : to.stage];
+      const int32_t last = producer.firstLayer + producer.numLayers - 1;
+      piece = pieceOf(from, to,
+                      runtime::layerSizes(sizes.layers[last]).output,
+                      std::max(sizes.samples, 1));
+    }
     os << "    {" << edge.from << ", " << edge.to << ", Message::"
        << (edge.message() == MessageKind::Activation ? "Activation"
                                                      : "Gradient")
-       << ", " << bytesOf(problem, numbers[sent], buffers) << ", " << sent
-       << ", " << received << "},\n";
+       << ", " << piece.bytes << ", " << sent << ", " << received << ", "
+       << piece.sentOffset << ", " << piece.receivedOffset << "},\n";
   }
   os << "};\n";
   return text;
@@ -307,7 +348,7 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "// number, name, kind; micro-batches, samples of each, whether they\n"
-        "// are added in index order; layers, stages, edges; ranks;\n"
+        "// are added in index order; layers, shares, edges; ranks;\n"
         "// homes' ranks; pools; places; collectives; predicted ns of an "
         "iteration, of\n"
         "// all ranks' work; peak bytes by rank\n"
@@ -320,7 +361,7 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
        << program.samples << ", "
        << (program.accumulatesInIndexOrder ? "true" : "false") << ",\n     "
        << tableName("layers", program.sizes) << ", "
-       << tableName("stages", program.sizes) << ", "
+       << tableName("shares", program.sizes) << ", "
        << (numEdges > 0 ? tableName("edges", program.sizes) : "nullptr") << ", "
        << program.program->order.numRanks() << ", " << in << "ranks, " << in
        << "rank_of_home,\n     " << program.program->pools.size() << ", " << in

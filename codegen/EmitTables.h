@@ -23,7 +23,15 @@ namespace rondo::codegen {
 struct StageText {
   std::string name;
   int32_t firstLayer, numLayers;
-  HomeBuffers buffers;
+};
+
+/// Layers, homes' shares and edges for one micro-batch size.
+struct SizesText {
+  int32_t samples = 0;
+  std::vector<runtime::LayerDesc> layers;
+  Homes homes;
+  /// By home.
+  std::vector<HomeBuffers> buffers;
 };
 
 /// One program of the executable and its predictions.
@@ -31,7 +39,7 @@ struct ProgramText {
   std::string name;
   /// The namespace of its tables.
   std::string space;
-  /// Which layer and stage tables describe its micro-batches.
+  /// Which tables of layers, shares and edges describe its micro-batches.
   int32_t sizes = 0;
   int32_t samples = 0;
   bool accumulatesInIndexOrder = true;
@@ -53,11 +61,12 @@ std::string bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers);
 /// `sizes` numbers the tables, one for each micro-batch size.
 std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
                        int32_t sizes);
-std::string stageTable(llvm::ArrayRef<StageText> stages, int32_t sizes);
+std::string stageTable(llvm::ArrayRef<StageText> stages);
 std::string homeTable(const Homes &homes);
-/// `buffers` are those of the stages.
+std::string shareTable(const SizesText &text, int32_t sizes);
 std::string edgeTable(const Problem &problem,
-                      const std::vector<HomeBuffers> &buffers, int32_t sizes);
+                      llvm::ArrayRef<StageText> stages, const SizesText &text,
+                      int32_t sizes);
 
 /// Pools, slots, places, collectives and ranks of a program. `functions`
 /// covers every rank of the program.

@@ -14,33 +14,17 @@
 using namespace rondo;
 using namespace rondo::codegen;
 
-static std::string messageOf(mlir::Operation *op) {
-  auto name = [](pipe::Message message) {
-    return message == pipe::Message::Activation ? "Message::Activation"
-                                                : "Message::Gradient";
-  };
-  if (auto send = llvm::dyn_cast<pipe::SendOp>(op))
-    return name(send.getMessage());
-  if (auto recv = llvm::dyn_cast<pipe::RecvOp>(op))
-    return name(recv.getMessage());
-  return "";
-}
-
-/// Null if the op names none.
-static mlir::FlatSymbolRefAttr receiverOf(mlir::Operation *op) {
-  if (auto send = llvm::dyn_cast<pipe::SendOp>(op))
-    return send.getReceiverAttr();
-  if (auto recv = llvm::dyn_cast<pipe::RecvOp>(op))
-    return recv.getReceiverAttr();
-  return nullptr;
+static std::string messageOf(MessageKind message) {
+  return message == MessageKind::Activation ? "Message::Activation"
+                                            : "Message::Gradient";
 }
 
 namespace {
 
 class Reader {
 public:
-  explicit Reader(llvm::function_ref<int64_t(llvm::StringRef)> stageNumber)
-      : stageNumber(stageNumber) {}
+  Reader(const Problem &problem, ActionReader actionOf)
+      : problem(problem), actionOf(actionOf) {}
 
   std::vector<CodeNode> read(mlir::Block &block) {
     std::vector<CodeNode> nodes;
@@ -53,7 +37,15 @@ private:
   CodeNode readOp(mlir::Operation &op);
   void readTask(pipe::TaskOpInterface task, CodeNode &node);
 
-  llvm::function_ref<int64_t(llvm::StringRef)> stageNumber;
+  /// Whether several edges carry such a message of the home.
+  bool isOneOfSeveral(const Edge &edge) const {
+    return llvm::count_if(problem.edges, [&](const Edge &other) {
+             return other.from == edge.from && other.producer == edge.producer;
+           }) > 1;
+  }
+
+  const Problem &problem;
+  ActionReader actionOf;
   llvm::SmallVector<mlir::Value> variables;
 };
 
@@ -79,14 +71,13 @@ CodeNode Reader::readOp(mlir::Operation &op) {
   else if (auto await = llvm::dyn_cast<pipe::AwaitOp>(op))
     node.constants = {await.getCollective()};
   else
-    node.constants = {stageNumber(llvm::cast<pipe::StepOp>(op).getStage())};
+    node.constants = {int64_t(actionOf(&op).subject)};
   return node;
 }
 
 /// The index is a sum of multiples of loop variables, so evaluating the map at
 /// unit vectors gives its factors.
 void Reader::readTask(pipe::TaskOpInterface task, CodeNode &node) {
-  node.message = messageOf(task);
   node.hasIndex = true;
   mlir::AffineMap map = task.getMap();
   auto valueAt = [&](std::optional<unsigned> unit) {
@@ -101,22 +92,26 @@ void Reader::readTask(pipe::TaskOpInterface task, CodeNode &node) {
     auto *it = llvm::find(variables, index);
     node.factors[it - variables.begin()] += valueAt(k) - shift;
   }
-  node.constants = {stageNumber(task.getStageAttr().getValue())};
-  if (auto receiver = receiverOf(task)) {
-    node.hasReceiver = true;
-    node.constants.push_back(stageNumber(receiver.getValue()));
+  const Action action = actionOf(task);
+  node.constants = {int64_t(action.subject)};
+  if (action.traits().subject == Subject::Edge) {
+    const Edge &edge = problem.edges[action.subject];
+    node.message = messageOf(edge.message());
+    node.constants = {edge.from};
+    node.hasReceiver = isOneOfSeveral(edge);
+    if (node.hasReceiver)
+      node.constants.push_back(edge.to);
   }
   node.constants.push_back(shift);
 }
 
 } // namespace
 
-RankCode rondo::codegen::readRank(
-    pipe::RankOp rank,
-    llvm::function_ref<int64_t(llvm::StringRef)> stageNumber) {
+RankCode rondo::codegen::readRank(pipe::RankOp rank, const Problem &problem,
+                                  ActionReader actionOf) {
   RankCode code;
   code.rank = rank.getRank();
-  code.nodes = Reader(stageNumber).read(rank.getBody().front());
+  code.nodes = Reader(problem, actionOf).read(rank.getBody().front());
   return code;
 }
 
@@ -163,24 +158,24 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
       roles.insert(roles.end(), {"first", "end", "step"});
       collectRoles(node.body, roles);
     } else if (node.hasIndex) {
-      roles.push_back("stage");
+      roles.push_back("home");
       if (node.hasReceiver)
         roles.push_back("to");
       roles.push_back("shift");
     } else {
-      roles.push_back(node.subject == Subject::Home ? "stage" : "collective");
+      roles.push_back(node.subject == Subject::Home ? "home" : "collective");
     }
   }
 }
 
-/// Positions of the constants that name the stage of a task or step.
-static void collectTaskStages(const std::vector<CodeNode> &nodes, size_t &next,
+/// Positions of the constants that name the home of a task or step.
+static void collectTaskHomes(const std::vector<CodeNode> &nodes, size_t &next,
                               std::vector<size_t> &places) {
   for (const CodeNode &node : nodes) {
     if (!node.isLoop && node.subject == Subject::Home)
       places.push_back(next);
     next += node.constants.size();
-    collectTaskStages(node.body, next, places);
+    collectTaskHomes(node.body, next, places);
   }
 }
 
@@ -224,7 +219,7 @@ static SharedFunction share(std::vector<RankCode> group) {
   std::vector<const char *> roles;
   collectRoles(function.code.nodes, roles);
   std::vector<std::vector<int64_t>> columns;
-  std::vector<bool> namesStage;
+  std::vector<bool> namesHome;
   std::map<std::string, int> used;
   auto columnAt = [&](size_t c) {
     std::vector<int64_t> column;
@@ -236,18 +231,18 @@ static SharedFunction share(std::vector<RankCode> group) {
     int count = used[role]++;
     function.parameters.push_back(
         role + (count ? std::to_string(count + 1) : std::string()));
-    namesStage.push_back(llvm::StringRef(role) == "stage");
+    namesHome.push_back(llvm::StringRef(role) == "home");
     for (size_t k = 0; k < column.size(); ++k)
       function.rows[k].push_back(column[k]);
     columns.push_back(std::move(column));
     return function.parameters.back();
   };
-  // `stage` is the stage that the rank runs; its neighbours are offsets of it.
+  // `home` is the one that the rank runs; its neighbours are offsets of it.
   size_t next = 0;
-  std::vector<size_t> taskStages;
-  collectTaskStages(function.code.nodes, next, taskStages);
-  if (!taskStages.empty() && !llvm::all_equal(columnAt(taskStages.front())))
-    addParameter("stage", columnAt(taskStages.front()));
+  std::vector<size_t> taskHomes;
+  collectTaskHomes(function.code.nodes, next, taskHomes);
+  if (!taskHomes.empty() && !llvm::all_equal(columnAt(taskHomes.front())))
+    addParameter("home", columnAt(taskHomes.front()));
 
   for (size_t c = 0; c < constants.front().size(); ++c) {
     std::vector<int64_t> column = columnAt(c);
@@ -256,9 +251,9 @@ static SharedFunction share(std::vector<RankCode> group) {
       continue;
     }
     std::string spelled;
-    bool isStage = llvm::StringRef(roles[c]) == "stage";
+    bool isHome = llvm::StringRef(roles[c]) == "home";
     for (size_t p = 0; p < columns.size() && spelled.empty(); ++p)
-      if (namesStage[p] == isStage)
+      if (namesHome[p] == isHome)
         if (std::optional<int64_t> offset = offsetFrom(column, columns[p]))
           spelled = withOffset(function.parameters[p], *offset);
     if (spelled.empty())

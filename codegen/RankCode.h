@@ -18,7 +18,7 @@ struct CodeNode {
   bool isLoop = false;
   /// Loop: first, end and step. Its induction variable is numbered by its
   /// nesting depth.
-  /// Action with a stage: the stage, then the index's constant. Collective: its
+  /// Action with a home: the home, then the index's constant. Collective: its
   /// number.
   std::vector<int64_t> constants;
   std::vector<CodeNode> body;
@@ -29,7 +29,7 @@ struct CodeNode {
   /// "Message::Activation" for messages; otherwise empty.
   std::string message;
   bool hasIndex = false;
-  /// A message that names its receiver: that stage follows its own.
+  /// A message that names its receiver: that home follows its own.
   bool hasReceiver = false;
   /// Factor of each enclosing loop's variable in the index, outermost first.
   std::vector<int64_t> factors;
@@ -46,9 +46,13 @@ struct RankCode {
   std::vector<int64_t> constants() const;
 };
 
-/// Reads the rolled body of a rank. Stages are numbered in the plan's order.
-RankCode readRank(pipe::RankOp rank,
-                  llvm::function_ref<int64_t(llvm::StringRef)> stageNumber);
+/// The action that an op writes, apart from its index.
+using ActionReader = llvm::function_ref<Action(mlir::Operation *)>;
+
+/// Reads the rolled body of a rank. `problem` is the one that the program is
+/// executed on.
+RankCode readRank(pipe::RankOp rank, const Problem &problem,
+                  ActionReader actionOf);
 
 /// A function that one or more ranks run, and its rows of parameters.
 struct SharedFunction {

@@ -5,6 +5,9 @@
 #include "dialect/Loops.h"
 #include "schedule/BufferNumbers.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallSet.h"
+
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
@@ -15,52 +18,102 @@ Message messageOf(const Edge &edge) {
   return static_cast<Message>(edge.message());
 }
 
-/// Numbers of edges by the messages that they carry.
+/// What a send or a receive says of its message; what is null is left open.
+struct MessageWords {
+  ActionKind kind = ActionKind::Send;
+  /// Of the rank that runs it.
+  int32_t rank = 0;
+  Message message = Message::Activation;
+  int32_t stage = 0;
+  IntegerAttr replica;
+  /// -1: left open.
+  int32_t receiver = -1;
+  IntegerAttr receiverReplica;
+};
+
+/// Edges by the messages that they carry.
 class MessageNumbers {
 public:
   explicit MessageNumbers(const Problem &problem) : problem(problem) {
     for (auto [number, edge] : llvm::enumerate(problem.edges))
-      numbers[{edge.from, messageOf(edge)}].push_back(
+      numbers[{homeOf(edge.from).stage, messageOf(edge)}].push_back(
           static_cast<int32_t>(number));
   }
-  /// All edges with such a message of a stage.
-  ArrayRef<int32_t> of(int32_t stage, Message message) const {
-    auto it = numbers.find({stage, message});
-    return it == numbers.end() ? ArrayRef<int32_t>() : it->second;
+  /// How many stages need such a message of a stage.
+  size_t numReceivers(int32_t stage, Message message) const {
+    llvm::SmallSet<int32_t, 4> receivers;
+    for (int32_t edge : of(stage, message))
+      receivers.insert(homeOf(problem.edges[edge].to).stage);
+    return receivers.size();
   }
-  bool isOneOfSeveral(const Edge &edge) const {
-    return of(edge.from, messageOf(edge)).size() > 1;
-  }
+  /// All edges that may be meant.
+  SmallVector<int32_t, 2> find(const MessageWords &words) const;
 
 private:
+  using Numbers = SmallVector<int32_t, 2>;
+
+  const Home &homeOf(int32_t number) const { return problem.homes[number]; }
+  Numbers of(int32_t stage, Message message) const {
+    auto it = numbers.find({stage, message});
+    return it == numbers.end() ? Numbers() : it->second;
+  }
+
   const Problem &problem;
-  std::map<std::pair<int32_t, Message>, SmallVector<int32_t, 2>> numbers;
+  std::map<std::pair<int32_t, Message>, Numbers> numbers;
 };
+
+SmallVector<int32_t, 2> MessageNumbers::find(const MessageWords &words) const {
+  Numbers found = of(words.stage, words.message);
+  auto keep = [&](auto fits) {
+    llvm::erase_if(found, [&](int32_t edge) {
+      return !fits(homeOf(problem.edges[edge].from),
+                   homeOf(problem.edges[edge].to));
+    });
+  };
+  if (words.receiver >= 0)
+    keep([&](const Home &, const Home &to) {
+      return to.stage == words.receiver;
+    });
+  if (words.replica)
+    keep([&](const Home &from, const Home &) {
+      return from.replica == words.replica.getInt();
+    });
+  if (words.receiverReplica)
+    keep([&](const Home &, const Home &to) {
+      return to.replica == words.receiverReplica.getInt();
+    });
+  // The own end is the home on this rank. Where there is none, L1 says so.
+  const bool isSend = words.kind == ActionKind::Send;
+  Numbers own = found;
+  llvm::erase_if(own, [&](int32_t edge) {
+    return words.rank != (isSend ? homeOf(problem.edges[edge].from)
+                                 : homeOf(problem.edges[edge].to))
+                             .rank;
+  });
+  const bool isOwnNamed = bool(isSend ? words.replica : words.receiverReplica);
+  return own.empty() || isOwnNamed || found.size() == 1 ? found : own;
+}
 
 class Expander {
 public:
   Expander(ProgramOp op, const Problem &problem)
       : op(op), problem(problem), plan(op.lookupPlan()),
-        numbers(stageNumbers(plan)), messages(problem) {}
+        names(plan, problem.homes), messages(problem) {}
 
   FailureOr<ExpandedProgram> run();
 
 private:
   FailureOr<Action> prototype(Operation *inner);
   FailureOr<int32_t> edgeOf(Operation *inner, FlatSymbolRefAttr stage);
+  FailureOr<int32_t> bufferOf(PlaceOp place, int32_t rank,
+                              const BufferNumbers &buffers);
   void readCollectives(Program &program);
   LogicalResult readMemory(Program &program);
-
-  /// -1 where the plan has no such stage.
-  int32_t numberOf(FlatSymbolRefAttr stage) const {
-    auto it = numbers.find(stage.getAttr());
-    return it == numbers.end() ? -1 : it->second;
-  }
 
   ProgramOp op;
   const Problem &problem;
   PlanOp plan;
-  DenseMap<StringAttr, int32_t> numbers;
+  HomeNames names;
   MessageNumbers messages;
 };
 
@@ -69,12 +122,9 @@ FailureOr<Action> Expander::prototype(Operation *inner) {
     return Action(ActionKind::AllReduce, reduce.getCollective(), 0);
   if (auto await = dyn_cast<AwaitOp>(inner))
     return Action(ActionKind::Await, await.getCollective(), 0);
-  if (auto step = dyn_cast<StepOp>(inner))
-    return stepOf(step, numbers);
-  auto task = cast<TaskOpInterface>(inner);
-  int32_t stage = numbers.lookup(task.getStageAttr().getAttr());
-  if (traitsOf(task.getActionKind()).subject != Subject::Edge)
-    return Action(task.getActionKind(), stage, 0);
+  auto task = dyn_cast<TaskOpInterface>(inner);
+  if (!task || traitsOf(task.getActionKind()).subject != Subject::Edge)
+    return actionOf(inner, names);
   FailureOr<int32_t> edge = edgeOf(inner, task.getStageAttr());
   if (failed(edge))
     return failure();
@@ -85,19 +135,38 @@ FailureOr<Action> Expander::prototype(Operation *inner) {
 FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
   auto send = dyn_cast<SendOp>(inner);
   auto recv = dyn_cast<RecvOp>(inner);
-  const Message message = send ? send.getMessage() : recv.getMessage();
+  MessageWords words;
+  words.kind = send ? ActionKind::Send : ActionKind::Recv;
+  words.rank = executingRank(inner);
+  words.message = send ? send.getMessage() : recv.getMessage();
+  words.stage = std::max(0, names.stage(stage));
+  words.replica = send ? send.getReplicaAttr() : recv.getReplicaAttr();
   const FlatSymbolRefAttr receiver =
       send ? send.getReceiverAttr() : recv.getReceiverAttr();
-  const ArrayRef<int32_t> edges =
-      messages.of(numbers.lookup(stage.getAttr()), message);
-  if (!receiver && edges.size() == 1)
+  const Message message = words.message;
+  const size_t numReceivers = messages.numReceivers(words.stage, message);
+  SmallVector<int32_t, 2> edges;
+  if (receiver) {
+    words.receiver = names.stage(receiver);
+    words.receiverReplica = send ? send.getReceiverReplicaAttr()
+                                 : recv.getReceiverReplicaAttr();
+  }
+  if (receiver ? words.receiver >= 0 : numReceivers == 1)
+    edges = messages.find(words);
+  if (edges.size() == 1)
     return edges.front();
-  for (int32_t edge : edges)
-    if (receiver && problem.edges[edge].to == numberOf(receiver))
-      return edge;
   InFlightDiagnostic error = inner->emitError();
-  if (!receiver && edges.size() > 1)
-    error << edges.size() << " stages need the " << stringifyMessage(message)
+  if (edges.size() > 1)
+    error << edges.size() << " homes "
+          << (send ? "take" : "send") << " a part of the "
+          << stringifyMessage(message) << " of stage " << stage
+          << "; name the one that this is "
+          << (send ? "for, as in `to " : "from, as in `")
+          << names.stageOf(send ? problem.edges[edges.front()].to
+                                : problem.edges[edges.front()].from)
+          << ":0`";
+  else if (!receiver && numReceivers > 1)
+    error << numReceivers << " stages need the " << stringifyMessage(message)
           << " of stage " << stage << "; add `to` to name the one this is for";
   else if (receiver)
     error << "stage " << receiver << " does not need the "
@@ -119,7 +188,10 @@ void Expander::readCollectives(Program &program) {
     collective.ns = inner.getNs();
     collective.tensor = inner.getTensor().value_or("").str();
     for (auto stage : inner.getStages().getAsRange<FlatSymbolRefAttr>())
-      collective.homes.push_back(numbers.lookup(stage.getAttr()));
+      for (const Home &home :
+           problem.homes.of(std::max(0, names.stage(stage))))
+        collective.homes.push_back(
+            problem.homes.numberOf(home.stage, home.replica));
     program.collectives.push_back(std::move(collective));
   }
 }
@@ -138,38 +210,49 @@ LogicalResult Expander::readMemory(Program &program) {
   const BufferNumbers buffers(problem);
   program.places.resize(buffers.count());
   for (PlaceOp inner : op.getPlaces()) {
-    const int32_t stage = numbers.lookup(inner.getStageAttr().getAttr());
-    int32_t number = buffers.of(problem.homes.numberOf(stage),
-                                static_cast<BufferKind>(inner.getBuffer()));
-    if (FlatSymbolRefAttr peer = inner.getPeerAttr()) {
-      const int32_t other = numberOf(peer);
-      auto isMeant = [&](int32_t candidate) {
-        const BufferNumbers::Buffer &buffer = buffers[candidate];
-        if (buffer.edge < 0 ||
-            buffer.kind != static_cast<BufferKind>(inner.getBuffer()))
-          return false;
-        const Edge &edge = problem.edges[buffer.edge];
-        return problem.homes[buffer.home].stage == stage &&
-               (edge.from == stage ? edge.to : edge.from) == other;
-      };
-      auto all = llvm::seq<int32_t>(0, buffers.count());
-      auto found = llvm::find_if(all, isMeant);
-      if (found == all.end())
-        return inner.emitError()
-               << "stage " << inner.getStageAttr() << " has no "
-               << stringifyBuffer(inner.getBuffer()) << " with stage " << peer;
-      number = *found;
-    } else if (buffers[number].isOneOfSeveral) {
+    const int32_t rank = program.pools[inner.getPool()].rank;
+    FailureOr<int32_t> number = bufferOf(inner, rank, buffers);
+    if (failed(number))
+      return failure();
+    Place &place = program.places[*number];
+    if (place.pool >= 0)
       return inner.emitError()
-             << "stage " << inner.getStageAttr() << " has several buffers of "
-             << stringifyBuffer(inner.getBuffer())
-             << "; add `with` to name the stage at the other end of the edge";
-    }
-    Place &place = program.places[number];
+             << "the place of " << stringifyBuffer(inner.getBuffer())
+             << " of stage " << inner.getStageAttr() << " is given twice";
     place.pool = static_cast<int32_t>(inner.getPool());
     place.slotOf.assign(inner.getSlots().begin(), inner.getSlots().end());
   }
   return success();
+}
+
+FailureOr<int32_t> Expander::bufferOf(PlaceOp inner, int32_t rank,
+                                      const BufferNumbers &buffers) {
+  const auto kind = static_cast<BufferKind>(inner.getBuffer());
+  const FailureOr<int32_t> home =
+      names.home(inner, inner.getStageAttr(), inner.getReplicaAttr(), rank);
+  if (failed(home))
+    return failure();
+  const int32_t number = buffers.of(*home, kind);
+  FlatSymbolRefAttr peer = inner.getPeerAttr();
+  if (!peer && buffers[number].isOneOfSeveral)
+    return inner.emitError()
+           << "stage " << inner.getStageAttr() << " has several buffers of "
+           << stringifyBuffer(inner.getBuffer())
+           << "; add `with` to name the stage at the other end of the edge";
+  if (!peer)
+    return number;
+  const int32_t other = names.stage(peer);
+  for (int32_t candidate = 0; candidate < buffers.count(); ++candidate) {
+    const BufferNumbers::Buffer &buffer = buffers[candidate];
+    if (buffer.edge < 0 || buffer.kind != kind || buffer.home != *home)
+      continue;
+    const Edge &edge = problem.edges[buffer.edge];
+    if (problem.homes[edge.from == *home ? edge.to : edge.from].stage == other)
+      return candidate;
+  }
+  return inner.emitError() << "stage " << inner.getStageAttr() << " has no "
+                           << stringifyBuffer(inner.getBuffer())
+                           << " with stage " << peer;
 }
 
 FailureOr<ExpandedProgram> Expander::run() {
@@ -201,7 +284,7 @@ public:
   Folder(OpBuilder &builder, Location loc, ScheduleOp schedule,
          const Program &program, const Problem &problem)
       : builder(builder), loc(loc), program(program), problem(problem),
-        messages(problem), names(stageNames(schedule.lookupPlan())) {}
+        messages(problem), names(schedule.lookupPlan(), problem.homes) {}
 
   void write(ProgramOp op);
 
@@ -215,7 +298,9 @@ private:
   const Program &program;
   const Problem &problem;
   const MessageNumbers messages;
-  std::vector<FlatSymbolRefAttr> names;
+  const HomeNames names;
+  /// Whose order is being written.
+  int32_t rank = 0;
 };
 
 void Folder::writeAction(OpBuilder &inner, Location at, Action action,
@@ -224,15 +309,29 @@ void Folder::writeAction(OpBuilder &inner, Location at, Action action,
   case ActionKind::Send:
   case ActionKind::Recv: {
     const Edge &edge = problem.edges[action.subject];
-    const Message message = messageOf(edge);
-    const FlatSymbolRefAttr receiver =
-        messages.isOneOfSeveral(edge) ? names[edge.to] : FlatSymbolRefAttr();
-    if (action.kind() == ActionKind::Send)
-      SendOp::create(inner, at, message, names[edge.from], map, indices,
-                     receiver);
-    else
-      RecvOp::create(inner, at, message, names[edge.from], map, indices,
-                     receiver);
+    MessageWords words;
+    words.kind = action.kind();
+    words.rank = rank;
+    words.message = messageOf(edge);
+    words.stage = problem.homes[edge.from].stage;
+    FlatSymbolRefAttr receiver;
+    if (messages.numReceivers(words.stage, words.message) > 1) {
+      receiver = names.stageOf(edge.to);
+      words.receiver = problem.homes[edge.to].stage;
+    }
+    const bool isOneOfSeveral = messages.find(words).size() > 1;
+    if (action.kind() == ActionKind::Send) {
+      if (isOneOfSeveral)
+        receiver = names.stageOf(edge.to);
+      SendOp::create(inner, at, words.message, names.stageOf(edge.from), map,
+                     indices, IntegerAttr(), receiver,
+                     isOneOfSeveral ? names.number(edge.to) : IntegerAttr());
+    } else {
+      RecvOp::create(inner, at, words.message, names.stageOf(edge.from), map,
+                     indices,
+                     isOneOfSeveral ? names.number(edge.from) : IntegerAttr(),
+                     receiver, IntegerAttr());
+    }
     return;
   }
   case ActionKind::AllReduce:
@@ -242,7 +341,8 @@ void Folder::writeAction(OpBuilder &inner, Location at, Action action,
     AwaitOp::create(inner, at, action.subject);
     return;
   default:
-    writeTask(inner, at, action, names[action.subject], map, indices);
+    writeTask(inner, at, action, names.stageOf(action.subject),
+              names.replicaOf(action.subject, rank), map, indices);
   }
 }
 
@@ -257,14 +357,16 @@ void Folder::writeMemory() {
     if (place.pool < 0)
       continue;
     const BufferNumbers::Buffer &buffer = buffers[number];
-    const int32_t stage = problem.homes[buffer.home].stage;
     FlatSymbolRefAttr peer;
     if (buffer.isOneOfSeveral) {
       const Edge &edge = problem.edges[buffer.edge];
-      peer = names[edge.from == stage ? edge.to : edge.from];
+      peer = names.stageOf(edge.from == buffer.home ? edge.to : edge.from);
     }
     PlaceOp::create(builder, loc, static_cast<Buffer>(buffer.kind),
-                    names[stage], peer, place.pool,
+                    names.stageOf(buffer.home),
+                    names.replicaOf(buffer.home,
+                                    program.pools[place.pool].rank),
+                    peer, place.pool,
                     builder.getDenseI32ArrayAttr(place.slotOf));
   }
 }
@@ -273,22 +375,23 @@ void Folder::write(ProgramOp op) {
   Block *body = &op.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(body);
   for (auto [number, collective] : llvm::enumerate(program.collectives)) {
-    SmallVector<Attribute> stages;
-    for (int32_t stage : collective.homes)
-      stages.push_back(names[stage]);
+    llvm::SmallSetVector<Attribute, 8> stages;
+    for (int32_t home : collective.homes)
+      stages.insert(names.stageOf(home));
     CollectiveOp::create(builder, loc, number,
                          static_cast<pipe::CollectiveKind>(collective.kind),
                          collective.tensor.empty()
                              ? StringAttr()
                              : builder.getStringAttr(collective.tensor),
-                         builder.getArrayAttr(stages), collective.ns);
+                         builder.getArrayAttr(stages.getArrayRef()),
+                         collective.ns);
   }
   writeMemory();
   auto write = [&](OpBuilder &inner, Location at, Action action,
                    AffineMapAttr map, ValueRange indices) {
     writeAction(inner, at, action, map, indices);
   };
-  for (int32_t rank = 0; rank < program.order.numRanks(); ++rank) {
+  for (rank = 0; rank < program.order.numRanks(); ++rank) {
     builder.setInsertionPointToEnd(body);
     enterBody(builder, RankOp::create(builder, loc, rank));
     writeRolled(builder, loc, program.order.rank(rank), write);

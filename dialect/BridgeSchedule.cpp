@@ -11,13 +11,9 @@ using namespace rondo::pipe;
 FailureOr<ExpandedSchedule>
 rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
   PlanOp plan = op.lookupPlan();
-  DenseMap<StringAttr, int32_t> numbers = stageNumbers(plan);
-  auto prototype = [&](Operation *inner) -> FailureOr<Action> {
-    if (auto step = dyn_cast<StepOp>(inner))
-      return stepOf(step, numbers);
-    auto task = cast<TaskOpInterface>(inner);
-    return Action(task.getActionKind(),
-                  numbers.lookup(task.getStageAttr().getAttr()), 0);
+  const HomeNames names(plan, problem.homes);
+  auto prototype = [&](Operation *inner) {
+    return actionOf(inner, names);
   };
   Unroller unroller(plan, prototype);
   FailureOr<std::vector<RankOp>> ranks =
@@ -69,11 +65,11 @@ FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
 }
 
 /// What the dialect has no op for.
-static LogicalResult checkHasOps(ActionRange actions, int32_t numStages,
+static LogicalResult checkHasOps(ActionRange actions, int32_t numHomes,
                                  ScheduleOp op) {
   for (Action action : actions)
     if (!action.traits().hasCost() ||
-        action.subject >= static_cast<uint64_t>(numStages) || action.count != 1)
+        action.subject >= static_cast<uint64_t>(numHomes) || action.count != 1)
       return op.emitError() << "the schedule holds " << actionName(action)
                             << ", for which the language has no op";
   return success();
@@ -81,33 +77,37 @@ static LogicalResult checkHasOps(ActionRange actions, int32_t numStages,
 
 LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
                                         ScheduleOp op) {
-  std::vector<FlatSymbolRefAttr> names = stageNames(op.lookupPlan());
-  int32_t numStages = static_cast<int32_t>(names.size());
+  const Homes homes = op.lookupPlan().getHomes();
+  const HomeNames names(op.lookupPlan(), homes);
   for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
-    if (failed(checkHasOps(schedule.rank(rank), numStages, op)))
+    if (failed(checkHasOps(schedule.rank(rank), homes.size(), op)))
       return failure();
   auto rangeOf = [](const std::vector<Action> &actions) {
     return ActionRange{actions.data(), actions.data() + actions.size()};
   };
   for (const auto &[link, messages] : schedule.linkOrders)
-    if (failed(checkHasOps(rangeOf(messages), numStages, op)))
+    if (failed(checkHasOps(rangeOf(messages), homes.size(), op)))
       return failure();
 
   op.getBody().getBlocks().clear();
   OpBuilder builder(op.getContext());
   Location loc = op.getLoc();
   Block *body = &op.getBody().emplaceBlock();
+  int32_t writing = 0;
   auto write = [&](OpBuilder &inner, Location at, Action action,
                    AffineMapAttr map, ValueRange indices) {
-    writeTask(inner, at, action, names[action.subject], map, indices);
+    writeTask(inner, at, action, names.stageOf(action.subject),
+              names.replicaOf(action.subject, writing), map, indices);
   };
   for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
+    writing = rank;
     builder.setInsertionPointToEnd(body);
     enterBody(builder, RankOp::create(builder, loc, rank));
     writeRolled(builder, loc, schedule.rank(rank), write);
   }
   for (const auto &[link, messages] : schedule.linkOrders) {
     builder.setInsertionPointToEnd(body);
+    writing = link.first;
     enterBody(builder,
               LinkOrderOp::create(builder, loc, link.first, link.second));
     writeRolled(builder, loc, rangeOf(messages), write);

@@ -28,9 +28,8 @@ std::vector<int64_t> rondo::pipe::deviceBytes(PlanOp plan) {
 }
 
 bool rondo::pipe::declaresWeights(PlanOp plan) {
-  return llvm::any_of(plan.getStages(), [](StageOp stage) {
-    auto buffers = stage.getBuffers();
-    return buffers && buffers->getWeights() > 0;
+  return llvm::any_of(homeBuffers(plan), [](const HomeBuffers &buffers) {
+    return buffers[int(BufferKind::Weights)] > 0;
   });
 }
 
@@ -43,9 +42,9 @@ std::vector<int64_t> rondo::pipe::stateBytes(PlanOp plan) {
   };
   const size_t ranks = plan.lookupCluster().getDevices().size();
   std::vector<int64_t> state(ranks), workspace(ranks);
-  for (auto [stage, buffers] :
-       llvm::zip_equal(plan.getStages(), homeBuffers(plan))) {
-    const int64_t rank = stage.getRank();
+  for (auto [home, buffers] :
+       llvm::zip_equal(plan.getHomes(), homeBuffers(plan))) {
+    const int32_t rank = home.rank;
     for (const BufferTraits &traits : bufferTable) {
       if (!traits.isState() || traits.owner != Owner::Stage)
         continue;
@@ -85,6 +84,29 @@ std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
   return options;
 }
 
+/// The costs of a stage are those on the first of its ranks; they take longer,
+/// or shorter, on devices that state another speed.
+static void slowDown(ClusterOp cluster, Problem &problem, int32_t stage) {
+  const HomeRange homes = problem.homes.of(stage);
+  SmallVector<DeviceOp, 0> devices = cluster.getDevices();
+  const int64_t usual = devices[homes.begin()->rank].getFlopsPerUs();
+  for (const Home &home : homes) {
+    const int64_t own = devices[home.rank].getFlopsPerUs();
+    if (own == usual || own == 0 || usual == 0)
+      continue;
+    for (const ActionTraits &traits : actionTable.rows)
+      if (traits.isTask()) {
+        int64_t &ns =
+            problem.cost(problem.homes.numberOf(stage, home.replica),
+                         traits.kind)
+                .ns;
+        const long double slower = static_cast<long double>(usual) / own;
+        ns = static_cast<int64_t>(
+            std::min<long double>(ns * slower + 0.5L, maxSum));
+      }
+  }
+}
+
 FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   ClusterOp cluster = plan.lookupCluster();
   if (!cluster || !plan.lookupModel())
@@ -94,7 +116,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   problem.name = plan.getSymName().str();
   problem.microbatches = static_cast<int32_t>(plan.getMicrobatches());
   if (const int64_t samples = plan.getSamplesOfMicrobatch()) {
-    problem.samples = static_cast<int32_t>(samples);
+    problem.samples =
+        static_cast<int32_t>(std::min<int64_t>(samples, maxSamples));
     problem.statesSamples = true;
   }
 
@@ -118,10 +141,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
 
   SmallVector<StageOp, 0> stages = plan.getStages();
   std::vector<int64_t> outputBytes;
-  problem.costs.resize(stages.size() * numCostColumns);
-  for (StageOp stage : stages)
-    problem.homes.addStage(static_cast<int32_t>(stage.getRank()),
-                           problem.samples);
+  problem.homes = plan.getHomes();
+  problem.costs.resize(size_t(problem.numHomes()) * numCostColumns);
   for (auto [number, stage] : llvm::enumerate(stages)) {
     auto costs = stage.getCosts();
     if (!costs) {
@@ -136,8 +157,11 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
                          costs->getInputGradNs(), costs->getWeightGradNs(),
                          costs->getActivationBytes(),
                          costs->getInputGradFreesBytes());
-    problem.cost(static_cast<int32_t>(number), ActionKind::Step).ns =
-        costs->getStepNs();
+    for (int32_t home = problem.homes.numberOf(number);
+         home < problem.numHomes() && problem.homes[home].stage == int(number);
+         ++home)
+      problem.cost(home, ActionKind::Step).ns = costs->getStepNs();
+    slowDown(cluster, problem, static_cast<int32_t>(number));
     outputBytes.push_back(costs->getOutputBytes());
   }
   problem.makeGraph(plan.getInputs(), outputBytes);
@@ -151,8 +175,9 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
 std::vector<HomeBuffers> rondo::pipe::homeBuffers(PlanOp plan) {
   std::vector<HomeBuffers> result;
   for (StageOp stage : plan.getStages()) {
-    auto buffers = stage.getBuffers();
-    result.push_back(buffers ? buffers->getBytes() : HomeBuffers{});
+    std::vector<HomeBuffers> own = stage.buffersByHome();
+    own.resize(stage.getRanks().size());
+    llvm::append_range(result, own);
   }
   return result;
 }

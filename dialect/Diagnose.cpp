@@ -36,8 +36,10 @@ public:
   /// The first occurrence of an action in a rank's order.
   Operation *find(int32_t rank, Action action) const;
   StageOp stage(Action action) {
-    SmallVector<StageOp, 0> stages = plan.getStages();
-    return action.subject < stages.size() ? stages[action.subject] : nullptr;
+    const Homes homes = plan.getHomes();
+    return action.subject < uint64_t(homes.size())
+               ? plan.getStages()[homes[action.subject].stage]
+               : nullptr;
   }
   DeviceOp device(int32_t rank) {
     return plan.lookupCluster().getDevices()[rank];
@@ -103,7 +105,7 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   case FaultKind::WrongRank:
     if (StageOp stage = places.stage(fault.action))
       error.attachNote(stage.getLoc()) << "stage @" << stage.getSymName()
-                                       << " is on rank " << stage.getRank();
+                                       << " is on " << stage.describeRanks();
     break;
   case FaultKind::OverCap: {
     const int64_t least = leastActivationBytes(problem)[fault.rank];

@@ -168,7 +168,7 @@ uint64_t keyOf(Action action) {
   return action.kindBits | uint64_t(action.subject) << 8;
 }
 
-Action actionOf(uint64_t key) {
+Action actionOfKey(uint64_t key) {
   return Action(static_cast<ActionKind>(key & 0xff), key >> 8, 0);
 }
 
@@ -185,7 +185,7 @@ void LoopWriter::writeLeaf(const RollNode &leaf) {
     operands.push_back(loop.variable);
   }
   AffineMap map = AffineMap::get(operands.size(), 0, sum + constant);
-  write(builder, loc, actionOf(leaf.key), AffineMapAttr::get(map), operands);
+  write(builder, loc, actionOfKey(leaf.key), AffineMapAttr::get(map), operands);
 }
 
 /// Calls `visit` with each leaf under the node.
@@ -239,53 +239,96 @@ void rondo::pipe::writeRolled(OpBuilder &builder, Location loc,
 }
 
 bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
-                            FlatSymbolRefAttr stage, AffineMapAttr map,
-                            ValueRange indices) {
+                            FlatSymbolRefAttr stage, IntegerAttr replica,
+                            AffineMapAttr map, ValueRange indices) {
   switch (action.kind()) {
   case ActionKind::Forward:
-    ForwardOp::create(builder, loc, stage, map, indices);
+    ForwardOp::create(builder, loc, stage, map, indices, replica);
     return true;
   case ActionKind::InputGrad:
-    InputGradOp::create(builder, loc, stage, map, indices);
+    InputGradOp::create(builder, loc, stage, map, indices, replica);
     return true;
   case ActionKind::WeightGrad:
-    WeightGradOp::create(builder, loc, stage, map, indices);
+    WeightGradOp::create(builder, loc, stage, map, indices, replica);
     return true;
   case ActionKind::Backward:
-    BackwardOp::create(builder, loc, stage, map, indices);
+    BackwardOp::create(builder, loc, stage, map, indices, replica);
     return true;
   case ActionKind::Step:
     // A stage steps once, so this is in no loop that would change the number.
-    StepOp::create(builder, loc, stage, action.index);
+    StepOp::create(builder, loc, stage, action.index, replica);
     return true;
   default:
     return false;
   }
 }
 
-Action
-rondo::pipe::stepOf(StepOp step,
-                    const llvm::DenseMap<mlir::StringAttr, int32_t> &numbers) {
-  return Action(step.getActionKind(),
-                numbers.lookup(step.getStageAttr().getAttr()), step.getIndex());
-}
-
 //===----------------------------------------------------------------------===//
 // Names and numbers
 //===----------------------------------------------------------------------===//
 
-std::vector<FlatSymbolRefAttr> rondo::pipe::stageNames(PlanOp plan) {
-  std::vector<FlatSymbolRefAttr> names;
-  for (StageOp stage : plan.getStages())
+HomeNames::HomeNames(PlanOp plan, const Homes &homes) : homes(homes) {
+  for (auto [number, stage] : llvm::enumerate(plan.getStages())) {
     names.push_back(FlatSymbolRefAttr::get(stage.getSymNameAttr()));
-  return names;
+    numbers[stage.getSymNameAttr()] = static_cast<int32_t>(number);
+  }
 }
 
-DenseMap<StringAttr, int32_t> rondo::pipe::stageNumbers(PlanOp plan) {
-  DenseMap<StringAttr, int32_t> numbers;
-  for (auto [number, stage] : llvm::enumerate(plan.getStages()))
-    numbers[stage.getSymNameAttr()] = static_cast<int32_t>(number);
-  return numbers;
+int32_t HomeNames::stage(FlatSymbolRefAttr name) const {
+  auto it = numbers.find(name.getAttr());
+  return it == numbers.end() ? -1 : it->second;
+}
+
+FailureOr<int32_t> HomeNames::home(Operation *op, FlatSymbolRefAttr name,
+                                   IntegerAttr replica, int32_t rank) const {
+  // The verifier has refused names that are no stage's.
+  const int32_t number = std::max(0, stage(name));
+  if (!replica)
+    return homes.numberOn(number, rank);
+  const int64_t count = homes.of(number).size();
+  if (replica.getInt() < 0 || replica.getInt() >= count)
+    return op->emitError() << "stage " << name << " has no home "
+                           << replica.getInt() << "; it has " << count
+                           << (count == 1 ? " home" : " homes")
+                           << ", numbered from 0";
+  return homes.numberOf(number, static_cast<int32_t>(replica.getInt()));
+}
+
+IntegerAttr HomeNames::number(int32_t home) const {
+  return IntegerAttr::get(
+      IntegerType::get(names.front().getContext(), 64), homes[home].replica);
+}
+
+IntegerAttr HomeNames::replicaOf(int32_t home, int32_t rank) const {
+  return homes.numberOn(homes[home].stage, rank) == home ? IntegerAttr()
+                                                         : number(home);
+}
+
+int32_t rondo::pipe::executingRank(Operation *op) {
+  for (; op; op = op->getParentOp()) {
+    if (auto rank = dyn_cast<RankOp>(op))
+      return static_cast<int32_t>(rank.getRank());
+    if (auto link = dyn_cast<LinkOrderOp>(op))
+      return static_cast<int32_t>(link.getFrom());
+  }
+  return 0;
+}
+
+FailureOr<Action> rondo::pipe::actionOf(Operation *op,
+                                        const HomeNames &names) {
+  if (auto step = dyn_cast<StepOp>(op)) {
+    FailureOr<int32_t> home = names.home(
+        op, step.getStageAttr(), step.getReplicaAttr(), executingRank(op));
+    if (failed(home))
+      return failure();
+    return Action(step.getActionKind(), *home, step.getIndex());
+  }
+  auto task = cast<TaskOpInterface>(op);
+  FailureOr<int32_t> home = names.home(
+      op, task.getStageAttr(), task.getReplicaAttr(), executingRank(op));
+  if (failed(home))
+    return failure();
+  return Action(task.getActionKind(), *home, 0);
 }
 
 FailureOr<std::vector<RankOp>>

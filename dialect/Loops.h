@@ -74,20 +74,45 @@ using ActionWriter =
 void writeRolled(mlir::OpBuilder &builder, mlir::Location loc,
                  ActionRange actions, ActionWriter write);
 
-/// Stage names by number, as symbol references.
-std::vector<mlir::FlatSymbolRefAttr> stageNames(PlanOp plan);
-
-/// Makes the op of a task or a step; false if the kind is another.
+/// Makes the op of a task or a step; false if the kind is another. `replica` is
+/// null where the home is the stage's own on the rank.
 bool writeTask(mlir::OpBuilder &builder, mlir::Location loc, Action action,
-               mlir::FlatSymbolRefAttr stage, mlir::AffineMapAttr map,
-               mlir::ValueRange indices);
+               mlir::FlatSymbolRefAttr stage, mlir::IntegerAttr replica,
+               mlir::AffineMapAttr map, mlir::ValueRange indices);
 
-/// The action of a step.
-Action stepOf(StepOp step,
-              const llvm::DenseMap<mlir::StringAttr, int32_t> &numbers);
+/// Homes by the names of their stages, and back.
+class HomeNames {
+public:
+  /// `homes` are the plan's, on the ranks that run the order at hand.
+  HomeNames(PlanOp plan, const Homes &homes);
 
-/// Numbers of stages by name, in pipeline order.
-llvm::DenseMap<mlir::StringAttr, int32_t> stageNumbers(PlanOp plan);
+  /// The stage's number; -1 where the plan has none of that name.
+  int32_t stage(mlir::FlatSymbolRefAttr name) const;
+  /// The home that an op of that rank names. The error is `op`'s.
+  mlir::FailureOr<int32_t> home(mlir::Operation *op,
+                                mlir::FlatSymbolRefAttr stage,
+                                mlir::IntegerAttr replica, int32_t rank) const;
+  /// What an op of that rank writes behind the stage's name; null: nothing.
+  mlir::IntegerAttr replicaOf(int32_t home, int32_t rank) const;
+  mlir::FlatSymbolRefAttr stageOf(int32_t home) const {
+    return names[homes[home].stage];
+  }
+  mlir::FlatSymbolRefAttr name(int32_t stage) const { return names[stage]; }
+  /// A home's number within its stage.
+  mlir::IntegerAttr number(int32_t home) const;
+
+  const Homes &homes;
+
+private:
+  std::vector<mlir::FlatSymbolRefAttr> names;
+  llvm::DenseMap<mlir::StringAttr, int32_t> numbers;
+};
+
+/// The rank whose order an op stands in, or the first rank of its link.
+int32_t executingRank(mlir::Operation *op);
+
+/// A task's or a step's action, without the task's index.
+mlir::FailureOr<Action> actionOf(mlir::Operation *op, const HomeNames &names);
 
 /// Makes an empty region and block for a body op and moves the builder into it.
 template <typename Op> void enterBody(mlir::OpBuilder &builder, Op op) {

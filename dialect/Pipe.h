@@ -7,6 +7,7 @@
 #include "kinds/Buffers.h"
 #include "schedule/Action.h"
 #include "schedule/Problem.h"
+#include "schedule/Program.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

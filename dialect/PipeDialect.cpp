@@ -1,6 +1,7 @@
 //===- PipeDialect.cpp - Dialect, attributes and syntax -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/HomeSyntax.h"
 #include "dialect/Nearest.h"
 #include "dialect/Pipe.h"
 

@@ -82,8 +82,9 @@ def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "what a program is for", [
 /// The list of kinds/Collectives.h.
 def Pipe_CollectiveKind : Pipe_Enum<"CollectiveKind",
     "what several ranks do together", [
-  I32EnumAttrCase<"TiedGradients", 0, "tied_gradients">,
-  I32EnumAttrCase<"GradientNorm", 1, "gradient_norm">
+  I32EnumAttrCase<"HomeGradients", 0, "home_gradients">,
+  I32EnumAttrCase<"TiedGradients", 1, "tied_gradients">,
+  I32EnumAttrCase<"GradientNorm", 2, "gradient_norm">
 ]>;
 
 /// The list of kinds/Actions.h.

@@ -26,6 +26,8 @@ def Pipe_TaskOpInterface
   let methods = [
     InterfaceMethod<"The stage, by its name in the plan.",
                     "::mlir::FlatSymbolRefAttr", "getStageAttr">,
+    InterfaceMethod<"Which of the stage's homes; null: the one on the rank.",
+                    "::mlir::IntegerAttr", "getReplicaAttr">,
     InterfaceMethod<"The micro-batch as a map of the loop variables.",
                     "::mlir::AffineMap", "getMap">,
     InterfaceMethod<"The loop variables.", "::mlir::OperandRange",

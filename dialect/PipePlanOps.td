@@ -14,7 +14,8 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     Stages are listed in pipeline order: each feeds the next, or the later ones
     that name it in `from`. `microbatches` is their number in one iteration.
     `samples` is the number of samples in each (default: the model's `batch`);
-    measured costs of layers are then scaled in proportion. `target` is what the
+    measured costs of layers are then scaled in proportion. Timed layers state
+    what all samples take, however many these are. `target` is what the
     plan is compiled for (default: `cpu` in fp32); buffer sizes depend on it.
 
     ```mlir
@@ -45,7 +46,10 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     /// Null if there is none of that name; the verifier has then reported it.
     ModelOp lookupModel();
     ClusterOp lookupCluster();
-    /// Samples per micro-batch; 0 if the model has only timed layers.
+    /// By stage and then by home, as the core numbers them.
+    ::rondo::Homes getHomes();
+    /// Samples per micro-batch; 0 if the model has only timed layers and the
+    /// plan does not state it.
     int64_t getSamplesOfMicrobatch();
     /// `target`, or `cpu` and `fp32` if it is absent.
     Target getTargetKind();
@@ -55,8 +59,14 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
 
 def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "consecutive layers on one rank";
+  let summary = "consecutive layers on one or several ranks";
   let description = [{
+    `on` says where the stage is at home. With several ranks, each of which has
+    the layers' weights, every home takes an equal share of the samples of each
+    micro-batch, or the number behind its rank; the shares follow each other in
+    the order of the list. `buffers` are then listed by home, while `costs` are
+    for all samples on the first of the ranks.
+
     `from` lists the stages that feed this one, in the order in which its first
     layer takes them (default: the stage before); `from []` is a source. Several
     stages on one rank are its chunks. Schedules and memory plans are made from
@@ -69,20 +79,33 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
               activation_bytes = 2, input_grad_frees_bytes = 1, output_bytes = 0>
         buffers<weights = 64, gradients = 64, moments = 128>
     pipe.stage @join [@sum] on 2 from [@left, @right]
+    pipe.stage @wide [@h0] on [2, 3]
+    pipe.stage @uneven [@h0] on [2: 6, 3: 2]
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of layers">:$layers,
-      I64Prop:$rank,
+      DenseI64ArrayAttr:$ranks, OptionalAttr<DenseI64ArrayAttr>:$shares,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
                                       "names of stages">>:$inputs,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
-      OptionalAttr<Pipe_BuffersAttr>:$buffers);
+      OptionalAttr<TypedArrayAttrBase<Pipe_BuffersAttr,
+                                      "buffers by home">>:$buffers);
   let assemblyFormat = [{
-    $sym_name custom<Names>($layers) `on` $rank (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
-    (`buffers` `` $buffers^)? attr-dict
+    $sym_name custom<Names>($layers) `on` custom<Homes>($ranks, $shares)
+    (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    (`buffers` `` custom<BuffersByHome>($buffers)^)? attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Where each home is, and its samples of a micro-batch of so many.
+    std::vector<::rondo::Share> sharesOf(int64_t samples);
+    /// Of each home; empty if the stage does not state them.
+    std::vector<::rondo::HomeBuffers> buffersByHome();
+    void setBuffersByHome(::llvm::ArrayRef<BuffersAttr> buffers);
+    /// `rank 2`, `ranks 2 and 3`.
+    std::string describeRanks();
+  }];
 }
 
 #endif // RONDO_DIALECT_PIPEPLANOPS_TD

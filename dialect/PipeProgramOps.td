@@ -104,6 +104,7 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [HasParent<"ProgramOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "something that several ranks do together";
   let description = [{
+    `home_gradients` adds the gradients of a stage over its homes;
     `tied_gradients "tensor"` adds the partial gradients of a weight that
     several stages share; `gradient_norm` computes the global norm. Stages are
     listed in pipeline order; each of their ranks runs `pipe.all_reduce` and
@@ -155,10 +156,10 @@ def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
     ```
   }];
   let arguments = (ins EnumProp<Pipe_Buffer>:$buffer, FlatSymbolRefAttr:$stage,
-      OptionalAttr<FlatSymbolRefAttr>:$peer, I64Prop:$pool,
-      DenseI32ArrayAttr:$slots);
+      OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$peer,
+      I64Prop:$pool, DenseI32ArrayAttr:$slots);
   let assemblyFormat = [{
-    custom<Word>($buffer) $stage (`with` $peer^)? `in` $pool $slots attr-dict
+    custom<Word>($buffer) custom<Home>($stage, $replica) (`with` $peer^)? `in` $pool $slots attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -167,10 +168,11 @@ class Pipe_MessageOp<string mnemonic, string kind>
     : Pipe_IndexedOp<mnemonic, kind, [ParentOneOf<["RankOp", "ForOp"]>]> {
   let arguments = (ins EnumProp<Pipe_Message>:$message, FlatSymbolRefAttr:$stage,
       AffineMapAttr:$map, Variadic<Index>:$indices,
-      OptionalAttr<FlatSymbolRefAttr>:$receiver);
+      OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$receiver,
+      OptionalAttr<I64Attr>:$receiver_replica);
   let assemblyFormat = [{
-    custom<Word>($message) $stage `` custom<Microbatch>($map, $indices)
-    (`to` $receiver^)? attr-dict
+    custom<Word>($message) custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices)
+    (`to` custom<Home>($receiver, $receiver_replica)^)? attr-dict
   }];
 }
 
@@ -179,11 +181,14 @@ def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {
   let description = [{
     The message is named by its producer: the activation of a stage's F, the
     gradient of a stage's I or B. If several stages need one, `to` names the
-    stage that this one is for. Does not wait for the message.
+    stage that this one is for. If several homes of the producer have samples
+    for the home on this rank, a number behind a colon says which home's this
+    is. Does not wait for the message.
 
     ```mlir
     pipe.recv activation @s0[%i]
     pipe.recv activation @s0[%i] to @s2
+    pipe.recv activation @s0:1[%i]
     ```
   }];
 }
@@ -192,10 +197,12 @@ def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
   let summary = "hand over a message";
   let description = [{
     Comes after the task that makes the message. Does not wait for the receiver;
-    the buffer stays in use until the receiver has the message.
+    the buffer stays in use until the receiver has the message. If several homes
+    of a stage take samples of it, `to` names the one that this is for.
 
     ```mlir
     pipe.send gradient @s1[%i]
+    pipe.send gradient @s1[%i] to @s0:1
     ```
   }];
 }

@@ -167,9 +167,10 @@ class Pipe_TaskOp<string mnemonic, string kind>
     : Pipe_IndexedOp<mnemonic, kind,
           [ParentOneOf<["RankOp", "LinkOrderOp", "ForOp"]>]> {
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
-      Variadic<Index>:$indices);
-  let assemblyFormat =
-      "$stage `` custom<Microbatch>($map, $indices) attr-dict";
+      Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
+  let assemblyFormat = [{
+    custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
+  }];
 }
 
 def Pipe_ForwardOp : Pipe_TaskOp<"forward", "Forward"> {
@@ -178,9 +179,13 @@ def Pipe_ForwardOp : Pipe_TaskOp<"forward", "Forward"> {
     Needs the F of the stages that feed this one, for the same micro-batch. The
     micro-batch is a number or a sum of multiples of enclosing loop variables.
 
+    Of a stage with several homes it is the one on the rank; any other, which
+    only a program's reference runs, is named by its number behind a colon.
+
     ```mlir
     pipe.forward @s0[%i * 2 + %j + 3]
     pipe.forward @s0[7]
+    pipe.forward @s0:1[7]
     ```
   }];
 }
@@ -250,8 +255,9 @@ def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$stage,
-      DefaultValuedProp<I64Prop, "0">:$index);
-  let assemblyFormat = "$stage (`` `[` $index^ `]`)? attr-dict";
+      DefaultValuedProp<I64Prop, "0">:$index, OptionalAttr<I64Attr>:$replica);
+  let assemblyFormat =
+      "custom<Home>($stage, $replica) (`` `[` $index^ `]`)? attr-dict";
   let hasVerifier = 1;
   let extraClassDefinition = actionKind # [{
     ::llvm::LogicalResult

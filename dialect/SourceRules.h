@@ -51,6 +51,12 @@ template <typename Op> llvm::SmallVector<Op, 0> opsOf(mlir::Region &region) {
   return llvm::to_vector<0>(region.getOps<Op>());
 }
 
+/// What a stage says of its homes, by itself: its ranks, shares and buffers.
+mlir::LogicalResult verifyHomes(StageOp stage);
+/// The same in its plan, which must be of that model: the homes take all
+/// samples of a micro-batch, and its layers can run on a part of them.
+mlir::LogicalResult verifyShares(StageOp stage, PlanOp plan, ModelOp model);
+
 } // namespace rondo::pipe
 
 #endif // RONDO_DIALECT_SOURCERULES_H

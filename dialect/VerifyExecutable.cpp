@@ -94,11 +94,24 @@ LogicalResult Comparer::compareStages() {
       return fail(a, b,
                   "have different layers in stages @" + a.getSymName() +
                       " and @" + b.getSymName());
-    if (a.getRank() != b.getRank())
+    for (auto [mine, theirs] :
+         llvm::zip(a.sharesOf(first.getSamplesOfMicrobatch()),
+                   b.sharesOf(other.getSamplesOfMicrobatch())))
+      if (mine.samples * other.getSamplesOfMicrobatch() !=
+          theirs.samples * first.getSamplesOfMicrobatch())
+        return fail(a, b,
+                    "divide the samples of a micro-batch in stages @" +
+                        a.getSymName() + " and @" + b.getSymName() +
+                        " differently over ranks: rank " + Twine(mine.rank) +
+                        " has " + Twine(mine.samples) + " of " +
+                        Twine(first.getSamplesOfMicrobatch()) + " and " +
+                        Twine(theirs.samples) + " of " +
+                        Twine(other.getSamplesOfMicrobatch()));
+    if (a.getRanks() != b.getRanks())
       return fail(a, b,
                   "have stages @" + a.getSymName() + " and @" + b.getSymName() +
-                      " on different ranks, " + Twine(a.getRank()) + " and " +
-                      Twine(b.getRank()));
+                      " on different ranks: " + a.describeRanks() + ", and " +
+                      b.describeRanks());
   }
   if (mine.size() != theirs.size())
     return fail(first, other,

@@ -215,21 +215,25 @@ LogicalResult ProgramOp::verifyRegions() {
   if (failed(verifyNumbers(collectives, "collective")) ||
       failed(verifyNumbers(pools, "pool")) || failed(verifyRanks(getRanks())))
     return failure();
-  llvm::DenseMap<std::tuple<int64_t, Attribute, Attribute>, PlaceOp> seen;
+  // The home is named, or it is the one on the pool's rank.
+  llvm::DenseMap<std::tuple<int64_t, Attribute, Attribute, int64_t>, PlaceOp>
+      seen;
   for (PlaceOp place : getPlaces()) {
-    auto [it, isNew] =
-        seen.try_emplace({static_cast<int64_t>(place.getBuffer()),
-                          place.getStageAttr(), place.getPeerAttr()},
-                         place);
-    if (!isNew)
-      return emitTwice(place, it->second,
-                       "the place of " + stringifyBuffer(place.getBuffer()) +
-                           " of stage @" + place.getStage());
     int64_t pool = place.getPool();
     if (pool < 0 || pool >= static_cast<int64_t>(pools.size()))
       return place.emitError()
              << "pool " << pool << " does not exist; there "
              << (pools.size() == 1 ? "is " : "are ") << pools.size();
+    const int64_t home = place.getReplica() ? int64_t(*place.getReplica())
+                                            : -1 - pools[pool].getRank();
+    auto [it, isNew] =
+        seen.try_emplace({static_cast<int64_t>(place.getBuffer()),
+                          place.getStageAttr(), place.getPeerAttr(), home},
+                         place);
+    if (!isNew)
+      return emitTwice(place, it->second,
+                       "the place of " + stringifyBuffer(place.getBuffer()) +
+                           " of stage @" + place.getStage());
     int64_t numSlots = pools[pool].getLayout().getSlots();
     for (int32_t slot : place.getSlots())
       if (slot < 0 || slot >= numSlots)
@@ -270,8 +274,8 @@ LogicalResult CollectiveOp::verify() {
     return emitError() << "collective " << getNumber() << " has no stages";
   const auto kind = static_cast<rondo::CollectiveKind>(getKind());
   if (rondo::traitsOf(kind).namesTensor != getTensor().has_value())
-    return emitError() << "tied_gradients names its tensor; gradient_norm "
-                          "names none";
+    return emitError() << "tied_gradients names its tensor; home_gradients and "
+                          "gradient_norm name none";
   if (getNs() < 0 || getNs() > mostCollectiveNs)
     return emitError() << "collective " << getNumber() << " takes " << getNs()
                        << " ns; it must be 0 to " << mostCollectiveNs;

@@ -212,11 +212,12 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto model = tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr());
   if (!model)
     return emitUnknown<ModelOp>(*this, "model", getModel());
-  auto statesSizes = [](LayerOp layer) {
-    return layer.getSyntheticAttr() || layer.getCustomAttr();
+  // Timed layers alone state what all samples take, however many these are.
+  const bool isGpt = bool(model.getGptAttr());
+  auto statesSizes = [isGpt](LayerOp layer) {
+    return (isGpt && layer.getSyntheticAttr()) || layer.getCustomAttr();
   };
-  if (getSamplesAttr() &&
-      (!model.getGptAttr() || llvm::any_of(model.getLayers(), statesSizes)))
+  if (getSamplesAttr() && llvm::any_of(model.getLayers(), statesSizes))
     return emitError()
                .append("plan @", getSymName(),
                        " says how many samples a micro-batch has, but layers "
@@ -233,9 +234,8 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
 LogicalResult StageOp::verify() {
   if (getLayers().empty())
     return emitError() << "stage @" << getSymName() << " has no layers";
-  if (getRank() < 0)
-    return emitError() << "stage @" << getSymName() << " is on rank "
-                       << getRank() << "; ranks are numbered from 0";
+  if (failed(verifyHomes(*this)))
+    return failure();
   if (auto costs = getCosts()) {
     if (failed(verifyFigures(
             *this, {{"forward_ns", costs->getForwardNs()},
@@ -249,11 +249,10 @@ LogicalResult StageOp::verify() {
                            costs->getActivationBytes())))
       return failure();
   }
-  if (auto buffers = getBuffers())
+  for (const rondo::HomeBuffers &bytes : buffersByHome())
     for (const BufferTraits &traits : bufferTable)
       if (failed(verifyFigures(
-              *this, {{traits.keyword,
-                       buffers->getBytes()[static_cast<int>(traits.kind)]}})))
+              *this, {{traits.keyword, bytes[static_cast<int>(traits.kind)]}})))
         return failure();
   return success();
 }
@@ -276,12 +275,13 @@ LogicalResult StageOp::verifySymbolUses(SymbolTableCollection &tables) {
                  .attachNote(model.getLoc())
              << "model @" << model.getSymName() << " is here";
   int64_t numDevices = cluster.getDevices().size();
-  if (getRank() >= numDevices)
-    return emitError()
-               .append("stage @", getSymName(), " is on rank ", getRank(),
-                       ", but cluster @", cluster.getSymName(), " has ",
-                       numDevices, numDevices == 1 ? " device" : " devices")
-               .attachNote(cluster.getLoc())
-           << "cluster @" << cluster.getSymName() << " is here";
-  return success();
+  for (int64_t rank : getRanks())
+    if (rank >= numDevices)
+      return emitError()
+                 .append("stage @", getSymName(), " is on rank ", rank,
+                         ", but cluster @", cluster.getSymName(), " has ",
+                         numDevices, numDevices == 1 ? " device" : " devices")
+                 .attachNote(cluster.getLoc())
+             << "cluster @" << cluster.getSymName() << " is here";
+  return verifyShares(*this, plan, model);
 }

@@ -199,9 +199,11 @@ void Importer::writePlan() {
         s == 0 ? inputs[s].empty() : inputs[s] == std::vector<int32_t>{s - 1};
     pipe::StageOp::create(
         builder, loc, name("s" + Twine(s)),
-        builder.getArrayAttr({reference("l" + Twine(s))}), problem.rankOf(s),
+        builder.getArrayAttr({reference("l" + Twine(s))}),
+        builder.getDenseI64ArrayAttr(problem.rankOf(s)),
+        /*shares=*/mlir::DenseI64ArrayAttr(),
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),
-        pipe::BuffersAttr());
+        /*buffers=*/mlir::ArrayAttr());
   }
 }
 

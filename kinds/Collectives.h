@@ -13,17 +13,19 @@
 
 namespace rondo {
 
-/// The list: enumerator, keyword of the dialect, whether it names a tensor,
-/// whether it reads the results of the others.
+/// The list: enumerator, keyword of the dialect, whether it names a tensor. One
+/// kind reads the gradients that those before it in the list leave.
 #define RONDO_COLLECTIVE_KINDS(X)                                              \
+  /* Adds the gradients of a stage over its homes; all get the sum. */         \
+  X(HomeGradients, "home_gradients", false)                                    \
   /* Adds the partial gradients of a weight that several stages share; all */  \
   /* get the sum. */                                                           \
-  X(TiedGradients, "tied_gradients", true, false)                              \
+  X(TiedGradients, "tied_gradients", true)                                     \
   /* The global norm of all gradients, and the clip factor. */                 \
-  X(GradientNorm, "gradient_norm", false, true)
+  X(GradientNorm, "gradient_norm", false)
 
 enum class CollectiveKind : uint8_t {
-#define RONDO_ENUMERATOR(name, keyword, tensor, last) name,
+#define RONDO_ENUMERATOR(name, keyword, tensor) name,
   RONDO_COLLECTIVE_KINDS(RONDO_ENUMERATOR)
 #undef RONDO_ENUMERATOR
 };
@@ -34,14 +36,11 @@ struct CollectiveTraits {
   const char *name, *keyword;
   /// Whether it is for one tensor, named by its global name.
   bool namesTensor;
-  /// Whether it reads gradients as collectives of other kinds leave them, so
-  /// that these must be awaited before it is issued.
-  bool readsSums;
 };
 
 inline constexpr CollectiveTraits collectiveTable[] = {
-#define RONDO_ROW(name, keyword, tensor, last)                                 \
-  {CollectiveKind::name, #name, keyword, tensor, last},
+#define RONDO_ROW(name, keyword, tensor)                                       \
+  {CollectiveKind::name, #name, keyword, tensor},
     RONDO_COLLECTIVE_KINDS(RONDO_ROW)
 #undef RONDO_ROW
 };
@@ -50,6 +49,12 @@ inline constexpr int numCollectiveKinds =
 
 constexpr const CollectiveTraits &traitsOf(CollectiveKind kind) {
   return collectiveTable[static_cast<int>(kind)];
+}
+
+/// Whether a collective reads gradients as one of another kind leaves them, so
+/// that this must be awaited before the first is issued.
+constexpr bool readsResultOf(CollectiveKind reader, CollectiveKind other) {
+  return static_cast<int>(other) < static_cast<int>(reader);
 }
 
 } // namespace rondo

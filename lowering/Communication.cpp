@@ -189,9 +189,11 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
                      return a.consumer < b.consumer;
                    });
 
-  std::optional<RankCollectives> collectives;
-  if (hasOwnSteps)
-    collectives.emplace(problem, tasks, rank, needs.collectives);
+  RankCollectives collectives(problem, tasks, rank, needs.collectives);
+  // Without steps in the schedule, only sums over homes have tasks to overlap.
+  const CollectiveKind lastAmongTasks = hasOwnSteps
+                                            ? CollectiveKind::GradientNorm
+                                            : CollectiveKind::HomeGradients;
   size_t nextArrival = 0;
   for (int64_t i = 0; i < tasks.size(); ++i) {
     for (int32_t c : incoming[rank]) {
@@ -208,8 +210,7 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
       while (channel.posted <= arrivals[nextArrival].message)
         post(channel, order);
     }
-    if (collectives)
-      collectives->awaitFor(tasks[i], order);
+    collectives.awaitFor(tasks[i], order);
     order.append(tasks[i]);
     for (size_t k = firstArrival; k < nextArrival; ++k)
       --channels[arrivals[k].channel].outstanding;
@@ -218,11 +219,14 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
       const PendingSend &s = sends[rank][nextSend++];
       order.append(Action(ActionKind::Send, s.edge, s.index));
     }
-    if (collectives)
-      collectives->issueBehind(i, order);
+    collectives.issueBehind(i, lastAmongTasks, order);
   }
-  if (!hasOwnSteps)
-    appendSteps(problem, rank, needs, order);
+  if (!hasOwnSteps) {
+    collectives.finish(order);
+    for (int32_t home = 0; needs.hasSteps && home < problem.numHomes(); ++home)
+      if (problem.rankOf(home) == rank)
+        order.append(Action(ActionKind::Step, home, 0));
+  }
   order.endRank();
 }
 

@@ -216,17 +216,22 @@ void Planner::collectLives(int32_t rank) {
     return (edge.producer == ActionKind::Forward ? forward : inputGrad)
         .of(edge.to, i);
   };
+  auto isCopied = [&](int32_t e) {
+    const Edge &edge = problem.edges[e];
+    return problem.rankOf(edge.from) == rank && !problem.isWhole(edge);
+  };
   // Parts of a stage edge follow each other and share a buffer, which lives
-  // from the first of them.
-  auto addReceived = [&](EdgeRange parts, int64_t i, int64_t last) {
+  // from the first of them, or from the task that copies them.
+  auto addReceived = [&](EdgeRange parts, int64_t i, int64_t task) {
     for (auto e = parts.begin(); e != parts.end();) {
       const int32_t buffer = numbers.received(*e);
       int64_t first = -1;
       for (; e != parts.end() && numbers.received(*e) == buffer; ++e)
-        if (const int64_t recv = received.of(*e, i); recv >= 0)
-          first = first < 0 ? recv : std::min(first, recv);
+        if (const int64_t filled = isCopied(*e) ? task : received.of(*e, i);
+            filled >= 0)
+          first = first < 0 ? filled : std::min(first, filled);
       if (first >= 0)
-        addLife(buffer, i, first, last);
+        addLife(buffer, i, first, task);
     }
   };
   for (int32_t h = 0; h < problem.numHomes(); ++h) {
@@ -365,7 +370,8 @@ std::optional<Fault> Planner::run() {
   for (int32_t e = 0; e < static_cast<int32_t>(problem.edges.size()); ++e) {
     const Edge &edge = problem.edges[e];
     // A consumer on the producer's rank reads the producer's buffer.
-    if (problem.rankOf(edge.from) == problem.rankOf(edge.to))
+    if (problem.rankOf(edge.from) == problem.rankOf(edge.to) &&
+        problem.isWhole(edge))
       program.places[numbers.received(e)] = program.places[numbers.sent(e)];
   }
   for (Place &place : program.places)

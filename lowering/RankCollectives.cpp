@@ -36,13 +36,12 @@ bool RankCollectives::holds(const Member &member, int32_t home) const {
 void RankCollectives::issue(Member &member, Schedule &order) {
   const Collective &collective = collectives[member.number];
   // It reads what the sums of other collectives leave.
-  if (traitsOf(collective.kind).readsSums)
-    for (Member &other : members)
-      if (const Collective &sum = collectives[other.number];
-          !traitsOf(sum.kind).readsSums &&
-          std::any_of(sum.homes.begin(), sum.homes.end(),
-                      [&](int32_t home) { return holds(member, home); }))
-        await(other, order);
+  for (Member &other : members)
+    if (const Collective &sum = collectives[other.number];
+        readsResultOf(collective.kind, sum.kind) &&
+        std::any_of(sum.homes.begin(), sum.homes.end(),
+                    [&](int32_t home) { return holds(member, home); }))
+      await(other, order);
   order.append(Action(ActionKind::AllReduce, member.number, 0));
   member.isIssued = true;
 }
@@ -64,24 +63,19 @@ void RankCollectives::awaitFor(Action action, Schedule &order) {
       await(member, order);
 }
 
-void RankCollectives::issueBehind(int64_t position, Schedule &order) {
+void RankCollectives::issueBehind(int64_t position, CollectiveKind last,
+                                  Schedule &order) {
   for (Member &member : members) {
     if (member.isIssued)
       continue;
-    if (member.lastGradient > position)
+    if (member.lastGradient > position ||
+        readsResultOf(collectives[member.number].kind, last))
       return;
     issue(member, order);
   }
 }
 
-void rondo::appendSteps(const Problem &problem, int32_t rank,
-                        const TrainingNeeds &needs, Schedule &order) {
-  for (size_t c = 0; c < needs.collectives.size(); ++c)
-    if (isOn(problem, rank, needs.collectives[c])) {
-      order.append(Action(ActionKind::AllReduce, c, 0));
-      order.append(Action(ActionKind::Await, c, 0));
-    }
-  for (int32_t s = 0; needs.hasSteps && s < problem.numHomes(); ++s)
-    if (problem.rankOf(s) == rank)
-      order.append(Action(ActionKind::Step, s, 0));
+void RankCollectives::finish(Schedule &order) {
+  for (Member &member : members)
+    await(member, order);
 }

@@ -10,9 +10,8 @@
 
 namespace rondo {
 
-/// Issues and awaits the collectives of a rank whose schedule has steps. All
-/// ranks issue their collectives in the order of the numbers, as far as the
-/// steps let them.
+/// Issues and awaits the collectives of a rank. All ranks issue theirs in the
+/// order of the numbers, as far as a schedule's own steps let them.
 class RankCollectives {
 public:
   /// `tasks` is the rank's order in the schedule.
@@ -21,8 +20,11 @@ public:
 
   /// In front of a step: awaits what it needs.
   void awaitFor(Action action, Schedule &order);
-  /// Behind the task at `position`: issues what has all its gradients.
-  void issueBehind(int64_t position, Schedule &order);
+  /// Behind the task at `position`: issues what has all its gradients, up to
+  /// the first of a kind after `last`.
+  void issueBehind(int64_t position, CollectiveKind last, Schedule &order);
+  /// Behind all tasks: issues and awaits what is left, one after the other.
+  void finish(Schedule &order);
 
 private:
   struct Member {
@@ -41,11 +43,6 @@ private:
   /// By number.
   std::vector<Member> members;
 };
-
-/// Without steps in the schedule: the rank's collectives one after the other,
-/// then the steps of its homes.
-void appendSteps(const Problem &problem, int32_t rank,
-                 const TrainingNeeds &needs, Schedule &order);
 
 } // namespace rondo
 

@@ -41,13 +41,15 @@ public:
 
   /// O(layers of the stage).
   StageCostsAttr costs(StageOp stage) const;
-  BuffersAttr buffers(StageOp stage) const;
+  /// By home.
+  llvm::SmallVector<BuffersAttr, 1> buffers(StageOp stage) const;
 
 private:
   /// The places of the stage's layers in the model, in its own order.
   std::vector<unsigned> placesOf(StageOp stage) const;
 
   int64_t microbatches;
+  int32_t samples;
   /// By place in the model.
   std::vector<runtime::LayerDesc> layers;
   llvm::SmallVector<LayerOp, 0> ops;

@@ -4,6 +4,7 @@
 #include "passes/PlanFigures.h"
 
 #include "dialect/Bridge.h"
+#include "schedule/CollectiveTime.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -12,16 +13,42 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+/// Sums of gradients over the homes of stages that have several, from the last
+/// stage to the first: the last is the first to have all of its own.
+static std::vector<Collective> homeSums(PlanOp plan, const Homes &homes) {
+  std::vector<Collective> sums;
+  if (!homes.hasReplicas())
+    return sums;
+  FailureOr<Problem> problem = buildProblem(plan);
+  const std::vector<HomeBuffers> buffers = homeBuffers(plan);
+  for (int32_t stage = homes.numStages() - 1; stage >= 0; --stage) {
+    if (homes.of(stage).size() == 1)
+      continue;
+    Collective sum;
+    sum.kind = rondo::CollectiveKind::HomeGradients;
+    for (const Home &home : homes.of(stage))
+      sum.homes.push_back(homes.numberOf(stage, home.replica));
+    const int64_t bytes =
+        buffers[sum.homes.front()][int(BufferKind::Gradients)];
+    if (bytes == 0)
+      continue;
+    if (succeeded(problem))
+      sum.ns = sumOverHomesNs(*problem, sum.homes, bytes);
+    sums.push_back(std::move(sum));
+  }
+  return sums;
+}
+
 /// What the ranks of a plan do together at the end of an iteration; empty where
 /// no stage has weights.
 static std::vector<Collective> planCollectives(PlanOp plan) {
-  std::vector<Collective> collectives;
   if (!declaresWeights(plan))
-    return collectives;
-  SmallVector<StageOp> stages = plan.getStages();
+    return {};
+  const Homes homes = plan.getHomes();
+  std::vector<Collective> collectives = homeSums(plan, homes);
   Collective norm;
-  for (size_t s = 0; s < stages.size(); ++s)
-    norm.homes.push_back(static_cast<int32_t>(s));
+  for (int32_t home = 0; home < homes.size(); ++home)
+    norm.homes.push_back(home);
 
   ModelOp model = plan.lookupModel();
   if (model.getGptAttr() && model.getGptAttr().getTied()) {
@@ -32,12 +59,16 @@ static std::vector<Collective> planCollectives(PlanOp plan) {
     llvm::StringMap<LayerData> data;
     for (LayerOp layer : model.getLayers())
       data[layer.getSymName()] = layer.getData();
-    for (auto [s, stage] : llvm::enumerate(stages))
+    std::vector<bool> isShared(homes.numStages());
+    for (auto [s, stage] : llvm::enumerate(plan.getStages()))
       for (FlatSymbolRefAttr layer :
            stage.getLayers().getAsRange<FlatSymbolRefAttr>())
         if (data[layer.getValue()] != LayerData::None)
-          tied.homes.push_back(s);
-    if (tied.homes.size() > 1)
+          isShared[s] = true;
+    for (int32_t home = 0; home < homes.size(); ++home)
+      if (isShared[homes[home].stage])
+        tied.homes.push_back(home);
+    if (llvm::count(isShared, true) > 1)
       collectives.push_back(std::move(tied));
   }
   collectives.push_back(std::move(norm));

@@ -112,8 +112,10 @@ static void writeStages(PlanOp plan, const std::vector<int32_t> &rankOfStage,
     for (int32_t layer = begins[s]; layer < begins[s + 1]; ++layer)
       names.push_back(FlatSymbolRefAttr::get(layers[layer].getSymNameAttr()));
     StageOp::create(builder, plan.getLoc(), "s" + std::to_string(s),
-                    builder.getArrayAttr(names), rankOfStage[s],
-                    /*inputs=*/ArrayAttr(), StageCostsAttr(), BuffersAttr());
+                    builder.getArrayAttr(names),
+                    builder.getDenseI64ArrayAttr(rankOfStage[s]),
+                    /*shares=*/DenseI64ArrayAttr(), /*inputs=*/ArrayAttr(),
+                    StageCostsAttr(), /*buffers=*/ArrayAttr());
   }
 }
 
@@ -139,7 +141,7 @@ static bool hasPlacing(PlanOp plan, const PlanShape &shape) {
       plan.getStages(),
       ranksOfStages(shape, plan.lookupCluster().getDevices().size()),
       [](StageOp stage, int32_t rank) {
-        return static_cast<int64_t>(stage.getRank()) == rank;
+        return stage.getRanks().size() == 1 && stage.getRanks()[0] == rank;
       });
 }
 
@@ -189,7 +191,7 @@ static std::optional<Fault> reshape(PlanOp plan, PlanOp base,
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {
     stage.setCostsAttr(figures.costs(stage));
-    stage.setBuffersAttr(figures.buffers(stage));
+    stage.setBuffersByHome(figures.buffers(stage));
   }
   if (failed(buildProblem(plan)))
     return why;
@@ -206,7 +208,7 @@ static ShapedPlan valueOf(PlanOp plan, StringRef name) {
   shaped.figures = figuresOf(plan);
   shaped.begins.push_back(0);
   for (StageOp stage : plan.getStages()) {
-    shaped.ranks.push_back(stage.getRank());
+    shaped.ranks.push_back(stage.getRanks()[0]);
     shaped.begins.push_back(shaped.begins.back() + stage.getLayers().size());
   }
   return shaped;

@@ -27,7 +27,7 @@ struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
         if (!stage.getCostsAttr())
           stage.setCostsAttr(figures.costs(stage));
         if (!stage.getBuffersAttr())
-          stage.setBuffersAttr(figures.buffers(stage));
+          stage.setBuffersByHome(figures.buffers(stage));
       }
     }
   }

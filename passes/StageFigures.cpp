@@ -3,6 +3,7 @@
 
 #include "passes/Layers.h"
 
+#include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -85,7 +86,10 @@ void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
 }
 
 StageFigures::StageFigures(PlanOp plan)
-    : microbatches(plan.getMicrobatches()), layers(describeLayers(plan)),
+    : microbatches(plan.getMicrobatches()),
+      samples(static_cast<int32_t>(std::clamp<int64_t>(
+          plan.getSamplesOfMicrobatch(), 1, maxSamples))),
+      layers(describeLayers(plan)),
       ops(plan.lookupModel().getLayers()), flopsPerUs(flopsPerUsOf(plan)) {
   for (auto [place, op] : llvm::enumerate(ops))
     places[op.getSymNameAttr()] = place;
@@ -102,19 +106,25 @@ std::vector<unsigned> StageFigures::placesOf(StageOp stage) const {
 StageCostsAttr StageFigures::costs(StageOp stage) const {
   Figures sum;
   for (unsigned place : placesOf(stage))
-    sum.add(layers[place], ops[place], flopsPerUs[stage.getRank()]);
+    sum.add(layers[place], ops[place], flopsPerUs[stage.getRanks()[0]]);
   return StageCostsAttr::get(stage.getContext(), sum.ns[0], sum.ns[1],
                              sum.ns[2], sum.activation, sum.freedByInputGrad,
                              sum.output, /*step_ns=*/0);
 }
 
-BuffersAttr StageFigures::buffers(StageOp stage) const {
-  std::vector<runtime::LayerDesc> own;
-  for (unsigned place : placesOf(stage))
-    own.push_back(layers[place]);
-  std::array<int64_t, numBufferKinds> bytes;
-  runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data());
-  return BuffersAttr::fromBytes(stage.getContext(), bytes);
+SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
+  SmallVector<BuffersAttr, 1> result;
+  runtime::Samples share{0, 0};
+  for (const Share &home : stage.sharesOf(samples)) {
+    share = {share.first + share.count, home.samples};
+    std::vector<runtime::LayerDesc> own;
+    for (unsigned place : placesOf(stage))
+      own.push_back(shareOf(layers[place], share, samples));
+    std::array<int64_t, numBufferKinds> bytes;
+    runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data());
+    result.push_back(BuffersAttr::fromBytes(stage.getContext(), bytes));
+  }
+  return result;
 }
 
 std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {

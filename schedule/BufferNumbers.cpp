@@ -3,6 +3,8 @@
 
 #include "schedule/BufferNumbers.h"
 
+#include "kinds/Shares.h"
+
 #include <map>
 #include <tuple>
 
@@ -55,13 +57,10 @@ int64_t rondo::bytesOf(const Problem &problem,
   if (!buffer.isOneOfSeveral || buffer.kind == BufferKind::OutputGrad)
     return own(buffer.home, buffer.kind);
   const Edge &edge = problem.edges[buffer.edge];
-  if (problem.homes.hasReplicas()) {
-    int64_t bytes = 0;
-    for (const Edge &part : problem.edges)
-      if (part.stageEdge == edge.stageEdge &&
-          (buffer.home == edge.to ? part.to : part.from) == buffer.home)
-        bytes += part.bytes;
-    return bytes;
-  }
-  return own(buffer.home == edge.to ? edge.from : edge.to, BufferKind::Output);
+  // Sizes are rounded up, and so is what a home with other samples needs.
+  const int32_t producer = buffer.home == edge.to ? edge.from : edge.to;
+  const int32_t samples = problem.homes[buffer.home].samples,
+                others = problem.homes[producer].samples;
+  const int64_t bytes = own(producer, BufferKind::Output);
+  return samples == others ? bytes : partOfUp(bytes, samples, others);
 }

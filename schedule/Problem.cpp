@@ -3,6 +3,8 @@
 
 #include "schedule/Problem.h"
 
+#include "kinds/Shares.h"
+
 #include <algorithm>
 
 using namespace rondo;
@@ -17,18 +19,6 @@ int64_t Link::occupancyNs(int64_t bytes) const {
 const Link &Problem::linkBetween(int32_t from, int32_t to) const {
   auto it = links.find({from, to});
   return it == links.end() ? link : it->second;
-}
-
-/// floor(figure * some / samples). The product of quotient and `some` fits,
-/// since `some` is at most `samples`, and so does that of the remainder.
-static int64_t scaled(int64_t figure, int64_t some, int64_t samples) {
-  return figure / samples * some + figure % samples * some / samples;
-}
-
-/// What `figure`, which is spread over all `samples`, has between two of them.
-static int64_t between(int64_t figure, int64_t first, int64_t end,
-                       int64_t samples) {
-  return scaled(figure, end, samples) - scaled(figure, first, samples);
 }
 
 void Problem::makeChain(const std::vector<int64_t> &outputBytes) {
@@ -59,7 +49,7 @@ void Problem::addStageEdge(int32_t from, int32_t to, ActionKind producer,
         const int32_t first = std::max(a.firstSample, b.firstSample);
         edges.push_back(
             {homes.numberOf(from, a.replica), homes.numberOf(to, b.replica),
-             producer, between(bytes, first, first + common, samples), number});
+             producer, partBetween(bytes, first, first + common, samples), number});
       }
 }
 
@@ -89,11 +79,10 @@ void Problem::setCosts(int32_t stage, const CostRow &row) {
       if (!traits.isTask())
         continue;
       int64_t &ns = cost(number, traits.kind).ns;
-      ns = scaled(ns, home.samples, samples) +
-           (ns % samples * home.samples % samples != 0);
+      ns = partOfUp(ns, home.samples, samples);
     }
     auto bytes = [&](int64_t all) {
-      return between(all, home.firstSample, home.firstSample + home.samples,
+      return partBetween(all, home.firstSample, home.firstSample + home.samples,
                      samples);
     };
     int64_t &takes = cost(number, ActionKind::Forward).acquireBytes;

@@ -162,6 +162,13 @@ struct Problem {
   void addStageEdge(int32_t from, int32_t to, ActionKind producer,
                     int64_t bytes);
 
+  /// Whether an edge's homes have the same samples, so that on one rank the
+  /// consumer can read the producer's buffer. If not, it copies.
+  bool isWhole(const Edge &edge) const {
+    const Home &from = homes[edge.from], &to = homes[edge.to];
+    return from.firstSample == to.firstSample && from.samples == to.samples;
+  }
+
   /// Sets the costs of a stage's homes from a row for all samples. Times are in
   /// proportion to a home's samples, rounded up; of bytes, F takes as many as
   /// lie between its first and last sample, and the backward gives them back.

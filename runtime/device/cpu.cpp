@@ -65,6 +65,10 @@ public:
     return cpuBody(layer.kind);
   }
 
+  void copy(void *to, const void *from, int64_t bytes) override {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+
   void addTo(void *sum, const void *part, int64_t bytes, DType) override {
     float *out = static_cast<float *>(sum);
     const float *in = static_cast<const float *>(part);

@@ -53,6 +53,8 @@ public:
   /// LayerArgs::stream for every task.
   virtual void *stream() const { return nullptr; }
 
+  /// Copies between buffers of the ranks' arenas.
+  virtual void copy(void *to, const void *from, int64_t bytes) = 0;
   /// Adds `part` to `sum` element by element and rounds each sum to the dtype,
   /// for the gradients of several stages fed by one stage. The CPU only takes
   /// fp32.

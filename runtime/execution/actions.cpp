@@ -7,35 +7,35 @@
 
 using namespace rondo::runtime;
 
-void rondo::runtime::forward(Rank &rank, int64_t stage, int64_t microbatch) {
-  rank.forward(stage, microbatch);
+void rondo::runtime::forward(Rank &rank, int64_t home, int64_t microbatch) {
+  rank.forward(home, microbatch);
 }
-void rondo::runtime::input_grad(Rank &rank, int64_t stage, int64_t microbatch) {
-  rank.inputGrad(stage, microbatch);
+void rondo::runtime::input_grad(Rank &rank, int64_t home, int64_t microbatch) {
+  rank.inputGrad(home, microbatch);
 }
-void rondo::runtime::weight_grad(Rank &rank, int64_t stage,
+void rondo::runtime::weight_grad(Rank &rank, int64_t home,
                                  int64_t microbatch) {
-  rank.weightGrad(stage, microbatch);
+  rank.weightGrad(home, microbatch);
 }
-void rondo::runtime::backward(Rank &rank, int64_t stage, int64_t microbatch) {
-  rank.inputGrad(stage, microbatch);
-  rank.weightGrad(stage, microbatch);
+void rondo::runtime::backward(Rank &rank, int64_t home, int64_t microbatch) {
+  rank.inputGrad(home, microbatch);
+  rank.weightGrad(home, microbatch);
 }
-void rondo::runtime::send(Rank &rank, Message message, int64_t stage,
+void rondo::runtime::send(Rank &rank, Message message, int64_t home,
                           int64_t microbatch) {
-  rank.send(message, stage, /*to=*/-1, microbatch);
+  rank.send(message, home, /*to=*/-1, microbatch);
 }
-void rondo::runtime::send(Rank &rank, Message message, int64_t stage,
+void rondo::runtime::send(Rank &rank, Message message, int64_t home,
                           int64_t to, int64_t microbatch) {
-  rank.send(message, stage, to, microbatch);
+  rank.send(message, home, to, microbatch);
 }
-void rondo::runtime::recv(Rank &rank, Message message, int64_t stage,
+void rondo::runtime::recv(Rank &rank, Message message, int64_t home,
                           int64_t microbatch) {
-  rank.receive(message, stage, /*to=*/-1, microbatch);
+  rank.receive(message, home, /*to=*/-1, microbatch);
 }
-void rondo::runtime::recv(Rank &rank, Message message, int64_t stage,
+void rondo::runtime::recv(Rank &rank, Message message, int64_t home,
                           int64_t to, int64_t microbatch) {
-  rank.receive(message, stage, to, microbatch);
+  rank.receive(message, home, to, microbatch);
 }
 void rondo::runtime::all_reduce(Rank &rank, int64_t collective) {
   rank.allReduce(collective);
@@ -43,4 +43,4 @@ void rondo::runtime::all_reduce(Rank &rank, int64_t collective) {
 void rondo::runtime::await(Rank &rank, int64_t collective) {
   rank.await(collective);
 }
-void rondo::runtime::step(Rank &rank, int64_t stage) { rank.step(stage); }
+void rondo::runtime::step(Rank &rank, int64_t home) { rank.step(home); }

@@ -1,8 +1,9 @@
 //===- actions.h - The functions that emitted code calls --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Only emitted code calls these, in the rank's order. `stage` and `microbatch`
-// name the task; messages are named by their producer. They throw
+// Only emitted code calls these, in the rank's order. `home`, a number of
+// Executable::homes, and `microbatch` name the task; messages are named by
+// their producer. They throw
 // rondo::runtime::Error.
 //
 //===----------------------------------------------------------------------===//
@@ -16,22 +17,22 @@
 
 namespace rondo::runtime {
 
-void forward(Rank &rank, int64_t stage, int64_t microbatch);
-void input_grad(Rank &rank, int64_t stage, int64_t microbatch);
-void weight_grad(Rank &rank, int64_t stage, int64_t microbatch);
+void forward(Rank &rank, int64_t home, int64_t microbatch);
+void input_grad(Rank &rank, int64_t home, int64_t microbatch);
+void weight_grad(Rank &rank, int64_t home, int64_t microbatch);
 /// Input gradient, then weight gradient.
-void backward(Rank &rank, int64_t stage, int64_t microbatch);
+void backward(Rank &rank, int64_t home, int64_t microbatch);
 
-/// Hands the message that `stage` made to the rank that needs it. Does not
+/// Hands the message that `home` made to the rank that needs it. Does not
 /// block; the buffer stays in use until the receiver has the message.
-void send(Rank &rank, Message message, int64_t stage, int64_t microbatch);
-/// The same if several stages need it, for stage `to`.
-void send(Rank &rank, Message message, int64_t stage, int64_t to,
+void send(Rank &rank, Message message, int64_t home, int64_t microbatch);
+/// The same if several homes need it or a part of it, for home `to`.
+void send(Rank &rank, Message message, int64_t home, int64_t to,
           int64_t microbatch);
-/// Posts the buffer for the message that `stage` makes. Does not block, except
+/// Posts the buffer for the message that `home` makes. Does not block, except
 /// for a send that still reads that buffer's slot.
-void recv(Rank &rank, Message message, int64_t stage, int64_t microbatch);
-void recv(Rank &rank, Message message, int64_t stage, int64_t to,
+void recv(Rank &rank, Message message, int64_t home, int64_t microbatch);
+void recv(Rank &rank, Message message, int64_t home, int64_t to,
           int64_t microbatch);
 
 /// Issues a collective of the program; collectives run in the order issued on
@@ -40,9 +41,9 @@ void recv(Rank &rank, Message message, int64_t stage, int64_t to,
 void all_reduce(Rank &rank, int64_t collective);
 /// Waits for a collective that the rank has issued.
 void await(Rank &rank, int64_t collective);
-/// Optimizer step of a stage, with the norm's clip factor if the program
+/// Optimizer step of a home, with the norm's clip factor if the program
 /// computes one.
-void step(Rank &rank, int64_t stage);
+void step(Rank &rank, int64_t home);
 
 } // namespace rondo::runtime
 

@@ -24,6 +24,38 @@ static const Tensor *findShared(const State &state, int32_t home,
   return nullptr;
 }
 
+/// Once a stage's homes have added their gradients, all have the same ones, and
+/// the owner's count for them.
+static PartParams partOf(const State &state, const ProgramDesc &program,
+                         const CollectiveDesc &desc, int32_t home) {
+  const HomeBinding &binding = state.homes()[home];
+  PartParams part{program.rankOfHome[home], nullptr, 0};
+  switch (desc.kind) {
+  case CollectiveKind::HomeGradients:
+    part.data = binding.gradients;
+    part.count = binding.optimized.gradientBytes / int64_t(sizeof(float));
+    break;
+  case CollectiveKind::TiedGradients: {
+    const Tensor *tensor = findShared(state, home, desc.tensor);
+    if (!tensor)
+      throw Error("stage '" + std::string(binding.desc->name) +
+                  "' has no tensor '" + desc.tensor +
+                  "' whose gradients could be added");
+    part.data = tensor->gradients;
+    part.count = tensor->layout.count;
+    part.contributes = state.isOwner(home);
+    break;
+  }
+  case CollectiveKind::GradientNorm:
+    part.data = binding.control.partials;
+    if (state.isOwner(home))
+      part.count =
+          partialsPerLayer * static_cast<int64_t>(binding.layers.size());
+    break;
+  }
+  return part;
+}
+
 Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
   const int32_t ranks = program.numRanks;
   Wiring wiring;
@@ -38,8 +70,8 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
   };
   for (int32_t e = 0; e < state.executable().numEdges; ++e) {
     const EdgeDesc &edge = state.executable().edges[e];
-    const int32_t from = program.rankOfHome[state.ownerOf(edge.from)],
-                  to = program.rankOfHome[state.ownerOf(edge.to)];
+    const int32_t from = program.rankOfHome[edge.from],
+                  to = program.rankOfHome[edge.to];
     if (from != to)
       connect(from, to);
   }
@@ -47,51 +79,35 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
   for (int32_t c = 0; c < program.numCollectives; ++c) {
     const CollectiveDesc &desc = program.collectives[c];
     CollectiveParams parts;
-    for (int32_t i = 0; i < desc.numStages; ++i) {
-      int32_t s = desc.stages[i];
-      const int32_t home = state.ownerOf(s);
-      PartParams part{program.rankOfHome[home], nullptr, 0};
-      if (desc.kind == CollectiveKind::GradientNorm) {
-        part.data = state.homes()[home].control.partials;
-        part.count = partialsPerLayer *
-                     static_cast<int64_t>(state.homes()[home].layers.size());
-      } else {
-        const Tensor *tensor = findShared(state, home, desc.tensor);
-        if (!tensor)
-          throw Error("stage '" + std::string(state.homes()[home].desc->name) +
-                      "' has no tensor '" + desc.tensor +
-                      "' whose gradients could be added");
-        part.data = tensor->gradients;
-        part.count = tensor->layout.count;
-      }
-      parts.push_back(part);
-    }
+    for (int32_t i = 0; i < desc.numHomes; ++i)
+      parts.push_back(partOf(state, program, desc, desc.homes[i]));
     wiring.collectives.push_back(std::move(parts));
   }
   return wiring;
 }
 
-/// Of the rank's stages.
+/// Of the rank's homes.
 std::vector<ControlHeader *> Rank::headers() const {
   std::vector<ControlHeader *> headers;
-  for (const LocalStage &stage : stages)
-    if (stage.binding)
-      headers.push_back(stage.binding->control.header);
+  for (const LocalHome &home : homes)
+    if (home.binding)
+      headers.push_back(home.binding->control.header);
   return headers;
 }
 
 void Rank::startCollective(int32_t collective) {
-  if (program.collectives[collective].kind == CollectiveKind::TiedGradients)
+  if (program.collectives[collective].kind != CollectiveKind::GradientNorm)
     return transport.startSumParts(collective, me);
-  for (const LocalStage &stage : stages)
-    if (stage.binding) {
-      device.addCopies(stage.binding->optimized);
-      device.sumSquares(stage.binding->optimized);
+  for (size_t h = 0; h < homes.size(); ++h)
+    if (const HomeBinding *home = homes[h].binding) {
+      device.addCopies(home->optimized);
+      if (state.isOwner(static_cast<int32_t>(h)))
+        device.sumSquares(home->optimized);
     }
   if (headers().empty())
     throw Error("the program of rank " + std::to_string(me) +
                 " runs all_reduce " + std::to_string(collective) +
-                " without a stage");
+                " without a home");
   // Memory that every kind of device can reach; the norm replaces it.
   transport.startAddAll(collective, me, &headers().front()->norm);
 }

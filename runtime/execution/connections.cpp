@@ -13,7 +13,8 @@ static bool isSame(const CollectiveParams &a, const CollectiveParams &b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const PartParams &x, const PartParams &y) {
                       return x.rank == y.rank && x.data == y.data &&
-                             x.count == y.count;
+                             x.count == y.count &&
+                             x.contributes == y.contributes;
                     });
 }
 

@@ -17,7 +17,7 @@ namespace rondo::runtime {
 /// What a rank does, one at a time.
 using ActionKind = rondo::ActionKind;
 /// `0F3`, `send 0F3`, `recv 1I0`, `all_reduce 0`, `await 0`, `step 2`.
-std::string actionName(ActionKind kind, Message message, int64_t stage,
+std::string actionName(ActionKind kind, Message message, int64_t subject,
                        int64_t microbatch);
 
 /// One action as it ran on the rank's device. A message's time is the moment
@@ -25,7 +25,10 @@ std::string actionName(ActionKind kind, Message message, int64_t stage,
 struct TraceEvent {
   ActionKind kind;
   Message message;
-  int32_t stage, microbatch;
+  /// The home that runs it, or that made the message.
+  int32_t home;
+  /// A stage, or a collective, and a micro-batch.
+  int32_t number, microbatch;
   int64_t startNs, endNs;
 };
 
@@ -60,15 +63,15 @@ public:
   /// work on the device have ended.
   void runIteration();
 
-  void forward(int64_t stage, int64_t microbatch);
-  void inputGrad(int64_t stage, int64_t microbatch);
-  void weightGrad(int64_t stage, int64_t microbatch);
-  /// `to`: the stage that the message is for; -1 where only one needs it.
-  void send(Message message, int64_t stage, int64_t to, int64_t microbatch);
-  void receive(Message message, int64_t stage, int64_t to, int64_t microbatch);
+  void forward(int64_t home, int64_t microbatch);
+  void inputGrad(int64_t home, int64_t microbatch);
+  void weightGrad(int64_t home, int64_t microbatch);
+  /// `to`: the home that the message is for; -1 where only one needs it.
+  void send(Message message, int64_t home, int64_t to, int64_t microbatch);
+  void receive(Message message, int64_t home, int64_t to, int64_t microbatch);
   void allReduce(int64_t collective);
   void await(int64_t collective);
-  void step(int64_t stage);
+  void step(int64_t home);
 
   /// Actions begun so far, and the last one. Any thread.
   uint64_t actionsBegun() const {
@@ -81,7 +84,7 @@ public:
   bool keepTrace = false;
 
 private:
-  /// Where a buffer lies; base is null where the stage has none.
+  /// Where a buffer lies; base is null where the home has none.
   struct Place {
     char *base = nullptr;
     int64_t slotBytes = 0;
@@ -103,11 +106,20 @@ private:
   struct LayerCalls {
     LayerArgs forward{}, inputGrad{}, weightGrad{};
   };
-  struct LocalStage {
+  /// What a home takes from another stage or makes for it: one tensor, of which
+  /// each edge carries a part.
+  struct LocalTensor {
+    /// The number of the place.
+    int32_t number = -1;
+    Place place;
+    std::vector<int32_t> edges;
+  };
+  struct LocalHome {
     const HomeBinding *binding = nullptr;
     Place places[numBuffers];
-    /// Edges of what its tasks take and make, in order.
-    std::vector<int32_t> inputs, outputGrads, inputGrads;
+    /// What its tasks take and make, by the stages at the other end, in order.
+    std::vector<LocalTensor> inputs, outputGrads, inputGrads;
+    double lossScale = 0;
     std::vector<LayerCalls> calls;
 
     const Place &place(Buffer buffer) const {
@@ -118,9 +130,10 @@ private:
   struct LocalEdge {
     /// Without a base where that end is on another rank.
     Place sent, received;
-    int32_t fromHome = 0, toHome = 0;
     /// Of messages between ranks, else -1.
     int32_t channel = -1;
+    /// Whether the consumer copies it from the producer's buffer on this rank.
+    bool isCopied = false;
     /// By micro-batch: the ticket of the posted receive, -1 where none is.
     std::vector<int64_t> tickets;
   };
@@ -131,20 +144,25 @@ private:
   };
   class Action;
 
-  LocalStage &local(int64_t stage, int64_t microbatch);
+  LocalHome &local(int64_t home, int64_t microbatch);
   void acquire(const Place &place, int64_t microbatch);
   Place placeOf(const State &state, int32_t number);
-  int32_t edgeOf(Message message, int64_t stage, int64_t to,
+  void addEdge(int32_t number, const Wiring &wiring);
+  void addPart(std::vector<LocalTensor> &tensors, int32_t place, int32_t edge);
+  int32_t stageOf(int64_t home) const;
+  int32_t edgeOf(Message message, int64_t home, int64_t to,
                  int64_t microbatch) const;
   MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;
   void awaitMessage(int32_t edge, int64_t microbatch);
-  void addOutputGrads(const LocalStage &stage, int64_t microbatch);
-  void makeCalls(LocalStage &stage) const;
+  void awaitTensors(const std::vector<LocalTensor> &tensors,
+                    int64_t microbatch);
+  void addOutputGrads(const LocalHome &home, int64_t microbatch);
+  void makeCalls(LocalHome &home) const;
   // They throw Error.
-  [[noreturn]] void failOnStage(int64_t stage, int64_t microbatch) const;
+  [[noreturn]] void failOnHome(int64_t home, int64_t microbatch) const;
   [[noreturn]] void failOnUnposted(int32_t edge, int64_t microbatch) const;
   [[noreturn]] void failOnMessage(const char *verb, Message message,
-                                  int64_t stage, int64_t microbatch,
+                                  int64_t home, int64_t microbatch,
                                   const char *why) const;
   void checkCollective(ActionKind kind, int64_t collective) const;
   void startCollective(int32_t collective);
@@ -157,11 +175,10 @@ private:
   Transport &transport;
   const int32_t me;
   const OptimizerConfig optimizer;
-  const double lossScale;
   void *const stream;
-  /// By stage; without a binding where another rank runs it.
-  std::vector<LocalStage> stages;
-  /// [2 * stage + message]: edges with such a message of the stage.
+  /// Without a binding where another rank runs it.
+  std::vector<LocalHome> homes;
+  /// [2 * home + message]: edges with such a message of the home.
   std::vector<std::vector<int32_t>> edgesFrom;
   /// By edge.
   const EdgeDesc *const edgeDescs;
@@ -176,7 +193,7 @@ private:
   std::vector<Progress> progress;
 
   std::atomic<uint64_t> begun{0};
-  /// kind | message | stage | micro-batch.
+  /// kind | message | stage or collective | micro-batch.
   std::atomic<uint64_t> current{0};
 };
 

@@ -13,9 +13,9 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 std::string rondo::runtime::actionName(ActionKind kind, Message message,
-                                       int64_t stage, int64_t microbatch) {
+                                       int64_t subject, int64_t microbatch) {
   const ActionTraits &traits = traitsOf(kind);
-  const std::string number = std::to_string(stage);
+  const std::string number = std::to_string(subject);
   if (traits.isTask())
     return number + traits.letter + std::to_string(microbatch);
   std::string text = std::string(traits.keyword) + " " + number;
@@ -33,23 +33,24 @@ std::string Rank::currentAction() const {
                     static_cast<int64_t>(packed & 0xffffffff));
 }
 
-void Rank::failOnStage(int64_t stage, int64_t microbatch) const {
-  throw Error("the program of rank " + std::to_string(me) + " runs stage " +
-              std::to_string(stage) + ", micro-batch " +
+void Rank::failOnHome(int64_t home, int64_t microbatch) const {
+  throw Error("the program of rank " + std::to_string(me) + " runs home " +
+              std::to_string(home) + ", micro-batch " +
               std::to_string(microbatch) + ", which it does not hold");
 }
 
 void Rank::failOnUnposted(int32_t edge, int64_t microbatch) const {
   throw Error("rank " + std::to_string(me) + " needs " +
-              nameOf(edgeDescs[edge].message, edgeDescs[edge].from,
+              nameOf(edgeDescs[edge].message, stageOf(edgeDescs[edge].from),
                      static_cast<int32_t>(microbatch)) +
               ", which it has not posted a receive for");
 }
 
-void Rank::failOnMessage(const char *verb, Message message, int64_t stage,
+void Rank::failOnMessage(const char *verb, Message message, int64_t home,
                          int64_t microbatch, const char *why) const {
+  const bool isKnown = home >= 0 && home < static_cast<int64_t>(homes.size());
   throw Error("the program of rank " + std::to_string(me) + " " + verb + " " +
-              nameOf(message, static_cast<int32_t>(stage),
+              nameOf(message, isKnown ? stageOf(home) : static_cast<int32_t>(home),
                      static_cast<int32_t>(microbatch)) +
               ", which " + why);
 }

@@ -22,10 +22,11 @@ static const PlaceDesc &placeOf(const ProgramDesc &program, int32_t home,
 
 HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
   const HomeDesc &home = exe.homes[h];
-  const StageDesc &stage = program.stages[home.stage];
+  const StageDesc &stage = exe.stages[home.stage];
   HomeBinding binding;
   binding.home = &home;
   binding.desc = &stage;
+  binding.share = &program.shares[h];
 
   // Where each slot of a buffer is, the same in all programs.
   auto findAll = [&](Buffer buffer) -> std::vector<char *> {
@@ -34,7 +35,7 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
     for (int32_t p = 0; p < exe.numPrograms; ++p) {
       const PlaceDesc &place = placeOf(exe.programs[p], h, buffer);
       if (place.pool < 0) {
-        if (stage.bytes[static_cast<int>(buffer)] == 0)
+        if (binding.share->bytes[static_cast<int>(buffer)] == 0)
           continue;
         throw Error("stage '" + std::string(stage.name) + "' has no " +
                     traitsOf(buffer).keyword + " in program '" +
@@ -75,6 +76,10 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
     binding.control = controlView(control, stage.numLayers);
 
   const LayerDesc *layers = program.layers + stage.firstLayer;
+  if (binding.share->samples != samplesOf(program)) {
+    binding.shared = layersOf(h, program);
+    layers = binding.shared.data();
+  }
   binding.innerBytes = innerBytes(layers, stage.numLayers);
   binding.numInner = numInnerBuffers(stage.numLayers);
   LayerBinding next;
@@ -101,7 +106,8 @@ void State::bindTensors(int32_t h) {
   const StageDesc &stage = *binding.desc;
   const LayerDesc *layers = exe.layers + stage.firstLayer;
   binding.firstTensor = static_cast<int32_t>(allTensors.size());
-  int64_t momentBytes = stage.bytes[static_cast<int>(Buffer::Moments)] / 2;
+  int64_t momentBytes =
+      binding.share->bytes[static_cast<int>(Buffer::Moments)] / 2;
   for (int32_t l = 0; l < stage.numLayers; ++l) {
     int32_t index = 0;
     for (const LayerTensor &layout : layerTensors(layers[l])) {
@@ -141,6 +147,9 @@ void State::bindTensors(int32_t h) {
 State::State(const Executable &executable, const World &world)
     : exe(executable), processes(world) {
   checkHomes();
+  for (int32_t h = 0; h < exe.numHomes; ++h)
+    if (exe.homes[h].replica == 0)
+      owners.push_back(h);
   for (int32_t l = 0; l < exe.numLayers; ++l)
     if (exe.layers[l].kind == LayerKind::Custom)
       checkCustomLayer(exe.layers[l]);
@@ -149,12 +158,13 @@ State::State(const Executable &executable, const World &world)
   std::vector<const ProgramDesc *> sizes;
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     const ProgramDesc &program = exe.programs[p];
+    checkShares(program);
     checkProgram(program);
     checkStages(program);
     checkEdges(program);
     auto same =
         std::find_if(sizes.begin(), sizes.end(), [&](const ProgramDesc *other) {
-          return other->stages == program.stages &&
+          return other->shares == program.shares &&
                  other->layers == program.layers;
         });
     sizesOf.push_back(static_cast<int32_t>(same - sizes.begin()));
@@ -185,7 +195,7 @@ State::State(const Executable &executable, const World &world)
     optimized.control = binding.control;
     optimized.gradients = binding.gradients;
     optimized.gradientBytes =
-        binding.desc->bytes[static_cast<int>(Buffer::Gradients)];
+        binding.share->bytes[static_cast<int>(Buffer::Gradients)];
     for (std::vector<HomeBinding> &others : bindings) {
       others[h].optimized = optimized;
       others[h].firstTensor = binding.firstTensor;
@@ -219,7 +229,7 @@ void State::initialise(uint64_t seed) {
     Arena &home = arena(binding.home->rank);
     auto zero = [&](char *where, Buffer buffer) {
       if (where)
-        home.fill(where, 0, binding.desc->bytes[static_cast<int>(buffer)]);
+        home.fill(where, 0, binding.share->bytes[static_cast<int>(buffer)]);
     };
     for (char *weights : binding.weights)
       zero(weights, Buffer::Weights);
@@ -264,7 +274,7 @@ void State::nextVersion(int32_t home) {
     arena(binding.home->rank)
         .write(binding.weights[(binding.version + 1) % slots],
                binding.weights[binding.version % slots],
-               binding.desc->bytes[static_cast<int>(Buffer::Weights)]);
+               binding.share->bytes[static_cast<int>(Buffer::Weights)]);
   moveTensors(home, binding.version + 1);
 }
 

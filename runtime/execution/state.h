@@ -9,6 +9,7 @@
 #include "runtime/model/executable.h"
 #include "runtime/optimizer/control.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,10 @@ struct LayerBinding {
 struct HomeBinding {
   const HomeDesc *home = nullptr;
   const StageDesc *desc = nullptr;
+  const ShareDesc *share = nullptr;
   std::vector<LayerBinding> layers;
+  /// Layers for a part of the samples; empty if the home takes all.
+  std::vector<LayerDesc> shared;
   /// Of one activation between layers of the stage, and how many there are.
   int64_t innerBytes = 0;
   int32_t numInner = 0;
@@ -47,6 +51,11 @@ struct HomeBinding {
   int32_t firstTensor = 0, lastTensor = 0;
 };
 
+/// Samples of a micro-batch; 1 where nobody counts them.
+inline int32_t samplesOf(const ProgramDesc &program) {
+  return std::max(program.samples, 1);
+}
+
 /// An executable's state: one arena per rank, allocated at start.
 class State {
 public:
@@ -63,8 +72,11 @@ public:
   bool holds(int32_t home) const {
     return processes.holds(exe.homes[home].rank);
   }
-  /// The home that owns the stage's tensors. A stage has one home.
-  int32_t ownerOf(int32_t stage) const { return stage; }
+  /// The home that owns the stage's tensors: its first.
+  int32_t ownerOf(int32_t stage) const { return owners[stage]; }
+  bool isOwner(int32_t home) const {
+    return ownerOf(exe.homes[home].stage) == home;
+  }
 
   const Executable &executable() const { return exe; }
   /// As in the first program.
@@ -107,8 +119,12 @@ private:
   void checkProgram(const ProgramDesc &program) const;
   void checkStages(const ProgramDesc &program) const;
   void checkHomes() const;
+  void checkShares(const ProgramDesc &program) const;
   void checkTensorNames() const;
   void checkEdges(const ProgramDesc &program) const;
+  /// The layers of a home, for its samples.
+  std::vector<LayerDesc> layersOf(int32_t home,
+                                  const ProgramDesc &program) const;
   HomeBinding bindHome(int32_t home, const ProgramDesc &program);
   void bindTensors(int32_t home);
   void moveTensors(int32_t home, int64_t version);
@@ -122,6 +138,8 @@ private:
   /// For each micro-batch size, by home; and the index of each program's size.
   std::vector<std::vector<HomeBinding>> bindings;
   std::vector<int32_t> sizesOf;
+  /// By stage.
+  std::vector<int32_t> owners;
   std::vector<Tensor> allTensors;
 };
 

@@ -5,9 +5,11 @@
 
 #include "runtime/base/error.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/model/share.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -66,22 +68,23 @@ void State::checkProgram(const ProgramDesc &program) const {
            std::to_string(bytes));
   };
   for (int32_t h = 0; h < exe.numHomes; ++h) {
-    const StageDesc &stage = program.stages[exe.homes[h].stage];
+    const StageDesc &stage = exe.stages[exe.homes[h].stage];
     const std::string name = "stage '" + std::string(stage.name) + "'";
     if (program.rankOfHome[h] < 0 || program.rankOfHome[h] >= program.numRanks)
       fail(name + " is on rank " + std::to_string(program.rankOfHome[h]) +
            " of " + std::to_string(program.numRanks));
-    int32_t inputs = 0;
+    // Parts of one tensor come into one place.
+    std::set<int32_t> inputs;
     for (int32_t e = 0; e < exe.numEdges; ++e)
-      inputs += exe.edges[e].to == exe.homes[h].stage &&
-                exe.edges[e].message == Message::Activation;
+      if (exe.edges[e].to == h && exe.edges[e].message == Message::Activation)
+        inputs.insert(exe.edges[e].received);
     for (int b = 0; b < numBuffers; ++b) {
       // If there are several inputs, each has the size of its edge.
       const bool isOneOfSeveral =
-          inputs > 1 &&
+          inputs.size() > 1 &&
           (Buffer(b) == Buffer::Input || Buffer(b) == Buffer::InputGrad);
       checkPlace(placeOf(program, h, Buffer(b)), bufferTable[b].keyword, name,
-                 isOneOfSeveral ? 0 : stage.bytes[b]);
+                 isOneOfSeveral ? 0 : program.shares[h].bytes[b]);
     }
   }
   for (int32_t p = exe.numHomes * numBuffers; p < program.numPlaces; ++p)
@@ -107,18 +110,62 @@ void State::checkTensorNames() const {
 }
 
 void State::checkHomes() const {
+  auto fail = [&](int32_t h, const std::string &what) {
+    throw Error("'" + std::string(exe.name) + "': home " + std::to_string(h) +
+                " of " + std::to_string(exe.numHomes) + " " + what);
+  };
+  int32_t stage = -1, replica = 0;
   for (int32_t h = 0; h < exe.numHomes; ++h) {
     const HomeDesc &home = exe.homes[h];
-    if (exe.numHomes != exe.numStages || home.stage != h || home.replica != 0)
-      throw Error("'" + std::string(exe.name) + "' has " +
-                  std::to_string(exe.numHomes) + " homes for " +
+    replica = home.stage == stage ? replica + 1 : 0;
+    const bool isNext = home.stage == stage || home.stage == stage + 1;
+    stage = home.stage;
+    if (!isNext || stage < 0 || stage >= exe.numStages ||
+        home.replica != replica)
+      fail(h, "is replica " + std::to_string(home.replica) + " of stage " +
+                  std::to_string(stage) + " of " +
                   std::to_string(exe.numStages) +
-                  " stages; each stage has one home, in order");
+                  "; homes are listed by stage and then by replica");
     if (home.rank < 0 || home.rank >= exe.numRanks)
-      throw Error("stage '" + std::string(exe.stages[h].name) +
-                  "' is on rank " + std::to_string(home.rank) + " of " +
+      fail(h, "is on rank " + std::to_string(home.rank) + " of " +
                   std::to_string(exe.numRanks));
   }
+  if (stage + 1 != exe.numStages)
+    fail(exe.numHomes, "would be of stage " + std::to_string(stage + 1) +
+                           ", which has none");
+}
+
+/// The homes of a stage take all samples, one after the other.
+void State::checkShares(const ProgramDesc &program) const {
+  int32_t next = 0;
+  for (int32_t h = 0; h < exe.numHomes; ++h) {
+    const ShareDesc &share = program.shares[h];
+    next = exe.homes[h].replica == 0 ? 0 : next;
+    const bool isLast =
+        h + 1 == exe.numHomes || exe.homes[h + 1].replica == 0;
+    if (share.firstSample != next || share.samples < 1 ||
+        share.samples > samplesOf(program) - next ||
+        (isLast && next + share.samples != samplesOf(program)))
+      throw Error("program '" + std::string(program.name) + "': home " +
+                  std::to_string(h) + " takes " +
+                  std::to_string(share.samples) + " samples from " +
+                  std::to_string(share.firstSample) + " of " +
+                  std::to_string(samplesOf(program)) +
+                  "; the homes of a stage take all, one after the other");
+    next += share.samples;
+  }
+}
+
+std::vector<LayerDesc> State::layersOf(int32_t h,
+                                       const ProgramDesc &program) const {
+  const StageDesc &stage = exe.stages[exe.homes[h].stage];
+  const ShareDesc &share = program.shares[h];
+  std::vector<LayerDesc> layers;
+  for (int32_t l = 0; l < stage.numLayers; ++l)
+    layers.push_back(shareOf(program.layers[stage.firstLayer + l],
+                             {share.firstSample, share.samples},
+                             samplesOf(program)));
+  return layers;
 }
 
 void State::checkEdges(const ProgramDesc &program) const {
@@ -126,18 +173,20 @@ void State::checkEdges(const ProgramDesc &program) const {
     const EdgeDesc &edge = program.edges[e];
     const bool isForward = edge.message == Message::Activation;
     if (std::min(edge.from, edge.to) < 0 ||
-        std::max(edge.from, edge.to) >= exe.numStages ||
+        std::max(edge.from, edge.to) >= exe.numHomes ||
         (edge.from < edge.to) != isForward || edge.bytes < 0)
       throw Error(
           "edge " + std::to_string(e) + " hands " + std::to_string(edge.bytes) +
-          " bytes from stage " + std::to_string(edge.from) + " to stage " +
-          std::to_string(edge.to) + " of " + std::to_string(exe.numStages));
-    for (int32_t number : {edge.sent, edge.received}) {
+          " bytes from home " + std::to_string(edge.from) + " to home " +
+          std::to_string(edge.to) + " of " + std::to_string(exe.numHomes));
+    for (auto [number, offset] :
+         {std::pair(edge.sent, edge.sentOffset),
+          std::pair(edge.received, edge.receivedOffset)}) {
       const int32_t pool = number < 0 || number >= program.numPlaces
                                ? -1
                                : program.places[number].pool;
-      if (number < 0 || number >= program.numPlaces ||
-          (pool >= 0 && program.pools[pool].slotBytes < edge.bytes))
+      if (number < 0 || number >= program.numPlaces || offset < 0 ||
+          (pool >= 0 && program.pools[pool].slotBytes - offset < edge.bytes))
         throw Error("program '" + std::string(program.name) +
                     "' has no room for the " + std::to_string(edge.bytes) +
                     " bytes of edge " + std::to_string(e));
@@ -152,26 +201,30 @@ void State::checkStages(const ProgramDesc &program) const {
         std::max<int64_t>(microbatches, exe.programs[p].microbatches);
   int32_t nextLayer = 0;
   for (int32_t s = 0; s < exe.numStages; ++s) {
-    const StageDesc &stage = program.stages[s], &first = exe.stages[s];
+    const StageDesc &stage = exe.stages[s];
     if (stage.firstLayer != nextLayer || stage.numLayers < 1 ||
         stage.firstLayer + stage.numLayers > exe.numLayers)
       throw Error("stage '" + std::string(stage.name) +
                   "' does not begin with the layer behind the stage before it");
     nextLayer += stage.numLayers;
+  }
+  for (int32_t h = 0; h < exe.numHomes; ++h) {
+    const StageDesc &stage = exe.stages[exe.homes[h].stage];
+    const ShareDesc &share = program.shares[h];
     int64_t needed[numBuffers];
-    stageBytes(program.layers + stage.firstLayer, stage.numLayers, microbatches,
+    stageBytes(layersOf(h, program).data(), stage.numLayers, microbatches,
                needed);
     for (int b = 0; b < numBuffers; ++b)
-      if (stage.bytes[b] < needed[b])
+      if (share.bytes[b] < needed[b])
         throw Error("stage '" + std::string(stage.name) + "' plans " +
-                    std::to_string(stage.bytes[b]) + " bytes of " +
+                    std::to_string(share.bytes[b]) + " bytes of " +
                     bufferTable[b].keyword + ", its layers need " +
                     std::to_string(needed[b]));
+    const ShareDesc &first = exe.programs[0].shares[h];
     for (Buffer state :
          {Buffer::Weights, Buffer::Gradients, Buffer::Moments, Buffer::Control})
-      if (stage.firstLayer != first.firstLayer ||
-          stage.bytes[static_cast<int>(state)] !=
-              first.bytes[static_cast<int>(state)])
+      if (share.bytes[static_cast<int>(state)] !=
+          first.bytes[static_cast<int>(state)])
         throw Error("program '" + std::string(program.name) +
                     "' has another state of stage '" + stage.name +
                     "' than program '" + exe.programs[0].name + "'");

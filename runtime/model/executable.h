@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 2
+#define RONDO_TABLES_VERSION 3
 
 namespace rondo::runtime {
 
@@ -32,9 +32,6 @@ using Message = MessageKind;
 struct StageDesc {
   const char *name;
   int32_t firstLayer, numLayers;
-  /// Bytes by Buffer, as planned by the compiler. Checked at start against
-  /// stageBytes().
-  int64_t bytes[numBuffers];
 };
 
 /// A stage's place on one rank; a stage has one for each of its replicas.
@@ -45,15 +42,26 @@ struct HomeDesc {
   int32_t rank;
 };
 
-/// What one stage passes to another for each micro-batch.
+/// What a home takes of each micro-batch, and its buffers.
+struct ShareDesc {
+  int32_t firstSample, samples;
+  /// Bytes by Buffer, as planned by the compiler. Checked at start against
+  /// stageBytes().
+  int64_t bytes[numBuffers];
+};
+
+/// What one home passes to another for each micro-batch: the samples that both
+/// have.
 struct EdgeDesc {
   int32_t from, to;
   Message message;
   int64_t bytes;
   /// Indices into ProgramDesc::places: the buffer of `from` that is sent,
-  /// and the buffer of `to` that receives it. They are the same if both stages
-  /// run on one rank.
+  /// and the buffer of `to` that receives it. On one rank these are the same
+  /// slots if both have the same samples; if not, the task copies.
   int32_t sent, received;
+  /// Where the samples begin in each, in bytes.
+  int64_t sentOffset, receivedOffset;
 };
 
 /// Equal slots in the arena of `rank`, at `offset` from its start.
@@ -79,8 +87,8 @@ struct CollectiveDesc {
   CollectiveKind kind;
   /// The shared tensor's global name; "" for the norm.
   const char *tensor;
-  int32_t numStages;
-  const int32_t *stages;
+  int32_t numHomes;
+  const int32_t *homes;
 };
 
 /// Runs all actions of one rank for one iteration.
@@ -111,7 +119,7 @@ struct ProgramDesc {
   const char *name;
   ProgramKind kind;
   int32_t microbatches;
-  /// Per micro-batch; 0 if the model has only timed layers.
+  /// Per micro-batch; 0 if they are timed and nobody counts them.
   int32_t samples;
   /// The order in which gradients of a weight are added: true for micro-batch
   /// index order (bit-equal to the reference), false for the schedule's order.
@@ -119,7 +127,8 @@ struct ProgramDesc {
   /// Those of the executable, sized for this program's micro-batches. State has
   /// the same size and ranks in all programs.
   const LayerDesc *layers;
-  const StageDesc *stages;
+  /// By home.
+  const ShareDesc *shares;
   const EdgeDesc *edges;
   int32_t numRanks;
   const RankDesc *ranks;
@@ -168,7 +177,8 @@ struct Executable {
   const LayerDesc *layers;
   int32_t numStages;
   const StageDesc *stages;
-  /// By stage, and within a stage by replica.
+  /// By stage, and within a stage by replica. The first of a stage owns its
+  /// tensors: it counts for the norm and writes the checkpoint.
   int32_t numHomes;
   const HomeDesc *homes;
   /// Edges of activations come before those of gradients. A task takes its

@@ -253,7 +253,7 @@ const float *Source::read(const std::string &name) {
 static void distribute(Source *source, State &state) {
   auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
     if (takesPart(state, tensor.home))
-      scatter(state, tensor.home, name, values,
+      scatter(state, tensor.home, keyOf(state, tensor.home, name), values,
               source ? source->read(name) : nullptr, 4 * tensor.layout.count);
   };
   for (const Slice &slice : slicesOf(state))

@@ -10,6 +10,12 @@
 
 using namespace rondo::runtime;
 
+std::string rondo::runtime::keyOf(const State &state, int32_t home,
+                                  const std::string &name) {
+  return state.isOwner(home) ? name
+                             : name + " of home " + std::to_string(home);
+}
+
 bool rondo::runtime::takesPart(const State &state, int32_t home) {
   return state.world().isFirst() || state.holds(home);
 }

@@ -19,6 +19,10 @@ namespace rondo::runtime {
 /// Whether this process takes part in moving an array of the home.
 bool takesPart(const State &state, int32_t home);
 
+/// A key for what a home has of that name; other homes of its stage have it as
+/// well.
+std::string keyOf(const State &state, int32_t home, const std::string &name);
+
 /// Copies from a home's buffers into `host` on process 0; elsewhere `host` is
 /// scratch of the same size.
 void gather(const State &state, int32_t home, const std::string &key,

@@ -113,9 +113,10 @@ static void checkFlags(const Options &options, const std::string &schedules,
 static void checkClip(const Executable &executable, const Options &options,
                       const World &world) {
   const bool hasWeights =
-      std::any_of(executable.stages, executable.stages + executable.numStages,
-                  [](const StageDesc &stage) {
-                    return stage.bytes[static_cast<int>(Buffer::Weights)] > 0;
+      std::any_of(executable.programs[0].shares,
+                  executable.programs[0].shares + executable.numHomes,
+                  [](const ShareDesc &share) {
+                    return share.bytes[static_cast<int>(Buffer::Weights)] > 0;
                   });
   if (options.clip <= 0 || !hasWeights)
     return;

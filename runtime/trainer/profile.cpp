@@ -39,20 +39,26 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   constexpr ActionKind timed[] = {ActionKind::Forward, ActionKind::InputGrad,
                                   ActionKind::WeightGrad};
   constexpr int kinds = 3;
-  std::vector<std::vector<int64_t>> times(exe.numStages * kinds);
+  std::vector<std::vector<int64_t>> times(exe.numHomes * kinds);
   for (const TraceEvent &event : run->rank(0).trace)
     for (int k = 0; k < kinds; ++k)
       if (event.kind == timed[k])
-        times[event.stage * kinds + k].push_back(event.endNs - event.startNs);
+        times[event.home * kinds + k].push_back(event.endNs - event.startNs);
   std::string json = "{\"format\":\"rondo-costs/1\",\"stages\":[";
   size_t samples = 0;
   for (int32_t s = 0; s < exe.numStages; ++s) {
     json += std::string(s ? "," : "") +
             "\n{\"name\":" + jsonString(exe.stages[s].name);
     for (int k = 0; k < kinds; ++k) {
-      samples = std::max(samples, times[s * kinds + k].size());
+      // Of all samples, which the homes of the stage share.
+      int64_t ns = 0;
+      for (int32_t h = 0; h < exe.numHomes; ++h)
+        if (exe.homes[h].stage == s) {
+          samples = std::max(samples, times[h * kinds + k].size());
+          ns += median(times[h * kinds + k]);
+        }
       json += ",\"" + std::string(traitsOf(timed[k]).keyword) +
-              "_ns\":" + std::to_string(median(times[s * kinds + k]));
+              "_ns\":" + std::to_string(ns);
     }
     json += "}";
   }
@@ -123,7 +129,7 @@ void rondo::runtime::writeTrace(
     for (const TraceEvent &event : traces[r]) {
       bool isMessage = traitsOf(event.kind).subject != Subject::Home;
       std::string name =
-          actionName(event.kind, event.message, event.stage, event.microbatch);
+          actionName(event.kind, event.message, event.number, event.microbatch);
       char line[200];
       std::snprintf(line, sizeof line,
                     "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,"

@@ -17,14 +17,13 @@ static std::string nameOfProgram(const Executable &exe) {
   };
   for (int32_t r = 0; r < exe.numRanks; ++r)
     add(exe.arenaBytes[r]);
-  for (int32_t s = 0; s < exe.numStages; ++s) {
+  for (int32_t s = 0; s < exe.numStages; ++s)
     add(exe.stages[s].numLayers);
-    for (int64_t bytes : exe.stages[s].bytes)
-      add(bytes);
-  }
   for (int32_t h = 0; h < exe.numHomes; ++h) {
     add(exe.homes[h].stage);
     add(exe.homes[h].rank);
+    for (int64_t bytes : exe.programs[0].shares[h].bytes)
+      add(bytes);
   }
   for (int32_t e = 0; e < exe.numEdges; ++e) {
     add(exe.edges[e].from);
@@ -34,6 +33,8 @@ static std::string nameOfProgram(const Executable &exe) {
     add(exe.programs[p].microbatches);
     add(exe.programs[p].samples);
     add(exe.programs[p].predictedNs);
+    for (int32_t h = 0; h < exe.numHomes; ++h)
+      add(exe.programs[p].shares[h].samples);
   }
   return std::string(exe.name) + "." + std::to_string(hash);
 }

@@ -69,23 +69,21 @@ Trainer::Trainer(const Executable &executable, const Options &options,
       const LayerDesc &layer = exe.layers[exe.stages[s].firstLayer + l];
       const LayerData data = dataOf(layer);
       if (runtime::hasLoss(layer))
-        lossHome = programState.ownerOf(s);
+        lossStage = s;
       if (data == LayerData::Tokens) {
-        embeddingHome = programState.ownerOf(s);
+        embeddingStage = s;
         embeddingLayer = l;
       } else if (data == LayerData::Targets) {
-        headHome = programState.ownerOf(s);
+        headStage = s;
         headLayer = l;
       }
     }
   if (!needsData(exe))
     return;
-  if (embeddingHome < 0 || headHome < 0)
+  if (embeddingStage < 0 || headStage < 0)
     throw Error("'" + std::string(exe.name) +
                 "' has layers of a GPT but no embedding or no head");
-  const LayerDesc &layer =
-      exe.layers[exe.stages[exe.homes[embeddingHome].stage].firstLayer +
-                 embeddingLayer];
+  const LayerDesc &layer = layerOf(embeddingStage, embeddingLayer);
   auto open = [&] {
     tokens = useGeneratedData ? generateData(layer.vocab)
                               : openData(options.data, options.heldOut,
@@ -98,16 +96,21 @@ Trainer::Trainer(const Executable &executable, const Options &options,
   // Process 0 alone reports errors in the data.
   world.store->barrier("data");
   if (!world.isFirst() &&
-      (programState.holds(embeddingHome) || programState.holds(headHome)))
+      (holdsStage(embeddingStage) || holdsStage(headStage)))
     open();
 }
 
+bool Trainer::holdsStage(int32_t stage) const {
+  for (int32_t h = 0; h < exe.numHomes; ++h)
+    if (exe.homes[h].stage == stage && programState.holds(h))
+      return true;
+  return false;
+}
+
 int64_t Trainer::tokensOf(const ProgramDesc &program) const {
-  if (embeddingHome < 0)
+  if (embeddingStage < 0)
     return 0;
-  const LayerDesc &layer =
-      exe.layers[exe.stages[exe.homes[embeddingHome].stage].firstLayer +
-                 embeddingLayer];
+  const LayerDesc &layer = layerOf(embeddingStage, embeddingLayer);
   return int64_t(program.microbatches) * program.samples * layer.sequence;
 }
 
@@ -130,20 +133,29 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
 /// of one sample of the iteration, given its number.
 template <typename Sample>
 void Trainer::stageData(ProgramRun &run, Sample sample) {
-  if (embeddingHome < 0)
+  if (embeddingStage < 0 ||
+      (!holdsStage(embeddingStage) && !holdsStage(headStage)))
     return;
-  const bool hasInputs = programState.holds(embeddingHome),
-             hasTargets = programState.holds(headHome);
-  if (!hasInputs && !hasTargets)
-    return;
-  const std::vector<HomeBinding> &homes = programState.homes(run.program());
-  const LayerBinding &embedding = homes[embeddingHome].layers[embeddingLayer];
-  const LayerBinding &head = homes[headHome].layers[headLayer];
-  const int64_t batch = embedding.desc->batch,
-                sequence = embedding.desc->sequence;
+  const ProgramDesc &program = run.program();
+  const std::vector<HomeBinding> &homes = programState.homes(program);
+  const int64_t batch = program.samples,
+                sequence = layerOf(embeddingStage, embeddingLayer).sequence;
   std::vector<int32_t> window(sequence + 1), inputs(batch * sequence),
       targets(batch * sequence);
-  for (int64_t i = 0; i < run.program().microbatches; ++i) {
+  // Each home gets its samples.
+  auto write = [&](int32_t stage, int32_t layer, int64_t microbatch,
+                   const std::vector<int32_t> &values) {
+    for (int32_t h = 0; h < exe.numHomes; ++h) {
+      if (exe.homes[h].stage != stage || !programState.holds(h))
+        continue;
+      const ShareDesc &share = program.shares[h];
+      programState.write(
+          h, run.data(h, microbatch) + homes[h].layers[layer].dataOffset,
+          values.data() + share.firstSample * sequence,
+          4 * share.samples * sequence);
+    }
+  };
+  for (int64_t i = 0; i < program.microbatches; ++i) {
     for (int64_t b = 0; b < batch; ++b) {
       sample(i * batch + b, sequence + 1, window.data());
       std::copy(window.begin(), window.end() - 1,
@@ -151,28 +163,27 @@ void Trainer::stageData(ProgramRun &run, Sample sample) {
       std::copy(window.begin() + 1, window.end(),
                 targets.begin() + b * sequence);
     }
-    int64_t bytes = 4 * batch * sequence;
-    if (hasInputs)
-      programState.write(embeddingHome,
-                         run.data(embeddingHome, i) + embedding.dataOffset,
-                         inputs.data(), bytes);
-    if (hasTargets)
-      programState.write(headHome, run.data(headHome, i) + head.dataOffset,
-                         targets.data(), bytes);
+    write(embeddingStage, embeddingLayer, i, inputs);
+    write(headStage, headLayer, i, targets);
   }
 }
 
-double Trainer::meanLoss(const ProgramDesc &program) {
-  if (lossHome < 0 || !programState.holds(lossHome))
-    return 0;
+std::vector<double> Trainer::meanLosses(const ProgramDesc &program) const {
+  std::vector<double> means;
   std::vector<float> losses(program.microbatches);
-  programState.read(lossHome, losses.data(),
-                    programState.homes()[lossHome].control.losses,
-                    4 * losses.size());
-  double sum = 0;
-  for (float loss : losses)
-    sum += loss;
-  return sum / program.microbatches;
+  for (int32_t h = 0; h < exe.numHomes; ++h) {
+    if (exe.homes[h].stage != lossStage)
+      continue;
+    means.push_back(0);
+    if (!programState.holds(h))
+      continue;
+    programState.read(h, losses.data(), programState.homes()[h].control.losses,
+                      4 * losses.size());
+    for (float loss : losses)
+      means.back() += loss;
+    means.back() /= program.microbatches;
+  }
+  return means;
 }
 
 int64_t Trainer::enqueueNs(const ProgramRun &run) {
@@ -186,22 +197,41 @@ int64_t Trainer::enqueueNs(const ProgramRun &run) {
   return sum;
 }
 
-/// Combines what each process knows.
-void Trainer::share(const std::string &name, IterationResult &result) {
-  if (world().isAlone())
-    return;
-  char own[64];
-  // Hexadecimal, so that no bit is lost.
-  std::snprintf(own, sizeof own, "%a %d", result.loss, result.stopSignal);
-  std::vector<std::string> all =
-      world().store->exchange(name, own, Store::Patience::WhileReported);
-  for (size_t p = 0; p < all.size(); ++p) {
-    char *rest = nullptr;
-    double loss = std::strtod(all[p].c_str(), &rest);
-    if (lossHome >= 0 && static_cast<int32_t>(p) == exe.homes[lossHome].rank)
-      result.loss = loss;
-    result.stopSignal = std::max(result.stopSignal, std::atoi(rest));
+/// Combines what each process knows. Each home's loss is the mean over its
+/// samples.
+void Trainer::share(const std::string &name, const ProgramDesc &program,
+                    IterationResult &result) {
+  std::vector<double> means = meanLosses(program);
+  std::vector<int32_t> homes;
+  for (int32_t h = 0; h < exe.numHomes; ++h)
+    if (exe.homes[h].stage == lossStage)
+      homes.push_back(h);
+  if (!world().isAlone()) {
+    std::string own = std::to_string(result.stopSignal);
+    for (double mean : means) {
+      char text[40];
+      // Hexadecimal, so that no bit is lost.
+      std::snprintf(text, sizeof text, " %a", mean);
+      own += text;
+    }
+    std::vector<std::string> all =
+        world().store->exchange(name, own, Store::Patience::WhileReported);
+    for (size_t p = 0; p < all.size(); ++p) {
+      char *rest = nullptr;
+      result.stopSignal =
+          std::max(result.stopSignal,
+                   static_cast<int>(std::strtol(all[p].c_str(), &rest, 10)));
+      for (size_t k = 0; k < homes.size(); ++k) {
+        const double mean = std::strtod(rest, &rest);
+        if (static_cast<int32_t>(p) == exe.homes[homes[k]].rank)
+          means[k] = mean;
+      }
+    }
   }
+  result.loss = 0;
+  for (size_t k = 0; k < homes.size(); ++k)
+    result.loss += means[k] * program.shares[homes[k]].samples /
+                   samplesOf(program);
 }
 
 const std::atomic<int> Trainer::noSignal{0};
@@ -239,9 +269,8 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   run.iterate(threads);
   if (enqueuedNs >= 0)
     result.enqueueNs = enqueueNs(run) - enqueuedNs;
-  result.loss = meanLoss(run.program());
   result.stopSignal = stopSignal;
-  share("iteration " + std::to_string(iteration), result);
+  share("iteration " + std::to_string(iteration), run.program(), result);
   result.ns = nowNs() - startNs;
 
   if (heldHome >= 0)
@@ -282,7 +311,6 @@ double Trainer::evaluate(ProgramRun &run) {
   });
   run.iterate(threads);
   IterationResult result;
-  result.loss = meanLoss(run.program());
-  share("evaluation", result);
+  share("evaluation", run.program(), result);
   return result.loss;
 }

@@ -16,7 +16,7 @@ namespace rondo::runtime {
 
 /// Results of one iteration.
 struct IterationResult {
-  /// Mean over the micro-batches; 0 if no layer writes it.
+  /// Mean over the samples; 0 if no layer writes it.
   double loss = 0;
   double norm = 0, learningRate = 0;
   /// False: a gradient was infinite or NaN, and the step was skipped.
@@ -49,7 +49,7 @@ public:
   const Data &data() const { return *tokens; }
   int cores() const { return numCores; }
   Team &team() { return threads; }
-  bool hasLoss() const { return lossHome >= 0; }
+  bool hasLoss() const { return lossStage >= 0; }
   /// Whether part of the data is kept for evaluation.
   bool hasHeldOut();
   /// Tokens of one iteration of a program.
@@ -75,10 +75,16 @@ public:
 private:
   static const std::atomic<int> noSignal;
   template <typename Sample> void stageData(ProgramRun &run, Sample sample);
-  double meanLoss(const ProgramDesc &program);
+  /// By home of the loss's stage, 0 where another process holds it.
+  std::vector<double> meanLosses(const ProgramDesc &program) const;
   /// Device::enqueueNs() of all ranks of the program in this process.
   int64_t enqueueNs(const ProgramRun &run);
-  void share(const std::string &name, IterationResult &result);
+  void share(const std::string &name, const ProgramDesc &program,
+             IterationResult &result);
+  bool holdsStage(int32_t stage) const;
+  const LayerDesc &layerOf(int32_t stage, int32_t layer) const {
+    return exe.layers[exe.stages[stage].firstLayer + layer];
+  }
 
   const Executable &exe;
   const Options &options;
@@ -86,10 +92,10 @@ private:
   State programState;
   std::unique_ptr<Connections> rankConnections;
   std::unique_ptr<Data> tokens;
-  /// The home that writes the loss; -1: none.
-  int32_t lossHome = -1;
-  /// Homes, and layers in them, that read tokens and targets; -1: none.
-  int32_t embeddingHome = -1, headHome = -1;
+  /// The stage that writes the loss; -1: none.
+  int32_t lossStage = -1;
+  /// Stages, and layers in them, that read tokens and targets; -1: none.
+  int32_t embeddingStage = -1, headStage = -1;
   int32_t embeddingLayer = 0, headLayer = 0;
   Team threads;
 };

@@ -43,8 +43,8 @@ static Weights copyWeights(const State &state) {
     if (!takesPart(state, tensor.home))
       continue;
     weights.emplace_back(tensor.layout.count);
-    gather(state, tensor.home, tensor.name, tensor.weights,
-           weights.back().data(), 4 * tensor.layout.count);
+    gather(state, tensor.home, keyOf(state, tensor.home, tensor.name),
+           tensor.weights, weights.back().data(), 4 * tensor.layout.count);
   }
   return weights;
 }
@@ -256,11 +256,15 @@ bool Verification::run(const Case &each) {
                 100 * tolerance);
   auto compare = isExact ? compareBits : compareChange;
   Difference difference = compare(trainer.state(), reference, pipeline);
-  int64_t elements = 0;
-  for (const std::vector<float> &values : reference.after)
-    elements += static_cast<int64_t>(values.size());
+  // Those of the model; every home's have been compared.
+  int64_t elements = 0, tensors = 0;
+  for (const Tensor &tensor : trainer.state().tensors())
+    if (tensor.home == tensor.owner) {
+      elements += tensor.layout.count;
+      ++tensors;
+    }
   std::string scope = std::to_string(elements) + " weights in " +
-                      std::to_string(reference.after.size()) + " tensors";
+                      std::to_string(tensors) + " tensors";
   std::string after = " after " + std::to_string(iterations) +
                       (iterations == 1 ? " iteration" : " iterations");
   const std::string verify =

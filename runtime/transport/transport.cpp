@@ -23,7 +23,8 @@ EdgeNames rondo::runtime::edgeNamesOf(const Executable &executable) {
   EdgeNames names;
   for (int32_t e = 0; e < executable.numEdges; ++e) {
     const EdgeDesc &edge = executable.edges[e];
-    names.push_back({edge.message, edge.from, edge.to});
+    names.push_back({edge.message, executable.homes[edge.from].stage,
+                     executable.homes[edge.to].stage});
   }
   return names;
 }

@@ -51,6 +51,8 @@ private:
   Found receive();
   Found read(int32_t buffer, bool isLastUse);
   Found readAll(bool isLastUse);
+  bool isCopied(int32_t edge) const;
+  template <typename Visit> Found forEachCopied(Visit visit);
   int64_t usesOf(int32_t buffer) const;
   Found checkReleased() const;
 
@@ -189,7 +191,7 @@ Replay::Found Replay::readAll(bool isLastUse) {
   for (int32_t e : edges.inputs(home, kind)) {
     const int32_t sent = buffers.sent(e), received = buffers.received(e);
     bool isLocal = problem.rankOf(problem.edges[e].from) == rank;
-    if (isLocal &&
+    if (isLocal && !isCopied(e) &&
         slots.of(received, action.index) != slots.of(sent, action.index))
       return fault<FaultKind::ReadsOtherSlot>(nameOf(received), nameOf(sent));
     if (Found wrong = read(isLocal ? sent : received, isLastUse))
@@ -212,10 +214,34 @@ int64_t Replay::usesOf(int32_t number) const {
   });
 }
 
+/// Whether the task at hand copies an edge's part from the producer's buffer:
+/// both are on its rank, with other samples.
+bool Replay::isCopied(int32_t edge) const {
+  const Edge &desc = problem.edges[edge];
+  return problem.rankOf(desc.from) == rank && !problem.isWhole(desc);
+}
+
+/// The buffers that the task at hand fills with parts before it begins.
+template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
+  int32_t last = -1;
+  for (int32_t e : edges.inputs(action.subject, action.kind())) {
+    if (!isCopied(e) || buffers.received(e) == last)
+      continue;
+    last = buffers.received(e);
+    if (Found wrong = visit(last))
+      return wrong;
+  }
+  return std::nullopt;
+}
+
 Replay::Found Replay::task() {
   // What a task reads is there until its end, so nothing that it takes may lie
   // there; what nobody reads is there as long as the task.
   if (Found wrong = readAll(/*isLastUse=*/false))
+    return wrong;
+  if (Found wrong = forEachCopied([&](int32_t buffer) {
+        return take(buffer, 1);
+      }))
     return wrong;
   const int32_t home = action.subject;
   Found wrong;
@@ -231,6 +257,10 @@ Replay::Found Replay::task() {
   if (!buffers.forEachTaken(edges, home, action, takeOne) ||
       !buffers.forEachTaken(edges, home, action, dropUnused))
     return wrong;
+  if (Found left = forEachCopied([&](int32_t buffer) {
+        return read(buffer, /*isLastUse=*/true);
+      }))
+    return left;
   return readAll(/*isLastUse=*/true);
 }
 

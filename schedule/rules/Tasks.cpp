@@ -169,8 +169,7 @@ private:
         const Collective &other = program.collectives[c];
         const bool readsSum =
             action.kind() == ActionKind::Step ||
-            (traitsOf(program.collectives[action.subject].kind).readsSums &&
-             !traitsOf(other.kind).readsSums);
+            readsResultOf(program.collectives[action.subject].kind, other.kind);
         if (readsSum && holds(other, home))
           if (Found wrong = checkBehind<FaultKind::BeforeResult>(
                   position, placeOf(ActionKind::Await, c)))

@@ -36,7 +36,13 @@ int readBasePlan(ModuleFile &file, const std::string &path,
                        Twine(plans.size()));
   base = plans.front();
   for (pipe::StageOp stage : base.getStages())
-    if (stage.getCostsAttr()) {
+    if (stage.getRanks().size() > 1) {
+      stage.emitError() << "stage @" << stage.getSymName() << " is on "
+                        << stage.describeRanks()
+                        << "; a search over placements takes stages on one "
+                           "rank: search for orders of the plan as written";
+      return Failure;
+    } else if (stage.getCostsAttr()) {
       stage.emitError() << "stage @" << stage.getSymName()
                         << " states its own costs, which do not apply to other "
                            "stages; state the costs of its layers";

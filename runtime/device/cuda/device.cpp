@@ -93,6 +93,11 @@ void *CudaDevice::stream() const {
   return const_cast<Stream *>(&computeStream);
 }
 
+void CudaDevice::copy(void *to, const void *from, int64_t bytes) {
+  RONDO_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
+                             cudaMemcpyDeviceToDevice, computeStream.handle));
+}
+
 void CudaDevice::addTo(void *sum, const void *part, int64_t bytes,
                        DType dtype) {
   if (dtype == DType::Bf16)

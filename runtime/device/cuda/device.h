@@ -22,6 +22,7 @@ public:
   std::unique_ptr<Arena> makeArena(int64_t bytes) override;
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;
+  void copy(void *to, const void *from, int64_t bytes) override;
   void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override;
   void addCopies(const StageTensors &stage) override;
   void sumSquares(const StageTensors &stage) override;

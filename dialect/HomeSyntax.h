@@ -1,0 +1,126 @@
+//===- HomeSyntax.h - How stages' homes are written -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Directives of the assembly formats; PipeDialect.cpp includes them before the
+// generated parsers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_DIALECT_HOMESYNTAX_H
+#define RONDO_DIALECT_HOMESYNTAX_H
+
+#include "dialect/Pipe.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace rondo::pipe {
+
+/// `2`, `[2, 3]` or `[2: 6, 3: 2]`: ranks, and their samples.
+inline mlir::ParseResult parseHomes(mlir::OpAsmParser &parser,
+                                    mlir::DenseI64ArrayAttr &ranks,
+                                    mlir::DenseI64ArrayAttr &shares) {
+  llvm::SmallVector<int64_t> list, samples;
+  auto parseHome = [&]() -> mlir::ParseResult {
+    if (parser.parseInteger(list.emplace_back()))
+      return mlir::failure();
+    const llvm::SMLoc at = parser.getCurrentLocation();
+    if (mlir::succeeded(parser.parseOptionalColon()) &&
+        parser.parseInteger(samples.emplace_back()))
+      return mlir::failure();
+    if (!samples.empty() && samples.size() != list.size())
+      return parser.emitError(at)
+             << "either every rank has a number of samples behind it, as in "
+                "[2: 6, 3: 2], or none";
+    return mlir::success();
+  };
+  mlir::OptionalParseResult single =
+      parser.parseOptionalInteger(list.emplace_back());
+  if (single.has_value()) {
+    if (*single)
+      return mlir::failure();
+  } else {
+    list.clear();
+    if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square,
+                                       parseHome))
+      return mlir::failure();
+  }
+  mlir::Builder &builder = parser.getBuilder();
+  ranks = builder.getDenseI64ArrayAttr(list);
+  if (!samples.empty())
+    shares = builder.getDenseI64ArrayAttr(samples);
+  return mlir::success();
+}
+
+inline void printHomes(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                       mlir::DenseI64ArrayAttr ranks,
+                       mlir::DenseI64ArrayAttr shares) {
+  if (ranks.size() == 1 && !shares) {
+    printer << ranks[0];
+    return;
+  }
+  printer << '[';
+  for (int64_t i = 0; i < ranks.size(); ++i) {
+    printer << (i > 0 ? ", " : "") << ranks[i];
+    if (shares)
+      printer << ": " << shares[i];
+  }
+  printer << ']';
+}
+
+/// `@s1` or `@s1:1`, a home of the stage.
+inline mlir::ParseResult parseHome(mlir::OpAsmParser &parser,
+                                   mlir::FlatSymbolRefAttr &stage,
+                                   mlir::IntegerAttr &replica) {
+  mlir::StringAttr name;
+  if (parser.parseSymbolName(name))
+    return mlir::failure();
+  stage = mlir::FlatSymbolRefAttr::get(name);
+  if (mlir::failed(parser.parseOptionalColon()))
+    return mlir::success();
+  int32_t number;
+  if (parser.parseInteger(number))
+    return mlir::failure();
+  replica = parser.getBuilder().getI64IntegerAttr(number);
+  return mlir::success();
+}
+
+inline void printHome(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                      mlir::FlatSymbolRefAttr stage,
+                      mlir::IntegerAttr replica) {
+  printer << stage;
+  if (replica)
+    printer << ':' << replica.getInt();
+}
+
+/// `<weights = 64>`, or a list of such for several homes.
+inline mlir::ParseResult parseBuffersByHome(mlir::OpAsmParser &parser,
+                                            mlir::ArrayAttr &buffers) {
+  llvm::SmallVector<mlir::Attribute> list;
+  auto parseOne = [&]() -> mlir::ParseResult {
+    list.push_back(BuffersAttr::parse(parser, {}));
+    return mlir::failure(!list.back());
+  };
+  const bool isList = *parser.getCurrentLocation().getPointer() == '[';
+  if (isList ? parser.parseCommaSeparatedList(
+                   mlir::AsmParser::Delimiter::Square, parseOne)
+             : parseOne())
+    return mlir::failure();
+  buffers = parser.getBuilder().getArrayAttr(list);
+  return mlir::success();
+}
+
+inline void printBuffersByHome(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                               mlir::ArrayAttr buffers) {
+  auto print = [&](mlir::Attribute one) {
+    printer.printStrippedAttrOrType(mlir::cast<BuffersAttr>(one));
+  };
+  if (buffers.size() == 1)
+    return print(buffers[0]);
+  printer << '[';
+  llvm::interleaveComma(buffers, printer, print);
+  printer << ']';
+}
+
+} // namespace rondo::pipe
+
+#endif // RONDO_DIALECT_HOMESYNTAX_H

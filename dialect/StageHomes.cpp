@@ -1,0 +1,165 @@
+//===- StageHomes.cpp - Where stages are at home --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/SourceRules.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace rondo::pipe;
+using rondo::HomeBuffers;
+using rondo::Homes;
+using rondo::Share;
+
+std::vector<Share> StageOp::sharesOf(int64_t samples) {
+  ArrayRef<int64_t> ranks = getRanks();
+  std::vector<Share> shares;
+  for (auto [home, rank] : llvm::enumerate(ranks)) {
+    const int64_t own = getShares()
+                            ? (*getShares())[home]
+                            : samples / static_cast<int64_t>(ranks.size());
+    shares.push_back({static_cast<int32_t>(rank), static_cast<int32_t>(own)});
+  }
+  return shares;
+}
+
+std::vector<HomeBuffers> StageOp::buffersByHome() {
+  std::vector<HomeBuffers> result;
+  if (ArrayAttr buffers = getBuffersAttr())
+    for (auto one : buffers.getAsRange<BuffersAttr>())
+      result.push_back(one.getBytes());
+  return result;
+}
+
+void StageOp::setBuffersByHome(ArrayRef<BuffersAttr> buffers) {
+  setBuffersAttr(ArrayAttr::get(
+      getContext(), SmallVector<Attribute>(buffers.begin(), buffers.end())));
+}
+
+std::string StageOp::describeRanks() {
+  std::string text = getRanks().size() == 1 ? "rank" : "ranks";
+  for (auto [home, rank] : llvm::enumerate(getRanks())) {
+    const bool isLast = home + 1 == getRanks().size();
+    text += home == 0 ? " " : isLast ? " and " : ", ";
+    text += std::to_string(rank);
+  }
+  return text;
+}
+
+Homes PlanOp::getHomes() {
+  Homes homes;
+  const int64_t samples = std::clamp<int64_t>(getSamplesOfMicrobatch(), 1,
+                                               rondo::maxSamples);
+  for (StageOp stage : getStages())
+    homes.addStage(stage.sharesOf(samples));
+  return homes;
+}
+
+/// Ranks that exist, each once.
+static LogicalResult verifyRanks(StageOp stage) {
+  if (stage.getRanks().empty())
+    return stage.emitError()
+           << "stage @" << stage.getSymName() << " is on no rank";
+  llvm::SmallDenseSet<int64_t> seen;
+  for (int64_t rank : stage.getRanks()) {
+    if (rank < 0)
+      return stage.emitError() << "stage @" << stage.getSymName()
+                               << " is on rank " << rank
+                               << "; ranks are numbered from 0";
+    if (!seen.insert(rank).second)
+      return stage.emitError()
+             << "stage @" << stage.getSymName() << " is on rank " << rank
+             << " twice; it has one home on a rank, with all its samples there";
+  }
+  return success();
+}
+
+LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
+  if (failed(verifyRanks(stage)))
+    return failure();
+  if (auto shares = stage.getShares())
+    for (auto [rank, share] : llvm::zip(stage.getRanks(), *shares))
+      if (share < 1 || share > rondo::maxSamples)
+        return stage.emitError()
+               << "stage @" << stage.getSymName() << " has " << share
+               << " samples on rank " << rank << "; it must be 1 to "
+               << rondo::maxSamples;
+  const size_t homes = stage.getRanks().size();
+  if (ArrayAttr buffers = stage.getBuffersAttr())
+    if (buffers.size() != homes)
+      return stage.emitError()
+             << "stage @" << stage.getSymName() << " lists buffers of "
+             << buffers.size() << (buffers.size() == 1 ? " home" : " homes")
+             << ", but it has " << homes;
+  return success();
+}
+
+/// `[2: 4, 3: 3]`: as equal as samples can be shared.
+static std::string nearlyEqual(ArrayRef<int64_t> ranks, int64_t samples) {
+  const int64_t homes = ranks.size();
+  std::string text;
+  for (auto [home, rank] : llvm::enumerate(ranks))
+    text += (home > 0 ? ", " : "[") + std::to_string(rank) + ": " +
+            std::to_string(samples / homes +
+                           (int64_t(home) < samples % homes));
+  return text + "]";
+}
+
+LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
+                                        ModelOp model) {
+  const int64_t homes = stage.getRanks().size();
+  const int64_t samples = plan.getSamplesOfMicrobatch();
+  if (auto shares = stage.getShares()) {
+    int64_t sum = 0;
+    for (int64_t share : *shares)
+      sum += share;
+    if (samples > 0 && sum != samples)
+      return stage.emitError()
+                 .append("the homes of stage @", stage.getSymName(), " take ",
+                         sum, " samples of a micro-batch together, which has ",
+                         samples)
+                 .attachNote(plan.getLoc())
+             << "plan @" << plan.getSymName() << " is here";
+  }
+  if (homes == 1 && !stage.getShares())
+    return success();
+  if (samples == 0)
+    return stage.emitError()
+               .append("stage @", stage.getSymName(),
+                       " divides the samples of a micro-batch, but plan @",
+                       plan.getSymName(),
+                       " does not say how many these are: write samples(",
+                       homes, ") behind its number of micro-batches")
+               .attachNote(plan.getLoc())
+           << "plan @" << plan.getSymName() << " is here";
+  if (samples > rondo::maxSamples || samples < homes)
+    return stage.emitError()
+               .append("stage @", stage.getSymName(), " has ", homes,
+                       " homes, which cannot share a micro-batch of ", samples,
+                       samples == 1 ? " sample" : " samples",
+                       ": each takes at least 1, and the most is ",
+                       rondo::maxSamples)
+               .attachNote(plan.getLoc())
+           << "plan @" << plan.getSymName() << " is here";
+  if (!stage.getShares() && samples % homes != 0)
+    return stage.emitError()
+               .append("the ", samples, " samples of a micro-batch cannot be ",
+                       "divided equally over the ", homes,
+                       " homes of stage @", stage.getSymName(),
+                       ": write the samples of each, as in `on ",
+                       nearlyEqual(stage.getRanks(), samples), "`")
+               .attachNote(plan.getLoc())
+           << "plan @" << plan.getSymName() << " is here";
+  for (auto name : stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
+    auto layer = cast_or_null<LayerOp>(
+        SymbolTable::lookupSymbolIn(model, name.getAttr()));
+    if (layer && layer.getCustomAttr() && homes > 1)
+      return stage.emitError()
+                 .append("stage @", stage.getSymName(), " has ", homes,
+                         " homes, but the body of layer ", name,
+                         " takes whole micro-batches only")
+                 .attachNote(layer.getLoc())
+             << "layer " << name << " is here";
+  }
+  return success();
+}

@@ -1,0 +1,139 @@
+//===- rank_setup.cpp - What a rank's actions look up ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/base/error.h"
+#include "runtime/execution/rank.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::runtime;
+
+Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
+           Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
+    : state(state), program(program), device(state.device(rank)),
+      transport(transport), me(rank), optimizer(optimizer),
+      stream(device.stream()), homes(state.homes().size()),
+      edgeDescs(program.edges), edges(state.executable().numEdges),
+      firstFence(program.numPools, -1) {
+  for (int32_t h = 0; h < static_cast<int32_t>(homes.size()); ++h) {
+    if (program.rankOfHome[h] != me)
+      continue;
+    homes[h].binding = &state.homes(program)[h];
+    // The iteration's loss is the mean over all of its samples.
+    homes[h].lossScale =
+        program.shares[h].samples /
+        (static_cast<double>(samplesOf(program)) * program.microbatches);
+    for (int b = 0; b < numBuffers; ++b)
+      homes[h].places[b] = placeOf(state, h * numBuffers + b);
+  }
+  edgesFrom.resize(numMessageKinds * homes.size());
+  for (int32_t e = 0; e < static_cast<int32_t>(edges.size()); ++e)
+    addEdge(e, wiring);
+  for (const LocalHome &home : homes) {
+    if (home.inputs.size() > maxLayerInputs)
+      throw Error("stage '" + std::string(home.binding->desc->name) +
+                  "' has " + std::to_string(home.inputs.size()) +
+                  " inputs; a layer takes " + std::to_string(maxLayerInputs) +
+                  " at most");
+    // All sends of an activation read one slot, those of a gradient their
+    // tensor's.
+    int32_t activations = 0;
+    auto sends = [&](const std::vector<int32_t> &parts) {
+      return static_cast<int32_t>(
+          std::count_if(parts.begin(), parts.end(), [&](int32_t edge) {
+            return edges[edge].channel >= 0;
+          }));
+    };
+    if (home.binding)
+      activations = sends(edgesFrom[numMessageKinds * (&home - homes.data())]);
+    fencesPerSlot = std::max(fencesPerSlot, activations);
+    for (const LocalTensor &tensor : home.inputGrads)
+      fencesPerSlot = std::max(fencesPerSlot, sends(tensor.edges));
+  }
+  fences.resize(fences.size() * fencesPerSlot);
+  for (LocalHome &home : homes)
+    if (home.binding)
+      makeCalls(home);
+}
+
+void Rank::addEdge(int32_t number, const Wiring &wiring) {
+  const EdgeDesc &desc = edgeDescs[number];
+  LocalEdge &edge = edges[number];
+  const int32_t fromRank = program.rankOfHome[desc.from],
+                toRank = program.rankOfHome[desc.to];
+  const bool isActivation = desc.message == Message::Activation;
+  edgesFrom[numMessageKinds * desc.from + static_cast<int>(desc.message)]
+      .push_back(number);
+  if (fromRank == me) {
+    edge.sent = placeOf(state, desc.sent);
+    if (!isActivation)
+      addPart(homes[desc.from].inputGrads, desc.sent, number);
+  }
+  if (toRank == me) {
+    edge.received = placeOf(state, desc.received);
+    addPart(isActivation ? homes[desc.to].inputs : homes[desc.to].outputGrads,
+            desc.received, number);
+  }
+  const ShareDesc &from = program.shares[desc.from],
+                  &to = program.shares[desc.to];
+  if (fromRank == toRank) {
+    edge.isCopied =
+        from.firstSample != to.firstSample || from.samples != to.samples;
+    return;
+  }
+  edge.channel = wiring.channelOf[fromRank * program.numRanks + toRank];
+  if (toRank == me)
+    edge.tickets.assign(program.microbatches, -1);
+}
+
+/// Parts that leave or enter one place are of one tensor.
+void Rank::addPart(std::vector<LocalTensor> &tensors, int32_t place,
+                   int32_t edge) {
+  auto same = std::find_if(
+      tensors.begin(), tensors.end(),
+      [&](const LocalTensor &other) { return other.number == place; });
+  if (same == tensors.end())
+    same = tensors.insert(same, {place, placeOf(state, place), {}});
+  same->edges.push_back(edge);
+}
+
+Rank::Place Rank::placeOf(const State &state, int32_t number) {
+  const PlaceDesc &place = program.places[number];
+  if (place.pool < 0)
+    return {};
+  const PoolDesc &pool = program.pools[place.pool];
+  if (firstFence[place.pool] < 0) {
+    firstFence[place.pool] = static_cast<int32_t>(fences.size());
+    fences.resize(fences.size() + pool.slots);
+  }
+  return {state.address(pool, 0), pool.slotBytes, place.slotOf,
+          static_cast<uint32_t>(place.period), firstFence[place.pool]};
+}
+
+/// Writes the fields that all calls of a layer's task have in common.
+void Rank::makeCalls(LocalHome &home) const {
+  const HomeBinding &binding = *home.binding;
+  const size_t last = binding.layers.size() - 1;
+  LayerArgs common{};
+  common.lossScale = home.lossScale;
+  common.stream = stream;
+  // Activations between layers of the stage come before the scratch, and are
+  // used in turn.
+  char *workspace = home.place(Buffer::Workspace).at(0);
+  auto inner = [&](size_t border) {
+    return workspace + (border % 2) * binding.innerBytes;
+  };
+  if (workspace)
+    common.workspace = workspace + binding.numInner * binding.innerBytes;
+  home.calls.assign(binding.layers.size(), {common, common, common});
+  for (size_t l = 0; l <= last; ++l) {
+    LayerCalls &calls = home.calls[l];
+    calls.weightGrad.gradients =
+        binding.gradients + binding.layers[l].gradientsOffset;
+    if (l > 0)
+      calls.forward.inputs[0] = calls.inputGrad.inputGrads[0] = inner(l - 1);
+    if (l < last)
+      calls.inputGrad.outputGrad = calls.forward.output = inner(l);
+  }
+}
