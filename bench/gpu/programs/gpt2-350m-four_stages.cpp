@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 2
-#error "another version of rondo wrote this program (tables of version 2): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 3
+#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -96,27 +96,35 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// name, first layer, layers, then bytes of:
+// By home: first sample, samples, then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
-constexpr StageDesc stages[] = {
-    {"s0", 0, 7,
+constexpr ShareDesc shares[] = {
+    {0, 8,
      {768534528, 512356352, 1024712704, 960, 32768, 159908032, 0, 16777216, 16777216, 0, 3538944, 1627570176}},
-    {"s1", 7, 6,
+    {0, 8,
      {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192}},
-    {"s2", 13, 6,
+    {0, 8,
      {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192}},
-    {"s3", 19, 7,
+    {0, 8,
      {762298368, 508198912, 1016397824, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336}},
 };
 
-// from, to, message, bytes, place that it leaves and enters
+// from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 16777216, 7, 18},
-    {1, 2, Message::Activation, 16777216, 19, 30},
-    {2, 3, Message::Activation, 16777216, 31, 42},
-    {1, 0, Message::Gradient, 16777216, 21, 8},
-    {2, 1, Message::Gradient, 16777216, 33, 20},
-    {3, 2, Message::Gradient, 16777216, 45, 32},
+    {0, 1, Message::Activation, 16777216, 7, 18, 0, 0},
+    {1, 2, Message::Activation, 16777216, 19, 30, 0, 0},
+    {2, 3, Message::Activation, 16777216, 31, 42, 0, 0},
+    {1, 0, Message::Gradient, 16777216, 21, 8, 0, 0},
+    {2, 1, Message::Gradient, 16777216, 33, 20, 0, 0},
+    {3, 2, Message::Gradient, 16777216, 45, 32, 0, 0},
+};
+
+// name, first layer, layers
+constexpr StageDesc stages[] = {
+    {"s0", 0, 7},
+    {"s1", 7, 6},
+    {"s2", 13, 6},
+    {"s3", 19, 7},
 };
 
 // stage, replica, rank
@@ -284,35 +292,35 @@ static void rank_0(Rank & v1, const int64_t* v2) {
   step(rank, 0);
   return;
 }
-// A row for each rank: stage, end, shift
+// A row for each rank: home, end, shift
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 3, -3};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 2, -2};
 static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t stage = v2[0];
+  const int64_t home = v2[0];
   const int64_t end = v2[1];
   const int64_t shift = v2[2];
   for (int64_t i3 = 0; i3 < end; i3 += 1) {
-    recv(rank, Message::Activation, stage - 1, i3);
-    forward(rank, stage, i3);
-    send(rank, Message::Activation, stage, i3);
+    recv(rank, Message::Activation, home - 1, i3);
+    forward(rank, home, i3);
+    send(rank, Message::Activation, home, i3);
   }
   for (int64_t i4 = end; i4 < 8; i4 += 1) {
-    recv(rank, Message::Activation, stage - 1, i4);
-    recv(rank, Message::Gradient, stage + 1, i4 + shift);
-    backward(rank, stage, i4 + shift);
-    send(rank, Message::Gradient, stage, i4 + shift);
-    forward(rank, stage, i4);
-    send(rank, Message::Activation, stage, i4);
+    recv(rank, Message::Activation, home - 1, i4);
+    recv(rank, Message::Gradient, home + 1, i4 + shift);
+    backward(rank, home, i4 + shift);
+    send(rank, Message::Gradient, home, i4 + shift);
+    forward(rank, home, i4);
+    send(rank, Message::Activation, home, i4);
   }
   for (int64_t i5 = shift + 8; i5 < 8; i5 += 1) {
-    recv(rank, Message::Gradient, stage + 1, i5);
-    backward(rank, stage, i5);
-    send(rank, Message::Gradient, stage, i5);
+    recv(rank, Message::Gradient, home + 1, i5);
+    backward(rank, home, i5);
+    send(rank, Message::Gradient, home, i5);
   }
   all_reduce(rank, 1);
   await(rank, 1);
-  step(rank, stage);
+  step(rank, home);
   return;
 }
 static void rank_3(Rank & v1, const int64_t* v2) {
@@ -473,16 +481,16 @@ static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   }
   return;
 }
-// A row for each rank: stage
+// A row for each rank: home
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
 static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t stage = v2[0];
+  const int64_t home = v2[0];
   for (int64_t i3 = 0; i3 < 8; i3 += 1) {
-    recv(rank, Message::Activation, stage - 1, i3);
-    forward(rank, stage, i3);
-    send(rank, Message::Activation, stage, i3);
+    recv(rank, Message::Activation, home - 1, i3);
+    forward(rank, home, i3);
+    send(rank, Message::Activation, home, i3);
   }
   return;
 }
@@ -611,20 +619,20 @@ constexpr RankDesc ranks[] = {
 } // namespace
 
 // number, name, kind; micro-batches, samples of each, whether they
-// are added in index order; layers, stages, edges; ranks;
+// are added in index order; layers, shares, edges; ranks;
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
-     layers, stages, edges, 1, sequential::ranks, sequential::rank_of_home,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
      34, sequential::pools, 48, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
-     layers, stages, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
      34, pipeline::pools, 48, pipeline::places, 2, pipeline::collectives,
      260111758, 602158736, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
-     layers, stages, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, 48, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };

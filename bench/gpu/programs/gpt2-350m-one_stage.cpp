@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 2
-#error "another version of rondo wrote this program (tables of version 2): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 3
+#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -96,13 +96,18 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// name, first layer, layers, then bytes of:
+// By home: first sample, samples, then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
-constexpr StageDesc stages[] = {
-    {"s0", 0, 26,
+constexpr ShareDesc shares[] = {
+    {0, 8,
      {2437761024, 1625174016, 3250348032, 3456, 65536, 159908032, 0, 0, 0, 0, 14188544, 7300816896}},
 };
 
+
+// name, first layer, layers
+constexpr StageDesc stages[] = {
+    {"s0", 0, 26},
+};
 
 // stage, replica, rank
 constexpr HomeDesc homes[] = {
@@ -121,8 +126,6 @@ static void sequential_rank_0(Rank & v1, const int64_t* v2) {
   }
   all_reduce(rank, 0);
   await(rank, 0);
-  all_reduce(rank, 1);
-  await(rank, 1);
   step(rank, 0);
   return;
 }
@@ -155,11 +158,9 @@ constexpr PlaceDesc places[] = {
     {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
 };
-constexpr int32_t collective_0[] = {0, 0};
-constexpr int32_t collective_1[] = {0};
+constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
-    {CollectiveKind::GradientNorm, "", 1, collective_1},
+    {CollectiveKind::GradientNorm, "", 1, collective_0},
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {
@@ -180,8 +181,6 @@ static void rank_0(Rank & v1, const int64_t* v2) {
   }
   all_reduce(rank, 0);
   await(rank, 0);
-  all_reduce(rank, 1);
-  await(rank, 1);
   step(rank, 0);
   return;
 }
@@ -214,11 +213,9 @@ constexpr PlaceDesc places[] = {
     {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
 };
-constexpr int32_t collective_0[] = {0, 0};
-constexpr int32_t collective_1[] = {0};
+constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
-    {CollectiveKind::GradientNorm, "", 1, collective_1},
+    {CollectiveKind::GradientNorm, "", 1, collective_0},
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr int64_t peak_memory_bytes[] = {7315005440};
@@ -278,20 +275,20 @@ constexpr RankDesc ranks[] = {
 } // namespace
 
 // number, name, kind; micro-batches, samples of each, whether they
-// are added in index order; layers, stages, edges; ranks;
+// are added in index order; layers, shares, edges; ranks;
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
-     layers, stages, nullptr, 1, sequential::ranks, sequential::rank_of_home,
-     8, sequential::pools, 12, sequential::places, 2, sequential::collectives,
+     layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_home,
+     8, sequential::pools, 12, sequential::places, 1, sequential::collectives,
      0, 0, nullptr},
     {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
-     layers, stages, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
-     8, pipeline::pools, 12, pipeline::places, 2, pipeline::collectives,
+     layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
+     8, pipeline::pools, 12, pipeline::places, 1, pipeline::collectives,
      602158736, 602158736, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
-     layers, stages, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
      8, evaluation::pools, 12, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };

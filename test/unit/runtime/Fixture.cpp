@@ -225,10 +225,13 @@ const Program::Sizes &Program::addSizes(const Spec &spec,
     stage.name = names[s].c_str();
     stage.firstLayer = first;
     stage.numLayers = spec.layersOfStage[s];
+    ShareDesc share{};
+    share.samples = std::max(sizes.layers.front().batch, 1);
     stageBytes(sizes.layers.data() + first, stage.numLayers, mostMicrobatches,
-               stage.bytes);
+               share.bytes);
     first += stage.numLayers;
     sizes.stages.push_back(stage);
+    sizes.shares.push_back(share);
   }
   for (Message message : {Message::Activation, Message::Gradient})
     for (int32_t s = 1; s < static_cast<int32_t>(sizes.stages.size()); ++s) {
@@ -239,9 +242,9 @@ const Program::Sizes &Program::addSizes(const Spec &spec,
       };
       sizes.edges.push_back(
           {from, to, message,
-           sizes.stages[s - 1].bytes[static_cast<int>(Buffer::Output)],
+           sizes.shares[s - 1].bytes[static_cast<int>(Buffer::Output)],
            number(from, isForward ? Buffer::Output : Buffer::InputGrad),
-           number(to, isForward ? Buffer::Input : Buffer::OutputGrad)});
+           number(to, isForward ? Buffer::Input : Buffer::OutputGrad), 0, 0});
     }
   return sizes;
 }
@@ -276,7 +279,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   tables.collectives.push_back({CollectiveKind::GradientNorm, "",
                                 static_cast<int32_t>(allStages.size()),
                                 allStages.data()});
-  place(spec, sizes.stages, tables, kind == ProgramKind::Pipeline);
+  place(spec, sizes.shares, tables, kind == ProgramKind::Pipeline);
 
   ProgramDesc desc{};
   desc.name = name;
@@ -285,7 +288,7 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   desc.samples = sizes.layers.front().batch;
   desc.accumulatesInIndexOrder = true;
   desc.layers = sizes.layers.data();
-  desc.stages = sizes.stages.data();
+  desc.shares = sizes.shares.data();
   desc.edges = sizes.edges.data();
   desc.numRanks = static_cast<int32_t>(lists.size());
   desc.ranks = tables.ranks.data();
@@ -302,13 +305,13 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
 
 /// One pool for each buffer of each stage: state first, so that it is at the
 /// same place in every program.
-void Program::place(const Spec &spec, const std::vector<StageDesc> &stages,
+void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
                     ProgramTables &tables, bool hasRings) {
-  const int numStages = static_cast<int>(stages.size());
+  const int numStages = static_cast<int>(shares.size());
   tables.places.assign(numStages * numBuffers, PlaceDesc{-1, 0, nullptr});
   std::vector<int64_t> ends(arenaBytes.size(), 0);
   auto add = [&](int s, int b, int slots) {
-    int64_t bytes = stages[s].bytes[b];
+    int64_t bytes = shares[s].bytes[b];
     if (bytes == 0)
       return;
     int64_t &end = ends[homes[s].rank];

@@ -93,6 +93,7 @@ private:
   struct Sizes {
     std::vector<LayerDesc> layers;
     std::vector<StageDesc> stages;
+    std::vector<ShareDesc> shares;
     std::vector<EdgeDesc> edges;
   };
   struct ProgramTables {
@@ -110,7 +111,7 @@ private:
   void addProgram(const Spec &spec, ProgramKind kind, const char *name,
                   const Sizes &sizes, const std::vector<int> &rankOfStage,
                   const Lists &lists);
-  void place(const Spec &spec, const std::vector<StageDesc> &stages,
+  void place(const Spec &spec, const std::vector<ShareDesc> &shares,
              ProgramTables &tables, bool hasRings);
 
   std::deque<std::string> names;

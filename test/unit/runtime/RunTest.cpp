@@ -152,13 +152,13 @@ TEST(Run, CollectiveWithoutARankIsPrinted) {
 TEST(Run, ForeignStageIsAnError) {
   Spec spec = timedOnRanks(2, 0);
   spec.pipeline[0][0].stage = 1;
-  EXPECT_EQ(failureOf(spec), "the program of rank 0 runs stage 1, micro-batch "
+  EXPECT_EQ(failureOf(spec), "the program of rank 0 runs home 1, micro-batch "
                              "0, which it does not hold");
 }
 
 TEST(Run, TooSmallBufferIsAnError) {
   Program program(timedOnRanks(2, 0));
-  const_cast<StageDesc &>(program.exe.stages[1])
+  const_cast<ShareDesc &>(program.exe.programs[0].shares[1])
       .bytes[static_cast<int>(Buffer::Weights)] = 64;
   try {
     State state(program.exe);

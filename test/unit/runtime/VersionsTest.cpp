@@ -59,7 +59,7 @@ TEST(Versions, TensorsLieInTheSlotOfTheNewest) {
   ASSERT_EQ(home.weights.size(), 2u);
   float *const first = tensor.weights;
   const int64_t apart = home.weights[1] - home.weights[0];
-  EXPECT_EQ(apart, home.desc->bytes[static_cast<int>(Buffer::Weights)]);
+  EXPECT_EQ(apart, home.share->bytes[static_cast<int>(Buffer::Weights)]);
   const std::vector<float> before(first, first + tensor.layout.count);
 
   state.nextVersion(0);

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 2
-#error "another version of rondo wrote this program (tables of version 2): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 3
+#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -36,27 +36,35 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// name, first layer, layers, then bytes of:
+// By home: first sample, samples, then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
-constexpr StageDesc stages[] = {
-    {"s0", 0, 2,
+constexpr ShareDesc shares[] = {
+    {0, 4,
      {1836032, 1224000, 2448000, 320, 2048, 19914944, 0, 147456, 147456, 0, 12288, 2512256}},
-    {"s1", 2, 1,
+    {0, 4,
      {1504256, 1002816, 2005632, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752}},
-    {"s2", 3, 1,
+    {0, 4,
      {1504256, 1002816, 2005632, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752}},
-    {"s3", 4, 2,
+    {0, 4,
      {1727168, 1151424, 2302848, 384, 2048, 19914944, 147456, 0, 0, 147456, 14336, 2773504}},
 };
 
-// from, to, message, bytes, place that it leaves and enters
+// from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 7, 18},
-    {1, 2, Message::Activation, 147456, 19, 30},
-    {2, 3, Message::Activation, 147456, 31, 42},
-    {1, 0, Message::Gradient, 147456, 21, 8},
-    {2, 1, Message::Gradient, 147456, 33, 20},
-    {3, 2, Message::Gradient, 147456, 45, 32},
+    {0, 1, Message::Activation, 147456, 7, 18, 0, 0},
+    {1, 2, Message::Activation, 147456, 19, 30, 0, 0},
+    {2, 3, Message::Activation, 147456, 31, 42, 0, 0},
+    {1, 0, Message::Gradient, 147456, 21, 8, 0, 0},
+    {2, 1, Message::Gradient, 147456, 33, 20, 0, 0},
+    {3, 2, Message::Gradient, 147456, 45, 32, 0, 0},
+};
+
+// name, first layer, layers
+constexpr StageDesc stages[] = {
+    {"s0", 0, 2},
+    {"s1", 2, 1},
+    {"s2", 3, 1},
+    {"s3", 4, 2},
 };
 
 // stage, replica, rank
@@ -224,41 +232,41 @@ static void rank_0(Rank & v1, const int64_t* v2) {
   step(rank, 0);
   return;
 }
-// A row for each rank: stage, end, end2
+// A row for each rank: home, end, end2
 constexpr int64_t ranks_1_to_2_row_1[] = {1, 4, 4};
 constexpr int64_t ranks_1_to_2_row_2[] = {2, 3, 5};
 static void ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t stage = v2[0];
+  const int64_t home = v2[0];
   const int64_t end = v2[1];
   const int64_t end2 = v2[2];
-  recv(rank, Message::Activation, stage - 1, 0);
+  recv(rank, Message::Activation, home - 1, 0);
   for (int64_t i3 = 1; i3 < end; i3 += 1) {
-    recv(rank, Message::Activation, stage - 1, i3);
-    forward(rank, stage, i3 - 1);
-    send(rank, Message::Activation, stage, i3 - 1);
+    recv(rank, Message::Activation, home - 1, i3);
+    forward(rank, home, i3 - 1);
+    send(rank, Message::Activation, home, i3 - 1);
   }
   for (int64_t i4 = 0; i4 < end2; i4 += 1) {
-    recv(rank, Message::Gradient, stage + 1, i4);
-    backward(rank, stage, i4);
-    send(rank, Message::Gradient, stage, i4);
-    forward(rank, stage, i4 + end - 1);
-    send(rank, Message::Activation, stage, i4 + end - 1);
-    recv(rank, Message::Activation, stage - 1, i4 + end);
+    recv(rank, Message::Gradient, home + 1, i4);
+    backward(rank, home, i4);
+    send(rank, Message::Gradient, home, i4);
+    forward(rank, home, i4 + end - 1);
+    send(rank, Message::Activation, home, i4 + end - 1);
+    recv(rank, Message::Activation, home - 1, i4 + end);
   }
-  recv(rank, Message::Gradient, stage + 1, end2);
-  backward(rank, stage, end2);
-  send(rank, Message::Gradient, stage, end2);
-  forward(rank, stage, 7);
-  send(rank, Message::Activation, stage, 7);
+  recv(rank, Message::Gradient, home + 1, end2);
+  backward(rank, home, end2);
+  send(rank, Message::Gradient, home, end2);
+  forward(rank, home, 7);
+  send(rank, Message::Activation, home, 7);
   for (int64_t i5 = end2 + 1; i5 < 8; i5 += 1) {
-    recv(rank, Message::Gradient, stage + 1, i5);
-    backward(rank, stage, i5);
-    send(rank, Message::Gradient, stage, i5);
+    recv(rank, Message::Gradient, home + 1, i5);
+    backward(rank, home, i5);
+    send(rank, Message::Gradient, home, i5);
   }
   all_reduce(rank, 1);
   await(rank, 1);
-  step(rank, stage);
+  step(rank, home);
   return;
 }
 static void rank_3(Rank & v1, const int64_t* v2) {
@@ -418,20 +426,20 @@ static void evaluation_rank_0(Rank & v1, const int64_t* v2) {
   }
   return;
 }
-// A row for each rank: stage
+// A row for each rank: home
 constexpr int64_t evaluation_ranks_1_to_2_row_1[] = {1};
 constexpr int64_t evaluation_ranks_1_to_2_row_2[] = {2};
 static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
   Rank &rank = v1;
-  const int64_t stage = v2[0];
-  recv(rank, Message::Activation, stage - 1, 0);
+  const int64_t home = v2[0];
+  recv(rank, Message::Activation, home - 1, 0);
   for (int64_t i3 = 1; i3 < 8; i3 += 1) {
-    recv(rank, Message::Activation, stage - 1, i3);
-    forward(rank, stage, i3 - 1);
-    send(rank, Message::Activation, stage, i3 - 1);
+    recv(rank, Message::Activation, home - 1, i3);
+    forward(rank, home, i3 - 1);
+    send(rank, Message::Activation, home, i3 - 1);
   }
-  forward(rank, stage, 7);
-  send(rank, Message::Activation, stage, 7);
+  forward(rank, home, 7);
+  send(rank, Message::Activation, home, 7);
   return;
 }
 static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
@@ -551,20 +559,20 @@ constexpr RankDesc ranks[] = {
 } // namespace
 
 // number, name, kind; micro-batches, samples of each, whether they
-// are added in index order; layers, stages, edges; ranks;
+// are added in index order; layers, shares, edges; ranks;
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
-     layers, stages, edges, 1, sequential::ranks, sequential::rank_of_home,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
      34, sequential::pools, 48, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
-     layers, stages, edges, 4, pipeline::ranks, pipeline::rank_of_home,
+     layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
      34, pipeline::pools, 48, pipeline::places, 2, pipeline::collectives,
      251383479, 687484056, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
-     layers, stages, edges, 4, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, 48, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 2
-#error "another version of rondo wrote this program (tables of version 2): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 3
+#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -36,19 +36,25 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// name, first layer, layers, then bytes of:
+// By home: first sample, samples, then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
-constexpr StageDesc stages[] = {
-    {"s0", 0, 3,
+constexpr ShareDesc shares[] = {
+    {0, 4,
      {3340288, 2226816, 4453632, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008}},
-    {"s1", 3, 3,
+    {0, 4,
      {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256}},
 };
 
-// from, to, message, bytes, place that it leaves and enters
+// from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 7, 18},
-    {1, 0, Message::Gradient, 147456, 21, 8},
+    {0, 1, Message::Activation, 147456, 7, 18, 0, 0},
+    {1, 0, Message::Gradient, 147456, 21, 8, 0, 0},
+};
+
+// name, first layer, layers
+constexpr StageDesc stages[] = {
+    {"s0", 0, 3},
+    {"s1", 3, 3},
 };
 
 // stage, replica, rank
@@ -343,20 +349,20 @@ constexpr RankDesc ranks[] = {
 } // namespace
 
 // number, name, kind; micro-batches, samples of each, whether they
-// are added in index order; layers, stages, edges; ranks;
+// are added in index order; layers, shares, edges; ranks;
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
 // all ranks' work; peak bytes by rank
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
-     layers, stages, edges, 1, sequential::ranks, sequential::rank_of_home,
+     layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
      18, sequential::pools, 24, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
-     layers, stages, edges, 2, pipeline::ranks, pipeline::rank_of_home,
+     layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_home,
      18, pipeline::pools, 24, pipeline::places, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
-     layers, stages, edges, 2, evaluation::ranks, evaluation::rank_of_home,
+     layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_home,
      18, evaluation::pools, 24, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };

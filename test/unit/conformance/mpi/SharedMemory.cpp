@@ -127,6 +127,9 @@ public:
   const LayerBody &body(const LayerDesc &layer) const override {
     return cpu->body(layer);
   }
+  void copy(void *to, const void *from, int64_t bytes) override {
+    cpu->copy(to, from, bytes);
+  }
   void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override {
     cpu->addTo(sum, part, bytes, dtype);
   }
