@@ -268,9 +268,8 @@ void Emitter::emitProgram(EmittedProgram &emitted) {
     code.rank = r;
   for (pipe::RankOp rank : emitted.op.getRanks())
     codes[rank.getRank()] =
-        readRank(rank, emitted.executing, [&](Operation *op) {
-          return emitted.actions.lookup(op);
-        });
+        readRank(rank, emitted.executing,
+                 [&](Operation *op) { return emitted.actions.lookup(op); });
 
   text("\nnamespace " + emitted.text.space + " {\n");
   std::vector<SharedFunction> functions = shareFunctions(std::move(codes));
@@ -316,8 +315,7 @@ LogicalResult Emitter::run() {
   std::vector<ProgramText> texts;
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
-  text(executableText(name, sizes.front().layers.size(),
-                      stages.size(),
+  text(executableText(name, sizes.front().layers.size(), stages.size(),
                       members.front().problem.homes.size(),
                       members.front().problem.edges.size(),
                       programs.front().program.arenaBytes, texts, backend));

@@ -173,8 +173,7 @@ std::string rondo::codegen::homeTable(const Homes &homes) {
   return text;
 }
 
-std::string rondo::codegen::shareTable(const SizesText &sizes,
-                                       int32_t number) {
+std::string rondo::codegen::shareTable(const SizesText &sizes, int32_t number) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "// By home: first sample, samples, then bytes of:\n//";
@@ -228,8 +227,7 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
       const bool isForward = edge.message() == MessageKind::Activation;
       const StageText &producer = stages[isForward ? from.stage : to.stage];
       const int32_t last = producer.firstLayer + producer.numLayers - 1;
-      piece = pieceOf(from, to,
-                      runtime::layerSizes(sizes.layers[last]).output,
+      piece = pieceOf(from, to, runtime::layerSizes(sizes.layers[last]).output,
                       std::max(sizes.samples, 1));
     }
     os << "    {" << edge.from << ", " << edge.to << ", Message::"

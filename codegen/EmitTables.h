@@ -64,9 +64,8 @@ std::string layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
 std::string stageTable(llvm::ArrayRef<StageText> stages);
 std::string homeTable(const Homes &homes);
 std::string shareTable(const SizesText &text, int32_t sizes);
-std::string edgeTable(const Problem &problem,
-                      llvm::ArrayRef<StageText> stages, const SizesText &text,
-                      int32_t sizes);
+std::string edgeTable(const Problem &problem, llvm::ArrayRef<StageText> stages,
+                      const SizesText &text, int32_t sizes);
 
 /// Pools, slots, places, collectives and ranks of a program. `functions`
 /// covers every rank of the program.

@@ -170,7 +170,7 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
 
 /// Positions of the constants that name the home of a task or step.
 static void collectTaskHomes(const std::vector<CodeNode> &nodes, size_t &next,
-                              std::vector<size_t> &places) {
+                             std::vector<size_t> &places) {
   for (const CodeNode &node : nodes) {
     if (!node.isLoop && node.subject == Subject::Home)
       places.push_back(next);

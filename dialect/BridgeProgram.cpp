@@ -3,96 +3,16 @@
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
+#include "dialect/MessageWords.h"
 #include "schedule/BufferNumbers.h"
 
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
 namespace {
-
-Message messageOf(const Edge &edge) {
-  return static_cast<Message>(edge.message());
-}
-
-/// What a send or a receive says of its message; what is null is left open.
-struct MessageWords {
-  ActionKind kind = ActionKind::Send;
-  /// Of the rank that runs it.
-  int32_t rank = 0;
-  Message message = Message::Activation;
-  int32_t stage = 0;
-  IntegerAttr replica;
-  /// -1: left open.
-  int32_t receiver = -1;
-  IntegerAttr receiverReplica;
-};
-
-/// Edges by the messages that they carry.
-class MessageNumbers {
-public:
-  explicit MessageNumbers(const Problem &problem) : problem(problem) {
-    for (auto [number, edge] : llvm::enumerate(problem.edges))
-      numbers[{homeOf(edge.from).stage, messageOf(edge)}].push_back(
-          static_cast<int32_t>(number));
-  }
-  /// How many stages need such a message of a stage.
-  size_t numReceivers(int32_t stage, Message message) const {
-    llvm::SmallSet<int32_t, 4> receivers;
-    for (int32_t edge : of(stage, message))
-      receivers.insert(homeOf(problem.edges[edge].to).stage);
-    return receivers.size();
-  }
-  /// All edges that may be meant.
-  SmallVector<int32_t, 2> find(const MessageWords &words) const;
-
-private:
-  using Numbers = SmallVector<int32_t, 2>;
-
-  const Home &homeOf(int32_t number) const { return problem.homes[number]; }
-  Numbers of(int32_t stage, Message message) const {
-    auto it = numbers.find({stage, message});
-    return it == numbers.end() ? Numbers() : it->second;
-  }
-
-  const Problem &problem;
-  std::map<std::pair<int32_t, Message>, Numbers> numbers;
-};
-
-SmallVector<int32_t, 2> MessageNumbers::find(const MessageWords &words) const {
-  Numbers found = of(words.stage, words.message);
-  auto keep = [&](auto fits) {
-    llvm::erase_if(found, [&](int32_t edge) {
-      return !fits(homeOf(problem.edges[edge].from),
-                   homeOf(problem.edges[edge].to));
-    });
-  };
-  if (words.receiver >= 0)
-    keep([&](const Home &, const Home &to) {
-      return to.stage == words.receiver;
-    });
-  if (words.replica)
-    keep([&](const Home &from, const Home &) {
-      return from.replica == words.replica.getInt();
-    });
-  if (words.receiverReplica)
-    keep([&](const Home &, const Home &to) {
-      return to.replica == words.receiverReplica.getInt();
-    });
-  // The own end is the home on this rank. Where there is none, L1 says so.
-  const bool isSend = words.kind == ActionKind::Send;
-  Numbers own = found;
-  llvm::erase_if(own, [&](int32_t edge) {
-    return words.rank != (isSend ? homeOf(problem.edges[edge].from)
-                                 : homeOf(problem.edges[edge].to))
-                             .rank;
-  });
-  const bool isOwnNamed = bool(isSend ? words.replica : words.receiverReplica);
-  return own.empty() || isOwnNamed || found.size() == 1 ? found : own;
-}
 
 class Expander {
 public:
@@ -148,8 +68,8 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
   SmallVector<int32_t, 2> edges;
   if (receiver) {
     words.receiver = names.stage(receiver);
-    words.receiverReplica = send ? send.getReceiverReplicaAttr()
-                                 : recv.getReceiverReplicaAttr();
+    words.receiverReplica =
+        send ? send.getReceiverReplicaAttr() : recv.getReceiverReplicaAttr();
   }
   if (receiver ? words.receiver >= 0 : numReceivers == 1)
     edges = messages.find(words);
@@ -157,10 +77,9 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
     return edges.front();
   InFlightDiagnostic error = inner->emitError();
   if (edges.size() > 1)
-    error << edges.size() << " homes "
-          << (send ? "take" : "send") << " a part of the "
-          << stringifyMessage(message) << " of stage " << stage
-          << "; name the one that this is "
+    error << edges.size() << " homes " << (send ? "take" : "send")
+          << " a part of the " << stringifyMessage(message) << " of stage "
+          << stage << "; name the one that this is "
           << (send ? "for, as in `to " : "from, as in `")
           << names.stageOf(send ? problem.edges[edges.front()].to
                                 : problem.edges[edges.front()].from)
@@ -188,8 +107,7 @@ void Expander::readCollectives(Program &program) {
     collective.ns = inner.getNs();
     collective.tensor = inner.getTensor().value_or("").str();
     for (auto stage : inner.getStages().getAsRange<FlatSymbolRefAttr>())
-      for (const Home &home :
-           problem.homes.of(std::max(0, names.stage(stage))))
+      for (const Home &home : problem.homes.of(std::max(0, names.stage(stage))))
         collective.homes.push_back(
             problem.homes.numberOf(home.stage, home.replica));
     program.collectives.push_back(std::move(collective));
@@ -362,12 +280,11 @@ void Folder::writeMemory() {
       const Edge &edge = problem.edges[buffer.edge];
       peer = names.stageOf(edge.from == buffer.home ? edge.to : edge.from);
     }
-    PlaceOp::create(builder, loc, static_cast<Buffer>(buffer.kind),
-                    names.stageOf(buffer.home),
-                    names.replicaOf(buffer.home,
-                                    program.pools[place.pool].rank),
-                    peer, place.pool,
-                    builder.getDenseI32ArrayAttr(place.slotOf));
+    PlaceOp::create(
+        builder, loc, static_cast<Buffer>(buffer.kind),
+        names.stageOf(buffer.home),
+        names.replicaOf(buffer.home, program.pools[place.pool].rank), peer,
+        place.pool, builder.getDenseI32ArrayAttr(place.slotOf));
   }
 }
 
@@ -378,13 +295,12 @@ void Folder::write(ProgramOp op) {
     llvm::SmallSetVector<Attribute, 8> stages;
     for (int32_t home : collective.homes)
       stages.insert(names.stageOf(home));
-    CollectiveOp::create(builder, loc, number,
-                         static_cast<pipe::CollectiveKind>(collective.kind),
-                         collective.tensor.empty()
-                             ? StringAttr()
-                             : builder.getStringAttr(collective.tensor),
-                         builder.getArrayAttr(stages.getArrayRef()),
-                         collective.ns);
+    CollectiveOp::create(
+        builder, loc, number,
+        static_cast<pipe::CollectiveKind>(collective.kind),
+        collective.tensor.empty() ? StringAttr()
+                                  : builder.getStringAttr(collective.tensor),
+        builder.getArrayAttr(stages.getArrayRef()), collective.ns);
   }
   writeMemory();
   auto write = [&](OpBuilder &inner, Location at, Action action,

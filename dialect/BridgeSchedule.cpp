@@ -12,9 +12,7 @@ FailureOr<ExpandedSchedule>
 rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
   PlanOp plan = op.lookupPlan();
   const HomeNames names(plan, problem.homes);
-  auto prototype = [&](Operation *inner) {
-    return actionOf(inner, names);
-  };
+  auto prototype = [&](Operation *inner) { return actionOf(inner, names); };
   Unroller unroller(plan, prototype);
   FailureOr<std::vector<RankOp>> ranks =
       ranksByNumber(op.getRanks(), problem.numRanks(), plan.lookupCluster());

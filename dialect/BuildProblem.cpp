@@ -97,8 +97,8 @@ static void slowDown(ClusterOp cluster, Problem &problem, int32_t stage) {
     for (const ActionTraits &traits : actionTable.rows)
       if (traits.isTask()) {
         int64_t &ns =
-            problem.cost(problem.homes.numberOf(stage, home.replica),
-                         traits.kind)
+            problem
+                .cost(problem.homes.numberOf(stage, home.replica), traits.kind)
                 .ns;
         const long double slower = static_cast<long double>(usual) / own;
         ns = static_cast<int64_t>(

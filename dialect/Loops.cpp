@@ -295,8 +295,8 @@ FailureOr<int32_t> HomeNames::home(Operation *op, FlatSymbolRefAttr name,
 }
 
 IntegerAttr HomeNames::number(int32_t home) const {
-  return IntegerAttr::get(
-      IntegerType::get(names.front().getContext(), 64), homes[home].replica);
+  return IntegerAttr::get(IntegerType::get(names.front().getContext(), 64),
+                          homes[home].replica);
 }
 
 IntegerAttr HomeNames::replicaOf(int32_t home, int32_t rank) const {
@@ -314,8 +314,7 @@ int32_t rondo::pipe::executingRank(Operation *op) {
   return 0;
 }
 
-FailureOr<Action> rondo::pipe::actionOf(Operation *op,
-                                        const HomeNames &names) {
+FailureOr<Action> rondo::pipe::actionOf(Operation *op, const HomeNames &names) {
   if (auto step = dyn_cast<StepOp>(op)) {
     FailureOr<int32_t> home = names.home(
         op, step.getStageAttr(), step.getReplicaAttr(), executingRank(op));

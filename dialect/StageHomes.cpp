@@ -48,8 +48,8 @@ std::string StageOp::describeRanks() {
 
 Homes PlanOp::getHomes() {
   Homes homes;
-  const int64_t samples = std::clamp<int64_t>(getSamplesOfMicrobatch(), 1,
-                                               rondo::maxSamples);
+  const int64_t samples =
+      std::clamp<int64_t>(getSamplesOfMicrobatch(), 1, rondo::maxSamples);
   for (StageOp stage : getStages())
     homes.addStage(stage.sharesOf(samples));
   return homes;
@@ -63,9 +63,9 @@ static LogicalResult verifyRanks(StageOp stage) {
   llvm::SmallDenseSet<int64_t> seen;
   for (int64_t rank : stage.getRanks()) {
     if (rank < 0)
-      return stage.emitError() << "stage @" << stage.getSymName()
-                               << " is on rank " << rank
-                               << "; ranks are numbered from 0";
+      return stage.emitError()
+             << "stage @" << stage.getSymName() << " is on rank " << rank
+             << "; ranks are numbered from 0";
     if (!seen.insert(rank).second)
       return stage.emitError()
              << "stage @" << stage.getSymName() << " is on rank " << rank
@@ -80,10 +80,9 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
   if (auto shares = stage.getShares())
     for (auto [rank, share] : llvm::zip(stage.getRanks(), *shares))
       if (share < 1 || share > rondo::maxSamples)
-        return stage.emitError()
-               << "stage @" << stage.getSymName() << " has " << share
-               << " samples on rank " << rank << "; it must be 1 to "
-               << rondo::maxSamples;
+        return stage.emitError() << "stage @" << stage.getSymName() << " has "
+                                 << share << " samples on rank " << rank
+                                 << "; it must be 1 to " << rondo::maxSamples;
   const size_t homes = stage.getRanks().size();
   if (ArrayAttr buffers = stage.getBuffersAttr())
     if (buffers.size() != homes)
@@ -100,8 +99,7 @@ static std::string nearlyEqual(ArrayRef<int64_t> ranks, int64_t samples) {
   std::string text;
   for (auto [home, rank] : llvm::enumerate(ranks))
     text += (home > 0 ? ", " : "[") + std::to_string(rank) + ": " +
-            std::to_string(samples / homes +
-                           (int64_t(home) < samples % homes));
+            std::to_string(samples / homes + (int64_t(home) < samples % homes));
   return text + "]";
 }
 
@@ -144,8 +142,8 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
   if (!stage.getShares() && samples % homes != 0)
     return stage.emitError()
                .append("the ", samples, " samples of a micro-batch cannot be ",
-                       "divided equally over the ", homes,
-                       " homes of stage @", stage.getSymName(),
+                       "divided equally over the ", homes, " homes of stage @",
+                       stage.getSymName(),
                        ": write the samples of each, as in `on ",
                        nearlyEqual(stage.getRanks(), samples), "`")
                .attachNote(plan.getLoc())

@@ -12,9 +12,9 @@ namespace rondo {
 /// producer, a receive for each message, and the collectives and optimizer
 /// steps that training needs.
 ///
-/// Sums of a stage's gradients over its homes are issued as soon as the rank has
-/// its own. Without steps in the schedule, all else comes at the end of each
-/// rank. A schedule's own steps stay where they are: a collective is
+/// Sums of a stage's gradients over its homes are issued as soon as the rank
+/// has its own. Without steps in the schedule, all else comes at the end of
+/// each rank. A schedule's own steps stay where they are: a collective is
 /// issued as soon as the rank has the gradients that it reads, and awaited in
 /// front of the first step that needs it. The schedule must keep checkSteps().
 ///

@@ -87,10 +87,10 @@ void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
 
 StageFigures::StageFigures(PlanOp plan)
     : microbatches(plan.getMicrobatches()),
-      samples(static_cast<int32_t>(std::clamp<int64_t>(
-          plan.getSamplesOfMicrobatch(), 1, maxSamples))),
-      layers(describeLayers(plan)),
-      ops(plan.lookupModel().getLayers()), flopsPerUs(flopsPerUsOf(plan)) {
+      samples(static_cast<int32_t>(
+          std::clamp<int64_t>(plan.getSamplesOfMicrobatch(), 1, maxSamples))),
+      layers(describeLayers(plan)), ops(plan.lookupModel().getLayers()),
+      flopsPerUs(flopsPerUsOf(plan)) {
   for (auto [place, op] : llvm::enumerate(ops))
     places[op.getSymNameAttr()] = place;
 }

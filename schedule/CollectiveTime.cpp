@@ -3,8 +3,6 @@
 
 #include "schedule/CollectiveTime.h"
 
-#include "kinds/Shares.h"
-
 #include <algorithm>
 
 using namespace rondo;
@@ -15,18 +13,22 @@ int64_t rondo::sumOverHomesNs(const Problem &problem,
   const int64_t count = static_cast<int64_t>(homes.size());
   if (count < 2)
     return 0;
-  // What one home sends in both halves.
-  const int64_t sent = partOfUp(std::min(bytes, maxMessageBytes / 2),
-                                count - 1, count) *
-                       2;
-  int64_t latencyNs = 0, occupancyNs = 0;
+  int64_t latencyNs = 0, rate = 0;
   for (int32_t from : homes)
     for (int32_t to : homes)
       if (from != to) {
         const Link &link =
             problem.linkBetween(problem.rankOf(from), problem.rankOf(to));
         latencyNs = std::max(latencyNs, link.latencyNs);
-        occupancyNs = std::max(occupancyNs, link.occupancyNs(sent));
+        if (link.bytesPerUs > 0)
+          rate = rate == 0 ? link.bytesPerUs : std::min(rate, link.bytesPerUs);
       }
-  return occupancyNs + 2 * latencyNs;
+  if (rate == 0)
+    return 2 * latencyNs;
+  // Both products can leave 64 bits.
+  const auto sent = static_cast<unsigned __int128>(bytes) * 2 * (count - 1);
+  const auto each = static_cast<unsigned __int128>(rate) * count;
+  return static_cast<int64_t>(std::min<unsigned __int128>(
+             (sent * 1000 + each - 1) / each, maxSum / 2)) +
+         2 * latencyNs;
 }

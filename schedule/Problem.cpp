@@ -47,9 +47,10 @@ void Problem::addStageEdge(int32_t from, int32_t to, ActionKind producer,
     for (const Home &b : homes.of(to))
       if (const int32_t common = commonSamples(a, b)) {
         const int32_t first = std::max(a.firstSample, b.firstSample);
-        edges.push_back(
-            {homes.numberOf(from, a.replica), homes.numberOf(to, b.replica),
-             producer, partBetween(bytes, first, first + common, samples), number});
+        edges.push_back({homes.numberOf(from, a.replica),
+                         homes.numberOf(to, b.replica), producer,
+                         partBetween(bytes, first, first + common, samples),
+                         number});
       }
 }
 
@@ -83,7 +84,7 @@ void Problem::setCosts(int32_t stage, const CostRow &row) {
     }
     auto bytes = [&](int64_t all) {
       return partBetween(all, home.firstSample, home.firstSample + home.samples,
-                     samples);
+                         samples);
     };
     int64_t &takes = cost(number, ActionKind::Forward).acquireBytes;
     int64_t &frees = cost(number, ActionKind::InputGrad).releaseBytes;

@@ -13,8 +13,7 @@ void rondo::runtime::forward(Rank &rank, int64_t home, int64_t microbatch) {
 void rondo::runtime::input_grad(Rank &rank, int64_t home, int64_t microbatch) {
   rank.inputGrad(home, microbatch);
 }
-void rondo::runtime::weight_grad(Rank &rank, int64_t home,
-                                 int64_t microbatch) {
+void rondo::runtime::weight_grad(Rank &rank, int64_t home, int64_t microbatch) {
   rank.weightGrad(home, microbatch);
 }
 void rondo::runtime::backward(Rank &rank, int64_t home, int64_t microbatch) {
@@ -25,16 +24,16 @@ void rondo::runtime::send(Rank &rank, Message message, int64_t home,
                           int64_t microbatch) {
   rank.send(message, home, /*to=*/-1, microbatch);
 }
-void rondo::runtime::send(Rank &rank, Message message, int64_t home,
-                          int64_t to, int64_t microbatch) {
+void rondo::runtime::send(Rank &rank, Message message, int64_t home, int64_t to,
+                          int64_t microbatch) {
   rank.send(message, home, to, microbatch);
 }
 void rondo::runtime::recv(Rank &rank, Message message, int64_t home,
                           int64_t microbatch) {
   rank.receive(message, home, /*to=*/-1, microbatch);
 }
-void rondo::runtime::recv(Rank &rank, Message message, int64_t home,
-                          int64_t to, int64_t microbatch) {
+void rondo::runtime::recv(Rank &rank, Message message, int64_t home, int64_t to,
+                          int64_t microbatch) {
   rank.receive(message, home, to, microbatch);
 }
 void rondo::runtime::all_reduce(Rank &rank, int64_t collective) {

@@ -161,10 +161,8 @@ void Rank::forward(int64_t h, int64_t microbatch) {
   char *forW = home.place(Buffer::SavedForWeightGrad).at(microbatch);
   char *data = home.place(Buffer::Data).at(microbatch);
   for (size_t k = 0; k < home.inputs.size(); ++k)
-    home.calls.front().forward.inputs[k] =
-        home.inputs[k].place.at(microbatch);
-  home.calls.back().forward.output =
-      home.place(Buffer::Output).at(microbatch);
+    home.calls.front().forward.inputs[k] = home.inputs[k].place.at(microbatch);
+  home.calls.back().forward.output = home.place(Buffer::Output).at(microbatch);
   for (size_t l = 0; l < home.calls.size(); ++l) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = home.calls[l].forward;
@@ -247,9 +245,10 @@ void Rank::send(Message message, int64_t h, int64_t to, int64_t microbatch) {
   const MessageName name = nameOfMessage(number, microbatch);
   if (edge.channel < 0)
     failOnMessage("sends", message, h, microbatch, "no other rank needs");
-  Transport::Ticket ticket = transport.send(
-      edge.channel, name, at(edge.sent.at(microbatch), edgeDescs[number].sentOffset),
-      edgeDescs[number].bytes);
+  Transport::Ticket ticket =
+      transport.send(edge.channel, name,
+                     at(edge.sent.at(microbatch), edgeDescs[number].sentOffset),
+                     edgeDescs[number].bytes);
   if (!edge.sent.base)
     return;
   Fence *fence = &fences[(edge.sent.firstFence + edge.sent.slot(microbatch)) *
@@ -268,11 +267,10 @@ void Rank::receive(Message message, int64_t h, int64_t to, int64_t microbatch) {
   if (edge.channel < 0)
     failOnMessage("receives", message, h, microbatch, "it makes itself");
   acquire(edge.received, microbatch);
-  edge.tickets[microbatch] =
-      transport.receive(
-          edge.channel, name,
-          at(edge.received.at(microbatch), edgeDescs[number].receivedOffset),
-          edgeDescs[number].bytes);
+  edge.tickets[microbatch] = transport.receive(
+      edge.channel, name,
+      at(edge.received.at(microbatch), edgeDescs[number].receivedOffset),
+      edgeDescs[number].bytes);
 }
 
 void Rank::checkCollective(ActionKind kind, int64_t collective) const {

@@ -50,7 +50,8 @@ void Rank::failOnMessage(const char *verb, Message message, int64_t home,
                          int64_t microbatch, const char *why) const {
   const bool isKnown = home >= 0 && home < static_cast<int64_t>(homes.size());
   throw Error("the program of rank " + std::to_string(me) + " " + verb + " " +
-              nameOf(message, isKnown ? stageOf(home) : static_cast<int32_t>(home),
+              nameOf(message,
+                     isKnown ? stageOf(home) : static_cast<int32_t>(home),
                      static_cast<int32_t>(microbatch)) +
               ", which " + why);
 }

@@ -32,8 +32,8 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
     addEdge(e, wiring);
   for (const LocalHome &home : homes) {
     if (home.inputs.size() > maxLayerInputs)
-      throw Error("stage '" + std::string(home.binding->desc->name) +
-                  "' has " + std::to_string(home.inputs.size()) +
+      throw Error("stage '" + std::string(home.binding->desc->name) + "' has " +
+                  std::to_string(home.inputs.size()) +
                   " inputs; a layer takes " + std::to_string(maxLayerInputs) +
                   " at most");
     // All sends of an activation read one slot, those of a gradient their

@@ -131,8 +131,8 @@ void State::checkHomes() const {
                   std::to_string(exe.numRanks));
   }
   if (stage + 1 != exe.numStages)
-    fail(exe.numHomes, "would be of stage " + std::to_string(stage + 1) +
-                           ", which has none");
+    fail(exe.numHomes,
+         "would be of stage " + std::to_string(stage + 1) + ", which has none");
 }
 
 /// The homes of a stage take all samples, one after the other.
@@ -141,8 +141,7 @@ void State::checkShares(const ProgramDesc &program) const {
   for (int32_t h = 0; h < exe.numHomes; ++h) {
     const ShareDesc &share = program.shares[h];
     next = exe.homes[h].replica == 0 ? 0 : next;
-    const bool isLast =
-        h + 1 == exe.numHomes || exe.homes[h + 1].replica == 0;
+    const bool isLast = h + 1 == exe.numHomes || exe.homes[h + 1].replica == 0;
     if (share.firstSample != next || share.samples < 1 ||
         share.samples > samplesOf(program) - next ||
         (isLast && next + share.samples != samplesOf(program)))

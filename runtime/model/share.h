@@ -1,4 +1,5 @@
-//===- share.h - A layer of a home that takes a part of the samples -*- C++ -*-//
+//===- share.h - A layer of a home that takes a part of the samples -*- C++
+//-*-//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The compiler plans buffers for the layers of a home with shareOf(); at start
@@ -26,9 +27,7 @@ inline LayerDesc shareOf(const LayerDesc &layer, Samples samples, int32_t all) {
   if (samples.count == all)
     return share;
   share.batch = static_cast<int32_t>(partOf(layer.batch, samples.count, all));
-  auto time = [&](int64_t ns) {
-    return partOfUp(ns, samples.count, all);
-  };
+  auto time = [&](int64_t ns) { return partOfUp(ns, samples.count, all); };
   auto bytes = [&](int64_t figure) {
     return partBetween(figure, samples.first, samples.first + samples.count,
                        all);

@@ -12,8 +12,7 @@ using namespace rondo::runtime;
 
 std::string rondo::runtime::keyOf(const State &state, int32_t home,
                                   const std::string &name) {
-  return state.isOwner(home) ? name
-                             : name + " of home " + std::to_string(home);
+  return state.isOwner(home) ? name : name + " of home " + std::to_string(home);
 }
 
 bool rondo::runtime::takesPart(const State &state, int32_t home) {

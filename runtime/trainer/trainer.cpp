@@ -95,8 +95,7 @@ Trainer::Trainer(const Executable &executable, const Options &options,
     return;
   // Process 0 alone reports errors in the data.
   world.store->barrier("data");
-  if (!world.isFirst() &&
-      (holdsStage(embeddingStage) || holdsStage(headStage)))
+  if (!world.isFirst() && (holdsStage(embeddingStage) || holdsStage(headStage)))
     open();
 }
 
@@ -230,8 +229,8 @@ void Trainer::share(const std::string &name, const ProgramDesc &program,
   }
   result.loss = 0;
   for (size_t k = 0; k < homes.size(); ++k)
-    result.loss += means[k] * program.shares[homes[k]].samples /
-                   samplesOf(program);
+    result.loss +=
+        means[k] * program.shares[homes[k]].samples / samplesOf(program);
 }
 
 const std::atomic<int> Trainer::noSignal{0};

@@ -239,9 +239,8 @@ Replay::Found Replay::task() {
   // there; what nobody reads is there as long as the task.
   if (Found wrong = readAll(/*isLastUse=*/false))
     return wrong;
-  if (Found wrong = forEachCopied([&](int32_t buffer) {
-        return take(buffer, 1);
-      }))
+  if (Found wrong =
+          forEachCopied([&](int32_t buffer) { return take(buffer, 1); }))
     return wrong;
   const int32_t home = action.subject;
   Found wrong;
@@ -257,9 +256,8 @@ Replay::Found Replay::task() {
   if (!buffers.forEachTaken(edges, home, action, takeOne) ||
       !buffers.forEachTaken(edges, home, action, dropUnused))
     return wrong;
-  if (Found left = forEachCopied([&](int32_t buffer) {
-        return read(buffer, /*isLastUse=*/true);
-      }))
+  if (Found left = forEachCopied(
+          [&](int32_t buffer) { return read(buffer, /*isLastUse=*/true); }))
     return left;
   return readAll(/*isLastUse=*/true);
 }

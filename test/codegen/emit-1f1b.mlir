@@ -22,9 +22,10 @@ pipe.schedule @main of @step family<"1f1b">
 
 // CHECK: constexpr LayerDesc layers[] = {
 // CHECK-NEXT: {"wte", LayerKind::GptEmbedding, 16, 4, 8, 2, 16, 1, true,
+// CHECK: constexpr ShareDesc shares[] = {
 // CHECK: constexpr StageDesc stages[] = {
-// CHECK-NEXT: {"s0", 0, 1,
-// CHECK: {"s3", 3, 1,
+// CHECK-NEXT: {"s0", 0, 1},
+// CHECK: {"s3", 3, 1},
 // CHECK: constexpr HomeDesc homes[] = {
 // CHECK-NEXT: {0, 0, 0},
 // CHECK: {3, 0, 3},
@@ -50,25 +51,25 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: forward(rank, 0, [[I]] + 4);
 // CHECK-NEXT: send(rank, Message::Activation, 0, [[I]] + 4);
 
-// The stage comes first in a row; neighbours are offsets of it.
-// CHECK: // A row for each rank: stage, end, shift
+// The home comes first in a row; neighbours are offsets of it.
+// CHECK: // A row for each rank: home, end, shift
 // CHECK-NEXT: ranks_1_to_2_row_1[] = {1, 3, -2};
 // CHECK-NEXT: ranks_1_to_2_row_2[] = {2, 2, -1};
 // CHECK-NEXT: static void ranks_1_to_2(
-// CHECK: const int64_t stage = [[ROW:v[0-9]+]][0];
+// CHECK: const int64_t home = [[ROW:v[0-9]+]][0];
 // CHECK: const int64_t shift = [[ROW]][2];
 // CHECK: for (int64_t [[I:i[0-9]+]] = end; [[I]] < 15; [[I]] += 1) {
-// CHECK-NEXT: forward(rank, stage, [[I]]);
-// CHECK-NEXT: send(rank, Message::Activation, stage, [[I]]);
-// CHECK-NEXT: recv(rank, Message::Gradient, stage + 1, [[I]] + shift);
-// CHECK-NEXT: backward(rank, stage, [[I]] + shift);
-// CHECK-NEXT: send(rank, Message::Gradient, stage, [[I]] + shift);
-// CHECK-NEXT: recv(rank, Message::Activation, stage - 1, [[I]] + 1);
+// CHECK-NEXT: forward(rank, home, [[I]]);
+// CHECK-NEXT: send(rank, Message::Activation, home, [[I]]);
+// CHECK-NEXT: recv(rank, Message::Gradient, home + 1, [[I]] + shift);
+// CHECK-NEXT: backward(rank, home, [[I]] + shift);
+// CHECK-NEXT: send(rank, Message::Gradient, home, [[I]] + shift);
+// CHECK-NEXT: recv(rank, Message::Activation, home - 1, [[I]] + 1);
 // CHECK-NEXT: }
 // Only ranks that hold the tied weight take part in its collective.
 // CHECK: all_reduce(rank, 1);
 // CHECK-NEXT: await(rank, 1);
-// CHECK-NEXT: step(rank, stage);
+// CHECK-NEXT: step(rank, home);
 // CHECK: static void rank_3(
 // CHECK: all_reduce(rank, 0);
 // CHECK-NEXT: await(rank, 0);

@@ -250,6 +250,6 @@ pipe.plan @p of @gpt on @lab microbatches(2) samples(0) {
 
 pipe.cluster @lab { pipe.device @d0 }
 // expected-note @+1 {{model @timed is here}}
-pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.model @timed gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
 // expected-error @+1 {{plan @p says how many samples a micro-batch has, but layers of model @timed state their sizes for the model's own}}
 pipe.plan @p of @timed on @lab microbatches(2) samples(2) { pipe.stage @s0 [@l0] on 0 }
