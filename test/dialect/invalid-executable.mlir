@@ -117,7 +117,7 @@ pipe.plan @q of @gpt on @lab microbatches(2) {
 }
 pipe.schedule @a of @p family<"gpipe">
 pipe.schedule @b of @q family<"gpipe">
-// expected-error @+1 {{executable @train: plans @p and @q have stages @s1 and @s1 on different ranks, 1 and 0}}
+// expected-error @+1 {{executable @train: plans @p and @q have stages @s1 and @s1 on different ranks: rank 1, and rank 0}}
 pipe.executable @train of [@a, @b]
 
 // -----
@@ -250,6 +250,6 @@ pipe.plan @p of @gpt on @lab microbatches(2) samples(0) {
 
 pipe.cluster @lab { pipe.device @d0 }
 // expected-note @+1 {{model @timed is here}}
-pipe.model @timed gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.model @timed { pipe.layer @l0 custom<body = "mlp", output_bytes = 8> }
 // expected-error @+1 {{plan @p says how many samples a micro-batch has, but layers of model @timed state their sizes for the model's own}}
 pipe.plan @p of @timed on @lab microbatches(2) samples(2) { pipe.stage @s0 [@l0] on 0 }
