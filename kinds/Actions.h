@@ -77,7 +77,7 @@ enum class MessageKind : uint8_t {
 /// Which tasks of a stage's micro-batch are done, as bits.
 using Done = uint8_t;
 inline constexpr Done nothingDone = 0, forwardDone = 1, inputGradDone = 2,
-                      weightGradDone = 4;
+                      weightGradDone = 4, recomputeDone = 8;
 
 /// A short list of buffers.
 struct BufferList {
@@ -92,7 +92,7 @@ struct ActionTraits {
   ActionKind kind = ActionKind::Forward;
   /// `weight_grad`: the op of the dialect, and the runtime's function.
   const char *keyword = "unknown kind";
-  /// F, I, W or B; '?' for all others.
+  /// F, I, W, B or R; '?' for all others.
   char letter = '?';
   /// Between the stage and the index in names of actions and in JSON: the
   /// letter, or a word such as STEP.
@@ -221,10 +221,11 @@ constexpr ActionTable makeActionTable() {
           .buffers({{B::InputGrad}, 1},
                    {{B::SavedForInputGrad, B::SavedForWeightGrad}, 2})
           .implemented("B"),
+      // What I and B of its stage and micro-batch need besides F, if the stage
+      // recomputes.
       row(K::Recompute, "recompute")
-          .named("R")
-          .progress(forwardDone, forwardDone)
-          .repeatable(),
+          .progress(forwardDone, recomputeDone)
+          .implemented("R"),
       row(K::Send, "send").on(Subject::Edge, Lane::Copy).implemented(),
       row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),
       row(K::Unshard, "unshard")

@@ -68,53 +68,6 @@ bool Problem::isChain() const {
   return true;
 }
 
-void Problem::setCosts(int32_t stage, const CostRow &row) {
-  costs.resize(std::max<size_t>(costs.size(), numHomes() * numCostColumns));
-  for (const Home &home : homes.of(stage)) {
-    const int32_t number = homes.numberOf(stage, home.replica);
-    std::copy(row.begin(), row.end(), costs.begin() + number * numCostColumns);
-    if (home.samples == samples)
-      continue;
-    for (const ActionTraits &traits : actionTable.rows) {
-      // A step is for weights, which every home has.
-      if (!traits.isTask())
-        continue;
-      int64_t &ns = cost(number, traits.kind).ns;
-      ns = partOfUp(ns, home.samples, samples);
-    }
-    auto bytes = [&](int64_t all) {
-      return partBetween(all, home.firstSample, home.firstSample + home.samples,
-                         samples);
-    };
-    int64_t &takes = cost(number, ActionKind::Forward).acquireBytes;
-    int64_t &frees = cost(number, ActionKind::InputGrad).releaseBytes;
-    takes = bytes(takes);
-    frees = std::min(takes, bytes(frees));
-    cost(number, ActionKind::WeightGrad).releaseBytes = takes - frees;
-    cost(number, ActionKind::Backward).releaseBytes = takes;
-  }
-}
-
-void Problem::setStageCost(int32_t stage, int64_t forwardNs,
-                           int64_t inputGradNs, int64_t weightGradNs,
-                           int64_t activationBytes,
-                           int64_t inputGradFreesBytes) {
-  // check() refuses figures below 0 and near the limit of 64 bits; no sum may
-  // overflow before it is asked.
-  auto within = [](int64_t figure) {
-    return std::clamp<int64_t>(figure, 0, maxSum - 1);
-  };
-  CostRow row;
-  row[costColumn(ActionKind::Forward)] = {forwardNs, activationBytes, 0};
-  row[costColumn(ActionKind::InputGrad)] = {inputGradNs, 0,
-                                            inputGradFreesBytes};
-  row[costColumn(ActionKind::WeightGrad)] = {
-      weightGradNs, 0, within(activationBytes) - within(inputGradFreesBytes)};
-  row[costColumn(ActionKind::Backward)] = {
-      within(inputGradNs) + within(weightGradNs), 0, activationBytes};
-  setCosts(stage, row);
-}
-
 namespace {
 
 /// A sum of non-negative products that stops at `most`.
@@ -240,6 +193,10 @@ Found checkReleases(const Problem &problem, int32_t home,
 }
 
 Found checkCosts(const Problem &problem) {
+  if (!problem.recomputation.empty() &&
+      problem.recomputation.size() != size_t(problem.numHomes()))
+    return makeFault<FaultKind::RecomputationCount>(
+        problem.recomputation.size(), problem.numHomes());
   if (problem.costs.size() != size_t(problem.numHomes()) * numCostColumns)
     return makeFault<FaultKind::CostTableSize>(
         problem.costs.size(), problem.numHomes(),
@@ -259,13 +216,19 @@ Found checkCosts(const Problem &problem) {
             h, kind, static_cast<int64_t>(cost.lane),
             static_cast<int64_t>(traits.lane));
     }
-    if (Found fault = checkReleases(problem, h,
-                                    {ActionKind::Forward, ActionKind::InputGrad,
-                                     ActionKind::WeightGrad}))
+    if (Found fault =
+            checkReleases(problem, h,
+                          {ActionKind::Forward, ActionKind::Recompute,
+                           ActionKind::InputGrad, ActionKind::WeightGrad}))
       return fault;
     if (Found fault = checkReleases(
-            problem, h, {ActionKind::Forward, ActionKind::Backward}))
+            problem, h,
+            {ActionKind::Forward, ActionKind::Recompute, ActionKind::Backward}))
       return fault;
+    const Cost &again = problem.cost(h, ActionKind::Recompute);
+    if (!problem.recomputes(h) &&
+        (again.ns | again.acquireBytes | again.releaseBytes) != 0)
+      return makeFault<FaultKind::CostOfNoRecompute>(problem.homes[h].stage);
   }
   return std::nullopt;
 }

@@ -98,6 +98,15 @@ inline constexpr int64_t maxRanks = int64_t(1) << 16;
 /// Of a micro-batch.
 inline constexpr int64_t maxSamples = int64_t(1) << 20;
 
+/// Whether a home runs F again before its backward, and from what.
+enum class Recomputation : uint8_t {
+  None,
+  /// From activations within the stage that F has kept.
+  FromCheckpoint,
+  /// From the stage's input, which stays until then.
+  FromInput,
+};
+
 inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
 
 /// What a rank's device holds throughout beside activations, in bytes.
@@ -126,6 +135,8 @@ struct Problem {
   Homes homes;
   /// [home * numCostColumns + costColumn(kind)].
   std::vector<Cost> costs;
+  /// By home; empty where none recomputes.
+  std::vector<Recomputation> recomputation;
   /// Dependences between homes, from earlier to later ones by F and back by I.
   /// makeChain() writes the usual ones.
   std::vector<Edge> edges;
@@ -144,6 +155,16 @@ struct Problem {
   }
   Cost &cost(int32_t home, ActionKind kind) {
     return costs[home * numCostColumns + costColumn(kind)];
+  }
+  bool recomputes(int32_t home) const {
+    return !recomputation.empty() && recomputation[home] != Recomputation::None;
+  }
+  /// What must be done of a home's micro-batch before a task of it.
+  Done neededFor(int32_t home, ActionKind kind) const {
+    const ActionTraits &traits = traitsOf(kind);
+    return (traits.makes & inputGradDone) && recomputes(home)
+               ? traits.needs | recomputeDone
+               : traits.needs;
   }
   const Link &linkBetween(int32_t from, int32_t to) const;
 
@@ -179,6 +200,12 @@ struct Problem {
   void setStageCost(int32_t stage, int64_t forwardNs, int64_t inputGradNs,
                     int64_t weightGradNs, int64_t activationBytes,
                     int64_t inputGradFreesBytes);
+
+  /// Lets the homes of a stage with costs recompute: R takes that long for all
+  /// samples, and `bytes` of what F has taken are taken by R instead. F keeps
+  /// `checkpointBytes` more, until the end of R.
+  void setRecomputation(int32_t stage, Recomputation how, int64_t ns,
+                        int64_t bytes, int64_t checkpointBytes);
 
   /// The edges are those of makeChain(), and each stage has one home.
   bool isChain() const;

@@ -170,7 +170,7 @@ bool Execution::task(RankState &rank, Action action) {
   const ActionTraits &traits = action.traits();
   Done &own = done[home * microbatches + action.index];
   int64_t start = rank.clock;
-  if (const Done absent = traits.needs & ~own)
+  if (const Done absent = problem.neededFor(home, kind) & ~own)
     return needOwn(rank, Action(kindThatMakes(absent), home, action.index));
   for (int32_t e : edges.inputs(home, kind)) {
     const Edge &edge = problem.edges[e];

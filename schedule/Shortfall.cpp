@@ -10,23 +10,37 @@
 using namespace rondo;
 
 std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
-  std::vector<int64_t> least(problem.numRanks());
-  for (int32_t home = 0; home < problem.numHomes(); ++home)
-    least[problem.rankOf(home)] +=
-        problem.cost(home, ActionKind::Forward).acquireBytes;
+  std::vector<int64_t> least(problem.numRanks()), again(problem.numRanks());
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    const int32_t rank = problem.rankOf(home);
+    least[rank] += problem.cost(home, ActionKind::Forward).acquireBytes;
+    // The backwards of a micro-batch run one after the other.
+    again[rank] = std::max(
+        again[rank], problem.cost(home, ActionKind::Recompute).acquireBytes);
+  }
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    least[rank] += again[rank];
   return least;
 }
 
 /// What every schedule holds at once, by rank.
 static std::vector<int64_t> neededBytes(const Problem &problem) {
-  if (isSingleEnded(problem))
-    return leastActivationBytes(problem);
   std::vector<int64_t> needed(problem.numRanks());
+  // What F has taken stays until R of the same home has taken its own.
   for (int32_t home = 0; home < problem.numHomes(); ++home) {
     int64_t &bytes = needed[problem.rankOf(home)];
-    bytes =
-        std::max(bytes, problem.cost(home, ActionKind::Forward).acquireBytes);
+    bytes = std::max(
+        bytes, problem.cost(home, ActionKind::Forward).acquireBytes +
+                   problem.cost(home, ActionKind::Recompute).acquireBytes);
   }
+  if (!isSingleEnded(problem))
+    return needed;
+  std::vector<int64_t> all(problem.numRanks());
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    all[problem.rankOf(home)] +=
+        problem.cost(home, ActionKind::Forward).acquireBytes;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    needed[rank] = std::max(needed[rank], all[rank]);
   return needed;
 }
 

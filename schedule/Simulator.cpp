@@ -158,7 +158,9 @@ void Execution::makeWorks() {
       work = {cost.ns, cost.acquireBytes, cost.releaseBytes, cost.lane};
       if (cost.lane != Lane::Compute)
         otherClocks.resize(schedule.numRanks());
-      work.needs = traits.needsOfAll == nothingDone ? traits.needs : allDone;
+      work.needs = traits.needsOfAll == nothingDone
+                       ? problem.neededFor(home, kind)
+                       : allDone;
       work.makes = traits.makes;
       work.inputBegin = static_cast<int32_t>(inputs.size());
       for (int32_t e : edges.inputs(home, kind))
@@ -344,7 +346,8 @@ Wait Execution::waitOf(int32_t r) const {
   if (rank.blocked == blockedByOwnTask) {
     const ActionTraits &traits = wait.at.traits();
     const int64_t index = firstBlocking(wait.at);
-    const Done absent = (traits.needs | traits.needsOfAll) &
+    const Done absent = (problem.neededFor(wait.at.subject, wait.at.kind()) |
+                         traits.needsOfAll) &
                         ~done[wait.at.subject * microbatches + index];
     wait.needs = Action(kindThatMakes(absent), wait.at.subject, index);
     return wait;

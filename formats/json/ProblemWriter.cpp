@@ -4,6 +4,7 @@
 #include "formats/json/ProblemWriter.h"
 
 #include "schedule/Objective.h"
+#include "schedule/Recomputed.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -58,8 +59,12 @@ void writeCosts(llvm::json::OStream &json, const Problem &problem,
         sum.acquireBytes += cost.acquireBytes;
         sum.releaseBytes += cost.releaseBytes;
       }
-      if (!traits.isTask() && sum.ns == 0)
-        continue; // as if it were left out
+      // As if it were left out.
+      const bool isLeftOut = traits.kind == ActionKind::Recompute
+                                 ? !problem.recomputes(homes.front())
+                                 : !traits.isTask() && sum.ns == 0;
+      if (isLeftOut)
+        continue;
       json.attributeObject(traits.code, [&] {
         json.attribute("ns", sum.ns);
         if (sum.acquireBytes)
@@ -139,7 +144,7 @@ void writeChannels(llvm::json::OStream &json, const ChannelModel &channels) {
 /// Whether version 1 can say this problem: its stages are a chain with one home
 /// each, B takes I's and W's time, and steps take none.
 bool isVersion1(const Problem &problem) {
-  if (problem.homes.hasReplicas())
+  if (problem.homes.hasReplicas() || hasRecomputation(problem))
     return false;
   const int32_t numStages = problem.numStages();
   Problem chain;

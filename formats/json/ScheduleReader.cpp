@@ -132,11 +132,11 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                        " is part of rondo-schedule/2, but not "
                        "supported yet");
     return TextFault("action " + value.excerpt() +
-                     " is not an action: expected STAGE, then F, I, W or B, "
-                     "then MICRO-BATCH, such as \"0F3\"");
+                     " is not an action: expected STAGE, then F, I, W, B or "
+                     "R, then MICRO-BATCH, such as \"0F3\"");
   }
   const bool isTask = kind->isTask();
-  if (!isTask && !isVersion2)
+  if ((!isTask || kind->kind == ActionKind::Recompute) && !isVersion2)
     return TextFault("action " + value.excerpt() + ": kind " + kind->code +
                      " is part of rondo-schedule/2, but this is "
                      "rondo-schedule/1");

@@ -5,6 +5,7 @@
 
 #include "formats/json/LinkMessages.h"
 #include "schedule/Objective.h"
+#include "schedule/Recomputed.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -67,7 +68,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
   std::optional<LinkMessages> messages;
   if (!schedule.linkOrders.empty())
     messages.emplace(problem);
-  const bool isVersion2 = problem.homes.hasReplicas() || schedule.hasSteps() ||
+  const bool isVersion2 = problem.homes.hasReplicas() ||
+                          hasRecomputation(problem) || schedule.hasSteps() ||
                           (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {

@@ -113,8 +113,8 @@ std::optional<TextFault> readCost(const Value &value, const std::string &where,
   return {};
 }
 
-/// F takes bytes; the backward gives them back, in one task or two; a step
-/// needs none.
+/// F takes bytes, and R more; R may give some back, and the backward, in one
+/// task or two, the rest; a step needs none.
 std::optional<TextFault> checkMemory(ArrayRef<Cost> costs,
                                      const std::string &where) {
   const auto cost = [&](ActionKind kind) { return costs[costColumn(kind)]; };
@@ -129,21 +129,27 @@ std::optional<TextFault> checkMemory(ArrayRef<Cost> costs,
   if (step.acquireBytes || step.releaseBytes)
     return notTaken(where + "." + traitsOf(ActionKind::Step).code +
                     (step.acquireBytes ? ".takes_bytes" : ".frees_bytes"));
+  const Cost &again = cost(ActionKind::Recompute);
+  const int64_t taken = forward.acquireBytes + again.acquireBytes;
   const int64_t split = cost(ActionKind::InputGrad).releaseBytes +
                         cost(ActionKind::WeightGrad).releaseBytes;
+  const bool mentions = again.acquireBytes || again.releaseBytes;
   const auto fault = [&](const char *who, int64_t bytes) {
-    return where + ".F takes " + std::to_string(forward.acquireBytes) +
-           " bytes, but " + who + " " + std::to_string(bytes);
+    return where + (mentions ? ".F and R take " : ".F takes ") +
+           std::to_string(taken) + " bytes, but " +
+           (again.releaseBytes ? "R, " : "") + who + " " +
+           std::to_string(bytes + again.releaseBytes);
   };
-  if (split != forward.acquireBytes)
+  if (again.releaseBytes + split != taken)
     return fault("I and W free", split);
   const int64_t fused = cost(ActionKind::Backward).releaseBytes;
-  return fused == forward.acquireBytes ? std::optional<TextFault>()
-                                       : fault("B frees", fused);
+  return again.releaseBytes + fused == taken ? std::optional<TextFault>()
+                                             : fault("B frees", fused);
 }
 
+/// `recomputes`: whether R has a cost.
 std::optional<TextFault> readCosts(const Value &value, const std::string &where,
-                                   Cost *costs) {
+                                   Cost *costs, bool &recomputes) {
   llvm::SmallVector<StringRef> optional, refused;
   for (ActionKind kind : ArrayRef(kinds).drop_front(3)) {
     const ActionTraits &traits = traitsOf(kind);
@@ -163,12 +169,15 @@ std::optional<TextFault> readCosts(const Value &value, const std::string &where,
                                 costs[costColumn(kind)]))
         return fault;
   }
+  recomputes = bool(fields.find("R"));
   if (!fields.find("B"))
     // Two figures below mostFigure do not overflow.
     costs[costColumn(ActionKind::Backward)] = {
         costs[costColumn(ActionKind::InputGrad)].ns +
             costs[costColumn(ActionKind::WeightGrad)].ns,
-        0, costs[costColumn(ActionKind::Forward)].acquireBytes};
+        0,
+        costs[costColumn(ActionKind::InputGrad)].releaseBytes +
+            costs[costColumn(ActionKind::WeightGrad)].releaseBytes};
   return checkMemory(ArrayRef(costs, numCostColumns), where);
 }
 
@@ -198,8 +207,9 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
             readHomes(fields.get("homes"), where + ".homes", problem, homes))
       return fault;
     CostRow costs{};
-    if (auto fault =
-            readCosts(fields.get("costs"), where + ".costs", costs.data()))
+    bool recomputes = false;
+    if (auto fault = readCosts(fields.get("costs"), where + ".costs",
+                               costs.data(), recomputes))
       return fault;
     std::vector<Share> shares;
     for (const HomeText &home : homes)
@@ -207,13 +217,27 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
     const int32_t number = problem.numStages(), first = problem.numHomes();
     problem.homes.addStage(shares);
     problem.setCosts(number, costs);
-    for (size_t h = 0; h < homes.size(); ++h)
-      if (homes[h].costs)
-        if (auto fault = readCosts(
-                *homes[h].costs, element(where + ".homes", h) + ".costs",
-                &problem.costs[(first + h) * numCostColumns]))
-          return fault;
+    if (recomputes) {
+      problem.recomputation.resize(first);
+      problem.recomputation.resize(problem.numHomes(),
+                                   Recomputation::FromCheckpoint);
+    }
+    for (size_t h = 0; h < homes.size(); ++h) {
+      if (!homes[h].costs)
+        continue;
+      const std::string own = element(where + ".homes", h) + ".costs";
+      bool hasOwn = false;
+      if (auto fault =
+              readCosts(*homes[h].costs, own,
+                        &problem.costs[(first + h) * numCostColumns], hasOwn))
+        return fault;
+      if (hasOwn != recomputes)
+        return own + (hasOwn ? " has R, but the costs of its stage have none"
+                             : " has no R, but the costs of its stage have");
+    }
   }
+  if (!problem.recomputation.empty())
+    problem.recomputation.resize(problem.numHomes());
   if (problem.numStages() == 0)
     return "stages is empty";
   return {};

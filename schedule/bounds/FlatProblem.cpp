@@ -60,6 +60,40 @@ void FlatProblem::setBackward(const Problem &problem, int32_t stage,
   weightGradFrees.push_back(weightFrees);
 }
 
+void FlatProblem::addRecomputation(const Problem &problem,
+                                   BackwardCosts costs) {
+  // By rank: the most that R takes beside what F holds.
+  std::vector<int64_t> most(ranks);
+  for (int32_t s = 0; s < stages; ++s) {
+    if (!problem.recomputes(s))
+      continue;
+    hasRecomputation = recomputes[s] = true;
+    const Cost &again = problem.cost(s, ActionKind::Recompute);
+    const int64_t kept = takes[s],
+                  after = kept + again.acquireBytes - again.releaseBytes;
+    if (costs == BackwardCosts::Least) {
+      // What is held at any time until the end of I, and until that of W.
+      takes[s] = std::min(kept, after);
+      weightGradFrees[s] = std::min(
+          takes[s], problem.cost(s, ActionKind::WeightGrad).releaseBytes);
+      inputGradFrees[s] = takes[s] - weightGradFrees[s];
+      continue;
+    }
+    ns[1][s] += again.ns;
+    if (costs == BackwardCosts::Split) {
+      takes[s] += again.acquireBytes;
+      inputGradFrees[s] += again.releaseBytes;
+      continue;
+    }
+    // Nothing comes between R and B.
+    inputGradFrees[s] = kept;
+    most[rankOf[s]] = std::max(most[rankOf[s]], again.acquireBytes);
+  }
+  for (int32_t r = 0; r < ranks; ++r)
+    if (caps[r] != noMemoryCap)
+      caps[r] = std::max<int64_t>(0, caps[r] - most[r]);
+}
+
 void FlatProblem::setMessages(const Problem &problem) {
   std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
   for (const Edge &edge : problem.edges) {
@@ -223,9 +257,12 @@ std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
     flat.stagesOf[flat.rankOf[s]].push_back(s);
     flat.ns[0].push_back(forward.ns);
     flat.takes.push_back(forward.acquireBytes);
-    all[flat.rankOf[s]] += forward.acquireBytes * flat.microbatches;
     flat.setBackward(problem, s, costs);
   }
+  flat.recomputes.resize(flat.stages);
+  flat.addRecomputation(problem, costs);
+  for (int32_t s = 0; s < flat.stages; ++s)
+    all[flat.rankOf[s]] += flat.takes[s] * flat.microbatches;
   for (int32_t r = 0; r < flat.ranks; ++r)
     flat.hasTightMemory |= all[r] > flat.caps[r];
   flat.setMessages(problem);

@@ -1,8 +1,9 @@
 //===- FlatProblem.h - A problem flattened for search -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any graph of stages, each on one rank; only F takes memory. Costs are in flat
-// arrays by stage. Letters are 0, 1 and 2 for F, I and W. Stages are numbered
+// Any graph of stages, each on one rank; only F takes memory, and R, which has
+// no letter: it is part of I. Costs are in flat arrays by stage. Letters are 0,
+// 1 and 2 for F, I and W. Stages are numbered
 // so that F goes to later ones and I to earlier ones.
 //
 //===----------------------------------------------------------------------===//
@@ -30,7 +31,8 @@ enum class BackwardCosts : uint8_t {
   Split,
   /// I has B's time and bytes, W nothing: every backward is fused.
   Fused,
-  /// At each point the cheaper of both: what a lower bound may assume.
+  /// At each point the cheaper of both, and nothing for R: what a lower bound
+  /// may assume.
   Least,
 };
 
@@ -41,6 +43,11 @@ struct FlatProblem {
   std::vector<std::vector<int32_t>> stagesOf;
   /// Time of F, I and W by stage.
   std::array<std::vector<int64_t>, 3> ns;
+  /// By stage: whether R is in front of each backward. Then the flat problem
+  /// is stricter than the problem: what fits one fits the other, and takes no
+  /// longer there.
+  std::vector<bool> recomputes;
+  bool hasRecomputation = false;
   /// By stage: bytes that F takes, and that I and W give back.
   std::vector<int64_t> takes, inputGradFrees, weightGradFrees;
   std::vector<int64_t> caps;
@@ -122,7 +129,7 @@ struct FlatProblem {
     return int64_t(edge) * microbatches + microbatch;
   }
 
-  /// nullopt if a task other than F takes memory.
+  /// nullopt if a task other than F and R takes memory.
   static std::optional<FlatProblem> of(const Problem &problem,
                                        BackwardCosts costs);
   /// Reverses time: I is the first letter and F the second, and the edges lead
@@ -143,6 +150,7 @@ private:
     return int64_t(letter) * stages + stage;
   }
   void setBackward(const Problem &problem, int32_t stage, BackwardCosts costs);
+  void addRecomputation(const Problem &problem, BackwardCosts costs);
   void setMessages(const Problem &problem);
   void listEdges();
   void orderLinks();

@@ -21,7 +21,8 @@ static int64_t workOf(const Problem &problem, int32_t rank) {
       work += problem.cost(s, ActionKind::Forward).ns +
               std::min(problem.cost(s, ActionKind::InputGrad).ns +
                            problem.cost(s, ActionKind::WeightGrad).ns,
-                       problem.cost(s, ActionKind::Backward).ns);
+                       problem.cost(s, ActionKind::Backward).ns) +
+              problem.cost(s, ActionKind::Recompute).ns;
   return work * problem.microbatches;
 }
 
@@ -69,7 +70,8 @@ static int64_t computeRankWork(const Problem &problem, int64_t, int64_t) {
       continue;
     int64_t work = 0, head = never, tail = never;
     for (int32_t s : stages) {
-      work += flat->ns[0][s] + flat->ns[1][s] + flat->ns[2][s];
+      work += flat->ns[0][s] + flat->ns[1][s] + flat->ns[2][s] +
+              problem.cost(s, ActionKind::Recompute).ns;
       head = std::min(head, heads[s]);
       // The last task is some stage's W, or its I if W takes no time.
       tail = std::min(tail, flat->ns[2][s] == 0 ? tails[s] : 0);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/Nearest.h"
+#include "schedule/Recomputed.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
 
@@ -120,6 +121,8 @@ std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
     return found ? familyVariants(found->groupProblem())
                  : std::vector<FamilyChoice>();
   }
+  if (hasRecomputation(problem))
+    return familyVariants(withoutRecomputation(problem));
   std::vector<FamilyChoice> choices;
   for (const Family &family : families()) {
     if (!family.variants)
@@ -158,6 +161,12 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
     FamilyResult result = generate(choice, found.groupProblem());
     if (auto *schedule = std::get_if<Schedule>(&result))
       return found.spread(*schedule);
+    return result;
+  }
+  if (hasRecomputation(problem)) {
+    FamilyResult result = generate(choice, withoutRecomputation(problem));
+    if (auto *schedule = std::get_if<Schedule>(&result))
+      return withRecomputation(problem, *schedule);
     return result;
   }
   if (choice.family->needsChain && !problem.isChain())

@@ -47,6 +47,9 @@ Problem RankGroups::groupProblem() const {
   for (int32_t s = 0; s < all.numStages(); ++s)
     groups.homes.addStage(groupOf[all.homes.of(s).begin()->rank]);
 
+  if (!all.recomputation.empty())
+    for (int32_t s = 0; s < all.numStages(); ++s)
+      groups.recomputation.push_back(all.recomputation[all.homes.numberOf(s)]);
   groups.costs.resize(size_t(all.numStages()) * numCostColumns);
   for (int32_t home = 0; home < all.numHomes(); ++home)
     for (int column = 0; column < numCostColumns; ++column) {

@@ -17,7 +17,8 @@ constexpr uint8_t bitOf(ActionKind kind) {
 constexpr uint8_t forwardBit = bitOf(ActionKind::Forward),
                   inputGradBit = bitOf(ActionKind::InputGrad),
                   weightGradBit = bitOf(ActionKind::WeightGrad),
-                  backwardBit = bitOf(ActionKind::Backward);
+                  backwardBit = bitOf(ActionKind::Backward),
+                  recomputeBit = bitOf(ActionKind::Recompute);
 
 /// Fills in the first place where `action` stands; -1 where it does not.
 void findFirst(const Schedule &schedule, Action action, int32_t &rank,
@@ -34,16 +35,17 @@ void findFirst(const Schedule &schedule, Action action, int32_t &rank,
 }
 
 /// The tasks of one home and micro-batch: bits by kind, each seen once.
-constexpr bool isComplete(uint8_t seen) {
-  return seen == (forwardBit | backwardBit) ||
-         seen == (forwardBit | inputGradBit | weightGradBit);
+/// `recomputes` is the home's bit of R, if it has that task.
+constexpr bool isComplete(uint8_t seen, uint8_t recomputes) {
+  return seen == (forwardBit | recomputes | backwardBit) ||
+         seen == (forwardBit | recomputes | inputGradBit | weightGradBit);
 }
 
 /// How many are missing, where B counts as one if there is no backward at all.
-constexpr int64_t numMissing(uint8_t seen) {
+constexpr int64_t numMissing(uint8_t seen, uint8_t recomputes) {
   const bool hasInputGrad = seen & inputGradBit,
              hasWeightGrad = seen & weightGradBit;
-  return !(seen & forwardBit) +
+  return !(seen & forwardBit) + ((recomputes & ~seen) != 0) +
          (!(seen & backwardBit) && !(hasInputGrad && hasWeightGrad));
 }
 
@@ -55,12 +57,19 @@ struct Extent {
   int64_t microbatches = 0, ordered = 0;
 };
 
-/// Of a problem with so many micro-batches. `seen` is by home and micro-batch.
-Extent extentOf(const std::vector<uint8_t> &seen, int64_t microbatches) {
+uint8_t recomputeOf(const Problem &problem, int32_t home) {
+  return problem.recomputes(home) ? recomputeBit : 0;
+}
+
+/// `seen` is by home and micro-batch.
+Extent extentOf(const Problem &problem, const std::vector<uint8_t> &seen) {
+  const int64_t microbatches = problem.microbatches;
   Extent extent;
   int64_t ordered = 0;
   for (size_t place = 0; place < seen.size(); ++place) {
-    extent.tasks += numMissing(seen[place]);
+    extent.tasks += numMissing(
+        seen[place],
+        recomputeOf(problem, static_cast<int32_t>(place / microbatches)));
     if (seen[place] != 0)
       ordered = std::max<int64_t>(ordered, int64_t(place) % microbatches + 1);
   }
@@ -87,16 +96,18 @@ Fault judge(const Problem &problem, const Schedule &schedule, uint8_t seen,
   }
   const int32_t rank = problem.rankOf(home);
   const int64_t others = extent.tasks - 1;
-  if ((seen & forwardBit) && !(seen & (inputGradBit | weightGradBit)))
+  if ((seen & forwardBit) &&
+      !(seen & (inputGradBit | weightGradBit | backwardBit)))
     return makeFaultAt<FaultKind::MissingBackward>(
         rule, rank, -1, make(ActionKind::Backward), others, extent.microbatches,
         extent.ordered, make(ActionKind::InputGrad),
         make(ActionKind::WeightGrad));
   return makeFaultAt<FaultKind::MissingTask>(
       rule, rank, -1,
-      make(!(seen & forwardBit)  ? ActionKind::Forward
-           : seen & inputGradBit ? ActionKind::WeightGrad
-                                 : ActionKind::InputGrad),
+      make(!(seen & forwardBit)                 ? ActionKind::Forward
+           : recomputeOf(problem, home) & ~seen ? ActionKind::Recompute
+           : seen & inputGradBit                ? ActionKind::WeightGrad
+                                                : ActionKind::InputGrad),
       others, extent.microbatches, extent.ordered);
 }
 
@@ -132,6 +143,9 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
                       : makeFaultAt<FaultKind::UnknownStep>(
                             rule, r, i, action, int64_t(action.index),
                             problem.numStages() - 1, stepsOfSchedule);
+      if (action.kind() == ActionKind::Recompute &&
+          !problem.recomputes(static_cast<int32_t>(action.subject)))
+        return makeFaultAt<FaultKind::NotRecomputed>(rule, r, i, action);
       uint8_t &bits = isTask
                           ? seen[action.subject * microbatches + action.index]
                           : seenSteps[action.subject];
@@ -150,9 +164,8 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
   for (int32_t home = 0; home < problem.numHomes(); ++home)
     for (int64_t i = 0; i < microbatches; ++i) {
       uint8_t bits = seen[home * microbatches + i];
-      if (!isComplete(bits))
-        return judge(problem, schedule, bits, home, i,
-                     extentOf(seen, microbatches));
+      if (!isComplete(bits, recomputeOf(problem, home)))
+        return judge(problem, schedule, bits, home, i, extentOf(problem, seen));
     }
   for (int32_t home = 0; firstStep && home < problem.numHomes(); ++home) {
     if (seenSteps[home])

@@ -46,7 +46,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
         fault.otherPosition = findTask(order, fault.other);
         return fault;
       };
-      if (auto fault = before(home, action.traits().needs))
+      if (auto fault = before(home, problem.neededFor(home, action.kind())))
         return fault;
       if (action.traits().needsOfAll != nothingDone)
         if (int64_t last = lastThatMakes(order, action); last > i) {

@@ -15,6 +15,8 @@ bool rondo::hasCheaperBackward(const Problem &problem, int32_t stage) {
 
 static void appendBackward(const Problem &problem, Schedule &schedule,
                            int32_t s, int32_t i) {
+  if (problem.recomputes(s))
+    schedule.append(Action(ActionKind::Recompute, s, i));
   if (hasCheaperBackward(problem, s)) {
     schedule.append(Action(ActionKind::Backward, s, i));
     return;

@@ -28,7 +28,8 @@ static void setLinkOrders(const FlatProblem &flat, const Orders &orders,
     for (Action action : schedule.rank(from)) {
       const int32_t stage = int32_t(action.subject);
       const int letter = action.kind() == ActionKind::Forward ? 0 : 1;
-      if (action.kind() != ActionKind::WeightGrad && sends(letter, stage)) {
+      if (action.traits().produces != MessageKind::None &&
+          sends(letter, stage)) {
         ready.push_back(action);
         made[codeOf(letter, stage)].push_back(action);
       }
@@ -59,6 +60,8 @@ Schedule rondo::toSchedule(const FlatProblem &flat, const Orders &orders,
         ++next[weightGrad];
         ++i;
       }
+      if (kindOf(code) == 1 && flat.recomputes[stage])
+        schedule.append({ActionKind::Recompute, stage, k});
       schedule.append(
           {fused ? ActionKind::Backward : static_cast<ActionKind>(kindOf(code)),
            stage, k});
@@ -75,6 +78,8 @@ std::optional<Orders> rondo::toOrders(const FlatProblem &flat,
   std::vector<int64_t> next(size_t(3) * flat.stages, 0);
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
     for (Action action : schedule.rank(rank)) {
+      if (action.kind() == ActionKind::Recompute)
+        continue;
       const int32_t stage = int32_t(action.subject);
       auto append = [&](int letter) {
         orders[rank].push_back(codeOf(letter, stage));

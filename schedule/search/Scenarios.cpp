@@ -32,6 +32,9 @@ Scenarios::Scenarios(const Problem &problem, const Robustness &robustness,
           sampled += ns;
         }
       }
+      if (problem.recomputes(s))
+        sample.cost(s, ActionKind::Recompute).ns =
+            scaled(sample.cost(s, ActionKind::Recompute).ns);
       int64_t &fused = sample.cost(s, ActionKind::Backward).ns;
       fused = split == fused || split == 0
                   ? fused - split + sampled

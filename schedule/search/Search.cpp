@@ -4,6 +4,7 @@
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
+#include "schedule/Recomputed.h"
 #include "schedule/Shortfall.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/Orders.h"
@@ -47,7 +48,7 @@ public:
                            : defaultEffort(tasks()));
     tryFamilies();
     searchOrders(BackwardCosts::Split);
-    if (hasCheaperBackward())
+    if (hasCheaperBackward() || hasRecomputation(problem))
       searchOrders(BackwardCosts::Fused);
     // What fits in any order fits one by one, except if a graph has several
     // ends: no limit makes a problem infeasible.
@@ -193,14 +194,17 @@ private:
     Incumbent best;
     best.bound = result.bound.ns;
     best.onBetter = [&](int64_t found) { report(found); };
-    if (costs == BackwardCosts::Split) {
+    // With recomputation the flat problem is stricter: what is best there is
+    // worth a look even if it takes longer there than the best does here.
+    if (costs == BackwardCosts::Split && !flat->hasRecomputation) {
       best.objective = objective();
       if (result.schedule)
         if (auto orders = toOrders(*flat, *result.schedule))
           best.orders = std::move(*orders);
     }
     auto keep = [&] {
-      if (!best.orders.empty() && best.objective < objective())
+      if (!best.orders.empty() &&
+          (flat->hasRecomputation || best.objective < objective()))
         offer(toSchedule(*flat, best.orders, costs == BackwardCosts::Fused),
               best.origin);
     };
@@ -243,10 +247,11 @@ private:
 
   /// Whether exhausting Beam's choices is a proof: mixtures of fused and split
   /// backwards are not searched, nor later first starts of a rank, nor a link
-  /// that waits while a burst of several messages could go.
+  /// that waits while a burst of several messages could go, nor places of R.
   bool isExact(const FlatProblem &flat, BackwardCosts costs) const {
     return costs == BackwardCosts::Split && flat.offsetsAreExact &&
-           !flat.hasLongBursts && !hasCheaperBackward();
+           !flat.hasLongBursts && !hasCheaperBackward() &&
+           !flat.hasRecomputation;
   }
 
   template <typename Keep>

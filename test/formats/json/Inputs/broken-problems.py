@@ -114,7 +114,6 @@ BROKEN2 = {
     "shard": changed2(s_shard={"what": "weights", "group": 2}),
     "versions": changed2(s_versions={"forward": "live"}),
     "buckets": changed2(s_buckets=2),
-    "recompute": changed2(costs={"R": cost(1)}),
     "gather": changed2(costs={"UNSHARD": cost(1)}),
     "step-takes": changed2(costs={"STEP": cost(1, takes_bytes=3)}),
     "step-frees": changed2(costs={"STEP": cost(1, frees_bytes=3)}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares times and memory of stages with several homes with a model of its own.
+"""Compares times and memory of stages with several homes, some of which recompute, with a model of its own.
 
     replica-claims.py SEED COUNT FOLDER
 
@@ -28,12 +28,18 @@ def draw_problem(rng, name):
         shares = [b - a for a, b in zip([0] + cuts, cuts + [samples])]
         homes = [{"rank": r, "samples": s} for r, s in zip(rng.sample(range(ranks), count), shares)]
         takes = samples * rng.randint(0, 4)
-        frees = samples * rng.randint(0, takes // samples)
-        costs = {"F": {"ns": rng.randint(0, 30), "takes_bytes": takes},
-                 "I": {"ns": rng.randint(0, 30), "frees_bytes": frees},
-                 "W": {"ns": rng.randint(0, 30), "frees_bytes": takes - frees}}
+        costs = {"F": {"ns": rng.randint(0, 30), "takes_bytes": takes}}
+        held = takes
         if rng.random() < 0.3:
-            costs["B"] = {"ns": rng.randint(0, 40), "frees_bytes": takes}
+            again = samples * rng.randint(0, 4)
+            frees = samples * rng.randint(0, (held + again) // samples)
+            costs["R"] = {"ns": rng.randint(0, 30), "takes_bytes": again, "frees_bytes": frees}
+            held += again - frees
+        frees = samples * rng.randint(0, held // samples)
+        costs["I"] = {"ns": rng.randint(0, 30), "frees_bytes": frees}
+        costs["W"] = {"ns": rng.randint(0, 30), "frees_bytes": held - frees}
+        if rng.random() < 0.3:
+            costs["B"] = {"ns": rng.randint(0, 40), "frees_bytes": held}
         stages.append({"homes": homes, "costs": costs})
     edges = []
     for to in range(1, len(stages)):
@@ -88,11 +94,14 @@ class Model:
         costs = self.problem["stages"][self.homes[home][0]]["costs"]
         share = self.homes[home][3] - self.homes[home][2]
         return (-(-(costs["I"]["ns"] + costs["W"]["ns"]) * share // self.samples), 0,
-                costs["F"]["takes_bytes"] * share // self.samples)
+                (costs["I"]["frees_bytes"] + costs["W"]["frees_bytes"]) * share // self.samples)
+
+    def recomputes(self, home):
+        return "R" in self.problem["stages"][self.homes[home][0]]["costs"]
 
     def draw_orders(self, rng):
         """Random orders that run to their end."""
-        left = {(h, i): ["F"] + rng.choice([["B"], ["I", "W"]])
+        left = {(h, i): ["F"] + ["R"] * self.recomputes(h) + rng.choice([["B"], ["I", "W"]])
                 for h in range(len(self.homes)) for i in range(self.problem["microbatches"])}
         done = set()
         orders = [[] for _ in self.problem["ranks"]]
@@ -100,7 +109,7 @@ class Model:
             ready = []
             for (home, index), tasks in left.items():
                 letter = "I" if tasks[0] == "B" else tasks[0]
-                if letter == "W" or all((letter, a, index) in done for a in self.needs[letter, home]):
+                if letter in "WR" or all((letter, a, index) in done for a in self.needs[letter, home]):
                     ready.append((home, index))
             home, index = rng.choice(ready)
             task = left[home, index].pop(0)
