@@ -132,7 +132,8 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
                  tableName("parameters", sizes) + "_" + std::to_string(k),
                  parametersOf(layer));
   os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
-        "// then of timed layers: ns of F, I and W; bytes of activations, of\n"
+        "// recomputes, then of timed layers: ns of F, I and W; bytes of "
+        "activations, of\n"
         "// what I frees, inputs, bytes of each, of output and weights.\n";
   bool isCpu = layers.empty() || layers[0].target == runtime::Target::Cpu;
   if (!isCpu)
@@ -143,10 +144,11 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
        << "LayerKind::" << rowOf(l.kind).name << ", " << l.vocab << ", "
        << l.sequence << ", " << l.hidden << ", " << l.heads << ", " << l.ffn
        << ", " << l.batch << ", " << (l.tied ? "true" : "false") << ",\n     "
-       << l.forwardNs << ", " << l.inputGradNs << ", " << l.weightGradNs << ", "
-       << l.activationBytes << ", " << l.inputGradFreesBytes << ", "
-       << l.numInputs << ", " << inputsText(l) << ", " << l.outputBytes << ", "
-       << l.weightBytes << lastFields(l, k, sizes) << "},\n";
+       << (l.recomputes ? "true" : "false") << ", " << l.forwardNs << ", "
+       << l.inputGradNs << ", " << l.weightGradNs << ", " << l.activationBytes
+       << ", " << l.inputGradFreesBytes << ", " << l.numInputs << ", "
+       << inputsText(l) << ", " << l.outputBytes << ", " << l.weightBytes
+       << lastFields(l, k, sizes) << "},\n";
   os << "};\n";
   return text;
 }
@@ -227,7 +229,7 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
       const bool isForward = edge.message() == MessageKind::Activation;
       const StageText &producer = stages[isForward ? from.stage : to.stage];
       const int32_t last = producer.firstLayer + producer.numLayers - 1;
-      piece = pieceOf(from, to, runtime::layerSizes(sizes.layers[last]).output,
+      piece = pieceOf(from, to, runtime::outputBytes(sizes.layers[last]),
                       std::max(sizes.samples, 1));
     }
     os << "    {" << edge.from << ", " << edge.to << ", Message::"

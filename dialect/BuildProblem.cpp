@@ -84,6 +84,15 @@ std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
   return options;
 }
 
+/// What R begins with.
+static Recomputation recomputationOf(StageOp stage,
+                                     const std::vector<int32_t> &inputs) {
+  auto first = cast<FlatSymbolRefAttr>(stage.getLayers()[0]);
+  return !inputs.empty() && stage.recomputes(first.getAttr())
+             ? Recomputation::FromInput
+             : Recomputation::FromCheckpoint;
+}
+
 /// The costs of a stage are those on the first of its ranks; they take longer,
 /// or shorter, on devices that state another speed.
 static void slowDown(ClusterOp cluster, Problem &problem, int32_t stage) {
@@ -143,6 +152,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   std::vector<int64_t> outputBytes;
   problem.homes = plan.getHomes();
   problem.costs.resize(size_t(problem.numHomes()) * numCostColumns);
+  const std::vector<std::vector<int32_t>> inputs = plan.getInputs();
   for (auto [number, stage] : llvm::enumerate(stages)) {
     auto costs = stage.getCosts();
     if (!costs) {
@@ -161,10 +171,17 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
          home < problem.numHomes() && problem.homes[home].stage == int(number);
          ++home)
       problem.cost(home, ActionKind::Step).ns = costs->getStepNs();
+    if (stage.getRecomputeAttr())
+      problem.setRecomputation(
+          static_cast<int32_t>(number), recomputationOf(stage, inputs[number]),
+          costs->getRecomputeNs(), costs->getRecomputedBytes(),
+          costs->getCheckpointBytes());
     slowDown(cluster, problem, static_cast<int32_t>(number));
     outputBytes.push_back(costs->getOutputBytes());
   }
-  problem.makeGraph(plan.getInputs(), outputBytes);
+  if (!problem.recomputation.empty())
+    problem.recomputation.resize(problem.numHomes());
+  problem.makeGraph(inputs, outputBytes);
   if (declaresWeights(plan))
     takeState(plan, problem);
   if (std::optional<Fault> fault = problem.check())

@@ -121,6 +121,30 @@ inline void printBuffersByHome(mlir::OpAsmPrinter &printer, mlir::Operation *,
   printer << ']';
 }
 
+/// `[@h1]`; all layers of the stage if there is no list.
+inline mlir::ParseResult parseRecompute(mlir::OpAsmParser &parser,
+                                        mlir::ArrayAttr &recompute) {
+  llvm::SmallVector<mlir::Attribute> list;
+  auto parseLayer = [&]() -> mlir::ParseResult {
+    mlir::StringAttr name;
+    if (parser.parseSymbolName(name))
+      return mlir::failure();
+    list.push_back(mlir::FlatSymbolRefAttr::get(name));
+    return mlir::success();
+  };
+  if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::OptionalSquare,
+                                     parseLayer))
+    return mlir::failure();
+  recompute = parser.getBuilder().getArrayAttr(list);
+  return mlir::success();
+}
+
+inline void printRecompute(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                           mlir::ArrayAttr recompute) {
+  if (!recompute.empty())
+    printer << recompute;
+}
+
 } // namespace rondo::pipe
 
 #endif // RONDO_DIALECT_HOMESYNTAX_H

@@ -254,6 +254,9 @@ bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
   case ActionKind::Backward:
     BackwardOp::create(builder, loc, stage, map, indices, replica);
     return true;
+  case ActionKind::Recompute:
+    RecomputeOp::create(builder, loc, stage, map, indices, replica);
+    return true;
   case ActionKind::Step:
     // A stage steps once, so this is in no loop that would change the number.
     StepOp::create(builder, loc, stage, action.index, replica);

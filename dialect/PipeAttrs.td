@@ -162,11 +162,16 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
     when I ends, the rest when W ends. `output_bytes` is the size of the message
     to the next stage, and of the gradient that comes back. `step_ns` is the time
     of the optimizer step, once per iteration (default 0).
+
+    If the stage recomputes, that takes `recompute_ns`, and `recomputed_bytes` of
+    the activations are acquired when it starts, instead of at F, which acquires
+    `checkpoint_bytes` until it ends.
   }];
   let parameters = (ins "int64_t":$forward_ns, "int64_t":$input_grad_ns,
       "int64_t":$weight_grad_ns, "int64_t":$activation_bytes,
       "int64_t":$input_grad_frees_bytes, "int64_t":$output_bytes,
-      Pipe_OrElse<"0">:$step_ns);
+      Pipe_OrElse<"0">:$step_ns, Pipe_OrElse<"0">:$recompute_ns,
+      Pipe_OrElse<"0">:$recomputed_bytes, Pipe_OrElse<"0">:$checkpoint_bytes);
 }
 
 def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
@@ -181,7 +186,10 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
       Pipe_OrElse<"0">:$input, Pipe_OrElse<"0">:$output,
       Pipe_OrElse<"0">:$output_grad, Pipe_OrElse<"0">:$input_grad,
       Pipe_OrElse<"0">:$saved_for_input_grad,
-      Pipe_OrElse<"0">:$saved_for_weight_grad);
+      Pipe_OrElse<"0">:$saved_for_weight_grad,
+      Pipe_OrElse<"0">:$checkpoints,
+      Pipe_OrElse<"0">:$recomputed_for_input_grad,
+      Pipe_OrElse<"0">:$recomputed_for_weight_grad);
   let extraClassDeclaration = [{
     /// By rondo::BufferKind.
     static BuffersAttr

@@ -106,7 +106,10 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"OutputGrad", 8, "output_grad">,
   I32EnumAttrCase<"InputGrad", 9, "input_grad">,
   I32EnumAttrCase<"SavedForInputGrad", 10, "saved_for_input_grad">,
-  I32EnumAttrCase<"SavedForWeightGrad", 11, "saved_for_weight_grad">
+  I32EnumAttrCase<"SavedForWeightGrad", 11, "saved_for_weight_grad">,
+  I32EnumAttrCase<"Checkpoints", 12, "checkpoints">,
+  I32EnumAttrCase<"RecomputedForInputGrad", 13, "recomputed_for_input_grad">,
+  I32EnumAttrCase<"RecomputedForWeightGrad", 14, "recomputed_for_weight_grad">
 ]>;
 
 #endif // RONDO_DIALECT_PIPEENUMS_TD

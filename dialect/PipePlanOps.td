@@ -67,6 +67,10 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     the order of the list. `buffers` are then listed by home, while `costs` are
     for all samples on the first of the ranks.
 
+    `recompute` keeps no activations of the stage, or of the layers that it
+    lists, from F to the backward: a `pipe.recompute` runs their forward again in
+    front of it.
+
     `from` lists the stages that feed this one, in the order in which its first
     layer takes them (default: the stage before); `from []` is a source. Several
     stages on one rank are its chunks. Schedules and memory plans are made from
@@ -79,6 +83,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
               activation_bytes = 2, input_grad_frees_bytes = 1, output_bytes = 0>
         buffers<weights = 64, gradients = 64, moments = 128>
     pipe.stage @join [@sum] on 2 from [@left, @right]
+    pipe.stage @light [@h1, @h2] on 2 recompute
+    pipe.stage @lighter [@h3, @h4] on 2 recompute [@h3]
     pipe.stage @wide [@h0] on [2, 3]
     pipe.stage @uneven [@h0] on [2: 6, 3: 2]
     ```
@@ -87,19 +93,23 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of layers">:$layers,
       DenseI64ArrayAttr:$ranks, OptionalAttr<DenseI64ArrayAttr>:$shares,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
+                                      "names of layers">>:$recompute,
+      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
                                       "names of stages">>:$inputs,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
       OptionalAttr<TypedArrayAttrBase<Pipe_BuffersAttr,
                                       "buffers by home">>:$buffers);
   let assemblyFormat = [{
     $sym_name custom<Names>($layers) `on` custom<Homes>($ranks, $shares)
-    (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    (`recompute` custom<Recompute>($recompute)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` custom<BuffersByHome>($buffers)^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Where each home is, and its samples of a micro-batch of so many.
     std::vector<::rondo::Share> sharesOf(int64_t samples);
+    /// Whether a layer of that name is recomputed.
+    bool recomputes(::mlir::StringAttr layer);
     /// Of each home; empty if the stage does not state them.
     std::vector<::rondo::HomeBuffers> buffersByHome();
     void setBuffersByHome(::llvm::ArrayRef<BuffersAttr> buffers);

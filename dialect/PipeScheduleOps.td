@@ -226,6 +226,18 @@ def Pipe_BackwardOp : Pipe_TaskOp<"backward", "Backward"> {
   }];
 }
 
+def Pipe_RecomputeOp : Pipe_TaskOp<"recompute", "Recompute"> {
+  let summary = "forward of a stage again, R";
+  let description = [{
+    Restores the activations that a stage with `recompute` does not keep. Needs
+    the F of the same stage and micro-batch, and comes before its I or B.
+
+    ```mlir
+    pipe.recompute @s0[%i]
+    ```
+  }];
+}
+
 /// An action without a micro-batch.
 class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat(traits, [

@@ -23,6 +23,12 @@ std::vector<Share> StageOp::sharesOf(int64_t samples) {
   return shares;
 }
 
+bool StageOp::recomputes(StringAttr layer) {
+  ArrayAttr names = getRecomputeAttr();
+  auto name = FlatSymbolRefAttr::get(layer);
+  return names && llvm::is_contained(names.empty() ? getLayers() : names, name);
+}
+
 std::vector<HomeBuffers> StageOp::buffersByHome() {
   std::vector<HomeBuffers> result;
   if (ArrayAttr buffers = getBuffersAttr())

@@ -236,6 +236,17 @@ LogicalResult StageOp::verify() {
     return emitError() << "stage @" << getSymName() << " has no layers";
   if (failed(verifyHomes(*this)))
     return failure();
+  if (ArrayAttr names = getRecomputeAttr()) {
+    llvm::SmallDenseSet<Attribute> seen;
+    for (Attribute name : names) {
+      if (!llvm::is_contained(getLayers(), name))
+        return emitError() << "stage @" << getSymName() << " recomputes layer "
+                           << name << ", which is not one of its layers";
+      if (!seen.insert(name).second)
+        return emitError() << "stage @" << getSymName() << " lists layer "
+                           << name << " twice to recompute";
+    }
+  }
   if (auto costs = getCosts()) {
     if (failed(verifyFigures(
             *this, {{"forward_ns", costs->getForwardNs()},
@@ -244,7 +255,10 @@ LogicalResult StageOp::verify() {
                     {"activation_bytes", costs->getActivationBytes()},
                     {"input_grad_frees_bytes", costs->getInputGradFreesBytes()},
                     {"output_bytes", costs->getOutputBytes()},
-                    {"step_ns", costs->getStepNs()}})) ||
+                    {"step_ns", costs->getStepNs()},
+                    {"recompute_ns", costs->getRecomputeNs()},
+                    {"recomputed_bytes", costs->getRecomputedBytes()},
+                    {"checkpoint_bytes", costs->getCheckpointBytes()}})) ||
         failed(verifyFrees(*this, costs->getInputGradFreesBytes(),
                            costs->getActivationBytes())))
       return failure();

@@ -181,7 +181,9 @@ pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
   return pipe::StageCostsAttr::get(context, forward.ns, inputGrad.ns,
                                    cost(ActionKind::WeightGrad).ns,
                                    forward.acquireBytes, inputGrad.releaseBytes,
-                                   outputBytesOf(problem)[stage], stepNs);
+                                   outputBytesOf(problem)[stage], stepNs,
+                                   /*recompute_ns=*/0, /*recomputed_bytes=*/0,
+                                   /*checkpoint_bytes=*/0);
 }
 
 void Importer::writePlan() {
@@ -201,7 +203,7 @@ void Importer::writePlan() {
         builder, loc, name("s" + Twine(s)),
         builder.getArrayAttr({reference("l" + Twine(s))}),
         builder.getDenseI64ArrayAttr(problem.rankOf(s)),
-        /*shares=*/mlir::DenseI64ArrayAttr(),
+        /*shares=*/mlir::DenseI64ArrayAttr(), /*recompute=*/mlir::ArrayAttr(),
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),
         /*buffers=*/mlir::ArrayAttr());
   }

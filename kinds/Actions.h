@@ -81,7 +81,7 @@ inline constexpr Done nothingDone = 0, forwardDone = 1, inputGradDone = 2,
 
 /// A short list of buffers.
 struct BufferList {
-  BufferKind kinds[3] = {};
+  BufferKind kinds[4] = {};
   int count = 0;
 
   constexpr const BufferKind *begin() const { return kinds; }
@@ -203,28 +203,35 @@ constexpr ActionTable makeActionTable() {
       row(K::Forward, "forward")
           .progress(nothingDone, forwardDone)
           .passes(MessageKind::Activation)
-          .buffers(
-              {{B::Output, B::SavedForInputGrad, B::SavedForWeightGrad}, 3}, {})
+          .buffers({{B::Output, B::SavedForInputGrad, B::SavedForWeightGrad,
+                     B::Checkpoints},
+                    4},
+                   {})
           .implemented("F"),
       row(K::InputGrad, "input_grad")
           .progress(forwardDone, inputGradDone)
           .passes(MessageKind::Gradient)
-          .buffers({{B::InputGrad}, 1}, {{B::SavedForInputGrad}, 1})
+          .buffers({{B::InputGrad}, 1},
+                   {{B::SavedForInputGrad, B::RecomputedForInputGrad}, 2})
           .implemented("I"),
       row(K::WeightGrad, "weight_grad")
           .progress(inputGradDone, weightGradDone)
-          .buffers({}, {{B::SavedForWeightGrad}, 1})
+          .buffers({}, {{B::SavedForWeightGrad, B::RecomputedForWeightGrad}, 2})
           .implemented("W"),
       row(K::Backward, "backward")
           .progress(forwardDone, inputGradDone | weightGradDone)
           .passes(MessageKind::Gradient)
           .buffers({{B::InputGrad}, 1},
-                   {{B::SavedForInputGrad, B::SavedForWeightGrad}, 2})
+                   {{B::SavedForInputGrad, B::SavedForWeightGrad,
+                     B::RecomputedForInputGrad, B::RecomputedForWeightGrad},
+                    4})
           .implemented("B"),
       // What I and B of its stage and micro-batch need besides F, if the stage
       // recomputes.
       row(K::Recompute, "recompute")
           .progress(forwardDone, recomputeDone)
+          .buffers({{B::RecomputedForInputGrad, B::RecomputedForWeightGrad}, 2},
+                   {{B::Checkpoints}, 1})
           .implemented("R"),
       row(K::Send, "send").on(Subject::Edge, Lane::Copy).implemented(),
       row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),

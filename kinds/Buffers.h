@@ -65,7 +65,16 @@ enum class Owner : uint8_t {
   /* From the start of F to the end of I or B. */                              \
   X(SavedForInputGrad, "saved_for_input_grad", Transient, Microbatch, Stage)   \
   /* From the start of F to the end of W or B. */                              \
-  X(SavedForWeightGrad, "saved_for_weight_grad", Transient, Microbatch, Stage)
+  X(SavedForWeightGrad, "saved_for_weight_grad", Transient, Microbatch, Stage) \
+  /* Of a stage that recomputes: what R begins with within the stage, from the \
+   */                                                                          \
+  /* start of F to the end of R. */                                            \
+  X(Checkpoints, "checkpoints", Transient, Microbatch, Stage)                  \
+  /* What R restores: from its start to the end of I or B, of W or B. */       \
+  X(RecomputedForInputGrad, "recomputed_for_input_grad", Transient,            \
+    Microbatch, Stage)                                                         \
+  X(RecomputedForWeightGrad, "recomputed_for_weight_grad", Transient,          \
+    Microbatch, Stage)
 
 /// What memory is held for.
 enum class BufferKind : uint8_t {

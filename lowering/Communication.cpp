@@ -280,8 +280,11 @@ Schedule rondo::sequentialSchedule(const Problem &problem) {
   for (int32_t i = 0; i < problem.microbatches; ++i) {
     for (int32_t s = 0; s < homes; ++s)
       schedule.append(Action(ActionKind::Forward, s, i));
-    for (int32_t s = homes - 1; s >= 0; --s)
+    for (int32_t s = homes - 1; s >= 0; --s) {
+      if (problem.recomputes(s))
+        schedule.append(Action(ActionKind::Recompute, s, i));
       schedule.append(Action(ActionKind::Backward, s, i));
+    }
   }
   schedule.endRank();
   return schedule;

@@ -45,7 +45,7 @@ Program insertCommunicationInRounds(const Problem &problem,
 Problem sequentialProblem(const Problem &problem);
 
 /// Micro-batch after micro-batch through all homes: F in home order, then B
-/// in reverse.
+/// in reverse, R in front of it where the home recomputes.
 Schedule sequentialSchedule(const Problem &problem);
 
 /// Forward only, micro-batch after micro-batch on every rank.

@@ -52,6 +52,9 @@ ArenaUse::Part partOf(BufferKind kind) {
     return ArenaUse::Workspace;
   case BufferKind::SavedForInputGrad:
   case BufferKind::SavedForWeightGrad:
+  case BufferKind::Checkpoints:
+  case BufferKind::RecomputedForInputGrad:
+  case BufferKind::RecomputedForWeightGrad:
     return ArenaUse::Activations;
   case BufferKind::Input:
   case BufferKind::Output:

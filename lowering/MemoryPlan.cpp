@@ -175,7 +175,8 @@ void Planner::collectLives(int32_t rank) {
   // By home, and by edge.
   Positions forward = table(problem.numHomes()),
             inputGrad = table(problem.numHomes()),
-            weightGrad = table(problem.numHomes());
+            weightGrad = table(problem.numHomes()),
+            recompute = table(problem.numHomes());
   Positions sent = table(problem.edges.size()),
             received = table(problem.edges.size());
   for (int64_t k = 0; k < actions.size(); ++k) {
@@ -194,6 +195,9 @@ void Planner::collectLives(int32_t rank) {
       inputGrad.set(a.subject, a.index, k);
       weightGrad.set(a.subject, a.index, k);
       break;
+    case ActionKind::Recompute:
+      recompute.set(a.subject, a.index, k);
+      break;
     case ActionKind::Send:
       sent.set(a.subject, a.index, k);
       break;
@@ -205,6 +209,14 @@ void Planner::collectLives(int32_t rank) {
     }
   }
 
+  // The last task that reads a home's input.
+  auto inputEnd = [&](int32_t home, int64_t i) {
+    const bool isReadAgain =
+        problem.recomputes(home) &&
+        problem.recomputation[home] == Recomputation::FromInput;
+    return std::max(forward.of(home, i),
+                    isReadAgain ? recompute.of(home, i) : int64_t(-1));
+  };
   // Where the last of those that read an edge's message leaves the producer's
   // buffer; -1 where nobody reads it.
   auto lastRead = [&](int32_t e, int64_t i) {
@@ -213,8 +225,10 @@ void Planner::collectLives(int32_t rank) {
     const Edge &edge = problem.edges[e];
     if (problem.rankOf(edge.to) != rank)
       return int64_t(-1);
-    return (edge.producer == ActionKind::Forward ? forward : inputGrad)
-        .of(edge.to, i);
+    if (edge.producer != ActionKind::Forward)
+      return inputGrad.of(edge.to, i);
+    return problem.isWhole(edge) ? inputEnd(edge.to, i)
+                                 : forward.of(edge.to, i);
   };
   auto isCopied = [&](int32_t e) {
     const Edge &edge = problem.edges[e];
@@ -222,7 +236,8 @@ void Planner::collectLives(int32_t rank) {
   };
   // Parts of a stage edge follow each other and share a buffer, which lives
   // from the first of them, or from the task that copies them.
-  auto addReceived = [&](EdgeRange parts, int64_t i, int64_t task) {
+  auto addReceived = [&](EdgeRange parts, int64_t i, int64_t task,
+                         int64_t last) {
     for (auto e = parts.begin(); e != parts.end();) {
       const int32_t buffer = numbers.received(*e);
       int64_t first = -1;
@@ -231,7 +246,7 @@ void Planner::collectLives(int32_t rank) {
             filled >= 0)
           first = first < 0 ? filled : std::min(first, filled);
       if (first >= 0)
-        addLife(buffer, i, first, task);
+        addLife(buffer, i, first, last);
     }
   };
   for (int32_t h = 0; h < problem.numHomes(); ++h) {
@@ -248,7 +263,15 @@ void Planner::collectLives(int32_t rank) {
       if (f >= 0) {
         addLife(own(BufferKind::SavedForInputGrad), i, f, b >= 0 ? b : f);
         addLife(own(BufferKind::SavedForWeightGrad), i, f, w >= 0 ? w : f);
-        addReceived(inputs, i, f);
+        addReceived(inputs, i, f, inputEnd(h, i));
+        const int64_t again = recompute.of(h, i);
+        addLife(own(BufferKind::Checkpoints), i, f, std::max(f, again));
+        if (again >= 0) {
+          addLife(own(BufferKind::RecomputedForInputGrad), i, again,
+                  std::max(again, b));
+          addLife(own(BufferKind::RecomputedForWeightGrad), i, again,
+                  std::max(again, w));
+        }
         int64_t last = -1;
         for (int32_t e : outputs)
           last = std::max(last, lastRead(e, i));
@@ -256,7 +279,7 @@ void Planner::collectLives(int32_t rank) {
           addLife(own(BufferKind::Output), i, f, last);
       }
       if (b >= 0) {
-        addReceived(gradsIn, i, b);
+        addReceived(gradsIn, i, b, b);
         for (auto e = gradsOut.begin(); e != gradsOut.end();) {
           const int32_t buffer = numbers.sent(*e);
           int64_t last = -1;

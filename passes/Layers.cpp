@@ -74,6 +74,11 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
   ModelOp model = plan.lookupModel();
   std::vector<runtime::LayerDesc> layers;
   const std::vector<LayerInputs> inputs = layerInputs(plan);
+  llvm::DenseSet<Attribute> recomputed;
+  for (StageOp stage : plan.getStages())
+    for (Attribute name : stage.getLayers())
+      if (stage.recomputes(cast<FlatSymbolRefAttr>(name).getAttr()))
+        recomputed.insert(name);
   std::vector<int64_t> outputs;
   for (LayerOp layer : model.getLayers()) {
     runtime::LayerDesc desc = {};
@@ -90,6 +95,8 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.batch = plan.getSamplesOfMicrobatch();
       desc.tied = gpt.getTied();
     }
+    desc.recomputes =
+        recomputed.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
       desc.forwardNs = figures.getForwardNs();
       desc.inputGradNs = figures.getInputGradNs();

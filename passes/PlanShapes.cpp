@@ -114,8 +114,9 @@ static void writeStages(PlanOp plan, const std::vector<int32_t> &rankOfStage,
     StageOp::create(builder, plan.getLoc(), "s" + std::to_string(s),
                     builder.getArrayAttr(names),
                     builder.getDenseI64ArrayAttr(rankOfStage[s]),
-                    /*shares=*/DenseI64ArrayAttr(), /*inputs=*/ArrayAttr(),
-                    StageCostsAttr(), /*buffers=*/ArrayAttr());
+                    /*shares=*/DenseI64ArrayAttr(), /*recompute=*/ArrayAttr(),
+                    /*inputs=*/ArrayAttr(), StageCostsAttr(),
+                    /*buffers=*/ArrayAttr());
   }
 }
 

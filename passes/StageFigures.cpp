@@ -42,12 +42,27 @@ namespace {
 struct Figures {
   int64_t ns[3] = {0, 0, 0};
   int64_t freedByInputGrad = 0, activation = 0, output = 0;
+  /// Of the layers that R runs.
+  int64_t recomputeNs = 0, recomputed = 0;
 
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
+
+private:
+  void addLayer(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
 };
 } // namespace
 
 void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
+  const int64_t forwardBefore = ns[0], activationBefore = activation;
+  addLayer(layer, op, speed);
+  if (layer.recomputes) {
+    recomputeNs += ns[0] - forwardBefore;
+    recomputed += activation - activationBefore;
+  }
+}
+
+void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
+                       int64_t speed) {
   if (layer.kind == runtime::LayerKind::Synthetic) {
     ns[0] += layer.forwardNs;
     ns[1] += layer.inputGradNs;
@@ -105,11 +120,15 @@ std::vector<unsigned> StageFigures::placesOf(StageOp stage) const {
 
 StageCostsAttr StageFigures::costs(StageOp stage) const {
   Figures sum;
-  for (unsigned place : placesOf(stage))
+  std::vector<runtime::LayerDesc> own;
+  for (unsigned place : placesOf(stage)) {
     sum.add(layers[place], ops[place], flopsPerUs[stage.getRanks()[0]]);
-  return StageCostsAttr::get(stage.getContext(), sum.ns[0], sum.ns[1],
-                             sum.ns[2], sum.activation, sum.freedByInputGrad,
-                             sum.output, /*step_ns=*/0);
+    own.push_back(layers[place]);
+  }
+  return StageCostsAttr::get(
+      stage.getContext(), sum.ns[0], sum.ns[1], sum.ns[2], sum.activation,
+      sum.freedByInputGrad, sum.output, /*step_ns=*/0, sum.recomputeNs,
+      sum.recomputed, runtime::checkpointBytes(own.data(), own.size()));
 }
 
 SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {

@@ -19,9 +19,10 @@ constexpr int64_t mostNs = int64_t(1) << 62;
 std::optional<TextFault> readStage(Value value, const std::string &where,
                                    StageTimes &stage) {
   Fields fields;
-  if (auto fault = fields.read(
-          value, where,
-          {"name", "forward_ns", "input_grad_ns", "weight_grad_ns"}))
+  if (auto fault =
+          fields.read(value, where,
+                      {"name", "forward_ns", "input_grad_ns", "weight_grad_ns"},
+                      {"recompute_ns"}))
     return fault;
   std::optional<std::string> name = fields.get("name").string();
   if (!name)
@@ -34,6 +35,9 @@ std::optional<TextFault> readStage(Value value, const std::string &where,
     if (auto fault =
             readInteger(fields.get(key), where + "." + key, 0, mostNs, *ns))
       return fault;
+  if (const Value *value = fields.find("recompute_ns"))
+    return readInteger(*value, where + ".recompute_ns", 0, mostNs,
+                       stage.recomputeNs.emplace());
   return {};
 }
 

@@ -6,7 +6,8 @@
 //              "weight_grad_ns": 2}],
 //  "samples": 10}
 //
-// `samples` is the number of measurements behind each figure; optional.
+// A stage that recomputes may have "recompute_ns". `samples` is the number of
+// measurements behind each figure; optional.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct StageTimes {
   int64_t forwardNs = 0;
   int64_t inputGradNs = 0;
   int64_t weightGradNs = 0;
+  /// Of a stage that recomputes, if it was measured.
+  std::optional<int64_t> recomputeNs;
 };
 
 /// Reads one rondo-costs/1 object; stage names must be unique. An error is one

@@ -16,6 +16,9 @@ void rondo::runtime::input_grad(Rank &rank, int64_t home, int64_t microbatch) {
 void rondo::runtime::weight_grad(Rank &rank, int64_t home, int64_t microbatch) {
   rank.weightGrad(home, microbatch);
 }
+void rondo::runtime::recompute(Rank &rank, int64_t home, int64_t microbatch) {
+  rank.recompute(home, microbatch);
+}
 void rondo::runtime::backward(Rank &rank, int64_t home, int64_t microbatch) {
   rank.inputGrad(home, microbatch);
   rank.weightGrad(home, microbatch);

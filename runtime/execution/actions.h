@@ -20,6 +20,8 @@ namespace rondo::runtime {
 void forward(Rank &rank, int64_t home, int64_t microbatch);
 void input_grad(Rank &rank, int64_t home, int64_t microbatch);
 void weight_grad(Rank &rank, int64_t home, int64_t microbatch);
+/// The forward again, of layers that keep nothing for their backward.
+void recompute(Rank &rank, int64_t home, int64_t microbatch);
 /// Input gradient, then weight gradient.
 void backward(Rank &rank, int64_t home, int64_t microbatch);
 

@@ -66,6 +66,7 @@ public:
   void forward(int64_t home, int64_t microbatch);
   void inputGrad(int64_t home, int64_t microbatch);
   void weightGrad(int64_t home, int64_t microbatch);
+  void recompute(int64_t home, int64_t microbatch);
   /// `to`: the home that the message is for; -1 where only one needs it.
   void send(Message message, int64_t home, int64_t to, int64_t microbatch);
   void receive(Message message, int64_t home, int64_t to, int64_t microbatch);
@@ -104,7 +105,7 @@ private:
   /// What the tasks of a layer are called with: fields that stay, and those
   /// that a task writes before each call.
   struct LayerCalls {
-    LayerArgs forward{}, inputGrad{}, weightGrad{};
+    LayerArgs forward{}, inputGrad{}, weightGrad{}, recompute{};
   };
   /// What a home takes from another stage or makes for it: one tensor, of which
   /// each edge carries a part.
@@ -125,6 +126,11 @@ private:
     const Place &place(Buffer buffer) const {
       return places[static_cast<int>(buffer)];
     }
+    /// Where a layer's saved tensors lie for its backward.
+    char *savedForInputGrad(const LayerBinding &layer,
+                            int64_t microbatch) const;
+    char *savedForWeightGrad(const LayerBinding &layer,
+                             int64_t microbatch) const;
   };
   /// An edge with an end on this rank.
   struct LocalEdge {
@@ -156,6 +162,8 @@ private:
   void awaitMessage(int32_t edge, int64_t microbatch);
   void awaitTensors(const std::vector<LocalTensor> &tensors,
                     int64_t microbatch);
+  void runForward(const LocalHome &home, const LayerBinding &layer,
+                  LayerArgs &args, int64_t microbatch);
   void addOutputGrads(const LocalHome &home, int64_t microbatch);
   void makeCalls(LocalHome &home) const;
   // They throw Error.

@@ -126,14 +126,25 @@ void Rank::makeCalls(LocalHome &home) const {
   };
   if (workspace)
     common.workspace = workspace + binding.numInner * binding.innerBytes;
-  home.calls.assign(binding.layers.size(), {common, common, common});
+  home.calls.assign(binding.layers.size(), {common, common, common, common});
   for (size_t l = 0; l <= last; ++l) {
     LayerCalls &calls = home.calls[l];
     calls.weightGrad.gradients =
         binding.gradients + binding.layers[l].gradientsOffset;
     if (l > 0)
-      calls.forward.inputs[0] = calls.inputGrad.inputGrads[0] = inner(l - 1);
+      calls.forward.inputs[0] = calls.recompute.inputs[0] =
+          calls.inputGrad.inputGrads[0] = inner(l - 1);
     if (l < last)
-      calls.inputGrad.outputGrad = calls.forward.output = inner(l);
+      calls.inputGrad.outputGrad = calls.forward.output =
+          calls.recompute.output = inner(l);
+    const LayerBinding &layer = binding.layers[l];
+    if (!layer.desc->recomputes || !workspace)
+      continue;
+    // Nobody reads what F saves here, nor the stage's output a second time.
+    char *unkept = workspace + binding.unkeptOffset;
+    calls.forward.savedForInputGrad = unkept;
+    calls.forward.savedForWeightGrad = unkept + layer.sizes.savedForInputGrad;
+    if (l == last)
+      calls.recompute.output = unkept;
   }
 }

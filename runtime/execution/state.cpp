@@ -82,7 +82,11 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
   }
   binding.innerBytes = innerBytes(layers, stage.numLayers);
   binding.numInner = numInnerBuffers(stage.numLayers);
+  binding.unkeptOffset = stageSizes(layers, stage.numLayers).workspace -
+                         unkeptBytes(layers, stage.numLayers);
   LayerBinding next;
+  RecomputedSizes again;
+  int64_t checkpoints = 0;
   for (int32_t l = 0; l < stage.numLayers; ++l) {
     LayerBinding layer = next;
     layer.desc = &layers[l];
@@ -91,8 +95,19 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
     layer.sizes = layerSizes(*layer.desc);
     next.weightsOffset += layer.sizes.weights;
     next.gradientsOffset += layer.sizes.gradients;
-    next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
-    next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
+    if (layers[l].recomputes) {
+      layer.savedForInputGradOffset = again.forInputGrad;
+      layer.savedForWeightGradOffset = again.forWeightGrad;
+      again.forInputGrad += layer.sizes.savedForInputGrad;
+      again.forWeightGrad += layer.sizes.savedForWeightGrad;
+    } else {
+      next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
+      next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
+    }
+    if (l > 0 && beginsRecompute(layers, l)) {
+      layer.checkpointOffset = checkpoints;
+      checkpoints += layerSizes(layers[l - 1]).output;
+    }
     next.dataOffset += layer.sizes.data;
     binding.layers.push_back(layer);
   }

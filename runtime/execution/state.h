@@ -22,8 +22,11 @@ struct LayerBinding {
   const LayerDesc *desc = nullptr;
   LayerBody body{};
   LayerSizes sizes{};
-  int64_t weightsOffset = 0, gradientsOffset = 0, savedForInputGradOffset = 0,
-          savedForWeightGradOffset = 0, dataOffset = 0;
+  int64_t weightsOffset = 0, gradientsOffset = 0, dataOffset = 0;
+  /// In what F keeps, or in what R restores if the layer recomputes.
+  int64_t savedForInputGradOffset = 0, savedForWeightGradOffset = 0;
+  /// Of the layer's input among the checkpoints; -1: it is none.
+  int64_t checkpointOffset = -1;
 };
 
 /// A home of a stage and its state, at the same place in every program.
@@ -37,6 +40,8 @@ struct HomeBinding {
   /// Of one activation between layers of the stage, and how many there are.
   int64_t innerBytes = 0;
   int32_t numInner = 0;
+  /// In the workspace: what F saves in vain, unkeptBytes() at its end.
+  int64_t unkeptOffset = 0;
   /// Version v of the weights is in weights[v % weights.size()]; empty if there
   /// are none, or if another process holds them.
   std::vector<char *> weights;

@@ -20,9 +20,12 @@ inline constexpr int32_t maxHeadWidthCuda = 256;
 /// Bytes of a layer's activations: its input or its output.
 inline int64_t gptActivationBytes(const LayerDesc &layer) {
   const int64_t count = numTokens(layer) * layer.hidden;
-  return alignedBytes(layer.target == Target::Cuda
-                          ? cuda::activationBytes(layer, count)
-                          : 4 * count);
+  return layer.target == Target::Cuda ? cuda::activationBytes(layer, count)
+                                      : 4 * count;
+}
+/// The same of a buffer that holds them.
+inline int64_t gptActivationBuffer(const LayerDesc &layer) {
+  return alignedBytes(gptActivationBytes(layer));
 }
 
 /// Sizes with weights and gradients of this many elements, and nothing else.
@@ -47,7 +50,7 @@ inline LayerSizes gptEmbeddingSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, EmbeddingWeights(layer).all.size());
   sizes.savedForWeightGrad =
       gptBufferBytes<EmbeddingSavedForW, cuda::EmbeddingSavedForW>(layer);
-  sizes.output = gptActivationBytes(layer);
+  sizes.output = gptActivationBuffer(layer);
   sizes.data = alignedBytes(4 * numTokens(layer));
   return sizes;
 }
@@ -58,7 +61,7 @@ inline LayerSizes gptBlockSizes(const LayerDesc &layer) {
       gptBufferBytes<BlockSavedForI, cuda::BlockSavedForI>(layer);
   sizes.savedForWeightGrad =
       gptBufferBytes<BlockSavedForW, cuda::BlockSavedForW>(layer);
-  sizes.input = sizes.output = gptActivationBytes(layer);
+  sizes.input = sizes.output = gptActivationBuffer(layer);
   sizes.workspace = gptBufferBytes<BlockWorkspace, cuda::BlockWorkspace>(layer);
   return sizes;
 }
@@ -69,7 +72,7 @@ inline LayerSizes gptHeadSizes(const LayerDesc &layer) {
       gptBufferBytes<HeadSavedForI, cuda::HeadSavedForI>(layer);
   sizes.savedForWeightGrad =
       gptBufferBytes<HeadSavedForW, cuda::HeadSavedForW>(layer);
-  sizes.input = gptActivationBytes(layer);
+  sizes.input = gptActivationBuffer(layer);
   sizes.workspace = layer.target == Target::Cuda
                         ? cuda::HeadWorkspace(layer).all.bytes()
                         : sizes.input;

@@ -67,6 +67,8 @@ struct LayerDesc {
   /// GptHead: shares the token embedding's weight. It keeps a copy of the
   /// weight and a partial gradient of its own.
   bool tied;
+  /// Whether F keeps nothing for the backward, and R runs it again.
+  bool recomputes;
 
   // synthetic
   int64_t forwardNs, inputGradNs, weightGradNs;

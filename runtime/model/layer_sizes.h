@@ -23,6 +23,14 @@ inline LayerFlops layerFlops(const LayerDesc &layer) {
   return rowOf(layer.kind).flops(layer);
 }
 
+/// Bytes of a layer's output for all samples, one after the other, without what
+/// rounds up its buffer.
+inline int64_t outputBytes(const LayerDesc &layer) {
+  const bool isGpt = layer.kind == LayerKind::GptEmbedding ||
+                     layer.kind == LayerKind::GptBlock;
+  return isGpt ? gptActivationBytes(layer) : layer.outputBytes;
+}
+
 /// Activations between a stage's layers are at the beginning of its workspace,
 /// in this many buffers of innerBytes(), used in turn.
 constexpr int32_t numInnerBuffers(int64_t count) {
@@ -37,17 +45,67 @@ inline int64_t innerBytes(const LayerDesc *layers, int64_t count) {
   return most;
 }
 
+/// Whether R begins with the input of this layer of a stage. The input of the
+/// first layer is the stage's, or data, which are kept anyway; that of any
+/// other is a checkpoint.
+inline bool beginsRecompute(const LayerDesc *layers, int64_t i) {
+  return layers[i].recomputes && (i == 0 || !layers[i - 1].recomputes);
+}
+
+/// Bytes of a stage's checkpoints, one after the other.
+inline int64_t checkpointBytes(const LayerDesc *layers, int64_t count) {
+  int64_t bytes = 0;
+  for (int64_t i = 1; i < count; ++i)
+    if (beginsRecompute(layers, i))
+      bytes += layerSizes(layers[i - 1]).output;
+  return bytes;
+}
+
+/// Scratch for what F of a layer saves in vain, and for the output of the last
+/// layer when R runs it.
+inline int64_t unkeptBytes(const LayerDesc *layers, int64_t count) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!layers[i].recomputes)
+      continue;
+    const LayerSizes sizes = layerSizes(layers[i]);
+    const int64_t saved = sizes.savedForInputGrad + sizes.savedForWeightGrad;
+    most = saved > most ? saved : most;
+    if (i + 1 == count && sizes.output > most)
+      most = sizes.output;
+  }
+  return most;
+}
+
+/// What R of a stage restores.
+struct RecomputedSizes {
+  int64_t forInputGrad = 0, forWeightGrad = 0;
+};
+inline RecomputedSizes recomputedSizes(const LayerDesc *layers, int64_t count) {
+  RecomputedSizes sum;
+  for (int64_t i = 0; i < count; ++i)
+    if (layers[i].recomputes) {
+      const LayerSizes sizes = layerSizes(layers[i]);
+      sum.forInputGrad += sizes.savedForInputGrad;
+      sum.forWeightGrad += sizes.savedForWeightGrad;
+    }
+  return sum;
+}
+
 /// Sizes of one or more consecutive layers that run as one stage. In the
-/// workspace, the layers' own scratch follows the inner activations. Weights,
-/// saved buffers and data are consecutive, in the order of the layers.
+/// workspace, the layers' own scratch follows the inner activations, and
+/// unkeptBytes() follow that. Weights, saved buffers and data are consecutive,
+/// in the order of the layers; saved are those that F keeps.
 inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
   LayerSizes sum{};
   for (int64_t i = 0; i < count; ++i) {
     LayerSizes sizes = layerSizes(layers[i]);
     sum.weights += sizes.weights;
     sum.gradients += sizes.gradients;
-    sum.savedForInputGrad += sizes.savedForInputGrad;
-    sum.savedForWeightGrad += sizes.savedForWeightGrad;
+    if (!layers[i].recomputes) {
+      sum.savedForInputGrad += sizes.savedForInputGrad;
+      sum.savedForWeightGrad += sizes.savedForWeightGrad;
+    }
     sum.data += sizes.data;
     if (sizes.workspace > sum.workspace)
       sum.workspace = sizes.workspace;
@@ -55,7 +113,9 @@ inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
       sum.input = sizes.input;
     sum.output = sizes.output;
   }
-  sum.workspace += numInnerBuffers(count) * innerBytes(layers, count);
+  sum.workspace = alignedBytes(sum.workspace) +
+                  numInnerBuffers(count) * innerBytes(layers, count) +
+                  unkeptBytes(layers, count);
   return sum;
 }
 

@@ -46,6 +46,10 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::Output) = at(Buffer::OutputGrad) = alignedBytes(sizes.output);
   at(Buffer::SavedForInputGrad) = alignedBytes(sizes.savedForInputGrad);
   at(Buffer::SavedForWeightGrad) = alignedBytes(sizes.savedForWeightGrad);
+  const RecomputedSizes again = recomputedSizes(layers, numLayers);
+  at(Buffer::Checkpoints) = alignedBytes(checkpointBytes(layers, numLayers));
+  at(Buffer::RecomputedForInputGrad) = alignedBytes(again.forInputGrad);
+  at(Buffer::RecomputedForWeightGrad) = alignedBytes(again.forWeightGrad);
   const bool writesLoss = std::any_of(layers, layers + numLayers, hasLoss);
   at(Buffer::Control) = controlHeaderBytes +
                         alignedBytes(8 * partialsPerLayer * numLayers) +

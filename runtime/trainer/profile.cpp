@@ -37,8 +37,9 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
     trainer.train(*run, seed, i + 1, iterations + 1);
 
   constexpr ActionKind timed[] = {ActionKind::Forward, ActionKind::InputGrad,
-                                  ActionKind::WeightGrad};
-  constexpr int kinds = 3;
+                                  ActionKind::WeightGrad,
+                                  ActionKind::Recompute};
+  constexpr int kinds = 4;
   std::vector<std::vector<int64_t>> times(exe.numHomes * kinds);
   for (const TraceEvent &event : run->rank(0).trace)
     for (int k = 0; k < kinds; ++k)
@@ -52,13 +53,16 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
     for (int k = 0; k < kinds; ++k) {
       // Of all samples, which the homes of the stage share.
       int64_t ns = 0;
+      bool isRun = timed[k] != ActionKind::Recompute;
       for (int32_t h = 0; h < exe.numHomes; ++h)
         if (exe.homes[h].stage == s) {
+          isRun |= !times[h * kinds + k].empty();
           samples = std::max(samples, times[h * kinds + k].size());
           ns += median(times[h * kinds + k]);
         }
-      json += ",\"" + std::string(traitsOf(timed[k]).keyword) +
-              "_ns\":" + std::to_string(ns);
+      if (isRun)
+        json += ",\"" + std::string(traitsOf(timed[k]).keyword) +
+                "_ns\":" + std::to_string(ns);
     }
     json += "}";
   }

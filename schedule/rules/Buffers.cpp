@@ -39,7 +39,8 @@ public:
   Replay(const Problem &problem, const Program &program)
       : problem(problem), program(program), edges(problem), buffers(problem),
         slots(program), contents(slots.count()),
-        poolRanks(program.pools.size(), -1), hasBackward(problem.numHomes()) {}
+        poolRanks(program.pools.size(), -1), hasBackward(problem.numHomes()),
+        readsInputAgain(problem.numHomes()) {}
 
   Found run();
 
@@ -51,7 +52,14 @@ private:
   Found receive();
   Found read(int32_t buffer, bool isLastUse);
   Found readAll(bool isLastUse);
+  EdgeRange inputs() const;
   bool isCopied(int32_t edge) const;
+  /// How many tasks read what comes along an edge.
+  int64_t readersOf(int32_t edge) const {
+    const Edge &desc = problem.edges[edge];
+    return desc.producer == ActionKind::Forward && readsInputAgain[desc.to] ? 2
+                                                                            : 1;
+  }
   template <typename Visit> Found forEachCopied(Visit visit);
   int64_t usesOf(int32_t buffer) const;
   Found checkReleased() const;
@@ -82,6 +90,8 @@ private:
   /// The rank whose actions use a pool's slots.
   std::vector<int32_t> poolRanks;
   std::vector<bool> hasBackward;
+  /// By home: its R reads what its F has read.
+  std::vector<bool> readsInputAgain;
 
   /// The action that is being replayed.
   int32_t rank = 0;
@@ -159,11 +169,11 @@ Replay::Found Replay::receive() {
         content.microbatch == static_cast<int64_t>(action.index) &&
         content.rank == rank && before.kind() == ActionKind::Recv &&
         before.subject != action.subject) {
-      ++content.uses;
+      content.uses += readersOf(action.subject);
       return std::nullopt;
     }
   }
-  return take(buffer, 1);
+  return take(buffer, readersOf(action.subject));
 }
 
 Replay::Found Replay::read(int32_t buffer, bool isLastUse) {
@@ -188,7 +198,10 @@ Replay::Found Replay::read(int32_t buffer, bool isLastUse) {
 Replay::Found Replay::readAll(bool isLastUse) {
   const int32_t home = action.subject;
   const ActionKind kind = action.kind();
-  for (int32_t e : edges.inputs(home, kind)) {
+  for (int32_t e : inputs()) {
+    // R reads the copy.
+    if (kind == ActionKind::Recompute && isCopied(e))
+      continue;
     const int32_t sent = buffers.sent(e), received = buffers.received(e);
     bool isLocal = problem.rankOf(problem.edges[e].from) == rank;
     if (isLocal && !isCopied(e) &&
@@ -209,9 +222,23 @@ int64_t Replay::usesOf(int32_t number) const {
   if (traitsOf(buffer.kind).owner != Owner::Edge)
     return hasBackward[action.subject] ? 1 : 0;
   EdgeRange outputs = edges.outputs(action.subject, action.kind());
-  return std::count_if(outputs.begin(), outputs.end(), [&](int32_t edge) {
-    return buffers.sent(edge) == number;
-  });
+  int64_t uses = 0;
+  for (int32_t edge : outputs)
+    if (buffers.sent(edge) == number) {
+      const Edge &desc = problem.edges[edge];
+      const bool isShared =
+          problem.rankOf(desc.to) == rank && problem.isWhole(desc);
+      uses += isShared ? readersOf(edge) : 1;
+    }
+  return uses;
+}
+
+/// The edges along which what the task at hand reads has come.
+EdgeRange Replay::inputs() const {
+  const int32_t home = action.subject;
+  if (action.kind() == ActionKind::Recompute && readsInputAgain[home])
+    return edges.inputs(home, ActionKind::Forward);
+  return edges.inputs(home, action.kind());
 }
 
 /// Whether the task at hand copies an edge's part from the producer's buffer:
@@ -221,10 +248,11 @@ bool Replay::isCopied(int32_t edge) const {
   return problem.rankOf(desc.from) == rank && !problem.isWhole(desc);
 }
 
-/// The buffers that the task at hand fills with parts before it begins.
+/// The buffers that the task at hand, or the F that it repeats, fills with
+/// parts before it begins.
 template <typename Visit> Replay::Found Replay::forEachCopied(Visit visit) {
   int32_t last = -1;
-  for (int32_t e : edges.inputs(action.subject, action.kind())) {
+  for (int32_t e : inputs()) {
     if (!isCopied(e) || buffers.received(e) == last)
       continue;
     last = buffers.received(e);
@@ -239,8 +267,15 @@ Replay::Found Replay::task() {
   // there; what nobody reads is there as long as the task.
   if (Found wrong = readAll(/*isLastUse=*/false))
     return wrong;
-  if (Found wrong =
-          forEachCopied([&](int32_t buffer) { return take(buffer, 1); }))
+  const bool isRead = action.kind() == ActionKind::Recompute;
+  const int64_t readers =
+      action.kind() == ActionKind::Forward && readsInputAgain[action.subject]
+          ? 2
+          : 1;
+  if (Found wrong = forEachCopied([&](int32_t buffer) {
+        return isRead ? read(buffer, /*isLastUse=*/false)
+                      : take(buffer, readers);
+      }))
     return wrong;
   const int32_t home = action.subject;
   Found wrong;
@@ -289,8 +324,12 @@ Replay::Found Replay::run() {
     return wrong;
   for (int32_t r = 0; r < program.order.numRanks(); ++r)
     for (Action a : program.order.rank(r))
-      if (a.traits().releases.count > 0)
+      if (a.traits().releases.count > 0) {
         hasBackward[a.subject] = true;
+        if (a.kind() == ActionKind::Recompute && problem.recomputes(a.subject))
+          readsInputAgain[a.subject] =
+              problem.recomputation[a.subject] == Recomputation::FromInput;
+      }
   for (rank = 0; rank < program.order.numRanks(); ++rank) {
     ActionRange actions = program.order.rank(rank);
     for (position = 0; position < actions.size(); ++position) {

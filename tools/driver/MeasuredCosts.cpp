@@ -22,8 +22,9 @@ void setTimes(pipe::StageOp stage, const json::StageTimes &times) {
   stage.setCostsAttr(pipe::StageCostsAttr::get(
       stage.getContext(), times.forwardNs, times.inputGradNs,
       times.weightGradNs, costs.getActivationBytes(),
-      costs.getInputGradFreesBytes(), costs.getOutputBytes(),
-      costs.getStepNs()));
+      costs.getInputGradFreesBytes(), costs.getOutputBytes(), costs.getStepNs(),
+      times.recomputeNs.value_or(costs.getRecomputeNs()),
+      costs.getRecomputedBytes(), costs.getCheckpointBytes()));
 }
 
 } // namespace

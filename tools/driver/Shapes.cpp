@@ -42,6 +42,12 @@ int readBasePlan(ModuleFile &file, const std::string &path,
                         << "; a search over placements takes stages on one "
                            "rank: search for orders of the plan as written";
       return Failure;
+    } else if (stage.getRecomputeAttr()) {
+      stage.emitError() << "stage @" << stage.getSymName()
+                        << " recomputes; a search over placements takes stages "
+                           "that keep their activations: search for orders of "
+                           "the plan as written";
+      return Failure;
     } else if (stage.getCostsAttr()) {
       stage.emitError() << "stage @" << stage.getSymName()
                         << " states its own costs, which do not apply to other "
