@@ -12,75 +12,75 @@ using namespace rondo::runtime;
 namespace {
 
 // name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
-// then of timed layers: ns of F, I and W; bytes of activations, of
+// recomputes, then of timed layers: ns of F, I and W; bytes of activations, of
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
     {"wte", LayerKind::GptEmbedding, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 0, {}, 0, 0,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h0", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h1", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h2", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h3", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h4", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h5", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h6", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h7", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h8", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h9", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h10", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h11", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"ln_f", LayerKind::GptHead, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples, then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 8,
-     {363884544, 242589696, 485179392, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752}},
+     {363884544, 242589696, 485179392, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752, 0, 0, 0}},
     {0, 8,
-     {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072}},
+     {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
     {0, 8,
-     {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072}},
+     {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
     {0, 8,
-     {359207424, 239471616, 478943232, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864}},
+     {359207424, 239471616, 478943232, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 12582912, 7, 18, 0, 0},
-    {1, 2, Message::Activation, 12582912, 19, 30, 0, 0},
-    {2, 3, Message::Activation, 12582912, 31, 42, 0, 0},
-    {1, 0, Message::Gradient, 12582912, 21, 8, 0, 0},
-    {2, 1, Message::Gradient, 12582912, 33, 20, 0, 0},
-    {3, 2, Message::Gradient, 12582912, 45, 32, 0, 0},
+    {0, 1, Message::Activation, 12582912, 7, 21, 0, 0},
+    {1, 2, Message::Activation, 12582912, 22, 36, 0, 0},
+    {2, 3, Message::Activation, 12582912, 37, 51, 0, 0},
+    {1, 0, Message::Gradient, 12582912, 24, 8, 0, 0},
+    {2, 1, Message::Gradient, 12582912, 39, 23, 0, 0},
+    {3, 2, Message::Gradient, 12582912, 54, 38, 0, 0},
 };
 
 // name, first layer, layers
@@ -179,6 +179,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -191,6 +194,9 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -203,6 +209,9 @@ constexpr PlaceDesc places[] = {
     {29, 1, slots_0}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -215,6 +224,9 @@ constexpr PlaceDesc places[] = {
     {32, 1, slots_0}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -378,6 +390,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 4, slots_4}, // home 0 saved_for_input_grad
     {24, 4, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -390,6 +405,9 @@ constexpr PlaceDesc places[] = {
     {26, 8, slots_7}, // home 1 input_grad
     {25, 3, slots_8}, // home 1 saved_for_input_grad
     {27, 3, slots_8}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -402,6 +420,9 @@ constexpr PlaceDesc places[] = {
     {29, 8, slots_11}, // home 2 input_grad
     {28, 2, slots_12}, // home 2 saved_for_input_grad
     {30, 2, slots_12}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -414,6 +435,9 @@ constexpr PlaceDesc places[] = {
     {32, 8, slots_14}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -531,6 +555,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -543,6 +570,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -555,6 +585,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -567,6 +600,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -587,15 +623,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 48, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 60, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     34, pipeline::pools, 48, pipeline::places, 2, pipeline::collectives,
+     34, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
      112588872, 211633776, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 48, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 60, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {3717509888, 2365047936, 1759636608,

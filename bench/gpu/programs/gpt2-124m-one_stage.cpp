@@ -12,59 +12,59 @@ using namespace rondo::runtime;
 namespace {
 
 // name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
-// then of timed layers: ns of F, I and W; bytes of activations, of
+// recomputes, then of timed layers: ns of F, I and W; bytes of activations, of
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
     {"wte", LayerKind::GptEmbedding, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 0, {}, 0, 0,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h0", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h1", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h2", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h3", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h4", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h5", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h6", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h7", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h8", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h9", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h10", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h11", LayerKind::GptBlock, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"ln_f", LayerKind::GptHead, 50257, 1024, 768, 12, 3072, 8, true,
-     0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {12582912}, 0, 0,
      Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples, then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 8,
-     {978255360, 652170240, 1304340480, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760}},
+     {978255360, 652170240, 1304340480, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760, 0, 0, 0}},
 };
 
 
@@ -121,6 +121,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -176,6 +179,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -228,6 +234,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {
@@ -245,15 +254,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_home,
-     8, sequential::pools, 12, sequential::places, 1, sequential::collectives,
+     8, sequential::pools, 15, sequential::places, 1, sequential::collectives,
      0, 0, nullptr},
     {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
-     8, pipeline::pools, 12, pipeline::places, 1, pipeline::collectives,
+     8, pipeline::pools, 15, pipeline::places, 1, pipeline::collectives,
      211633776, 211633776, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
-     8, evaluation::pools, 12, evaluation::places, 0, nullptr,
+     8, evaluation::pools, 15, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {6334675520};

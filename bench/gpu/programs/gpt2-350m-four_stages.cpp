@@ -12,111 +12,111 @@ using namespace rondo::runtime;
 namespace {
 
 // name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
-// then of timed layers: ns of F, I and W; bytes of activations, of
+// recomputes, then of timed layers: ns of F, I and W; bytes of activations, of
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
     {"wte", LayerKind::GptEmbedding, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 0, {}, 0, 0,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h0", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h1", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h2", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h3", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h4", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h5", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h6", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h7", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h8", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h9", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h10", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h11", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h12", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h13", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h14", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h15", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h16", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h17", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h18", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h19", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h20", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h21", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h22", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h23", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"ln_f", LayerKind::GptHead, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples, then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 8,
-     {768534528, 512356352, 1024712704, 960, 32768, 159908032, 0, 16777216, 16777216, 0, 3538944, 1627570176}},
+     {768534528, 512356352, 1024712704, 960, 32768, 159908032, 0, 16777216, 16777216, 0, 3538944, 1627570176, 0, 0, 0}},
     {0, 8,
-     {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192}},
+     {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
     {0, 8,
-     {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192}},
+     {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
     {0, 8,
-     {762298368, 508198912, 1016397824, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336}},
+     {762298368, 508198912, 1016397824, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 16777216, 7, 18, 0, 0},
-    {1, 2, Message::Activation, 16777216, 19, 30, 0, 0},
-    {2, 3, Message::Activation, 16777216, 31, 42, 0, 0},
-    {1, 0, Message::Gradient, 16777216, 21, 8, 0, 0},
-    {2, 1, Message::Gradient, 16777216, 33, 20, 0, 0},
-    {3, 2, Message::Gradient, 16777216, 45, 32, 0, 0},
+    {0, 1, Message::Activation, 16777216, 7, 21, 0, 0},
+    {1, 2, Message::Activation, 16777216, 22, 36, 0, 0},
+    {2, 3, Message::Activation, 16777216, 37, 51, 0, 0},
+    {1, 0, Message::Gradient, 16777216, 24, 8, 0, 0},
+    {2, 1, Message::Gradient, 16777216, 39, 23, 0, 0},
+    {3, 2, Message::Gradient, 16777216, 54, 38, 0, 0},
 };
 
 // name, first layer, layers
@@ -215,6 +215,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -227,6 +230,9 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -239,6 +245,9 @@ constexpr PlaceDesc places[] = {
     {29, 1, slots_0}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -251,6 +260,9 @@ constexpr PlaceDesc places[] = {
     {32, 1, slots_0}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -414,6 +426,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 4, slots_4}, // home 0 saved_for_input_grad
     {24, 4, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -426,6 +441,9 @@ constexpr PlaceDesc places[] = {
     {26, 8, slots_7}, // home 1 input_grad
     {25, 3, slots_8}, // home 1 saved_for_input_grad
     {27, 3, slots_8}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -438,6 +456,9 @@ constexpr PlaceDesc places[] = {
     {29, 8, slots_11}, // home 2 input_grad
     {28, 2, slots_12}, // home 2 saved_for_input_grad
     {30, 2, slots_12}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -450,6 +471,9 @@ constexpr PlaceDesc places[] = {
     {32, 8, slots_14}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -569,6 +593,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -581,6 +608,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -593,6 +623,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -605,6 +638,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -625,15 +661,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 48, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 60, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     34, pipeline::pools, 48, pipeline::places, 2, pipeline::collectives,
+     34, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
      260111758, 602158736, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 48, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 60, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {9023765632, 6413530112, 4799230976,

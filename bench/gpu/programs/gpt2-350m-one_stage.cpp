@@ -12,95 +12,95 @@ using namespace rondo::runtime;
 namespace {
 
 // name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
-// then of timed layers: ns of F, I and W; bytes of activations, of
+// recomputes, then of timed layers: ns of F, I and W; bytes of activations, of
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
     {"wte", LayerKind::GptEmbedding, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 0, {}, 0, 0,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h0", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h1", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h2", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h3", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h4", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h5", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h6", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h7", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h8", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h9", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h10", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h11", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h12", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h13", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h14", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h15", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h16", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h17", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h18", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h19", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h20", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h21", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h22", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h23", LayerKind::GptBlock, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"ln_f", LayerKind::GptHead, 50257, 1024, 1024, 16, 4096, 8, true,
-     0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {16777216}, 0, 0,
      Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples, then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 8,
-     {2437761024, 1625174016, 3250348032, 3456, 65536, 159908032, 0, 0, 0, 0, 14188544, 7300816896}},
+     {2437761024, 1625174016, 3250348032, 3456, 65536, 159908032, 0, 0, 0, 0, 14188544, 7300816896, 0, 0, 0}},
 };
 
 
@@ -157,6 +157,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -212,6 +215,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
@@ -264,6 +270,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {6, 1, slots_0}, // home 0 saved_for_input_grad
     {7, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {
@@ -281,15 +290,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_home,
-     8, sequential::pools, 12, sequential::places, 1, sequential::collectives,
+     8, sequential::pools, 15, sequential::places, 1, sequential::collectives,
      0, 0, nullptr},
     {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
-     8, pipeline::pools, 12, pipeline::places, 1, pipeline::collectives,
+     8, pipeline::pools, 15, pipeline::places, 1, pipeline::collectives,
      602158736, 602158736, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
-     8, evaluation::pools, 12, evaluation::places, 0, nullptr,
+     8, evaluation::pools, 15, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {14788724288};

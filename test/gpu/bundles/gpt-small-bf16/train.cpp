@@ -12,51 +12,51 @@ using namespace rondo::runtime;
 namespace {
 
 // name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
-// then of timed layers: ns of F, I and W; bytes of activations, of
+// recomputes, then of timed layers: ns of F, I and W; bytes of activations, of
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
     {"wte", LayerKind::GptEmbedding, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 0, {}, 0, 0,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h0", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h1", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h2", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h3", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"ln_f", LayerKind::GptHead, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples, then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 4,
-     {1836032, 1224000, 2448000, 320, 2048, 19914944, 0, 147456, 147456, 0, 12288, 2512256}},
+     {1836032, 1224000, 2448000, 320, 2048, 19914944, 0, 147456, 147456, 0, 12288, 2512256, 0, 0, 0}},
     {0, 4,
-     {1504256, 1002816, 2005632, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752}},
+     {1504256, 1002816, 2005632, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0}},
     {0, 4,
-     {1504256, 1002816, 2005632, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752}},
+     {1504256, 1002816, 2005632, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0}},
     {0, 4,
-     {1727168, 1151424, 2302848, 384, 2048, 19914944, 147456, 0, 0, 147456, 14336, 2773504}},
+     {1727168, 1151424, 2302848, 384, 2048, 19914944, 147456, 0, 0, 147456, 14336, 2773504, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 7, 18, 0, 0},
-    {1, 2, Message::Activation, 147456, 19, 30, 0, 0},
-    {2, 3, Message::Activation, 147456, 31, 42, 0, 0},
-    {1, 0, Message::Gradient, 147456, 21, 8, 0, 0},
-    {2, 1, Message::Gradient, 147456, 33, 20, 0, 0},
-    {3, 2, Message::Gradient, 147456, 45, 32, 0, 0},
+    {0, 1, Message::Activation, 147456, 7, 21, 0, 0},
+    {1, 2, Message::Activation, 147456, 22, 36, 0, 0},
+    {2, 3, Message::Activation, 147456, 37, 51, 0, 0},
+    {1, 0, Message::Gradient, 147456, 24, 8, 0, 0},
+    {2, 1, Message::Gradient, 147456, 39, 23, 0, 0},
+    {3, 2, Message::Gradient, 147456, 54, 38, 0, 0},
 };
 
 // name, first layer, layers
@@ -155,6 +155,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -167,6 +170,9 @@ constexpr PlaceDesc places[] = {
     {26, 1, slots_0}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -179,6 +185,9 @@ constexpr PlaceDesc places[] = {
     {29, 1, slots_0}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -191,6 +200,9 @@ constexpr PlaceDesc places[] = {
     {32, 1, slots_0}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -360,6 +372,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 4, slots_4}, // home 0 saved_for_input_grad
     {24, 4, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -372,6 +387,9 @@ constexpr PlaceDesc places[] = {
     {26, 8, slots_8}, // home 1 input_grad
     {25, 3, slots_9}, // home 1 saved_for_input_grad
     {27, 3, slots_9}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -384,6 +402,9 @@ constexpr PlaceDesc places[] = {
     {29, 8, slots_12}, // home 2 input_grad
     {28, 2, slots_5}, // home 2 saved_for_input_grad
     {30, 2, slots_5}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -396,6 +417,9 @@ constexpr PlaceDesc places[] = {
     {32, 8, slots_14}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
@@ -509,6 +533,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {22, 1, slots_0}, // home 0 saved_for_input_grad
     {24, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -521,6 +548,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 input_grad
     {25, 1, slots_0}, // home 1 saved_for_input_grad
     {27, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
@@ -533,6 +563,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
     {30, 1, slots_0}, // home 2 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 2 checkpoints
+    {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
@@ -545,6 +578,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 3 input_grad
     {31, 1, slots_0}, // home 3 saved_for_input_grad
     {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 3 checkpoints
+    {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
 };
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr RankDesc ranks[] = {
@@ -565,15 +601,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 48, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 60, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     34, pipeline::pools, 48, pipeline::places, 2, pipeline::collectives,
+     34, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
      251383479, 687484056, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 48, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 60, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {35832768, 31995328, 29620288, 28195904};

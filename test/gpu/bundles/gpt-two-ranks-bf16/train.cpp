@@ -12,43 +12,43 @@ using namespace rondo::runtime;
 namespace {
 
 // name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,
-// then of timed layers: ns of F, I and W; bytes of activations, of
+// recomputes, then of timed layers: ns of F, I and W; bytes of activations, of
 // what I frees, inputs, bytes of each, of output and weights.
 // Last, the target and what activations are stored in.
 constexpr LayerDesc layers[] = {
     {"wte", LayerKind::GptEmbedding, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 0, {}, 0, 0,
+     false, 0, 0, 0, 0, 0, 0, {}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h0", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h1", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h2", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"h3", LayerKind::GptBlock, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
     {"ln_f", LayerKind::GptHead, 256, 128, 144, 4, 576, 4, true,
-     0, 0, 0, 0, 0, 1, {147456}, 0, 0,
+     false, 0, 0, 0, 0, 0, 1, {147456}, 0, 0,
      Target::Cuda, DType::Bf16},
 };
 
 // By home: first sample, samples, then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad
+// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 4,
-     {3340288, 2226816, 4453632, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008}},
+     {3340288, 2226816, 4453632, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008, 0, 0, 0}},
     {0, 4,
-     {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256}},
+     {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 7, 18, 0, 0},
-    {1, 0, Message::Gradient, 147456, 21, 8, 0, 0},
+    {0, 1, Message::Activation, 147456, 7, 21, 0, 0},
+    {1, 0, Message::Gradient, 147456, 24, 8, 0, 0},
 };
 
 // name, first layer, layers
@@ -121,6 +121,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {12, 1, slots_0}, // home 0 saved_for_input_grad
     {14, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -133,6 +136,9 @@ constexpr PlaceDesc places[] = {
     {16, 1, slots_0}, // home 1 input_grad
     {15, 1, slots_0}, // home 1 saved_for_input_grad
     {17, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -235,6 +241,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {12, 2, slots_4}, // home 0 saved_for_input_grad
     {14, 2, slots_4}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -247,6 +256,9 @@ constexpr PlaceDesc places[] = {
     {16, 8, slots_3}, // home 1 input_grad
     {15, 1, slots_0}, // home 1 saved_for_input_grad
     {17, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
 };
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
@@ -325,6 +337,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 0 input_grad
     {12, 1, slots_0}, // home 0 saved_for_input_grad
     {14, 1, slots_0}, // home 0 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 0 checkpoints
+    {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
@@ -337,6 +352,9 @@ constexpr PlaceDesc places[] = {
     {-1, 1, nullptr}, // home 1 input_grad
     {15, 1, slots_0}, // home 1 saved_for_input_grad
     {17, 1, slots_0}, // home 1 saved_for_weight_grad
+    {-1, 1, nullptr}, // home 1 checkpoints
+    {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
+    {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
 };
 constexpr int32_t rank_of_home[] = {0, 1};
 constexpr RankDesc ranks[] = {
@@ -355,15 +373,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     18, sequential::pools, 24, sequential::places, 2, sequential::collectives,
+     18, sequential::pools, 30, sequential::places, 2, sequential::collectives,
      0, 0, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_home,
-     18, pipeline::pools, 24, pipeline::places, 2, pipeline::collectives,
+     18, pipeline::pools, 30, pipeline::places, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_home,
-     18, evaluation::pools, 24, evaluation::places, 0, nullptr,
+     18, evaluation::pools, 30, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40194048, 35231232};
