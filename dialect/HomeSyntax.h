@@ -142,7 +142,7 @@ inline mlir::ParseResult parseRecompute(mlir::OpAsmParser &parser,
 inline void printRecompute(mlir::OpAsmPrinter &printer, mlir::Operation *,
                            mlir::ArrayAttr recompute) {
   if (!recompute.empty())
-    printer << recompute;
+    printer << ' ' << recompute;
 }
 
 } // namespace rondo::pipe

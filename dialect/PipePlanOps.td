@@ -101,7 +101,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
                                       "buffers by home">>:$buffers);
   let assemblyFormat = [{
     $sym_name custom<Names>($layers) `on` custom<Homes>($ranks, $shares)
-    (`recompute` custom<Recompute>($recompute)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    (`recompute` `` custom<Recompute>($recompute)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` custom<BuffersByHome>($buffers)^)? attr-dict
   }];
   let hasVerifier = 1;
