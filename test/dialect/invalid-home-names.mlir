@@ -64,6 +64,43 @@ pipe.model @timed {
 }
 pipe.plan @step of @timed on @lab microbatches(1) samples(4) {
   pipe.stage @s0 [@l0] on [0, 1]
+  pipe.stage @s1 [@l1] on [2, 3]
+}
+pipe.schedule @mine of @step {
+  pipe.rank 0 {
+    // expected-error @+1 {{home 1 of stage @s0 is on rank 1, not on rank 0, whose order this is}}
+    pipe.forward @s0:1[0]
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 4, input_grad_ns = 4, weight_grad_ns = 4, output_bytes = 64>
+  pipe.layer @l1 synthetic<forward_ns = 4, input_grad_ns = 4, weight_grad_ns = 4>
+}
+pipe.plan @step of @timed on @lab microbatches(1) samples(4) {
+  pipe.stage @s0 [@l0] on [0, 1]
+  pipe.stage @s1 [@l1] on [2, 3]
+}
+pipe.schedule @mine of @step {
+  pipe.rank 0 {
+    pipe.forward @s0:0[0]
+    // expected-error @+1 {{home 1 of stage @s0 is on rank 1, not on rank 0, whose order this is}}
+    pipe.step @s0:1
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 4, input_grad_ns = 4, weight_grad_ns = 4, output_bytes = 64>
+  pipe.layer @l1 synthetic<forward_ns = 4, input_grad_ns = 4, weight_grad_ns = 4>
+}
+pipe.plan @step of @timed on @lab microbatches(1) samples(4) {
+  pipe.stage @s0 [@l0] on [0, 1]
   pipe.stage @s1 [@l1] on [2: 1, 3: 3]
 }
 pipe.schedule @mine of @step family<"gpipe">
