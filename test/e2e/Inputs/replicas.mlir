@@ -24,6 +24,13 @@ pipe.schedule @square_gpipe of @equal family<"gpipe">
 pipe.schedule @square_zero_bubble of @equal family<"zb-h1">
 pipe.schedule @square_searched of @equal search<effort = 20>
 
+// The same homes with micro-batches of half the size.
+pipe.plan @equal_halves of @gpt on @machine microbatches(8) samples(2) {
+  pipe.stage @front [@wte, @h0] on [0: 1, 1: 1]
+  pipe.stage @back [@h1, @ln_f] on [2, 3]
+}
+pipe.schedule @finer of @equal_halves family<"zb-h1">
+
 // The same stages without replicas: what the others are compared with.
 pipe.plan @single of @gpt on @machine microbatches(4) {
   pipe.stage @front [@wte, @h0] on 0
