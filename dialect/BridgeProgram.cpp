@@ -75,15 +75,31 @@ FailureOr<int32_t> Expander::edgeOf(Operation *inner, FlatSymbolRefAttr stage) {
     edges = messages.find(words);
   if (edges.size() == 1)
     return edges.front();
+  // The homes must exist before anything is said of their messages.
+  if (failed(names.home(inner, stage, words.replica, words.rank)))
+    return failure();
+  if (words.receiver >= 0 &&
+      failed(names.home(inner, receiver, words.receiverReplica, words.rank)))
+    return failure();
+  // Two homes are named, and without them there would be a message.
+  auto needs = [&](MessageWords words) {
+    words.replica = words.receiverReplica = nullptr;
+    return words.receiver >= 0 && !messages.find(words).empty();
+  };
   InFlightDiagnostic error = inner->emitError();
-  if (edges.size() > 1)
+  if (edges.size() > 1) {
+    const Edge &edge = problem.edges[edges.front()];
+    const int32_t home = send ? edge.to : edge.from;
     error << edges.size() << " homes " << (send ? "take" : "send")
           << " a part of the " << stringifyMessage(message) << " of stage "
           << stage << "; name the one that this is "
-          << (send ? "for, as in `to " : "from, as in `")
-          << names.stageOf(send ? problem.edges[edges.front()].to
-                                : problem.edges[edges.front()].from)
-          << ":0`";
+          << (send ? "for, as in `to " : "from, as in `") << names.stageOf(home)
+          << ":" << problem.homes[home].replica << "`";
+  } else if (receiver && needs(words))
+    error << "home " << words.replica.getInt() << " of stage " << stage
+          << " and home " << words.receiverReplica.getInt() << " of stage "
+          << receiver << " have no samples in common, so no "
+          << stringifyMessage(message) << " goes from one to the other";
   else if (!receiver && numReceivers > 1)
     error << numReceivers << " stages need the " << stringifyMessage(message)
           << " of stage " << stage << "; add `to` to name the one this is for";

@@ -12,7 +12,23 @@ FailureOr<ExpandedSchedule>
 rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
   PlanOp plan = op.lookupPlan();
   const HomeNames names(plan, problem.homes);
-  auto prototype = [&](Operation *inner) { return actionOf(inner, names); };
+  // Programs may name homes of other ranks, which the reference runs.
+  auto prototype = [&](Operation *inner) -> FailureOr<Action> {
+    FailureOr<Action> action = actionOf(inner, names);
+    if (failed(action))
+      return failure();
+    const int32_t rank = executingRank(inner);
+    const Home &home = problem.homes[action->subject];
+    auto task = dyn_cast<TaskOpInterface>(inner);
+    const IntegerAttr named =
+        task ? task.getReplicaAttr() : cast<StepOp>(inner).getReplicaAttr();
+    if (named && home.rank != rank)
+      return inner->emitError()
+             << "home " << home.replica << " of stage "
+             << names.stageOf(action->subject) << " is on rank " << home.rank
+             << ", not on rank " << rank << ", whose order this is";
+    return action;
+  };
   Unroller unroller(plan, prototype);
   FailureOr<std::vector<RankOp>> ranks =
       ranksByNumber(op.getRanks(), problem.numRanks(), plan.lookupCluster());

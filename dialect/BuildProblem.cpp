@@ -116,6 +116,20 @@ static void slowDown(ClusterOp cluster, Problem &problem, int32_t stage) {
   }
 }
 
+/// Reports a fault of a plan's problem: at the stage that it is about, where it
+/// is about one.
+static InFlightDiagnostic emitProblemFault(const Fault &fault, PlanOp plan) {
+  if (fault.kind != FaultKind::MessageToSelf)
+    return plan.emitError() << describe(fault) << " [P3]";
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  StageOp stage = stages[std::get<int64_t>(fault.parts[3])],
+          other = stages[std::get<int64_t>(fault.parts[0])];
+  InFlightDiagnostic error = stage.emitError() << describe(fault) << " [P3]";
+  error.attachNote(other.getLoc())
+      << "stage @" << other.getSymName() << " is here";
+  return error;
+}
+
 FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   ClusterOp cluster = plan.lookupCluster();
   if (!cluster || !plan.lookupModel())
@@ -185,7 +199,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   if (declaresWeights(plan))
     takeState(plan, problem);
   if (std::optional<Fault> fault = problem.check())
-    return plan.emitError() << describe(*fault) << " [P3]";
+    return emitProblemFault(*fault, plan);
   return problem;
 }
 

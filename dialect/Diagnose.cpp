@@ -128,8 +128,9 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   case FaultKind::Cycle:
     for (const Wait &wait : fault.cycle)
       error.attachNote(places.find(wait.rank, wait.at)->getLoc())
-          << "rank " << wait.rank << " waits at " << actionName(wait.at)
-          << " for " << actionName(wait.needs) << " of rank " << wait.onRank;
+          << "rank " << wait.rank << " waits at "
+          << actionName(wait.at, problem) << " for "
+          << actionName(wait.needs, problem) << " of rank " << wait.onRank;
     break;
   case FaultKind::NotListed:
   case FaultKind::NotOnLink:

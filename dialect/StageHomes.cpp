@@ -109,55 +109,15 @@ static std::string nearlyEqual(ArrayRef<int64_t> ranks, int64_t samples) {
   return text + "]";
 }
 
-LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
-                                        ModelOp model) {
-  const int64_t homes = stage.getRanks().size();
-  const int64_t samples = plan.getSamplesOfMicrobatch();
-  if (auto shares = stage.getShares()) {
-    int64_t sum = 0;
-    for (int64_t share : *shares)
-      sum += share;
-    if (samples > 0 && sum != samples)
-      return stage.emitError()
-                 .append("the homes of stage @", stage.getSymName(), " take ",
-                         sum, " samples of a micro-batch together, which has ",
-                         samples)
-                 .attachNote(plan.getLoc())
-             << "plan @" << plan.getSymName() << " is here";
-  }
-  if (homes == 1 && !stage.getShares())
+/// A body from outside takes whole micro-batches.
+static LogicalResult verifyBodies(StageOp stage, ModelOp model) {
+  const size_t homes = stage.getRanks().size();
+  if (homes == 1)
     return success();
-  if (samples == 0)
-    return stage.emitError()
-               .append("stage @", stage.getSymName(),
-                       " divides the samples of a micro-batch, but plan @",
-                       plan.getSymName(),
-                       " does not say how many these are: write samples(",
-                       homes, ") behind its number of micro-batches")
-               .attachNote(plan.getLoc())
-           << "plan @" << plan.getSymName() << " is here";
-  if (samples > rondo::maxSamples || samples < homes)
-    return stage.emitError()
-               .append("stage @", stage.getSymName(), " has ", homes,
-                       " homes, which cannot share a micro-batch of ", samples,
-                       samples == 1 ? " sample" : " samples",
-                       ": each takes at least 1, and the most is ",
-                       rondo::maxSamples)
-               .attachNote(plan.getLoc())
-           << "plan @" << plan.getSymName() << " is here";
-  if (!stage.getShares() && samples % homes != 0)
-    return stage.emitError()
-               .append("the ", samples, " samples of a micro-batch cannot be ",
-                       "divided equally over the ", homes, " homes of stage @",
-                       stage.getSymName(),
-                       ": write the samples of each, as in `on ",
-                       nearlyEqual(stage.getRanks(), samples), "`")
-               .attachNote(plan.getLoc())
-           << "plan @" << plan.getSymName() << " is here";
   for (auto name : stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
     auto layer = cast_or_null<LayerOp>(
         SymbolTable::lookupSymbolIn(model, name.getAttr()));
-    if (layer && layer.getCustomAttr() && homes > 1)
+    if (layer && layer.getCustomAttr())
       return stage.emitError()
                  .append("stage @", stage.getSymName(), " has ", homes,
                          " homes, but the body of layer ", name,
@@ -165,5 +125,49 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
                  .attachNote(layer.getLoc())
              << "layer " << name << " is here";
   }
+  return success();
+}
+
+LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
+                                        ModelOp model) {
+  if (failed(verifyBodies(stage, model)))
+    return failure();
+  const int64_t homes = stage.getRanks().size();
+  const int64_t samples = plan.getSamplesOfMicrobatch();
+  int64_t sum = 0;
+  if (auto shares = stage.getShares())
+    for (int64_t share : *shares)
+      sum += share;
+  auto refuse = [&](const Twine &what) {
+    InFlightDiagnostic error = stage.emitError() << what;
+    error.attachNote(plan.getLoc())
+        << "plan @" << plan.getSymName() << " is here";
+    return error;
+  };
+  if (samples > 0 && stage.getShares() && sum != samples)
+    return refuse(
+        "the homes of stage @" + stage.getSymName() + " take " + Twine(sum) +
+        " samples of a micro-batch together, which has " + Twine(samples));
+  if (homes == 1 && !stage.getShares())
+    return success();
+  if (samples == 0)
+    return refuse(
+        "stage @" + stage.getSymName() +
+        " divides the samples of a micro-batch, but plan @" +
+        plan.getSymName() + " does not say how many these are: write samples(" +
+        Twine(std::max(sum, homes)) + ") behind its number of micro-batches");
+  if (samples > rondo::maxSamples || samples < homes)
+    return refuse("stage @" + stage.getSymName() + " has " + Twine(homes) +
+                  " homes, which cannot share a micro-batch of " +
+                  Twine(samples) + (samples == 1 ? " sample" : " samples") +
+                  ": each takes at least 1, and the most is " +
+                  Twine(rondo::maxSamples));
+  if (!stage.getShares() && samples % homes != 0)
+    return refuse("the " + Twine(samples) +
+                  " samples of a micro-batch cannot be divided equally over "
+                  "the " +
+                  Twine(homes) + " homes of stage @" + stage.getSymName() +
+                  ": write the samples of each, as in `on " +
+                  nearlyEqual(stage.getRanks(), samples) + "`");
   return success();
 }

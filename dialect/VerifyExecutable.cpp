@@ -94,6 +94,11 @@ LogicalResult Comparer::compareStages() {
       return fail(a, b,
                   "have different layers in stages @" + a.getSymName() +
                       " and @" + b.getSymName());
+    if (a.getRanks() != b.getRanks())
+      return fail(a, b,
+                  "have stages @" + a.getSymName() + " and @" + b.getSymName() +
+                      " on different ranks: " + a.describeRanks() + ", and " +
+                      b.describeRanks());
     for (auto [mine, theirs] :
          llvm::zip(a.sharesOf(first.getSamplesOfMicrobatch()),
                    b.sharesOf(other.getSamplesOfMicrobatch())))
@@ -107,11 +112,6 @@ LogicalResult Comparer::compareStages() {
                         Twine(first.getSamplesOfMicrobatch()) + " and " +
                         Twine(theirs.samples) + " of " +
                         Twine(other.getSamplesOfMicrobatch()));
-    if (a.getRanks() != b.getRanks())
-      return fail(a, b,
-                  "have stages @" + a.getSymName() + " and @" + b.getSymName() +
-                      " on different ranks: " + a.describeRanks() + ", and " +
-                      b.describeRanks());
   }
   if (mine.size() != theirs.size())
     return fail(first, other,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Pipe.h"
+#include "formats/PlannedCosts.h"
 #include "formats/Translations.h"
 #include "formats/json/ProblemReader.h"
 
@@ -18,10 +19,32 @@ using llvm::Error;
 
 namespace {
 
+/// An edge between stages; its bytes are those of all its parts.
+struct StageEdge {
+  int32_t from = 0, to = 0;
+  ActionKind producer = ActionKind::Forward;
+  int64_t bytes = 0;
+};
+
+/// In the order of the problem's edges.
+std::vector<StageEdge> stageEdgesOf(const Problem &problem) {
+  std::vector<StageEdge> edges;
+  llvm::DenseMap<int32_t, size_t> places;
+  for (const Edge &part : problem.edges) {
+    const auto [place, isNew] =
+        places.try_emplace(part.stageEdge, edges.size());
+    if (isNew)
+      edges.push_back({problem.homes[part.from].stage,
+                       problem.homes[part.to].stage, part.producer, 0});
+    edges[place->second].bytes += part.bytes;
+  }
+  return edges;
+}
+
 /// By stage, the stages that feed it, in the order of the edges.
 std::vector<std::vector<int32_t>> inputsOf(const Problem &problem) {
   std::vector<std::vector<int32_t>> inputs(problem.numStages());
-  for (const Edge &edge : problem.edges)
+  for (const StageEdge &edge : stageEdgesOf(problem))
     if (edge.producer == ActionKind::Forward)
       inputs[edge.to].push_back(edge.from);
   return inputs;
@@ -30,15 +53,15 @@ std::vector<std::vector<int32_t>> inputsOf(const Problem &problem) {
 /// Bytes of each stage's output; 0 for a stage that feeds no other.
 std::vector<int64_t> outputBytesOf(const Problem &problem) {
   std::vector<int64_t> bytes(problem.numStages(), 0);
-  for (const Edge &edge : problem.edges)
+  for (const StageEdge &edge : stageEdgesOf(problem))
     if (edge.producer == ActionKind::Forward)
       bytes[edge.from] = edge.bytes;
   return bytes;
 }
 
-std::string nameOf(const Edge &edge) {
-  return "from stage " + std::to_string(edge.from) + " to stage " +
-         std::to_string(edge.to);
+std::string nameOf(const Problem &problem, int32_t from, int32_t to) {
+  return "from stage " + std::to_string(problem.homes[from].stage) +
+         " to stage " + std::to_string(problem.homes[to].stage);
 }
 
 /// Edges by task and receiving rank: only the order of what a task sends to
@@ -60,26 +83,17 @@ std::vector<Edge> inOrderOfSends(const Problem &problem,
 /// has one output for all stages that it feeds, and its gradient has that size.
 std::string whyNoPlan(const Problem &problem) {
   for (int32_t s = 0; s < problem.numStages(); ++s)
-    if (const int32_t homes = problem.homes.of(s).size(); homes > 1)
-      return "stage " + std::to_string(s) + " has " + std::to_string(homes) +
-             " homes; in a plan, a stage has one";
-  for (int32_t s = 0; s < problem.numStages(); ++s) {
-    auto ns = [&](ActionKind kind) { return problem.cost(s, kind).ns; };
-    const int64_t split =
-        ns(ActionKind::InputGrad) + ns(ActionKind::WeightGrad);
-    if (ns(ActionKind::Backward) != split)
-      return "B of stage " + std::to_string(s) + " takes " +
-             std::to_string(ns(ActionKind::Backward)) +
-             " ns, its I and W together " + std::to_string(split) +
-             "; in a plan, B takes as long as I and W together";
-  }
+    if (std::string why = whyNoCosts(problem, s); !why.empty())
+      return why;
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
-  for (const Edge &edge : problem.edges) {
+  for (const StageEdge &edge : stageEdgesOf(problem)) {
     const bool isForward = edge.producer == ActionKind::Forward;
     const int64_t bytes = outputBytes[isForward ? edge.from : edge.to];
     if (edge.bytes != bytes)
-      return (isForward ? "the activation " : "the gradient ") + nameOf(edge) +
-             " has " + std::to_string(edge.bytes) +
+      return (isForward ? "the activation from stage "
+                        : "the gradient from stage ") +
+             std::to_string(edge.from) + " to stage " +
+             std::to_string(edge.to) + " has " + std::to_string(edge.bytes) +
              " bytes, another of the same output " + std::to_string(bytes) +
              "; in a plan, all have the same size";
   }
@@ -89,7 +103,8 @@ std::string whyNoPlan(const Problem &problem) {
                           made = inOrderOfSends(problem, planned.edges);
   for (auto [a, b] : llvm::zip_equal(given, made))
     if (a.from != b.from || a.to != b.to)
-      return "the edge " + nameOf(a) + " comes before the edge " + nameOf(b) +
+      return "the edge " + nameOf(problem, a.from, a.to) +
+             " comes before the edge " + nameOf(problem, b.from, b.to) +
              "; in a plan, a task sends to the stages of a rank in the order "
              "of "
              "the stages";
@@ -158,39 +173,37 @@ void Importer::writeModel() {
   enter(model.getBody());
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
-    const Cost &forward = problem.cost(s, ActionKind::Forward);
-    const Cost &inputGrad = problem.cost(s, ActionKind::InputGrad);
+    const WholeCosts costs = wholeCosts(problem, s);
     pipe::LayerOp::create(
         builder, loc, name("l" + Twine(s)), pipe::LayerKind::Synthetic,
-        pipe::SyntheticAttr::get(context, forward.ns, inputGrad.ns,
-                                 problem.cost(s, ActionKind::WeightGrad).ns,
-                                 forward.acquireBytes, inputGrad.releaseBytes,
-                                 outputBytes[s], /*weight_bytes=*/0),
+        pipe::SyntheticAttr::get(context, costs.forwardNs, costs.inputGradNs,
+                                 costs.weightGradNs, costs.activationBytes,
+                                 costs.freedBytes, outputBytes[s],
+                                 /*weight_bytes=*/0),
         pipe::CustomAttr(), pipe::LayerCostsAttr());
   }
 }
 
-/// Null where they follow from the stage's layer, which has no step.
+/// Null where they follow from the stage's layer, which has no step and keeps
+/// its activations.
 pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
-  auto cost = [&](ActionKind kind) { return problem.cost(stage, kind); };
-  const int64_t stepNs = cost(ActionKind::Step).ns;
-  if (stepNs == 0)
+  const WholeCosts costs = wholeCosts(problem, stage);
+  if (costs.stepNs == 0 && !problem.recomputes(problem.homes.numberOf(stage)))
     return {};
-  const Cost forward = cost(ActionKind::Forward),
-             inputGrad = cost(ActionKind::InputGrad);
-  return pipe::StageCostsAttr::get(context, forward.ns, inputGrad.ns,
-                                   cost(ActionKind::WeightGrad).ns,
-                                   forward.acquireBytes, inputGrad.releaseBytes,
-                                   outputBytesOf(problem)[stage], stepNs,
-                                   /*recompute_ns=*/0, /*recomputed_bytes=*/0,
-                                   /*checkpoint_bytes=*/0);
+  return pipe::StageCostsAttr::get(
+      context, costs.forwardNs, costs.inputGradNs, costs.weightGradNs,
+      costs.activationBytes, costs.freedBytes, outputBytesOf(problem)[stage],
+      costs.stepNs, costs.recomputeNs, costs.recomputedBytes,
+      costs.checkpointBytes);
 }
 
 void Importer::writePlan() {
   auto plan = pipe::PlanOp::create(
       builder, loc, name(problem.name), reference(problem.name + "_model"),
       reference(problem.name + "_cluster"), problem.microbatches,
-      /*samples=*/IntegerAttr(), /*target=*/pipe::TargetAttr());
+      problem.statesSamples ? builder.getI64IntegerAttr(problem.samples)
+                            : IntegerAttr(),
+      /*target=*/pipe::TargetAttr());
   enter(plan.getBody());
   const std::vector<std::vector<int32_t>> inputs = inputsOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
@@ -199,11 +212,19 @@ void Importer::writePlan() {
       from.push_back(reference("s" + Twine(input)));
     const bool isNext =
         s == 0 ? inputs[s].empty() : inputs[s] == std::vector<int32_t>{s - 1};
+    llvm::SmallVector<int64_t> ranks, shares;
+    for (const Home &home : problem.homes.of(s)) {
+      ranks.push_back(home.rank);
+      shares.push_back(home.samples);
+    }
     pipe::StageOp::create(
         builder, loc, name("s" + Twine(s)),
         builder.getArrayAttr({reference("l" + Twine(s))}),
-        builder.getDenseI64ArrayAttr(problem.rankOf(s)),
-        /*shares=*/mlir::DenseI64ArrayAttr(), /*recompute=*/mlir::ArrayAttr(),
+        builder.getDenseI64ArrayAttr(ranks),
+        llvm::all_equal(shares) ? mlir::DenseI64ArrayAttr()
+                                : builder.getDenseI64ArrayAttr(shares),
+        problem.recomputes(problem.homes.numberOf(s)) ? builder.getArrayAttr({})
+                                                      : mlir::ArrayAttr(),
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),
         /*buffers=*/mlir::ArrayAttr());
   }

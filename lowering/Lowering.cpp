@@ -256,7 +256,8 @@ std::optional<Fault> checkLowered(const LoweredProgram &lowered,
   std::optional<Fault> fault =
       checkTasks(lowered.executing, lowered.tasks, program);
   if (!fault)
-    fault = checkTraining(plan.needsOf(lowered.kind), program);
+    fault =
+        checkTraining(lowered.executing, plan.needsOf(lowered.kind), program);
   if (!fault)
     fault = checkChannels(lowered.executing, program);
   if (!fault)

@@ -3,6 +3,7 @@
 
 #include "lowering/MemoryPlan.h"
 
+#include "lowering/Period.h"
 #include "lowering/Positions.h"
 #include "schedule/BufferNumbers.h"
 
@@ -60,7 +61,6 @@ private:
   void addLife(int32_t buffer, int64_t index, int64_t first, int64_t last);
   std::optional<Fault> assignSlots();
   int64_t sendReleased(int32_t rank, int64_t sendPosition);
-  static void shortenToPeriod(std::vector<int32_t> &slots);
 
   const Problem &problem;
   /// Where state lies.
@@ -336,21 +336,6 @@ std::optional<Fault> Planner::assignSlots() {
       program.places[buffer].pool = pool;
   }
   return std::nullopt;
-}
-
-/// Cuts a table to the shortest period that writes it.
-void Planner::shortenToPeriod(std::vector<int32_t> &slots) {
-  // Failure function of Knuth, Morris and Pratt: the longest proper border.
-  size_t n = slots.size();
-  std::vector<size_t> border(n + 1, 0);
-  for (size_t i = 1, k = 0; i < n; ++i) {
-    while (k > 0 && slots[i] != slots[k])
-      k = border[k];
-    if (slots[i] == slots[k])
-      ++k;
-    border[i + 1] = k;
-  }
-  slots.resize(n - border[n]);
 }
 
 std::optional<Fault> Planner::run() {

@@ -161,7 +161,8 @@ struct TrainingNeeds {
   bool hasSteps = false;
 };
 /// L5: nothing of it is left out.
-std::optional<Fault> checkTraining(const TrainingNeeds &, const Program &);
+std::optional<Fault> checkTraining(const Problem &, const TrainingNeeds &,
+                                   const Program &);
 
 /// S3 of the steps of a schedule whose programs have these collectives: no step
 /// comes before a gradient of its rank that it waits for, since a collective

@@ -158,9 +158,8 @@ void Execution::makeWorks() {
       work = {cost.ns, cost.acquireBytes, cost.releaseBytes, cost.lane};
       if (cost.lane != Lane::Compute)
         otherClocks.resize(schedule.numRanks());
-      work.needs = traits.needsOfAll == nothingDone
-                       ? problem.neededFor(home, kind)
-                       : allDone;
+      const bool needsAll = traits.needsOfAll != nothingDone;
+      work.needs = needsAll ? allDone : problem.neededFor(home, kind);
       work.makes = traits.makes;
       work.inputBegin = static_cast<int32_t>(inputs.size());
       for (int32_t e : edges.inputs(home, kind))

@@ -4,6 +4,8 @@
 #include "schedule/Program.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 using namespace rondo;
 
@@ -46,7 +48,20 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
   return std::nullopt;
 }
 
-std::optional<Fault> rondo::checkTraining(const TrainingNeeds &needs,
+/// `stage 1` or `stages 0, 2`: the stages whose homes these are.
+static std::string stagesOf(const Problem &problem,
+                            const std::vector<int32_t> &homes) {
+  std::set<int32_t> stages;
+  for (int32_t home : homes)
+    stages.insert(problem.homes[home].stage);
+  std::string text;
+  for (int32_t stage : stages)
+    text += (text.empty() ? "" : ", ") + std::to_string(stage);
+  return (stages.size() == 1 ? "stage " : "stages ") + text;
+}
+
+std::optional<Fault> rondo::checkTraining(const Problem &problem,
+                                          const TrainingNeeds &needs,
                                           const Program &program) {
   for (const Collective &needed : needs.collectives) {
     auto isIt = [&](const Collective &there) {
@@ -56,15 +71,13 @@ std::optional<Fault> rondo::checkTraining(const TrainingNeeds &needs,
     if (std::any_of(program.collectives.begin(), program.collectives.end(),
                     isIt))
       continue;
-    std::string homes;
-    for (int32_t home : needed.homes)
-      homes += (homes.empty() ? "" : ", ") + std::to_string(home);
+    const std::string stages = stagesOf(problem, needed.homes);
     const char *kind = traitsOf(needed.kind).keyword;
     return needed.tensor.empty()
                ? makeRuleFault<FaultKind::CollectiveMissing>(Rule::Tasks, kind,
-                                                             homes)
+                                                             stages)
                : makeRuleFault<FaultKind::SumMissing>(Rule::Tasks, kind,
-                                                      needed.tensor, homes);
+                                                      needed.tensor, stages);
   }
   if (needs.hasSteps && !program.order.hasSteps())
     return makeRuleFault<FaultKind::NoSteps>(Rule::Tasks);

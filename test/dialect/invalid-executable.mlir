@@ -253,3 +253,91 @@ pipe.cluster @lab { pipe.device @d0 }
 pipe.model @timed { pipe.layer @l0 custom<body = "mlp", output_bytes = 8> }
 // expected-error @+1 {{plan @p says how many samples a micro-batch has, but layers of model @timed state their sizes for the model's own}}
 pipe.plan @p of @timed on @lab microbatches(2) samples(2) { pipe.stage @s0 [@l0] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{first seen here}}
+  pipe.stage @s1 [@lm_head] on [1, 2]
+}
+pipe.plan @q of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{differs here}}
+  pipe.stage @s1 [@lm_head] on [1: 3, 2: 1]
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q divide the samples of a micro-batch in stages @s1 and @s1 differently over ranks: rank 1 has 2 of 4 and 3 of 4}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{first seen here}}
+  pipe.stage @s1 [@lm_head] on [1: 3, 2: 1]
+}
+pipe.plan @q of @gpt on @lab microbatches(4) samples(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{differs here}}
+  pipe.stage @s1 [@lm_head] on [1, 2]
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q divide the samples of a micro-batch in stages @s1 and @s1 differently over ranks: rank 1 has 3 of 4 and 1 of 2}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{first seen here}}
+  pipe.stage @s1 [@lm_head] on [1, 2]
+}
+pipe.plan @q of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{differs here}}
+  pipe.stage @s1 [@lm_head] on [2, 1]
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q have stages @s1 and @s1 on different ranks: ranks 1 and 2, and ranks 2 and 1}}
+pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @p of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{first seen here}}
+  pipe.stage @s1 [@lm_head] on [1, 2]
+}
+pipe.plan @q of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte] on 0
+  // expected-note @+1 {{differs here}}
+  pipe.stage @s1 [@lm_head] on 1
+}
+pipe.schedule @a of @p family<"gpipe">
+pipe.schedule @b of @q family<"gpipe">
+// expected-error @+1 {{executable @train: plans @p and @q have stages @s1 and @s1 on different ranks: ranks 1 and 2, and rank 1}}
+pipe.executable @train of [@a, @b]

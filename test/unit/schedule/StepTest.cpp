@@ -147,7 +147,7 @@ TEST(Steps, TrainingNeedsItsCollectivesAndSteps) {
                  "<0F0 1F0 >1F0 <2I0 1B0 >1I0 A0 E0 S1"},
                 problem);
   auto message = [&](const TrainingNeeds &needs) {
-    auto fault = checkTraining(needs, program);
+    auto fault = checkTraining(problem, needs, program);
     return fault ? describe(*fault, problem) : "";
   };
   EXPECT_EQ(message({{norm}, true}), "");

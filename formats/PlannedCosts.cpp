@@ -1,0 +1,112 @@
+//===- PlannedCosts.cpp - Costs of homes as a plan states them ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/PlannedCosts.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// The times for all samples of which each home's is its share, rounded up.
+struct Times {
+  int64_t least = 0, most = maxSum;
+};
+
+Times timesOf(const Problem &problem, int32_t stage, ActionKind kind) {
+  Times times;
+  for (const Home &home : problem.homes.of(stage)) {
+    const int64_t ns =
+        problem.cost(problem.homes.numberOf(stage, home.replica), kind).ns;
+    // Below 2^83.
+    auto whole = [&](int64_t own) {
+      return static_cast<int64_t>(std::min<__int128>(
+          static_cast<__int128>(own) * problem.samples / home.samples, maxSum));
+    };
+    times.least = std::max(times.least, ns == 0 ? 0 : whole(ns - 1) + 1);
+    times.most = std::min(times.most, whole(ns));
+  }
+  return times;
+}
+
+} // namespace
+
+WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
+  WholeCosts whole;
+  for (const Home &home : problem.homes.of(stage)) {
+    const int32_t number = problem.homes.numberOf(stage, home.replica);
+    const Cost &again = problem.cost(number, ActionKind::Recompute);
+    whole.recomputedBytes += again.acquireBytes;
+    whole.checkpointBytes += again.releaseBytes;
+    whole.activationBytes +=
+        problem.cost(number, ActionKind::Forward).acquireBytes +
+        again.acquireBytes - again.releaseBytes;
+    whole.freedBytes +=
+        problem.cost(number, ActionKind::InputGrad).releaseBytes;
+  }
+  whole.stepNs =
+      problem.cost(problem.homes.numberOf(stage), ActionKind::Step).ns;
+  whole.forwardNs = timesOf(problem, stage, ActionKind::Forward).most;
+  whole.recomputeNs = timesOf(problem, stage, ActionKind::Recompute).most;
+  const Times inputGrad = timesOf(problem, stage, ActionKind::InputGrad),
+              weightGrad = timesOf(problem, stage, ActionKind::WeightGrad),
+              both = timesOf(problem, stage, ActionKind::Backward);
+  // I and W take as long as B together.
+  const int64_t sum = std::min(both.most, inputGrad.most + weightGrad.most);
+  whole.weightGradNs = std::max(weightGrad.least, sum - inputGrad.most);
+  whole.inputGradNs = sum - whole.weightGradNs;
+  return whole;
+}
+
+std::string rondo::whyNoCosts(const Problem &problem, int32_t stage) {
+  const HomeRange homes = problem.homes.of(stage);
+  if (homes.size() == 1) {
+    auto ns = [&](ActionKind kind) {
+      return problem.cost(problem.homes.numberOf(stage), kind).ns;
+    };
+    const int64_t split =
+        ns(ActionKind::InputGrad) + ns(ActionKind::WeightGrad);
+    if (ns(ActionKind::Backward) == split)
+      return "";
+    return "B of stage " + std::to_string(stage) + " takes " +
+           std::to_string(ns(ActionKind::Backward)) +
+           " ns, its I and W together " + std::to_string(split) +
+           "; in a plan, B takes as long as I and W together";
+  }
+  Problem planned = problem;
+  const WholeCosts whole = wholeCosts(problem, stage);
+  planned.setStageCost(stage, whole.forwardNs, whole.inputGradNs,
+                       whole.weightGradNs, whole.activationBytes,
+                       whole.freedBytes);
+  if (problem.recomputes(problem.homes.numberOf(stage)))
+    planned.setRecomputation(stage, Recomputation::FromCheckpoint,
+                             whole.recomputeNs, whole.recomputedBytes,
+                             whole.checkpointBytes);
+  for (const Home &home : homes) {
+    const int32_t number = problem.homes.numberOf(stage, home.replica);
+    for (ActionKind kind :
+         {ActionKind::Forward, ActionKind::InputGrad, ActionKind::WeightGrad,
+          ActionKind::Backward, ActionKind::Recompute}) {
+      const Cost &own = problem.cost(number, kind),
+                 &made = planned.cost(number, kind);
+      if (own.ns == made.ns && own.acquireBytes == made.acquireBytes &&
+          own.releaseBytes == made.releaseBytes)
+        continue;
+      return std::string(1, traitsOf(kind).letter) + " of stage " +
+             std::to_string(stage) + " takes " + std::to_string(own.ns) +
+             " ns and " + std::to_string(own.acquireBytes) + " bytes on rank " +
+             std::to_string(home.rank) + ", its share of " +
+             std::to_string(home.samples) + " in " +
+             std::to_string(problem.samples) + " samples " +
+             std::to_string(made.ns) + " ns and " +
+             std::to_string(made.acquireBytes) +
+             " bytes; in a plan, what homes take is in proportion to their "
+             "samples";
+    }
+    if (problem.cost(number, ActionKind::Step).ns != whole.stepNs)
+      return "steps of the homes of stage " + std::to_string(stage) +
+             " take different times; in a plan, they take the same";
+  }
+  return "";
+}

@@ -1,0 +1,27 @@
+//===- PlannedCosts.h - Costs of homes as a plan states them ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_PLANNEDCOSTS_H
+#define RONDO_FORMATS_PLANNEDCOSTS_H
+
+#include "schedule/Problem.h"
+
+#include <string>
+
+namespace rondo {
+
+/// A stage's costs for all samples, as a plan states them.
+struct WholeCosts {
+  int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
+  int64_t activationBytes = 0, freedBytes = 0, stepNs = 0;
+  int64_t recomputeNs = 0, recomputedBytes = 0, checkpointBytes = 0;
+};
+WholeCosts wholeCosts(const Problem &problem, int32_t stage);
+
+/// Why the costs of a stage's homes are not those that a plan gives them; empty
+/// if they are.
+std::string whyNoCosts(const Problem &problem, int32_t stage);
+
+} // namespace rondo
+
+#endif // RONDO_FORMATS_PLANNEDCOSTS_H
