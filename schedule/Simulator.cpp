@@ -51,6 +51,9 @@ constexpr Done allDone = 0x80;
 
 /// Values of RankState::blocked that are no message.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
+/// Values of `arrival` below 0: not made, or made at -2 - value and held back
+/// by a link order.
+constexpr int64_t notMade = -1;
 
 struct RankState {
   int64_t position = 0, end = 0;
@@ -60,10 +63,6 @@ struct RankState {
   /// The message that the action at `position` waits for.
   int64_t blocked = notBlocked;
 };
-
-/// Values of `arrival` below 0: not made, or made at -2 - value and held back
-/// by a link order.
-constexpr int64_t notMade = -1;
 
 class Execution {
 public:
@@ -152,21 +151,20 @@ void Execution::makeWorks() {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
         continue;
-      const ActionKind kind = traits.kind;
-      Work &work = works[home * numWorkKinds + workNumber(kind)];
-      const Cost &cost = problem.cost(home, kind);
+      Work &work = works[home * numWorkKinds + workNumber(traits.kind)];
+      const Cost &cost = problem.cost(home, traits.kind);
       work = {cost.ns, cost.acquireBytes, cost.releaseBytes, cost.lane};
       if (cost.lane != Lane::Compute)
         otherClocks.resize(schedule.numRanks());
-      const bool needsAll = traits.needsOfAll != nothingDone;
-      work.needs = needsAll ? allDone : problem.neededFor(home, kind);
       work.makes = traits.makes;
+      work.needs =
+          traits.needsOfAll ? allDone : problem.neededFor(home, traits.kind);
       work.inputBegin = static_cast<int32_t>(inputs.size());
-      for (int32_t e : edges.inputs(home, kind))
+      for (int32_t e : edges.inputs(home, traits.kind))
         inputs.push_back(e * microbatches);
       work.inputEnd = static_cast<int32_t>(inputs.size());
       work.outputBegin = static_cast<int32_t>(outputs.size());
-      for (int32_t e : edges.outputs(home, kind)) {
+      for (int32_t e : edges.outputs(home, traits.kind)) {
         int32_t from = problem.rankOf(home);
         int32_t to = problem.rankOf(problem.edges[e].to);
         const Link &link = problem.linkBetween(from, to);
@@ -255,9 +253,10 @@ void Execution::runLanes(Simulation &result) {
         break;
       }
       const bool isCompute = !hasOtherLanes || work.lane == Lane::Compute;
+      const int lane = static_cast<int>(work.lane);
       int64_t start = rank.clock;
       if (!isCompute)
-        start = std::max(start, otherClocks[r][static_cast<int>(work.lane)]);
+        start = std::max(start, otherClocks[r][lane]);
       for (int32_t i = work.inputBegin; i < work.inputEnd; ++i) {
         int64_t message = inputs[i] + action.index;
         if (arrival[message] < 0) {
@@ -274,7 +273,7 @@ void Execution::runLanes(Simulation &result) {
       if (isCompute)
         rank.clock = end;
       else
-        otherClocks[r][static_cast<int>(work.lane)] = end;
+        otherClocks[r][lane] = end;
       rank.work += work.ns;
       rank.held += work.acquireBytes;
       rank.peak = std::max(rank.peak, rank.held);
