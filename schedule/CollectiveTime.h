@@ -13,8 +13,8 @@ namespace rondo {
 /// How long adding `bytes` of gradients over r homes takes, in ns, once all are
 /// there: each home gets its piece from all others, adds, and hands the sum to
 /// all. So (r - 1) / r of the bytes leave each home twice, at the lowest rate
-/// between two of them (SPP, Luo et al. 2022: 2 (r - 1) / r * bytes / rate), and
-/// the longest latency passes twice. Rounded up.
+/// between two of them (SPP, Luo et al. 2022: 2 (r - 1) / r * bytes / rate),
+/// and the longest latency passes twice. Rounded up.
 int64_t sumOverHomesNs(const Problem &problem,
                        const std::vector<int32_t> &homes, int64_t bytes);
 
