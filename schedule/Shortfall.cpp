@@ -17,8 +17,7 @@ std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   return least;
 }
 
-/// What every schedule holds at once, by rank.
-static std::vector<int64_t> neededBytes(const Problem &problem) {
+std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
   if (isSingleEnded(problem))
     return leastActivationBytes(problem);
   std::vector<int64_t> needed(problem.numRanks());
@@ -66,7 +65,7 @@ static Fault faultOf(int32_t rank, const Need &need, int64_t samples,
 }
 
 std::optional<Fault> rondo::findShortfall(const Problem &problem) {
-  const std::vector<int64_t> least = neededBytes(problem);
+  const std::vector<int64_t> least = neededActivationBytes(problem);
   int32_t worst = -1;
   Need needOfWorst;
   int64_t numShort = 0;
