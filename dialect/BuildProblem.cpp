@@ -73,6 +73,9 @@ void rondo::pipe::takeState(PlanOp plan, Problem &problem) {
 }
 
 std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
+  // Stages with several homes stay as they are.
+  if (plan.getHomes().hasReplicas())
+    return {};
   std::string options;
   if (plan.isChain())
     options += " --placement auto";

@@ -3,7 +3,6 @@
 
 #include "dialect/Bridge.h"
 #include "schedule/Shortfall.h"
-#include "schedule/bounds/FlatProblem.h"
 
 using namespace mlir;
 using namespace rondo;
@@ -119,7 +118,7 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
         << places.device(fault.rank).getSymName()
         << "; one micro-batch at a time holds " << least
         << " bytes of activations there"
-        << (least <= fault.allowed || !isSingleEnded(problem)
+        << (neededActivationBytes(problem)[fault.rank] <= fault.allowed
                 ? std::string(", so an order with fewer in flight can fit: see "
                               "`rondo search` and `rondo compare`")
                 : whereNoneFits);

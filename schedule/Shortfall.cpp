@@ -23,8 +23,7 @@ std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   return least;
 }
 
-/// What every schedule holds at once, by rank.
-static std::vector<int64_t> neededBytes(const Problem &problem) {
+std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
   std::vector<int64_t> needed(problem.numRanks());
   // What F has taken stays until R of the same home has taken its own.
   for (int32_t home = 0; home < problem.numHomes(); ++home) {
@@ -80,7 +79,7 @@ static Fault faultOf(int32_t rank, const Need &need, int64_t samples,
 }
 
 std::optional<Fault> rondo::findShortfall(const Problem &problem) {
-  const std::vector<int64_t> least = neededBytes(problem);
+  const std::vector<int64_t> least = neededActivationBytes(problem);
   int32_t worst = -1;
   Need needOfWorst;
   int64_t numShort = 0;

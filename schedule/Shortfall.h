@@ -16,6 +16,10 @@ namespace rondo {
 /// Activations of one micro-batch by rank: what running them one by one holds.
 std::vector<int64_t> leastActivationBytes(const Problem &problem);
 
+/// What every schedule holds of activations at once, in bytes by rank: no more
+/// than leastActivationBytes(), and that if the graph has a single end.
+std::vector<int64_t> neededActivationBytes(const Problem &problem);
+
 /// The rank whose cap is the most below what every schedule needs, the first of
 /// these, if there is one. With a single end (FlatProblem.h) a rank holds all
 /// of a micro-batch after its last F, in any order; running them one by one
