@@ -49,10 +49,6 @@ private:
   int64_t startNs = 0;
 };
 
-int32_t Rank::stageOf(int64_t home) const {
-  return state.executable().homes[home].stage;
-}
-
 void Rank::runIteration() {
   const size_t firstEvent = trace.size();
   transport.iterate(me, !keepTrace, [this] {
@@ -147,29 +143,20 @@ static char *at(char *buffer, int64_t offset) {
   return buffer ? buffer + offset : nullptr;
 }
 
-char *Rank::LocalHome::savedForInputGrad(const LayerBinding &layer,
-                                         int64_t microbatch) const {
-  const Buffer buffer = layer.desc->recomputes ? Buffer::RecomputedForInputGrad
-                                               : Buffer::SavedForInputGrad;
-  return ::at(place(buffer).at(microbatch), layer.savedForInputGradOffset);
-}
-
-char *Rank::LocalHome::savedForWeightGrad(const LayerBinding &layer,
-                                          int64_t microbatch) const {
-  const Buffer buffer = layer.desc->recomputes ? Buffer::RecomputedForWeightGrad
-                                               : Buffer::SavedForWeightGrad;
-  return ::at(place(buffer).at(microbatch), layer.savedForWeightGradOffset);
-}
-
 void Rank::forward(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
-  for (Buffer taken : traitsOf(ActionKind::Forward).takes)
-    acquire(home.place(taken), microbatch);
+  acquire(home.place(Buffer::Output), microbatch);
+  acquire(home.place(Buffer::SavedForInputGrad), microbatch);
+  acquire(home.place(Buffer::SavedForWeightGrad), microbatch);
+  acquire(home.place(Buffer::Checkpoints), microbatch);
   awaitTensors(home.inputs, microbatch);
   action.restart();
   const HomeBinding &binding = *home.binding;
+  const Saved saved(home, microbatch);
+  char *weights = home.place(Buffer::Weights).at(binding.version);
   char *checkpoints = home.place(Buffer::Checkpoints).at(microbatch);
+  char *data = home.place(Buffer::Data).at(microbatch);
   for (size_t k = 0; k < home.inputs.size(); ++k)
     home.calls.front().forward.inputs[k] = home.inputs[k].place.at(microbatch);
   home.calls.back().forward.output = home.place(Buffer::Output).at(microbatch);
@@ -177,8 +164,8 @@ void Rank::forward(int64_t h, int64_t microbatch) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = home.calls[l].forward;
     if (!layer.desc->recomputes) {
-      args.savedForInputGrad = home.savedForInputGrad(layer, microbatch);
-      args.savedForWeightGrad = home.savedForWeightGrad(layer, microbatch);
+      args.savedForInputGrad = saved.forInputGrad(layer);
+      args.savedForWeightGrad = saved.forWeightGrad(layer);
     }
     // Where R begins, the layer before writes the checkpoint.
     if (layer.checkpointOffset >= 0)
@@ -186,18 +173,26 @@ void Rank::forward(int64_t h, int64_t microbatch) {
     if (l + 1 < home.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
-    runForward(home, layer, args, microbatch);
+    args.weights = weights + layer.weightsOffset;
+    args.data = reinterpret_cast<const int32_t *>(::at(data, layer.dataOffset));
+    if (hasLoss(*layer.desc))
+      args.loss = binding.control.losses + microbatch;
+    args.microbatch = microbatch;
+    layer.body.forward(layer.desc, &args);
   }
 }
 
 void Rank::recompute(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Recompute, h, microbatch);
-  for (Buffer taken : traitsOf(ActionKind::Recompute).takes)
-    acquire(home.place(taken), microbatch);
+  acquire(home.place(Buffer::RecomputedForInputGrad), microbatch);
+  acquire(home.place(Buffer::RecomputedForWeightGrad), microbatch);
   action.restart();
   const HomeBinding &binding = *home.binding;
+  const Saved saved(home, microbatch);
+  char *weights = home.place(Buffer::Weights).at(binding.version);
   char *checkpoints = home.place(Buffer::Checkpoints).at(microbatch);
+  char *data = home.place(Buffer::Data).at(microbatch);
   for (size_t k = 0; k < home.inputs.size(); ++k)
     home.calls.front().recompute.inputs[k] =
         home.inputs[k].place.at(microbatch);
@@ -206,25 +201,17 @@ void Rank::recompute(int64_t h, int64_t microbatch) {
     if (!layer.desc->recomputes)
       continue;
     LayerArgs &args = home.calls[l].recompute;
-    args.savedForInputGrad = home.savedForInputGrad(layer, microbatch);
-    args.savedForWeightGrad = home.savedForWeightGrad(layer, microbatch);
+    args.savedForInputGrad = saved.forInputGrad(layer);
+    args.savedForWeightGrad = saved.forWeightGrad(layer);
     if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
-    runForward(home, layer, args, microbatch);
+    args.weights = weights + layer.weightsOffset;
+    args.data = reinterpret_cast<const int32_t *>(::at(data, layer.dataOffset));
+    if (hasLoss(*layer.desc))
+      args.loss = binding.control.losses + microbatch;
+    args.microbatch = microbatch;
+    layer.body.forward(layer.desc, &args);
   }
-}
-
-void Rank::runForward(const LocalHome &home, const LayerBinding &layer,
-                      LayerArgs &args, int64_t microbatch) {
-  const HomeBinding &binding = *home.binding;
-  char *data = home.place(Buffer::Data).at(microbatch);
-  args.weights =
-      home.place(Buffer::Weights).at(binding.version) + layer.weightsOffset;
-  args.data = reinterpret_cast<const int32_t *>(::at(data, layer.dataOffset));
-  if (hasLoss(*layer.desc))
-    args.loss = binding.control.losses + microbatch;
-  args.microbatch = microbatch;
-  layer.body.forward(layer.desc, &args);
 }
 
 void Rank::inputGrad(int64_t h, int64_t microbatch) {
@@ -236,6 +223,7 @@ void Rank::inputGrad(int64_t h, int64_t microbatch) {
   action.restart();
   addOutputGrads(home, microbatch);
   const HomeBinding &binding = *home.binding;
+  const Saved saved(home, microbatch);
   char *weights = home.place(Buffer::Weights).at(binding.version);
   for (size_t k = 0; k < home.inputGrads.size(); ++k)
     home.calls.front().inputGrad.inputGrads[k] =
@@ -246,8 +234,8 @@ void Rank::inputGrad(int64_t h, int64_t microbatch) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = home.calls[l].inputGrad;
     args.weights = weights + layer.weightsOffset;
-    args.savedForInputGrad = home.savedForInputGrad(layer, microbatch);
-    args.savedForWeightGrad = home.savedForWeightGrad(layer, microbatch);
+    args.savedForInputGrad = saved.forInputGrad(layer);
+    args.savedForWeightGrad = saved.forWeightGrad(layer);
     args.microbatch = microbatch;
     layer.body.inputGrad(layer.desc, &args);
   }
@@ -257,12 +245,13 @@ void Rank::weightGrad(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::WeightGrad, h, microbatch);
   const HomeBinding &binding = *home.binding;
+  const Saved saved(home, microbatch);
   char *weights = home.place(Buffer::Weights).at(binding.version);
   for (size_t l = home.calls.size(); l-- > 0;) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = home.calls[l].weightGrad;
     args.weights = weights + layer.weightsOffset;
-    args.savedForWeightGrad = home.savedForWeightGrad(layer, microbatch);
+    args.savedForWeightGrad = saved.forWeightGrad(layer);
     args.microbatch = microbatch;
     layer.body.weightGrad(layer.desc, &args);
   }

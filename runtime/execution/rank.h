@@ -117,6 +117,7 @@ private:
   };
   struct LocalHome {
     const HomeBinding *binding = nullptr;
+    int32_t stage = 0;
     Place places[numBuffers];
     /// What its tasks take and make, by the stages at the other end, in order.
     std::vector<LocalTensor> inputs, outputGrads, inputGrads;
@@ -126,11 +127,27 @@ private:
     const Place &place(Buffer buffer) const {
       return places[static_cast<int>(buffer)];
     }
-    /// Where a layer's saved tensors lie for its backward.
-    char *savedForInputGrad(const LayerBinding &layer,
-                            int64_t microbatch) const;
-    char *savedForWeightGrad(const LayerBinding &layer,
-                             int64_t microbatch) const;
+  };
+  /// Where a home's tensors for the backward of a micro-batch lie.
+  struct Saved {
+    Saved(const LocalHome &home, int64_t microbatch)
+        : kept(home.place(Buffer::SavedForInputGrad).at(microbatch)),
+          keptForWeights(home.place(Buffer::SavedForWeightGrad).at(microbatch)),
+          again(home.place(Buffer::RecomputedForInputGrad).at(microbatch)),
+          againForWeights(
+              home.place(Buffer::RecomputedForWeightGrad).at(microbatch)) {}
+
+    char *forInputGrad(const LayerBinding &layer) const {
+      char *base = layer.desc->recomputes ? again : kept;
+      return base ? base + layer.savedForInputGradOffset : nullptr;
+    }
+    char *forWeightGrad(const LayerBinding &layer) const {
+      char *base = layer.desc->recomputes ? againForWeights : keptForWeights;
+      return base ? base + layer.savedForWeightGradOffset : nullptr;
+    }
+
+    char *const kept, *const keptForWeights, *const again,
+                                                 *const againForWeights;
   };
   /// An edge with an end on this rank.
   struct LocalEdge {
@@ -155,15 +172,13 @@ private:
   Place placeOf(const State &state, int32_t number);
   void addEdge(int32_t number, const Wiring &wiring);
   void addPart(std::vector<LocalTensor> &tensors, int32_t place, int32_t edge);
-  int32_t stageOf(int64_t home) const;
+  int32_t stageOf(int64_t home) const { return homes[home].stage; }
   int32_t edgeOf(Message message, int64_t home, int64_t to,
                  int64_t microbatch) const;
   MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;
   void awaitMessage(int32_t edge, int64_t microbatch);
   void awaitTensors(const std::vector<LocalTensor> &tensors,
                     int64_t microbatch);
-  void runForward(const LocalHome &home, const LayerBinding &layer,
-                  LayerArgs &args, int64_t microbatch);
   void addOutputGrads(const LocalHome &home, int64_t microbatch);
   void makeCalls(LocalHome &home) const;
   // They throw Error.

@@ -17,6 +17,7 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
       edgeDescs(program.edges), edges(state.executable().numEdges),
       firstFence(program.numPools, -1) {
   for (int32_t h = 0; h < static_cast<int32_t>(homes.size()); ++h) {
+    homes[h].stage = state.executable().homes[h].stage;
     if (program.rankOfHome[h] != me)
       continue;
     homes[h].binding = &state.homes(program)[h];
