@@ -178,12 +178,14 @@ std::string rondo::codegen::homeTable(const Homes &homes) {
 std::string rondo::codegen::shareTable(const SizesText &sizes, int32_t number) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// By home: first sample, samples, then bytes of:\n//";
+  os << "// By home: first sample, samples; turn, of how many; then bytes "
+        "of:\n//";
   for (int k = 0; k < numBufferKinds; ++k)
     os << " " << bufferTable[k].keyword;
   os << "\nconstexpr ShareDesc " << tableName("shares", number) << "[] = {\n";
   for (auto [home, buffers] : llvm::zip_equal(sizes.homes, sizes.buffers)) {
-    os << "    {" << home.firstSample << ", " << home.samples << ",\n     {";
+    os << "    {" << home.firstSample << ", " << home.samples << ", "
+       << home.turn << ", " << home.turns << ",\n     {";
     llvm::interleaveComma(buffers, os);
     os << "}},\n";
   }

@@ -50,7 +50,8 @@ std::vector<int64_t> rondo::pipe::stateBytes(PlanOp plan) {
         continue;
       int64_t bytes = aligned(buffers[int(traits.kind)]);
       if (traits.slotPer == SlotPer::Microbatch &&
-          llvm::MulOverflow(bytes, int64_t(plan.getMicrobatches()), bytes))
+          llvm::MulOverflow(bytes, home.numTaken(plan.getMicrobatches()),
+                            bytes))
         bytes = most;
       state[rank] = std::min(most, state[rank] + std::min(most, bytes));
     }
@@ -122,7 +123,8 @@ static void slowDown(ClusterOp cluster, Problem &problem, int32_t stage) {
 /// Reports a fault of a plan's problem: at the stage that it is about, where it
 /// is about one.
 static InFlightDiagnostic emitProblemFault(const Fault &fault, PlanOp plan) {
-  if (fault.kind != FaultKind::MessageToSelf)
+  if (fault.kind != FaultKind::MessageToSelf &&
+      fault.kind != FaultKind::DealToSelf)
     return plan.emitError() << describe(fault) << " [P3]";
   SmallVector<StageOp, 0> stages = plan.getStages();
   StageOp stage = stages[std::get<int64_t>(fault.parts[3])],

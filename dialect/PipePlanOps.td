@@ -64,8 +64,10 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     `on` says where the stage is at home. With several ranks, each of which has
     the layers' weights, every home takes an equal share of the samples of each
     micro-batch, or the number behind its rank; the shares follow each other in
-    the order of the list. `buffers` are then listed by home, while `costs` are
-    for all samples on the first of the ranks.
+    the order of the list. With `deal`, the homes take whole micro-batches in
+    turn instead: of r homes, the first takes micro-batches 0, r, 2r and so on.
+    `buffers` are then listed by home, while `costs` are for all samples on the
+    first of the ranks.
 
     `recompute` keeps no activations of the stage, or of the layers that it
     lists, from F to the backward: a `pipe.recompute` runs their forward again in
@@ -87,11 +89,13 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     pipe.stage @lighter [@h3, @h4] on 2 recompute [@h3]
     pipe.stage @wide [@h0] on [2, 3]
     pipe.stage @uneven [@h0] on [2: 6, 3: 2]
+    pipe.stage @dealt [@h0] on [2, 3] deal
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypedArrayAttrBase<FlatSymbolRefAttr, "names of layers">:$layers,
       DenseI64ArrayAttr:$ranks, OptionalAttr<DenseI64ArrayAttr>:$shares,
+      UnitAttr:$deals,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
                                       "names of layers">>:$recompute,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
@@ -101,13 +105,16 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
                                       "buffers by home">>:$buffers);
   let assemblyFormat = [{
     $sym_name custom<Names>($layers) `on` custom<Homes>($ranks, $shares)
-    (`recompute` `` custom<Recompute>($recompute)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    (`deal` $deals^)? (`recompute` `` custom<Recompute>($recompute)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` custom<BuffersByHome>($buffers)^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Where each home is, and its samples of a micro-batch of so many.
+    /// Where each home is, and its samples of a micro-batch of so many that it
+    /// takes.
     std::vector<::rondo::Share> sharesOf(int64_t samples);
+    /// Appends the stage with its homes.
+    void addTo(::rondo::Homes &homes, int64_t samples);
     /// Whether a layer of that name is recomputed.
     bool recomputes(::mlir::StringAttr layer);
     /// Of each home; empty if the stage does not state them.

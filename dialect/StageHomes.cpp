@@ -15,12 +15,21 @@ std::vector<Share> StageOp::sharesOf(int64_t samples) {
   ArrayRef<int64_t> ranks = getRanks();
   std::vector<Share> shares;
   for (auto [home, rank] : llvm::enumerate(ranks)) {
-    const int64_t own = getShares()
+    const int64_t own = getDeals() ? samples
+                        : getShares()
                             ? (*getShares())[home]
                             : samples / static_cast<int64_t>(ranks.size());
     shares.push_back({static_cast<int32_t>(rank), static_cast<int32_t>(own)});
   }
   return shares;
+}
+
+void StageOp::addTo(Homes &homes, int64_t samples) {
+  if (getDeals())
+    homes.addDealtStage({getRanks().begin(), getRanks().end()},
+                        static_cast<int32_t>(samples));
+  else
+    homes.addStage(sharesOf(samples));
 }
 
 bool StageOp::recomputes(StringAttr layer) {
@@ -57,7 +66,7 @@ Homes PlanOp::getHomes() {
   const int64_t samples =
       std::clamp<int64_t>(getSamplesOfMicrobatch(), 1, rondo::maxSamples);
   for (StageOp stage : getStages())
-    homes.addStage(stage.sharesOf(samples));
+    stage.addTo(homes, samples);
   return homes;
 }
 
@@ -90,6 +99,18 @@ LogicalResult rondo::pipe::verifyHomes(StageOp stage) {
                                  << share << " samples on rank " << rank
                                  << "; it must be 1 to " << rondo::maxSamples;
   const size_t homes = stage.getRanks().size();
+  if (stage.getDeals() && stage.getShares())
+    return stage.emitError() << "stage @" << stage.getSymName()
+                             << " both divides the samples of each micro-batch "
+                                "over its homes and "
+                                "deals them whole micro-batches; leave out "
+                                "`deal`, or the samples "
+                                "behind its ranks";
+  if (stage.getDeals() && homes == 1)
+    return stage.emitError()
+           << "stage @" << stage.getSymName()
+           << " deals micro-batches to one home; list several ranks, or leave "
+              "out `deal`";
   if (ArrayAttr buffers = stage.getBuffersAttr())
     if (buffers.size() != homes)
       return stage.emitError()
@@ -112,7 +133,7 @@ static std::string nearlyEqual(ArrayRef<int64_t> ranks, int64_t samples) {
 /// A body from outside takes whole micro-batches.
 static LogicalResult verifyBodies(StageOp stage, ModelOp model) {
   const size_t homes = stage.getRanks().size();
-  if (homes == 1)
+  if (homes == 1 || stage.getDeals())
     return success();
   for (auto name : stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
     auto layer = cast_or_null<LayerOp>(
@@ -121,7 +142,8 @@ static LogicalResult verifyBodies(StageOp stage, ModelOp model) {
       return stage.emitError()
                  .append("stage @", stage.getSymName(), " has ", homes,
                          " homes, but the body of layer ", name,
-                         " takes whole micro-batches only")
+                         " takes whole micro-batches only: write `deal` behind "
+                         "its ranks")
                  .attachNote(layer.getLoc())
              << "layer " << name << " is here";
   }
@@ -132,6 +154,8 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
                                         ModelOp model) {
   if (failed(verifyBodies(stage, model)))
     return failure();
+  if (stage.getDeals())
+    return success();
   const int64_t homes = stage.getRanks().size();
   const int64_t samples = plan.getSamplesOfMicrobatch();
   int64_t sum = 0;
@@ -161,7 +185,8 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
                   " homes, which cannot share a micro-batch of " +
                   Twine(samples) + (samples == 1 ? " sample" : " samples") +
                   ": each takes at least 1, and the most is " +
-                  Twine(rondo::maxSamples));
+                  Twine(rondo::maxSamples) +
+                  "; `deal` behind the ranks deals them whole micro-batches");
   if (!stage.getShares() && samples % homes != 0)
     return refuse("the " + Twine(samples) +
                   " samples of a micro-batch cannot be divided equally over "

@@ -99,6 +99,12 @@ LogicalResult Comparer::compareStages() {
                   "have stages @" + a.getSymName() + " and @" + b.getSymName() +
                       " on different ranks: " + a.describeRanks() + ", and " +
                       b.describeRanks());
+    if (a.getDeals() != b.getDeals())
+      return fail(a, b,
+                  "deal micro-batches to the homes of stage @" +
+                      (a.getDeals() ? a : b).getSymName() +
+                      ", and divide the samples of each over those of @" +
+                      (a.getDeals() ? b : a).getSymName());
     for (auto [mine, theirs] :
          llvm::zip(a.sharesOf(first.getSamplesOfMicrobatch()),
                    b.sharesOf(other.getSamplesOfMicrobatch())))

@@ -36,7 +36,9 @@ std::vector<StageEdge> stageEdgesOf(const Problem &problem) {
     if (isNew)
       edges.push_back({problem.homes[part.from].stage,
                        problem.homes[part.to].stage, part.producer, 0});
-    edges[place->second].bytes += part.bytes;
+    // Every micro-batch has the same bytes.
+    if (problem.carries(part, 0))
+      edges[place->second].bytes += part.bytes;
   }
   return edges;
 }
@@ -223,6 +225,7 @@ void Importer::writePlan() {
         builder.getDenseI64ArrayAttr(ranks),
         llvm::all_equal(shares) ? mlir::DenseI64ArrayAttr()
                                 : builder.getDenseI64ArrayAttr(shares),
+        problem.homes.of(s).begin()->isDealt(),
         problem.recomputes(problem.homes.numberOf(s)) ? builder.getArrayAttr({})
                                                       : mlir::ArrayAttr(),
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),

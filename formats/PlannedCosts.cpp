@@ -35,6 +35,9 @@ Times timesOf(const Problem &problem, int32_t stage, ActionKind kind) {
 WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
   WholeCosts whole;
   for (const Home &home : problem.homes.of(stage)) {
+    // Together, the homes that take one micro-batch take all samples.
+    if (!home.takes(0))
+      continue;
     const int32_t number = problem.homes.numberOf(stage, home.replica);
     const Cost &again = problem.cost(number, ActionKind::Recompute);
     whole.recomputedBytes += again.acquireBytes;

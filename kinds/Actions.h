@@ -77,7 +77,7 @@ enum class MessageKind : uint8_t {
 /// Which tasks of a stage's micro-batch are done, as bits.
 using Done = uint8_t;
 inline constexpr Done nothingDone = 0, forwardDone = 1, inputGradDone = 2,
-                      weightGradDone = 4, recomputeDone = 8;
+                      weightGradDone = 4, recomputeDone = 8, tasksDone = 15;
 
 /// A short list of buffers.
 struct BufferList {

@@ -279,8 +279,11 @@ Schedule rondo::sequentialSchedule(const Problem &problem) {
   schedule.reserve(int64_t(2) * homes * problem.microbatches);
   for (int32_t i = 0; i < problem.microbatches; ++i) {
     for (int32_t s = 0; s < homes; ++s)
-      schedule.append(Action(ActionKind::Forward, s, i));
+      if (problem.homes[s].takes(i))
+        schedule.append(Action(ActionKind::Forward, s, i));
     for (int32_t s = homes - 1; s >= 0; --s) {
+      if (!problem.homes[s].takes(i))
+        continue;
       if (problem.recomputes(s))
         schedule.append(Action(ActionKind::Recompute, s, i));
       schedule.append(Action(ActionKind::Backward, s, i));
@@ -295,7 +298,7 @@ Schedule rondo::evaluationSchedule(const Problem &problem) {
   for (int32_t r = 0; r < problem.numRanks(); ++r) {
     for (int32_t i = 0; i < problem.microbatches; ++i)
       for (int32_t s = 0; s < problem.numHomes(); ++s)
-        if (problem.rankOf(s) == r)
+        if (problem.rankOf(s) == r && problem.homes[s].takes(i))
           schedule.append(Action(ActionKind::Forward, s, i));
     schedule.endRank();
   }

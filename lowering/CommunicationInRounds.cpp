@@ -20,7 +20,7 @@ public:
   Rounds(const Problem &problem, const Schedule &schedule)
       : problem(problem), schedule(schedule), edges(problem),
         next(schedule.numRanks(), 0), taken(schedule.numRanks()),
-        done(int64_t(problem.numHomes()) * problem.microbatches) {}
+        done(problem.nothingDoneYet()) {}
 
   Program run() {
     // A round in which no rank moves would be a deadlock.
@@ -58,7 +58,7 @@ private:
     doneOf(task.subject, task.index) |= task.traits().makes;
     for (int32_t e : edges.outputs(task.subject, task.kind())) {
       int32_t to = problem.rankOf(problem.edges[e].to);
-      if (to == rank)
+      if (to == rank || !problem.carries(problem.edges[e], task.index))
         continue;
       taken[rank].push_back(Action(ActionKind::Send, e, task.index));
       taken[to].push_back(Action(ActionKind::Recv, e, task.index));

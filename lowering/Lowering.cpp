@@ -161,7 +161,8 @@ sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
           each.plan.buffers[s][static_cast<int>(BufferKind::Data)];
       const int64_t bytes =
           (slot + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
-      most[s] = std::max(most[s], bytes * each.problem.microbatches);
+      most[s] = std::max(most[s], bytes * each.problem.homes[s].numTaken(
+                                              each.problem.microbatches));
     }
   return most;
 }

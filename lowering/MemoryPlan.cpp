@@ -50,10 +50,12 @@ private:
   int64_t bytesOf(int32_t home, BufferKind kind) const {
     return aligned(buffers[home][static_cast<int>(kind)]);
   }
-  int32_t slotsOf(SlotPer what) const {
-    return what == SlotPer::Microbatch ? problem.microbatches
-           : what == SlotPer::Version  ? versionsOfWeights
-                                       : 1;
+  int32_t slotsOf(int32_t home, SlotPer what) const {
+    return what == SlotPer::Microbatch
+               ? static_cast<int32_t>(
+                     homes[home].numTaken(problem.microbatches))
+           : what == SlotPer::Version ? versionsOfWeights
+                                      : 1;
   }
   int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
   std::optional<Fault> placeState();
@@ -91,6 +93,18 @@ int32_t Planner::addPool(int32_t rank, int64_t slotBytes, int32_t slots) {
   return static_cast<int32_t>(program.pools.size()) - 1;
 }
 
+/// Gives micro-batches without a buffer, which other homes take, the slot of
+/// one that has it: the list then has no special values.
+void fillGaps(std::vector<int32_t> &slotOf) {
+  auto first = std::find_if(slotOf.begin(), slotOf.end(),
+                            [](int32_t slot) { return slot >= 0; });
+  if (first == slotOf.end())
+    return;
+  int32_t last = *first;
+  for (int32_t &slot : slotOf)
+    last = slot = slot < 0 ? last : slot;
+}
+
 Fault tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
   Fault fault = makeFault<FaultKind::TooManyBuffers>(slots, bytes, maxSlots);
   fault.rank = rank;
@@ -106,7 +120,7 @@ std::optional<Fault> Planner::placeState() {
       int64_t bytes = bytesOf(h, kind);
       if (bytes == 0)
         continue;
-      int32_t slots = slotsOf(traits.slotPer);
+      int32_t slots = slotsOf(h, traits.slotPer);
       if (slots > maxSlots)
         return tooManySlots(homes[h].rank, slots, bytes);
       Place &place = program.place(h, kind);
@@ -115,9 +129,10 @@ std::optional<Fault> Planner::placeState() {
       if (kind == BufferKind::Data && !dataBytes.empty())
         arenaEnd[homes[h].rank] =
             std::max(arenaEnd[homes[h].rank], begin + dataBytes[h]);
-      place.slotOf.resize(slots);
-      for (int32_t i = 0; i < slots; ++i)
-        place.slotOf[i] = i;
+      const bool isDealt = traits.slotPer == SlotPer::Microbatch;
+      place.slotOf.resize(isDealt ? problem.microbatches : slots);
+      for (int32_t i = 0; i < static_cast<int32_t>(place.slotOf.size()); ++i)
+        place.slotOf[i] = isDealt ? std::min(i / homes[h].turns, slots - 1) : i;
     }
   for (int32_t rank = 0; rank < static_cast<int32_t>(arenaEnd.size()); ++rank) {
     auto workspaceOf = [&](int32_t home) {
@@ -382,8 +397,10 @@ std::optional<Fault> Planner::run() {
         problem.isWhole(edge))
       program.places[numbers.received(e)] = program.places[numbers.sent(e)];
   }
-  for (Place &place : program.places)
+  for (Place &place : program.places) {
+    fillGaps(place.slotOf);
     shortenToPeriod(place.slotOf);
+  }
   program.arenaBytes = arenaEnd;
   return std::nullopt;
 }

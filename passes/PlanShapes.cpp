@@ -114,7 +114,8 @@ static void writeStages(PlanOp plan, const std::vector<int32_t> &rankOfStage,
     StageOp::create(builder, plan.getLoc(), "s" + std::to_string(s),
                     builder.getArrayAttr(names),
                     builder.getDenseI64ArrayAttr(rankOfStage[s]),
-                    /*shares=*/DenseI64ArrayAttr(), /*recompute=*/ArrayAttr(),
+                    /*shares=*/DenseI64ArrayAttr(), /*deals=*/false,
+                    /*recompute=*/ArrayAttr(),
                     /*inputs=*/ArrayAttr(), StageCostsAttr(),
                     /*buffers=*/ArrayAttr());
   }

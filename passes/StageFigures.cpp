@@ -135,7 +135,7 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
   SmallVector<BuffersAttr, 1> result;
   runtime::Samples share{0, 0};
   for (const Share &home : stage.sharesOf(samples)) {
-    share = {share.first + share.count, home.samples};
+    share = {stage.getDeals() ? 0 : share.first + share.count, home.samples};
     std::vector<runtime::LayerDesc> own;
     for (unsigned place : placesOf(stage))
       own.push_back(shareOf(layers[place], share, samples));

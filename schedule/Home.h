@@ -6,18 +6,32 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace rondo {
 
-/// A stage's place on one rank. A stage has one home per replica; together they
-/// take all samples of each micro-batch, every home its consecutive share.
+/// A stage's place on one rank. A stage has one home per replica. Either every
+/// home takes its consecutive share of the samples of each micro-batch, or the
+/// homes are dealt whole micro-batches in turn.
 struct Home {
   int32_t stage = 0;
   int32_t replica = 0;
   int32_t rank = 0;
-  /// Its share: `samples` of each micro-batch, from `firstSample` on.
+  /// Its share: `samples` of each micro-batch that it takes, from `firstSample`
+  /// on.
   int32_t firstSample = 0, samples = 1;
+  /// It takes micro-batches turn, turn + turns, and so on.
+  int32_t turn = 0, turns = 1;
+
+  bool isDealt() const { return turns > 1; }
+  bool takes(int64_t microbatch) const {
+    return turns == 1 || microbatch % turns == turn;
+  }
+  /// How many of the first micro-batches it takes.
+  int64_t numTaken(int64_t microbatches) const {
+    return (microbatches - turn + turns - 1) / turns;
+  }
 };
 
 /// How many samples of a micro-batch two homes both have.
@@ -26,6 +40,17 @@ inline int32_t commonSamples(const Home &a, const Home &b) {
   const int32_t end =
       std::min(a.firstSample + a.samples, b.firstSample + b.samples);
   return std::max(0, end - first);
+}
+
+/// Whether two homes take some micro-batches both, if there are enough.
+inline bool meet(const Home &a, const Home &b) {
+  return (a.turn - b.turn) % std::gcd(a.turns, b.turns) == 0;
+}
+
+/// Whether two homes take the same samples of the same micro-batches.
+inline bool takeTheSame(const Home &a, const Home &b) {
+  return a.firstSample == b.firstSample && a.samples == b.samples &&
+         a.turn == b.turn && a.turns == b.turns;
 }
 
 /// What a stage's replica is given: a rank, and samples of each micro-batch.
@@ -65,6 +90,11 @@ public:
 
   /// Whether a stage has several homes.
   bool hasReplicas() const { return size() > numStages(); }
+  /// Whether a stage deals micro-batches to its homes.
+  bool areDealt() const {
+    return std::any_of(begin(), end(),
+                       [](const Home &home) { return home.isDealt(); });
+  }
   /// The stage's home on a rank, or its first one where it has none there.
   int32_t numberOn(int32_t stage, int32_t rank) const {
     for (int32_t home = firstOfStage[stage]; home < firstOfStage[stage + 1];
@@ -88,6 +118,15 @@ public:
   /// Appends a stage with one home, which takes all `samples`.
   void addStage(int32_t rank, int32_t samples = 1) {
     addStage(std::vector<Share>{{rank, samples}});
+  }
+  /// Appends a stage with a home on each rank, which are dealt whole
+  /// micro-batches of `samples` in turn.
+  void addDealtStage(const std::vector<int32_t> &ranks, int32_t samples = 1) {
+    const int32_t stage = numStages(), turns = int32_t(ranks.size());
+    for (int32_t replica = 0; replica < turns; ++replica)
+      list.push_back(
+          {stage, replica, ranks[replica], 0, samples, replica, turns});
+    firstOfStage.push_back(size());
   }
   void moveTo(int32_t number, int32_t rank) { list[number].rank = rank; }
 

@@ -45,13 +45,22 @@ void Problem::addStageEdge(int32_t from, int32_t to, ActionKind producer,
   const int32_t number = edges.empty() ? 0 : edges.back().stageEdge + 1;
   for (const Home &a : homes.of(from))
     for (const Home &b : homes.of(to))
-      if (const int32_t common = commonSamples(a, b)) {
+      if (const int32_t common = commonSamples(a, b); common && meet(a, b)) {
         const int32_t first = std::max(a.firstSample, b.firstSample);
         edges.push_back({homes.numberOf(from, a.replica),
                          homes.numberOf(to, b.replica), producer,
                          partBetween(bytes, first, first + common, samples),
                          number});
       }
+}
+
+std::vector<Done> Problem::nothingDoneYet() const {
+  std::vector<Done> done(size_t(numHomes()) * microbatches, nothingDone);
+  for (int32_t home = 0; home < numHomes(); ++home)
+    for (int64_t i = 0; homes[home].isDealt() && i < microbatches; ++i)
+      if (!homes[home].takes(i))
+        done[int64_t(home) * microbatches + i] = tasksDone;
+  return done;
 }
 
 bool Problem::isChain() const {
@@ -144,6 +153,9 @@ Found checkPlaces(const Problem &problem) {
     const HomeRange homes = problem.homes.of(s);
     if (homes.size() == 0)
       return makeFault<FaultKind::NoHome>(s);
+    if (homes.begin()->isDealt() && homes.size() > problem.microbatches)
+      return makeFault<FaultKind::DealtToNone>(s, homes.size(),
+                                               problem.microbatches);
     int64_t samples = 0;
     for (const Home &home : homes) {
       const int32_t number = problem.homes.numberOf(s, home.replica);
@@ -153,7 +165,7 @@ Found checkPlaces(const Problem &problem) {
       there = number;
       if (home.samples < 1)
         return makeFault<FaultKind::NoSamples>(s, home.rank, home.samples);
-      samples += home.samples;
+      samples = home.isDealt() ? home.samples : samples + home.samples;
     }
     if (samples != problem.samples)
       return makeFault<FaultKind::SharesSum>(s, samples, problem.samples);
@@ -293,10 +305,13 @@ Found checkEdges(const Problem &problem) {
       fault.allowed = maxMessageBytes;
       return fault;
     }
-    if (from.rank == to.rank &&
-        (from.firstSample != to.firstSample || from.samples != to.samples))
-      return makeFault<FaultKind::MessageToSelf>(
-          from.stage, from.samples, from.rank, to.stage, to.samples);
+    if (from.rank != to.rank || takeTheSame(from, to))
+      continue;
+    if (from.turns != to.turns)
+      return makeFault<FaultKind::DealToSelf>(from.stage, from.turns, from.rank,
+                                              to.stage, to.turns);
+    return makeFault<FaultKind::MessageToSelf>(from.stage, from.samples,
+                                               from.rank, to.stage, to.samples);
   }
   return std::nullopt;
 }

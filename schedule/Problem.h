@@ -40,8 +40,8 @@ using CostRow = std::array<Cost, numCostColumns>;
 /// A dependence between homes: the `producer` task of home `from` makes a
 /// message that home `to` needs. Forward edges feed F of `to`, InputGrad edges
 /// feed I (or B) of `to`. Between stages with several homes there is an edge
-/// for each pair of homes that have samples in common, and its messages carry
-/// these.
+/// for each pair of homes that have samples in common. Its messages carry
+/// these, one for each micro-batch that both homes take.
 struct Edge {
   int32_t from = 0;
   int32_t to = 0;
@@ -183,12 +183,20 @@ struct Problem {
   void addStageEdge(int32_t from, int32_t to, ActionKind producer,
                     int64_t bytes);
 
-  /// Whether an edge's homes have the same samples, so that on one rank the
-  /// consumer can read the producer's buffer. If not, it copies.
+  /// Whether an edge's homes take the same, so that on one rank the consumer
+  /// can read the producer's buffer. If not, it copies.
   bool isWhole(const Edge &edge) const {
-    const Home &from = homes[edge.from], &to = homes[edge.to];
-    return from.firstSample == to.firstSample && from.samples == to.samples;
+    return takeTheSame(homes[edge.from], homes[edge.to]);
   }
+  /// Whether an edge has a message of a micro-batch: both homes take it.
+  bool carries(const Edge &edge, int64_t microbatch) const {
+    return homes[edge.from].takes(microbatch) &&
+           homes[edge.to].takes(microbatch);
+  }
+
+  /// [home * microbatches + microbatch]: nothing is done, except that of
+  /// micro-batches that a home does not take, nothing is left to do.
+  std::vector<Done> nothingDoneYet() const;
 
   /// Sets the costs of a stage's homes from a row for all samples. Times are in
   /// proportion to a home's samples, rounded up; of bytes, F takes as many as

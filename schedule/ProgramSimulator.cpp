@@ -24,7 +24,7 @@ Execution::Execution(const Problem &problem, const Program &program,
       isOneQueue(problem.channels.queues == Queues::PerRank),
       collectiveStart(start), receiveSlots(problem.channels.receiveSlots),
       edges(problem), buffers(problem), slots(program),
-      done(problem.numHomes() * microbatches),
+      done(problem.nothingDoneYet()),
       arrivalNs(problem.edges.size() * microbatches, notYet),
       receivedAt(problem.edges.size() * microbatches, notYet),
       lastSend(slots.count(), notYet) {
@@ -174,6 +174,8 @@ bool Execution::task(RankState &rank, Action action) {
     return needOwn(rank, Action(kindThatMakes(absent), home, action.index));
   for (int32_t e : edges.inputs(home, kind)) {
     const Edge &edge = problem.edges[e];
+    if (!problem.carries(edge, action.index))
+      continue;
     if (!crossesRanks(edge)) {
       if (!(done[edge.from * microbatches + action.index] &
             traitsOf(edge.message()).made))
@@ -201,7 +203,8 @@ bool Execution::task(RankState &rank, Action action) {
   result.endNs[rank.position] = rank.clock;
   own |= traits.makes;
   for (int32_t e : edges.inputs(home, kind))
-    if (crossesRanks(problem.edges[e])) {
+    if (crossesRanks(problem.edges[e]) &&
+        problem.carries(problem.edges[e], action.index)) {
       Channel &channel = channels[channelIds[e]];
       channel.consumedNs.push_back(rank.clock);
       advance(channel);

@@ -32,7 +32,8 @@ std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
         bytes, problem.cost(home, ActionKind::Forward).acquireBytes +
                    problem.cost(home, ActionKind::Recompute).acquireBytes);
   }
-  if (!isSingleEnded(problem))
+  // Where micro-batches are dealt, a rank's homes may never hold the same one.
+  if (problem.homes.areDealt() || !isSingleEnded(problem))
     return needed;
   std::vector<int64_t> all(problem.numRanks());
   for (int32_t home = 0; home < problem.numHomes(); ++home)

@@ -68,12 +68,16 @@ class Execution {
 public:
   Execution(const Problem &problem, const Schedule &schedule)
       : problem(problem), schedule(schedule), edges(problem),
-        microbatches(problem.microbatches) {
+        microbatches(problem.microbatches), isDealt(problem.homes.areDealt()) {
     makeRanks();
     makeWorks();
     orderLinks();
-    done.resize(int64_t(problem.numHomes()) * microbatches);
+    done = problem.nothingDoneYet();
     arrival.assign(problem.edges.size() * microbatches, notMade);
+    for (size_t e = 0; isDealt && e < problem.edges.size(); ++e)
+      for (int64_t i = 0; i < microbatches; ++i)
+        if (!problem.carries(problem.edges[e], i))
+          arrival[e * microbatches + i] = 0;
   }
 
   void run(Simulation &result, bool keepTimes);
@@ -107,6 +111,9 @@ private:
   const Schedule &schedule;
   EdgeTable edges;
   const int64_t microbatches;
+  /// Some edges have messages of some micro-batches only. The others count as
+  /// arrived at 0.
+  const bool isDealt;
   /// [home * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;
   std::vector<int64_t> inputs;
@@ -187,7 +194,8 @@ void Execution::orderLinks() {
     link.isOrdered = true;
     for (Action action : actions)
       for (int32_t e : edges.outputs(action.subject, action.kind()))
-        if (problem.rankOf(problem.edges[e].to) == pair.second)
+        if (problem.rankOf(problem.edges[e].to) == pair.second &&
+            problem.carries(problem.edges[e], action.index))
           link.order.push_back(e * microbatches + action.index);
   }
 }
@@ -202,6 +210,8 @@ void Execution::carry(LinkState &link, const Output &output, int64_t message,
 void Execution::send(const Output &output, int64_t microbatch,
                      int64_t readyNs) {
   int64_t message = output.message + microbatch;
+  if (isDealt && arrival[message] != notMade)
+    return; // nothing to send
   if (output.link < 0) {
     arrival[message] = readyNs;
     return;

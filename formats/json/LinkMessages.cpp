@@ -33,7 +33,8 @@ llvm::SmallVector<int32_t> LinkMessages::receivers(Action task,
   if (task.isTask())
     for (int32_t e :
          edges.outputs(static_cast<int32_t>(task.subject), task.kind()))
-      if (problem.rankOf(problem.edges[e].to) == to)
+      if (problem.rankOf(problem.edges[e].to) == to &&
+          problem.carries(problem.edges[e], task.index))
         stages.push_back(problem.homes[problem.edges[e].to].stage);
   return stages;
 }

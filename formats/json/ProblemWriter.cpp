@@ -88,13 +88,18 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
         json.attribute("rank", home.rank);
         if (homes.size() == 1)
           return;
-        json.attribute("samples", home.samples);
+        if (!home.isDealt())
+          json.attribute("samples", home.samples);
         writeCosts(json, problem, {numberOf(home)});
       });
   });
+  if (homes.begin()->isDealt())
+    json.attribute("split", "deal");
+  // A micro-batch's, by the homes that take it.
   std::vector<int32_t> all;
   for (const Home &home : homes)
-    all.push_back(numberOf(home));
+    if (home.takes(0))
+      all.push_back(numberOf(home));
   writeCosts(json, problem, all);
 }
 
@@ -106,13 +111,15 @@ void writeEdges(llvm::json::OStream &json, const Problem &problem) {
   for (const Edge &edge : problem.edges) {
     const int32_t from = problem.homes[edge.from].stage,
                   to = problem.homes[edge.to].stage;
+    // Every micro-batch has the same bytes.
+    const int64_t bytes = problem.carries(edge, 0) ? edge.bytes : 0;
     if (edge.producer == ActionKind::InputGrad) {
-      gradients[{to, from}] += edge.bytes;
+      gradients[{to, from}] += bytes;
       continue;
     }
     if (!forwards.count({from, to}))
       order.push_back({from, to});
-    forwards[{from, to}] += edge.bytes;
+    forwards[{from, to}] += bytes;
   }
   json.attributeArray("edges", [&] {
     for (const auto &pair : order)

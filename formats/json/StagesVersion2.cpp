@@ -54,7 +54,7 @@ std::optional<TextFault> readHome(const Value &value, const std::string &where,
 
 /// The homes of a stage. Their shares are equal if none is stated.
 std::optional<TextFault> readHomes(const Value &homes, const std::string &where,
-                                   const Problem &problem,
+                                   const Problem &problem, bool areDealt,
                                    std::vector<HomeText> &result) {
   if (!homes.isArray())
     return where + " is not a list";
@@ -69,6 +69,13 @@ std::optional<TextFault> readHomes(const Value &homes, const std::string &where,
   }
   if (result.empty())
     return where + " is empty";
+  if (areDealt) {
+    if (stated != 0)
+      return where + " states samples, but the stage deals whole micro-batches";
+    for (HomeText &home : result)
+      home.share.samples = problem.samples;
+    return {};
+  }
   if (stated == result.size())
     return {};
   if (stated != 0)
@@ -195,16 +202,22 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
             *stage, where, {"homes", "costs"},
             {"split", "shard", "parameter_bytes", "buckets", "versions"}))
       return fault;
-    if (auto fault = takesWord("samples", "deal", fields, "split", where))
-      return fault;
+    bool areDealt = false;
+    if (const Value *split = fields.find("split")) {
+      const std::optional<std::string> word = split->string();
+      if (word != "samples" && word != "deal")
+        return where + ".split is " + split->excerpt() +
+               ", not \"samples\" or \"deal\"";
+      areDealt = word == "deal";
+    }
     if (auto fault = takesNone(fields, {"shard", "parameter_bytes", "versions"},
                                where + "."))
       return fault;
     if (auto fault = takesOnly(1, fields, "buckets", where + "."))
       return fault;
     std::vector<HomeText> homes;
-    if (auto fault =
-            readHomes(fields.get("homes"), where + ".homes", problem, homes))
+    if (auto fault = readHomes(fields.get("homes"), where + ".homes", problem,
+                               areDealt, homes))
       return fault;
     CostRow costs{};
     bool recomputes = false;
@@ -215,7 +228,15 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
     for (const HomeText &home : homes)
       shares.push_back(home.share);
     const int32_t number = problem.numStages(), first = problem.numHomes();
-    problem.homes.addStage(shares);
+    // One home takes all either way.
+    if (areDealt && shares.size() > 1) {
+      std::vector<int32_t> ranks;
+      for (const Share &share : shares)
+        ranks.push_back(share.rank);
+      problem.homes.addDealtStage(ranks, problem.samples);
+    } else {
+      problem.homes.addStage(shares);
+    }
     problem.setCosts(number, costs);
     if (recomputes) {
       problem.recomputation.resize(first);

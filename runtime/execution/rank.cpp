@@ -76,7 +76,8 @@ void Rank::runIteration() {
 Rank::LocalHome &Rank::local(int64_t home, int64_t microbatch) {
   if (home < 0 || home >= static_cast<int64_t>(homes.size()) ||
       !homes[home].binding || microbatch < 0 ||
-      microbatch >= program.microbatches)
+      microbatch >= program.microbatches ||
+      !takes(program.shares[home], microbatch))
     failOnHome(home, microbatch);
   return homes[home];
 }
@@ -121,7 +122,8 @@ void Rank::awaitTensors(const std::vector<LocalTensor> &tensors,
     if (edges[tensor.edges.front()].isCopied)
       acquire(tensor.place, microbatch);
     for (int32_t edge : tensor.edges)
-      awaitMessage(edge, microbatch);
+      if (carries(edge, microbatch))
+        awaitMessage(edge, microbatch);
   }
 }
 
@@ -131,7 +133,8 @@ void Rank::addOutputGrads(const LocalHome &home, int64_t microbatch) {
   for (size_t k = 1; k < home.outputGrads.size(); ++k) {
     int64_t bytes = 0;
     for (int32_t edge : home.outputGrads[k].edges)
-      bytes += edgeDescs[edge].bytes;
+      if (carries(edge, microbatch))
+        bytes += edgeDescs[edge].bytes;
     device.addTo(home.outputGrads[0].place.at(microbatch),
                  home.outputGrads[k].place.at(microbatch), bytes,
                  home.binding->layers.back().desc->dtype);
@@ -340,7 +343,7 @@ void Rank::await(int64_t collective) {
 }
 
 void Rank::step(int64_t h) {
-  LocalHome &home = local(h, 0);
+  LocalHome &home = local(h, program.shares[h].turn);
   Action action(*this, ActionKind::Step, h, 0);
   if (!computesNorm(program))
     device.addCopies(home.binding->optimized);

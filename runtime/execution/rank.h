@@ -157,6 +157,8 @@ private:
     int32_t channel = -1;
     /// Whether the consumer copies it from the producer's buffer on this rank.
     bool isCopied = false;
+    /// Whether an end takes some micro-batches only.
+    bool isDealt = false;
     /// By micro-batch: the ticket of the posted receive, -1 where none is.
     std::vector<int64_t> tickets;
   };
@@ -173,6 +175,12 @@ private:
   void addEdge(int32_t number, const Wiring &wiring);
   void addPart(std::vector<LocalTensor> &tensors, int32_t place, int32_t edge);
   int32_t stageOf(int64_t home) const { return homes[home].stage; }
+  /// Whether an edge has a message of a micro-batch: both ends take it.
+  bool carries(int32_t edge, int64_t microbatch) const {
+    return !edges[edge].isDealt ||
+           (takes(program.shares[edgeDescs[edge].from], microbatch) &&
+            takes(program.shares[edgeDescs[edge].to], microbatch));
+  }
   int32_t edgeOf(Message message, int64_t home, int64_t to,
                  int64_t microbatch) const;
   MessageName nameOfMessage(int32_t edge, int64_t microbatch) const;

@@ -78,9 +78,11 @@ void Rank::addEdge(int32_t number, const Wiring &wiring) {
   }
   const ShareDesc &from = program.shares[desc.from],
                   &to = program.shares[desc.to];
+  edge.isDealt = from.turns > 1 || to.turns > 1;
   if (fromRank == toRank) {
-    edge.isCopied =
-        from.firstSample != to.firstSample || from.samples != to.samples;
+    edge.isCopied = from.firstSample != to.firstSample ||
+                    from.samples != to.samples || from.turn != to.turn ||
+                    from.turns != to.turns;
     return;
   }
   edge.channel = wiring.channelOf[fromRank * program.numRanks + toRank];

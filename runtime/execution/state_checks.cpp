@@ -135,13 +135,27 @@ void State::checkHomes() const {
          "would be of stage " + std::to_string(stage + 1) + ", which has none");
 }
 
-/// The homes of a stage take all samples, one after the other.
+/// The homes of a stage take all samples, one after the other, or all
+/// micro-batches in turn.
 void State::checkShares(const ProgramDesc &program) const {
   int32_t next = 0;
   for (int32_t h = 0; h < exe.numHomes; ++h) {
     const ShareDesc &share = program.shares[h];
     next = exe.homes[h].replica == 0 ? 0 : next;
     const bool isLast = h + 1 == exe.numHomes || exe.homes[h + 1].replica == 0;
+    if (share.turns != 1) {
+      const int32_t replica = exe.homes[h].replica;
+      if (share.firstSample != 0 || share.samples != samplesOf(program) ||
+          share.turn != replica || share.turns < replica + 1 ||
+          isLast != (share.turns == replica + 1))
+        throw Error("program '" + std::string(program.name) + "': home " +
+                    std::to_string(h) + " has turn " +
+                    std::to_string(share.turn) + " of " +
+                    std::to_string(share.turns) +
+                    "; the homes of a stage are dealt whole micro-batches in "
+                    "turn");
+      continue;
+    }
     if (share.firstSample != next || share.samples < 1 ||
         share.samples > samplesOf(program) - next ||
         (isLast && next + share.samples != samplesOf(program)))

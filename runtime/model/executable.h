@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 3
+#define RONDO_TABLES_VERSION 4
 
 namespace rondo::runtime {
 
@@ -42,16 +42,25 @@ struct HomeDesc {
   int32_t rank;
 };
 
-/// What a home takes of each micro-batch, and its buffers.
+/// What a home takes, and its buffers.
 struct ShareDesc {
+  /// Of each micro-batch that it takes.
   int32_t firstSample, samples;
+  /// It takes micro-batches turn, turn + turns, and so on: all of them, or
+  /// those that the stage deals to it.
+  int32_t turn, turns;
   /// Bytes by Buffer, as planned by the compiler. Checked at start against
   /// stageBytes().
   int64_t bytes[numBuffers];
 };
 
-/// What one home passes to another for each micro-batch: the samples that both
-/// have.
+/// Whether a home takes a micro-batch.
+inline bool takes(const ShareDesc &share, int64_t microbatch) {
+  return share.turns == 1 || microbatch % share.turns == share.turn;
+}
+
+/// What one home passes to another for each micro-batch that both take: the
+/// samples that both have.
 struct EdgeDesc {
   int32_t from, to;
   Message message;

@@ -51,15 +51,19 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
     json += std::string(s ? "," : "") +
             "\n{\"name\":" + jsonString(exe.stages[s].name);
     for (int k = 0; k < kinds; ++k) {
-      // Of all samples, which the homes of the stage share.
+      // Of all samples: those of the homes that share them together, or the
+      // mean of those that take whole micro-batches.
       int64_t ns = 0;
+      int32_t turns = 1;
       bool isRun = timed[k] != ActionKind::Recompute;
       for (int32_t h = 0; h < exe.numHomes; ++h)
         if (exe.homes[h].stage == s) {
           isRun |= !times[h * kinds + k].empty();
           samples = std::max(samples, times[h * kinds + k].size());
           ns += median(times[h * kinds + k]);
+          turns = run->program().shares[h].turns;
         }
+      ns /= turns;
       if (isRun)
         json += ",\"" + std::string(traitsOf(timed[k]).keyword) +
                 "_ns\":" + std::to_string(ns);

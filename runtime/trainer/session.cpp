@@ -33,8 +33,10 @@ static std::string nameOfProgram(const Executable &exe) {
     add(exe.programs[p].microbatches);
     add(exe.programs[p].samples);
     add(exe.programs[p].predictedNs);
-    for (int32_t h = 0; h < exe.numHomes; ++h)
+    for (int32_t h = 0; h < exe.numHomes; ++h) {
       add(exe.programs[p].shares[h].samples);
+      add(exe.programs[p].shares[h].turns);
+    }
   }
   return std::string(exe.name) + "." + std::to_string(hash);
 }

@@ -148,6 +148,8 @@ void Trainer::stageData(ProgramRun &run, Sample sample) {
       if (exe.homes[h].stage != stage || !programState.holds(h))
         continue;
       const ShareDesc &share = program.shares[h];
+      if (!takes(share, microbatch))
+        continue;
       programState.write(
           h, run.data(h, microbatch) + homes[h].layers[layer].dataOffset,
           values.data() + share.firstSample * sequence,
@@ -178,8 +180,9 @@ std::vector<double> Trainer::meanLosses(const ProgramDesc &program) const {
       continue;
     programState.read(h, losses.data(), programState.homes()[h].control.losses,
                       4 * losses.size());
-    for (float loss : losses)
-      means.back() += loss;
+    for (int64_t i = 0; i < program.microbatches; ++i)
+      if (takes(program.shares[h], i))
+        means.back() += losses[i];
     means.back() /= program.microbatches;
   }
   return means;
@@ -197,7 +200,7 @@ int64_t Trainer::enqueueNs(const ProgramRun &run) {
 }
 
 /// Combines what each process knows. Each home's loss is the mean over its
-/// samples.
+/// samples of all micro-batches, as if those that it does not take had none.
 void Trainer::share(const std::string &name, const ProgramDesc &program,
                     IterationResult &result) {
   std::vector<double> means = meanLosses(program);

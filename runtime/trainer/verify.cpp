@@ -222,7 +222,7 @@ void Verification::runReferences() {
   // it runs.
   std::unique_ptr<Trainer> alone;
   if (!world.isAlone() && world.isFirst())
-    alone = std::make_unique<Trainer>(exe, options, true);
+    alone = std::make_unique<Trainer>(exe, options, options.data.empty());
   Trainer &where = alone ? *alone : trainer;
   for (size_t r = 0; r < references.size() && world.isFirst(); ++r) {
     const Turns *turns = nullptr;

@@ -240,7 +240,7 @@ void FlatProblem::setOffsets() {
 
 std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
                                            BackwardCosts costs) {
-  if (!takesMemoryByForwardAlone(problem))
+  if (!takesMemoryByForwardAlone(problem) || problem.homes.areDealt())
     return std::nullopt;
   FlatProblem flat;
   flat.ranks = problem.numRanks();

@@ -129,7 +129,8 @@ struct FlatProblem {
     return int64_t(edge) * microbatches + microbatch;
   }
 
-  /// nullopt if a task other than F and R takes memory.
+  /// nullopt if a task other than F and R takes memory, or if a stage deals
+  /// micro-batches to its homes.
   static std::optional<FlatProblem> of(const Problem &problem,
                                        BackwardCosts costs);
   /// Reverses time: I is the first letter and F the second, and the edges lead

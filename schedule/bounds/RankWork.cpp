@@ -4,26 +4,72 @@
 // A rank cannot start before the first micro-batch has come to one of its
 // stages, then does all its work, and when it ends with I of a stage the way
 // back from there is yet to come. If W can be last, the tail is 0.
+// Problems that cannot be flattened have no tails.
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/EdgeTable.h"
 #include "schedule/bounds/Arguments.h"
 
 #include <algorithm>
 
 using namespace rondo;
 
-/// F, I and W of all micro-batches of a rank.
-static int64_t workOf(const Problem &problem, int32_t rank) {
-  int64_t work = 0;
-  for (int32_t s = 0; s < problem.numHomes(); ++s)
-    if (problem.rankOf(s) == rank)
-      work += problem.cost(s, ActionKind::Forward).ns +
-              std::min(problem.cost(s, ActionKind::InputGrad).ns +
-                           problem.cost(s, ActionKind::WeightGrad).ns,
-                       problem.cost(s, ActionKind::Backward).ns) +
-              problem.cost(s, ActionKind::Recompute).ns;
-  return work * problem.microbatches;
+/// What a home's tasks of one micro-batch take.
+static int64_t workOf(const Problem &problem, int32_t home) {
+  return problem.cost(home, ActionKind::Forward).ns +
+         std::min(problem.cost(home, ActionKind::InputGrad).ns +
+                      problem.cost(home, ActionKind::WeightGrad).ns,
+                  problem.cost(home, ActionKind::Backward).ns) +
+         problem.cost(home, ActionKind::Recompute).ns;
+}
+
+/// When each home can start: behind the quickest way to it. Of the homes that
+/// one stage edge comes from, a micro-batch may need any one.
+static std::vector<int64_t> quickestHeads(const Problem &problem) {
+  std::vector<int64_t> heads(problem.numHomes(), 0);
+  const EdgeTable edges(problem);
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    int32_t stageEdge = -1;
+    int64_t quickest = 0;
+    for (int32_t e : edges.inputs(home, ActionKind::Forward)) {
+      const Edge &edge = problem.edges[e];
+      const int32_t from = problem.rankOf(edge.from),
+                    to = problem.rankOf(edge.to);
+      int64_t arrival =
+          heads[edge.from] + problem.cost(edge.from, ActionKind::Forward).ns;
+      if (from != to)
+        arrival += problem.linkBetween(from, to).latencyNs +
+                   problem.linkBetween(from, to).occupancyNs(edge.bytes);
+      if (edge.stageEdge != stageEdge)
+        heads[home] = std::max(heads[home], quickest);
+      quickest =
+          edge.stageEdge == stageEdge ? std::min(quickest, arrival) : arrival;
+      stageEdge = edge.stageEdge;
+    }
+    heads[home] = std::max(heads[home], quickest);
+  }
+  return heads;
+}
+
+/// Head and work of each rank of any problem.
+static int64_t computeAnyRankWork(const Problem &problem) {
+  const std::vector<int64_t> heads = quickestHeads(problem);
+  std::vector<int64_t> head(problem.numRanks(), never),
+      work(problem.numRanks());
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    const int32_t rank = problem.rankOf(home);
+    head[rank] = std::min(head[rank], heads[home]);
+    work[rank] += workOf(problem, home) *
+                  problem.homes[home].numTaken(problem.microbatches);
+  }
+  int64_t best = 0;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    if (work[rank] > 0)
+      best = std::max(
+          best,
+          work[rank] + (problem.objective == Objective::Span ? 0 : head[rank]));
+  return best;
 }
 
 /// When F of each stage can start.
@@ -59,11 +105,8 @@ static int64_t computeRankWork(const Problem &problem, int64_t, int64_t) {
   int64_t best = 0;
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Least);
-  if (!flat) {
-    for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-      best = std::max(best, workOf(problem, rank));
-    return best;
-  }
+  if (!flat)
+    return computeAnyRankWork(problem);
   const std::vector<int64_t> heads = headsOf(*flat), tails = tailsOf(*flat);
   for (const std::vector<int32_t> &stages : flat->stagesOf) {
     if (stages.empty())

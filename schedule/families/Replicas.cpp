@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 using namespace rondo;
 
@@ -21,6 +22,10 @@ Result<RankGroups> RankGroups::of(const Problem &problem) {
   }
 
   RankGroups groups(problem);
+  for (const Home &home : problem.homes)
+    groups.microbatchesInRound = static_cast<int32_t>(std::min<int64_t>(
+        std::lcm(int64_t(groups.microbatchesInRound), int64_t(home.turns)),
+        problem.microbatches));
   std::map<std::vector<int32_t>, int32_t> byStages;
   for (int32_t r = 0; r < problem.numRanks(); ++r) {
     auto [it, isNew] = byStages.insert({stages[r], groups.numGroups});
@@ -36,7 +41,8 @@ Problem RankGroups::groupProblem() const {
   const Problem &all = *problem;
   Problem groups;
   groups.name = all.name;
-  groups.microbatches = all.microbatches;
+  groups.microbatches =
+      (all.microbatches + microbatchesInRound - 1) / microbatchesInRound;
   groups.objective = all.objective;
   groups.channels = all.channels;
   groups.memoryCaps.assign(numGroups, noMemoryCap);
@@ -53,7 +59,14 @@ Problem RankGroups::groupProblem() const {
   groups.costs.resize(size_t(all.numStages()) * numCostColumns);
   for (int32_t home = 0; home < all.numHomes(); ++home)
     for (int column = 0; column < numCostColumns; ++column) {
-      const Cost &one = all.costs[home * numCostColumns + column];
+      Cost one = all.costs[home * numCostColumns + column];
+      // A step is not for micro-batches.
+      if (column != costColumn(ActionKind::Step)) {
+        const int64_t times = inRound(all.homes[home].turns);
+        one.ns *= times;
+        one.acquireBytes *= times;
+        one.releaseBytes *= times;
+      }
       Cost &most =
           groups.costs[all.homes[home].stage * numCostColumns + column];
       most.ns = std::max(most.ns, one.ns);
@@ -75,7 +88,11 @@ void RankGroups::addMessages(Problem &groups) const {
       groups.edges.push_back(
           {from.stage, to.stage, edge.producer, 0, edge.stageEdge});
     int64_t &bytes = groups.edges.back().bytes;
-    bytes = std::max(bytes, edge.bytes);
+    const int64_t times =
+        inRound(std::lcm(int64_t(from.turns), int64_t(to.turns)));
+    bytes = std::max(bytes, edge.bytes > maxMessageBytes / times
+                                ? maxMessageBytes
+                                : edge.bytes * times);
     if (from.rank == to.rank)
       continue;
     const Link &link = problem->linkBetween(from.rank, to.rank);
@@ -92,14 +109,58 @@ void RankGroups::addMessages(Problem &groups) const {
   }
 }
 
-Schedule RankGroups::spread(const Schedule &ofGroups) const {
+template <typename Visit>
+void RankGroups::forEachOfRound(int64_t round, Visit visit) const {
+  const int64_t first = round * microbatchesInRound;
+  const int64_t end =
+      std::min<int64_t>(first + microbatchesInRound, problem->microbatches);
+  for (int64_t microbatch = first; microbatch < end; ++microbatch)
+    visit(microbatch);
+}
+
+std::optional<Action> RankGroups::taskOn(int32_t rank, Action ofGroup,
+                                         int64_t microbatch) const {
   const Homes &homes = problem->homes;
+  const int32_t home =
+      homes.numberOn(static_cast<int32_t>(ofGroup.subject), rank);
+  if (!homes[home].takes(microbatch))
+    return std::nullopt;
+  return Action(ofGroup.kind(), home, microbatch);
+}
+
+/// The end of the run of actions that begins at `i` and whose micro-batches go
+/// one by one: where nothing waits for an F, the backward need not wait for the
+/// other F of the round.
+int64_t RankGroups::endOfRun(ActionRange order, int64_t i,
+                             const std::vector<bool> &feeds) const {
+  const Action first = order[i];
+  int64_t end = i + 1;
+  if (first.kind() != ActionKind::Forward || feeds[first.subject])
+    return end;
+  while (end < order.size() && order[end].subject == first.subject &&
+         order[end].index == first.index &&
+         order[end].kind() != ActionKind::WeightGrad)
+    ++end;
+  return end;
+}
+
+Schedule RankGroups::spread(const Schedule &ofGroups) const {
+  // By stage.
+  std::vector<bool> feeds(problem->numStages());
+  for (const Edge &edge : problem->edges)
+    if (edge.producer == ActionKind::Forward)
+      feeds[problem->homes[edge.from].stage] = true;
   Schedule schedule;
   for (int32_t r = 0; r < problem->numRanks(); ++r) {
-    for (Action action : ofGroups.rank(groupOf[r])) {
-      const int32_t stage = static_cast<int32_t>(action.subject);
-      action.subject = homes.numberOn(stage, r);
-      schedule.append(action);
+    const ActionRange order = ofGroups.rank(groupOf[r]);
+    for (int64_t i = 0; i < order.size();) {
+      const int64_t end = endOfRun(order, i, feeds);
+      forEachOfRound(order[i].index, [&](int64_t microbatch) {
+        for (int64_t k = i; k < end; ++k)
+          if (auto task = taskOn(r, order[k], microbatch))
+            schedule.append(*task);
+      });
+      i = end;
     }
     schedule.endRank();
   }
@@ -123,14 +184,15 @@ void RankGroups::spreadLinkOrder(std::pair<int32_t, int32_t> groups,
       parts[{from, to}].push_back(edge);
   }
   for (const auto &[ranks, edges] : parts)
-    for (Action action : tasks) {
-      action.subject = problem->homes.numberOn(
-          static_cast<int32_t>(action.subject), ranks.first);
-      auto sends = [&](const Edge &edge) {
-        return edge.from == static_cast<int32_t>(action.subject) &&
-               edge.message() == action.traits().produces;
-      };
-      if (std::any_of(edges.begin(), edges.end(), sends))
-        schedule.linkOrders[ranks].push_back(action);
-    }
+    for (Action ofGroup : tasks)
+      forEachOfRound(ofGroup.index, [&](int64_t microbatch) {
+        const auto task = taskOn(ranks.first, ofGroup, microbatch);
+        auto sends = [&](const Edge &edge) {
+          return edge.from == static_cast<int32_t>(task->subject) &&
+                 edge.message() == task->traits().produces &&
+                 problem->carries(edge, microbatch);
+        };
+        if (task && std::any_of(edges.begin(), edges.end(), sends))
+          schedule.linkOrders[ranks].push_back(*task);
+      });
 }

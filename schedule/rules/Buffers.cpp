@@ -54,6 +54,10 @@ private:
   Found readAll(bool isLastUse);
   EdgeRange inputs() const;
   bool isCopied(int32_t edge) const;
+  /// Whether an edge has a message of the micro-batch at hand.
+  bool isThere(int32_t edge) const {
+    return problem.carries(problem.edges[edge], action.index);
+  }
   /// How many tasks read what comes along an edge.
   int64_t readersOf(int32_t edge) const {
     const Edge &desc = problem.edges[edge];
@@ -200,7 +204,7 @@ Replay::Found Replay::readAll(bool isLastUse) {
   const ActionKind kind = action.kind();
   for (int32_t e : inputs()) {
     // R reads the copy.
-    if (kind == ActionKind::Recompute && isCopied(e))
+    if ((kind == ActionKind::Recompute && isCopied(e)) || !isThere(e))
       continue;
     const int32_t sent = buffers.sent(e), received = buffers.received(e);
     bool isLocal = problem.rankOf(problem.edges[e].from) == rank;
@@ -224,7 +228,7 @@ int64_t Replay::usesOf(int32_t number) const {
   EdgeRange outputs = edges.outputs(action.subject, action.kind());
   int64_t uses = 0;
   for (int32_t edge : outputs)
-    if (buffers.sent(edge) == number) {
+    if (buffers.sent(edge) == number && isThere(edge)) {
       const Edge &desc = problem.edges[edge];
       const bool isShared =
           problem.rankOf(desc.to) == rank && problem.isWhole(desc);

@@ -98,6 +98,7 @@ std::optional<Fault> rondo::checkChannels(const Problem &problem,
       for (int32_t e : edges.inputs(task.subject, task.kind())) {
         const Edge &edge = problem.edges[e];
         if (problem.rankOf(edge.from) == r ||
+            !problem.carries(edge, task.index) ||
             isSent[e * microbatches + task.index])
           continue;
         Fault fault = makeFaultAt<FaultKind::NotSent>(rule, r, i, task);

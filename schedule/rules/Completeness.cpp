@@ -67,9 +67,9 @@ Extent extentOf(const Problem &problem, const std::vector<uint8_t> &seen) {
   Extent extent;
   int64_t ordered = 0;
   for (size_t place = 0; place < seen.size(); ++place) {
-    extent.tasks += numMissing(
-        seen[place],
-        recomputeOf(problem, static_cast<int32_t>(place / microbatches)));
+    const auto home = static_cast<int32_t>(place / microbatches);
+    if (problem.homes[home].takes(int64_t(place) % microbatches))
+      extent.tasks += numMissing(seen[place], recomputeOf(problem, home));
     if (seen[place] != 0)
       ordered = std::max<int64_t>(ordered, int64_t(place) % microbatches + 1);
   }
@@ -146,6 +146,12 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
       if (action.kind() == ActionKind::Recompute &&
           !problem.recomputes(static_cast<int32_t>(action.subject)))
         return makeFaultAt<FaultKind::NotRecomputed>(rule, r, i, action);
+      const Home &home = problem.homes[static_cast<int32_t>(action.subject)];
+      if (isTask && !home.takes(action.index))
+        return makeFaultAt<FaultKind::DealtElsewhere>(
+            Rule::Placement, r, i, action,
+            problem.homes.of(home.stage).first[action.index % home.turns].rank,
+            int64_t(action.index));
       uint8_t &bits = isTask
                           ? seen[action.subject * microbatches + action.index]
                           : seenSteps[action.subject];
@@ -164,7 +170,8 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
   for (int32_t home = 0; home < problem.numHomes(); ++home)
     for (int64_t i = 0; i < microbatches; ++i) {
       uint8_t bits = seen[home * microbatches + i];
-      if (!isComplete(bits, recomputeOf(problem, home)))
+      if (problem.homes[home].takes(i) &&
+          !isComplete(bits, recomputeOf(problem, home)))
         return judge(problem, schedule, bits, home, i, extentOf(problem, seen));
     }
   for (int32_t home = 0; firstStep && home < problem.numHomes(); ++home) {

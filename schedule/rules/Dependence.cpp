@@ -26,7 +26,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
                                             const Schedule &schedule) {
   const int64_t microbatches = problem.microbatches;
   EdgeTable edges(problem);
-  std::vector<Done> done(problem.numHomes() * microbatches);
+  std::vector<Done> done = problem.nothingDoneYet();
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i) {

@@ -66,7 +66,8 @@ std::optional<Fault> rondo::checkLinkOrder(const Problem &problem,
                                                        problem.numRanks()));
     auto goesOver = [&, to = to](Action action) {
       for (int32_t e : edges.outputs(action.subject, action.kind()))
-        if (problem.rankOf(problem.edges[e].to) == to)
+        if (problem.rankOf(problem.edges[e].to) == to &&
+            problem.carries(problem.edges[e], action.index))
           return true;
       return false;
     };

@@ -43,6 +43,9 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
     if (problem.rankOf(edge.from) == problem.rankOf(edge.to))
       return makeFaultAt<FaultKind::MessageToItself>(rule, rank, position,
                                                      action);
+    if (!problem.carries(edge, index))
+      return makeFaultAt<FaultKind::NotCarried>(rule, rank, position, action,
+                                                index);
     return misplaced(action.kind() == ActionKind::Send ? edge.from : edge.to);
   }
   case Subject::Collective: {
@@ -62,6 +65,11 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
     return outOf("home", problem.numHomes());
   if (traits.isTask() && index >= problem.microbatches)
     return outOf("micro-batch", problem.microbatches);
+  const Home &home = problem.homes[static_cast<int32_t>(number)];
+  if (traits.isTask() && !home.takes(index))
+    return makeFaultAt<FaultKind::DealtElsewhere>(
+        rule, rank, position, action,
+        problem.homes.of(home.stage).first[index % home.turns].rank, index);
   return misplaced(number);
 }
 

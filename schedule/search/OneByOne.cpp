@@ -34,9 +34,11 @@ Schedule rondo::oneByOne(const Problem &problem) {
   for (const std::vector<int32_t> &stages : stagesOf) {
     for (int32_t i = 0; i < problem.microbatches; ++i) {
       for (int32_t s : stages)
-        schedule.append(Action(ActionKind::Forward, s, i));
+        if (problem.homes[s].takes(i))
+          schedule.append(Action(ActionKind::Forward, s, i));
       for (auto s = stages.rbegin(); s != stages.rend(); ++s)
-        appendBackward(problem, schedule, *s, i);
+        if (problem.homes[*s].takes(i))
+          appendBackward(problem, schedule, *s, i);
     }
     schedule.endRank();
   }

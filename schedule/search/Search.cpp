@@ -6,6 +6,7 @@
 #include "schedule/Objective.h"
 #include "schedule/Recomputed.h"
 #include "schedule/Shortfall.h"
+#include "schedule/families/Replicas.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/WideningBeam.h"
@@ -47,9 +48,13 @@ public:
                            ? std::min(options.effort, never / 1000) * 1000
                            : defaultEffort(tasks()));
     tryFamilies();
-    searchOrders(BackwardCosts::Split);
-    if (hasCheaperBackward() || hasRecomputation(problem))
-      searchOrders(BackwardCosts::Fused);
+    if (problem.homes.areDealt()) {
+      searchRounds();
+    } else {
+      searchOrders(BackwardCosts::Split);
+      if (hasCheaperBackward() || hasRecomputation(problem))
+        searchOrders(BackwardCosts::Fused);
+    }
     // What fits in any order fits one by one, except if a graph has several
     // ends: no limit makes a problem infeasible.
     if (!result.schedule)
@@ -182,6 +187,28 @@ private:
       result.bound = bound;
       report();
     }
+  }
+
+  /// Where micro-batches are dealt, searches the groups' order of rounds.
+  void searchRounds() {
+    if (isDone())
+      return;
+    auto groups = RankGroups::of(problem);
+    const auto *found = std::get_if<RankGroups>(&groups);
+    if (!found)
+      return;
+    SearchOptions rest = options;
+    rest.observer = nullptr;
+    if (options.timeLimitMs > 0)
+      rest.timeLimitMs = std::max<int64_t>(
+          1, options.timeLimitMs - int64_t(budget.seconds() * 1000));
+    if (options.effort > 0)
+      rest.effort =
+          std::max<int64_t>(1, options.effort - budget.tasksUsed() / 1000);
+    const SearchResult inner = search(found->groupProblem(), rest);
+    budget.use(inner.effort * 1000);
+    if (inner.schedule)
+      offer(found->spread(*inner.schedule), inner.origin);
   }
 
   void searchOrders(BackwardCosts costs) {
