@@ -149,7 +149,7 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
       const Home &home = problem.homes[static_cast<int32_t>(action.subject)];
       if (isTask && !home.takes(action.index))
         return makeFaultAt<FaultKind::DealtElsewhere>(
-            Rule::Placement, r, i, action,
+            rule, r, i, action,
             problem.homes.of(home.stage).first[action.index % home.turns].rank,
             int64_t(action.index));
       uint8_t &bits = isTask

@@ -6,7 +6,7 @@
 #include "schedule/Objective.h"
 #include "schedule/Recomputed.h"
 #include "schedule/Shortfall.h"
-#include "schedule/families/Replicas.h"
+#include "schedule/search/DealtSearch.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/Orders.h"
 #include "schedule/search/WideningBeam.h"
@@ -49,7 +49,11 @@ public:
                            : defaultEffort(tasks()));
     tryFamilies();
     if (problem.homes.areDealt()) {
-      searchRounds();
+      if (!isDone() || !result.schedule)
+        searchDealt(problem, options, result.bound.ns, budget,
+                    [&](Schedule schedule, const std::string &origin) {
+                      return offer(std::move(schedule), origin);
+                    });
     } else {
       searchOrders(BackwardCosts::Split);
       if (hasCheaperBackward() || hasRecomputation(problem))
@@ -187,28 +191,6 @@ private:
       result.bound = bound;
       report();
     }
-  }
-
-  /// Where micro-batches are dealt, searches the groups' order of rounds.
-  void searchRounds() {
-    if (isDone())
-      return;
-    auto groups = RankGroups::of(problem);
-    const auto *found = std::get_if<RankGroups>(&groups);
-    if (!found)
-      return;
-    SearchOptions rest = options;
-    rest.observer = nullptr;
-    if (options.timeLimitMs > 0)
-      rest.timeLimitMs = std::max<int64_t>(
-          1, options.timeLimitMs - int64_t(budget.seconds() * 1000));
-    if (options.effort > 0)
-      rest.effort =
-          std::max<int64_t>(1, options.effort - budget.tasksUsed() / 1000);
-    const SearchResult inner = search(found->groupProblem(), rest);
-    budget.use(inner.effort * 1000);
-    if (inner.schedule)
-      offer(found->spread(*inner.schedule), inner.origin);
   }
 
   void searchOrders(BackwardCosts costs) {

@@ -35,6 +35,15 @@ pipe.plan @all of @timed on @lab microbatches(4) samples(8) {
   pipe.stage @s1 [@l1] on 1
 }
 
+// Whole micro-batches in turn; a timed model need not have samples.
+// CHECK-LABEL: pipe.plan @dealt
+pipe.plan @dealt of @timed on @lab microbatches(4) {
+  // CHECK-NEXT: pipe.stage @s0 [@l0] on [0, 2] deal buffers[<weights = 64>, <weights = 64>]
+  pipe.stage @s0 [@l0] on [0, 2] deal buffers[<weights = 64>, <weights = 64>]
+  // CHECK-NEXT: pipe.stage @s1 [@l1] on [3, 1] deal recompute{{$}}
+  pipe.stage @s1 [@l1] on [3, 1] deal recompute
+}
+
 // In a schedule a rank runs its own home of a stage, which may be named.
 // CHECK-LABEL: pipe.schedule @by_hand of @equal {
 pipe.schedule @by_hand of @equal {

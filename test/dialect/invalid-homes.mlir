@@ -33,6 +33,32 @@ pipe.model @timed {
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
 pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
+  // expected-error @+1 {{stage @s0 both divides the samples of each micro-batch over its homes and deals them whole micro-batches; leave out `deal`, or the samples behind its ranks}}
+  pipe.stage @s0 [@l0] on [0: 1, 2: 3] deal
+  pipe.stage @s1 [@l1] on 1
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
+  // expected-error @+1 {{stage @s0 deals micro-batches to one home; list several ranks, or leave out `deal`}}
+  pipe.stage @s0 [@l0] on 0 deal
+  pipe.stage @s1 [@l1] on 1
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) samples(4) {
   // expected-error @+1 {{stage @s0 is on rank -1; ranks are numbered from 0}}
   pipe.stage @s0 [@l0] on [0, -1]
   pipe.stage @s1 [@l1] on 1

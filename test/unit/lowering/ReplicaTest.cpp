@@ -20,13 +20,13 @@ namespace {
 constexpr int64_t sampleBytes = 64;
 
 /// Groups of one to three ranks with a stage each, and skip edges; shares are
-/// unequal where they can be.
+/// unequal where they can be, or whole micro-batches are dealt.
 Problem drawProblem(std::mt19937 &random) {
   auto upTo = [&](int64_t n) {
     return std::uniform_int_distribution<int64_t>(0, n)(random);
   };
   Problem problem;
-  problem.microbatches = static_cast<int32_t>(1 + upTo(5));
+  problem.microbatches = static_cast<int32_t>(3 + upTo(5));
   problem.samples = 6;
   problem.link = {upTo(300), upTo(1) * 700};
   if (upTo(1))
@@ -43,7 +43,14 @@ Problem drawProblem(std::mt19937 &random) {
     for (const Share &share : shares)
       left -= share.samples;
     shares.back().samples = left;
-    problem.homes.addStage(shares);
+    if (homes > 1 && upTo(1)) {
+      std::vector<int32_t> dealt;
+      for (const Share &share : shares)
+        dealt.push_back(share.rank);
+      problem.homes.addDealtStage(dealt, problem.samples);
+    } else {
+      problem.homes.addStage(shares);
+    }
     for (int32_t before = 0; before < s; ++before)
       if (before + 1 == s || upTo(2) == 0)
         inputs[s].push_back(before);
@@ -82,7 +89,7 @@ std::vector<HomeBuffers> buffersOf(const Problem &problem) {
 
 TEST(Replica, ProgramsOfRandomProblemsKeepAllRules) {
   std::mt19937 random(3);
-  int parts = 0, programs = 0;
+  int parts = 0, programs = 0, dealt = 0;
   for (int i = 0; i < 150; ++i) {
     const Problem problem = drawProblem(random);
     ASSERT_FALSE(problem.check()) << describe(*problem.check());
@@ -101,12 +108,14 @@ TEST(Replica, ProgramsOfRandomProblemsKeepAllRules) {
       EXPECT_TRUE(simulateProgram(problem, program).complete);
       ++programs;
     }
+    dealt += problem.homes.areDealt();
     if (!problem.edges.empty())
       parts += static_cast<int>(problem.edges.size()) -
                problem.edges.back().stageEdge - 1;
   }
   EXPECT_EQ(programs, 600);
   EXPECT_GT(parts, 100);
+  EXPECT_GT(dealt, 50);
 }
 
 TEST(Replica, PartsShareABuffer) {
@@ -160,7 +169,7 @@ TEST(Replica, ASlotHoldsPartsOfOneMicrobatch) {
   for (int i = 0; i < 400; ++i) {
     const Problem problem = drawProblem(random);
     if (!problem.homes.hasReplicas() || problem.numStages() < 2 ||
-        problem.microbatches < 3)
+        problem.homes[0].numTaken(problem.microbatches) < 2)
       continue;
     const Schedule schedule = familySchedule("gpipe", problem);
     Program program = insertCommunication(

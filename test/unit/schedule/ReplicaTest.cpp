@@ -11,6 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+
 using namespace rondo;
 using namespace rondo::test;
 
@@ -113,6 +116,141 @@ TEST(Replica, FamiliesNeedGroupsOfRanks) {
             "a family takes ranks with the same stages for one, but ranks 0 "
             "and 1, which both have stage 0, have other stages that differ; "
             "search, or a schedule by hand, orders them");
+}
+
+/// chainOn() with stages that deal micro-batches to these ranks; a stage on one
+/// rank takes all.
+Problem dealtOn(int32_t ranks, int32_t microbatches,
+                const std::vector<std::vector<int32_t>> &stages) {
+  Problem problem = chainOn(ranks, 4, {});
+  problem.microbatches = microbatches;
+  for (const std::vector<int32_t> &list : stages) {
+    if (list.size() == 1)
+      problem.homes.addStage(list.front(), 4);
+    else
+      problem.homes.addDealtStage(list, 4);
+  }
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    problem.setStageCost(s, 60, 80, 40, 48, 16);
+  problem.makeChain(std::vector<int64_t>(stages.size(), 24));
+  return problem;
+}
+
+TEST(Dealt, HomesThatTakeTheSameMicrobatchesHaveEdges) {
+  // 2 homes feed 3: each pair has every sixth micro-batch in common. 2 feed 4:
+  // the even ones, and the odd ones.
+  const Problem three = dealtOn(5, 6, {{0, 1}, {2, 3, 4}});
+  ASSERT_EQ(fault(three), "");
+  EXPECT_EQ(three.edges.size(), 12u);
+  const Problem four = dealtOn(6, 4, {{0, 1}, {2, 3, 4, 5}});
+  std::vector<std::array<int64_t, 3>> edges;
+  for (const Edge &edge : four.edges)
+    edges.push_back({edge.from, edge.to, edge.bytes});
+  const std::vector<std::array<int64_t, 3>> expected = {
+      {0, 2, 24}, {0, 4, 24}, {1, 3, 24}, {1, 5, 24},
+      {2, 0, 24}, {3, 1, 24}, {4, 0, 24}, {5, 1, 24}};
+  EXPECT_EQ(edges, expected);
+  EXPECT_TRUE(four.carries(four.edges[1], 2));
+  EXPECT_FALSE(four.carries(four.edges[1], 0));
+}
+
+TEST(Dealt, Faults) {
+  EXPECT_EQ(fault(dealtOn(3, 2, {{0, 1, 2}})),
+            "stage 0 deals micro-batches to 3 homes, but an iteration has 2: "
+            "each home needs one at least");
+  EXPECT_EQ(fault(dealtOn(2, 4, {{0, 1}, {0}})),
+            "stages 0 and 1 are both on rank 0, but deal micro-batches to 2 "
+            "and 1 home: rank 0 would need a message to itself; deal both to "
+            "the same ranks in the same order");
+  // The same ranks in another order: no micro-batch stays on its rank.
+  EXPECT_EQ(fault(dealtOn(2, 4, {{0, 1}, {1, 0}})), "");
+  const Problem problem = dealtOn(3, 2, {{0, 1}, {2}});
+  EXPECT_EQ(verdict(problem, scheduleOf({"0F1 0B1", "1F0 1B0",
+                                         "2F0 2F1 2B0 2B1"})),
+            "0F1 at position 0 of rank 0 belongs on rank 1, to which stage 0 "
+            "deals micro-batch 1 [S1]");
+  EXPECT_EQ(verdict(problem, scheduleOf({"0F0 0B0", "1F1", "2F0 2F1 2B0 2B1"})),
+            "0B1, or 0I1 and 0W1, is missing on rank 1 [S1]");
+  EXPECT_EQ(verdict(problem,
+                    scheduleOf({"0F0 0B0", "1F1 1B1", "2F0 2F1 2B0 2B1"})),
+            "");
+}
+
+TEST(Dealt, PipelinesWithoutCommonHomesEachRunTheFamily) {
+  const Problem one = dealtOn(3, 6, {{0}, {1}, {2}});
+  Problem two = dealtOn(6, 12, {{0, 1}, {2, 3}, {4, 5}});
+  for (const FamilyChoice &choice : allFamilies()) {
+    FamilyResult alone = generate(choice, one), both = generate(choice, two);
+    ASSERT_EQ(alone.index(), both.index()) << choice.text();
+    if (std::holds_alternative<Fault>(alone))
+      continue;
+    const Schedule &schedule = std::get<Schedule>(both);
+    EXPECT_EQ(verdict(two, schedule), "") << choice.text();
+    EXPECT_EQ(simulate(two, schedule).makespanNs,
+              simulate(one, std::get<Schedule>(alone)).makespanNs)
+        << choice.text();
+  }
+}
+
+TEST(Dealt, OneFOneBFillsBothHomesInFrontOfOne) {
+  // PipeDream gives each of two workers in front of one ceil(3 / 2) = 2
+  // micro-batches before its first backward.
+  const Problem problem = dealtOn(3, 7, {{0, 1}, {2}});
+  const Schedule schedule = generateFamily("1f1b", problem);
+  EXPECT_EQ(verdict(problem, schedule), "");
+  EXPECT_EQ(textOf(schedule.rank(0)), "0F0 0F2 0B0 0F4 0B2 0F6 0B4 0B6");
+  EXPECT_EQ(textOf(schedule.rank(1)), "1F1 1F3 1B1 1F5 1B3 1B5");
+  EXPECT_EQ(textOf(schedule.rank(2)),
+            "2F0 2B0 2F1 2B1 2F2 2B2 2F3 2B3 2F4 2B4 2F5 2B5 2F6 2B6");
+}
+
+/// Ranks at random, so that they mostly form no groups, and some caps.
+Problem drawDealt(Engine &random) {
+  const int32_t ranks = int32_t(pick(random, 2, 5));
+  std::vector<std::vector<int32_t>> stages(pick(random, 1, 3));
+  for (std::vector<int32_t> &list : stages) {
+    std::vector<int32_t> all(ranks);
+    std::iota(all.begin(), all.end(), 0);
+    std::shuffle(all.begin(), all.end(), random);
+    list.assign(all.begin(), all.begin() + pick(random, 1, std::min(3, ranks)));
+  }
+  Problem problem = dealtOn(ranks, int32_t(pick(random, 3, 6)), stages);
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    problem.setStageCost(s, pick(random, 1, 30), pick(random, 1, 30),
+                         pick(random, 1, 30), 8, 4);
+  problem.link = {pick(random, 0, 5), pick(random, 0, 1) * 900};
+  if (pick(random, 0, 1))
+    problem.memoryCaps.assign(ranks, 8 * pick(random, 3, 6));
+  return problem;
+}
+
+TEST(Dealt, SearchIsLegalAndNoBoundIsAboveIt) {
+  Engine random(5);
+  int searched = 0, proven = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Problem problem = drawDealt(random);
+    if (!problem.homes.areDealt() || problem.check())
+      continue;
+    SearchOptions options;
+    options.effort = 200;
+    options.timeLimitMs = 0;
+    const SearchResult result = search(problem, options);
+    ASSERT_TRUE(result.schedule);
+    EXPECT_EQ(verdict(problem, *result.schedule), "");
+    EXPECT_LE(result.bound.ns, result.simulation.makespanNs);
+    for (const FamilyChoice &choice : allFamilies()) {
+      FamilyResult made = generate(choice, problem);
+      auto *schedule = std::get_if<Schedule>(&made);
+      if (!schedule || !verdict(problem, *schedule).empty())
+        continue;
+      EXPECT_LE(result.simulation.makespanNs,
+                simulate(problem, *schedule).makespanNs);
+    }
+    ++searched;
+    proven += result.provenOptimal;
+  }
+  EXPECT_GT(searched, 50);
+  EXPECT_GT(proven, 10);
 }
 
 /// Each home as a stage of its own: the same tasks and messages.

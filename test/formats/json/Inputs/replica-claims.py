@@ -4,7 +4,7 @@
     replica-claims.py SEED COUNT FOLDER
 
 Draws problems whose stages share the samples in unequal parts over one to three
-ranks, and random orders that run; computes from docs/formats.md alone how long
+ranks, or deal whole micro-batches to them, and random orders that run; computes from docs/formats.md alone how long
 they take and what they hold, and lets `rondo verify` judge these figures, some
 of them wrong by one. Prints the number of each verdict; exits with 1 at the
 first that is not as expected.
@@ -27,6 +27,9 @@ def draw_problem(rng, name):
         cuts = sorted(rng.sample(range(1, samples), count - 1))
         shares = [b - a for a, b in zip([0] + cuts, cuts + [samples])]
         homes = [{"rank": r, "samples": s} for r, s in zip(rng.sample(range(ranks), count), shares)]
+        deals = count > 1 and rng.random() < 0.4
+        if deals:
+            homes = [{"rank": home["rank"]} for home in homes]
         takes = samples * rng.randint(0, 4)
         costs = {"F": {"ns": rng.randint(0, 30), "takes_bytes": takes}}
         held = takes
@@ -41,12 +44,16 @@ def draw_problem(rng, name):
         if rng.random() < 0.3:
             costs["B"] = {"ns": rng.randint(0, 40), "frees_bytes": held}
         stages.append({"homes": homes, "costs": costs})
+        if deals:
+            stages[-1]["split"] = "deal"
     edges = []
     for to in range(1, len(stages)):
         for start in range(to):
             if start == to - 1 or rng.random() < 0.3:
                 edges.append({"from": start, "to": to, "bytes": rng.randint(0, 40), "gradient_bytes": rng.randint(0, 40)})
-    return {"format": "rondo-problem/2", "name": name, "microbatches": rng.randint(1, 5), "samples": samples,
+    most = max(len(stage["homes"]) for stage in stages if "split" in stage) if any(
+        "split" in stage for stage in stages) else 1
+    return {"format": "rondo-problem/2", "name": name, "microbatches": rng.randint(most, 5), "samples": samples,
             "ranks": [{}] * ranks, "stages": stages, "edges": edges,
             "link": {"latency_ns": rng.randint(0, 9), "bytes_per_us": rng.choice([None, 300, 1000])}}
 
@@ -60,25 +67,32 @@ class Model:
         self.homes = []
         for s, stage in enumerate(problem["stages"]):
             first = 0
-            for home in stage["homes"]:
-                self.homes.append((s, home["rank"], first, first + home["samples"]))
+            for turn, home in enumerate(stage["homes"]):
+                if "split" in stage:
+                    self.homes.append((s, home["rank"], 0, self.samples, turn, len(stage["homes"])))
+                    continue
+                self.homes.append((s, home["rank"], first, first + home["samples"], 0, 1))
                 first += home["samples"]
         # By task's letter and home: (other home, bytes), in the order of the edges.
         self.feeds = collections.defaultdict(list)
         self.needs = collections.defaultdict(list)
         for letter, key, start, end in (("F", "bytes", "from", "to"), ("I", "gradient_bytes", "to", "from")):
             for edge in problem["edges"]:
-                for a, (sa, _, a0, a1) in enumerate(self.homes):
-                    for b, (sb, _, b0, b1) in enumerate(self.homes):
+                for a, (sa, _, a0, a1, _, _) in enumerate(self.homes):
+                    for b, (sb, _, b0, b1, _, _) in enumerate(self.homes):
                         first, last = max(a0, b0), min(a1, b1)
                         if (sa, sb) == (edge[start], edge[end]) and first < last:
                             size = edge[key] * last // self.samples - edge[key] * first // self.samples
                             self.feeds[letter, a].append((b, size))
                             self.needs[letter, b].append(a)
 
+    def takes(self, home, index):
+        return index % self.homes[home][5] == self.homes[home][4]
+
     def writes_to_itself(self):
         """A rank that would need a message to itself."""
         return any(self.homes[a][1] == self.homes[b][1] and self.homes[a][2:] != self.homes[b][2:]
+                   and any(self.takes(a, i) and self.takes(b, i) for i in range(60))
                    for (_, a), list_ in self.feeds.items() for b, _ in list_)
 
     def cost(self, home, letter):
@@ -102,14 +116,15 @@ class Model:
     def draw_orders(self, rng):
         """Random orders that run to their end."""
         left = {(h, i): ["F"] + ["R"] * self.recomputes(h) + rng.choice([["B"], ["I", "W"]])
-                for h in range(len(self.homes)) for i in range(self.problem["microbatches"])}
+                for h in range(len(self.homes)) for i in range(self.problem["microbatches"]) if self.takes(h, i)}
         done = set()
         orders = [[] for _ in self.problem["ranks"]]
         while left:
             ready = []
             for (home, index), tasks in left.items():
                 letter = "I" if tasks[0] == "B" else tasks[0]
-                if letter in "WR" or all((letter, a, index) in done for a in self.needs[letter, home]):
+                if letter in "WR" or all((letter, a, index) in done or not self.takes(a, index)
+                                           for a in self.needs[letter, home]):
                     ready.append((home, index))
             home, index = rng.choice(ready)
             task = left[home, index].pop(0)
@@ -132,7 +147,7 @@ class Model:
                 while places[r] < len(order):
                     home, task, index = order[places[r]]
                     letter = "I" if task == "B" else task
-                    needed = [(letter, a, home, index) for a in self.needs[letter, home]]
+                    needed = [(letter, a, home, index) for a in self.needs[letter, home] if self.takes(a, index)]
                     if any(message not in arrivals for message in needed):
                         break
                     ns, takes, frees = self.cost(home, task)
@@ -144,6 +159,8 @@ class Model:
                     peaks[r] = max(peaks[r], held[r])
                     held[r] -= frees
                     for other, size in self.feeds[letter, home]:
+                        if not self.takes(other, index):
+                            continue
                         to = self.homes[other][1]
                         arrival = clocks[r]
                         if to != r:

@@ -1,0 +1,117 @@
+//===- DealtSearch.cpp - Where stages deal micro-batches ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/search/DealtSearch.h"
+
+#include "schedule/families/Replicas.h"
+#include "schedule/search/Greedy.h"
+#include "schedule/search/OneByOne.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// Trials without anything better, after which more are unlikely to help.
+constexpr int64_t mostInVain = 4000;
+
+class DealtSearch {
+public:
+  DealtSearch(const Problem &problem, uint64_t seed)
+      : problem(problem), random(seed), greedy(problem) {}
+
+  void run(int64_t bound, Budget &budget, const Offer &offer) {
+    const int64_t tasks = 3 * int64_t(problem.numHomes()) * problem.microbatches;
+    Priorities best = first();
+    int64_t value = never;
+    for (int64_t inVain = 0; inVain < mostInVain && value > bound; ++inVain) {
+      if (value < never && budget.isSpent(4 * tasks))
+        return;
+      Priorities trial = best;
+      if (inVain > 0 || value < never)
+        change(trial);
+      budget.use(4 * tasks);
+      std::optional<Schedule> made = greedy.run(trial);
+      if (!made && budget.isSpent(4 * tasks))
+        return;
+      const int64_t found = made ? offer(std::move(*made), "greedy") : never;
+      if (found > value)
+        continue;
+      if (found < value)
+        inVain = 0;
+      value = found;
+      best = std::move(trial);
+    }
+  }
+
+private:
+  /// I before F before W, old micro-batches before new ones.
+  Priorities first() {
+    Priorities priorities;
+    for (int32_t home = 0; home < problem.numHomes(); ++home) {
+      auto ns = [&](ActionKind kind) { return problem.cost(home, kind).ns; };
+      longest = std::max({longest, ns(ActionKind::Forward),
+                          ns(ActionKind::Backward), ns(ActionKind::Recompute)});
+      priorities.isFused.push_back(hasCheaperBackward(problem, home));
+    }
+    for (int letter : {0, 1, 2})
+      priorities.offset[letter].assign(problem.numHomes(),
+                                       letter == 1 ? -2 * longest : 0);
+    priorities.period = longest;
+    return priorities;
+  }
+
+  void change(Priorities &priorities) {
+    const int64_t what = random.below(10);
+    if (what == 0) {
+      priorities.ordersWeightGrads = !priorities.ordersWeightGrads;
+    } else if (what == 1) {
+      const size_t home = size_t(random.below(problem.numHomes()));
+      priorities.isFused[home] = !priorities.isFused[home];
+    } else if (what == 2) {
+      priorities.period = 1 + random.below(4 * longest);
+    } else {
+      const int64_t amount = random.below(8 * longest + 1) - 4 * longest;
+      const size_t letter = size_t(random.below(3));
+      if (what == 3)
+        for (int64_t &offset : priorities.offset[letter])
+          offset += amount;
+      else
+        priorities.offset[letter][random.below(problem.numHomes())] += amount;
+    }
+  }
+
+  const Problem &problem;
+  Random random;
+  Greedy greedy;
+  int64_t longest = 1;
+};
+
+} // namespace
+
+static void searchRounds(const Problem &problem, const SearchOptions &options,
+                         Budget &budget, const Offer &offer) {
+  auto groups = RankGroups::of(problem);
+  const auto *found = std::get_if<RankGroups>(&groups);
+  if (!found)
+    return;
+  SearchOptions half = options;
+  half.observer = nullptr;
+  if (options.timeLimitMs > 0)
+    half.timeLimitMs = std::max<int64_t>(
+        1, (options.timeLimitMs - int64_t(budget.seconds() * 1000)) / 2);
+  if (options.effort > 0)
+    half.effort =
+        std::max<int64_t>(1, (options.effort - budget.tasksUsed() / 1000) / 2);
+  const SearchResult inner = search(found->groupProblem(), half);
+  budget.use(inner.effort * 1000);
+  if (inner.schedule)
+    offer(found->spread(*inner.schedule), inner.origin);
+}
+
+void rondo::searchDealt(const Problem &problem, const SearchOptions &options,
+                        int64_t bound, Budget &budget, const Offer &offer) {
+  searchRounds(problem, options, budget, offer);
+  DealtSearch(problem, options.seed).run(bound, budget, offer);
+}

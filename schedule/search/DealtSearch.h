@@ -1,0 +1,23 @@
+//===- DealtSearch.h - Where stages deal micro-batches ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_SEARCH_DEALTSEARCH_H
+#define RONDO_SCHEDULE_SEARCH_DEALTSEARCH_H
+
+#include "schedule/search/Orders.h"
+
+namespace rondo {
+
+/// Takes a schedule, and returns its objective; `never` if it breaks a rule.
+using Offer = std::function<int64_t(Schedule, const std::string &origin)>;
+
+/// For half of the time the groups' order of rounds, where ranks form groups
+/// (families/Replicas.h); then greedy orders with priorities that change at
+/// random, where a change is kept if it is no worse. Ends when the budget is
+/// spent, at `bound`, or when nothing has become better for long.
+void searchDealt(const Problem &problem, const SearchOptions &options,
+                 int64_t bound, Budget &budget, const Offer &offer);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_SEARCH_DEALTSEARCH_H

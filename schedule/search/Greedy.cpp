@@ -1,0 +1,173 @@
+//===- Greedy.cpp - Orders that never wait while a task can run -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/search/Greedy.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace rondo;
+
+Greedy::Greedy(const Problem &problem)
+    : problem(problem), edges(problem), homesOf(problem.numRanks()) {
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    homesOf[problem.rankOf(home)].push_back(home);
+    most.push_back(problem.cost(home, ActionKind::Forward).acquireBytes +
+                   problem.cost(home, ActionKind::Recompute).acquireBytes);
+  }
+  std::map<std::pair<int32_t, int32_t>, int32_t> links;
+  for (const Edge &edge : problem.edges) {
+    const std::pair ranks(problem.rankOf(edge.from), problem.rankOf(edge.to));
+    linkOf.push_back(ranks.first == ranks.second
+                         ? -1
+                         : links.insert({ranks, int32_t(links.size())})
+                               .first->second);
+  }
+  linkFree.resize(links.size());
+}
+
+/// The oldest micro-batch of a rank takes what there is; others leave enough
+/// for any one that it may still have to begin.
+bool Greedy::fits(int32_t home) const {
+  const int32_t rank = problem.rankOf(home);
+  const int64_t cap = problem.memoryCaps[rank];
+  if (cap == noMemoryCap)
+    return true;
+  const int64_t own = next(0, home);
+  bool isOldest = true;
+  int64_t reserve = 0;
+  for (int32_t other : homesOf[rank]) {
+    isOldest &= next(0, other) >= own && next(2, other) >= own;
+    reserve = std::max(reserve, most[other]);
+  }
+  const int64_t after = held[rank] + most[home];
+  return after <= cap && (isOldest || after + reserve <= cap);
+}
+
+bool Greedy::canStart(int letter, int32_t home, int64_t now) const {
+  const int64_t microbatch = next(letter, home);
+  if (microbatch >= problem.microbatches)
+    return false;
+  // I after its own F, W after its own I.
+  if (letter > 0 && started[letter][home] >= started[letter - 1][home])
+    return false;
+  if (letter == 2)
+    return true;
+  const int64_t place = at(home, microbatch);
+  return missing[letter][place] == 0 && arrived[letter][place] <= now &&
+         (letter == 1 || fits(home));
+}
+
+Greedy::Candidate Greedy::choose(const Priorities &priorities, int32_t rank,
+                                 int64_t now) const {
+  Candidate best;
+  bool bestIsLast = false;
+  for (int32_t home : homesOf[rank])
+    for (int letter : {1, 0, 2}) {
+      if (!canStart(letter, home, now))
+        continue;
+      const int64_t target = priorities.offset[letter][home] +
+                             next(letter, home) * priorities.period;
+      // A W that only fills comes behind all others.
+      const bool isLast = letter == 2 && !priorities.ordersWeightGrads;
+      if (best.home < 0 || (bestIsLast && !isLast) ||
+          (bestIsLast == isLast && target < best.target)) {
+        best = {home, letter, target};
+        bestIsLast = isLast;
+      }
+    }
+  return best;
+}
+
+void Greedy::task(ActionKind kind, int32_t home, int64_t microbatch,
+                  int32_t rank) {
+  const Cost &cost = problem.cost(home, kind);
+  orders[rank].push_back(Action(kind, home, microbatch));
+  clock[rank] += cost.ns;
+  held[rank] += cost.acquireBytes - cost.releaseBytes;
+}
+
+void Greedy::start(const Candidate &chosen, bool isFused, int32_t rank,
+                   int64_t now) {
+  constexpr ActionKind kinds[] = {ActionKind::Forward, ActionKind::InputGrad,
+                                  ActionKind::WeightGrad};
+  const int32_t home = chosen.home;
+  const int64_t microbatch = next(chosen.letter, home);
+  clock[rank] = now;
+  if (chosen.letter == 1 && problem.recomputes(home))
+    task(ActionKind::Recompute, home, microbatch, rank);
+  const ActionKind kind =
+      chosen.letter == 1 && isFused ? ActionKind::Backward
+                                    : kinds[chosen.letter];
+  task(kind, home, microbatch, rank);
+  ++started[chosen.letter][home];
+  --left;
+  if (kind == ActionKind::Backward) {
+    ++started[2][home];
+    --left;
+  }
+  wake(rank, clock[rank]);
+  for (int32_t e : edges.outputs(home, kind)) {
+    const Edge &edge = problem.edges[e];
+    if (!problem.carries(edge, microbatch))
+      continue;
+    int64_t arrival = clock[rank];
+    const int32_t to = problem.rankOf(edge.to);
+    if (linkOf[e] >= 0) {
+      const Link &link = problem.linkBetween(rank, to);
+      int64_t &free = linkFree[linkOf[e]];
+      free = std::max(free, arrival) + link.occupancyNs(edge.bytes);
+      arrival = free + link.latencyNs;
+    }
+    const int letter = edge.producer == ActionKind::Forward ? 0 : 1;
+    const int64_t place = at(edge.to, microbatch);
+    --missing[letter][place];
+    arrived[letter][place] = std::max(arrived[letter][place], arrival);
+    wake(to, arrival);
+  }
+}
+
+std::optional<Schedule> Greedy::run(const Priorities &priorities) {
+  orders.assign(problem.numRanks(), {});
+  clock.assign(problem.numRanks(), 0);
+  held.assign(problem.numRanks(), 0);
+  std::fill(linkFree.begin(), linkFree.end(), 0);
+  for (auto &column : started)
+    column.assign(problem.numHomes(), 0);
+  left = 0;
+  for (int letter : {0, 1}) {
+    const size_t places = size_t(problem.numHomes()) * problem.microbatches;
+    missing[letter].assign(places, 0);
+    arrived[letter].assign(places, 0);
+  }
+  for (const Edge &edge : problem.edges)
+    for (int64_t i = problem.homes[edge.to].turn; i < problem.microbatches;
+         i += problem.homes[edge.to].turns)
+      missing[edge.producer == ActionKind::Forward ? 0 : 1][at(edge.to, i)] +=
+          problem.carries(edge, i);
+  for (const Home &home : problem.homes)
+    left += 3 * home.numTaken(problem.microbatches);
+  alarms = {};
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    wake(rank, 0);
+  // All that happens at one time is known before any rank chooses: what starts
+  // now ends later, or wakes its receivers again.
+  while (!alarms.empty()) {
+    const auto [now, rank] = alarms.top();
+    alarms.pop();
+    if (clock[rank] > now)
+      continue;
+    const Candidate chosen = choose(priorities, rank, now);
+    if (chosen.home >= 0)
+      start(chosen, priorities.isFused[chosen.home], rank, now);
+  }
+  if (left > 0)
+    return std::nullopt;
+  Schedule schedule;
+  for (const std::vector<Action> &order : orders) {
+    for (Action action : order)
+      schedule.append(action);
+    schedule.endRank();
+  }
+  return schedule;
+}
