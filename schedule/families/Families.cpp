@@ -161,7 +161,7 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
     FamilyResult result = generate(choice, found.groupProblem());
     if (auto *schedule = std::get_if<Schedule>(&result))
       return found.spread(*schedule);
-    return result;
+    return makeFault<FaultKind::OfGroups>(describe(std::get<Fault>(result)));
   }
   if (hasRecomputation(problem)) {
     FamilyResult result = generate(choice, withoutRecomputation(problem));

@@ -22,7 +22,8 @@ public:
       : problem(problem), random(seed), greedy(problem) {}
 
   void run(int64_t bound, Budget &budget, const Offer &offer) {
-    const int64_t tasks = 3 * int64_t(problem.numHomes()) * problem.microbatches;
+    const int64_t tasks =
+        3 * int64_t(problem.numHomes()) * problem.microbatches;
     Priorities best = first();
     int64_t value = never;
     for (int64_t inVain = 0; inVain < mostInVain && value > bound; ++inVain) {

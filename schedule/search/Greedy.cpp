@@ -18,10 +18,10 @@ Greedy::Greedy(const Problem &problem)
   std::map<std::pair<int32_t, int32_t>, int32_t> links;
   for (const Edge &edge : problem.edges) {
     const std::pair ranks(problem.rankOf(edge.from), problem.rankOf(edge.to));
-    linkOf.push_back(ranks.first == ranks.second
-                         ? -1
-                         : links.insert({ranks, int32_t(links.size())})
-                               .first->second);
+    linkOf.push_back(
+        ranks.first == ranks.second
+            ? -1
+            : links.insert({ranks, int32_t(links.size())}).first->second);
   }
   linkFree.resize(links.size());
 }
@@ -96,9 +96,8 @@ void Greedy::start(const Candidate &chosen, bool isFused, int32_t rank,
   clock[rank] = now;
   if (chosen.letter == 1 && problem.recomputes(home))
     task(ActionKind::Recompute, home, microbatch, rank);
-  const ActionKind kind =
-      chosen.letter == 1 && isFused ? ActionKind::Backward
-                                    : kinds[chosen.letter];
+  const ActionKind kind = chosen.letter == 1 && isFused ? ActionKind::Backward
+                                                        : kinds[chosen.letter];
   task(kind, home, microbatch, rank);
   ++started[chosen.letter][home];
   --left;

@@ -29,8 +29,8 @@ struct Priorities {
 
 /// Makes orders of any problem, with stages that deal micro-batches as well:
 /// whenever a rank is free, one of the tasks whose inputs have arrived and that
-/// fit in its memory starts. Each home serves its micro-batches in order, with R
-/// in front of the backward.
+/// fit in its memory starts. Each home serves its micro-batches in order, with
+/// R in front of the backward.
 class Greedy {
 public:
   explicit Greedy(const Problem &problem);
@@ -62,9 +62,7 @@ private:
                    int64_t now) const;
   void start(const Candidate &chosen, bool isFused, int32_t rank, int64_t now);
   void task(ActionKind kind, int32_t home, int64_t microbatch, int32_t rank);
-  void wake(int32_t rank, int64_t time) {
-    alarms.push({time, rank});
-  }
+  void wake(int32_t rank, int64_t time) { alarms.push({time, rank}); }
 
   const Problem &problem;
   const EdgeTable edges;
@@ -85,8 +83,7 @@ private:
   std::vector<int64_t> linkFree;
   /// (time, rank), earliest first.
   std::priority_queue<std::pair<int64_t, int32_t>,
-                      std::vector<std::pair<int64_t, int32_t>>,
-                      std::greater<>>
+                      std::vector<std::pair<int64_t, int32_t>>, std::greater<>>
       alarms;
   int64_t left = 0;
 };

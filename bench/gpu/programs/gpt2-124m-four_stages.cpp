@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 3
-#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 4
+#error "another version of rondo wrote this program (tables of version 4): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -60,16 +60,16 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// By home: first sample, samples, then bytes of:
+// By home: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
-    {0, 8,
+    {0, 8, 0, 1,
      {363884544, 242589696, 485179392, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752, 0, 0, 0}},
-    {0, 8,
+    {0, 8, 0, 1,
      {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
-    {0, 8,
+    {0, 8, 0, 1,
      {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
-    {0, 8,
+    {0, 8, 0, 1,
      {359207424, 239471616, 478943232, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864, 0, 0, 0}},
 };
 

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 3
-#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 4
+#error "another version of rondo wrote this program (tables of version 4): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -96,16 +96,16 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// By home: first sample, samples, then bytes of:
+// By home: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
-    {0, 8,
+    {0, 8, 0, 1,
      {768534528, 512356352, 1024712704, 960, 32768, 159908032, 0, 16777216, 16777216, 0, 3538944, 1627570176, 0, 0, 0}},
-    {0, 8,
+    {0, 8, 0, 1,
      {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
-    {0, 8,
+    {0, 8, 0, 1,
      {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
-    {0, 8,
+    {0, 8, 0, 1,
      {762298368, 508198912, 1016397824, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336, 0, 0, 0}},
 };
 

@@ -165,15 +165,15 @@ TEST(Dealt, Faults) {
   // The same ranks in another order: no micro-batch stays on its rank.
   EXPECT_EQ(fault(dealtOn(2, 4, {{0, 1}, {1, 0}})), "");
   const Problem problem = dealtOn(3, 2, {{0, 1}, {2}});
-  EXPECT_EQ(verdict(problem, scheduleOf({"0F1 0B1", "1F0 1B0",
-                                         "2F0 2F1 2B0 2B1"})),
-            "0F1 at position 0 of rank 0 belongs on rank 1, to which stage 0 "
-            "deals micro-batch 1 [S1]");
+  EXPECT_EQ(
+      verdict(problem, scheduleOf({"0F1 0B1", "1F0 1B0", "2F0 2F1 2B0 2B1"})),
+      "0F1 at position 0 of rank 0 belongs on rank 1, to which stage 0 "
+      "deals micro-batch 1 [S1]");
   EXPECT_EQ(verdict(problem, scheduleOf({"0F0 0B0", "1F1", "2F0 2F1 2B0 2B1"})),
             "0B1, or 0I1 and 0W1, is missing on rank 1 [S1]");
-  EXPECT_EQ(verdict(problem,
-                    scheduleOf({"0F0 0B0", "1F1 1B1", "2F0 2F1 2B0 2B1"})),
-            "");
+  EXPECT_EQ(
+      verdict(problem, scheduleOf({"0F0 0B0", "1F1 1B1", "2F0 2F1 2B0 2B1"})),
+      "");
 }
 
 TEST(Dealt, PipelinesWithoutCommonHomesEachRunTheFamily) {

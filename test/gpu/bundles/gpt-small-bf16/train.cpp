@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 3
-#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 4
+#error "another version of rondo wrote this program (tables of version 4): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -36,16 +36,16 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// By home: first sample, samples, then bytes of:
+// By home: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
-    {0, 4,
+    {0, 4, 0, 1,
      {1836032, 1224000, 2448000, 320, 2048, 19914944, 0, 147456, 147456, 0, 12288, 2512256, 0, 0, 0}},
-    {0, 4,
+    {0, 4, 0, 1,
      {1504256, 1002816, 2005632, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0}},
-    {0, 4,
+    {0, 4, 0, 1,
      {1504256, 1002816, 2005632, 192, 0, 19767488, 147456, 147456, 147456, 147456, 12288, 2362752, 0, 0, 0}},
-    {0, 4,
+    {0, 4, 0, 1,
      {1727168, 1151424, 2302848, 384, 2048, 19914944, 147456, 0, 0, 147456, 14336, 2773504, 0, 0, 0}},
 };
 

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 3
-#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 4
+#error "another version of rondo wrote this program (tables of version 4): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -36,16 +36,16 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Fp32},
 };
 
-// By home: first sample, samples, then bytes of:
+// By home: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
-    {0, 4,
+    {0, 4, 0, 1,
      {1224000, 1224000, 2448000, 320, 2048, 20799680, 0, 294912, 294912, 0, 12288, 5019008, 0, 0, 0}},
-    {0, 4,
+    {0, 4, 0, 1,
      {1002816, 1002816, 2005632, 192, 0, 20504768, 294912, 294912, 294912, 294912, 12288, 4722048, 0, 0, 0}},
-    {0, 4,
+    {0, 4, 0, 1,
      {1002816, 1002816, 2005632, 192, 0, 20504768, 294912, 294912, 294912, 294912, 12288, 4722048, 0, 0, 0}},
-    {0, 4,
+    {0, 4, 0, 1,
      {1151424, 1151424, 2302848, 384, 2048, 20799680, 294912, 0, 0, 294912, 14336, 5542400, 0, 0, 0}},
 };
 

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 3
-#error "another version of rondo wrote this program (tables of version 3): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 4
+#error "another version of rondo wrote this program (tables of version 4): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -36,12 +36,12 @@ constexpr LayerDesc layers[] = {
      Target::Cuda, DType::Bf16},
 };
 
-// By home: first sample, samples, then bytes of:
+// By home: first sample, samples; turn, of how many; then bytes of:
 // weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
-    {0, 4,
+    {0, 4, 0, 1,
      {3340288, 2226816, 4453632, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008, 0, 0, 0}},
-    {0, 4,
+    {0, 4, 0, 1,
      {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256, 0, 0, 0}},
 };
 
