@@ -10,128 +10,12 @@
 
 #include "schedule/Simulator.h"
 
-#include "schedule/EdgeTable.h"
-#include "schedule/Waits.h"
+#include "schedule/ScheduleExecution.h"
 
 #include <algorithm>
-#include <array>
 
 using namespace rondo;
-
-namespace {
-
-/// A kind of task or the step of a home, with all that running it needs.
-struct Work {
-  int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
-  Lane lane = Lane::Compute;
-  /// Into Execution::inputs and Execution::outputs.
-  int32_t inputBegin = 0, inputEnd = 0, outputBegin = 0, outputEnd = 0;
-  Done needs = nothingDone, makes = nothingDone;
-};
-
-struct Output {
-  /// Index of the message of micro-batch 0.
-  int64_t message = 0;
-  int64_t occupancyNs = 0, latencyNs = 0;
-  /// -1: hand-over on the same rank.
-  int32_t link = -1;
-  int32_t toRank = 0;
-};
-
-struct LinkState {
-  int64_t freeNs = 0;
-  /// Messages by the schedule's order; empty where they go as they get ready.
-  std::vector<int64_t> order;
-  size_t next = 0;
-  bool isOrdered = false;
-};
-
-/// Set once what an action needs of all micro-batches is done.
-constexpr Done allDone = 0x80;
-
-/// Values of RankState::blocked that are no message.
-constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
-/// Values of `arrival` below 0: not made, or made at -2 - value and held back
-/// by a link order.
-constexpr int64_t notMade = -1;
-
-struct RankState {
-  int64_t position = 0, end = 0;
-  /// `clock`: when the compute lane is free again.
-  int64_t clock = 0, firstStart = 0, work = 0;
-  int64_t held = 0, peak = 0;
-  /// The message that the action at `position` waits for.
-  int64_t blocked = notBlocked;
-};
-
-class Execution {
-public:
-  Execution(const Problem &problem, const Schedule &schedule)
-      : problem(problem), schedule(schedule), edges(problem),
-        microbatches(problem.microbatches), isDealt(problem.homes.areDealt()) {
-    makeRanks();
-    makeWorks();
-    orderLinks();
-    done = problem.nothingDoneYet();
-    arrival.assign(problem.edges.size() * microbatches, notMade);
-    for (size_t e = 0; isDealt && e < problem.edges.size(); ++e)
-      for (int64_t i = 0; i < microbatches; ++i)
-        if (!problem.carries(problem.edges[e], i))
-          arrival[e * microbatches + i] = 0;
-  }
-
-  void run(Simulation &result, bool keepTimes);
-  void summarize(Simulation &result) const;
-  std::vector<Wait> findCycle() const;
-
-private:
-  void makeRanks();
-  void makeWorks();
-  void orderLinks();
-  int32_t linkOf(int32_t from, int32_t to);
-
-  template <bool keepTimes, bool hasOtherLanes> void runLanes(Simulation &);
-  void send(const Output &output, int64_t microbatch, int64_t readyNs);
-  void carry(LinkState &link, const Output &output, int64_t message,
-             int64_t readyNs);
-  void wake(int32_t rank, int64_t message) {
-    if (ranks[rank].blocked != message)
-      return;
-    ranks[rank].blocked = notBlocked;
-    worklist.push_back(rank);
-  }
-  int64_t firstBlocking(Action action) const {
-    return rondo::firstBlocking(action, &done[action.subject * microbatches],
-                                microbatches);
-  }
-  Wait waitOf(int32_t rank) const;
-  Action producerOf(int64_t message) const;
-
-  const Problem &problem;
-  const Schedule &schedule;
-  EdgeTable edges;
-  const int64_t microbatches;
-  /// Some edges have messages of some micro-batches only. The others count as
-  /// arrived at 0.
-  const bool isDealt;
-  /// [home * numWorkKinds + workNumber(kind)].
-  std::vector<Work> works;
-  std::vector<int64_t> inputs;
-  std::vector<Output> outputs;
-  /// By edge, for messages that a link order holds back.
-  std::vector<int32_t> outputOfEdge;
-  std::vector<LinkState> links;
-  std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
-
-  std::vector<RankState> ranks;
-  /// By rank: when its other lanes are free again. Empty where all tasks are on
-  /// the compute lane, as they mostly are.
-  std::vector<std::array<int64_t, numLanes>> otherClocks;
-  std::vector<int32_t> worklist;
-  std::vector<Done> done;
-  /// [edge * microbatches + microbatch].
-  std::vector<int64_t> arrival;
-};
+using namespace rondo::schedule_execution;
 
 void Execution::makeRanks() {
   ranks.resize(schedule.numRanks());
@@ -337,66 +221,6 @@ void Execution::summarize(Simulation &result) const {
   if (result.makespanNs > 0)
     result.bubble = 1 - double(busiest) / double(result.makespanNs);
 }
-
-/// The action that makes a message: an input gradient comes from I or B,
-/// whichever the producer's rank lists.
-Action Execution::producerOf(int64_t message) const {
-  const Edge &edge = problem.edges[message / microbatches];
-  return asListed(schedule.rank(problem.rankOf(edge.from)),
-                  Action(edge.producer, edge.from, message % microbatches));
-}
-
-Wait Execution::waitOf(int32_t r) const {
-  const RankState &rank = ranks[r];
-  Wait wait;
-  wait.rank = wait.onRank = r;
-  wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
-  if (rank.blocked == blockedByOwnTask) {
-    const ActionTraits &traits = wait.at.traits();
-    const int64_t index = firstBlocking(wait.at);
-    const Done absent = (problem.neededFor(wait.at.subject, wait.at.kind()) |
-                         traits.needsOfAll) &
-                        ~done[wait.at.subject * microbatches + index];
-    wait.needs = Action(kindThatMakes(absent), wait.at.subject, index);
-    return wait;
-  }
-  wait.needs = producerOf(rank.blocked);
-  wait.onRank = problem.rankOf(wait.needs.subject);
-  if (arrival[rank.blocked] < notMade) {
-    const Output &output = outputs[outputOfEdge[rank.blocked / microbatches]];
-    const LinkState &link = links[output.link];
-    if ((wait.isBehind = link.next < link.order.size()))
-      wait.behind = producerOf(link.order[link.next]);
-  }
-  return wait;
-}
-
-std::vector<Wait> Execution::findCycle() const {
-  auto isStuck = [&](int32_t r) { return ranks[r].position < ranks[r].end; };
-  const int32_t numRanks = static_cast<int32_t>(ranks.size());
-  std::vector<int32_t> next(numRanks, -1);
-  for (int32_t r = 0; r < numRanks; ++r) {
-    if (!isStuck(r))
-      continue;
-    int64_t blocked = ranks[r].blocked;
-    next[r] = blocked == blockedByOwnTask
-                  ? r
-                  : problem.rankOf(problem.edges[blocked / microbatches].from);
-    if (next[r] == r)
-      return {waitOf(r)};
-  }
-  // Each stuck rank waits for one rank, so the walk from the lowest enters a
-  // cycle; a complete schedule never waits for a rank that is done.
-  int32_t r = 0;
-  while (!isStuck(r))
-    ++r;
-  std::vector<Wait> cycle;
-  for (int32_t member : walkToCircle(next, r))
-    cycle.push_back(waitOf(member));
-  return cycle;
-}
-
-} // namespace
 
 Simulation rondo::simulate(const Problem &problem, const Schedule &schedule,
                            bool keepTimes) {

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures stages on several ranks, and recomputation, beside what was predicted: replicas.py RONDO TEXT [ITERATIONS].
+
+TEXT is a file to train on. A figure is the median of ITERATIONS (default 20)
+iterations, in ms. Ranks are threads, or processes over TCP on this machine.
+"""
+
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+RONDO, TEXT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+ITERATIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 20
+EXAMPLE = pathlib.Path(__file__).parent.parent / "examples" / "gpt-replicas.mlir"
+# Latency in us and bytes per us, imposed on every link.
+SLOW = (500, 50)
+
+
+def timed(homes, weight_bytes, microbatches, link=None, split="", milliseconds=20):
+    """A plan with a stage for each entry of `homes`, whose tasks take that long for 4 samples."""
+    ranks = 1 + max(max(ranks) for ranks in homes)
+    figures = f" link<latency_ns = {1000 * link[0]}, bytes_per_us = {link[1]}>" if link else ""
+    ns = milliseconds * 1000000
+    lines = [f"pipe.cluster @machine{figures} {{"] + [f"  pipe.device @rank{r}" for r in range(ranks)] + ["}"]
+    lines += ["pipe.model @timed {"]
+    lines += [f"  pipe.layer @l{s} synthetic<forward_ns = {ns}, input_grad_ns = {ns}, weight_grad_ns = {ns}, activation_bytes = 1024,"
+              f" output_bytes = 100000, weight_bytes = {weight_bytes}>" for s in range(len(homes))]
+    lines += ["}", f"pipe.plan @step of @timed on @machine microbatches({microbatches}) samples(12) {{"]
+    lines += [f"  pipe.stage @s{s} [@l{s}] on {list(ranks)}{split}" for s, ranks in enumerate(homes)]
+    return "\n".join(lines + ["}", 'pipe.schedule @one_f_one_b of @step family<"1f1b">\n'])
+
+
+def gpt(recompute=""):
+    """The example's model as one stage with two homes."""
+    text = re.sub(r"  pipe.device @rank[23].*\n", "", EXAMPLE.read_text()).replace("67108864", "268435456")
+    return text[:text.index("pipe.plan")] + f"""pipe.plan @step of @gpt on @machine microbatches(8) {{
+  pipe.stage @s0 [@wte, @h0, @h1, @h2, @h3, @ln_f] on [0, 1]{recompute}
+}}
+pipe.schedule @one_f_one_b of @step family<"1f1b">
+"""
+
+
+def command(*arguments):
+    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{arguments}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def compile_plan(folder, text, *flags):
+    source, program = folder / "step.mlir", folder / "train"
+    source.write_text(text)
+    command(RONDO, "compile", source, *flags, "-o", program)
+    return program
+
+
+def times_of(log):
+    """Of all iterations; other lines have losses on held-out data."""
+    lines = map(json.loads, log.read_text().splitlines())
+    return [line["ns"] for line in lines if "ns" in line]
+
+
+def iterations(folder, program, ranks, link=None, data=()):
+    """Median time of an iteration as threads and as processes, and the predicted one."""
+    arguments = [program, "--iterations", ITERATIONS, *data]
+    arguments += ["--link", f"{link[0]}:{link[1]}"] if link else []
+    log = folder / "log"
+    threads = command(*arguments, "--json-log", log)
+    predicted = float(re.search(r"predicted ([0-9.]+) ms", threads).group(1))
+    ns = times_of(log)
+    place = folder / "meeting"
+    place.unlink(missing_ok=True)
+    processes = []
+    for rank in range(ranks):
+        flags = ["--rank", rank, "--world-size", ranks, "--rdzv", f"file://{place}"]
+        flags += ["--json-log", folder / "tcp"] if rank == 0 else []
+        processes.append(subprocess.Popen([str(a) for a in arguments + flags], stdout=subprocess.DEVNULL))
+    if any([process.wait() for process in processes]):
+        raise SystemExit(f"{program} failed as processes")
+    return statistics.median(ns) / 1e6, statistics.median(times_of(folder / "tcp")) / 1e6, predicted
+
+
+def row(name, measured, predicted):
+    over = "  ".join(f"{one:7.1f} {100 * (one / predicted - 1):+5.1f} %" for one in measured)
+    print(f"{name:56} {over}  {predicted:7.1f}", flush=True)
+
+
+def measure(name, text, ranks, link=None, flags=(), data=()):
+    with tempfile.TemporaryDirectory() as path:
+        folder = pathlib.Path(path)
+        *measured, predicted = iterations(folder, compile_plan(folder, text, *flags), ranks, link, data)
+        row(name, measured, predicted)
+        return measured, predicted
+
+
+def measured_costs(folder, text):
+    program, costs = compile_plan(folder, text), folder / "costs.json"
+    command(program, "--profile", costs, "--data", TEXT)
+    return costs
+
+
+def gpt_with_costs(name, recompute=""):
+    with tempfile.TemporaryDirectory() as path:
+        costs = measured_costs(pathlib.Path(path), gpt(recompute))
+        measured, _ = measure(name, gpt(recompute), 2, None, ("--costs", costs), ("--data", TEXT))
+        return measured, json.loads(costs.read_text())["stages"][0]
+
+
+print(f"{'iteration':56} {'threads':>7}          {'TCP':>7}           predicted")
+for split in ("", " deal"):
+    for link in (None, SLOW):
+        name = f"timed, 2 stages x 2 homes{',' + split if split else ''}{', links of %d us, %d B/us' % link if link else ''}"
+        measure(name, timed([(0, 1), (2, 3)], 800000, 8, link, split), 4, link)
+for homes in (2, 3):
+    measure(f"timed, sum of 3 MB over {homes} homes, these links",
+            timed([tuple(range(homes))], 3000000, 1, SLOW, milliseconds=1), homes, SLOW)
+kept, _ = gpt_with_costs("GPT, 1 stage x 2 homes, measured costs")
+again, stage = gpt_with_costs("same, all layers recompute", " recompute")
+# Each home has half of the samples of 8 micro-batches.
+added = 8 * stage["recompute_ns"] / 2 / 1e6
+row("same, beside the time without + F of each", again, kept[0] + added)

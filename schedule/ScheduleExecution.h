@@ -1,0 +1,138 @@
+//===- ScheduleExecution.h - The state of a running schedule ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared by Simulator.cpp, which runs it, and ScheduleWaits.cpp, which explains
+// why it stands still.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_SCHEDULEEXECUTION_H
+#define RONDO_SCHEDULE_SCHEDULEEXECUTION_H
+
+#include "schedule/EdgeTable.h"
+#include "schedule/Simulator.h"
+#include "schedule/Waits.h"
+
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace rondo::schedule_execution {
+
+/// A kind of task or the step of a home, with all that running it needs.
+struct Work {
+  int64_t ns = 0, acquireBytes = 0, releaseBytes = 0;
+  Lane lane = Lane::Compute;
+  /// Into Execution::inputs and Execution::outputs.
+  int32_t inputBegin = 0, inputEnd = 0, outputBegin = 0, outputEnd = 0;
+  Done needs = nothingDone, makes = nothingDone;
+};
+
+struct Output {
+  /// Index of the message of micro-batch 0.
+  int64_t message = 0;
+  int64_t occupancyNs = 0, latencyNs = 0;
+  /// -1: hand-over on the same rank.
+  int32_t link = -1;
+  int32_t toRank = 0;
+};
+
+struct LinkState {
+  int64_t freeNs = 0;
+  /// Messages by the schedule's order; empty where they go as they get ready.
+  std::vector<int64_t> order;
+  size_t next = 0;
+  bool isOrdered = false;
+};
+
+/// Set once what an action needs of all micro-batches is done.
+constexpr Done allDone = 0x80;
+
+/// Values of RankState::blocked that are no message.
+constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
+/// Values of `arrival` below 0: not made, or made at -2 - value and held back
+/// by a link order.
+constexpr int64_t notMade = -1;
+
+struct RankState {
+  int64_t position = 0, end = 0;
+  /// `clock`: when the compute lane is free again.
+  int64_t clock = 0, firstStart = 0, work = 0;
+  int64_t held = 0, peak = 0;
+  /// The message that the action at `position` waits for.
+  int64_t blocked = notBlocked;
+};
+
+class Execution {
+public:
+  Execution(const Problem &problem, const Schedule &schedule)
+      : problem(problem), schedule(schedule), edges(problem),
+        microbatches(problem.microbatches), isDealt(problem.homes.areDealt()) {
+    makeRanks();
+    makeWorks();
+    orderLinks();
+    done = problem.nothingDoneYet();
+    arrival.assign(problem.edges.size() * microbatches, notMade);
+    for (size_t e = 0; isDealt && e < problem.edges.size(); ++e)
+      for (int64_t i = 0; i < microbatches; ++i)
+        if (!problem.carries(problem.edges[e], i))
+          arrival[e * microbatches + i] = 0;
+  }
+
+  void run(Simulation &result, bool keepTimes);
+  void summarize(Simulation &result) const;
+  std::vector<Wait> findCycle() const;
+
+private:
+  void makeRanks();
+  void makeWorks();
+  void orderLinks();
+  int32_t linkOf(int32_t from, int32_t to);
+
+  template <bool keepTimes, bool hasOtherLanes> void runLanes(Simulation &);
+  void send(const Output &output, int64_t microbatch, int64_t readyNs);
+  void carry(LinkState &link, const Output &output, int64_t message,
+             int64_t readyNs);
+  void wake(int32_t rank, int64_t message) {
+    if (ranks[rank].blocked != message)
+      return;
+    ranks[rank].blocked = notBlocked;
+    worklist.push_back(rank);
+  }
+  int64_t firstBlocking(Action action) const {
+    return rondo::firstBlocking(action, &done[action.subject * microbatches],
+                                microbatches);
+  }
+  Wait waitOf(int32_t rank) const;
+  Action producerOf(int64_t message) const;
+
+  const Problem &problem;
+  const Schedule &schedule;
+  EdgeTable edges;
+  const int64_t microbatches;
+  /// Some edges have messages of some micro-batches only. The others count as
+  /// arrived at 0.
+  const bool isDealt;
+  /// [home * numWorkKinds + workNumber(kind)].
+  std::vector<Work> works;
+  std::vector<int64_t> inputs;
+  std::vector<Output> outputs;
+  /// By edge, for messages that a link order holds back.
+  std::vector<int32_t> outputOfEdge;
+  std::vector<LinkState> links;
+  std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
+
+  std::vector<RankState> ranks;
+  /// By rank: when its other lanes are free again. Empty where all tasks are on
+  /// the compute lane, as they mostly are.
+  std::vector<std::array<int64_t, numLanes>> otherClocks;
+  std::vector<int32_t> worklist;
+  std::vector<Done> done;
+  /// [edge * microbatches + microbatch].
+  std::vector<int64_t> arrival;
+};
+
+} // namespace rondo::schedule_execution
+
+#endif // RONDO_SCHEDULE_SCHEDULEEXECUTION_H
