@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 3
+#define RONDO_TABLES_VERSION 4
 
 namespace rondo::runtime {
 
@@ -148,6 +148,10 @@ struct ProgramDesc {
   int64_t predictedWorkNs;
   /// Peak bytes of activations by rank, as the search counts them.
   const int64_t *peakMemoryBytes;
+  /// By rank: the pool of one slot where its collectives receive what they add
+  /// (stagingBytes() in kinds/Sums.h), which lies at the same place in all
+  /// programs that have it; -1: none. Null: no rank has any.
+  const int32_t *staging = nullptr;
 };
 
 /// Whether a program's steps await the norm of all gradients, without which
