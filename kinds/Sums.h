@@ -95,7 +95,7 @@ template <typename Parts> int64_t mostElementsOfARank(const Parts &parts) {
 template <typename Parts>
 std::map<int32_t, int64_t> stagingBytes(CollectiveKind kind, const Parts &parts,
                                         const SumLimits &limits) {
-  /// By rank: its contributing parts.
+  // By rank: its contributing parts; and the result.
   std::map<int32_t, int64_t> contributed;
   std::map<int32_t, int64_t> bytes;
   int64_t all = 0, count = 0;

@@ -249,8 +249,7 @@ TEST(ProgramMemory, StagingIsAPoolOfItsRank) {
 
 TEST(ProgramMemory, NothingLiesInStaging) {
   Staged p;
-  p.program.place(1, BufferKind::SavedForInputGrad).pool =
-      p.program.staging[1];
+  p.program.place(1, BufferKind::SavedForInputGrad).pool = p.program.staging[1];
   EXPECT_EQ(p.only(Rule::Buffers),
             "saved_for_input_grad of stage 1, micro-batch 0 lies in pool 10, "
             "where collectives receive what they add [L3]");
