@@ -286,6 +286,10 @@ static void writePlacements(llvm::raw_ostream &os, const Program &program,
   os << "};\n";
 }
 
+static bool hasStaging(const Program &program) {
+  return llvm::any_of(program.staging, [](int32_t pool) { return pool >= 0; });
+}
+
 static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
   if (program.collectives.empty())
     return;
@@ -308,6 +312,10 @@ rondo::codegen::programTables(const ProgramText &program,
   llvm::raw_string_ostream os(text);
   writePlacements(os, *program.program, BufferNumbers(problem));
   writeCollectives(os, *program.program);
+  if (hasStaging(*program.program)) {
+    os << "// By rank: the pool where its collectives receive what they add.\n";
+    writeArray(os, "int32_t", "staging", program.program->staging);
+  }
   writeArray(os, "int32_t", "rank_of_home", program.rankOfHome);
   if (!program.peakMemoryBytes.empty())
     writeArray(os, "int64_t", "peak_memory_bytes", program.peakMemoryBytes);
@@ -373,7 +381,7 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
        << program.predictedNs << ", " << program.predictedWorkNs << ", "
        << (program.peakMemoryBytes.empty() ? "nullptr"
                                            : in + "peak_memory_bytes")
-       << "},\n";
+       << (hasStaging(*program.program) ? ", " + in + "staging" : "") << "},\n";
   }
   os << "};\n";
   writeArray(os, "int64_t", "arena_bytes", arenaBytes);

@@ -47,8 +47,16 @@ std::vector<int64_t> deviceBytes(PlanOp plan);
 /// then say nothing of what a program of them holds beside activations.
 bool declaresWeights(PlanOp plan);
 
+/// What the ranks do together at the end of an iteration, without times; empty
+/// where no stage has weights.
+std::vector<Collective> planCollectives(PlanOp plan);
+
+/// What collectives stage on each rank of the plan's target (kinds/Sums.h), in
+/// bytes; 0 where buffers are not known.
+std::vector<int64_t> stagingOfRanks(PlanOp plan, bool hasNorm = true);
+
 /// What each rank's arena holds throughout: weights, gradients, moments,
-/// control, data and workspace; 0 where buffers are not known.
+/// control, data, workspace and staging; 0 where buffers are not known.
 std::vector<int64_t> stateBytes(PlanOp plan);
 
 /// Makes the caps of the plan's problem what stateBytes() leaves.

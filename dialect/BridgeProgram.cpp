@@ -141,6 +141,15 @@ LogicalResult Expander::readMemory(Program &program) {
   if (!arena)
     return success();
   program.arenaBytes.assign(arena->begin(), arena->end());
+  program.staging.assign(program.arenaBytes.size(), -1);
+  for (StagingOp inner : op.getStagings()) {
+    const size_t rank = program.pools[inner.getPool()].rank;
+    if (rank >= program.staging.size())
+      return inner.emitError()
+             << "pool " << inner.getPool() << " lies on rank " << rank
+             << "; there are " << program.staging.size() << " arenas";
+    program.staging[rank] = static_cast<int32_t>(inner.getPool());
+  }
   const BufferNumbers buffers(problem);
   program.places.resize(buffers.count());
   for (PlaceOp inner : op.getPlaces()) {
@@ -285,6 +294,9 @@ void Folder::writeMemory() {
     PoolOp::create(builder, loc, number, pool.rank,
                    PoolAttr::get(builder.getContext(), pool.offset,
                                  pool.slotBytes, pool.slots));
+  for (int32_t pool : program.staging)
+    if (pool >= 0)
+      StagingOp::create(builder, loc, pool);
   const BufferNumbers buffers(problem);
   for (int32_t number = 0; number < int32_t(program.places.size()); ++number) {
     const Place &place = program.places[number];

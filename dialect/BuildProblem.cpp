@@ -58,8 +58,9 @@ std::vector<int64_t> rondo::pipe::stateBytes(PlanOp plan) {
     workspace[rank] =
         std::max(workspace[rank], aligned(buffers[int(BufferKind::Workspace)]));
   }
+  const std::vector<int64_t> staging = stagingOfRanks(plan);
   for (size_t rank = 0; rank < ranks; ++rank)
-    state[rank] += workspace[rank];
+    state[rank] += workspace[rank] + aligned(staging[rank]);
   return state;
 }
 

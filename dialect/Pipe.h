@@ -36,6 +36,7 @@ class PoolOp;
 class RankOp;
 class ScheduleOp;
 class StageOp;
+class StagingOp;
 
 /// A micro-batch as a sum: factors[k] * variable k + constant.
 struct LinearIndex {

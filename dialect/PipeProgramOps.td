@@ -56,6 +56,7 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, NoTerminator, SingleBlock,
     ::llvm::SmallVector<RankOp, 0> getRanks();
     ::llvm::SmallVector<CollectiveOp, 0> getCollectives();
     ::llvm::SmallVector<PoolOp, 0> getPools();
+    ::llvm::SmallVector<StagingOp, 0> getStagings();
     ::llvm::SmallVector<PlaceOp, 0> getPlaces();
   }];
 }
@@ -138,6 +139,22 @@ def Pipe_PoolOp : Pipe_Op<"pool", [HasParent<"ProgramOp">]> {
   let arguments = (ins I64Prop:$number, I64Prop:$rank, Pipe_PoolAttr:$layout);
   let assemblyFormat = "$number `on` $rank $layout attr-dict";
   let hasVerifier = 1;
+}
+
+def Pipe_StagingOp : Pipe_Op<"staging", [HasParent<"ProgramOp">]> {
+  let summary = "where a rank's collectives receive what they add";
+  let description = [{
+    A rank that adds a piece of a sum receives that piece of the other ranks'
+    parts. Its collectives run one after another, so it has one place for all of
+    them: a pool of one slot, in which no buffer lies. A rank whose collectives
+    receive nothing to add has none.
+
+    ```mlir
+    pipe.staging in 2
+    ```
+  }];
+  let arguments = (ins I64Prop:$pool);
+  let assemblyFormat = "`in` $pool attr-dict";
 }
 
 def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {

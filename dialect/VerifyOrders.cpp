@@ -180,6 +180,10 @@ SmallVector<PoolOp, 0> ProgramOp::getPools() {
   return opsOf<PoolOp>(getBody());
 }
 
+SmallVector<StagingOp, 0> ProgramOp::getStagings() {
+  return opsOf<StagingOp>(getBody());
+}
+
 SmallVector<PlaceOp, 0> ProgramOp::getPlaces() {
   return opsOf<PlaceOp>(getBody());
 }
@@ -206,24 +210,39 @@ static LogicalResult verifyNumbers(SmallVector<Op> &ops, const char *what) {
 
 LogicalResult ProgramOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
-    if (!isa<CollectiveOp, PoolOp, PlaceOp, RankOp>(op))
+    if (!isa<CollectiveOp, PoolOp, StagingOp, PlaceOp, RankOp>(op))
       return op.emitError() << "'" << op.getName().getStringRef()
                             << "' does not belong here; a program holds "
-                               "collectives, pools, places and ranks";
+                               "collectives, pools, staging, places and ranks";
   SmallVector<CollectiveOp> collectives = getCollectives();
   SmallVector<PoolOp> pools = getPools();
   if (failed(verifyNumbers(collectives, "collective")) ||
       failed(verifyNumbers(pools, "pool")) || failed(verifyRanks(getRanks())))
     return failure();
+  auto checkPool = [&](Operation *user, int64_t pool) -> LogicalResult {
+    if (pool >= 0 && pool < static_cast<int64_t>(pools.size()))
+      return success();
+    return user->emitError()
+           << "pool " << pool << " does not exist; there "
+           << (pools.size() == 1 ? "is " : "are ") << pools.size();
+  };
+  llvm::DenseMap<int64_t, StagingOp> stagingOf;
+  for (StagingOp staging : getStagings()) {
+    if (failed(checkPool(staging, staging.getPool())))
+      return failure();
+    const int64_t rank = pools[staging.getPool()].getRank();
+    auto [it, isNew] = stagingOf.try_emplace(rank, staging);
+    if (!isNew)
+      return emitTwice(staging, it->second,
+                       "the staging of rank " + Twine(rank));
+  }
   // The home is named, or it is the one on the pool's rank.
   llvm::DenseMap<std::tuple<int64_t, Attribute, Attribute, int64_t>, PlaceOp>
       seen;
   for (PlaceOp place : getPlaces()) {
     int64_t pool = place.getPool();
-    if (pool < 0 || pool >= static_cast<int64_t>(pools.size()))
-      return place.emitError()
-             << "pool " << pool << " does not exist; there "
-             << (pools.size() == 1 ? "is " : "are ") << pools.size();
+    if (failed(checkPool(place, pool)))
+      return failure();
     const int64_t home = place.getReplica() ? int64_t(*place.getReplica())
                                             : -1 - pools[pool].getRank();
     auto [it, isNew] =

@@ -57,6 +57,12 @@ constexpr bool readsResultOf(CollectiveKind reader, CollectiveKind other) {
   return static_cast<int>(other) < static_cast<int>(reader);
 }
 
+/// Whether every home contributes; if not, only the owners of the stages'
+/// tensors do, since the homes of a stage are then alike.
+constexpr bool allHomesContribute(CollectiveKind kind) {
+  return kind == CollectiveKind::HomeGradients;
+}
+
 } // namespace rondo
 
 #endif // RONDO_KINDS_COLLECTIVES_H

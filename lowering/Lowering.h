@@ -27,6 +27,8 @@ enum class ProgramKind : uint8_t {
   /// Forward only.
   Evaluation,
 };
+/// `the pipeline`, `the sequential reference`.
+const char *wordsFor(ProgramKind kind);
 
 /// One of the programs that an executable holds for a schedule.
 struct LoweredProgram {
@@ -51,8 +53,17 @@ struct PlanFigures {
   /// Whether the schedule's program computes the norm of the gradients. The
   /// reference always does.
   bool hasNorm = true;
+  /// What collectives of the schedule's program stage, in bytes by rank; empty:
+  /// nothing.
+  std::vector<int64_t> stagingBytes;
 
   TrainingNeeds needsOf(ProgramKind kind) const;
+  /// The same for a program of a kind. The reference runs on one rank, and the
+  /// evaluation has no collectives.
+  std::vector<int64_t> stagingOf(ProgramKind kind) const {
+    return kind == ProgramKind::Pipeline ? stagingBytes
+                                         : std::vector<int64_t>();
+  }
 };
 
 /// The problem whose ranks run a program; `problem` is the plan's.
@@ -82,8 +93,8 @@ struct LoweredSchedule {
 /// Gives the buffers of all programs of an executable their places, except for
 /// those that have `arenaBytes` already. They run over the same arenas, so
 /// `arenaBytes` of each becomes what the largest needs, and the same state,
-/// which must lie at the same place in all. Plans differ in the number and size
-/// of micro-batches at most.
+/// which must lie at the same place in all, and so must staging in those that
+/// have any. Plans differ in the number and size of micro-batches at most.
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules);
 
 /// Bytes of control memory by home: what the plan of most micro-batches needs.

@@ -3,8 +3,8 @@
 
 #include "lowering/MemoryPlan.h"
 
-#include "lowering/Period.h"
 #include "lowering/Positions.h"
+#include "lowering/SlotTables.h"
 #include "schedule/BufferNumbers.h"
 
 #include <algorithm>
@@ -38,9 +38,9 @@ struct Life {
 class Planner {
 public:
   Planner(const Problem &problem, const Homes &homes, int32_t numRanks,
-          const std::vector<HomeBuffers> &buffers,
-          const std::vector<int64_t> &dataBytes, Program &program)
-      : problem(problem), homes(homes), buffers(buffers), dataBytes(dataBytes),
+          const std::vector<HomeBuffers> &buffers, const KeptBytes &kept,
+          Program &program)
+      : problem(problem), homes(homes), buffers(buffers), kept(kept),
         program(program), edges(problem), numbers(problem),
         arenaEnd(numRanks, 0) {}
 
@@ -68,7 +68,7 @@ private:
   /// Where state lies.
   const Homes &homes;
   const std::vector<HomeBuffers> &buffers;
-  const std::vector<int64_t> &dataBytes;
+  const KeptBytes &kept;
   Program &program;
   const EdgeTable edges;
   const BufferNumbers numbers;
@@ -93,18 +93,6 @@ int32_t Planner::addPool(int32_t rank, int64_t slotBytes, int32_t slots) {
   return static_cast<int32_t>(program.pools.size()) - 1;
 }
 
-/// Gives micro-batches without a buffer, which other homes take, the slot of
-/// one that has it: the list then has no special values.
-void fillGaps(std::vector<int32_t> &slotOf) {
-  auto first = std::find_if(slotOf.begin(), slotOf.end(),
-                            [](int32_t slot) { return slot >= 0; });
-  if (first == slotOf.end())
-    return;
-  int32_t last = *first;
-  for (int32_t &slot : slotOf)
-    last = slot = slot < 0 ? last : slot;
-}
-
 Fault tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
   Fault fault = makeFault<FaultKind::TooManyBuffers>(slots, bytes, maxSlots);
   fault.rank = rank;
@@ -126,14 +114,19 @@ std::optional<Fault> Planner::placeState() {
       Place &place = program.place(h, kind);
       const int64_t begin = arenaEnd[homes[h].rank];
       place.pool = addPool(homes[h].rank, bytes, slots);
-      if (kind == BufferKind::Data && !dataBytes.empty())
+      if (kind == BufferKind::Data && !kept.data.empty())
         arenaEnd[homes[h].rank] =
-            std::max(arenaEnd[homes[h].rank], begin + dataBytes[h]);
+            std::max(arenaEnd[homes[h].rank], begin + kept.data[h]);
       const bool isDealt = traits.slotPer == SlotPer::Microbatch;
       place.slotOf.resize(isDealt ? problem.microbatches : slots);
       for (int32_t i = 0; i < static_cast<int32_t>(place.slotOf.size()); ++i)
         place.slotOf[i] = isDealt ? std::min(i / homes[h].turns, slots - 1) : i;
     }
+  program.staging.assign(kept.staging.size(), -1);
+  for (int32_t rank = 0; rank < static_cast<int32_t>(kept.staging.size());
+       ++rank)
+    if (kept.staging[rank] > 0)
+      program.staging[rank] = addPool(rank, aligned(kept.staging[rank]), 1);
   for (int32_t rank = 0; rank < static_cast<int32_t>(arenaEnd.size()); ++rank) {
     auto workspaceOf = [&](int32_t home) {
       return homes[home].rank == rank ? bytesOf(home, BufferKind::Workspace)
@@ -196,32 +189,18 @@ void Planner::collectLives(int32_t rank) {
             received = table(problem.edges.size());
   for (int64_t k = 0; k < actions.size(); ++k) {
     Action a = actions[k];
-    switch (a.kind()) {
-    case ActionKind::Forward:
-      forward.set(a.subject, a.index, k);
-      break;
-    case ActionKind::InputGrad:
-      inputGrad.set(a.subject, a.index, k);
-      break;
-    case ActionKind::WeightGrad:
-      weightGrad.set(a.subject, a.index, k);
-      break;
-    case ActionKind::Backward:
-      inputGrad.set(a.subject, a.index, k);
-      weightGrad.set(a.subject, a.index, k);
-      break;
-    case ActionKind::Recompute:
-      recompute.set(a.subject, a.index, k);
-      break;
-    case ActionKind::Send:
+    if (a.kind() == ActionKind::Send)
       sent.set(a.subject, a.index, k);
-      break;
-    case ActionKind::Recv:
+    else if (a.kind() == ActionKind::Recv)
       received.set(a.subject, a.index, k);
-      break;
-    default:
-      break;
-    }
+    if (!a.isTask())
+      continue;
+    for (auto [done, tasks] : {std::pair(forwardDone, &forward),
+                               std::pair(inputGradDone, &inputGrad),
+                               std::pair(weightGradDone, &weightGrad),
+                               std::pair(recomputeDone, &recompute)})
+      if (a.traits().makes & done)
+        tasks->set(a.subject, a.index, k);
   }
 
   // The last task that reads a home's input.
@@ -411,6 +390,6 @@ std::optional<Fault> rondo::planMemory(const Problem &executing,
                                        const Homes &homes, int32_t numRanks,
                                        const std::vector<HomeBuffers> &buffers,
                                        Program &program,
-                                       const std::vector<int64_t> &dataBytes) {
-  return Planner(executing, homes, numRanks, buffers, dataBytes, program).run();
+                                       const KeptBytes &kept) {
+  return Planner(executing, homes, numRanks, buffers, kept, program).run();
 }

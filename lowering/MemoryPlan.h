@@ -10,17 +10,23 @@
 
 namespace rondo {
 
+/// What a program keeps beside its own buffers.
+struct KeptBytes {
+  /// By home, for its data, where programs of other micro-batches need more
+  /// than this one, so that state lies at one place; or empty.
+  std::vector<int64_t> data;
+  /// By rank, for what its collectives receive and add; or empty.
+  std::vector<int64_t> staging;
+};
+
 /// Gives every buffer of the program a slot, and each rank's arena its size.
 ///
-/// State (weights, gradients, moments, control, data, workspace) comes first in
-/// the arena of the rank that holds the stage, at the same place in every
-/// program of one plan. Behind it lie pools of equal slots, one pool for each
-/// size on a rank, shared by all stages and kinds of buffers of that size.
-/// Slots are given first-in-first-out in the order of the rank's actions, so a
-/// pool has no more slots than are held at once.
-///
-/// `dataBytes` are kept for the data of each home where programs of other
-/// micro-batches need more than this one, so that state lies at one place.
+/// State (weights, gradients, moments, control, data) comes first in the arena
+/// of the rank that holds the stage, at the same place in every program of one
+/// plan, then staging, then workspace. Behind it lie pools of equal slots, one
+/// pool for each size on a rank, shared by all stages and kinds of buffers of
+/// that size. Slots are given first-in-first-out in the order of the rank's
+/// actions, so a pool has no more slots than are held at once.
 ///
 /// A buffer that is being sent is free again for actions that start after the
 /// simulated send's end; the runtime waits there if the real one has not ended.
@@ -33,8 +39,7 @@ namespace rondo {
 std::optional<Fault> planMemory(const Problem &executing, const Homes &homes,
                                 int32_t numRanks,
                                 const std::vector<HomeBuffers> &buffers,
-                                Program &program,
-                                const std::vector<int64_t> &dataBytes = {});
+                                Program &program, const KeptBytes &kept = {});
 
 } // namespace rondo
 

@@ -19,10 +19,12 @@ bool mayOverflow(const PlanFigures &plan, const Problem &problem) {
   // Every transient buffer of every micro-batch at once, beside the state.
   constexpr double alignment = bufferAlignment;
   std::vector<double> most(problem.numRanks());
-  for (int32_t s = 0; s < problem.numStages(); ++s)
+  for (size_t rank = 0; rank < plan.stagingBytes.size(); ++rank)
+    most[rank] = double(plan.stagingBytes[rank]) + alignment;
+  for (int32_t h = 0; h < problem.numHomes(); ++h)
     for (const BufferTraits &traits : bufferTable)
-      most[problem.rankOf(s)] +=
-          (double(plan.buffers[s][int(traits.kind)]) + alignment) *
+      most[problem.rankOf(h)] +=
+          (double(plan.buffers[h][int(traits.kind)]) + alignment) *
           (traits.slotPer == SlotPer::Microbatch ? problem.microbatches : 1);
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     if (plan.devices[rank] != noMemoryCap &&

@@ -40,7 +40,7 @@ enum class Rule : uint8_t {
                 //     where collectives start when they are awaited
   Buffers,      // L3: written before read, freed once, never two owners at once
   Arena,        // L4: pools do not overlap, are aligned, lie inside the arena,
-                //     which fits the cap
+                //     which fits the cap; staging is as large as needed
   Tasks, // L5: the tasks, and the steps if the schedule has any, are exactly
          //     those of the schedule, in its order; each collective is issued
          //     and awaited once, behind the gradients that it reads, and each

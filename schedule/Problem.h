@@ -112,7 +112,7 @@ inline constexpr int64_t noMemoryCap = std::numeric_limits<int64_t>::max();
 /// What a rank's device holds throughout beside activations, in bytes.
 struct DeviceMemory {
   int64_t deviceBytes = noMemoryCap;
-  /// Weights, gradients, optimizer state, data and workspace.
+  /// Weights, gradients, optimizer state, data, workspace and staging.
   int64_t stateBytes = 0;
 };
 

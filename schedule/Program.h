@@ -80,6 +80,9 @@ struct Program {
   /// [home * numBufferKinds + kind], homes as Problem::homes numbers them, then
   /// buffers of further edges.
   std::vector<Place> places;
+  /// By rank: the pool of one slot where the rank's collectives, one after
+  /// another, receive what they add; -1: none. Empty: no rank has any.
+  std::vector<int32_t> staging;
   /// Bytes of each rank's arena: all its pools.
   std::vector<int64_t> arenaBytes;
 
@@ -151,6 +154,9 @@ std::optional<Fault> checkBuffers(const Problem &, const Program &);
 /// arena that is larger is a FaultKind::ArenaOverCap.
 std::optional<Fault> checkArena(const Program &,
                                 const std::vector<int64_t> &caps);
+/// L4 of the pools that collectives stage in. `needed` is by rank, in bytes.
+std::optional<Fault> checkStaging(const Program &,
+                                  const std::vector<int64_t> &needed);
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
                                 const Program &);
 

@@ -49,6 +49,8 @@ struct Backend {
       const TransportOptions &options, const World &world);
   /// Null: ranks are threads of one process.
   const ProcessSupport *processes = nullptr;
+  /// What its transports need of a rank to add.
+  SumLimits sums = sumsOfProcesses;
 };
 
 /// Ranks on CPUs: the threads of this process, or processes that the endpoint

@@ -9,6 +9,10 @@
 #include "runtime/base/error.h"
 #include "runtime/execution/rank.h"
 
+#include <algorithm>
+#include <map>
+
+using namespace rondo;
 using namespace rondo::runtime;
 
 /// The home's copy of a shared tensor, by its own global name or by the one
@@ -24,12 +28,11 @@ static const Tensor *findShared(const State &state, int32_t home,
   return nullptr;
 }
 
-/// Once a stage's homes have added their gradients, all have the same ones, and
-/// the owner's count for them.
 static PartParams partOf(const State &state, const ProgramDesc &program,
                          const CollectiveDesc &desc, int32_t home) {
   const HomeBinding &binding = state.homes()[home];
-  PartParams part{program.rankOfHome[home], nullptr, 0};
+  PartParams part{program.rankOfHome[home], nullptr, 0,
+                  allHomesContribute(desc.kind) || state.isOwner(home)};
   switch (desc.kind) {
   case CollectiveKind::HomeGradients:
     part.data = binding.gradients;
@@ -43,17 +46,38 @@ static PartParams partOf(const State &state, const ProgramDesc &program,
                   "' whose gradients could be added");
     part.data = tensor->gradients;
     part.count = tensor->layout.count;
-    part.contributes = state.isOwner(home);
     break;
   }
   case CollectiveKind::GradientNorm:
     part.data = binding.control.partials;
-    if (state.isOwner(home))
+    if (part.contributes)
       part.count =
           partialsPerLayer * static_cast<int64_t>(binding.layers.size());
     break;
   }
   return part;
+}
+
+/// Where a rank's collectives receive what they add, which `needed` says for
+/// each rank. State has checked the pools.
+static std::vector<StagingParams>
+findStaging(const State &state, const ProgramDesc &program,
+            const std::map<int32_t, int64_t> &needed) {
+  std::vector<StagingParams> staging(program.numRanks);
+  for (int32_t r = 0; program.staging && r < program.numRanks; ++r)
+    if (program.staging[r] >= 0) {
+      const PoolDesc &pool = program.pools[program.staging[r]];
+      staging[r] = {state.holds(pool) ? state.address(pool, 0) : nullptr,
+                    pool.slotBytes};
+    }
+  for (const auto &[rank, bytes] : needed)
+    if (staging[rank].bytes < bytes)
+      throw Error("program '" + std::string(program.name) + "': rank " +
+                  std::to_string(rank) + " plans " +
+                  std::to_string(staging[rank].bytes) +
+                  " bytes of staging for its collectives, they need " +
+                  std::to_string(bytes));
+  return staging;
 }
 
 Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
@@ -76,13 +100,19 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
       connect(from, to);
   }
 
+  // A rank's collectives run one after another and use one place.
+  std::map<int32_t, int64_t> needed;
+  const SumLimits limits = backendOf(state.executable()).sums;
   for (int32_t c = 0; c < program.numCollectives; ++c) {
     const CollectiveDesc &desc = program.collectives[c];
     CollectiveParams parts;
     for (int32_t i = 0; i < desc.numHomes; ++i)
       parts.push_back(partOf(state, program, desc, desc.homes[i]));
+    for (const auto &[rank, bytes] : stagingBytes(desc.kind, parts, limits))
+      needed[rank] = std::max(needed[rank], bytes);
     wiring.collectives.push_back(std::move(parts));
   }
+  wiring.staging = findStaging(state, program, needed);
   return wiring;
 }
 

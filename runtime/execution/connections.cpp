@@ -61,6 +61,17 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
       same->messages = std::max(same->messages, channel.messages);
   }
   view.channels = wiring.channels;
+  params.staging.resize(params.ranks);
+  for (int32_t r = 0; r < program.numRanks; ++r) {
+    const StagingParams own = wiring.staging[r];
+    StagingParams &known = params.staging[r];
+    if (own.bytes > 0 && known.bytes > 0 && own.data != known.data)
+      throw Error("the staging of rank " + std::to_string(r) +
+                  " lies at another place in program '" + program.name +
+                  "' than in the programs before it");
+    if (own.bytes > known.bytes)
+      known = own;
+  }
   for (const CollectiveParams &parts : wiring.collectives) {
     auto same = std::find_if(
         params.collectives.begin(), params.collectives.end(),

@@ -44,6 +44,8 @@ struct OptimizerConfig {
 struct Wiring {
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
+  /// By rank.
+  std::vector<StagingParams> staging;
   /// [from * ranks + to]; -1: no messages.
   std::vector<int32_t> channelOf;
 };

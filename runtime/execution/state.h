@@ -92,6 +92,7 @@ public:
   }
   /// In global order: by layer, and within a layer in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
+  bool holds(const PoolDesc &pool) const { return processes.holds(pool.rank); }
   /// This process must hold the pool's rank.
   char *address(const PoolDesc &pool, int32_t slot) const {
     return arenas[pool.rank]->base() + pool.offset + slot * pool.slotBytes;

@@ -87,6 +87,19 @@ void State::checkProgram(const ProgramDesc &program) const {
                  isOneOfSeveral ? 0 : program.shares[h].bytes[b]);
     }
   }
+  for (int32_t r = 0; program.staging && r < program.numRanks; ++r) {
+    const int32_t pool = program.staging[r];
+    if (pool >= program.numPools)
+      fail("the staging of rank " + std::to_string(r) + " has no pool " +
+           std::to_string(pool));
+    if (pool >= 0 &&
+        (program.pools[pool].rank != r || program.pools[pool].slots != 1))
+      fail("the staging of rank " + std::to_string(r) + " is pool " +
+           std::to_string(pool) + " of " +
+           std::to_string(program.pools[pool].slots) + " slots on rank " +
+           std::to_string(program.pools[pool].rank) +
+           "; it has one slot on its own rank");
+  }
   for (int32_t p = exe.numHomes * numBuffers; p < program.numPlaces; ++p)
     checkPlace(program.places[p], "a message", "place " + std::to_string(p), 0);
 }

@@ -157,6 +157,10 @@ struct ProgramDesc {
   int64_t predictedWorkNs;
   /// Peak bytes of activations by rank, as the search counts them.
   const int64_t *peakMemoryBytes;
+  /// By rank: the pool of one slot where its collectives receive what they add
+  /// (stagingBytes() in kinds/Sums.h), which lies at the same place in all
+  /// programs that have it; -1: none. Null: no rank has any.
+  const int32_t *staging = nullptr;
 };
 
 /// Whether a program's steps await the norm of all gradients, without which

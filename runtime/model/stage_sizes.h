@@ -10,6 +10,7 @@
 #define RONDO_RUNTIME_MODEL_STAGE_SIZES_H
 
 #include "kinds/Buffers.h"
+#include "kinds/Sums.h"
 #include "runtime/model/layer_sizes.h"
 
 #include <algorithm>
@@ -21,8 +22,7 @@ namespace rondo::runtime {
 using Buffer = BufferKind;
 inline constexpr int numBuffers = numBufferKinds;
 
-/// Room for partial norms in control memory, per layer.
-inline constexpr int64_t partialsPerLayer = 16;
+using rondo::partialsPerLayer;
 /// Bytes of ControlHeader (runtime/optimizer/control.h).
 inline constexpr int64_t controlHeaderBytes = 64;
 

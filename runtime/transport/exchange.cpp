@@ -3,8 +3,11 @@
 
 #include "runtime/transport/exchange.h"
 
+#include "kinds/Sums.h"
+
 #include <algorithm>
 
+using namespace rondo;
 using namespace rondo::runtime;
 
 template <typename Counts>
@@ -29,19 +32,6 @@ rondo::runtime::firstContribution(const CollectiveParams &parts) {
                        [](const PartParams &part) { return part.contributes; });
 }
 
-/// Pieces begin at multiples of this, in elements: NCCL is slower where
-/// addresses are not multiples of 16 bytes.
-static constexpr int64_t alignment = 32;
-
-/// Where a piece begins. The last one ends with the part.
-static int64_t beginOf(int64_t piece, int64_t pieces, int64_t count) {
-  if (piece == pieces)
-    return count;
-  const int64_t begin =
-      count / pieces * piece + count % pieces * piece / pieces;
-  return begin / alignment * alignment;
-}
-
 SumExchange::SumExchange(const CollectiveParams &parts, int32_t me,
                          int64_t mostAtOnce)
     : parts(parts), me(me), count(parts.front().count), ranks(ranksOf(parts)),
@@ -59,15 +49,10 @@ SumExchange::SumExchange(const CollectiveParams &parts, int32_t me,
   else
     myPiece = mine - adders.begin();
   const auto pieces = static_cast<int64_t>(adders.size());
-  int64_t largest = 0;
-  for (int64_t piece = 0; piece < pieces; ++piece)
-    largest = std::max(largest, beginOf(piece + 1, pieces, count) -
-                                    beginOf(piece, pieces, count));
+  const int64_t largest = largestPiece(pieces, count);
   // One rank alone moves nothing.
-  atOnce = ranks.size() == 1
-               ? largest
-               : std::min((largest + alignment - 1) / alignment * alignment,
-                          mostAtOnce);
+  atOnce =
+      ranks.size() == 1 ? largest : elementsOfRound(pieces, count, mostAtOnce);
   rounds = atOnce == 0 ? 0 : (largest + atOnce - 1) / atOnce;
 }
 
@@ -76,8 +61,8 @@ SumExchange::Elements SumExchange::elementsOf(int64_t adder,
   if (adder < 0 || round < 0 || round >= rounds)
     return {};
   const auto pieces = static_cast<int64_t>(adders.size());
-  const int64_t begin = beginOf(adder, pieces, count) + round * atOnce,
-                end = beginOf(adder + 1, pieces, count);
+  const int64_t begin = beginOfPiece(adder, pieces, count) + round * atOnce,
+                end = beginOfPiece(adder + 1, pieces, count);
   return {begin, std::clamp<int64_t>(end - begin, 0, atOnce)};
 }
 

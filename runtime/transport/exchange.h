@@ -49,8 +49,12 @@ public:
   int64_t roundOfAllStarts() const {
     return elementsOf(myPiece, 0).count > 0 ? 0 : 1;
   }
-  /// Memory that the rounds need, in elements.
+  /// Memory that the rounds need, in elements: what stagingBytes() of
+  /// kinds/Sums.h says.
   int64_t stagingCount() const { return arrivals * atOnce; }
+  int64_t stagingBytes() const {
+    return static_cast<int64_t>(sizeof(float)) * stagingCount();
+  }
 
   /// What the rank sends and receives in a round. The moves of a round may go
   /// in any order, except that the n-th send of one rank to another meets its

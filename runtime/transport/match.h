@@ -28,6 +28,10 @@ void checkMatch(const Posting &sent, const Posting &posted, int32_t from,
 [[noreturn]] void failOnTooMany(bool isSender, MessageName name, int32_t from,
                                 int32_t to, const EdgeNames &edges);
 
+/// Throws Error if a rank has less staging memory than a collective needs.
+void checkStaging(StagingParams staging, int64_t needed, int32_t collective,
+                  int32_t rank);
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_TRANSPORT_MATCH_H

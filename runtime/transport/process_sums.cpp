@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/clock.h"
+#include "runtime/transport/match.h"
 #include "runtime/transport/process_transport.h"
 
 #include <algorithm>
@@ -15,7 +16,9 @@
 
 using namespace rondo::runtime;
 
-void ProcessTransport::startSumParts(int32_t collective, int32_t) {
+void ProcessTransport::startSumParts(int32_t collective, int32_t rank) {
+  checkStaging(staging, sums[collective].exchange->stagingBytes(), collective,
+               rank);
   startSum(collective, nullptr);
 }
 
@@ -81,7 +84,7 @@ bool ProcessTransport::goOn(int32_t collective, Sum &sum) {
       sum.endNs = nowNs() + params.link.sumNs(sizeof(float) * all.front().count,
                                               sum.exchange->numRanks());
     sum.exchange->finish(
-        sum.round++, staging.data(), addElements,
+        sum.round++, static_cast<float *>(staging.data), addElements,
         [](float *to, const float *from, int64_t count) {
           std::memcpy(to, from, sizeof(float) * static_cast<size_t>(count));
         });
@@ -106,14 +109,11 @@ bool ProcessTransport::exchangeNext(int32_t collective, Sum &sum) {
   const SumExchange &exchange = *sum.exchange;
   if (sum.round == exchange.numRounds())
     return false;
-  // Nothing is in flight when a sum starts.
-  const auto needed = static_cast<size_t>(exchange.stagingCount());
-  if (staging.size() < needed)
-    staging.resize(needed);
   auto bytesOf = [](const SumExchange::Move &move) {
     return static_cast<int64_t>(sizeof(float)) * move.count;
   };
-  for (const auto &move : exchange.receives(sum.round, staging.data()))
+  for (const auto &move :
+       exchange.receives(sum.round, static_cast<float *>(staging.data)))
     receivePart(sum, move.peer, move.data, bytesOf(move));
   for (const auto &move : exchange.sends(sum.round))
     sendPart(sum, move.peer, collective, move.data, bytesOf(move));

@@ -42,9 +42,6 @@ private:
 /// Channels, waits and ordered sums over an endpoint.
 class ProcessTransport : public Transport {
 public:
-  /// The elements of a part of a sum that go to one rank at once.
-  static constexpr int64_t mostAtOnce = 1 << 18;
-
   ProcessTransport(const TransportParams &params, const World &world,
                    std::unique_ptr<Endpoint> endpoint, int cores,
                    std::unique_ptr<StampClock> clock);
@@ -188,10 +185,10 @@ private:
 
   const TransportParams params;
   const int32_t me;
+  /// For the sum of parts that is under way.
+  const StagingParams staging;
   /// By collective. Their memory must outlive the endpoint's operations.
   std::vector<Sum> sums;
-  /// For the sum of parts that is under way.
-  std::vector<float> staging;
   const std::unique_ptr<Endpoint> endpoint;
   /// For stamps.
   const std::unique_ptr<StampClock> clock;

@@ -51,8 +51,8 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
                                    const World &world,
                                    std::unique_ptr<Endpoint> endpoint,
                                    int cores, std::unique_ptr<StampClock> clock)
-    : params(params), me(world.process), sums(params.collectives.size()),
-      endpoint(std::move(endpoint)),
+    : params(params), me(world.process), staging(params.stagingOf(me)),
+      sums(params.collectives.size()), endpoint(std::move(endpoint)),
       clock(clock ? std::move(clock) : makeTickClock()),
       processes(world.processes), tags(this->endpoint->largestTag()),
       isLinkImposed(params.link.isImposed()),
@@ -75,7 +75,8 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
   for (size_t c = 0; c < sums.size(); ++c)
     for (const PartParams &part : params.collectives[c])
       if (part.rank == me && !sums[c].exchange)
-        sums[c].exchange.emplace(params.collectives[c], me, mostAtOnce);
+        sums[c].exchange.emplace(params.collectives[c], me,
+                                 sumsOfProcesses.elementsAtOnce);
   if (params.measures)
     meetPeers();
   helper = std::thread([this] { help(); });

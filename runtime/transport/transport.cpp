@@ -19,6 +19,15 @@ void Transport::iterateProgram(int32_t, int32_t rank, bool mayReplay,
   iterate(rank, mayReplay, actions);
 }
 
+void rondo::runtime::checkStaging(StagingParams staging, int64_t needed,
+                                  int32_t collective, int32_t rank) {
+  if (staging.bytes < needed)
+    throw Error("all_reduce " + std::to_string(collective) + " stages " +
+                std::to_string(needed) + " bytes on rank " +
+                std::to_string(rank) + ", which has " +
+                std::to_string(staging.bytes) + " bytes for that");
+}
+
 EdgeNames rondo::runtime::edgeNamesOf(const Executable &executable) {
   EdgeNames names;
   for (int32_t e = 0; e < executable.numEdges; ++e) {

@@ -17,6 +17,7 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_TRANSPORT_H
 #define RONDO_RUNTIME_TRANSPORT_TRANSPORT_H
 
+#include "kinds/Sums.h"
 #include "runtime/base/error.h"
 #include "runtime/model/executable.h"
 #include "runtime/transport/links.h"
@@ -74,6 +75,15 @@ struct PartParams {
 };
 using CollectiveParams = std::vector<PartParams>;
 
+/// Where a rank receives what it adds (kinds/Sums.h): memory of its device,
+/// which all its collectives use one after another and nothing else uses.
+/// Address and size must not change while the transport lives; the address is
+/// null if another process holds the rank.
+struct StagingParams {
+  void *data = nullptr;
+  int64_t bytes = 0;
+};
+
 /// A link for experiments: a message occupies it for bytes / bytesPerUs and
 /// arrives `latencyNs` later. bytesPerUs == 0: no occupancy. A sum of parts
 /// takes sumNs(); it delays no message and no other sum, and none delays it.
@@ -108,7 +118,13 @@ struct TransportParams {
   int32_t ranks = 0;
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
+  /// By rank; ranks behind the last have none.
+  std::vector<StagingParams> staging;
   ImposedLink link;
+  StagingParams stagingOf(int32_t rank) const {
+    return rank < static_cast<int32_t>(staging.size()) ? staging[rank]
+                                                       : StagingParams();
+  }
   /// What messages name; only for errors.
   EdgeNames edges;
   /// Whether channels measure their transfers; if not, links() is empty.
@@ -187,7 +203,8 @@ public:
   /// the order of the parts: ((p0 + p1) + p2) + ... All parts have one count,
   /// and all get the sum, whose bits do not depend on the transport or on where
   /// the parts are. With one part on each of R ranks, a rank sends and receives
-  /// 2 (R - 1) / R of a part.
+  /// 2 (R - 1) / R of a part. Throws Error, like startAddAll(), if the
+  /// transport stages more than the rank has room for.
   virtual void startSumParts(int32_t collective, int32_t rank) = 0;
   /// Starts adding all elements of fp64 parts one after another, in the order
   /// of the parts; counts may differ, and be 0. Every rank gets the same value,

@@ -40,6 +40,30 @@ std::optional<Fault> checkPool(const Program &program, int32_t index) {
 
 } // namespace
 
+std::optional<Fault> rondo::checkStaging(const Program &program,
+                                         const std::vector<int64_t> &needed) {
+  for (size_t r = 0; r < std::max(program.staging.size(), needed.size()); ++r) {
+    const int32_t rank = static_cast<int32_t>(r);
+    const int32_t number = r < program.staging.size() ? program.staging[r] : -1;
+    if (number >= static_cast<int32_t>(program.pools.size()))
+      return makeRuleFault<FaultKind::StagingInNoPool>(rule, rank, number);
+    Pool pool;
+    if (number >= 0)
+      pool = program.pools[number];
+    if (number >= 0 && (pool.rank != rank || pool.slots != 1))
+      return makeRuleFault<FaultKind::StagingElsewhere>(rule, rank, number,
+                                                        pool.slots, pool.rank);
+    if (r < needed.size() && pool.slotBytes < needed[r]) {
+      Fault fault = makeRuleFault<FaultKind::StagingTooSmall>(rule);
+      fault.rank = rank;
+      fault.found = pool.slotBytes;
+      fault.allowed = needed[r];
+      return fault;
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Fault> rondo::checkArena(const Program &program,
                                        const std::vector<int64_t> &caps) {
   for (size_t r = 0; r < std::min(program.arenaBytes.size(), caps.size()); ++r)

@@ -104,6 +104,11 @@ private:
 };
 
 Replay::Found Replay::placeState() {
+  for (size_t buffer = 0; buffer < program.places.size(); ++buffer)
+    for (int32_t pool : program.staging)
+      if (pool >= 0 && program.places[buffer].pool == pool)
+        return makeRuleFault<FaultKind::LiesInStaging>(
+            rule, BufferName{static_cast<int32_t>(buffer)}, pool);
   for (int32_t home = 0; home < problem.numHomes(); ++home)
     for (const BufferTraits &traits : bufferTable) {
       if (program.places.empty() || !traits.isState())

@@ -166,3 +166,44 @@ pipe.program @main of @mine pipeline {
   // expected-error @+1 {{the place of input of stage @s0 is given twice}}
   pipe.place input @s0 in 0 [1]
 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  pipe.pool 0 on 0 <offset = 0, slot_bytes = 64, slots = 1>
+  // expected-error @+1 {{pool 1 does not exist; there is 1}}
+  pipe.staging in 1
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step family<"1f1b">
+
+pipe.program @main of @mine pipeline {
+  pipe.pool 0 on 1 <offset = 0, slot_bytes = 64, slots = 1>
+  pipe.pool 1 on 1 <offset = 64, slot_bytes = 64, slots = 1>
+  // expected-note @+1 {{first given here}}
+  pipe.staging in 0
+  // expected-error @+1 {{the staging of rank 1 is given twice}}
+  pipe.staging in 1
+}

@@ -176,6 +176,6 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
-  // expected-error @+1 {{'builtin.module' does not belong here; a program holds collectives, pools, places and ranks}}
+  // expected-error @+1 {{'builtin.module' does not belong here; a program holds collectives, pools, staging, places and ranks}}
   builtin.module { }
 }

@@ -20,6 +20,10 @@ pipe.program @main of @mine pipeline arena [4096, 8192] {
   pipe.collective 1 gradient_norm [@s0, @s1]
   // CHECK-NEXT: pipe.pool 0 on 0 <offset = 0, slot_bytes = 1024, slots = 3>
   pipe.pool 0 on 0 <offset = 0, slot_bytes = 1024, slots = 3>
+  // CHECK-NEXT: pipe.pool 1 on 1 <offset = 0, slot_bytes = 256, slots = 1>
+  pipe.pool 1 on 1 <offset = 0, slot_bytes = 256, slots = 1>
+  // CHECK-NEXT: pipe.staging in 1
+  pipe.staging in 1
   // CHECK-NEXT: pipe.place weights @s0 in 0 [0]
   pipe.place weights @s0 in 0 [0]
   // CHECK-NEXT: pipe.place saved_for_weight_grad @s0 in 0 [0, 1, 2, 0]

@@ -61,8 +61,9 @@ static std::unique_ptr<Transport> nccl(const TransportParams &params,
   return makeNcclTransport(params, gpusOf(devices), own, world);
 }
 
-static const Backend loopbackBackend = {onFirst, loopback};
-static const Backend ncclBackend = {onAny, nccl};
+static const Backend loopbackBackend = {onFirst, loopback, nullptr,
+                                        rondo::sumsOfGpus};
+static const Backend ncclBackend = {onAny, nccl, nullptr, rondo::sumsOfGpus};
 
 const std::vector<Pair> &rondo::runtime::test::allPairs() {
   static const std::vector<Pair> pairs = [] {

@@ -39,5 +39,7 @@ pipe.schedule @main of @step family<"1f1b">
 // State, then slots. Rank 0: 960 + 640 + 1280 + 192 + 64, output and gradient
 // 128, saved 128. Rank 1: 3968 + 2624 + 5248 + 192 + 6720, three messages at
 // once 192, saved 192 + 960. Rank 2: 960 + 640 + 1280 + 256 + 64 + 2432, two
-// slots of 64 for input, its gradient and what I needs, saved 640.
-// CHECK: pipe.program @main_lowered of @main pipeline arena [3392, 20096, 6400]
+// slots of 64 for input, its gradient and what I needs, saved 640. Each has 512
+// more for what collectives receive and add: the 16 values of the norm from each
+// of three ranks and once more, 8 bytes each; the tied weight takes less.
+// CHECK: pipe.program @main_lowered of @main pipeline arena [3904, 20608, 6912]

@@ -359,22 +359,26 @@ constexpr PoolDesc pools[] = {
     {3, 598679040, 478943232, 1},
     {3, 1077622272, 640, 1},
     {3, 1077622912, 32768, 8},
-    {0, 1091916352, 128319680, 1},
-    {1, 382745536, 128319680, 1},
-    {2, 382745536, 128319680, 1},
-    {3, 1077885056, 128319680, 1},
-    {0, 1220236032, 1376256, 4},
-    {0, 1225741056, 12582912, 2},
-    {0, 1250906880, 616650752, 4},
-    {1, 511065216, 1376256, 3},
-    {1, 515193984, 12582912, 3},
-    {1, 552942720, 604035072, 3},
-    {2, 511065216, 1376256, 2},
-    {2, 513817728, 12582912, 3},
-    {2, 551566464, 604035072, 2},
-    {3, 1206204736, 1409024, 1},
-    {3, 1207613760, 12582912, 2},
-    {3, 1232779584, 1440804864, 1},
+    {0, 1091916352, 4194304, 1},
+    {1, 382745536, 2560, 1},
+    {2, 382745536, 2560, 1},
+    {3, 1077885056, 4194304, 1},
+    {0, 1096110656, 128319680, 1},
+    {1, 382748096, 128319680, 1},
+    {2, 382748096, 128319680, 1},
+    {3, 1082079360, 128319680, 1},
+    {0, 1224430336, 1376256, 4},
+    {0, 1229935360, 12582912, 2},
+    {0, 1255101184, 616650752, 4},
+    {1, 511067776, 1376256, 3},
+    {1, 515196544, 12582912, 3},
+    {1, 552945280, 604035072, 3},
+    {2, 511067776, 1376256, 2},
+    {2, 513820288, 12582912, 3},
+    {2, 551569024, 604035072, 2},
+    {3, 1210399040, 1409024, 1},
+    {3, 1211808064, 12582912, 2},
+    {3, 1236973888, 1440804864, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
@@ -383,13 +387,13 @@ constexpr PlaceDesc places[] = {
     {2, 1, slots_0}, // home 0 moments
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
-    {18, 1, slots_0}, // home 0 workspace
+    {22, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
-    {23, 8, slots_2}, // home 0 output
-    {23, 8, slots_3}, // home 0 output_grad
+    {27, 8, slots_2}, // home 0 output
+    {27, 8, slots_3}, // home 0 output_grad
     {-1, 1, nullptr}, // home 0 input_grad
-    {22, 4, slots_4}, // home 0 saved_for_input_grad
-    {24, 4, slots_4}, // home 0 saved_for_weight_grad
+    {26, 4, slots_4}, // home 0 saved_for_input_grad
+    {28, 4, slots_4}, // home 0 saved_for_weight_grad
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
@@ -398,13 +402,13 @@ constexpr PlaceDesc places[] = {
     {7, 1, slots_0}, // home 1 moments
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
-    {19, 1, slots_0}, // home 1 workspace
-    {26, 1, slots_0}, // home 1 input
-    {26, 8, slots_5}, // home 1 output
-    {26, 6, slots_6}, // home 1 output_grad
-    {26, 8, slots_7}, // home 1 input_grad
-    {25, 3, slots_8}, // home 1 saved_for_input_grad
-    {27, 3, slots_8}, // home 1 saved_for_weight_grad
+    {23, 1, slots_0}, // home 1 workspace
+    {30, 1, slots_0}, // home 1 input
+    {30, 8, slots_5}, // home 1 output
+    {30, 6, slots_6}, // home 1 output_grad
+    {30, 8, slots_7}, // home 1 input_grad
+    {29, 3, slots_8}, // home 1 saved_for_input_grad
+    {31, 3, slots_8}, // home 1 saved_for_weight_grad
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
@@ -413,13 +417,13 @@ constexpr PlaceDesc places[] = {
     {11, 1, slots_0}, // home 2 moments
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
-    {20, 1, slots_0}, // home 2 workspace
-    {29, 1, slots_0}, // home 2 input
-    {29, 7, slots_9}, // home 2 output
-    {29, 8, slots_10}, // home 2 output_grad
-    {29, 8, slots_11}, // home 2 input_grad
-    {28, 2, slots_12}, // home 2 saved_for_input_grad
-    {30, 2, slots_12}, // home 2 saved_for_weight_grad
+    {24, 1, slots_0}, // home 2 workspace
+    {33, 1, slots_0}, // home 2 input
+    {33, 7, slots_9}, // home 2 output
+    {33, 8, slots_10}, // home 2 output_grad
+    {33, 8, slots_11}, // home 2 input_grad
+    {32, 2, slots_12}, // home 2 saved_for_input_grad
+    {34, 2, slots_12}, // home 2 saved_for_weight_grad
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
@@ -428,13 +432,13 @@ constexpr PlaceDesc places[] = {
     {15, 1, slots_0}, // home 3 moments
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
-    {21, 1, slots_0}, // home 3 workspace
-    {32, 8, slots_13}, // home 3 input
+    {25, 1, slots_0}, // home 3 workspace
+    {36, 8, slots_13}, // home 3 input
     {-1, 1, nullptr}, // home 3 output
     {-1, 1, nullptr}, // home 3 output_grad
-    {32, 8, slots_14}, // home 3 input_grad
-    {31, 1, slots_0}, // home 3 saved_for_input_grad
-    {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {36, 8, slots_14}, // home 3 input_grad
+    {35, 1, slots_0}, // home 3 saved_for_input_grad
+    {37, 1, slots_0}, // home 3 saved_for_weight_grad
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
@@ -445,6 +449,8 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 4, collective_1},
 };
+// By rank: the pool where its collectives receive what they add.
+constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {2472108032, 1816233984, 1210822656,
     1442213888};
@@ -627,14 +633,14 @@ constexpr ProgramDesc programs[] = {
      0, 0, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     34, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
-     112588872, 211633776, pipeline::peak_memory_bytes},
+     38, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
+     112588872, 211633776, pipeline::peak_memory_bytes, pipeline::staging},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, 60, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
-constexpr int64_t arena_bytes[] = {3717509888, 2365047936, 1759636608,
+constexpr int64_t arena_bytes[] = {3721704192, 2365050496, 1759639168,
     2723916096};
 constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, &cudaBackend};
 

@@ -395,22 +395,26 @@ constexpr PoolDesc pools[] = {
     {3, 1270497280, 1016397824, 1},
     {3, 2286895104, 1024, 1},
     {3, 2286896128, 32768, 8},
-    {0, 2305866688, 159908032, 1},
-    {1, 1360393024, 159908032, 1},
-    {2, 1360393024, 159908032, 1},
-    {3, 2287158272, 159908032, 1},
-    {0, 2465774720, 3538944, 4},
-    {0, 2479930496, 16777216, 2},
-    {0, 2513484928, 1627570176, 4},
-    {1, 1520301056, 3538944, 3},
-    {1, 1530917888, 16777216, 3},
-    {1, 1581249536, 1610760192, 3},
-    {2, 1520301056, 3538944, 2},
-    {2, 1527378944, 16777216, 3},
-    {2, 1577710592, 1610760192, 2},
-    {3, 2447066304, 3571712, 1},
-    {3, 2450638016, 16777216, 2},
-    {3, 2484192448, 2451726336, 1},
+    {0, 2305866688, 4194304, 1},
+    {1, 1360393024, 4480, 1},
+    {2, 1360393024, 4480, 1},
+    {3, 2287158272, 4194304, 1},
+    {0, 2310060992, 159908032, 1},
+    {1, 1360397504, 159908032, 1},
+    {2, 1360397504, 159908032, 1},
+    {3, 2291352576, 159908032, 1},
+    {0, 2469969024, 3538944, 4},
+    {0, 2484124800, 16777216, 2},
+    {0, 2517679232, 1627570176, 4},
+    {1, 1520305536, 3538944, 3},
+    {1, 1530922368, 16777216, 3},
+    {1, 1581254016, 1610760192, 3},
+    {2, 1520305536, 3538944, 2},
+    {2, 1527383424, 16777216, 3},
+    {2, 1577715072, 1610760192, 2},
+    {3, 2451260608, 3571712, 1},
+    {3, 2454832320, 16777216, 2},
+    {3, 2488386752, 2451726336, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
@@ -419,13 +423,13 @@ constexpr PlaceDesc places[] = {
     {2, 1, slots_0}, // home 0 moments
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
-    {18, 1, slots_0}, // home 0 workspace
+    {22, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
-    {23, 8, slots_2}, // home 0 output
-    {23, 8, slots_3}, // home 0 output_grad
+    {27, 8, slots_2}, // home 0 output
+    {27, 8, slots_3}, // home 0 output_grad
     {-1, 1, nullptr}, // home 0 input_grad
-    {22, 4, slots_4}, // home 0 saved_for_input_grad
-    {24, 4, slots_4}, // home 0 saved_for_weight_grad
+    {26, 4, slots_4}, // home 0 saved_for_input_grad
+    {28, 4, slots_4}, // home 0 saved_for_weight_grad
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
@@ -434,13 +438,13 @@ constexpr PlaceDesc places[] = {
     {7, 1, slots_0}, // home 1 moments
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
-    {19, 1, slots_0}, // home 1 workspace
-    {26, 1, slots_0}, // home 1 input
-    {26, 8, slots_5}, // home 1 output
-    {26, 6, slots_6}, // home 1 output_grad
-    {26, 8, slots_7}, // home 1 input_grad
-    {25, 3, slots_8}, // home 1 saved_for_input_grad
-    {27, 3, slots_8}, // home 1 saved_for_weight_grad
+    {23, 1, slots_0}, // home 1 workspace
+    {30, 1, slots_0}, // home 1 input
+    {30, 8, slots_5}, // home 1 output
+    {30, 6, slots_6}, // home 1 output_grad
+    {30, 8, slots_7}, // home 1 input_grad
+    {29, 3, slots_8}, // home 1 saved_for_input_grad
+    {31, 3, slots_8}, // home 1 saved_for_weight_grad
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
@@ -449,13 +453,13 @@ constexpr PlaceDesc places[] = {
     {11, 1, slots_0}, // home 2 moments
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
-    {20, 1, slots_0}, // home 2 workspace
-    {29, 1, slots_0}, // home 2 input
-    {29, 7, slots_9}, // home 2 output
-    {29, 8, slots_10}, // home 2 output_grad
-    {29, 8, slots_11}, // home 2 input_grad
-    {28, 2, slots_12}, // home 2 saved_for_input_grad
-    {30, 2, slots_12}, // home 2 saved_for_weight_grad
+    {24, 1, slots_0}, // home 2 workspace
+    {33, 1, slots_0}, // home 2 input
+    {33, 7, slots_9}, // home 2 output
+    {33, 8, slots_10}, // home 2 output_grad
+    {33, 8, slots_11}, // home 2 input_grad
+    {32, 2, slots_12}, // home 2 saved_for_input_grad
+    {34, 2, slots_12}, // home 2 saved_for_weight_grad
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
@@ -464,13 +468,13 @@ constexpr PlaceDesc places[] = {
     {15, 1, slots_0}, // home 3 moments
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
-    {21, 1, slots_0}, // home 3 workspace
-    {32, 8, slots_13}, // home 3 input
+    {25, 1, slots_0}, // home 3 workspace
+    {36, 8, slots_13}, // home 3 input
     {-1, 1, nullptr}, // home 3 output
     {-1, 1, nullptr}, // home 3 output_grad
-    {32, 8, slots_14}, // home 3 input_grad
-    {31, 1, slots_0}, // home 3 saved_for_input_grad
-    {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {36, 8, slots_14}, // home 3 input_grad
+    {35, 1, slots_0}, // home 3 saved_for_input_grad
+    {37, 1, slots_0}, // home 3 saved_for_weight_grad
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
@@ -481,6 +485,8 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 4, collective_1},
 };
+// By rank: the pool where its collectives receive what they add.
+constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {6524436480, 4842897408, 3228598272,
     2455298048};
@@ -665,14 +671,14 @@ constexpr ProgramDesc programs[] = {
      0, 0, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     34, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
-     260111758, 602158736, pipeline::peak_memory_bytes},
+     38, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
+     260111758, 602158736, pipeline::peak_memory_bytes, pipeline::staging},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, 60, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
-constexpr int64_t arena_bytes[] = {9023765632, 6413530112, 4799230976,
+constexpr int64_t arena_bytes[] = {9027959936, 6413534592, 4799235456,
     4969473216};
 constexpr Executable executable = {"four_stages", 26, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, &cudaBackend};
 

@@ -56,4 +56,4 @@ makeTransport(const TransportParams &params,
 /// Processes need only a store to find each other.
 static const ProcessSupport processes = {"NCCL", nullptr, nullptr, nullptr};
 const Backend rondo::runtime::cudaBackend = {makeDevice, makeTransport,
-                                             &processes};
+                                             &processes, sumsOfGpus};

@@ -5,6 +5,7 @@
 
 #include "runtime/transport/cuda/sums.h"
 
+using namespace rondo;
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
@@ -44,17 +45,12 @@ ChannelEnd::ChannelEnd(const ChannelParams &params, int32_t channel,
 Member::Member(const CollectiveParams &parts, int32_t collective, int32_t rank,
                const std::vector<int32_t> &ranks, const std::string &id)
     : parts(parts), collective(collective), rank(rank), ranks(ranks),
-      exchange(parts, rank, elementsAtOnce) {
+      exchange(parts, rank, sumsOfGpus.elementsAtOnce) {
   if (ranks.size() == 1)
     return;
+  scratch = std::make_unique<DeviceMemory>(1 + ranks.size());
   communicator = std::make_unique<Communicator>(
       id, static_cast<int>(ranks.size()), peerOf(rank), mostBlocksOfRank,
       "all_reduce " + std::to_string(collective));
-  for (int32_t other : ranks) {
-    int64_t elements = 0;
-    for (const PartParams &part : parts)
-      if (part.rank == other)
-        elements += part.count;
-    mostElements = std::max(mostElements, elements);
-  }
+  mostElements = mostElementsOfARank(parts);
 }

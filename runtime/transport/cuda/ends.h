@@ -20,10 +20,6 @@
 
 namespace rondo::runtime::cuda {
 
-/// Elements of a part that go to one rank at once; their memory is outside the
-/// arena.
-inline constexpr int64_t elementsAtOnce = 1 << 20;
-
 /// Thread blocks that all ends of one rank may take together, and a collective.
 /// NCCL's kernels keep their multiprocessors while they wait for the peer, and
 /// each of them may be waiting for any other: all must fit at once. Only a
@@ -91,7 +87,9 @@ struct Member {
   const std::vector<int32_t> ranks;
   /// For a sum of parts.
   const SumExchange exchange;
-  /// Null if one rank has all parts.
+  // Null if one rank has all parts.
+  /// For the first collective: a byte to send and one from each rank.
+  std::unique_ptr<DeviceMemory> scratch;
   std::unique_ptr<Communicator> communicator;
   /// When the rank has the result. For its last start: its number among the
   /// rank's collectives of the iteration.
@@ -104,16 +102,10 @@ struct Member {
     return static_cast<int>(std::find(ranks.begin(), ranks.end(), other) -
                             ranks.begin());
   }
-  /// In the rank's staging memory, for the sum of all elements: where its own
-  /// parts go, and behind them the parts of all ranks.
+  /// In the rank's staging memory, for the sum of all elements: what its own
+  /// parts take, and behind them the parts of each rank.
   size_t gatheredBytes() const {
-    return sizeof(double) *
-           static_cast<size_t>(std::min(elementsAtOnce, mostElements));
-  }
-  size_t stagingBytes() const {
-    return std::max((1 + ranks.size()) * std::max<size_t>(1, gatheredBytes()),
-                    sizeof(float) *
-                        static_cast<size_t>(exchange.stagingCount()));
+    return sizeof(double) * static_cast<size_t>(mostElements);
   }
 };
 
@@ -133,9 +125,8 @@ struct GpuRank {
   std::vector<Member *> members;
   /// What the compute stream has got when a message or a collective is issued.
   Event posted;
-  /// For the collective that runs: parts of other ranks. Null if no collective
-  /// has any.
-  std::unique_ptr<DeviceMemory> staging;
+  /// For the collective that runs.
+  StagingParams staging;
   /// Runs the collectives, one after another; and everything that it has got in
   /// an iteration.
   OwnedStream collectiveStream{OwnedStream::Priority::Urgent};

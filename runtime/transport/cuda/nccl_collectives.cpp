@@ -5,6 +5,7 @@
 
 #include "runtime/device/cuda/add.h"
 #include "runtime/transport/cuda/sums.h"
+#include "runtime/transport/match.h"
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
@@ -19,9 +20,13 @@ template <typename Add> void NcclTransport::gather(Member &member, Add add) {
       add(static_cast<const double *>(part.data), part.count);
     return;
   }
+  const size_t bytes = member.gatheredBytes();
+  checkStaging(rank.staging,
+               static_cast<int64_t>((1 + member.ranks.size()) * bytes),
+               member.collective, member.rank);
   // A rank's parts are consecutive.
   std::vector<int64_t> elements(member.ranks.size()), offsets;
-  auto *mine = reinterpret_cast<double *>(rank.staging->get());
+  auto *mine = static_cast<double *>(rank.staging.data);
   for (const PartParams &part : member.parts) {
     int64_t &end = elements[static_cast<size_t>(member.peerOf(part.rank))];
     offsets.push_back(end);
@@ -32,8 +37,7 @@ template <typename Add> void NcclTransport::gather(Member &member, Add add) {
                           cudaMemcpyDeviceToDevice, stream));
     end += part.count;
   }
-  char *all = rank.staging->get() + member.gatheredBytes();
-  const size_t bytes = member.gatheredBytes();
+  char *all = static_cast<char *>(rank.staging.data) + bytes;
   RONDO_NCCL(ncclAllGather(mine, all, bytes, ncclInt8,
                            member.communicator->get(), stream));
   settle(*member.communicator);
@@ -99,8 +103,9 @@ void NcclTransport::waitCollective(int32_t collective, int32_t r) {
 void NcclTransport::startSumParts(int32_t collective, int32_t rank) {
   Member &member = memberOf(collective, rank);
   const Stream stream = beginCollective(member);
-  const DeviceMemory *memory = ranks[rank]->staging.get();
-  auto *staging = memory ? reinterpret_cast<float *>(memory->get()) : nullptr;
+  const StagingParams memory = ranks[rank]->staging;
+  checkStaging(memory, member.exchange.stagingBytes(), collective, rank);
+  auto *staging = static_cast<float *>(memory.data);
   auto add = [&](float *sum, const float *values, int64_t count) {
     addTo(stream, sum, values, count);
   };

@@ -27,6 +27,7 @@ NcclTransport::NcclTransport(const TransportParams &params,
     devices[r]->gpu().select();
     ranks[r] = std::make_unique<GpuRank>();
     ranks[r]->device = devices[r];
+    ranks[r]->staging = params.stagingOf(static_cast<int32_t>(r));
     ranks[r]->recordings.resize(
         std::max<size_t>(1, params.ranksOfProgram.size()));
   }
@@ -160,17 +161,6 @@ void NcclTransport::connect(const TransportParams &params) {
       ranks[r]->members.push_back(members.back().get());
     }
   }
-  // A rank's collectives run one after another.
-  for (const std::unique_ptr<GpuRank> &rank : ranks) {
-    size_t bytes = 0;
-    for (const Member *member : rank ? rank->members : std::vector<Member *>())
-      if (member->communicator)
-        bytes = std::max(bytes, member->stagingBytes());
-    if (bytes == 0)
-      continue;
-    rank->device->enter();
-    rank->staging = std::make_unique<DeviceMemory>(bytes);
-  }
   callingRank = -1;
 }
 
@@ -197,16 +187,16 @@ void NcclTransport::warmUp() {
     rank.device->gpu().select();
     const ncclComm_t communicator = member->communicator->get();
     const cudaStream_t stream = rank.device->compute().handle;
-    char *const staging = rank.staging->get();
+    char *const scratch = member->scratch->get();
     RONDO_NCCL(
-        ncclAllGather(staging, staging + 1, 1, ncclInt8, communicator, stream));
+        ncclAllGather(scratch, scratch + 1, 1, ncclInt8, communicator, stream));
     for (int32_t other : member->ranks) {
       if (other == member->rank)
         continue;
       const int peer = member->peerOf(other);
-      RONDO_NCCL(ncclSend(staging, 1, ncclInt8, peer, communicator, stream));
+      RONDO_NCCL(ncclSend(scratch, 1, ncclInt8, peer, communicator, stream));
       RONDO_NCCL(
-          ncclRecv(staging + 1, 1, ncclInt8, peer, communicator, stream));
+          ncclRecv(scratch + 1, 1, ncclInt8, peer, communicator, stream));
     }
   }
   group.end();

@@ -16,11 +16,13 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -72,8 +74,11 @@ public:
     }
   }
 
-  /// `params` gives channels and collectives.
+  /// `params` gives channels and collectives. Ranks get the staging memory that
+  /// these need, to the byte, unless `params` has some.
   void connect(double timeoutSeconds = 20) {
+    if (params.staging.empty())
+      stage(stagingNeeds());
     TransportOptions options;
     options.cores = 2;
     options.timeoutSeconds = timeoutSeconds;
@@ -81,6 +86,26 @@ public:
     for (const std::unique_ptr<Device> &device : devices)
       all.push_back(device.get());
     transport = pair.backend->makeTransport(params, all, options, {});
+  }
+
+  /// By rank: what the transport says that it stages, as sums of parts and as
+  /// sums of all elements.
+  std::map<int32_t, int64_t> stagingNeeds() const {
+    std::map<int32_t, int64_t> needs;
+    for (const CollectiveParams &parts : params.collectives)
+      for (CollectiveKind kind :
+           {CollectiveKind::HomeGradients, CollectiveKind::GradientNorm})
+        for (auto [rank, bytes] : stagingBytes(kind, parts, pair.backend->sums))
+          needs[rank] = std::max(needs[rank], bytes);
+    return needs;
+  }
+  /// Gives ranks staging memory.
+  void stage(const std::map<int32_t, int64_t> &bytesOf) {
+    params.staging.resize(static_cast<size_t>(params.ranks));
+    for (auto [rank, bytes] : bytesOf) {
+      arenas.push_back(devices[rank]->makeArena(bytes));
+      params.staging[rank] = {arenas.back()->base(), bytes};
+    }
   }
 
   /// Runs one iteration, with a thread per rank. Returns the error of the first
@@ -163,6 +188,7 @@ public:
   const Pair &pair;
   TransportParams params;
   std::vector<std::unique_ptr<Device>> devices;
+  /// By rank, and behind these the staging memory.
   std::vector<std::unique_ptr<Arena>> arenas;
   std::unique_ptr<Transport> transport;
 };

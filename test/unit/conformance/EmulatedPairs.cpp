@@ -42,8 +42,8 @@ static std::unique_ptr<Transport> makeNccl(const TransportParams &params,
     gpus.push_back(static_cast<cuda::CudaDevice *>(device));
   return cuda::makeNcclTransport(params, gpus, options, world);
 }
-const Backend rondo::runtime::test::emulatedNccl = {cudaBackend.makeDevice,
-                                                    makeNccl};
+const Backend rondo::runtime::test::emulatedNccl = {
+    cudaBackend.makeDevice, makeNccl, nullptr, rondo::sumsOfGpus};
 
 /// The host must not touch memory of a GPU.
 static std::optional<emulation::GuardedMemory> guard;

@@ -6,8 +6,11 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <map>
+#include <random>
 #include <vector>
 
+using namespace rondo;
 using namespace rondo::runtime;
 
 namespace {
@@ -83,6 +86,74 @@ TEST(SumMoves, MemoryIsBounded) {
   EXPECT_EQ(SumExchange(partsOf(4, 128), 0, 64).stagingCount(), 3 * 32);
   // A rank that adds nothing needs none.
   EXPECT_EQ(SumExchange(partsOf(2, 1000, 1), 2, 64).stagingCount(), 0);
+}
+
+/// What a memory plan keeps is what every rank uses, for parts of any number
+/// and size.
+TEST(SumMoves, PlannedMemoryIsWhatTheRoundsUse) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const int ranks = 1 + static_cast<int>(random() % 6);
+    const int64_t bounds[] = {32, 64, 1000, 1 << 18, 1 << 20};
+    const SumLimits limits = {bounds[random() % 5], false};
+    const int64_t sizes[] = {1, 31, 33, 1000, 100'000, int64_t(1) << 33};
+    const int64_t size = sizes[random() % 6],
+                  count = size + static_cast<int64_t>(random() % 40);
+    CollectiveParams parts = partsOf(ranks, count, random() % 3);
+    // Some ranks have several, and some of those only receive.
+    for (uint32_t more = random() % 4; more > 0; --more)
+      parts.push_back({static_cast<int32_t>(random() % ranks), nullptr, count,
+                       random() % 2 == 0});
+    std::shuffle(parts.begin(), parts.end(), random);
+    const std::map<int32_t, int64_t> planned =
+        stagingBytes(CollectiveKind::HomeGradients, parts, limits);
+    for (int32_t rank : ranksOf(parts)) {
+      const SumExchange exchange(parts, rank, limits.elementsAtOnce);
+      const auto own = planned.find(rank);
+      ASSERT_EQ(exchange.stagingBytes(), own == planned.end() ? 0 : own->second)
+          << ranks << " ranks, " << count << " elements, at most "
+          << limits.elementsAtOnce << " at once, rank " << rank;
+      // Never more than a piece, rounded up, of each part of another rank.
+      ASSERT_LE(exchange.stagingCount(),
+                static_cast<int64_t>(parts.size()) *
+                    std::min(limits.elementsAtOnce, count + pieceAlignment));
+    }
+  }
+}
+
+/// A rank writes the last of these bytes.
+TEST(SumMoves, PlannedMemoryIsUsedToTheEnd) {
+  for (int ranks : {2, 3, 5})
+    for (int64_t count : {320, 1000, 4096}) {
+      CollectiveParams parts = partsOf(ranks, count);
+      const SumLimits limits = {1 << 18, false};
+      const int64_t bytes =
+          stagingBytes(CollectiveKind::HomeGradients, parts, limits)
+              .at(ranks - 1);
+      const SumExchange exchange(parts, ranks - 1, limits.elementsAtOnce);
+      std::vector<float> staging(static_cast<size_t>(bytes) / sizeof(float));
+      const auto moves = exchange.receives(0, staging.data());
+      const float *end = moves.back().data + moves.back().count;
+      EXPECT_LE(end, staging.data() + staging.size());
+      EXPECT_GT(end + pieceAlignment, staging.data() + staging.size());
+    }
+}
+
+/// Where collectives of that kind are staged at all.
+TEST(SumMoves, NormTakesTheElementsOfAllRanks) {
+  CollectiveParams parts = {{0, nullptr, 48},
+                            {1, nullptr, 16},
+                            {1, nullptr, 16},
+                            {2, nullptr, 0, false}};
+  using Bytes = std::map<int32_t, int64_t>;
+  const int64_t each = 4 * 48 * 8;
+  EXPECT_EQ(stagingBytes(CollectiveKind::GradientNorm, parts, sumsOfGpus),
+            (Bytes{{0, each}, {1, each}, {2, each}}));
+  EXPECT_EQ(stagingBytes(CollectiveKind::GradientNorm, parts, sumsOfProcesses),
+            Bytes());
+  parts.resize(1);
+  EXPECT_EQ(stagingBytes(CollectiveKind::GradientNorm, parts, sumsOfGpus),
+            Bytes());
 }
 
 /// The transports match the moves of two ranks by their order alone.

@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 
+using namespace rondo;
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
@@ -217,6 +218,44 @@ TEST_P(Sums, SumsOfOtherRanksAreInFlight) {
       ranks.expectSums();
     }
   });
+}
+
+/// What stagingBytes() says is enough, and a transport that would write more
+/// than there is refuses.
+TEST_P(Sums, StagingIsNotExceeded) {
+  const std::string name = GetParam().name;
+  const bool addsInPlace = name == "cpu_inproc" || name == "cuda_loopback";
+  auto failureWith = [&](CollectiveKind kind, int64_t missing) {
+    Ranks ranks(GetParam(), 2, 16384);
+    ranks.params.collectives = {
+        {{0, ranks.at(0, 0), 1000}, {1, ranks.at(1, 0), 1000}}};
+    std::map<int32_t, int64_t> bytes = stagingBytes(
+        kind, ranks.params.collectives[0], GetParam().backend->sums);
+    if (bytes.count(1))
+      bytes[1] -= missing;
+    ranks.stage(bytes);
+    ranks.connect();
+    return ranks.iterate([&](int rank) {
+      if (kind == CollectiveKind::GradientNorm)
+        ranks.addAll(0, rank, 8192);
+      else
+        ranks.sumParts(0, rank);
+    });
+  };
+  for (CollectiveKind kind :
+       {CollectiveKind::HomeGradients, CollectiveKind::GradientNorm})
+    EXPECT_EQ(failureWith(kind, 0), "");
+  // A piece of 520 elements, rounded up to whole groups of 32.
+  EXPECT_EQ(failureWith(CollectiveKind::HomeGradients, 1),
+            addsInPlace ? ""
+                        : "all_reduce 0 stages 2176 bytes on rank 1, which has "
+                          "2175 bytes for that");
+  // Once its own and once those of both.
+  EXPECT_EQ(failureWith(CollectiveKind::GradientNorm, 1),
+            addsInPlace || !GetParam().backend->sums.stagesGathers
+                ? ""
+                : "all_reduce 0 stages 24000 bytes on rank 1, which has 23999 "
+                  "bytes for that");
 }
 
 /// The first one, too, and one that has no address.

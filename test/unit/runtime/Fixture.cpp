@@ -5,6 +5,8 @@
 
 #include "ActList.h"
 
+#include "runtime/transport/transport.h"
+
 #include <algorithm>
 #include <map>
 
@@ -300,7 +302,28 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   desc.numCollectives = static_cast<int32_t>(tables.collectives.size());
   desc.collectives = tables.collectives.data();
   desc.peakMemoryBytes = tables.peaks.data();
+  desc.staging = tables.staging.data();
   programs.push_back(desc);
+}
+
+std::map<int32_t, int64_t>
+Program::stagingOf(const Spec &spec, const ProgramTables &tables) const {
+  std::map<int32_t, int64_t> most;
+  for (const CollectiveDesc &collective : tables.collectives) {
+    const bool isNorm = collective.kind == CollectiveKind::GradientNorm;
+    CollectiveParams parts;
+    for (int32_t i = 0; i < collective.numHomes; ++i) {
+      const int32_t stage = collective.homes[i];
+      parts.push_back({tables.rankOfHome[stage], nullptr,
+                       isNorm ? partialsPerLayer * spec.layersOfStage[stage]
+                              : int64_t(spec.layers.front().vocab) *
+                                    spec.layers.front().hidden});
+    }
+    for (auto [rank, bytes] :
+         rondo::stagingBytes(collective.kind, parts, rondo::sumsOfGpus))
+      most[rank] = std::max(most[rank], bytes);
+  }
+  return most;
 }
 
 /// One pool for each buffer of each stage: state first, so that it is at the
@@ -328,6 +351,13 @@ void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
   for (int s = 0; s < numStages; ++s)
     for (int b = 0; b <= static_cast<int>(Buffer::Control); ++b)
       add(s, b, spec.stateSlots(b));
+  tables.staging.assign(ends.size(), -1);
+  for (auto [rank, bytes] : stagingOf(spec, tables)) {
+    tables.staging[rank] = static_cast<int32_t>(tables.pools.size());
+    tables.pools.push_back({rank, ends[rank], bytes, 1});
+    ends[rank] +=
+        (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+  }
   for (int s = 0; s < numStages; ++s) {
     add(s, static_cast<int>(Buffer::Data), m);
     add(s, static_cast<int>(Buffer::Workspace), 1);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,7 @@ private:
     std::deque<std::vector<uint16_t>> slots;
     std::vector<CollectiveDesc> collectives;
     std::vector<int64_t> peaks;
+    std::vector<int32_t> staging;
   };
   const Sizes &addSizes(const Spec &spec, int mostMicrobatches);
   void addPrograms(const Spec &spec, const char *name, const Sizes &sizes);
@@ -113,6 +115,9 @@ private:
                   const Lists &lists);
   void place(const Spec &spec, const std::vector<ShareDesc> &shares,
              ProgramTables &tables, bool hasRings);
+  /// For the collectives, on any kind of device.
+  std::map<int32_t, int64_t> stagingOf(const Spec &spec,
+                                       const ProgramTables &tables) const;
 
   std::deque<std::string> names;
   std::deque<Sizes> allSizes;

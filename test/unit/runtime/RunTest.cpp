@@ -191,6 +191,61 @@ TEST(Run, SlotThatThePoolLacksIsAnError) {
   }
 }
 
+/// Of a program that adds a shared weight's gradients on two ranks, whose
+/// pipeline's tables `change` spoils.
+std::string connectionErrorOf(
+    const std::function<void(const ProgramDesc &, PoolDesc &)> &change) {
+  Spec spec;
+  spec.layers = gptLayers(2, true);
+  spec.layersOfStage = {2, 2};
+  spec.rankOfStage = {0, 1};
+  Program program(spec);
+  const ProgramDesc &pipeline = findProgram(program.exe, ProgramKind::Pipeline);
+  change(pipeline, const_cast<PoolDesc &>(pipeline.pools[pipeline.staging[1]]));
+  try {
+    State state(program.exe);
+    Connections connections(state, {});
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Of 256 * 16 elements each rank adds half. Where devices are GPUs there is
+/// also room for the norm.
+TEST(Run, TooLittleStagingIsAnError) {
+  EXPECT_EQ(connectionErrorOf([](const ProgramDesc &, PoolDesc &pool) {
+              pool.slotBytes = 8192;
+            }),
+            "");
+  EXPECT_EQ(connectionErrorOf([](const ProgramDesc &, PoolDesc &pool) {
+              pool.slotBytes = 8191;
+            }),
+            "program 'pipeline': rank 1 plans 8191 bytes of staging for its "
+            "collectives, they need 8192");
+  EXPECT_EQ(connectionErrorOf([](const ProgramDesc &program, PoolDesc &) {
+              const_cast<int32_t &>(program.staging[0]) = -1;
+            }),
+            "program 'pipeline': rank 0 plans 0 bytes of staging for its "
+            "collectives, they need 8192");
+}
+
+TEST(Run, StagingOfAnotherRankIsAnError) {
+  EXPECT_EQ(connectionErrorOf([](const ProgramDesc &program, PoolDesc &) {
+              const_cast<int32_t &>(program.staging[0]) = program.staging[1];
+            }),
+            "program 'pipeline': the staging of rank 0 is pool 9 of 1 slots on "
+            "rank 1; it has one slot on its own rank");
+  EXPECT_EQ(connectionErrorOf([](const ProgramDesc &program, PoolDesc &) {
+              const_cast<int32_t &>(program.staging[0]) = program.numPools;
+            }).substr(0, 54),
+            "program 'pipeline': the staging of rank 0 has no pool ");
+  EXPECT_EQ(connectionErrorOf(
+                [](const ProgramDesc &, PoolDesc &pool) { pool.offset += 64; }),
+            "the staging of rank 1 lies at another place in program "
+            "'evaluation' than in the programs before it");
+}
+
 /// A sent message's slot is not written before the receiver has the message:
 /// rank 0 has one output slot, rank 1 posts late.
 TEST(Run, SlotOfASendIsFenced) {

@@ -219,7 +219,8 @@ TEST(Legality, Memory) {
   problem.devices = {{noMemoryCap, 0}, {27, 20}};
   EXPECT_EQ(describe(f, problem),
             "rank 1 holds 28 bytes at 1F1, 1 more than its 27: 20 of weights, "
-            "gradients, optimizer state, data and workspace, 8 of activations "
+            "gradients, optimizer state, data, workspace and staging, 8 of "
+            "activations "
             "[S5]");
 }
 
@@ -258,8 +259,9 @@ TEST(Legality, Shortfall) {
   ASSERT_TRUE(shortfall);
   EXPECT_EQ(describe(*shortfall),
             "no schedule fits: rank 0 needs at least 13 bytes, 3 more than its "
-            "device's 10: 13 for weights, gradients, optimizer state, data and "
-            "workspace, and 0 for the activations of one micro-batch; what "
+            "device's 10: 13 for weights, gradients, optimizer state, data, "
+            "workspace and staging, and 0 for the activations of one "
+            "micro-batch; what "
             "helps is a memory of at least 13 bytes, messages not counted, or "
             "fewer layers on this rank");
 }

@@ -203,6 +203,58 @@ TEST(ProgramMemory, PoolBeyondTheArena) {
             "pool 2 lies on rank 2; there are 2 arenas [L4]");
 }
 
+/// A pool of 128 bytes behind those of rank 1.
+struct Staged : Lowered {
+  Staged() {
+    program.pools.push_back({1, program.arenaBytes[1], 128, 1});
+    program.arenaBytes[1] += 128;
+    program.staging = {-1, static_cast<int32_t>(program.pools.size()) - 1};
+  }
+  std::string faultWith(const std::vector<int64_t> &needed) {
+    auto fault = checkStaging(program, needed);
+    return fault ? describe(*fault, problem) : "";
+  }
+};
+
+TEST(ProgramMemory, StagingIsLargeEnough) {
+  Staged p;
+  EXPECT_TRUE(p.broken().empty());
+  EXPECT_EQ(p.faultWith({}), "");
+  EXPECT_EQ(p.faultWith({0, 128}), "");
+  EXPECT_EQ(p.faultWith({0, 129}),
+            "rank 1 has 128 bytes of staging; what its collectives receive and "
+            "add takes 129 [L4]");
+  EXPECT_EQ(p.faultWith({1, 128}),
+            "rank 0 has 0 bytes of staging; what its collectives receive and "
+            "add takes 1 [L4]");
+  p.program.staging.clear();
+  EXPECT_EQ(p.faultWith({0, 0}), "");
+  EXPECT_EQ(p.faultWith({0, 1}).substr(0, 29), "rank 1 has 0 bytes of staging");
+}
+
+TEST(ProgramMemory, StagingIsAPoolOfItsRank) {
+  Staged p;
+  p.program.staging = {p.program.staging[1], -1};
+  EXPECT_EQ(p.faultWith({}),
+            "the staging of rank 0 is pool 10 of 1 slot on rank 1; it has one "
+            "slot on its own rank [L4]");
+  p.program.staging = {-1, 11};
+  EXPECT_EQ(p.faultWith({}), "the staging of rank 1 lies in no pool 11 [L4]");
+  Staged q;
+  q.program.pools.back().slots = 2;
+  EXPECT_EQ(q.faultWith({}),
+            "the staging of rank 1 is pool 10 of 2 slots on rank 1; it has one "
+            "slot on its own rank [L4]");
+}
+
+TEST(ProgramMemory, NothingLiesInStaging) {
+  Staged p;
+  p.program.place(1, BufferKind::SavedForInputGrad).pool = p.program.staging[1];
+  EXPECT_EQ(p.only(Rule::Buffers),
+            "saved_for_input_grad of stage 1, micro-batch 0 lies in pool 10, "
+            "where collectives receive what they add [L3]");
+}
+
 TEST(ProgramMemory, ArenaAboveTheCap) {
   Lowered p;
   EXPECT_EQ(checkArena(p.program, {576, 1000}), std::nullopt);

@@ -341,22 +341,26 @@ constexpr PoolDesc pools[] = {
     {3, 2878592, 2302848, 1},
     {3, 5181440, 384, 1},
     {3, 5181824, 2048, 8},
-    {0, 5524736, 19914944, 1},
-    {1, 4512896, 19767488, 1},
-    {2, 4512896, 19767488, 1},
-    {3, 5198208, 19914944, 1},
-    {0, 25439680, 12288, 4},
-    {0, 25488832, 147456, 2},
-    {0, 25783744, 2512256, 4},
-    {1, 24280384, 12288, 3},
-    {1, 24317248, 147456, 4},
-    {1, 24907072, 2362752, 3},
-    {2, 24280384, 12288, 2},
-    {2, 24304960, 147456, 4},
-    {2, 24894784, 2362752, 2},
-    {3, 25113152, 14336, 1},
-    {3, 25127488, 147456, 2},
-    {3, 25422400, 2773504, 1},
+    {0, 5524736, 73728, 1},
+    {1, 4512896, 1280, 1},
+    {2, 4512896, 1280, 1},
+    {3, 5198208, 73728, 1},
+    {0, 5598464, 19914944, 1},
+    {1, 4514176, 19767488, 1},
+    {2, 4514176, 19767488, 1},
+    {3, 5271936, 19914944, 1},
+    {0, 25513408, 12288, 4},
+    {0, 25562560, 147456, 2},
+    {0, 25857472, 2512256, 4},
+    {1, 24281664, 12288, 3},
+    {1, 24318528, 147456, 4},
+    {1, 24908352, 2362752, 3},
+    {2, 24281664, 12288, 2},
+    {2, 24306240, 147456, 4},
+    {2, 24896064, 2362752, 2},
+    {3, 25186880, 14336, 1},
+    {3, 25201216, 147456, 2},
+    {3, 25496128, 2773504, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
@@ -365,13 +369,13 @@ constexpr PlaceDesc places[] = {
     {2, 1, slots_0}, // home 0 moments
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
-    {18, 1, slots_0}, // home 0 workspace
+    {22, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
-    {23, 8, slots_2}, // home 0 output
-    {23, 8, slots_3}, // home 0 output_grad
+    {27, 8, slots_2}, // home 0 output
+    {27, 8, slots_3}, // home 0 output_grad
     {-1, 1, nullptr}, // home 0 input_grad
-    {22, 4, slots_4}, // home 0 saved_for_input_grad
-    {24, 4, slots_4}, // home 0 saved_for_weight_grad
+    {26, 4, slots_4}, // home 0 saved_for_input_grad
+    {28, 4, slots_4}, // home 0 saved_for_weight_grad
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
@@ -380,13 +384,13 @@ constexpr PlaceDesc places[] = {
     {7, 1, slots_0}, // home 1 moments
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
-    {19, 1, slots_0}, // home 1 workspace
-    {26, 2, slots_5}, // home 1 input
-    {26, 7, slots_6}, // home 1 output
-    {26, 7, slots_7}, // home 1 output_grad
-    {26, 8, slots_8}, // home 1 input_grad
-    {25, 3, slots_9}, // home 1 saved_for_input_grad
-    {27, 3, slots_9}, // home 1 saved_for_weight_grad
+    {23, 1, slots_0}, // home 1 workspace
+    {30, 2, slots_5}, // home 1 input
+    {30, 7, slots_6}, // home 1 output
+    {30, 7, slots_7}, // home 1 output_grad
+    {30, 8, slots_8}, // home 1 input_grad
+    {29, 3, slots_9}, // home 1 saved_for_input_grad
+    {31, 3, slots_9}, // home 1 saved_for_weight_grad
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
@@ -395,13 +399,13 @@ constexpr PlaceDesc places[] = {
     {11, 1, slots_0}, // home 2 moments
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
-    {20, 1, slots_0}, // home 2 workspace
-    {29, 2, slots_5}, // home 2 input
-    {29, 8, slots_10}, // home 2 output
-    {29, 8, slots_11}, // home 2 output_grad
-    {29, 8, slots_12}, // home 2 input_grad
-    {28, 2, slots_5}, // home 2 saved_for_input_grad
-    {30, 2, slots_5}, // home 2 saved_for_weight_grad
+    {24, 1, slots_0}, // home 2 workspace
+    {33, 2, slots_5}, // home 2 input
+    {33, 8, slots_10}, // home 2 output
+    {33, 8, slots_11}, // home 2 output_grad
+    {33, 8, slots_12}, // home 2 input_grad
+    {32, 2, slots_5}, // home 2 saved_for_input_grad
+    {34, 2, slots_5}, // home 2 saved_for_weight_grad
     {-1, 1, nullptr}, // home 2 checkpoints
     {-1, 1, nullptr}, // home 2 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 2 recomputed_for_weight_grad
@@ -410,13 +414,13 @@ constexpr PlaceDesc places[] = {
     {15, 1, slots_0}, // home 3 moments
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
-    {21, 1, slots_0}, // home 3 workspace
-    {32, 8, slots_13}, // home 3 input
+    {25, 1, slots_0}, // home 3 workspace
+    {36, 8, slots_13}, // home 3 input
     {-1, 1, nullptr}, // home 3 output
     {-1, 1, nullptr}, // home 3 output_grad
-    {32, 8, slots_14}, // home 3 input_grad
-    {31, 1, slots_0}, // home 3 saved_for_input_grad
-    {33, 1, slots_0}, // home 3 saved_for_weight_grad
+    {36, 8, slots_14}, // home 3 input_grad
+    {35, 1, slots_0}, // home 3 saved_for_input_grad
+    {37, 1, slots_0}, // home 3 saved_for_weight_grad
     {-1, 1, nullptr}, // home 3 checkpoints
     {-1, 1, nullptr}, // home 3 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 3 recomputed_for_weight_grad
@@ -427,6 +431,8 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 4, collective_1},
 };
+// By rank: the pool where its collectives receive what they add.
+constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {10098176, 7125120, 4750080, 2787840};
 constexpr RankDesc ranks[] = {
@@ -605,14 +611,14 @@ constexpr ProgramDesc programs[] = {
      0, 0, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     34, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
-     251383479, 687484056, pipeline::peak_memory_bytes},
+     38, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
+     251383479, 687484056, pipeline::peak_memory_bytes, pipeline::staging},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, 60, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
-constexpr int64_t arena_bytes[] = {35832768, 31995328, 29620288, 28195904};
+constexpr int64_t arena_bytes[] = {35906496, 31996608, 29621568, 28269632};
 constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, &cudaBackend};
 
 int main(int argc, char **argv) {

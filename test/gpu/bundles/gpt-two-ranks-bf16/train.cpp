@@ -218,14 +218,16 @@ constexpr PoolDesc pools[] = {
     {1, 5385664, 4308480, 1},
     {1, 9694144, 512, 1},
     {1, 9694656, 2048, 8},
-    {0, 10037568, 20062400, 1},
-    {1, 9711040, 20062400, 1},
-    {0, 30099968, 24576, 2},
-    {0, 30149120, 147456, 2},
-    {0, 30444032, 4875008, 2},
-    {1, 29773440, 26624, 1},
-    {1, 29800064, 147456, 2},
-    {1, 30094976, 5136256, 1},
+    {0, 10037568, 73728, 1},
+    {1, 9711040, 73728, 1},
+    {0, 10111296, 20062400, 1},
+    {1, 9784768, 20062400, 1},
+    {0, 30173696, 24576, 2},
+    {0, 30222848, 147456, 2},
+    {0, 30517760, 4875008, 2},
+    {1, 29847168, 26624, 1},
+    {1, 29873792, 147456, 2},
+    {1, 30168704, 5136256, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
@@ -234,13 +236,13 @@ constexpr PlaceDesc places[] = {
     {2, 1, slots_0}, // home 0 moments
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
-    {10, 1, slots_0}, // home 0 workspace
+    {12, 1, slots_0}, // home 0 workspace
     {-1, 1, nullptr}, // home 0 input
-    {13, 8, slots_2}, // home 0 output
-    {13, 8, slots_3}, // home 0 output_grad
+    {15, 8, slots_2}, // home 0 output
+    {15, 8, slots_3}, // home 0 output_grad
     {-1, 1, nullptr}, // home 0 input_grad
-    {12, 2, slots_4}, // home 0 saved_for_input_grad
-    {14, 2, slots_4}, // home 0 saved_for_weight_grad
+    {14, 2, slots_4}, // home 0 saved_for_input_grad
+    {16, 2, slots_4}, // home 0 saved_for_weight_grad
     {-1, 1, nullptr}, // home 0 checkpoints
     {-1, 1, nullptr}, // home 0 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 0 recomputed_for_weight_grad
@@ -249,13 +251,13 @@ constexpr PlaceDesc places[] = {
     {7, 1, slots_0}, // home 1 moments
     {8, 1, slots_0}, // home 1 control
     {9, 8, slots_1}, // home 1 data
-    {11, 1, slots_0}, // home 1 workspace
-    {16, 8, slots_2}, // home 1 input
+    {13, 1, slots_0}, // home 1 workspace
+    {18, 8, slots_2}, // home 1 input
     {-1, 1, nullptr}, // home 1 output
     {-1, 1, nullptr}, // home 1 output_grad
-    {16, 8, slots_3}, // home 1 input_grad
-    {15, 1, slots_0}, // home 1 saved_for_input_grad
-    {17, 1, slots_0}, // home 1 saved_for_weight_grad
+    {18, 8, slots_3}, // home 1 input_grad
+    {17, 1, slots_0}, // home 1 saved_for_input_grad
+    {19, 1, slots_0}, // home 1 saved_for_weight_grad
     {-1, 1, nullptr}, // home 1 checkpoints
     {-1, 1, nullptr}, // home 1 recomputed_for_input_grad
     {-1, 1, nullptr}, // home 1 recomputed_for_weight_grad
@@ -266,6 +268,8 @@ constexpr CollectiveDesc collectives[] = {
     {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
     {CollectiveKind::GradientNorm, "", 2, collective_1},
 };
+// By rank: the pool where its collectives receive what they add.
+constexpr int32_t staging[] = {10, 11};
 constexpr int32_t rank_of_home[] = {0, 1};
 constexpr int64_t peak_memory_bytes[] = {9799168, 5162880};
 constexpr RankDesc ranks[] = {
@@ -377,14 +381,14 @@ constexpr ProgramDesc programs[] = {
      0, 0, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_home,
-     18, pipeline::pools, 30, pipeline::places, 2, pipeline::collectives,
-     63414, 109936, pipeline::peak_memory_bytes},
+     20, pipeline::pools, 30, pipeline::places, 2, pipeline::collectives,
+     63414, 109936, pipeline::peak_memory_bytes, pipeline::staging},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_home,
      18, evaluation::pools, 30, evaluation::places, 0, nullptr,
      0, 0, nullptr},
 };
-constexpr int64_t arena_bytes[] = {40194048, 35231232};
+constexpr int64_t arena_bytes[] = {40267776, 35304960};
 constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs, &cudaBackend};
 
 int main(int argc, char **argv) {

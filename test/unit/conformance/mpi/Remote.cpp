@@ -19,6 +19,10 @@ public:
                     pack(int32_t(params.measures)), pack(options),
                     pack(params.channels.data(), params.channels.size()),
                     pack(params.edges.data(), params.edges.size())}};
+    std::vector<Staging> staging;
+    for (const StagingParams &rank : params.staging)
+      staging.push_back({memory.offsetOf(rank.data), rank.bytes});
+    frame.fields.push_back(pack(staging.data(), staging.size()));
     for (const CollectiveParams &collective : params.collectives) {
       std::vector<Part> parts;
       for (const PartParams &part : collective)

@@ -137,7 +137,9 @@ private:
     const TransportOptions options = unpack<TransportOptions>(fields.at(3));
     params.channels = unpackAll<ChannelParams>(fields.at(4));
     params.edges = unpackAll<EdgeName>(fields.at(5));
-    for (size_t c = 6; c < fields.size(); ++c) {
+    for (const Staging &rank : unpackAll<Staging>(fields.at(6)))
+      params.staging.push_back({memory.at(rank.data), rank.bytes});
+    for (size_t c = 7; c < fields.size(); ++c) {
       CollectiveParams collective;
       for (const Part &part : unpackAll<Part>(fields[c]))
         collective.push_back(

@@ -57,6 +57,12 @@ struct Part {
   bool contributes;
 };
 
+/// StagingParams whose data are in the shared memory.
+struct Staging {
+  int64_t data;
+  int64_t bytes;
+};
+
 template <typename T> std::string pack(const T *values, size_t count) {
   static_assert(std::is_trivially_copyable_v<T>);
   return std::string(reinterpret_cast<const char *>(values), count * sizeof(T));

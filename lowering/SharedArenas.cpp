@@ -1,0 +1,144 @@
+//===- SharedArenas.cpp - One arena for the programs of an executable -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "lowering/Lowering.h"
+#include "lowering/MemoryPlan.h"
+
+#include <algorithm>
+
+namespace rondo {
+
+/// Bytes by home that hold the data of any of the schedules.
+static std::vector<int64_t>
+sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
+  std::vector<int64_t> most(schedules.front().plan.buffers.size(), 0);
+  for (const LoweredSchedule &each : schedules)
+    for (size_t s = 0; s < most.size(); ++s) {
+      const int64_t slot =
+          each.plan.buffers[s][static_cast<int>(BufferKind::Data)];
+      const int64_t bytes =
+          (slot + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+      most[s] = std::max(most[s], bytes * each.problem.homes[s].numTaken(
+                                              each.problem.microbatches));
+    }
+  return most;
+}
+
+namespace {
+
+/// Where a buffer lies: the rank of its arena and the offsets of its slots.
+using Addresses = std::pair<int32_t, std::vector<int64_t>>;
+
+Addresses addressesOf(const Program &program, int32_t home, BufferKind kind) {
+  Addresses addresses(-1, {});
+  const Place &place = program.place(home, kind);
+  if (place.pool < 0)
+    return addresses;
+  const Pool &pool = program.pools[place.pool];
+  addresses.first = pool.rank;
+  for (int32_t slot : place.slotOf)
+    addresses.second.push_back(pool.offset + slot * pool.slotBytes);
+  return addresses;
+}
+
+std::string textOf(const Addresses &addresses) {
+  if (addresses.first < 0)
+    return "nowhere";
+  return "at byte " + std::to_string(addresses.second.front()) + " of rank " +
+         std::to_string(addresses.first);
+}
+
+/// State that lies elsewhere than in another program of the executable.
+std::optional<Fault> findMovedState(const Program &program,
+                                    const LoweredProgram &first) {
+  for (int32_t home = 0; home < first.executing.homes.size(); ++home)
+    for (const BufferTraits &traits : bufferTable) {
+      // Data are filled in before each run, wherever they lie.
+      if (!traits.isState() || traits.owner != Owner::Stage ||
+          traits.slotPer == SlotPer::Microbatch)
+        continue;
+      const Addresses here = addressesOf(program, home, traits.kind),
+                      there = addressesOf(first.program, home, traits.kind);
+      if (here != there)
+        return makeFault<FaultKind::MovedState>(
+            traits.keyword, first.executing.homes[home].stage, textOf(here),
+            wordsFor(first.kind), textOf(there));
+    }
+  return std::nullopt;
+}
+
+/// Staging that lies elsewhere than in a program before; `offsets`, by rank,
+/// are those found so far, or -1.
+std::optional<Fault> findMovedStaging(const Program &program,
+                                      std::vector<int64_t> &offsets) {
+  for (size_t rank = 0; rank < program.staging.size(); ++rank) {
+    if (program.staging[rank] < 0)
+      continue;
+    const int64_t offset = program.pools[program.staging[rank]].offset;
+    if (offsets[rank] >= 0 && offsets[rank] != offset)
+      return makeFault<FaultKind::MovedStaging>(rank, offset, offsets[rank]);
+    offsets[rank] = offset;
+  }
+  return std::nullopt;
+}
+
+/// What a schedule's program of a kind keeps for staging: as much as that of
+/// any of the schedules needs, on ranks where it needs any.
+std::vector<int64_t>
+sharedStaging(const std::vector<LoweredSchedule> &schedules,
+              const PlanFigures &plan, ProgramKind kind) {
+  std::vector<int64_t> bytes = plan.stagingOf(kind);
+  for (size_t rank = 0; rank < bytes.size(); ++rank)
+    for (const LoweredSchedule &other : schedules)
+      if (bytes[rank] > 0 && rank < other.plan.stagingBytes.size())
+        bytes[rank] = std::max(bytes[rank], other.plan.stagingBytes[rank]);
+  return bytes;
+}
+
+} // namespace
+
+std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
+  const Problem &first = schedules.front().problem;
+  // Alone, a schedule says itself which sizes are absurd.
+  std::vector<int64_t> dataBytes;
+  if (schedules.size() > 1)
+    dataBytes = sharedDataBytes(schedules);
+  std::vector<int64_t> arena(first.numRanks(), 0);
+  for (size_t i = 0; i < schedules.size(); ++i) {
+    std::vector<HomeBuffers> buffers = schedules[i].plan.buffers;
+    for (const LoweredSchedule &other : schedules)
+      buffers = withSharedControl(buffers, other.plan.buffers);
+    for (size_t p = 0; p < schedules[i].programs.size(); ++p) {
+      LoweredProgram &lowered = schedules[i].programs[p];
+      if (!lowered.program.arenaBytes.empty()) {
+        if (lowered.program.arenaBytes.size() != arena.size())
+          return MemoryFault{
+              i, p,
+              makeFault<FaultKind::ArenaCount>(
+                  lowered.program.arenaBytes.size(), arena.size())};
+      } else if (std::optional<Fault> fault = planMemory(
+                     lowered.executing, first.homes, first.numRanks(), buffers,
+                     lowered.program,
+                     {dataBytes, sharedStaging(schedules, schedules[i].plan,
+                                               lowered.kind)})) {
+        return MemoryFault{i, p, std::move(*fault)};
+      }
+      for (size_t rank = 0; rank < arena.size(); ++rank)
+        arena[rank] = std::max(arena[rank], lowered.program.arenaBytes[rank]);
+    }
+  }
+  std::vector<int64_t> staging(arena.size(), -1);
+  for (size_t i = 0; i < schedules.size(); ++i)
+    for (size_t p = 0; p < schedules[i].programs.size(); ++p) {
+      Program &program = schedules[i].programs[p].program;
+      if (std::optional<Fault> moved = findMovedStaging(program, staging))
+        return MemoryFault{i, p, std::move(*moved)};
+      if (std::optional<Fault> moved =
+              findMovedState(program, schedules.front().programs.front()))
+        return MemoryFault{i, p, std::move(*moved)};
+      program.arenaBytes = arena;
+    }
+  return std::nullopt;
+}
+
+} // namespace rondo
