@@ -48,7 +48,7 @@ struct ShareDesc {
   int32_t firstSample, samples;
   /// It takes micro-batches turn, turn + turns, and so on: all of them, or
   /// those that the stage deals to it.
-  int32_t turn, turns;
+  int32_t turn = 0, turns = 1;
   /// Bytes by Buffer, as planned by the compiler. Checked at start against
   /// stageBytes().
   int64_t bytes[numBuffers];

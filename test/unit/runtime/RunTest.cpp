@@ -169,6 +169,23 @@ TEST(Run, TooSmallBufferIsAnError) {
   }
 }
 
+TEST(Run, TurnThatTheStageLacksIsAnError) {
+  for (int32_t turns : {0, 2, 3}) {
+    Program program(timedOnRanks(2, 0));
+    const_cast<ShareDesc &>(program.exe.programs[0].shares[1]).turns = turns;
+    try {
+      State state(program.exe);
+      FAIL();
+    } catch (const Error &error) {
+      EXPECT_EQ(std::string(error.what()),
+                "program 'sequential': home 1 has turn 0 of " +
+                    std::to_string(turns) +
+                    "; the homes of a stage are dealt whole micro-batches in "
+                    "turn");
+    }
+  }
+}
+
 TEST(Run, PoolBehindTheArenaIsAnError) {
   Program program(timedOnRanks(2, 0));
   const_cast<int64_t &>(program.exe.arenaBytes[1]) -= 64;

@@ -110,7 +110,6 @@ BROKEN2 = {
     "protocol": changed2(channels={"protocol": "slow"}),
     "receive-slots": changed2(channels={"receive_slots": 0}),
     "queues": changed2(channels={"queues": 1}),
-    "deal": changed2(s_split="deal"),
     "shard": changed2(s_shard={"what": "weights", "group": 2}),
     "versions": changed2(s_versions={"forward": "live"}),
     "buckets": changed2(s_buckets=2),
