@@ -65,24 +65,38 @@ def times_of(log):
     return [line["ns"] for line in lines if "ns" in line]
 
 
-def iterations(folder, program, ranks, link=None, data=()):
-    """Median time of an iteration as threads and as processes, and the predicted one."""
-    arguments = [program, "--iterations", ITERATIONS, *data]
-    arguments += ["--link", f"{link[0]}:{link[1]}"] if link else []
-    log = folder / "log"
-    threads = command(*arguments, "--json-log", log)
-    predicted = float(re.search(r"predicted ([0-9.]+) ms", threads).group(1))
-    ns = times_of(log)
+def run(folder, program, ranks, arguments, file):
+    """Runs as threads and as processes; each writes what the flag `file` names. Returns what threads print, and both files."""
+    threads, tcp = folder / "threads", folder / "tcp"
+    text = command(program, *arguments, file, threads)
     place = folder / "meeting"
     place.unlink(missing_ok=True)
     processes = []
     for rank in range(ranks):
-        flags = ["--rank", rank, "--world-size", ranks, "--rdzv", f"file://{place}"]
-        flags += ["--json-log", folder / "tcp"] if rank == 0 else []
-        processes.append(subprocess.Popen([str(a) for a in arguments + flags], stdout=subprocess.DEVNULL))
+        flags = ["--rank", rank, "--world-size", ranks, "--rdzv", f"file://{place}", file, tcp]
+        processes.append(subprocess.Popen([str(a) for a in [program, *arguments, *flags]], stdout=subprocess.DEVNULL))
     if any([process.wait() for process in processes]):
         raise SystemExit(f"{program} failed as processes")
-    return statistics.median(ns) / 1e6, statistics.median(times_of(folder / "tcp")) / 1e6, predicted
+    return text, threads, tcp
+
+
+def arguments_of(link, data=()):
+    return ["--iterations", ITERATIONS, *data] + (["--link", f"{link[0]}:{link[1]}"] if link else [])
+
+
+def iterations(folder, program, ranks, link=None, data=()):
+    """Median time of an iteration as threads and as processes, and the predicted one."""
+    text, *logs = run(folder, program, ranks, arguments_of(link, data), "--json-log")
+    predicted = float(re.search(r"predicted ([0-9.]+) ms", text).group(1))
+    return *(statistics.median(times_of(log)) / 1e6 for log in logs), predicted
+
+
+def sums(folder, program, ranks, link):
+    """Median time for which the first of all collectives is awaited: nothing runs beside it."""
+    _, *traces = run(folder, program, ranks, arguments_of(link), "--trace")
+    events = [json.loads(trace.read_text()) for trace in traces]
+    events = [each["traceEvents"] if isinstance(each, dict) else each for each in events]
+    return [statistics.median(event["dur"] for event in each if event.get("name") == "await 0") / 1e3 for each in events]
 
 
 def row(name, measured, predicted):
@@ -117,8 +131,10 @@ for split in ("", " deal"):
         name = f"timed, 2 stages x 2 homes{',' + split if split else ''}{', links of %d us, %d B/us' % link if link else ''}"
         measure(name, timed([(0, 1), (2, 3)], 800000, 8, link, split), 4, link)
 for homes in (2, 3):
-    measure(f"timed, sum of 3 MB over {homes} homes, these links",
-            timed([tuple(range(homes))], 3000000, 1, SLOW, milliseconds=1), homes, SLOW)
+    with tempfile.TemporaryDirectory() as path:
+        program = compile_plan(pathlib.Path(path), timed([tuple(range(homes))], 3000000, 1, SLOW, milliseconds=1))
+        row(f"the sum of 3 MB over {homes} homes alone, these links", sums(pathlib.Path(path), program, homes, SLOW),
+            (2 * SLOW[0] + 2 * (homes - 1) * 3000000 / (homes * SLOW[1])) / 1e3)
 kept, _ = gpt_with_costs("GPT, 1 stage x 2 homes, measured costs")
 again, stage = gpt_with_costs("same, all layers recompute", " recompute")
 # Each home has half of the samples of 8 micro-batches.

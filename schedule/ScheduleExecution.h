@@ -90,10 +90,13 @@ private:
   void orderLinks();
   int32_t linkOf(int32_t from, int32_t to);
 
-  template <bool keepTimes, bool hasOtherLanes> void runLanes(Simulation &);
-  void send(const Output &output, int64_t microbatch, int64_t readyNs);
-  void carry(LinkState &link, const Output &output, int64_t message,
-             int64_t readyNs);
+  /// `isPlain`: all tasks are on the compute lane, and every edge has a message
+  /// of every micro-batch, as mostly.
+  template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
+  template <bool isPlain>
+  inline void send(const Output &output, int64_t microbatch, int64_t readyNs);
+  inline void carry(LinkState &link, const Output &output, int64_t message,
+                    int64_t readyNs);
   void wake(int32_t rank, int64_t message) {
     if (ranks[rank].blocked != message)
       return;

@@ -84,17 +84,18 @@ void Execution::orderLinks() {
   }
 }
 
-void Execution::carry(LinkState &link, const Output &output, int64_t message,
-                      int64_t readyNs) {
+inline void Execution::carry(LinkState &link, const Output &output,
+                             int64_t message, int64_t readyNs) {
   link.freeNs = std::max(readyNs, link.freeNs) + output.occupancyNs;
   arrival[message] = link.freeNs + output.latencyNs;
   wake(output.toRank, message);
 }
 
+template <bool isPlain>
 void Execution::send(const Output &output, int64_t microbatch,
                      int64_t readyNs) {
   int64_t message = output.message + microbatch;
-  if (isDealt && arrival[message] != notMade)
+  if (!isPlain && arrival[message] != notMade)
     return; // nothing to send
   if (output.link < 0) {
     arrival[message] = readyNs;
@@ -120,13 +121,16 @@ void Execution::run(Simulation &result, bool keepTimes) {
     result.startNs.resize(schedule.numActions());
     result.endNs.resize(schedule.numActions());
   }
-  if (otherClocks.empty())
-    keepTimes ? runLanes<true, false>(result) : runLanes<false, false>(result);
-  else
+  const bool isPlain = otherClocks.empty() && !isDealt;
+  if (!isPlain)
+    otherClocks.resize(schedule.numRanks());
+  if (isPlain)
     keepTimes ? runLanes<true, true>(result) : runLanes<false, true>(result);
+  else
+    keepTimes ? runLanes<true, false>(result) : runLanes<false, false>(result);
 }
 
-template <bool keepTimes, bool hasOtherLanes>
+template <bool keepTimes, bool isPlain>
 void Execution::runLanes(Simulation &result) {
   // With the last rank first on the stack, rank 0 starts.
   for (int32_t r = schedule.numRanks(); r-- > 0;)
@@ -146,7 +150,7 @@ void Execution::runLanes(Simulation &result) {
         rank.blocked = blockedByOwnTask;
         break;
       }
-      const bool isCompute = !hasOtherLanes || work.lane == Lane::Compute;
+      const bool isCompute = isPlain || work.lane == Lane::Compute;
       const int lane = static_cast<int>(work.lane);
       int64_t start = rank.clock;
       if (!isCompute)
@@ -178,7 +182,7 @@ void Execution::runLanes(Simulation &result) {
         result.endNs[rank.position] = end;
       }
       for (int32_t i = work.outputBegin; i < work.outputEnd; ++i)
-        send(outputs[i], action.index, end);
+        send<isPlain>(outputs[i], action.index, end);
     }
     // A call in the loop would slow it down.
     if (rank.blocked == blockedByOwnTask &&

@@ -144,7 +144,7 @@ static const std::vector<Flag> &flags() {
        "weights",
        [](Options &o, Set) { o.mode = Options::Mode::Verify; }},
       {"--profile", "FILE",
-       "measures each stage's tasks alone and writes rondo-costs/1",
+       "measures each stage's tasks and writes rondo-costs/1",
        [](Options &o, Set v) {
          o.mode = Options::Mode::Profile;
          o.profile = v;

@@ -22,17 +22,24 @@ static void writeFile(const std::string &path, const std::string &text) {
 
 int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   const Executable &exe = trainer.executable();
-  // The tasks of the schedule that training would start with.
+  // The tasks of the schedule that training would start with: where each rank
+  // has a core, beside each other, since they share caches and memory; else
+  // alone, so that none is interrupted.
+  const ProgramDesc &pipeline =
+      *Turns(exe, options.schedules).programs().front();
+  const bool areBeside = trainer.world().isAlone() && !exe.backend &&
+                         pipeline.numRanks <= trainer.cores();
   const ProgramDesc &program =
-      findProgram(exe, ProgramKind::Sequential,
-                  *Turns(exe, options.schedules).programs().front());
+      areBeside ? pipeline
+                : findProgram(exe, ProgramKind::Sequential, pipeline);
   const int64_t iterations = options.iterations > 0 ? options.iterations : 10;
   const uint64_t seed = options.seed.value_or(1);
   trainer.state().initialise(seed);
   std::unique_ptr<ProgramRun> run = trainer.makeRun(program);
   // The first iteration warms caches and is not counted.
   trainer.train(*run, seed, 1, iterations + 1);
-  run->rank(0).keepTrace = true;
+  for (int32_t r : run->heldRanks())
+    run->rank(r).keepTrace = true;
   for (int64_t i = 1; i <= iterations; ++i)
     trainer.train(*run, seed, i + 1, iterations + 1);
 
@@ -41,10 +48,11 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
                                   ActionKind::Recompute};
   constexpr int kinds = 4;
   std::vector<std::vector<int64_t>> times(exe.numHomes * kinds);
-  for (const TraceEvent &event : run->rank(0).trace)
-    for (int k = 0; k < kinds; ++k)
-      if (event.kind == timed[k])
-        times[event.home * kinds + k].push_back(event.endNs - event.startNs);
+  for (int32_t r : run->heldRanks())
+    for (const TraceEvent &event : run->rank(r).trace)
+      for (int k = 0; k < kinds; ++k)
+        if (event.kind == timed[k])
+          times[event.home * kinds + k].push_back(event.endNs - event.startNs);
   std::string json = "{\"format\":\"rondo-costs/1\",\"stages\":[";
   size_t samples = 0;
   for (int32_t s = 0; s < exe.numStages; ++s) {
