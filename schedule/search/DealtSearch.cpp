@@ -27,15 +27,13 @@ public:
     Priorities best = first();
     int64_t value = never;
     for (int64_t inVain = 0; inVain < mostInVain && value > bound; ++inVain) {
-      if (value < never && budget.isSpent(4 * tasks))
+      if (budget.isSpent(4 * tasks))
         return;
       Priorities trial = best;
       if (inVain > 0 || value < never)
         change(trial);
       budget.use(4 * tasks);
       std::optional<Schedule> made = greedy.run(trial);
-      if (!made && budget.isSpent(4 * tasks))
-        return;
       const int64_t found = made ? offer(std::move(*made), "greedy") : never;
       if (found > value)
         continue;
@@ -56,6 +54,8 @@ private:
                           ns(ActionKind::Backward), ns(ActionKind::Recompute)});
       priorities.isFused.push_back(hasCheaperBackward(problem, home));
     }
+    // Offsets stay far below 2^63.
+    longest = std::min(longest, int64_t(1) << 40);
     for (int letter : {0, 1, 2})
       priorities.offset[letter].assign(problem.numHomes(),
                                        letter == 1 ? -2 * longest : 0);
