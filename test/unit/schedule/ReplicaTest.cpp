@@ -159,9 +159,9 @@ TEST(Dealt, Faults) {
             "stage 0 deals micro-batches to 3 homes, but an iteration has 2: "
             "each home needs one at least");
   EXPECT_EQ(fault(dealtOn(2, 4, {{0, 1}, {0}})),
-            "stages 0 and 1 are both on rank 0, but deal micro-batches to 2 "
-            "and 1 home: rank 0 would need a message to itself; deal both to "
-            "the same ranks in the same order");
+            "on rank 0, stage 0 takes one in 2 micro-batches and stage 1 one "
+            "in 1, not the same ones: rank 0 would need a message to itself; "
+            "deal both to the same ranks in the same order");
   // The same ranks in another order: no micro-batch stays on its rank.
   EXPECT_EQ(fault(dealtOn(2, 4, {{0, 1}, {1, 0}})), "");
   const Problem problem = dealtOn(3, 2, {{0, 1}, {2}});
