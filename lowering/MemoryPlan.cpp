@@ -117,10 +117,11 @@ std::optional<Fault> Planner::placeState() {
       if (kind == BufferKind::Data && !kept.data.empty())
         arenaEnd[homes[h].rank] =
             std::max(arenaEnd[homes[h].rank], begin + kept.data[h]);
-      const bool isDealt = traits.slotPer == SlotPer::Microbatch;
-      place.slotOf.resize(isDealt ? problem.microbatches : slots);
+      const bool isByMicrobatch = traits.slotPer == SlotPer::Microbatch;
+      place.slotOf.resize(isByMicrobatch ? problem.microbatches : slots);
       for (int32_t i = 0; i < static_cast<int32_t>(place.slotOf.size()); ++i)
-        place.slotOf[i] = isDealt ? std::min(i / homes[h].turns, slots - 1) : i;
+        place.slotOf[i] =
+            isByMicrobatch ? std::min(i / homes[h].turns, slots - 1) : i;
     }
   program.staging.assign(kept.staging.size(), -1);
   for (int32_t rank = 0; rank < static_cast<int32_t>(kept.staging.size());

@@ -146,6 +146,18 @@ static char *at(char *buffer, int64_t offset) {
   return buffer ? buffer + offset : nullptr;
 }
 
+/// F of a layer, also where R runs it again.
+static inline void runForward(const HomeBinding &binding,
+                              const LayerBinding &layer, LayerArgs &args,
+                              char *weights, char *data, int64_t microbatch) {
+  args.weights = weights + layer.weightsOffset;
+  args.data = reinterpret_cast<const int32_t *>(at(data, layer.dataOffset));
+  if (hasLoss(*layer.desc))
+    args.loss = binding.control.losses + microbatch;
+  args.microbatch = microbatch;
+  layer.body.forward(layer.desc, &args);
+}
+
 void Rank::forward(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
@@ -176,12 +188,7 @@ void Rank::forward(int64_t h, int64_t microbatch) {
     if (l + 1 < home.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
-    args.weights = weights + layer.weightsOffset;
-    args.data = reinterpret_cast<const int32_t *>(::at(data, layer.dataOffset));
-    if (hasLoss(*layer.desc))
-      args.loss = binding.control.losses + microbatch;
-    args.microbatch = microbatch;
-    layer.body.forward(layer.desc, &args);
+    runForward(binding, layer, args, weights, data, microbatch);
   }
 }
 
@@ -208,12 +215,7 @@ void Rank::recompute(int64_t h, int64_t microbatch) {
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
-    args.weights = weights + layer.weightsOffset;
-    args.data = reinterpret_cast<const int32_t *>(::at(data, layer.dataOffset));
-    if (hasLoss(*layer.desc))
-      args.loss = binding.control.losses + microbatch;
-    args.microbatch = microbatch;
-    layer.body.forward(layer.desc, &args);
+    runForward(binding, layer, args, weights, data, microbatch);
   }
 }
 
