@@ -78,8 +78,9 @@ private:
   /// one has come.
   std::array<std::vector<int32_t>, 2> missing;
   std::array<std::vector<int64_t>, 2> arrived;
-  /// By edge: when its link is free; links are found by pairs of ranks.
+  /// By edge: the number of its directed pair of ranks, -1 on one rank.
   std::vector<int32_t> linkOf;
+  /// By pair: when it is free.
   std::vector<int64_t> linkFree;
   /// (time, rank), earliest first.
   std::priority_queue<std::pair<int64_t, int32_t>,
