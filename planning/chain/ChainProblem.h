@@ -1,0 +1,67 @@
+//===- ChainProblem.h - Layers and devices to plan for ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
+#define RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rondo {
+
+/// A layer of a chain. Figures are for one micro-batch on one device.
+struct ChainLayer {
+  std::string name;
+  int64_t forwardNs = 0, backwardNs = 0;
+  /// To the next layer; its gradient comes back with as many.
+  int64_t outputBytes = 0;
+  /// Kept from the forward to the backward.
+  int64_t stashBytes = 0;
+  int64_t parameterBytes = 0;
+};
+
+/// What a planner is given (rondo-planning/1): a chain of layers, and equal
+/// devices on servers, with the bandwidth of each pair.
+struct ChainProblem {
+  std::string name;
+  int32_t microbatches = 1;
+  std::vector<ChainLayer> layers;
+  /// By device: its server.
+  std::vector<int32_t> nodeOf;
+  /// Of each device; 0: no limit.
+  int64_t memoryBytes = 0;
+  /// [from * devices + to]; at least 1 between two devices.
+  std::vector<int64_t> bytesPerUs;
+  /// Within a server, and between two.
+  int64_t latencyInsideNs = 0, latencyAcrossNs = 0;
+  /// Bytes of state (weights, gradients, optimizer) per byte of parameters.
+  int64_t stateMultiplier = 0;
+
+  int32_t numLayers() const { return static_cast<int32_t>(layers.size()); }
+  int32_t numDevices() const { return static_cast<int32_t>(nodeOf.size()); }
+  int64_t rate(int32_t from, int32_t to) const {
+    return bytesPerUs[static_cast<size_t>(from) * nodeOf.size() + to];
+  }
+  int64_t latencyNs(int32_t from, int32_t to) const {
+    return nodeOf[from] == nodeOf[to] ? latencyInsideNs : latencyAcrossNs;
+  }
+};
+
+/// Layers [first, end) on devices that share the samples of each micro-batch
+/// equally.
+struct ChainStage {
+  int32_t first = 0, end = 0;
+  std::vector<int32_t> devices;
+};
+
+inline bool operator==(const ChainStage &a, const ChainStage &b) {
+  return a.first == b.first && a.end == b.end && a.devices == b.devices;
+}
+
+/// Consecutive stages of all layers, on disjoint devices; some may stay idle.
+using ChainPlan = std::vector<ChainStage>;
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_CHAIN_CHAINPROBLEM_H

@@ -1,0 +1,22 @@
+//===- DeviceOrder.h - Devices in a row -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_CHAIN_DEVICEORDER_H
+#define RONDO_PLANNING_CHAIN_DEVICEORDER_H
+
+#include "planning/chain/ChainProblem.h"
+
+namespace rondo {
+
+/// SPP's recursive device ordering: the devices are divided by a minimum cut of
+/// the bandwidths (Stoer and Wagner, 1997), and so is each side in turn, until
+/// each is one device; so what is well connected is near. Of equals, the
+/// smallest number goes first. O(devices^4).
+std::vector<int32_t> orderByMinimumCuts(const ChainProblem &problem);
+
+/// By server, and by number within a server.
+std::vector<int32_t> orderByServers(const ChainProblem &problem);
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_CHAIN_DEVICEORDER_H
