@@ -105,12 +105,3 @@ std::vector<int32_t> rondo::orderByMinimumCuts(const ChainProblem &problem) {
   appendOrdered(problem, std::move(devices), order);
   return order;
 }
-
-std::vector<int32_t> rondo::orderByServers(const ChainProblem &problem) {
-  std::vector<int32_t> order(problem.numDevices());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return problem.nodeOf[a] < problem.nodeOf[b];
-  });
-  return order;
-}

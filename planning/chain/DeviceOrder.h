@@ -14,9 +14,6 @@ namespace rondo {
 /// smallest number goes first. O(devices^4).
 std::vector<int32_t> orderByMinimumCuts(const ChainProblem &problem);
 
-/// By server, and by number within a server.
-std::vector<int32_t> orderByServers(const ChainProblem &problem);
-
 } // namespace rondo
 
 #endif // RONDO_PLANNING_CHAIN_DEVICEORDER_H

@@ -4,59 +4,48 @@
 #ifndef RONDO_PLANNING_CHAIN_MINMAXPROGRAM_H
 #define RONDO_PLANNING_CHAIN_MINMAXPROGRAM_H
 
-#include "planning/chain/PlanTimer.h"
-
-#include <optional>
+#include "planning/chain/OrderedGroups.h"
 
 namespace rondo {
 
-/// What the dynamic program makes least.
-struct WorkloadRule {
-  /// How often a boundary's slower direction counts per micro-batch: 2 where one
-  /// channel carries both directions.
-  int64_t messagesPerMicrobatch = 2;
-  /// Only plans whose memory fits count, as PlanTimer::memoryBytes() has it.
-  bool keepsMemory = false;
-};
-
 /// SPP's dynamic program over an order of devices: for every number of stages
 /// and of devices of the last one, the plan whose largest workload is least.
-/// A stage's workload is M (F + B) and its all-reduce, a boundary's M times its
-/// messages. Stages take consecutive devices of the order, all of it.
-/// O(stages * layers^2 * devices^3).
+/// A stage's workload is M (F + B) and its all-reduce, a boundary's that of M
+/// messages each way over one channel. Stages take consecutive units of the
+/// order, all of them. O(stages * layers^2 * units^3) at worst.
 class MinMaxProgram {
 public:
-  MinMaxProgram(const ChainProblem &problem, const std::vector<int32_t> &order,
-                WorkloadRule rule, int32_t mostStages);
+  MinMaxProgram(const ChainProblem &problem, const OrderedGroups &groups,
+                int32_t mostStages);
 
-  int32_t mostStages() const { return stages; }
+  int32_t mostStages() const { return most; }
   /// The least workload of all layers in `stages` stages, the last of which has
-  /// `devices` devices; PlanTimer::never if there is no such plan.
-  int64_t workload(int32_t stages, int32_t devices) const;
+  /// `units` units; int64_t's maximum if there is no such plan.
+  int64_t workload(int32_t stages, int32_t units) const;
   /// Its plan. There must be one.
-  ChainPlan plan(int32_t stages, int32_t devices) const;
+  ChainPlan plan(int32_t stages, int32_t units) const;
 
 private:
   struct Choice {
-    int16_t layers = 0, devices = 0;
+    int16_t layers = 0, units = 0;
   };
-  size_t at(int32_t x, int32_t layers, int32_t r, int32_t used) const {
-    return ((static_cast<size_t>(x - 1) * (L + 1) + layers) * (G + 1) + r) *
-               (G + 1) +
+  size_t at(int32_t stages, int32_t layers, int32_t count, int32_t used) const {
+    return ((static_cast<size_t>(stages - 1) * (L + 1) + layers) * (U + 1) +
+            count) *
+               (U + 1) +
            used;
   }
-  void measureGroups();
-  void fill();
-  int64_t stageWork(int32_t first, int32_t end, int32_t r, int32_t used) const;
+  int64_t stageWork(int32_t first, int32_t end, int32_t count,
+                    int32_t used) const;
+  int64_t channelWork(int32_t layer, int32_t other, int32_t count,
+                      int32_t used) const;
+  void fill(int32_t stages, int32_t layers, int32_t count, int32_t used);
 
   const ChainProblem &problem;
-  const std::vector<int32_t> order;
-  const WorkloadRule rule;
-  const LayerSums sums;
-  const int32_t L, G, stages;
-  /// By [used][r], the group of r devices before `used`: the lowest rate and
-  /// the largest latency within; by [used][r][r'], to the group before it.
-  std::vector<int64_t> rateWithin, latencyWithin, rateAcross, latencyAcross;
+  const OrderedGroups &groups;
+  const ChainCosts costs;
+  const int32_t L, U, most;
+  /// [stages][layers][units of the last stage][units used].
   std::vector<int64_t> least;
   std::vector<Choice> choices;
 };

@@ -13,94 +13,94 @@ const char *rondo::nameOf(PlanEvaluator evaluator) {
   return names[static_cast<int>(evaluator)];
 }
 
-LayerSums::LayerSums(const ChainProblem &problem) : sums(1) {
-  for (const ChainLayer &layer : problem.layers) {
-    const ChainLayer &before = sums.back();
-    ChainLayer sum;
-    sum.forwardNs = before.forwardNs + layer.forwardNs;
-    sum.backwardNs = before.backwardNs + layer.backwardNs;
-    sum.stashBytes = before.stashBytes + layer.stashBytes;
-    sum.parameterBytes = before.parameterBytes + layer.parameterBytes;
-    sums.push_back(std::move(sum));
-  }
-}
-
-static int64_t ceilDivided(__int128 dividend, int64_t divisor) {
-  return static_cast<int64_t>((dividend + divisor - 1) / divisor);
-}
-
-PlanTimer::PlanTimer(const ChainProblem &problem, PlanEvaluator evaluator)
-    : problem(problem), evaluator(evaluator), sums(problem) {}
-
-void PlanTimer::setTimes(const ChainPlan &plan) {
-  stages.assign(plan.size(), {});
-  for (size_t n = 0; n < plan.size(); ++n) {
-    const auto &[first, end, devices] = plan[n];
-    const auto r = static_cast<int64_t>(devices.size());
-    StageNs &stage = stages[n];
-    stage.forward = ceilDivided(sums.forwardNs(first, end), r);
-    stage.backward = ceilDivided(sums.backwardNs(first, end), r);
-    int64_t slowest = never, latency = 0;
-    for (int32_t u : devices)
-      for (int32_t v : devices)
-        if (u != v) {
-          slowest = std::min(slowest, problem.rate(u, v));
-          latency = std::max(latency, problem.latencyNs(u, v));
-        }
-    if (r > 1)
-      stage.allReduce =
-          2 * (r - 1) * latency +
-          ceilDivided(__int128(2000) * (r - 1) * sums.parameterBytes(first, end),
-                      r * slowest);
-    if (n + 1 == plan.size())
-      continue;
-    int64_t there = never, back = never, way = 0;
-    for (int32_t u : devices)
-      for (int32_t v : plan[n + 1].devices) {
-        there = std::min(there, problem.rate(u, v));
-        back = std::min(back, problem.rate(v, u));
-        way = std::max(way, problem.latencyNs(u, v));
-      }
-    const __int128 bytes = __int128(1000) * problem.layers[end - 1].outputBytes;
-    const auto pairs = static_cast<int64_t>(r * plan[n + 1].devices.size());
-    stage.send = way + ceilDivided(bytes, pairs * there);
-    stage.sendBack = way + ceilDivided(bytes, pairs * back);
-  }
-}
-
-int64_t PlanTimer::memoryBytes(const ChainPlan &plan) const {
-  int64_t most = 0;
-  for (size_t n = 0; n < plan.size(); ++n) {
-    const auto &[first, end, devices] = plan[n];
-    const auto underWay = std::min<int64_t>(
-        problem.microbatches, static_cast<int64_t>(plan.size() - n));
-    most = std::max(
-        most,
-        problem.stateMultiplier * sums.parameterBytes(first, end) +
-            underWay * ceilDivided(sums.stashBytes(first, end),
-                                   static_cast<int64_t>(devices.size())));
-  }
-  return most;
-}
-
-int64_t PlanTimer::run(const ChainPlan &plan, int64_t ceiling) {
-  setTimes(plan);
-  // A micro-batch passes the stages before one, which then runs all of its
-  // tasks, and the last one goes the way back.
-  int64_t way = 0;
-  for (const StageNs &stage : stages) {
-    const int64_t own =
-        problem.microbatches * (stage.forward + stage.backward);
-    if (way + own > ceiling || own + stage.allReduce > ceiling)
-      return never;
-    way += stage.forward + stage.backward + stage.send + stage.sendBack;
-  }
-  return evaluator == PlanEvaluator::OneFOneB ? runOneFOneB() : runSpp();
-}
-
-int64_t PlanTimer::runOneFOneB() {
+int64_t PlanTimer::leastNs(const std::vector<StageNs> &stages,
+                           int64_t ceiling) const {
+  const int64_t M = this->M;
+  const bool isOneFOneB = evaluator == PlanEvaluator::OneFOneB;
   const auto S = static_cast<int32_t>(stages.size());
-  const int32_t M = problem.microbatches;
+  int64_t way = 0;
+  for (const StageNs &stage : stages)
+    way += stage.forward + stage.backward + stage.send + stage.sendBack;
+  // Of one micro-batch: from the beginning to the stage, from the end of the
+  // stage's F to the begin of its B, and from the stage's B to the end.
+  int64_t there = 0, below = way, back = 0, least = way;
+  for (int32_t n = 0; n < S && least <= ceiling; ++n) {
+    const StageNs &stage = stages[n];
+    const int64_t both = stage.forward + stage.backward;
+    below -= both;
+    const int64_t after = std::max(back, stage.allReduce);
+    least = std::max(least, there + M * both + after);
+    if (isOneFOneB) {
+      // Its forwards before the first backward, and those under way at a time.
+      const int64_t before = std::min<int64_t>(M, S - n);
+      least = std::max(
+          least, there +
+                     std::max(stage.forward + below, before * stage.forward) +
+                     M * stage.backward + (M - before) * stage.forward + after);
+      const int64_t rounds = 1 + (M - 1) / before;
+      least = std::max(least, there + rounds * (both + below) + after);
+    } else {
+      least = std::max(least, there + stage.forward + below +
+                                  M * stage.backward + after);
+    }
+    least = std::max(
+        least,
+        way + (M - 1) * (evaluator == PlanEvaluator::Spp
+                             ? 0
+                             : std::max(stage.send, stage.sendBack)));
+    if (evaluator == PlanEvaluator::Spp)
+      least = std::max(least, there + stage.forward +
+                                  M * (stage.send + stage.sendBack) +
+                                  stage.backward + back);
+    below -= stage.send + stage.sendBack;
+    there += stage.forward + stage.send;
+    back += stage.backward + stage.sendBack;
+  }
+  return least;
+}
+
+/// Sets when each stage must begin its first task to end all of them in time
+/// for `ceiling`.
+void PlanTimer::setLatest(const std::vector<StageNs> &stages, int64_t ceiling) {
+  int64_t back = 0;
+  latest.clear();
+  for (const StageNs &stage : stages) {
+    latest.push_back(ceiling - M * (stage.forward + stage.backward) -
+                     std::max(back, stage.allReduce));
+    back += stage.backward + stage.sendBack;
+  }
+}
+
+/// The same of the channels of SPP's evaluators.
+void PlanTimer::setLatestOfChannels(const std::vector<StageNs> &stages,
+                                    int64_t ceiling) {
+  const bool isFullDuplex = evaluator == PlanEvaluator::SppFullDuplex;
+  for (const bool isBack : {false, true}) {
+    if (isBack && !isFullDuplex)
+      return;
+    int64_t back = 0;
+    for (size_t n = 0; n + 1 < stages.size(); ++n) {
+      const StageNs &stage = stages[n];
+      back += stage.backward;
+      const int64_t work = isFullDuplex
+                               ? (isBack ? stage.sendBack : stage.send)
+                               : stage.send + stage.sendBack;
+      latest.push_back(ceiling - M * work - back);
+      back += stage.sendBack;
+    }
+  }
+}
+
+int64_t PlanTimer::run(const std::vector<StageNs> &stages, int64_t ceiling) {
+  if (leastNs(stages, ceiling) > ceiling)
+    return never;
+  return evaluator == PlanEvaluator::OneFOneB ? runOneFOneB(stages, ceiling)
+                                              : runSpp(stages, ceiling);
+}
+
+int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
+                               int64_t ceiling) {
+  const auto S = static_cast<int32_t>(stages.size());
   clock.assign(S, 0);
   forwardLink.assign(S, 0);
   backwardLink.assign(S, 0);
@@ -108,6 +108,7 @@ int64_t PlanTimer::runOneFOneB() {
   forwardArrival.assign(static_cast<size_t>(S) * M, -1);
   backwardArrival.assign(static_cast<size_t>(S) * M, -1);
   std::fill_n(forwardArrival.begin(), M, 0);
+  setLatest(stages, ceiling);
   int64_t left = 2 * int64_t(S) * M;
   while (left > 0)
     for (int32_t n = 0; n < S; ++n) {
@@ -127,8 +128,12 @@ int64_t PlanTimer::runOneFOneB() {
             (isForward ? forwardArrival : backwardArrival)[here];
         if (arrival < 0)
           break;
-        const int64_t end = std::max(clock[n], arrival) +
-                            (isForward ? stage.forward : stage.backward);
+        const int64_t begin = std::max(clock[n], arrival),
+                      ns = isForward ? stage.forward : stage.backward,
+                      end = begin + ns;
+        if (begin > latest[n])
+          return never;
+        latest[n] += ns;
         clock[n] = end;
         if (isForward && n + 1 < S) {
           forwardLink[n] = std::max(end, forwardLink[n]) + stage.send;
@@ -151,9 +156,10 @@ int64_t PlanTimer::runOneFOneB() {
 /// Starts what comes first on a free resource: the micro-batch of the earliest
 /// cycle, micro-batch + step, and of equals the later step. Each step serves its
 /// micro-batches in order, since the step before does.
-void PlanTimer::begin(int32_t resource, int64_t now) {
+/// Returns false if the iteration will end after the ceiling.
+bool PlanTimer::begin(int32_t resource, int64_t now) {
   if (isBusy[resource])
-    return;
+    return true;
   const auto [one, other] = stepsOf[resource];
   int32_t chosen = -1;
   for (int32_t step : {one, other}) {
@@ -164,15 +170,20 @@ void PlanTimer::begin(int32_t resource, int64_t now) {
       chosen = step;
   }
   if (chosen < 0)
-    return;
+    return true;
+  if (now > latest[resource])
+    return false;
+  latest[resource] += steps[chosen].ns;
   isBusy[resource] = true;
   ++steps[chosen].begun;
   events.push_back({now + steps[chosen].ns, resource, chosen});
   std::push_heap(events.begin(), events.end(),
                  [](const Event &a, const Event &b) { return a.ns > b.ns; });
+  return true;
 }
 
-int64_t PlanTimer::runSpp() {
+int64_t PlanTimer::runSpp(const std::vector<StageNs> &stages,
+                          int64_t ceiling) {
   const auto S = static_cast<int32_t>(stages.size());
   const bool isFullDuplex = evaluator == PlanEvaluator::SppFullDuplex;
   // Stages, then the channels of boundaries, forwards and backwards.
@@ -194,9 +205,11 @@ int64_t PlanTimer::runSpp() {
     (one < 0 ? one : other) = static_cast<int32_t>(j);
   }
   isBusy.assign(resources, false);
+  setLatest(stages, ceiling);
+  setLatestOfChannels(stages, ceiling);
   lastBackward.assign(S, 0);
   events.clear();
-  steps[0].ready = problem.microbatches;
+  steps[0].ready = M;
   begin(steps[0].resource, 0);
   std::vector<int32_t> &touched = position;
   while (!events.empty()) {
@@ -218,7 +231,8 @@ int64_t PlanTimer::runSpp() {
       }
     }
     for (int32_t resource : touched)
-      begin(resource, now);
+      if (!begin(resource, now))
+        return never;
   }
   int64_t time = 0;
   for (int32_t n = 0; n < S; ++n)

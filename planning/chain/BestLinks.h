@@ -1,0 +1,53 @@
+//===- BestLinks.h - The best that groups of devices can have ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_CHAIN_BESTLINKS_H
+#define RONDO_PLANNING_CHAIN_BESTLINKS_H
+
+#include "planning/chain/ChainProblem.h"
+
+#include <algorithm>
+
+namespace rondo {
+
+/// No groups of these sizes have faster links than these, whichever devices
+/// they consist of. What lower bounds count with.
+class BestLinks {
+public:
+  /// O(devices^2 log devices).
+  explicit BestLinks(const ChainProblem &problem);
+
+  /// Of a group of `devices`, 2 or more: bytes per us between its slowest pair.
+  int64_t rateWithin(int32_t devices) const {
+    return std::min(connected[devices], degree(devices, devices - 1));
+  }
+  int64_t latencyWithin(int32_t devices) const { return latency(devices); }
+  /// From a group of `from` devices to one of `to`, in the better direction.
+  int64_t rateAcross(int32_t from, int32_t to) const {
+    return std::min({connected[from + to], degree(from, to), degree(to, from)});
+  }
+  int64_t latencyAcross(int32_t from, int32_t to) const {
+    return latency(from + to);
+  }
+
+private:
+  /// The highest rate that `count` devices have to `others` others each.
+  int64_t degree(int32_t count, int32_t others) const {
+    return degrees[static_cast<size_t>(others) * devices + count - 1];
+  }
+  int64_t latency(int32_t count) const {
+    return count <= largestServer ? least : acrossServers;
+  }
+
+  int32_t devices, largestServer = 0;
+  int64_t least = 0, acrossServers = 0;
+  /// By number of devices: the highest rate that leaves so many connected.
+  std::vector<int64_t> connected;
+  /// [others * devices + k]: of all devices' rates to their `others`-th best
+  /// partner, the k-th highest.
+  std::vector<int64_t> degrees;
+};
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_CHAIN_BESTLINKS_H

@@ -1,0 +1,125 @@
+//===- ChainCosts.h - What a stage and a boundary cost ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rules by which planners are compared, in integers, every division rounded
+// up. For a stage with layers on r devices:
+//
+//   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r)
+//   message to a stage on r' devices: the largest latency between the two sets
+//     + ceil(1000 bytes / (r r' lowest rate from one to the other))
+//   all-reduce behind the last B: 0 on one device, else 2 (r - 1) latencies +
+//     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within))
+//   memory of each device: state multiplier x parameter bytes + micro-batches
+//     under way x ceil(stash bytes / r)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_PLANNING_CHAIN_CHAINCOSTS_H
+#define RONDO_PLANNING_CHAIN_CHAINCOSTS_H
+
+#include "planning/chain/ChainProblem.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace rondo {
+
+/// What a message between two groups of devices, or a sum within one, depends
+/// on.
+struct GroupLink {
+  static constexpr int64_t noRate = std::numeric_limits<int64_t>::max();
+
+  /// The lowest rate, in bytes per us: from the first group to the second, and
+  /// from the second to the first; within a group of several, both are the
+  /// same.
+  int64_t rate = noRate, rateBack = noRate;
+  /// The largest latency.
+  int64_t latencyNs = 0;
+};
+
+/// The slower of two in every respect.
+GroupLink slower(const GroupLink &a, const GroupLink &b);
+/// Between two sets of devices without common ones. O(product of their sizes).
+GroupLink linkBetween(const ChainProblem &problem, const int32_t *from,
+                      int32_t fromCount, const int32_t *to, int32_t toCount);
+/// Within a set of devices. O(count^2).
+GroupLink linkWithin(const ChainProblem &problem, const int32_t *devices,
+                     int32_t count);
+
+/// Times of a stage, and of the boundary behind it, in ns.
+struct StageNs {
+  int64_t forward = 0, backward = 0, allReduce = 0;
+  /// To the next stage, and of the gradient back from it; 0 for the last one.
+  int64_t send = 0, sendBack = 0;
+};
+
+/// Figures of layers [first, end) in time that does not depend on their number.
+class ChainCosts {
+public:
+  explicit ChainCosts(const ChainProblem &problem);
+
+  int64_t forwardNs(int32_t first, int32_t end, int32_t devices = 1) const {
+    return ceilDivided(sums[end].forwardNs - sums[first].forwardNs, devices);
+  }
+  int64_t backwardNs(int32_t first, int32_t end, int32_t devices = 1) const {
+    return ceilDivided(sums[end].backwardNs - sums[first].backwardNs, devices);
+  }
+  int64_t stashBytes(int32_t first, int32_t end, int32_t devices = 1) const {
+    return ceilDivided(sums[end].stashBytes - sums[first].stashBytes, devices);
+  }
+  int64_t parameterBytes(int32_t first, int32_t end) const {
+    return sums[end].parameterBytes - sums[first].parameterBytes;
+  }
+  /// What the boundary in front of a layer carries each way.
+  int64_t boundaryBytes(int32_t layer) const {
+    return sums[layer].outputBytes;
+  }
+  int64_t allReduceNs(int32_t first, int32_t end, int32_t devices,
+                      const GroupLink &within) const;
+  /// A message at the boundary in front of a layer, at a link's `rate` or
+  /// `rateBack`, between `pairs` pairs of devices.
+  int64_t messageNs(int32_t layer, int64_t pairs, int64_t rate,
+                    int64_t latencyNs) const {
+    return latencyNs +
+           ceilDivided(__int128(1000) * boundaryBytes(layer), pairs * rate);
+  }
+  /// Of each device of a stage; `behind`: the stages behind it. 1F1B has as
+  /// many micro-batches under way as there are stages from it on.
+  int64_t memoryBytes(int32_t first, int32_t end, int32_t devices,
+                      int32_t behind) const {
+    return stateMultiplier * parameterBytes(first, end) +
+           std::min(microbatches, behind + 1) *
+               stashBytes(first, end, devices);
+  }
+
+private:
+  static int64_t ceilDivided(__int128 dividend, int64_t divisor);
+
+  int64_t stateMultiplier;
+  int32_t microbatches;
+  /// By layer: those before it; `outputBytes` is no sum, but that of the layer
+  /// before.
+  std::vector<ChainLayer> sums;
+};
+
+inline int64_t ChainCosts::ceilDivided(__int128 dividend, int64_t divisor) {
+  // Most are small, and a division of 128 bits is slow.
+  if (dividend <= std::numeric_limits<int64_t>::max() - divisor)
+    return (static_cast<int64_t>(dividend) + divisor - 1) / divisor;
+  return static_cast<int64_t>((dividend + divisor - 1) / divisor);
+}
+
+inline int64_t ChainCosts::allReduceNs(int32_t first, int32_t end,
+                                       int32_t devices,
+                                       const GroupLink &within) const {
+  if (devices == 1)
+    return 0;
+  return 2 * int64_t(devices - 1) * within.latencyNs +
+         ceilDivided(__int128(2000) * (devices - 1) *
+                         parameterBytes(first, end),
+                     devices * within.rate);
+}
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_CHAIN_CHAINCOSTS_H

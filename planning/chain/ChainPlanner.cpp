@@ -1,0 +1,272 @@
+//===- ChainPlanner.cpp - Finds a plan for a chain of layers --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/chain/ChainPlanner.h"
+
+#include "planning/Deadline.h"
+#include "planning/chain/DeviceOrder.h"
+#include "planning/chain/ExactPlans.h"
+#include "planning/chain/FewestDevices.h"
+#include "planning/chain/LatencyProgram.h"
+#include "planning/chain/PlanBound.h"
+#include "planning/chain/PlanWalk.h"
+#include "planning/chain/StartPlans.h"
+
+#include <cmath>
+
+using namespace rondo;
+
+namespace {
+
+/// Parts of the time limit by the end of which a step ends.
+constexpr double programsEnd = 0.4, boundEnd = 0.5, exactEnd = 0.55,
+                 descentsEnd = 0.7;
+/// Stages that the search of all plans tries before it gives up.
+constexpr int64_t mostExactStages = 2'000'000;
+/// Plans from which changes begin.
+constexpr size_t mostStarts = 4;
+/// Times that annealing begins anew.
+constexpr int32_t numAnnealings = 5;
+constexpr int64_t defaultEffort = 1000;
+
+class Planner {
+public:
+  Planner(const ChainProblem &problem, const ChainPlannerOptions &options)
+      : problem(problem), options(options),
+        deadline(options.timeLimitMs, options.clock),
+        effort(options.effort > 0 ? options.effort : defaultEffort),
+        orders(deviceOrders(problem)),
+        walk(problem, options.evaluator, orders.front(), options.seed) {}
+
+  ChainPlannerResult run();
+
+private:
+  /// Whether the part of the time has passed.
+  bool isOver(double part = 1) const {
+    return deadline.isOver(part) || isInterrupted();
+  }
+  bool isInterrupted() const {
+    return options.interrupt && options.interrupt->load();
+  }
+  bool isProven() const { return best.cost <= bound; }
+  void offer(CostedPlan plan, const char *origin);
+  void offer(const ChainPlan &plan, const char *origin) {
+    offer(walk.costed(plan), origin);
+  }
+  void startPlans();
+  void runPrograms();
+  /// Runs the program over an order with what an iteration may take beyond one
+  /// way, in shares of the best time.
+  void runProgram(const std::vector<int32_t> &order,
+                  const std::vector<double> &shares,
+                  double until = programsEnd);
+  std::vector<double> nearBestShare() const;
+  void reorder();
+  void descend();
+  void anneal();
+  double spent(int64_t sinceTried, double sincePart, double untilPart) const;
+
+  const ChainProblem &problem;
+  const ChainPlannerOptions &options;
+  const Deadline deadline;
+  const int64_t effort;
+  const std::vector<std::vector<int32_t>> orders;
+  PlanWalk walk;
+  CostedPlan best;
+  const char *bestOrigin = "";
+  int64_t bound = 0;
+  /// The best plans of all kinds, best first.
+  std::vector<CostedPlan> starts;
+  /// The share with which a program found the best plan.
+  double bestShare = 0;
+};
+
+void Planner::offer(CostedPlan plan, const char *origin) {
+  if (plan.cost < best.cost) {
+    best = plan;
+    bestOrigin = origin;
+  }
+  const auto place = std::lower_bound(
+      starts.begin(), starts.end(), plan.cost,
+      [](const CostedPlan &a, int64_t cost) { return a.cost < cost; });
+  // Plans of one cost are mostly one plan with equal devices exchanged.
+  if (place != starts.end() && place->cost == plan.cost)
+    return;
+  starts.insert(place, std::move(plan));
+  if (starts.size() > mostStarts)
+    starts.pop_back();
+}
+
+void Planner::startPlans() {
+  for (const ChainPlan &plan : evenPlans(problem, orders.front()))
+    offer(plan, plan.size() == 1 ? "data-parallel" : "grid");
+  offer({{0, problem.numLayers(), {orders.front().front()}}}, "one-device");
+  if (problem.memoryBytes == 0)
+    return;
+  ChainPlan plan = *fewestDevices(problem, problem.memoryBytes);
+  for (ChainStage &stage : plan)
+    for (int32_t &device : stage.devices)
+      device = orders.front()[device];
+  offer(plan, "memory");
+}
+
+void Planner::runProgram(const std::vector<int32_t> &order,
+                         const std::vector<double> &shares, double until) {
+  const ProgramScale scale = programScale(problem);
+  const OrderedGroups groups(problem, order, scale.devicesPerUnit);
+  LatencyProgram program(problem, groups, options.evaluator, scale.cuts);
+  for (double share : shares) {
+    if (isOver(until))
+      return;
+    // A plan over memory says nothing of times; the program keeps memory.
+    const bool hasTime = best.cost < PlanWalk::overMemory;
+    const double known = hasTime ? static_cast<double>(best.cost) : 1e18;
+    const int64_t before = best.cost;
+    for (const LatencyProgram::Found &found :
+         program.solve({share * known, 1.02 * known}, mostStarts))
+      offer(found.plan, "program");
+    if (best.cost < before)
+      bestShare = share;
+  }
+}
+
+void Planner::runPrograms() {
+  std::vector<double> shares;
+  for (double share = 0.97; share > 0.08; share *= 0.83)
+    shares.push_back(share);
+  runProgram(orders.front(), shares);
+  if (bestShare == 0)
+    bestShare = 0.9;
+  for (const std::vector<int32_t> &order : orders)
+    runProgram(order, nearBestShare());
+}
+
+std::vector<double> Planner::nearBestShare() const {
+  std::vector<double> shares;
+  for (double factor : {1., 0.96, 1.04})
+    shares.push_back(bestShare * factor);
+  return shares;
+}
+
+/// Runs the program over the order that the best plan's own groups make, as
+/// long as that helps.
+void Planner::reorder() {
+  for (int64_t before = PlanTimer::never;
+       best.cost < before && !isOver(descentsEnd);) {
+    before = best.cost;
+    std::vector<int32_t> order, idle = orders.front();
+    for (const ChainStage &stage : best.plan.plan())
+      for (int32_t device : stage.devices) {
+        order.push_back(device);
+        idle.erase(std::find(idle.begin(), idle.end(), device));
+      }
+    order.insert(order.begin(), idle.begin(), idle.end());
+    runProgram(order, nearBestShare(), descentsEnd);
+    if (best.cost >= before)
+      return;
+    CostedPlan plan = best;
+    walk.descend(plan, [&] { return isOver(descentsEnd); });
+    offer(std::move(plan), "descent");
+  }
+}
+
+void Planner::descend() {
+  for (CostedPlan plan : std::vector<CostedPlan>(starts)) {
+    walk.descend(plan, [&] { return isOver(descentsEnd); });
+    offer(std::move(plan), "descent");
+  }
+}
+
+/// The part of a stretch of work that is done, by effort or by time, whichever
+/// is more.
+double Planner::spent(int64_t sinceTried, double sincePart,
+                      double untilPart) const {
+  if (isInterrupted())
+    return 1;
+  const double byEffort =
+      static_cast<double>(walk.plansTried() - sinceTried) /
+      (1000. * static_cast<double>(effort) / numAnnealings);
+  if (!deadline.exists())
+    return byEffort;
+  const double passed =
+      1 - static_cast<double>(deadline.leftMs()) /
+              static_cast<double>(options.timeLimitMs);
+  return std::max(byEffort, (passed - sincePart) / (untilPart - sincePart));
+}
+
+void Planner::anneal() {
+  double from = 0;
+  if (deadline.exists())
+    from = 1 - static_cast<double>(deadline.leftMs()) /
+                   static_cast<double>(options.timeLimitMs);
+  const std::vector<CostedPlan> others = starts;
+  for (int32_t k = 0; k < numAnnealings && !isOver() && !isProven(); ++k) {
+    // The best one, and the others in turn.
+    CostedPlan plan = k % 2 == 0 ? best : others[(k / 2 + 1) % others.size()];
+    const int64_t tried = walk.plansTried();
+    const double begin = from + (1 - from) * k / numAnnealings,
+                 end = from + (1 - from) * (k + 1) / numAnnealings;
+    walk.anneal(plan, [&] { return spent(tried, begin, end); });
+    walk.descend(plan, [&] { return isOver(); });
+    offer(std::move(plan), "annealing");
+  }
+}
+
+ChainPlannerResult Planner::run() {
+  startPlans();
+  runPrograms();
+  if (best.cost < PlanWalk::overMemory) {
+    PlanBound bounds(problem, options.evaluator);
+    bound = bounds.find(best.cost, [&] { return isOver(boundEnd); });
+  }
+  if (!isProven()) {
+    ExactPlans exact(problem, options.evaluator);
+    const ExactPlans::Result found = exact.find(
+        std::min(best.cost, PlanWalk::overMemory), mostExactStages,
+        [&] { return isOver(exactEnd); });
+    if (!found.plan.empty())
+      offer(found.plan, "exact");
+    if (found.isComplete)
+      bound = best.cost;
+  }
+  if (!isProven()) {
+    descend();
+    reorder();
+  }
+  if (!isProven())
+    anneal();
+  ChainPlannerResult result;
+  result.plan = best.plan.plan();
+  result.timeNs = best.cost;
+  result.memoryBytes = best.plan.memoryBytes(ChainCosts(problem));
+  result.lowerBoundNs = bound;
+  result.origin = bestOrigin;
+  result.plansTried = walk.plansTried();
+  result.stop = isProven()          ? SearchStop::Optimal
+                : isInterrupted()   ? SearchStop::Interrupted
+                : deadline.isOver() ? SearchStop::Time
+                                    : SearchStop::Exhausted;
+  return result;
+}
+
+} // namespace
+
+ChainPlannerResult rondo::planChain(const ChainProblem &problem,
+                                    const ChainPlannerOptions &options) {
+  ChainPlannerResult result;
+  if (problem.memoryBytes > 0) {
+    const int64_t least = leastMemoryBytes(problem);
+    if (least > problem.memoryBytes) {
+      const std::optional<ChainPlan> larger =
+          fewestDevices(problem, problem.memoryBytes);
+      Fault fault = makeFault<FaultKind::PlanShortOfMemory>(
+          larger ? larger->back().devices.back() + 1 : 0);
+      fault.found = least;
+      fault.allowed = problem.memoryBytes;
+      result.fault = std::move(fault);
+      return result;
+    }
+  }
+  Planner planner(problem, options);
+  return planner.run();
+}

@@ -1,0 +1,55 @@
+//===- ChainPlanner.h - Finds a plan for a chain of layers ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_CHAIN_CHAINPLANNER_H
+#define RONDO_PLANNING_CHAIN_CHAINPLANNER_H
+
+#include "planning/chain/PlanTimer.h"
+#include "schedule/Search.h"
+
+namespace rondo {
+
+struct ChainPlannerOptions {
+  PlanEvaluator evaluator = PlanEvaluator::OneFOneB;
+  uint64_t seed = 0;
+  /// Time in ms since the call; 0: no limit. Checked every few ms.
+  int64_t timeLimitMs = 1000;
+  /// Work in units of 1,000 plans that are timed; 0: a default. The same seed
+  /// and effort give the same plan unless time runs out first.
+  int64_t effort = 0;
+  /// The clock of `timeLimitMs`, in seconds since any fixed time; null: wall
+  /// time.
+  double (*clock)() = nullptr;
+  /// Set to end the search with the best plan so far.
+  const std::atomic<bool> *interrupt = nullptr;
+};
+
+struct ChainPlannerResult {
+  /// Empty if no plan fits the devices' memory, which is proven; `fault` says
+  /// what is missing.
+  std::optional<ChainPlan> plan;
+  std::optional<Fault> fault;
+  int64_t timeNs = 0;
+  /// Of each device's memory, the fullest.
+  int64_t memoryBytes = 0;
+  /// No plan takes less. Equals timeNs if the plan is proven optimal.
+  int64_t lowerBoundNs = 0;
+  /// What found the plan: "data-parallel", "grid", "program", "exact",
+  /// "descent" or "annealing".
+  const char *origin = "";
+  SearchStop stop = SearchStop::Exhausted;
+  int64_t plansTried = 0;
+  double seconds = 0;
+};
+
+/// Cuts the layers into stages and gives them devices so that an iteration, by
+/// the evaluator, takes the least time. Starts from plans of equal work and
+/// from a dynamic program over several orders of the devices (LatencyProgram),
+/// proves a bound (PlanBound), goes through all plans where they are few
+/// (ExactPlans), and improves the best plans by small changes (PlanWalk).
+ChainPlannerResult planChain(const ChainProblem &problem,
+                             const ChainPlannerOptions &options);
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_CHAIN_CHAINPLANNER_H

@@ -1,0 +1,67 @@
+//===- ExactPlans.h - Every plan that could be better -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_CHAIN_EXACTPLANS_H
+#define RONDO_PLANNING_CHAIN_EXACTPLANS_H
+
+#include "planning/chain/LeastRest.h"
+#include "planning/chain/PlanMoves.h"
+#include "planning/chain/PlanTimer.h"
+
+#include <functional>
+
+namespace rondo {
+
+/// Goes through all plans, stage by stage from the first one on, and leaves out
+/// what cannot be better than the best plan so far: by the way of a micro-batch
+/// and the work of its longest stage. Equal devices are not told apart.
+class ExactPlans {
+public:
+  ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator);
+
+  struct Result {
+    /// Better than the known time; empty if none was found.
+    ChainPlan plan;
+    int64_t timeNs = PlanTimer::never;
+    /// No plan is better than the known one and the one found.
+    bool isComplete = false;
+    int64_t stagesTried = 0;
+  };
+  /// Looks for plans that take less than `knownNs` and fit memory. Ends
+  /// incomplete after trying `mostStages` stages, or if `isOver`.
+  Result find(int64_t knownNs, int64_t mostStages,
+              const std::function<bool()> &isOver);
+
+private:
+  /// A stage and what is in front of it.
+  struct Stage {
+    int32_t first = 0, end = 0;
+    std::vector<int32_t> devices;
+    /// The way of a micro-batch to the stage and back from it, and either.
+    int64_t both = 0, there = 0, back = 0;
+    StageNs ns;
+  };
+  bool place(int32_t depth, int32_t devicesLeft);
+  bool choose(int32_t depth, size_t nextClass, int32_t devicesLeft);
+  bool extend(int32_t depth, int32_t devicesLeft);
+  bool mayBeBetter(const Stage &stage, int32_t devicesLeft) const;
+  void judge(int32_t stages);
+
+  const ChainProblem &problem;
+  const PlanEvaluator evaluator;
+  const ChainCosts costs;
+  const LeastRest rest;
+  PlanTimer timer;
+  /// Equal devices, and how many of each class are in use: the first ones.
+  std::vector<std::vector<int32_t>> classes;
+  std::vector<int32_t> inUse;
+  std::vector<Stage> stages;
+  std::vector<StageNs> times;
+  Result best;
+  int64_t knownNs = 0, stagesLeft = 0;
+  const std::function<bool()> *isOver = nullptr;
+};
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_CHAIN_EXACTPLANS_H

@@ -1,0 +1,90 @@
+//===- FewestDevices.cpp - What fits memory -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/chain/FewestDevices.h"
+
+#include <numeric>
+
+using namespace rondo;
+
+/// Devices that a stage needs, `behind` stages in front of the last one; never
+/// if they are too many to count.
+static int64_t devicesOf(const ChainProblem &problem, const ChainCosts &costs,
+                         int32_t first, int32_t end, int32_t behind,
+                         int64_t memoryBytes) {
+  constexpr int64_t never = std::numeric_limits<int32_t>::max();
+  const int64_t free = memoryBytes - problem.stateMultiplier *
+                                         costs.parameterBytes(first, end),
+                stash = costs.stashBytes(first, end);
+  if (free < 0)
+    return never;
+  if (stash == 0)
+    return 1;
+  // Each device has the micro-batches under way in whole shares.
+  const int64_t share = free / std::min(problem.microbatches, behind + 1);
+  return share == 0 ? never : std::min(never, (stash + share - 1) / share);
+}
+
+std::optional<ChainPlan> rondo::fewestDevices(const ChainProblem &problem,
+                                              int64_t memoryBytes) {
+  const ChainCosts costs(problem);
+  const int32_t L = problem.numLayers();
+  constexpr int64_t never = std::numeric_limits<int64_t>::max();
+  // [stages from here on][first layer].
+  const size_t side = static_cast<size_t>(L) + 1;
+  std::vector<int64_t> least(side * side, never);
+  std::vector<int32_t> next(side * side, 0);
+  least[L] = 0;
+  for (int32_t stages = 1; stages <= L; ++stages)
+    for (int32_t first = 0; first < L; ++first)
+      for (int32_t end = first + 1; end <= L; ++end) {
+        const int64_t rest = least[(stages - 1) * side + end];
+        if (rest == never)
+          continue;
+        const int64_t own =
+            devicesOf(problem, costs, first, end, stages - 1, memoryBytes);
+        int64_t &best = least[stages * side + first];
+        if (own == std::numeric_limits<int32_t>::max() || own + rest >= best)
+          continue;
+        best = own + rest;
+        next[stages * side + first] = end;
+      }
+  int32_t best = 1;
+  for (int32_t stages = 2; stages <= L; ++stages)
+    if (least[stages * side] < least[best * side])
+      best = stages;
+  if (least[best * side] == never)
+    return {};
+  ChainPlan plan;
+  int32_t device = 0;
+  for (int32_t first = 0, stages = best; stages > 0; --stages) {
+    const int32_t end = next[stages * side + first];
+    ChainStage stage = {first, end, {}};
+    stage.devices.resize(
+        devicesOf(problem, costs, first, end, stages - 1, memoryBytes));
+    std::iota(stage.devices.begin(), stage.devices.end(), device);
+    device += static_cast<int32_t>(stage.devices.size());
+    plan.push_back(std::move(stage));
+    first = end;
+  }
+  return plan;
+}
+
+static bool fits(const ChainProblem &problem, int64_t memoryBytes) {
+  const std::optional<ChainPlan> plan = fewestDevices(problem, memoryBytes);
+  return plan && plan->back().devices.back() < problem.numDevices();
+}
+
+int64_t rondo::leastMemoryBytes(const ChainProblem &problem) {
+  const ChainCosts costs(problem);
+  // All layers on one device fit with this much.
+  int64_t least = 0, most = costs.memoryBytes(0, problem.numLayers(), 1, 0);
+  while (least < most) {
+    const int64_t middle = least + (most - least) / 2;
+    if (fits(problem, middle))
+      most = middle;
+    else
+      least = middle + 1;
+  }
+  return least;
+}

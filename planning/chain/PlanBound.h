@@ -1,0 +1,66 @@
+//===- PlanBound.h - No plan takes less -------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_CHAIN_PLANBOUND_H
+#define RONDO_PLANNING_CHAIN_PLANBOUND_H
+
+#include "planning/chain/LeastRest.h"
+#include "planning/chain/PlanTimer.h"
+
+#include <functional>
+
+namespace rondo {
+
+/// A lower bound of the time of all plans of a problem. Every group of devices
+/// is taken to have the best links that a group of its size can have
+/// (BestLinks). A dynamic program over layers, devices used and devices of the
+/// last stage then finds out whether there may be a plan within a time T: one
+/// where for each stage
+///
+///   the way of a micro-batch to it and back, and M (F + B)         <= T
+///   the way to it, M (F + B), and its all-reduce                   <= T
+///   the way to it, F, the least way behind it and back, M B, and
+///     the way back from it or its all-reduce                       <= T
+///
+/// and the like for boundaries. Ways are the least of all plans of the layers
+/// in front. Memory is not looked at.
+class PlanBound {
+public:
+  PlanBound(const ChainProblem &problem, PlanEvaluator evaluator);
+
+  /// The bound, at most `knownNs`, the time of a known plan: it equals that if
+  /// no plan can be better. `isOver` may end the calculation early, with a
+  /// weaker bound. O(layers^2 * devices^3) a step at worst, about 20 steps.
+  int64_t find(int64_t knownNs, const std::function<bool()> &isOver);
+
+private:
+  /// Least times of a micro-batch, in ns: from the begin to the end of a stage's
+  /// F and from the begin of its B to the end; and either alone.
+  struct Way {
+    int64_t both = PlanTimer::never, there = PlanTimer::never,
+            back = PlanTimer::never;
+  };
+  /// A stage behind a way.
+  struct Stage {
+    int32_t first, end, devices;
+    /// Of the last stage of the way and of all before it.
+    int32_t used;
+  };
+  size_t at(int32_t layers, int32_t used, int32_t r) const {
+    return (static_cast<size_t>(layers) * (G + 1) + used) * (G + 1) + r;
+  }
+  bool mayTake(int64_t ns);
+  bool mayAdd(const Stage &stage, const Way &before, int64_t ns, Way &way) const;
+
+  const ChainProblem &problem;
+  const PlanEvaluator evaluator;
+  const ChainCosts costs;
+  const LeastRest rest;
+  const int32_t L, G;
+  /// [layers][devices used][devices of the last stage].
+  std::vector<Way> ways;
+};
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_CHAIN_PLANBOUND_H

@@ -1,0 +1,90 @@
+//===- PlanWalk.cpp - Better plans by small changes -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/chain/PlanWalk.h"
+
+#include <cmath>
+
+using namespace rondo;
+
+PlanWalk::PlanWalk(const ChainProblem &problem, PlanEvaluator evaluator,
+                   const std::vector<int32_t> &order, uint64_t seed)
+    : problem(problem), costs(problem), changes(problem),
+      timer(problem, evaluator), place(order.size()), random(seed) {
+  for (size_t i = 0; i < order.size(); ++i)
+    place[order[i]] = static_cast<int32_t>(i);
+}
+
+int64_t PlanWalk::cost(WorkingPlan &plan, int64_t ceiling) {
+  ++tried;
+  if (problem.memoryBytes > 0) {
+    const int64_t bytes = plan.memoryBytes(costs);
+    if (bytes > problem.memoryBytes)
+      return overMemory + (bytes - problem.memoryBytes) / 1024;
+  }
+  plan.times(problem, costs, times);
+  return timer.run(times, ceiling);
+}
+
+CostedPlan PlanWalk::costed(const ChainPlan &plan) {
+  CostedPlan result;
+  result.plan = WorkingPlan(problem, plan);
+  result.cost = cost(result.plan, PlanTimer::never);
+  return result;
+}
+
+void PlanWalk::descend(CostedPlan &best, const std::function<bool()> &isOver) {
+  for (bool hasImproved = true; hasImproved;) {
+    hasImproved = false;
+    best.plan.sortDevices(place);
+    moves.clear();
+    changes.list(best.plan, moves);
+    for (size_t left = moves.size(); left > 0 && !hasImproved; --left) {
+      if (left % 16 == 0 && isOver())
+        return;
+      // In random order.
+      std::swap(moves[random() % left], moves[left - 1]);
+      changed = best.plan;
+      moves[left - 1].apply(changed);
+      const int64_t now = cost(changed, best.cost - 1);
+      if (now >= best.cost)
+        continue;
+      std::swap(best.plan, changed);
+      best.cost = now;
+      hasImproved = true;
+    }
+  }
+}
+
+void PlanWalk::anneal(CostedPlan &best,
+                      const std::function<double()> &progress) {
+  // Shares of the cost by which a plan may be worse, at the begin and the end.
+  constexpr double hot = 0.03, cold = 0.0005;
+  CostedPlan at = best;
+  double temperature = hot;
+  for (int64_t step = 0;; ++step) {
+    if (step % 64 == 0) {
+      const double part = progress();
+      if (part >= 1)
+        return;
+      temperature = hot * std::pow(cold / hot, part);
+    }
+    PlanMove move;
+    if (!changes.draw(at.plan, random, move))
+      continue;
+    const double chance =
+        (static_cast<double>(random() >> 11) + 1) * 0x1p-53;
+    const auto most = static_cast<int64_t>(
+        static_cast<double>(std::min(at.cost, overMemory)) *
+        (1 - temperature * std::log(chance)));
+    changed = at.plan;
+    move.apply(changed);
+    const int64_t now = cost(changed, at.cost < overMemory ? most : overMemory);
+    if (at.cost < overMemory ? now > most : now > at.cost)
+      continue;
+    std::swap(at.plan, changed);
+    at.cost = now;
+    if (at.cost < best.cost)
+      best = at;
+  }
+}

@@ -1,0 +1,59 @@
+//===- PlanWalk.h - Better plans by small changes ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_CHAIN_PLANWALK_H
+#define RONDO_PLANNING_CHAIN_PLANWALK_H
+
+#include "planning/chain/PlanMoves.h"
+#include "planning/chain/PlanTimer.h"
+
+#include <functional>
+
+namespace rondo {
+
+/// A plan and its cost.
+struct CostedPlan {
+  WorkingPlan plan;
+  /// The time in ns; of a plan that does not fit memory, `overMemory` and what
+  /// is missing in KiB.
+  int64_t cost = PlanTimer::never;
+};
+
+/// Walks from plan to plan by small changes. Deterministic by its seed, as long
+/// as no limit by time ends it.
+class PlanWalk {
+public:
+  /// `order`: all devices; a stage is divided where it divides them.
+  PlanWalk(const ChainProblem &problem, PlanEvaluator evaluator,
+           const std::vector<int32_t> &order, uint64_t seed);
+
+  static constexpr int64_t overMemory = int64_t(1) << 62;
+
+  CostedPlan costed(const ChainPlan &plan);
+  /// Makes changes that lower the cost until there is none, or `isOver`.
+  void descend(CostedPlan &plan, const std::function<bool()> &isOver);
+  /// Simulated annealing: accepts a higher cost the less often the larger
+  /// `progress()` is, which goes from 0 to 1. The plan becomes the best one on
+  /// the way.
+  void anneal(CostedPlan &plan, const std::function<double()> &progress);
+  /// Plans that were costed so far.
+  int64_t plansTried() const { return tried; }
+
+private:
+  int64_t cost(WorkingPlan &plan, int64_t ceiling);
+
+  const ChainProblem &problem;
+  const ChainCosts costs;
+  const PlanMoves changes;
+  PlanTimer timer;
+  std::vector<int32_t> place;
+  std::mt19937_64 random;
+  int64_t tried = 0;
+  WorkingPlan changed;
+  std::vector<StageNs> times;
+  std::vector<PlanMove> moves;
+};
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_CHAIN_PLANWALK_H
