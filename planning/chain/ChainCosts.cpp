@@ -21,8 +21,8 @@ GroupLink rondo::linkBetween(const ChainProblem &problem, const int32_t *from,
   return link;
 }
 
-GroupLink rondo::linkWithin(const ChainProblem &problem,
-                            const int32_t *devices, int32_t count) {
+GroupLink rondo::linkWithin(const ChainProblem &problem, const int32_t *devices,
+                            int32_t count) {
   GroupLink link;
   for (int32_t i = 1; i < count; ++i)
     link = slower(link, linkBetween(problem, devices, i, devices + i, 1));

@@ -71,9 +71,7 @@ public:
     return sums[end].parameterBytes - sums[first].parameterBytes;
   }
   /// What the boundary in front of a layer carries each way.
-  int64_t boundaryBytes(int32_t layer) const {
-    return sums[layer].outputBytes;
-  }
+  int64_t boundaryBytes(int32_t layer) const { return sums[layer].outputBytes; }
   int64_t allReduceNs(int32_t first, int32_t end, int32_t devices,
                       const GroupLink &within) const;
   /// A message at the boundary in front of a layer, at a link's `rate` or
@@ -88,8 +86,7 @@ public:
   int64_t memoryBytes(int32_t first, int32_t end, int32_t devices,
                       int32_t behind) const {
     return stateMultiplier * parameterBytes(first, end) +
-           std::min(microbatches, behind + 1) *
-               stashBytes(first, end, devices);
+           std::min(microbatches, behind + 1) * stashBytes(first, end, devices);
   }
 
 private:

@@ -183,14 +183,12 @@ double Planner::spent(int64_t sinceTried, double sincePart,
                       double untilPart) const {
   if (isInterrupted())
     return 1;
-  const double byEffort =
-      static_cast<double>(walk.plansTried() - sinceTried) /
-      (1000. * static_cast<double>(effort) / numAnnealings);
+  const double byEffort = static_cast<double>(walk.plansTried() - sinceTried) /
+                          (1000. * static_cast<double>(effort) / numAnnealings);
   if (!deadline.exists())
     return byEffort;
-  const double passed =
-      1 - static_cast<double>(deadline.leftMs()) /
-              static_cast<double>(options.timeLimitMs);
+  const double passed = 1 - static_cast<double>(deadline.leftMs()) /
+                                static_cast<double>(options.timeLimitMs);
   return std::max(byEffort, (passed - sincePart) / (untilPart - sincePart));
 }
 
@@ -221,9 +219,9 @@ ChainPlannerResult Planner::run() {
   }
   if (!isProven()) {
     ExactPlans exact(problem, options.evaluator);
-    const ExactPlans::Result found = exact.find(
-        std::min(best.cost, PlanWalk::overMemory), mostExactStages,
-        [&] { return isOver(exactEnd); });
+    const ExactPlans::Result found =
+        exact.find(std::min(best.cost, PlanWalk::overMemory), mostExactStages,
+                   [&] { return isOver(exactEnd); });
     if (!found.plan.empty())
       offer(found.plan, "exact");
     if (found.isComplete)

@@ -4,7 +4,10 @@
 #ifndef RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
 #define RONDO_PLANNING_CHAIN_CHAINPROBLEM_H
 
+#include "schedule/Fault.h"
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,9 @@ namespace rondo {
 struct ChainLayer {
   std::string name;
   int64_t forwardNs = 0, backwardNs = 0;
+  /// The part of the backward that computes the weights' gradient; 0 if that is
+  /// not known.
+  int64_t weightGradNs = 0;
   /// To the next layer; its gradient comes back with as many.
   int64_t outputBytes = 0;
   /// Kept from the forward to the backward.
@@ -37,6 +43,11 @@ struct ChainProblem {
   int64_t latencyInsideNs = 0, latencyAcrossNs = 0;
   /// Bytes of state (weights, gradients, optimizer) per byte of parameters.
   int64_t stateMultiplier = 0;
+
+  /// What is wrong with the figures: sums over an iteration must fit 64 bits.
+  /// Each figure is at least 0, each rate between two devices at least 1, and
+  /// there are layers and devices.
+  std::optional<Fault> check() const;
 
   int32_t numLayers() const { return static_cast<int32_t>(layers.size()); }
   int32_t numDevices() const { return static_cast<int32_t>(nodeOf.size()); }

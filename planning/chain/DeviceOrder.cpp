@@ -21,8 +21,9 @@ public:
       merged[i] = {static_cast<int32_t>(i)};
       for (size_t j = 0; j < count; ++j)
         if (i != j)
-          weight[i * count + j] = std::min(problem.rate(devices[i], devices[j]),
-                                           problem.rate(devices[j], devices[i]));
+          weight[i * count + j] =
+              std::min(problem.rate(devices[i], devices[j]),
+                       problem.rate(devices[j], devices[i]));
     }
     left.resize(count);
     std::iota(left.begin(), left.end(), 0);

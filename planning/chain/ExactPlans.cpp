@@ -9,7 +9,8 @@ using namespace rondo;
 
 ExactPlans::ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator)
     : problem(problem), evaluator(evaluator), costs(problem),
-      rest(problem, costs),      timer(problem, evaluator), stages(problem.numDevices()) {
+      rest(problem, costs), timer(problem, evaluator),
+      stages(problem.numDevices()) {
   const PlanMoves moves(problem);
   std::map<int32_t, std::vector<int32_t>> byClass;
   for (int32_t device = 0; device < problem.numDevices(); ++device)
@@ -91,8 +92,8 @@ bool ExactPlans::extend(int32_t depth, int32_t devicesLeft) {
                 costs.backwardNs(stage.first, stage.end, r),
                 costs.allReduceNs(stage.first, stage.end, r, within), 0, 0};
     // More layers take no less.
-    if (stage.both + problem.microbatches *
-                         (stage.ns.forward + stage.ns.backward) >=
+    if (stage.both +
+            problem.microbatches * (stage.ns.forward + stage.ns.backward) >=
         knownNs)
       break;
     if (!mayBeBetter(stage, devicesLeft))

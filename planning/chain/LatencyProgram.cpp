@@ -26,21 +26,18 @@ bool LatencyProgram::fits(int32_t cut, int32_t next, int32_t count,
 }
 
 /// What an iteration takes beyond the way of one micro-batch, as far as one
-/// stage and the boundary behind it say; see PlanTimer::leastNs(), which has the
-/// same bounds with the way included. `below`: the way behind the stage's F
+/// stage and the boundary behind it say; see PlanTimer::leastNs(), which has
+/// the same bounds with the way included. `below`: the way behind the stage's F
 /// until its B.
 double LatencyProgram::steadyNs(const Part &part, double below,
                                 int32_t stages) const {
   const double M = problem.microbatches, own = part.forward + part.backward;
-  double steady =
-      std::max((M - 1) * part.backward, (M - 1) * own - below);
+  double steady = std::max((M - 1) * part.backward, (M - 1) * own - below);
   if (evaluator == PlanEvaluator::OneFOneB) {
     const int32_t underWay = std::min(problem.microbatches, stages);
-    steady = std::max({steady,
-                       (M - 1) * part.backward +
-                           (M - underWay) * part.forward,
-                       ((problem.microbatches - 1) / underWay) *
-                           (own + below)});
+    steady = std::max(
+        {steady, (M - 1) * part.backward + (M - underWay) * part.forward,
+         ((problem.microbatches - 1) / underWay) * (own + below)});
   }
   const double there = part.send, back = part.sendBack;
   return std::max(steady,
@@ -63,8 +60,7 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
       static_cast<double>(costs.parameterBytes(cuts[cut], cuts[next]));
   const bool isLast = next == C;
   const double bytes =
-      isLast ? 0
-             : 1000. * static_cast<double>(costs.boundaryBytes(cuts[next]));
+      isLast ? 0 : 1000. * static_cast<double>(costs.boundaryBytes(cuts[next]));
   for (int32_t count = 1; count <= U; ++count) {
     const int32_t devices = count * unit;
     Part part = {forward / devices, backward / devices};
@@ -82,10 +78,10 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
       double allReduce = 0;
       if (devices > 1) {
         const GroupLink &link = groups.within(first, end);
-        allReduce = 2. * (devices - 1) *
-                    (static_cast<double>(link.latencyNs) +
-                     1000. * parameters /
-                         (devices * static_cast<double>(link.rate)));
+        allReduce =
+            2. * (devices - 1) *
+            (static_cast<double>(link.latencyNs) +
+             1000. * parameters / (devices * static_cast<double>(link.rate)));
       }
       if (M * own + allReduce > limits.timeNs)
         continue;
@@ -96,7 +92,7 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
         if (end == U && length < best.length && steady <= limits.steadyNs &&
             fits(cut, next, count, 1))
           best = {length, own, steady, allReduce, static_cast<int16_t>(next),
-                  0, 1};
+                  0,      1};
         continue;
       }
       for (int32_t other = 1; other <= U - end; ++other) {
@@ -115,8 +111,8 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
                      length = lengthOf(own + below, late);
         if (length >= best.length)
           continue;
-        const double steady = std::max(
-            behind.steady, steadyNs(part, below, behind.stages + 1));
+        const double steady =
+            std::max(behind.steady, steadyNs(part, below, behind.stages + 1));
         if (steady > limits.steadyNs || length + steady > limits.timeNs ||
             !fits(cut, next, count, behind.stages + 1))
           continue;
@@ -132,8 +128,8 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
   }
 }
 
-std::vector<LatencyProgram::Found>
-LatencyProgram::solve(const Limits &limits, int32_t most) {
+std::vector<LatencyProgram::Found> LatencyProgram::solve(const Limits &limits,
+                                                         int32_t most) {
   std::fill(rest.begin(), rest.end(), Rest());
   for (int32_t cut = C - 1; cut >= 0; --cut)
     for (int32_t next = cut + 1; next <= C; ++next)
@@ -149,9 +145,8 @@ LatencyProgram::solve(const Limits &limits, int32_t most) {
       if (all.length < infinite)
         ends.push_back({all.length + all.steady, first, count});
     }
-  std::sort(ends.begin(), ends.end(), [](const End &a, const End &b) {
-    return a.estimate < b.estimate;
-  });
+  std::sort(ends.begin(), ends.end(),
+            [](const End &a, const End &b) { return a.estimate < b.estimate; });
   ends.resize(std::min<size_t>(ends.size(), most));
   std::vector<Found> found;
   for (const End &end : ends)
@@ -164,8 +159,8 @@ ChainPlan LatencyProgram::planFrom(int32_t first, int32_t count) const {
   ChainPlan plan;
   for (int32_t cut = 0; cut < C;) {
     const Rest &here = rest[at(cut, first, count)];
-    plan.push_back({cuts[cut], cuts[here.nextCut],
-                    groups.devices(first, first + count)});
+    plan.push_back(
+        {cuts[cut], cuts[here.nextCut], groups.devices(first, first + count)});
     cut = here.nextCut;
     first += count;
     count = here.nextUnits;

@@ -46,8 +46,8 @@ private:
   struct Rest {
     /// The way of a micro-batch through them and back, with what their sums are
     /// expected to add to an iteration, and without; what an iteration takes
-    /// beyond the way; and how much later than the last backward of the first of
-    /// them their sums end.
+    /// beyond the way; and how much later than the last backward of the first
+    /// of them their sums end.
     double length = infinite, way = infinite, steady = 0, late = 0;
     int16_t nextCut = 0, nextUnits = 0, stages = 0;
   };

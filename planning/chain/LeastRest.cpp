@@ -12,10 +12,9 @@ LeastRest::LeastRest(const ChainProblem &problem, const ChainCosts &costs)
     for (int32_t from = 1; from < G; ++from)
       for (int32_t to = 1; from + to <= G; ++to)
         messages[(static_cast<size_t>(boundary) * (G + 1) + from) * (G + 1) +
-                 to] =
-            costs.messageNs(boundary, int64_t(from) * to,
-                            best.rateAcross(from, to),
-                            best.latencyAcross(from, to));
+                 to] = costs.messageNs(boundary, int64_t(from) * to,
+                                       best.rateAcross(from, to),
+                                       best.latencyAcross(from, to));
   findWays(costs);
   findLongest(costs);
 }
@@ -24,8 +23,8 @@ void LeastRest::findWays(const ChainCosts &costs) {
   ways.assign(static_cast<size_t>(L + 1) * (G + 1), never);
   // [first layer][devices]: through a stage that begins there, and on.
   std::vector<int64_t> from(ways.size(), never);
-  std::fill(ways.begin() + static_cast<std::ptrdiff_t>(L) * (G + 1),
-            ways.end(), 0);
+  std::fill(ways.begin() + static_cast<std::ptrdiff_t>(L) * (G + 1), ways.end(),
+            0);
   for (int32_t first = L - 1; first > 0; --first) {
     const size_t row = static_cast<size_t>(first) * (G + 1);
     for (int32_t r = 1; r <= G; ++r)
@@ -34,9 +33,8 @@ void LeastRest::findWays(const ChainCosts &costs) {
         if (rest == never)
           continue;
         from[row + r] =
-            std::min(from[row + r],
-                     costs.forwardNs(first, end, r) +
-                         costs.backwardNs(first, end, r) + rest);
+            std::min(from[row + r], costs.forwardNs(first, end, r) +
+                                        costs.backwardNs(first, end, r) + rest);
       }
     for (int32_t r = 1; r < G; ++r)
       for (int32_t other = 1; r + other <= G; ++other)
@@ -58,13 +56,12 @@ void LeastRest::findLongest(const ChainCosts &costs) {
       least = longest[first * side + devices - 1];
       for (int32_t r = 1; r <= devices; ++r)
         for (int32_t end = first + 1; end <= L; ++end) {
-          const int64_t own = costs.forwardNs(first, end, r) +
-                              costs.backwardNs(first, end, r);
+          const int64_t own =
+              costs.forwardNs(first, end, r) + costs.backwardNs(first, end, r);
           if (own >= least)
             break;
-          least = std::min(
-              least,
-              std::max(own, longest[end * side + devices - r]));
+          least =
+              std::min(least, std::max(own, longest[end * side + devices - r]));
         }
     }
 }

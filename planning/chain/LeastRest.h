@@ -1,4 +1,5 @@
-//===- LeastRest.h - What the layers behind a stage cost at least -*- C++ -*-===//
+//===- LeastRest.h - What the layers behind a stage cost at least -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_PLANNING_CHAIN_LEASTREST_H

@@ -61,8 +61,8 @@ void MinMaxProgram::fill(int32_t stages, int32_t layers, int32_t count,
       const int64_t value =
           std::max({rest, channelWork(before, other, count, used), work});
       // Of equals, the fewest layers before, then the fewest units.
-      if (value > best || (value == best && before == choice.layers &&
-                           choice.units <= other))
+      if (value > best ||
+          (value == best && before == choice.layers && choice.units <= other))
         continue;
       best = value;
       choice = {static_cast<int16_t>(before), static_cast<int16_t>(other)};

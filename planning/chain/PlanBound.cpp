@@ -12,8 +12,7 @@ static constexpr int64_t never = PlanTimer::never;
 PlanBound::PlanBound(const ChainProblem &problem, PlanEvaluator evaluator)
     : problem(problem), evaluator(evaluator), costs(problem),
       rest(problem, costs), L(problem.numLayers()), G(problem.numDevices()),
-      ways(at(L, G, G) + 1) {
-}
+      ways(at(L, G, G) + 1) {}
 
 /// Whether a stage may follow `before` in a plan that takes `ns`; `way` is then
 /// the way to the end of it.
@@ -34,8 +33,8 @@ bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
   if (evaluator == PlanEvaluator::OneFOneB) {
     // More stages than these cannot follow, so no more forwards precede the
     // first backward.
-    const int64_t most = std::min<int64_t>(
-        {M, L - stage.first, int64_t(G) - stage.used});
+    const int64_t most =
+        std::min<int64_t>({M, L - stage.first, int64_t(G) - stage.used});
     if (before.both + F + below + M * B + (M - most) * F > ns ||
         before.both + (1 + (M - 1) / most) * (F + B + below) > ns)
       return false;
@@ -46,8 +45,7 @@ bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
                             links.latencyWithin(r)};
     const int64_t allReduce =
         costs.allReduceNs(stage.first, stage.end, r, best);
-    if (before.there + allReduce + M * B + F +
-            std::max((M - 1) * F, below) >
+    if (before.there + allReduce + M * B + F + std::max((M - 1) * F, below) >
         ns)
       return false;
   }
@@ -87,14 +85,12 @@ bool PlanBound::mayTake(int64_t ns) {
           const int64_t channel =
               evaluator == PlanEvaluator::Spp
                   ? way.both + 2 * M * message
-                  : way.both +
-                        rest.wayNs(layers, r) +
-                        (M - 1) * message;
+                  : way.both + rest.wayNs(layers, r) + (M - 1) * message;
           if (channel > ns)
             continue;
           for (int32_t end = layers + 1; end <= L; ++end) {
-            const int64_t work = costs.forwardNs(layers, end) +
-                                 costs.backwardNs(layers, end);
+            const int64_t work =
+                costs.forwardNs(layers, end) + costs.backwardNs(layers, end);
             if (before.both + M * (work / other) > ns)
               break;
             add({layers, end, other, used}, before);

@@ -34,8 +34,8 @@ public:
   int64_t find(int64_t knownNs, const std::function<bool()> &isOver);
 
 private:
-  /// Least times of a micro-batch, in ns: from the begin to the end of a stage's
-  /// F and from the begin of its B to the end; and either alone.
+  /// Least times of a micro-batch, in ns: from the begin to the end of a
+  /// stage's F and from the begin of its B to the end; and either alone.
   struct Way {
     int64_t both = PlanTimer::never, there = PlanTimer::never,
             back = PlanTimer::never;
@@ -50,7 +50,8 @@ private:
     return (static_cast<size_t>(layers) * (G + 1) + used) * (G + 1) + r;
   }
   bool mayTake(int64_t ns);
-  bool mayAdd(const Stage &stage, const Way &before, int64_t ns, Way &way) const;
+  bool mayAdd(const Stage &stage, const Way &before, int64_t ns,
+              Way &way) const;
 
   const ChainProblem &problem;
   const PlanEvaluator evaluator;

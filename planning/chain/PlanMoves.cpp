@@ -89,9 +89,9 @@ void PlanMoves::listDeviceMoves(const WorkingPlan &plan,
   };
   for (int32_t n = 0; n <= S; ++n)
     for (int32_t k = 0; k < plan.numDevices(n); ++k)
-      if (std::none_of(
-              distinct[n].begin(), distinct[n].end(),
-              [&](int32_t i) { return classAt(n, i) == classAt(n, k); }))
+      if (std::none_of(distinct[n].begin(), distinct[n].end(), [&](int32_t i) {
+            return classAt(n, i) == classAt(n, k);
+          }))
         distinct[n].push_back(k);
   for (int32_t n = 0; n <= S; ++n)
     for (int32_t other = 0; other <= S; ++other) {
@@ -133,7 +133,8 @@ bool PlanMoves::drawGive(const WorkingPlan &plan, std::mt19937_64 &random,
     return false;
   // Mostly to a neighbour, with work.
   const bool isNear = from < S && S > 1 && below(random, 3) > 0;
-  int32_t to = isNear ? from + (below(random, 2) ? 1 : -1) : below(random, S + 1);
+  int32_t to =
+      isNear ? from + (below(random, 2) ? 1 : -1) : below(random, S + 1);
   if (to < 0 || to == from || (isNear && to == S))
     return false;
   move = {PlanMove::Give, from, below(random, plan.numDevices(from)), to};
@@ -173,8 +174,7 @@ bool PlanMoves::draw(const WorkingPlan &plan, std::mt19937_64 &random,
                       : drawGive(plan, random, move);
   if (kind >= 7)
     return drawGive(plan, random, move);
-  const int32_t n = below(random, S),
-                length = plan.end(n) - plan.first(n);
+  const int32_t n = below(random, S), length = plan.end(n) - plan.first(n);
   if (kind == 6) {
     move = {PlanMove::Merge, n};
     return n + 1 < S;
@@ -182,8 +182,12 @@ bool PlanMoves::draw(const WorkingPlan &plan, std::mt19937_64 &random,
   if (kind >= 4) {
     if (length < 2 || plan.numDevices(n) < 2)
       return false;
-    move = {PlanMove::Split, n, 1 + below(random, plan.numDevices(n) - 1), 0,
-            below(random, 2), 1 + below(random, length - 1)};
+    move = {PlanMove::Split,
+            n,
+            1 + below(random, plan.numDevices(n) - 1),
+            0,
+            below(random, 2),
+            1 + below(random, length - 1)};
     return true;
   }
   if (n + 1 == S)
@@ -192,6 +196,5 @@ bool PlanMoves::draw(const WorkingPlan &plan, std::mt19937_64 &random,
   const int32_t most = kind < 2 ? 1 : 4,
                 by = (1 + below(random, most)) * (below(random, 2) ? 1 : -1);
   move = {PlanMove::Shift, n, 0, 0, 0, by};
-  return plan.end(n) + by > plan.first(n) &&
-         plan.end(n) + by < plan.end(n + 1);
+  return plan.end(n) + by > plan.first(n) && plan.end(n) + by < plan.end(n + 1);
 }

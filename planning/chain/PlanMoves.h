@@ -18,7 +18,8 @@ struct PlanMove {
     /// Device number `b` of group `a` goes to group `c`. If `layers` is not 0
     /// they are neighbours, and the boundary between them moves by it.
     Give,
-    /// Device number `b` of group `a` and number `d` of group `c` change places.
+    /// Device number `b` of group `a` and number `d` of group `c` change
+    /// places.
     Swap,
     /// Stages `a` and `c` exchange all devices.
     SwapAll,

@@ -44,10 +44,9 @@ int64_t PlanTimer::leastNs(const std::vector<StageNs> &stages,
                                   M * stage.backward + after);
     }
     least = std::max(
-        least,
-        way + (M - 1) * (evaluator == PlanEvaluator::Spp
-                             ? 0
-                             : std::max(stage.send, stage.sendBack)));
+        least, way + (M - 1) * (evaluator == PlanEvaluator::Spp
+                                    ? 0
+                                    : std::max(stage.send, stage.sendBack)));
     if (evaluator == PlanEvaluator::Spp)
       least = std::max(least, there + stage.forward +
                                   M * (stage.send + stage.sendBack) +
@@ -82,9 +81,8 @@ void PlanTimer::setLatestOfChannels(const std::vector<StageNs> &stages,
     for (size_t n = 0; n + 1 < stages.size(); ++n) {
       const StageNs &stage = stages[n];
       back += stage.backward;
-      const int64_t work = isFullDuplex
-                               ? (isBack ? stage.sendBack : stage.send)
-                               : stage.send + stage.sendBack;
+      const int64_t work = isFullDuplex ? (isBack ? stage.sendBack : stage.send)
+                                        : stage.send + stage.sendBack;
       latest.push_back(ceiling - M * work - back);
       back += stage.sendBack;
     }
@@ -154,9 +152,9 @@ int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
 }
 
 /// Starts what comes first on a free resource: the micro-batch of the earliest
-/// cycle, micro-batch + step, and of equals the later step. Each step serves its
-/// micro-batches in order, since the step before does.
-/// Returns false if the iteration will end after the ceiling.
+/// cycle, micro-batch + step, and of equals the later step. Each step serves
+/// its micro-batches in order, since the step before does. Returns false if the
+/// iteration will end after the ceiling.
 bool PlanTimer::begin(int32_t resource, int64_t now) {
   if (isBusy[resource])
     return true;
@@ -165,8 +163,7 @@ bool PlanTimer::begin(int32_t resource, int64_t now) {
   for (int32_t step : {one, other}) {
     if (step < 0 || steps[step].begun == steps[step].ready)
       continue;
-    if (chosen < 0 ||
-        steps[step].begun + step <= steps[chosen].begun + chosen)
+    if (chosen < 0 || steps[step].begun + step <= steps[chosen].begun + chosen)
       chosen = step;
   }
   if (chosen < 0)
@@ -182,8 +179,7 @@ bool PlanTimer::begin(int32_t resource, int64_t now) {
   return true;
 }
 
-int64_t PlanTimer::runSpp(const std::vector<StageNs> &stages,
-                          int64_t ceiling) {
+int64_t PlanTimer::runSpp(const std::vector<StageNs> &stages, int64_t ceiling) {
   const auto S = static_cast<int32_t>(stages.size());
   const bool isFullDuplex = evaluator == PlanEvaluator::SppFullDuplex;
   // Stages, then the channels of boundaries, forwards and backwards.

@@ -46,8 +46,7 @@ private:
   int64_t leastNs(const std::vector<StageNs> &stages, int64_t ceiling) const;
   int64_t runOneFOneB(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatest(const std::vector<StageNs> &stages, int64_t ceiling);
-  void setLatestOfChannels(const std::vector<StageNs> &stages,
-                           int64_t ceiling);
+  void setLatestOfChannels(const std::vector<StageNs> &stages, int64_t ceiling);
   int64_t runSpp(const std::vector<StageNs> &stages, int64_t ceiling);
   /// A position of a micro-batch's way: F, messages and B of all stages.
   struct Step {

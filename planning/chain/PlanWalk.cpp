@@ -72,8 +72,7 @@ void PlanWalk::anneal(CostedPlan &best,
     PlanMove move;
     if (!changes.draw(at.plan, random, move))
       continue;
-    const double chance =
-        (static_cast<double>(random() >> 11) + 1) * 0x1p-53;
+    const double chance = (static_cast<double>(random() >> 11) + 1) * 0x1p-53;
     const auto most = static_cast<int64_t>(
         static_cast<double>(std::min(at.cost, overMemory)) *
         (1 - temperature * std::log(chance)));

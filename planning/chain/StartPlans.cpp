@@ -27,13 +27,12 @@ std::vector<ChainPlan> rondo::evenPlans(const ChainProblem &problem,
       // Each stage behind this one gets a layer.
       const int32_t most = L - (stages - n - 1);
       int32_t end = n + 1 == stages ? L : layer + 1;
-      while (end < most &&
-             workBefore(end) < workBefore(L) * (n + 1) / stages)
+      while (end < most && workBefore(end) < workBefore(L) * (n + 1) / stages)
         ++end;
       const auto devicesEnd =
           static_cast<int32_t>(int64_t(G) * (n + 1) / stages);
-      plan.push_back({layer, end,
-                      {order.begin() + device, order.begin() + devicesEnd}});
+      plan.push_back(
+          {layer, end, {order.begin() + device, order.begin() + devicesEnd}});
       layer = end;
       device = devicesEnd;
     }

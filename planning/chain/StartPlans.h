@@ -8,9 +8,9 @@
 
 namespace rondo {
 
-/// Plans with the same work and number of devices in each stage, as far as whole
-/// layers and devices allow: one for each number of stages. The first is data
-/// parallel.
+/// Plans with the same work and number of devices in each stage, as far as
+/// whole layers and devices allow: one for each number of stages. The first is
+/// data parallel.
 std::vector<ChainPlan> evenPlans(const ChainProblem &problem,
                                  const std::vector<int32_t> &order);
 

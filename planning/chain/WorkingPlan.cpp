@@ -24,8 +24,10 @@ WorkingPlan::WorkingPlan(const ChainProblem &problem, const ChainPlan &plan) {
 ChainPlan WorkingPlan::plan() const {
   ChainPlan plan;
   for (int32_t n = 0; n < numStages(); ++n)
-    plan.push_back({first(n), end(n), {row.begin() + devicesBegin(n),
-                                       row.begin() + devicesEnd(n)}});
+    plan.push_back(
+        {first(n),
+         end(n),
+         {row.begin() + devicesBegin(n), row.begin() + devicesEnd(n)}});
   return plan;
 }
 

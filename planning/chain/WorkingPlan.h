@@ -8,9 +8,9 @@
 
 namespace rondo {
 
-/// A plan in flat arrays, which remembers the links of its groups: after a small
-/// change its times cost little. Assigning one to another of the same problem
-/// does not allocate.
+/// A plan in flat arrays, which remembers the links of its groups: after a
+/// small change its times cost little. Assigning one to another of the same
+/// problem does not allocate.
 class WorkingPlan {
 public:
   WorkingPlan() = default;

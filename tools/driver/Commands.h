@@ -47,6 +47,7 @@ struct Command {
 const Command &bundleCommand();
 const Command &compareCommand();
 const Command &compileCommand();
+const Command &planCommand();
 const Command &searchCommand();
 const Command &simulateCommand();
 const Command &verifyCommand();

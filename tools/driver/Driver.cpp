@@ -14,9 +14,9 @@ using namespace llvm;
 namespace rondo::driver {
 
 ArrayRef<const Command *> commands() {
-  static const Command *const table[] = {&compileCommand(),  &bundleCommand(),
-                                         &searchCommand(),   &compareCommand(),
-                                         &simulateCommand(), &verifyCommand()};
+  static const Command *const table[] = {
+      &compileCommand(), &bundleCommand(),   &planCommand(),  &searchCommand(),
+      &compareCommand(), &simulateCommand(), &verifyCommand()};
   return table;
 }
 
@@ -27,7 +27,7 @@ ArrayRef<ExitCodeText> exitCodes() {
       {Failure, "invalid input, a broken rule, no schedule found that fits, or "
                 "a file that cannot be read or written"},
       {Usage, "invalid command line"},
-      {Infeasible, "no order at all fits the memory of the only problem"},
+      {Infeasible, "no order, or no plan, fits the memory of the only problem"},
       {Interrupted, "interrupted by Ctrl-C, with a valid result written"}};
   return texts;
 }

@@ -22,6 +22,11 @@ namespace compile {
 #include "tools/driver/OptionTable.inc"
 } // namespace compile
 
+namespace plan {
+#define OPTIONS "tools/driver/options/Plan.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace plan
+
 namespace search {
 #define OPTIONS "tools/driver/options/Search.inc"
 #include "tools/driver/OptionTable.inc"
@@ -55,6 +60,11 @@ const OptTable &compareOptions() {
 
 const OptTable &compileOptions() {
   static const compile::Table table;
+  return table;
+}
+
+const OptTable &planOptions() {
+  static const plan::Table table;
   return table;
 }
 

@@ -1,0 +1,240 @@
+//===- PlanningReader.cpp - rondo-planning to ChainProblem ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/json/PlanningReader.h"
+
+#include "formats/json/Documents.h"
+#include "formats/json/Fields.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using llvm::StringRef;
+
+namespace rondo::json {
+
+namespace {
+
+/// ChainProblem::check() limits sums.
+constexpr int64_t most = int64_t(1) << 60;
+/// What a search over plans can do with.
+constexpr int64_t mostDevices = 4096, mostLayers = 4096,
+                  mostMicrobatches = 1 << 20;
+
+/// The times of a layer's backward, whole or in its two parts.
+std::optional<TextFault> readBackward(const Fields &fields,
+                                      const std::string &where,
+                                      ChainLayer &layer) {
+  const Value *whole = fields.find("backward_ns"),
+              *inputGrad = fields.find("input_grad_ns"),
+              *weightGrad = fields.find("weight_grad_ns");
+  if (whole && (inputGrad || weightGrad))
+    return where + " has backward_ns and a part of it; give either that or "
+                   "input_grad_ns and weight_grad_ns";
+  if (whole)
+    return readInteger(*whole, where + ".backward_ns", 0, most,
+                       layer.backwardNs);
+  if (!inputGrad || !weightGrad)
+    return where + " lacks backward_ns, or input_grad_ns and weight_grad_ns";
+  int64_t inputGradNs;
+  if (auto fault = readInteger(*inputGrad, where + ".input_grad_ns", 0, most,
+                               inputGradNs))
+    return fault;
+  if (auto fault = readInteger(*weightGrad, where + ".weight_grad_ns", 0, most,
+                               layer.weightGradNs))
+    return fault;
+  layer.backwardNs = inputGradNs + layer.weightGradNs;
+  return {};
+}
+
+std::optional<TextFault> readLayer(Value value, const std::string &where,
+                                   ChainLayer &layer) {
+  Fields fields;
+  if (auto fault =
+          fields.read(value, where,
+                      {"name", "forward_ns", "output_bytes", "stash_bytes",
+                       "parameter_bytes"},
+                      {"backward_ns", "input_grad_ns", "weight_grad_ns"}))
+    return fault;
+  std::optional<std::string> name = fields.get("name").string();
+  if (!name)
+    return where + ".name is " + fields.get("name").excerpt() +
+           ", not a string";
+  layer.name = *name;
+  for (auto [key, figure] :
+       {std::pair("forward_ns", &layer.forwardNs),
+        std::pair("output_bytes", &layer.outputBytes),
+        std::pair("stash_bytes", &layer.stashBytes),
+        std::pair("parameter_bytes", &layer.parameterBytes)})
+    if (auto fault =
+            readInteger(fields.get(key), where + "." + key, 0, most, *figure))
+      return fault;
+  return readBackward(fields, where, layer);
+}
+
+std::optional<TextFault> readLayers(Value value, ChainProblem &problem) {
+  if (!value.isArray())
+    return "layers is " + value.excerpt() + ", not a list";
+  Elements walk(value);
+  while (std::optional<Value> element = walk.next()) {
+    const std::string where =
+        "layers[" + std::to_string(problem.layers.size()) + "]";
+    if (auto fault = readLayer(*element, where, problem.layers.emplace_back()))
+      return fault;
+  }
+  const size_t count = problem.layers.size();
+  if (count == 0)
+    return "layers is empty; there must be at least one";
+  if (count > mostLayers)
+    return "there are " + std::to_string(count) + " layers; at most " +
+           std::to_string(mostLayers) + " can be planned; group them";
+  if (const int64_t bytes = problem.layers.back().outputBytes)
+    return "output_bytes of the last layer is " + std::to_string(bytes) +
+           "; nothing follows it, so it must be 0";
+  return {};
+}
+
+std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
+  Fields fields;
+  if (auto fault = fields.read(value, "devices", {"node", "memory_bytes"},
+                               {"memory_bytes_tight"}))
+    return fault;
+  if (auto fault =
+          readInteger(fields.get("memory_bytes"), "devices.memory_bytes", 0,
+                      most, problem.memoryBytes))
+    return fault;
+  if (!fields.get("node").isArray())
+    return "devices.node is not a list";
+  Elements walk(fields.get("node"));
+  while (std::optional<Value> element = walk.next()) {
+    int64_t node;
+    if (auto fault = readInteger(
+            *element,
+            "devices.node[" + std::to_string(problem.nodeOf.size()) + "]", 0,
+            std::numeric_limits<int32_t>::max(), node))
+      return fault;
+    problem.nodeOf.push_back(static_cast<int32_t>(node));
+  }
+  if (problem.nodeOf.empty())
+    return "devices.node is empty; there must be at least one device";
+  if (problem.nodeOf.size() > mostDevices)
+    return "there are " + std::to_string(problem.nodeOf.size()) +
+           " devices; at most " + std::to_string(mostDevices) +
+           " can be planned for";
+  return {};
+}
+
+std::optional<TextFault> readRates(Value value, ChainProblem &problem) {
+  const auto G = static_cast<size_t>(problem.numDevices());
+  auto wrongSize = [&](const std::string &where, size_t found) {
+    return where + " has " + std::to_string(found) + " entries for " +
+           std::to_string(G) + " devices";
+  };
+  if (!value.isArray())
+    return "bytes_per_us is " + value.excerpt() + ", not a list of rows";
+  problem.bytesPerUs.reserve(G * G);
+  Elements rows(value);
+  size_t from = 0;
+  while (std::optional<Value> row = rows.next()) {
+    const std::string where = "bytes_per_us[" + std::to_string(from) + "]";
+    if (!row->isArray())
+      return where + " is " + row->excerpt() + ", not a list";
+    Elements walk(*row);
+    size_t to = 0;
+    while (std::optional<Value> element = walk.next()) {
+      int64_t rate;
+      // What a device sends to itself is not looked at.
+      if (auto fault =
+              readInteger(*element, where + "[" + std::to_string(to) + "]",
+                          from == to ? 0 : 1, most, rate))
+        return fault;
+      problem.bytesPerUs.push_back(rate);
+      ++to;
+    }
+    if (to != G)
+      return wrongSize(where, to);
+    ++from;
+  }
+  if (from != G)
+    return wrongSize("bytes_per_us", from);
+  return {};
+}
+
+std::optional<TextFault> fill(Value value, ChainProblem &problem) {
+  Fields fields;
+  if (auto fault =
+          fields.read(value, "the problem",
+                      {"format", "name", "microbatches", "layers", "devices",
+                       "bytes_per_us", "latency_ns", "state_multiplier"},
+                      {"set", "model"}))
+    return fault;
+  if (fields.get("format").string() != "rondo-planning/1")
+    return "format is " + fields.get("format").excerpt() +
+           ", not \"rondo-planning/1\"";
+  std::optional<std::string> name = fields.get("name").string();
+  if (!name)
+    return "name is " + fields.get("name").excerpt() + ", not a string";
+  problem.name = *name;
+  int64_t microbatches;
+  if (auto fault = readInteger(fields.get("microbatches"), "microbatches", 1,
+                               mostMicrobatches, microbatches))
+    return fault;
+  problem.microbatches = static_cast<int32_t>(microbatches);
+  if (auto fault =
+          readInteger(fields.get("state_multiplier"), "state_multiplier", 0,
+                      1 << 20, problem.stateMultiplier))
+    return fault;
+  Fields latency;
+  if (auto fault = latency.read(fields.get("latency_ns"), "latency_ns",
+                                {"intra", "inter"}))
+    return fault;
+  if (auto fault = readInteger(latency.get("intra"), "latency_ns.intra", 0,
+                               most, problem.latencyInsideNs))
+    return fault;
+  if (auto fault = readInteger(latency.get("inter"), "latency_ns.inter", 0,
+                               most, problem.latencyAcrossNs))
+    return fault;
+  if (auto fault = readLayers(fields.get("layers"), problem))
+    return fault;
+  if (auto fault = readDevices(fields.get("devices"), problem))
+    return fault;
+  if (auto fault = readRates(fields.get("bytes_per_us"), problem))
+    return fault;
+  if (std::optional<Fault> fault = problem.check())
+    return describe(*fault);
+  return {};
+}
+
+std::optional<TextFault> readOne(StringRef text, ChainProblem &problem) {
+  if (text.trim().empty())
+    return "the file is empty; expected one rondo-planning/1 object";
+  if (auto fault = checkSyntax(text))
+    return fault;
+  auto fault = fill(Value(text), problem);
+  if (fault && !problem.name.empty())
+    fault->message = "problem " + quoted(problem.name) + ": " + fault->message;
+  return fault;
+}
+
+} // namespace
+
+llvm::Expected<std::vector<ChainProblem>>
+readPlanningProblems(StringRef fileName, StringRef contents) {
+  std::vector<ChainProblem> problems;
+  llvm::StringSet<> names;
+  for (const Document &document : splitDocuments(fileName, contents)) {
+    ChainProblem &problem = problems.emplace_back();
+    std::optional<TextFault> fault = readOne(document.text, problem);
+    if (!fault && !names.insert(problem.name).second)
+      fault = "a second problem named " + quoted(problem.name);
+    if (fault)
+      return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                     document.where() + fault->message);
+  }
+  if (problems.empty())
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "no problem in it; expected a rondo-planning/1 object a line");
+  return problems;
+}
+
+} // namespace rondo::json

@@ -1,0 +1,37 @@
+//===- ChainProblem.cpp - Layers and devices to plan for ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/chain/ChainProblem.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace rondo;
+
+std::optional<Fault> ChainProblem::check() const {
+  // Well below what sums of a few such figures would need.
+  constexpr auto most = static_cast<double>(int64_t(1) << 60);
+  double slowest = std::numeric_limits<int64_t>::max();
+  for (int32_t u = 0; u < numDevices(); ++u)
+    for (int32_t v = 0; v < numDevices(); ++v)
+      if (u != v)
+        slowest = std::min(slowest, static_cast<double>(rate(u, v)));
+  const auto M = static_cast<double>(microbatches);
+  const auto latency =
+      static_cast<double>(std::max(latencyInsideNs, latencyAcrossNs));
+  double ns = 2 * static_cast<double>(numDevices()) * latency, bytes = 0;
+  for (const ChainLayer &layer : layers) {
+    ns += M * (static_cast<double>(layer.forwardNs) +
+               static_cast<double>(layer.backwardNs) + 2 * latency +
+               2000 * static_cast<double>(layer.outputBytes) / slowest) +
+          2000 * static_cast<double>(layer.parameterBytes) / slowest;
+    bytes += static_cast<double>(stateMultiplier) *
+                 static_cast<double>(layer.parameterBytes) +
+             M * static_cast<double>(layer.stashBytes);
+  }
+  if (ns > most)
+    return makeFault<FaultKind::LongIteration>();
+  if (bytes > most)
+    return makeFault<FaultKind::LargeModel>();
+  return {};
+}

@@ -1,0 +1,155 @@
+//===- Plan.cpp - rondo plan ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/json/PlanWriter.h"
+#include "formats/json/PlanningReader.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
+#include "tools/driver/Outputs.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/SearchRun.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+struct Request {
+  ChainPlannerOptions options;
+  std::string problems, output;
+  int64_t threads = 1;
+};
+
+int readRequest(const Arguments &arguments, Request &request) {
+  request.problems = arguments.text("problems");
+  if (request.problems.empty())
+    return reportUsage("plan needs --problems FILE");
+  request.output = arguments.text("output", "-");
+  request.threads = arguments.number("threads", 1);
+  ChainPlannerOptions &options = request.options;
+  const std::string evaluator = arguments.text("evaluator", "1f1b");
+  for (int k = 0; k < numPlanEvaluators; ++k)
+    if (evaluator == nameOf(static_cast<PlanEvaluator>(k)))
+      options.evaluator = static_cast<PlanEvaluator>(k);
+  options.seed = arguments.number("seed", 0);
+  options.effort = arguments.number("effort", 0);
+  options.timeLimitMs =
+      arguments.number("time-limit-ms", options.effort > 0 ? 0 : 1000);
+  options.interrupt = Interrupt::flag();
+  return Success;
+}
+
+int readProblems(const std::string &path, std::vector<ChainProblem> &problems) {
+  Expected<std::unique_ptr<MemoryBuffer>> contents = readFile(path);
+  if (!contents)
+    return reportError(toString(contents.takeError()));
+  Expected<std::vector<ChainProblem>> read =
+      json::readPlanningProblems(path, (*contents)->getBuffer());
+  if (!read)
+    return reportError(path + ": " + toString(read.takeError()));
+  problems = std::move(*read);
+  return Success;
+}
+
+std::vector<ChainPlannerResult>
+planAll(const std::vector<ChainProblem> &problems, const Request &request) {
+  std::vector<ChainPlannerResult> results(problems.size());
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next++) < problems.size();)
+      results[i] = planChain(problems[i], request.options);
+  };
+  std::vector<std::thread> others;
+  for (int64_t i = 1;
+       i < request.threads && static_cast<size_t>(i) < problems.size(); ++i)
+    others.emplace_back(work);
+  work();
+  for (std::thread &thread : others)
+    thread.join();
+  return results;
+}
+
+/// Reports what was written to the file.
+void reportWritten(const std::vector<ChainPlannerResult> &results,
+                   const std::string &outputPath) {
+  if (outputPath == "-" || isSpecialFile(outputPath))
+    return;
+  outs() << "wrote " << outputPath << ": ";
+  const size_t found = count_if(
+      results, [](const ChainPlannerResult &result) { return !!result.plan; });
+  if (results.size() == 1 && found == 1) {
+    const ChainPlannerResult &only = results.front();
+    outs() << countOf(static_cast<int64_t>(only.plan->size()), "stage") << ", "
+           << formatNs(only.timeNs) << ", "
+           << gapText(only.lowerBoundNs == only.timeNs, only.timeNs,
+                      only.lowerBoundNs)
+           << "\n";
+    return;
+  }
+  outs() << countOf(static_cast<int64_t>(results.size()), "problem") << ", "
+         << found << " with a plan, "
+         << count_if(results,
+                     [](const ChainPlannerResult &result) {
+                       return result.plan &&
+                              result.lowerBoundNs == result.timeNs;
+                     })
+         << " proven optimal\n";
+}
+
+int run(const Arguments &arguments) {
+  Interrupt interrupt;
+  Request request;
+  if (int code = readRequest(arguments, request))
+    return code;
+  if (int code = checkOutputs(inputFiles(arguments, {"problems"}),
+                              {{"--output", request.output}}))
+    return code;
+  if (Error error = checkWritable(request.output))
+    return reportError(toString(std::move(error)));
+  std::vector<ChainProblem> problems;
+  if (int code = readProblems(request.problems, problems))
+    return code;
+  const std::vector<ChainPlannerResult> results = planAll(problems, request);
+  Error error = writeFile(request.output, [&](raw_ostream &os) {
+    for (auto [problem, result] : zip_equal(problems, results)) {
+      json::writePlan(os, problem, request.options.evaluator, result);
+      os << "\n";
+    }
+    return Error::success();
+  });
+  if (error)
+    return reportError(toString(std::move(error)));
+  reportWritten(results, request.output);
+  if (Interrupt::happened())
+    return Interrupted;
+  if (results.size() > 1 || results.front().plan)
+    return Success;
+  reportError(problems.front().name + ": " + describe(*results.front().fault));
+  return Infeasible;
+}
+
+} // namespace
+
+const Command &planCommand() {
+  static const Command command = {
+      "plan",
+      "cut layers into stages and place them on devices, with a bound",
+      planOptions(),
+      {"--problems FILE [-o FILE] [OPTIONS]"},
+      {"rondo plan --problems problems.jsonl --output plans.jsonl",
+       "rondo plan --problems problems.jsonl --evaluator spp "
+       "--time-limit-ms 300"},
+      nullptr,
+      nullptr,
+      run};
+  return command;
+}
+
+} // namespace rondo::driver
