@@ -23,11 +23,15 @@ constexpr double programsEnd = 0.4, boundEnd = 0.5, exactEnd = 0.55,
                  descentsEnd = 0.7;
 /// Stages that the search of all plans tries before it gives up.
 constexpr int64_t mostExactStages = 2'000'000;
+/// Of more devices there are too many plans to try.
+constexpr int32_t mostExactDevices = 64;
 /// Plans from which changes begin.
 constexpr size_t mostStarts = 4;
 /// Times that annealing begins anew.
 constexpr int32_t numAnnealings = 5;
 constexpr int64_t defaultEffort = 1000;
+/// Limits of at least this time leave programs time to look closely.
+constexpr int64_t thoroughMs = 5000;
 
 class Planner {
 public:
@@ -112,7 +116,8 @@ void Planner::startPlans() {
 
 void Planner::runProgram(const std::vector<int32_t> &order,
                          const std::vector<double> &shares, double until) {
-  const ProgramScale scale = programScale(problem);
+  const ProgramScale scale = programScale(
+      problem, !deadline.exists() || options.timeLimitMs >= thoroughMs);
   const OrderedGroups groups(problem, order, scale.devicesPerUnit);
   LatencyProgram program(problem, groups, options.evaluator, scale.cuts);
   for (double share : shares) {
@@ -217,7 +222,7 @@ ChainPlannerResult Planner::run() {
     PlanBound bounds(problem, options.evaluator);
     bound = bounds.find(best.cost, [&] { return isOver(boundEnd); });
   }
-  if (!isProven()) {
+  if (!isProven() && problem.numDevices() <= mostExactDevices) {
     ExactPlans exact(problem, options.evaluator);
     const ExactPlans::Result found =
         exact.find(std::min(best.cost, PlanWalk::overMemory), mostExactStages,

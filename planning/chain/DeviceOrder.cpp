@@ -3,27 +3,38 @@
 
 #include "planning/chain/DeviceOrder.h"
 
+#include "planning/chain/ChainCosts.h"
+
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
 
 using namespace rondo;
 
 namespace {
 
-/// The devices of one side of a minimum cut of some devices.
+/// Devices that stay together: one each, or those of a server.
+using Groups = std::vector<std::vector<int32_t>>;
+
+/// The groups, by number, of one side of a minimum cut of some groups.
 class MinimumCut {
 public:
-  MinimumCut(const ChainProblem &problem, const std::vector<int32_t> &devices)
-      : devices(devices), count(devices.size()), weight(count * count),
-        merged(count) {
+  MinimumCut(const ChainProblem &problem, const Groups &groups,
+             const std::vector<int32_t> &some)
+      : some(some), count(some.size()), weight(count * count), merged(count) {
     for (size_t i = 0; i < count; ++i) {
       merged[i] = {static_cast<int32_t>(i)};
-      for (size_t j = 0; j < count; ++j)
-        if (i != j)
-          weight[i * count + j] =
-              std::min(problem.rate(devices[i], devices[j]),
-                       problem.rate(devices[j], devices[i]));
+      for (size_t j = 0; j < count; ++j) {
+        if (i == j)
+          continue;
+        const std::vector<int32_t> &from = groups[some[i]],
+                                   &to = groups[some[j]];
+        const GroupLink link =
+            linkBetween(problem, from.data(), static_cast<int32_t>(from.size()),
+                        to.data(), static_cast<int32_t>(to.size()));
+        weight[i * count + j] = std::min(link.rate, link.rateBack);
+      }
     }
     left.resize(count);
     std::iota(left.begin(), left.end(), 0);
@@ -34,7 +45,7 @@ public:
       phase();
     std::vector<int32_t> result;
     for (int32_t i : best)
-      result.push_back(devices[i]);
+      result.push_back(some[i]);
     return result;
   }
 
@@ -71,7 +82,7 @@ private:
     left.erase(std::find(left.begin(), left.end(), gone));
   }
 
-  const std::vector<int32_t> &devices;
+  const std::vector<int32_t> &some;
   const size_t count;
   /// [node * count + node].
   std::vector<int64_t> weight;
@@ -81,28 +92,47 @@ private:
   int64_t cut = 0;
 };
 
-void appendOrdered(const ChainProblem &problem, std::vector<int32_t> devices,
-                   std::vector<int32_t> &order) {
-  std::sort(devices.begin(), devices.end());
-  if (devices.size() < 2) {
-    order.insert(order.end(), devices.begin(), devices.end());
+void appendOrdered(const ChainProblem &problem, const Groups &groups,
+                   std::vector<int32_t> some, std::vector<int32_t> &order) {
+  std::sort(some.begin(), some.end());
+  if (some.size() < 2) {
+    for (int32_t group : some)
+      order.insert(order.end(), groups[group].begin(), groups[group].end());
     return;
   }
-  std::vector<int32_t> side = MinimumCut(problem, devices).side(), other;
+  std::vector<int32_t> side = MinimumCut(problem, groups, some).side(), other;
   std::sort(side.begin(), side.end());
-  std::set_difference(devices.begin(), devices.end(), side.begin(), side.end(),
+  std::set_difference(some.begin(), some.end(), side.begin(), side.end(),
                       std::back_inserter(other));
   if (other.front() < side.front())
     std::swap(side, other);
-  appendOrdered(problem, std::move(side), order);
-  appendOrdered(problem, std::move(other), order);
+  appendOrdered(problem, groups, std::move(side), order);
+  appendOrdered(problem, groups, std::move(other), order);
 }
 
 } // namespace
 
 std::vector<int32_t> rondo::orderByMinimumCuts(const ChainProblem &problem) {
-  std::vector<int32_t> devices(problem.numDevices()), order;
-  std::iota(devices.begin(), devices.end(), 0);
-  appendOrdered(problem, std::move(devices), order);
+  // Cuts of more groups take seconds.
+  constexpr size_t mostGroups = 128;
+  Groups groups;
+  if (static_cast<size_t>(problem.numDevices()) <= mostGroups) {
+    for (int32_t device = 0; device < problem.numDevices(); ++device)
+      groups.push_back({device});
+  } else {
+    std::map<int32_t, std::vector<int32_t>> servers;
+    for (int32_t device = 0; device < problem.numDevices(); ++device)
+      servers[problem.nodeOf[device]].push_back(device);
+    for (auto &[node, devices] : servers)
+      groups.push_back(std::move(devices));
+  }
+  std::vector<int32_t> all(groups.size()), order;
+  std::iota(all.begin(), all.end(), 0);
+  if (groups.size() <= mostGroups) {
+    appendOrdered(problem, groups, std::move(all), order);
+    return order;
+  }
+  for (const std::vector<int32_t> &devices : groups)
+    order.insert(order.end(), devices.begin(), devices.end());
   return order;
 }

@@ -121,7 +121,8 @@ bool ExactPlans::mayBeBetter(const Stage &stage, int32_t devicesLeft) const {
   return devicesLeft > 0 &&
          stage.both + own + M * rest.longestNs(stage.end, devicesLeft) <
              knownNs &&
-         stage.both + stage.ns.forward + rest.wayNs(stage.end, r) +
+         stage.both + stage.ns.forward +
+                 rest.wayNs(stage.end, rest.sizes().rangeOf(r)) +
                  M * stage.ns.backward <
              knownNs;
 }

@@ -6,42 +6,45 @@
 using namespace rondo;
 
 LeastRest::LeastRest(const ChainProblem &problem, const ChainCosts &costs)
-    : L(problem.numLayers()), G(problem.numDevices()), best(problem) {
-  messages.assign(static_cast<size_t>(L) * (G + 1) * (G + 1), never);
-  for (int32_t boundary = 1; boundary < L; ++boundary)
-    for (int32_t from = 1; from < G; ++from)
-      for (int32_t to = 1; from + to <= G; ++to)
-        messages[(static_cast<size_t>(boundary) * (G + 1) + from) * (G + 1) +
-                 to] = costs.messageNs(boundary, int64_t(from) * to,
-                                       best.rateAcross(from, to),
-                                       best.latencyAcross(from, to));
+    : L(problem.numLayers()), G(problem.numDevices()), groups(G),
+      K(groups.count()), best(problem) {
+  messages.assign(static_cast<size_t>(L) * K * K, never);
+  for (int32_t layer = 1; layer < L; ++layer)
+    for (int32_t from = 0; from < K; ++from)
+      for (int32_t to = 0; to < K; ++to) {
+        const int32_t a = groups.least(from), b = groups.least(to);
+        if (a + b <= G)
+          messages[(static_cast<size_t>(layer) * K + from) * K + to] =
+              costs.messageNs(layer,
+                              int64_t(groups.most(from)) * groups.most(to),
+                              best.rateAcross(a, b), best.latencyAcross(a, b));
+      }
   findWays(costs);
   findLongest(costs);
 }
 
 void LeastRest::findWays(const ChainCosts &costs) {
-  ways.assign(static_cast<size_t>(L + 1) * (G + 1), never);
-  // [first layer][devices]: through a stage that begins there, and on.
+  ways.assign(static_cast<size_t>(L + 1) * K, never);
+  // [first layer][range]: through a stage that begins there, and on.
   std::vector<int64_t> from(ways.size(), never);
-  std::fill(ways.begin() + static_cast<std::ptrdiff_t>(L) * (G + 1), ways.end(),
-            0);
+  std::fill(ways.begin() + static_cast<std::ptrdiff_t>(L) * K, ways.end(), 0);
   for (int32_t first = L - 1; first > 0; --first) {
-    const size_t row = static_cast<size_t>(first) * (G + 1);
-    for (int32_t r = 1; r <= G; ++r)
+    const size_t row = static_cast<size_t>(first) * K;
+    for (int32_t k = 0; k < K; ++k)
       for (int32_t end = first + 1; end <= L; ++end) {
-        const int64_t rest = ways[static_cast<size_t>(end) * (G + 1) + r];
-        if (rest == never)
-          continue;
-        from[row + r] =
-            std::min(from[row + r], costs.forwardNs(first, end, r) +
-                                        costs.backwardNs(first, end, r) + rest);
+        const int64_t rest = wayNs(end, k);
+        if (rest < never)
+          from[row + k] =
+              std::min(from[row + k],
+                       costs.forwardNs(first, end, groups.most(k)) +
+                           costs.backwardNs(first, end, groups.most(k)) + rest);
       }
-    for (int32_t r = 1; r < G; ++r)
-      for (int32_t other = 1; r + other <= G; ++other)
-        if (from[row + other] < never)
-          ways[row + r] =
-              std::min(ways[row + r],
-                       2 * messageNs(first, r, other) + from[row + other]);
+    for (int32_t k = 0; k < K; ++k)
+      for (int32_t other = 0; other < K; ++other)
+        if (messageNs(first, k, other) < never && from[row + other] < never)
+          ways[row + k] =
+              std::min(ways[row + k],
+                       2 * messageNs(first, k, other) + from[row + other]);
   }
 }
 
@@ -54,14 +57,15 @@ void LeastRest::findLongest(const ChainCosts &costs) {
     for (int32_t devices = 1; devices <= G; ++devices) {
       int64_t &least = longest[first * side + devices];
       least = longest[first * side + devices - 1];
-      for (int32_t r = 1; r <= devices; ++r)
+      for (int32_t k = 0; k < K && groups.least(k) <= devices; ++k)
         for (int32_t end = first + 1; end <= L; ++end) {
-          const int64_t own =
-              costs.forwardNs(first, end, r) + costs.backwardNs(first, end, r);
+          const int64_t own = costs.forwardNs(first, end, groups.most(k)) +
+                              costs.backwardNs(first, end, groups.most(k));
           if (own >= least)
             break;
-          least =
-              std::min(least, std::max(own, longest[end * side + devices - r]));
+          least = std::min(
+              least,
+              std::max(own, longest[end * side + devices - groups.least(k)]));
         }
     }
 }

@@ -7,6 +7,7 @@
 
 #include "planning/chain/BestLinks.h"
 #include "planning/chain/ChainCosts.h"
+#include "planning/chain/GroupSizes.h"
 
 namespace rondo {
 
@@ -16,31 +17,35 @@ class LeastRest {
 public:
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-  /// O(layers^2 * devices^2).
+  /// O(layers^2 * devices * ranges + layers * ranges^2).
   LeastRest(const ChainProblem &problem, const ChainCosts &costs);
 
-  /// A message at the boundary in front of a layer.
+  /// A message at the boundary in front of a layer, between groups of two
+  /// ranges of sizes; `never` if there are too few devices for both.
   int64_t messageNs(int32_t layer, int32_t from, int32_t to) const {
-    return messages[(static_cast<size_t>(layer) * (G + 1) + from) * (G + 1) +
-                    to];
+    return messages[(static_cast<size_t>(layer) * K + from) * K + to];
   }
   /// A micro-batch's way, there and back, through the layers from `layer` on,
-  /// and the messages to and from the stage on `devices` in front of them. 0
-  /// behind the last layer; `never` if no device is left for them.
-  int64_t wayNs(int32_t layer, int32_t devices) const {
-    return ways[static_cast<size_t>(layer) * (G + 1) + devices];
+  /// and the messages to and from the stage in front of them, whose size is in
+  /// a range. 0 behind the last layer; `never` if no device is left for them.
+  int64_t wayNs(int32_t layer, int32_t range) const {
+    return ways[static_cast<size_t>(layer) * K + range];
   }
   /// F and B of the longest stage of these layers on at most `devices` devices.
   int64_t longestNs(int32_t layer, int32_t devices) const {
     return longest[static_cast<size_t>(layer) * (G + 1) + devices];
   }
   const BestLinks &links() const { return best; }
+  const GroupSizes &sizes() const { return groups; }
 
 private:
   void findWays(const ChainCosts &costs);
   void findLongest(const ChainCosts &costs);
 
   const int32_t L, G;
+  const GroupSizes groups;
+  /// Ranges of sizes.
+  const int32_t K;
   const BestLinks best;
   std::vector<int64_t> messages, ways, longest;
 };

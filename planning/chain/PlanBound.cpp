@@ -11,20 +11,21 @@ static constexpr int64_t never = PlanTimer::never;
 
 PlanBound::PlanBound(const ChainProblem &problem, PlanEvaluator evaluator)
     : problem(problem), evaluator(evaluator), costs(problem),
-      rest(problem, costs), L(problem.numLayers()), G(problem.numDevices()),
-      ways(at(L, G, G) + 1) {}
+      rest(problem, costs), sizes(rest.sizes()), L(problem.numLayers()),
+      G(problem.numDevices()), K(sizes.count()), step(std::max(1, G / 256)),
+      ways(at(L, G, K)) {}
 
 /// Whether a stage may follow `before` in a plan that takes `ns`; `way` is then
 /// the way to the end of it.
 bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
                        Way &way) const {
   const int64_t M = problem.microbatches;
-  const int32_t r = stage.devices;
+  const int32_t r = sizes.most(stage.range), least = sizes.least(stage.range);
   const int64_t F = costs.forwardNs(stage.first, stage.end, r),
                 B = costs.backwardNs(stage.first, stage.end, r);
   if (before.both + M * (F + B) > ns)
     return false;
-  const int64_t below = rest.wayNs(stage.end, r);
+  const int64_t below = rest.wayNs(stage.end, stage.range);
   // No plan continues with so many devices in use.
   if (below == never)
     return false;
@@ -39,12 +40,12 @@ bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
         before.both + (1 + (M - 1) / most) * (F + B + below) > ns)
       return false;
   }
-  if (r > 1) {
+  if (least > 1) {
     const BestLinks &links = rest.links();
-    const GroupLink best = {links.rateWithin(r), links.rateWithin(r),
-                            links.latencyWithin(r)};
+    const GroupLink best = {links.rateWithin(least), links.rateWithin(least),
+                            links.latencyWithin(least)};
     const int64_t allReduce =
-        costs.allReduceNs(stage.first, stage.end, r, best);
+        costs.allReduceNs(stage.first, stage.end, least, best);
     if (before.there + allReduce + M * B + F + std::max((M - 1) * F, below) >
         ns)
       return false;
@@ -53,53 +54,64 @@ bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
   return true;
 }
 
-bool PlanBound::mayTake(int64_t ns) {
-  std::fill(ways.begin(), ways.end(), Way());
+void PlanBound::add(const Stage &stage, const Way &before, int64_t ns) {
+  Way way;
+  if (!mayAdd(stage, before, ns, way))
+    return;
+  const int32_t used = stage.used + sizes.least(stage.range), left = G - used;
+  if (stage.end < L &&
+      (left == 0 ||
+       way.both + problem.microbatches * rest.longestNs(stage.end, left) > ns))
+    return;
+  Way &best = ways[at(stage.end, used, stage.range)];
+  best = {std::min(best.both, way.both), std::min(best.there, way.there),
+          std::min(best.back, way.back)};
+}
+
+/// Adds all stages behind a way that may follow.
+void PlanBound::continueWay(int32_t layers, int32_t used, int32_t range,
+                            int64_t ns) {
+  const Way way = ways[at(layers, used, range)];
   const int64_t M = problem.microbatches;
-  auto add = [&](const Stage &stage, const Way &before) {
-    Way way;
-    if (!mayAdd(stage, before, ns, way))
+  if (way.both == never)
+    return;
+  for (int32_t k = 0; k < K && used + sizes.least(k) <= G; ++k) {
+    const int64_t message = rest.messageNs(layers, range, k);
+    if (message == never)
       return;
-    // What is left takes its share of the devices that are left.
-    const int32_t used = stage.used + stage.devices;
-    if (stage.end < L &&
-        (used == G || way.both + M * rest.longestNs(stage.end, G - used) > ns))
-      return;
-    Way &best = ways[at(stage.end, used, stage.devices)];
-    best = {std::min(best.both, way.both), std::min(best.there, way.there),
-            std::min(best.back, way.back)};
-  };
-  for (int32_t r = 1; r <= G; ++r)
+    const Way before = {way.both + 2 * message, way.there + message,
+                        way.back + message};
+    const int64_t channel =
+        evaluator == PlanEvaluator::Spp
+            ? way.both + 2 * M * message
+            : way.both + rest.wayNs(layers, range) + (M - 1) * message;
+    if (channel > ns)
+      continue;
+    for (int32_t end = layers + 1; end <= L; ++end) {
+      const int64_t work =
+          costs.forwardNs(layers, end) + costs.backwardNs(layers, end);
+      if (before.both + M * (work / sizes.most(k)) > ns)
+        break;
+      add({layers, end, k, used}, before, ns);
+    }
+  }
+}
+
+bool PlanBound::mayTake(int64_t ns, const std::function<bool()> &isOver) {
+  std::fill(ways.begin(), ways.end(), Way());
+  for (int32_t k = 0; k < K; ++k)
     for (int32_t end = 1; end <= L; ++end)
-      add({0, end, r, 0}, {0, 0, 0});
+      add({0, end, k, 0}, {0, 0, 0}, ns);
   for (int32_t layers = 1; layers < L; ++layers)
-    for (int32_t used = 1; used < G; ++used)
-      for (int32_t r = 1; r <= used; ++r) {
-        const Way &way = ways[at(layers, used, r)];
-        if (way.both == never)
-          continue;
-        for (int32_t other = 1; used + other <= G; ++other) {
-          const int64_t message = rest.messageNs(layers, r, other);
-          const Way before = {way.both + 2 * message, way.there + message,
-                              way.back + message};
-          const int64_t channel =
-              evaluator == PlanEvaluator::Spp
-                  ? way.both + 2 * M * message
-                  : way.both + rest.wayNs(layers, r) + (M - 1) * message;
-          if (channel > ns)
-            continue;
-          for (int32_t end = layers + 1; end <= L; ++end) {
-            const int64_t work =
-                costs.forwardNs(layers, end) + costs.backwardNs(layers, end);
-            if (before.both + M * (work / other) > ns)
-              break;
-            add({layers, end, other, used}, before);
-          }
-        }
-      }
-  for (int32_t used = 1; used <= G; ++used)
-    for (int32_t r = 1; r <= used; ++r)
-      if (ways[at(L, used, r)].both < never)
+    for (int32_t used = 0; used <= G; used += step) {
+      if (isOver())
+        return true;
+      for (int32_t k = 0; k < K; ++k)
+        continueWay(layers, used, k, ns);
+    }
+  for (int32_t used = 0; used <= G; used += step)
+    for (int32_t k = 0; k < K; ++k)
+      if (ways[at(L, used, k)].both < never)
         return true;
   return false;
 }
@@ -108,7 +120,7 @@ int64_t PlanBound::find(int64_t knownNs, const std::function<bool()> &isOver) {
   int64_t least = problem.microbatches * rest.longestNs(0, G);
   if (least >= knownNs)
     return knownNs;
-  if (!mayTake(knownNs - 1))
+  if (!mayTake(knownNs - 1, isOver))
     return knownNs;
   // No plan takes less than `least`; some might take `most`.
   int64_t most = knownNs - 1;
@@ -118,7 +130,7 @@ int64_t PlanBound::find(int64_t knownNs, const std::function<bool()> &isOver) {
                   middle = least < near && near < most
                                ? near
                                : least + (most - least) / 2;
-    if (mayTake(middle))
+    if (mayTake(middle, isOver))
       most = middle;
     else
       least = middle + 1;

@@ -30,7 +30,8 @@ public:
 
   /// The bound, at most `knownNs`, the time of a known plan: it equals that if
   /// no plan can be better. `isOver` may end the calculation early, with a
-  /// weaker bound. O(layers^2 * devices^3) a step at worst, about 20 steps.
+  /// weaker bound. O(layers^2 * devices^3) a step at worst, for about
+  /// 12 steps.
   int64_t find(int64_t knownNs, const std::function<bool()> &isOver);
 
 private:
@@ -42,23 +43,29 @@ private:
   };
   /// A stage behind a way.
   struct Stage {
-    int32_t first, end, devices;
-    /// Of the last stage of the way and of all before it.
-    int32_t used;
+    int32_t first, end;
+    /// How many devices it has, as a range of GroupSizes, and how many those
+    /// before it have at least.
+    int32_t range, used;
   };
-  size_t at(int32_t layers, int32_t used, int32_t r) const {
-    return (static_cast<size_t>(layers) * (G + 1) + used) * (G + 1) + r;
+  size_t at(int32_t layers, int32_t used, int32_t range) const {
+    return (static_cast<size_t>(layers) * (G / step + 1) + used / step) * K +
+           range;
   }
-  bool mayTake(int64_t ns);
+  bool mayTake(int64_t ns, const std::function<bool()> &isOver);
   bool mayAdd(const Stage &stage, const Way &before, int64_t ns,
               Way &way) const;
+  void add(const Stage &stage, const Way &before, int64_t ns);
+  void continueWay(int32_t layers, int32_t used, int32_t range, int64_t ns);
 
   const ChainProblem &problem;
   const PlanEvaluator evaluator;
   const ChainCosts costs;
   const LeastRest rest;
-  const int32_t L, G;
-  /// [layers][devices used][devices of the last stage].
+  const GroupSizes &sizes;
+  /// Devices in use are counted in steps, rounded down.
+  const int32_t L, G, K, step;
+  /// [layers][devices used][range of the last stage's devices].
   std::vector<Way> ways;
 };
 

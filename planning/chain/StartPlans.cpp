@@ -103,8 +103,8 @@ rondo::deviceOrders(const ChainProblem &problem) {
   return orders;
 }
 
-ProgramScale rondo::programScale(const ChainProblem &problem) {
-  constexpr int32_t mostUnits = 32, mostCuts = 40;
+ProgramScale rondo::programScale(const ChainProblem &problem, bool thorough) {
+  const int32_t mostUnits = thorough ? 128 : 32, mostCuts = thorough ? 64 : 40;
   ProgramScale scale;
   while (problem.numDevices() / scale.devicesPerUnit > mostUnits)
     scale.devicesPerUnit *= 2;

@@ -21,13 +21,14 @@ std::vector<ChainPlan> evenPlans(const ChainProblem &problem,
 /// equal.
 std::vector<std::vector<int32_t>> deviceOrders(const ChainProblem &problem);
 
-/// How fine a dynamic program may look at a problem to take some milliseconds.
+/// How fine a dynamic program may look at a problem to take some milliseconds,
+/// or, if it may be `thorough`, a second.
 struct ProgramScale {
   int32_t devicesPerUnit = 1;
   /// Where stages may end, from 0 to the number of layers.
   std::vector<int32_t> cuts;
 };
-ProgramScale programScale(const ChainProblem &problem);
+ProgramScale programScale(const ChainProblem &problem, bool thorough);
 
 } // namespace rondo
 
