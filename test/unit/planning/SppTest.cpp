@@ -1,0 +1,205 @@
+//===- SppTest.cpp - SPP's parts on worked examples -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/chain/DeviceOrder.h"
+#include "planning/chain/MinMaxProgram.h"
+#include "test/unit/planning/ChainExamples.h"
+
+#include "gtest/gtest.h"
+
+using namespace rondo;
+
+namespace {
+
+/// The times of worked examples have fractions.
+constexpr int64_t unit = 1'000'000;
+
+TEST(PlanTimer, RunsWhatComesFirstInSppsOrder) {
+  ChainProblem problem = equalDevices(2, 1);
+  problem.microbatches = 3;
+  const std::vector<StageNs> stages = {{2, 4, 0, 1, 1}, {1, 2, 0, 0, 0}};
+  EXPECT_EQ(PlanTimer(problem, PlanEvaluator::Spp).run(stages), 19);
+  // With slow messages the third forward's waits for the first backward's, or
+  // both go at once.
+  const std::vector<StageNs> slow = {{1, 1, 0, 2, 2}, {1, 1, 0, 0, 0}};
+  EXPECT_EQ(PlanTimer(problem, PlanEvaluator::Spp).run(slow), 14);
+  EXPECT_EQ(PlanTimer(problem, PlanEvaluator::SppFullDuplex).run(slow), 12);
+}
+
+TEST(PlanTimer, RunsOneFOneB) {
+  // F F | F B | F B | B B on stage 0; the last stage alternates.
+  ChainProblem problem = equalDevices(2, 1);
+  problem.microbatches = 3;
+  const std::vector<StageNs> stages = {{2, 4, 0, 0, 0}, {2, 4, 0, 0, 0}};
+  // 2 + 3 * (2 + 4) until the last stage ends, then a backward.
+  EXPECT_EQ(PlanTimer(problem, PlanEvaluator::OneFOneB).run(stages), 24);
+}
+
+TEST(PlanTimer, SumsFollowTheLastBackward) {
+  ChainProblem problem = equalDevices(2, 1);
+  problem.microbatches = 2;
+  std::vector<StageNs> stages = {{1, 1, 0, 0, 0}, {1, 1, 0, 0, 0}};
+  for (PlanEvaluator evaluator : allPlanEvaluators) {
+    PlanTimer timer(problem, evaluator);
+    stages[0].allReduce = stages[1].allReduce = 0;
+    const int64_t plain = timer.run(stages);
+    // The last stage's sum has the first one's last backward to hide behind.
+    stages[1].allReduce = 1;
+    EXPECT_EQ(timer.run(stages), plain);
+    stages[0].allReduce = 1;
+    EXPECT_EQ(timer.run(stages), plain + 1);
+  }
+}
+
+/// PyTorch's test of partitions: the most even cut of its layers is not the
+/// fastest one.
+TEST(PlanTimer, BalanceIsNotTime) {
+  ChainProblem problem = equalDevices(4, 1);
+  problem.microbatches = 8;
+  for (int64_t forward : {8, 11, 2, 1, 18, 5, 4, 11})
+    problem.layers.push_back({"l", forward, 2 * forward});
+  auto cutAt = [](int32_t a, int32_t b, int32_t c) -> ChainPlan {
+    return {{0, a, {0}}, {a, b, {1}}, {b, c, {2}}, {c, 8, {3}}};
+  };
+  auto time = [&](const ChainPlan &plan) {
+    return timeOf(problem, PlanEvaluator::OneFOneB, plan);
+  };
+  int64_t least = PlanTimer::never;
+  std::vector<ChainPlan> best;
+  for (int32_t a = 1; a < 6; ++a)
+    for (int32_t b = a + 1; b < 7; ++b)
+      for (int32_t c = b + 1; c < 8; ++c) {
+        const int64_t now = time(cutAt(a, b, c));
+        if (now < least)
+          best.clear();
+        least = std::min(least, now);
+        if (now == least)
+          best.push_back(cutAt(a, b, c));
+      }
+  EXPECT_EQ(least, 573);
+  EXPECT_EQ(best, (std::vector<ChainPlan>{cutAt(3, 5, 6), cutAt(3, 5, 7)}));
+  // The most even one.
+  EXPECT_EQ(time(cutAt(1, 4, 5)), 600);
+}
+
+/// Two servers, {0, 2} and {1, 3}; bytes a time unit are scaled so that figures
+/// in ns are exact.
+ChainProblem twoServers() {
+  ChainProblem problem = equalDevices(4, 0);
+  problem.microbatches = 4;
+  problem.nodeOf = {0, 1, 0, 1};
+  for (int32_t u = 0; u < 4; ++u)
+    for (int32_t v = 0; v < 4; ++v)
+      problem.bytesPerUs[u * 4 + v] = u % 2 == v % 2 ? 100 : 10;
+  const int64_t forward[] = {1, 1, 2, 2, 3, 3},
+                bytes[] = {80, 80, 40, 40, 20, 0},
+                parameters[] = {10, 10, 20, 40, 300, 600};
+  // A message of d bytes takes d / rate time units of `unit` ns.
+  for (int l = 0; l < 6; ++l)
+    problem.layers.push_back({"l", forward[l] * unit, 2 * forward[l] * unit, 0,
+                              bytes[l] * unit / 1000, 0,
+                              parameters[l] * unit / 1000});
+  return problem;
+}
+
+TEST(DeviceOrder, CutsWhereLinksAreSlow) {
+  EXPECT_EQ(orderByMinimumCuts(twoServers()),
+            (std::vector<int32_t>{0, 2, 1, 3}));
+}
+
+TEST(DeviceOrder, KeepsServersTogether) {
+  // Minimum cuts take off one device after the other here: 3 x 20 + 4 x 10 for
+  // one, 4 x 4 x 10 between the servers.
+  ChainProblem problem = equalDevices(8, 10);
+  for (int32_t u = 0; u < 8; ++u) {
+    problem.nodeOf[u] = u % 2;
+    for (int32_t v = 0; v < 8; ++v)
+      if (u % 2 == v % 2)
+        problem.bytesPerUs[u * 8 + v] = 20;
+  }
+  const std::vector<int32_t> order = orderByMinimumCuts(problem);
+  ASSERT_EQ(order.size(), 8u);
+  for (int k = 1; k < 4; ++k) {
+    EXPECT_EQ(order[k] % 2, order[0] % 2);
+    EXPECT_EQ(order[4 + k] % 2, order[4] % 2);
+  }
+}
+
+TEST(DeviceOrder, OrdersServersOfLargeClusters) {
+  // 160 devices in pairs; pairs k and k + 40 are well connected.
+  ChainProblem problem = equalDevices(160, 10);
+  auto pairOf = [](int32_t device) { return device / 2 % 40; };
+  for (int32_t u = 0; u < 160; ++u) {
+    problem.nodeOf[u] = u / 2;
+    for (int32_t v = 0; v < 160; ++v)
+      if (pairOf(u) == pairOf(v))
+        problem.bytesPerUs[u * 160 + v] = u / 2 == v / 2 ? 100 : 50;
+  }
+  const std::vector<int32_t> order = orderByMinimumCuts(problem);
+  ASSERT_EQ(order.size(), 160u);
+  for (int k = 0; k < 160; k += 4)
+    for (int i = 1; i < 4; ++i)
+      EXPECT_EQ(pairOf(order[k + i]), pairOf(order[k])) << k;
+}
+
+TEST(MinMaxProgram, HasTheLeastWorkloads) {
+  const ChainProblem problem = twoServers();
+  const OrderedGroups groups(problem, orderByMinimumCuts(problem));
+  const MinMaxProgram program(problem, groups, 4);
+  ASSERT_EQ(program.mostStages(), 4);
+  struct Row {
+    int32_t stages, last;
+    double workload, time;
+    ChainPlan plan;
+  };
+  const Row rows[] = {
+      {1, 4, 183, 183, {{0, 6, {0, 2, 1, 3}}}},
+      {2, 1, 72, 91.333334, {{0, 4, {0, 2, 1}}, {4, 6, {3}}}},
+      {2, 2, 45, 49, {{0, 4, {0, 2}}, {4, 6, {1, 3}}}},
+      {2, 3, 108, 119.666667, {{0, 5, {0}}, {5, 6, {2, 1, 3}}}},
+      {3, 1, 36.8, 59.2, {{0, 4, {0, 2}}, {4, 5, {1}}, {5, 6, {3}}}},
+      {3, 2, 48, 59.6, {{0, 2, {0}}, {2, 4, {2}}, {4, 6, {1, 3}}}},
+      {4, 1, 48, 73, {{0, 2, {0}}, {2, 4, {2}}, {4, 5, {1}}, {5, 6, {3}}}},
+  };
+  for (const Row &row : rows) {
+    const std::string where = std::to_string(row.stages) + " stages, last on " +
+                              std::to_string(row.last);
+    // Each of at most 8 divisions rounds up by less than 1 ns.
+    EXPECT_NEAR(program.workload(row.stages, row.last), row.workload * unit, 8)
+        << where;
+    EXPECT_EQ(program.plan(row.stages, row.last), row.plan) << where;
+    EXPECT_NEAR(timeOf(problem, PlanEvaluator::Spp, row.plan), row.time * unit,
+                40)
+        << where;
+  }
+  // All devices are in use.
+  EXPECT_EQ(program.workload(1, 3), PlanTimer::never);
+  EXPECT_EQ(program.workload(4, 2), PlanTimer::never);
+}
+
+/// The bound of specification and proof: T <= (M + 4S - 4) C + max A.
+TEST(PlanTimer, KeepsSppsBound) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 400; ++i) {
+    const auto S = static_cast<int32_t>(2 + random() % 4);
+    ChainProblem problem = equalDevices(S, 1);
+    problem.microbatches = static_cast<int32_t>(1 + random() % 12);
+    std::vector<StageNs> stages(S);
+    int64_t block = 0, sum = 0;
+    for (int32_t n = 0; n < S; ++n) {
+      StageNs &stage = stages[n];
+      stage.forward = random() % 10;
+      stage.backward = random() % 20;
+      stage.allReduce = random() % 30;
+      if (n + 1 < S)
+        stage.send = stage.sendBack = random() % 8;
+      block = std::max(
+          {block, stage.forward + stage.backward, stage.send + stage.sendBack});
+      sum = std::max(sum, stage.allReduce);
+    }
+    EXPECT_LE(PlanTimer(problem, PlanEvaluator::Spp).run(stages),
+              (problem.microbatches + 4 * S - 4) * block + sum);
+  }
+}
+
+} // namespace
