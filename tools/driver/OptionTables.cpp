@@ -22,6 +22,16 @@ namespace compile {
 #include "tools/driver/OptionTable.inc"
 } // namespace compile
 
+namespace import_model {
+#define OPTIONS "tools/driver/options/ImportModel.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace import_model
+
+namespace import_cluster {
+#define OPTIONS "tools/driver/options/ImportCluster.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace import_cluster
+
 namespace search {
 #define OPTIONS "tools/driver/options/Search.inc"
 #include "tools/driver/OptionTable.inc"
@@ -55,6 +65,16 @@ const OptTable &compareOptions() {
 
 const OptTable &compileOptions() {
   static const compile::Table table;
+  return table;
+}
+
+const OptTable &importModelOptions() {
+  static const import_model::Table table;
+  return table;
+}
+
+const OptTable &importClusterOptions() {
+  static const import_cluster::Table table;
   return table;
 }
 
