@@ -21,8 +21,17 @@ namespace {
 
 /// The language holds sizes in 32 bits.
 constexpr int64_t mostSize = std::numeric_limits<int32_t>::max();
-/// Sums over the layers of a model must fit 64 bits (checkLayerSizes()).
-constexpr int64_t mostLayers = 1 << 14;
+/// With these, parameters fit 64 bits.
+constexpr int64_t mostLayers = 1 << 14, mostWidth = 1 << 20;
+
+int64_t mostOf(int64_t ModelConfig::*size) {
+  if (size == &ModelConfig::layers)
+    return mostLayers;
+  const bool isLong = size == &ModelConfig::vocab ||
+                      size == &ModelConfig::positions ||
+                      size == &ModelConfig::window;
+  return isLong ? mostSize : mostWidth;
+}
 
 std::string shortNumber(double number) {
   std::string text;
@@ -235,10 +244,7 @@ std::optional<TextFault> ConfigReader::readMember(const Member &member) {
   const std::string where = value.placeIn(text) + ": " + quoted(member.key);
   switch (key->use) {
   case KeyUse::Size:
-    return readInteger(value, where, 1,
-                       key->size == &ModelConfig::layers ? mostLayers
-                                                         : mostSize,
-                       config.*key->size);
+    return readInteger(value, where, 1, mostOf(key->size), config.*key->size);
   case KeyUse::Real:
     return readReal(member.key, value, config.*key->real);
   case KeyUse::Flag:
@@ -290,6 +296,10 @@ std::optional<TextFault> ConfigReader::checkHeads() {
              quoted(type->headsKey);
     config.headWidth = config.hidden / config.heads;
   }
+  if (config.heads * config.headWidth > 16 * mostWidth)
+    return sayKey(type->headsKey) + " of " + std::to_string(config.headWidth) +
+           " numbers; all heads together have at most " +
+           std::to_string(16 * mostWidth);
   if (config.keyHeads == 0)
     config.keyHeads = config.heads;
   if (config.heads % config.keyHeads != 0)

@@ -74,6 +74,10 @@ int reportNoCommand(ArrayRef<const char *> arguments) {
   std::string name = arguments.front();
   if (!commandsAfter(name).empty() && arguments.size() > 1)
     name += std::string(" ") + arguments[1];
+  else if (const auto found = commandsAfter(name); !found.empty())
+    return reportUsage(Twine(name) + " is half of a command: rondo " +
+                       found.front()->name + ", or rondo " +
+                       found.back()->name);
   SmallVector<StringRef> names;
   for (const Command *command : commands())
     names.push_back(command->name);

@@ -159,6 +159,30 @@ void printJson(const ModelReport &report) {
   outs() << "\n";
 }
 
+/// For layers that Rondo does not have: what the model type says of them.
+int reportParameters(const ModelReport &report, const std::string &output) {
+  const json::ModelConfig &config = report.config;
+  if (!output.empty())
+    return reportError("cannot write " + output + ": Rondo has no layers of " +
+                       config.type +
+                       " yet; without --output their parameters "
+                       "are reported");
+  const json::ModelParameters parameters = json::parametersOf(config);
+  outs() << report.name << ": " << config.type << " with "
+         << countOf(config.layers + 2, "layer") << ", "
+         << parameters.total(config.layers) << " parameters\n";
+  Table table;
+  table.add({"layers", "kind", "parameters"});
+  table.add({"1", "embedding", std::to_string(parameters.embedding)});
+  table.add({std::to_string(config.layers), "block, each",
+             std::to_string(parameters.block)});
+  table.add({"1", "head", std::to_string(parameters.head)});
+  table.print(outs());
+  outs() << "Rondo has no layers of " << config.type
+         << " yet, so their work and memory are not known.\n";
+  return Success;
+}
+
 /// Reads the configuration; reports what it says that Rondo does otherwise.
 Expected<json::ModelConfig> readConfig(StringRef path, int64_t sequence) {
   Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
@@ -200,6 +224,13 @@ int run(const Arguments &arguments) {
   report.config = std::move(*config);
   report.name = arguments.text("name", report.config.type);
 
+  if (report.config.architecture != json::Architecture::Gpt) {
+    if (arguments.has("json"))
+      return reportUsage("--json is not for " + report.config.type +
+                         ", whose layers Rondo does not have yet");
+    return reportParameters(report, output);
+  }
+
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
   // Ops of this module have no place in a file.
@@ -212,6 +243,12 @@ int run(const Arguments &arguments) {
       formats::importModel(report.config, report.name, report.batch, &context);
   if (!module || failed(addRows(*module, report)))
     return Failure;
+  if (const int64_t own = report.total().parameters,
+      stated = json::parametersOf(report.config).total(report.config.layers);
+      own != stated)
+    return reportError(path + ": the model has " + Twine(stated) +
+                       " parameters, but Rondo's layers would have " +
+                       Twine(own));
   if (!output.empty())
     if (Error error = writeFile(output, [&](raw_ostream &os) {
           formats::printOps(*module, os);
