@@ -313,9 +313,9 @@ std::optional<TextFault> ClusterReader::read() {
   if (nodes.empty())
     return at(list, "nodes") + " is empty";
   const Value *between = fields.find("link"), *matrix = fields.find("matrix");
-  if (auto fault = checkLinks(between, matrix))
-    return fault;
   if (auto fault = checkNames())
+    return fault;
+  if (auto fault = checkLinks(between, matrix))
     return fault;
   if (matrix)
     return readMatrices(*matrix);
