@@ -4,6 +4,7 @@
 #include "formats/ClusterPresets.h"
 #include "formats/Imports.h"
 #include "formats/Topology.h"
+#include "formats/json/Documents.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Outputs.h"
@@ -227,7 +228,8 @@ int readSource(const Arguments &arguments, const std::string &path,
   Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
   if (!buffer)
     return reportError(toString(buffer.takeError()));
-  const StringRef text = (*buffer)->getBuffer();
+  const StringRef text =
+      json::splitDocuments("", (*buffer)->getBuffer()).front().text;
   if (!text.ltrim().starts_with("{"))
     return readTopology(arguments, text, path, source);
   for (StringRef option : {"device", "nodes", "efficiency", "rates",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "formats/Imports.h"
+#include "formats/json/Documents.h"
 #include "passes/Layers.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
@@ -188,8 +189,8 @@ Expected<json::ModelConfig> readConfig(StringRef path, int64_t sequence) {
   Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
   if (!buffer)
     return buffer.takeError();
-  Expected<json::ModelConfig> config =
-      json::readModelConfig((*buffer)->getBuffer(), sequence);
+  Expected<json::ModelConfig> config = json::readModelConfig(
+      json::splitDocuments("", (*buffer)->getBuffer()).front().text, sequence);
   if (!config)
     return createStringError(inconvertibleErrorCode(),
                              path + ": " + toString(config.takeError()));
