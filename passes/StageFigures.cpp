@@ -161,11 +161,10 @@ std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan) {
   for (const runtime::LayerDesc &layer : describeLayers(plan)) {
     const runtime::LayerSizes sizes = runtime::layerSizes(layer);
     const runtime::LayerFlops flops = runtime::layerFlops(layer);
-    result.push_back({runtime::layerParameters(layer), flops.forward,
-                      flops.inputGrad, flops.weightGrad,
-                      sizes.savedForInputGrad, sizes.savedForWeightGrad,
-                      sizes.output,
-                      stateBytesOf(layer, plan.getMicrobatches())});
+    result.push_back(
+        {runtime::layerParameters(layer), flops.forward, flops.inputGrad,
+         flops.weightGrad, sizes.savedForInputGrad, sizes.savedForWeightGrad,
+         sizes.output, stateBytesOf(layer, plan.getMicrobatches())});
   }
   return result;
 }

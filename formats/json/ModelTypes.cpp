@@ -53,7 +53,8 @@ ModelKey fixed(const char *name, ArrayRef<const char *> values,
 constexpr const char *isTrue[] = {"true"}, *isFalse[] = {"false"};
 constexpr const char *geluByTanh[] = {"\"gelu_new\"", "\"gelu_pytorch_tanh\""};
 constexpr const char *silu[] = {"\"silu\""};
-constexpr const char *gptEpsilon[] = {"1e-05"};
+constexpr const char *gptEpsilon[] = {"1e-05"}, *none[] = {"0"},
+                     *nothing[] = {"{}"};
 
 ArrayRef<ModelKey> gptKeys() {
   using C = ModelConfig;
@@ -72,6 +73,8 @@ ArrayRef<ModelKey> gptKeys() {
       fixed("scale_attn_by_inverse_layer_idx", isFalse,
             "attention is scaled alike in all layers"),
       fixed("add_cross_attention", isFalse, "a block attends to itself alone"),
+      fixed("n_special", none, "all tokens are in vocab_size"),
+      fixed("pruned_heads", nothing, "all blocks have the same heads"),
       {"resid_pdrop", KeyUse::Dropout},
       {"embd_pdrop", KeyUse::Dropout},
       {"attn_pdrop", KeyUse::Dropout},
@@ -98,6 +101,10 @@ ArrayRef<ModelKey> llamaFamilyKeys() {
       fixed("mlp_bias", isFalse, "a block's MLP has no bias"),
       fixed("attention_bias", isFalse,
             "of attention's products only q, k and v of qwen2 have a bias"),
+      fixed("rope_interleaved", isFalse,
+            "rotary positions turn pairs of the two halves of a head"),
+      fixed("use_mrope", isFalse,
+            "rotary positions count the tokens of a text"),
       {"attention_dropout", KeyUse::Dropout},
   };
   return keys;
@@ -218,18 +225,20 @@ ModelParameters parametersOf(const ModelConfig &config) {
 bool isHarmlessKey(StringRef key) {
   static const StringRef names[] = {
       // How the file was made, and what reads it.
-      "_name_or_path", "architectures", "model_type", "name_or_path",
-      "task_specific_params", "transformers_version",
+      "_attn_implementation_autoset", "_name_or_path", "architectures",
+      "finetuning_task", "model_type", "name_or_path", "task_specific_params",
+      "tokenizer_class", "transformers_version",
       // Token ids of data and of generated text.
       "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id",
       "unk_token_id",
       // Types and first values of weights, which Rondo has its own of.
-      "dtype", "initializer_range", "torch_dtype",
+      "dtype", "initializer_range", "torch_dtype", "use_bfloat16",
       // How another program computes the same values.
-      "gradient_checkpointing", "pretraining_tp", "reorder_and_upcast_attn",
-      "use_cache",
+      "gradient_checkpointing", "is_decoder", "output_past", "pretraining_tp",
+      "reorder_and_upcast_attn", "torchscript", "use_cache",
       // What is returned besides the loss, and heads for other tasks.
-      "output_attentions", "output_hidden_states", "return_dict",
+      "_num_labels", "id2label", "label2id", "num_labels", "output_attentions",
+      "output_hidden_states", "predict_special_tokens", "return_dict",
       "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
       "summary_type", "summary_use_proj",
       // Old name of n_positions, which gpt2 files have besides.

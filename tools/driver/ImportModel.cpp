@@ -63,7 +63,7 @@ pipe::LayerFigures ModelReport::total() const {
   return sum;
 }
 
-/// What the layers of the module's model need. Null after reporting an error.
+/// Adds what the layers of the module's model need.
 mlir::LogicalResult addRows(mlir::ModuleOp module, ModelReport &report) {
   mlir::OwningOpRef<mlir::ModuleOp> scratch(module.clone());
   pipe::PlanOp plan = formats::addPlanOfAllLayers(
