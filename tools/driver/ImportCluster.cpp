@@ -41,9 +41,9 @@ int readEfficiency(const Arguments &arguments, double &share) {
   share = formats::defaultEfficiency;
   const std::string text = arguments.text("efficiency");
   if (!text.empty() &&
-      (StringRef(text).getAsDouble(share) || !(share > 0 && share <= 1)))
+      (StringRef(text).getAsDouble(share) || !(share >= 0.001 && share <= 1)))
     return reportUsage("--efficiency is '" + text +
-                       "'; it must be above 0 and at most 1, such as 0.4");
+                       "'; it must be from 0.001 to 1, such as 0.4");
   return Success;
 }
 

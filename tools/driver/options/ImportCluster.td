@@ -14,7 +14,7 @@ defm device : Choice<"device", "h100,h200,a100,a6000",
 defm nodes : Value<"nodes", "N",
   "equal nodes, of a preset or a topology (default 1)", [Positive]>;
 defm efficiency : Value<"efficiency", "SHARE",
-  "the share of a data sheet's peak that layers achieve, above 0 and at most 1 "
+  "the share of a data sheet's peak that layers achieve, from 0.001 to 1 "
   "(default 0.4)">;
 defm rates : Value<"rates", "KIND=N,...",
   "bytes per microsecond of a topology's kinds of paths, such as "
