@@ -70,6 +70,22 @@ struct LayerLoad {
 /// In model order. Stage costs are the sums of it.
 std::vector<LayerLoad> layerLoads(PlanOp plan, int64_t rank);
 
+/// What one layer needs, by the runtime's own functions, for one micro-batch.
+struct LayerFigures {
+  /// Values of its weights; those that it shares count in the first layer that
+  /// has them.
+  int64_t parameters = 0;
+  int64_t forwardFlops = 0, inputGradFlops = 0, weightGradFlops = 0;
+  /// Saved by F: until I, and until W.
+  int64_t heldToInputGrad = 0, heldToWeightGrad = 0;
+  /// The message to the next layer, if that is on another rank.
+  int64_t outputBytes = 0;
+  /// Weights, gradients and moments.
+  int64_t stateBytes = 0;
+};
+/// In model order.
+std::vector<LayerFigures> layerFigures(PlanOp plan);
+
 } // namespace rondo::pipe
 
 #endif // RONDO_PASSES_LAYERS_H

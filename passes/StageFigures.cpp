@@ -146,6 +146,29 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
   return result;
 }
 
+/// Weights, gradients and moments of a layer.
+static int64_t stateBytesOf(const runtime::LayerDesc &layer,
+                            int64_t microbatches) {
+  int64_t bytes[runtime::numBuffers];
+  runtime::stageBytes(&layer, 1, microbatches, bytes);
+  return bytes[int(runtime::Buffer::Weights)] +
+         bytes[int(runtime::Buffer::Gradients)] +
+         bytes[int(runtime::Buffer::Moments)];
+}
+
+std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan) {
+  std::vector<LayerFigures> result;
+  for (const runtime::LayerDesc &layer : describeLayers(plan)) {
+    const runtime::LayerSizes sizes = runtime::layerSizes(layer);
+    const runtime::LayerFlops flops = runtime::layerFlops(layer);
+    result.push_back(
+        {runtime::layerParameters(layer), flops.forward, flops.inputGrad,
+         flops.weightGrad, sizes.savedForInputGrad, sizes.savedForWeightGrad,
+         sizes.output, stateBytesOf(layer, plan.getMicrobatches())});
+  }
+  return result;
+}
+
 std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
   const int64_t speed = flopsPerUsOf(plan)[rank];
   std::vector<LayerLoad> loads;
@@ -153,12 +176,8 @@ std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
        llvm::zip_equal(describeLayers(plan), plan.lookupModel().getLayers())) {
     Figures figures;
     figures.add(layer, op, speed);
-    int64_t bytes[runtime::numBuffers];
-    runtime::stageBytes(&layer, 1, plan.getMicrobatches(), bytes);
     loads.push_back({figures.ns[0] + figures.ns[1] + figures.ns[2],
-                     bytes[int(runtime::Buffer::Weights)] +
-                         bytes[int(runtime::Buffer::Gradients)] +
-                         bytes[int(runtime::Buffer::Moments)],
+                     stateBytesOf(layer, plan.getMicrobatches()),
                      figures.activation});
   }
   return loads;

@@ -264,8 +264,7 @@ std::string decode(StringRef text) {
 
 } // namespace
 
-/// `line 3, column 4: message`; without the line where the text is one.
-static TextFault faultAt(StringRef text, size_t offset, const char *message) {
+std::string placeIn(StringRef text, size_t offset) {
   StringRef before = text.take_front(offset);
   size_t lineStart = before.rfind('\n');
   size_t column =
@@ -273,7 +272,11 @@ static TextFault faultAt(StringRef text, size_t offset, const char *message) {
   std::string where;
   if (text.trim().contains('\n'))
     where = "line " + std::to_string(before.count('\n') + 1) + ", ";
-  return where + "column " + std::to_string(column) + ": " + message;
+  return where + "column " + std::to_string(column);
+}
+
+static TextFault faultAt(StringRef text, size_t offset, const char *message) {
+  return placeIn(text, offset) + ": " + message;
 }
 
 std::optional<TextFault> checkSyntax(StringRef text) {

@@ -42,6 +42,9 @@ struct TextFault {
 /// A fault names line and column, which count from 1; a column counts bytes.
 std::optional<TextFault> checkSyntax(llvm::StringRef text);
 
+/// `line 3, column 4`; without the line where the text is one.
+std::string placeIn(llvm::StringRef text, size_t offset);
+
 /// One value of a text that passed checkSyntax(). The text must outlive it.
 class Value {
 public:
@@ -64,6 +67,10 @@ public:
   std::optional<llvm::StringRef> string(std::string &storage) const;
   std::optional<std::string> string() const;
 
+  /// Where it is in `text`, of which it is a part.
+  std::string placeIn(llvm::StringRef text) const {
+    return json::placeIn(text, source.data() - text.data());
+  }
   /// The text for messages, shortened if long.
   std::string excerpt() const;
 

@@ -80,6 +80,22 @@ inline LayerSizes gptHeadSizes(const LayerDesc &layer) {
   return sizes;
 }
 
+// Parameters: values of the weights, each of the model once.
+
+inline int64_t gptEmbeddingParameters(const LayerDesc &layer) {
+  return EmbeddingWeights(layer).all.values();
+}
+
+inline int64_t gptBlockParameters(const LayerDesc &layer) {
+  return BlockWeights(layer).all.values();
+}
+
+/// A tied vocabulary matrix counts in the embedding.
+inline int64_t gptHeadParameters(const LayerDesc &layer) {
+  return HeadWeights(layer).all.values() -
+         (layer.tied ? int64_t(layer.vocab) * layer.hidden : 0);
+}
+
 // Floating-point operations; a multiply and an add count as two. Only matrix
 // products count, and the additions of an embedding. Attention counts the
 // causal half, and its probabilities again in I, which recomputes them.

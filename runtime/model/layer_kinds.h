@@ -26,6 +26,10 @@ inline LayerSizes syntheticSizes(const LayerDesc &layer) {
   return sizes;
 }
 inline LayerFlops syntheticFlops(const LayerDesc &) { return {0, 0, 0}; }
+/// Weights are fp32.
+inline int64_t statedParameters(const LayerDesc &layer) {
+  return layer.weightBytes / 4;
+}
 
 inline LayerSizes customSizes(const LayerDesc &layer) {
   LayerSizes sizes = syntheticSizes(layer);
@@ -46,6 +50,9 @@ struct LayerKindRow {
   const char *name;
   LayerSizes (*sizes)(const LayerDesc &);
   LayerFlops (*flops)(const LayerDesc &);
+  /// Values of the weights without padding. What another layer has too, as tied
+  /// weights, counts in the first.
+  int64_t (*parameters)(const LayerDesc &);
   /// The number of inputs its bodies take.
   int32_t minInputs, maxInputs;
   /// Custom layers state this themselves: see dataOf() and hasLoss().
@@ -59,15 +66,16 @@ struct LayerKindRow {
 
 inline constexpr LayerKindRow layerKinds[] = {
     {LayerKind::GptEmbedding, "GptEmbedding", gptEmbeddingSizes,
-     gptEmbeddingFlops, 0, 0, LayerData::Tokens, false, false},
-    {LayerKind::GptBlock, "GptBlock", gptBlockSizes, gptBlockFlops, 1, 1,
-     LayerData::None, false, true},
-    {LayerKind::GptHead, "GptHead", gptHeadSizes, gptHeadFlops, 1, 1,
-     LayerData::Targets, true, false},
-    {LayerKind::Synthetic, "Synthetic", syntheticSizes, syntheticFlops, 0,
+     gptEmbeddingFlops, gptEmbeddingParameters, 0, 0, LayerData::Tokens, false,
+     false},
+    {LayerKind::GptBlock, "GptBlock", gptBlockSizes, gptBlockFlops,
+     gptBlockParameters, 1, 1, LayerData::None, false, true},
+    {LayerKind::GptHead, "GptHead", gptHeadSizes, gptHeadFlops,
+     gptHeadParameters, 1, 1, LayerData::Targets, true, false},
+    {LayerKind::Synthetic, "Synthetic", syntheticSizes, syntheticFlops,
+     statedParameters, 0, maxLayerInputs, LayerData::None, false, false},
+    {LayerKind::Custom, "Custom", customSizes, customFlops, statedParameters, 0,
      maxLayerInputs, LayerData::None, false, false},
-    {LayerKind::Custom, "Custom", customSizes, customFlops, 0, maxLayerInputs,
-     LayerData::None, false, false},
 };
 inline constexpr int numLayerKinds = sizeof layerKinds / sizeof layerKinds[0];
 

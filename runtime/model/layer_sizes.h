@@ -23,6 +23,10 @@ inline LayerFlops layerFlops(const LayerDesc &layer) {
   return rowOf(layer.kind).flops(layer);
 }
 
+inline int64_t layerParameters(const LayerDesc &layer) {
+  return rowOf(layer.kind).parameters(layer);
+}
+
 /// Bytes of a layer's output for all samples, one after the other, without what
 /// rounds up its buffer.
 inline int64_t outputBytes(const LayerDesc &layer) {

@@ -19,16 +19,21 @@ namespace rondo::runtime {
 class Layout {
 public:
   /// Appends a region of `count` elements and returns its offset.
-  constexpr int64_t place(int64_t count) {
+  constexpr int64_t place(int64_t count) { return place(count, count); }
+  /// The same for a region that has only `used` values, and then zeros.
+  constexpr int64_t place(int64_t count, int64_t used) {
     int64_t offset = elements;
     elements += (count + 15) / 16 * 16;
+    numValues += used;
     return offset;
   }
   /// Elements of all regions with their padding.
   constexpr int64_t size() const { return elements; }
+  /// Elements of all regions without padding.
+  constexpr int64_t values() const { return numValues; }
 
 private:
-  int64_t elements = 0;
+  int64_t elements = 0, numValues = 0;
 };
 
 /// Tokens of one micro-batch.
@@ -153,7 +158,8 @@ struct HeadWeights {
   constexpr explicit HeadWeights(const LayerDesc &layer)
       : all(), normGain(all.place(layer.hidden)),
         normBias(all.place(layer.hidden)),
-        vocabulary(all.place(paddedVocab(layer) * layer.hidden)) {}
+        vocabulary(all.place(paddedVocab(layer) * layer.hidden,
+                             int64_t(layer.vocab) * layer.hidden)) {}
 };
 
 struct HeadSavedForI {

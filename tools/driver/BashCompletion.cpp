@@ -53,26 +53,39 @@ static std::string valueOf(const OptionText &option) {
   return "";
 }
 
+/// The first words of all commands, or the second ones after `first`.
+static std::string wordsOf(StringRef first) {
+  std::string words;
+  StringRef last;
+  for (const Command *command : commands()) {
+    auto [one, two] = StringRef(command->name).split(' ');
+    const StringRef word = first.empty() ? one : one == first ? two : "";
+    if (!word.empty() && word != last)
+      words += (words.empty() ? "" : " ") + word.str();
+    last = word;
+  }
+  return words;
+}
+
 static void writeCommand(raw_ostream &os, const Command &command) {
+  const std::string name = StringRef(hyphenated(command)).substr(6).str();
   std::string options;
   for (const OptionText &option : optionTexts(command.options)) {
     options += option.spelling() + " ";
     if (!option.takesValue())
       continue;
     const std::string value = valueOf(option);
-    os << "    " << command.name << ":" << option.spelling() << ") "
+    os << "    " << name << ":" << option.spelling() << ") "
        << (value.empty() ? ":" : value) << " ;;\n";
   }
-  os << "    " << command.name << ":*)\n"
+  os << "    " << name << ":*)\n"
      << "      if [[ $word == -* ]]; then _rondo_words \"" << options
      << "--help\"\n"
      << "      else _rondo_files; fi ;;\n";
 }
 
 void writeBashCompletion(raw_ostream &os) {
-  std::string names;
-  for (const Command *command : commands())
-    names += std::string(command->name) + " ";
+  const std::string names = wordsOf("");
   os << "# bash completion of rondo, written by rondo-manual\n"
      << functions << "\n_rondo() {\n"
      << R"(  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
@@ -84,9 +97,24 @@ void writeBashCompletion(raw_ostream &os) {
   fi
   if ((COMP_CWORD == 1)); then
 )" << "    _rondo_words \""
-     << names << "help --help --version\"\n"
-     << "    return\n  fi\n  case ${COMP_WORDS[1]}:$before in\n"
-     << "    help:*) _rondo_words \"" << StringRef(names).rtrim() << "\" ;;\n";
+     << names << " help --help --version\"\n"
+     << "    return\n  fi\n"
+     << "  local command=${COMP_WORDS[1]} at=2\n"
+     << "  if [[ $command == help ]] && ((COMP_CWORD > 2)); then\n"
+     << "    command=${COMP_WORDS[2]} at=3\n  fi\n";
+  for (const Command *command : commands()) {
+    auto [one, two] = StringRef(command->name).split(' ');
+    // Once, for the first of those that begin alike.
+    const std::string seconds = two.empty() ? "" : wordsOf(one);
+    if (two.empty() || StringRef(seconds).split(' ').first != two)
+      continue;
+    os << "  if [[ $command == " << one << " ]]; then\n"
+       << "    if ((COMP_CWORD == at)); then _rondo_words \"" << seconds
+       << "\"; return; fi\n"
+       << "    command+=-${COMP_WORDS[at]}\n  fi\n";
+  }
+  os << "  case $command:$before in\n"
+     << "    help:*) _rondo_words \"" << names << "\" ;;\n";
   for (const Command *command : commands())
     writeCommand(os, *command);
   os << "  esac\n}\n\ncomplete -F _rondo rondo\n";

@@ -14,6 +14,8 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <string>
+
 namespace rondo::driver {
 
 /// The exit codes of the tools; see exitCodes().
@@ -28,6 +30,7 @@ enum ExitCode : int {
 };
 
 struct Command {
+  /// One word, or two: `import model`.
   const char *name;
   /// One phrase for the help.
   const char *summary;
@@ -47,6 +50,8 @@ struct Command {
 const Command &bundleCommand();
 const Command &compareCommand();
 const Command &compileCommand();
+const Command &importClusterCommand();
+const Command &importModelCommand();
 const Command &planCommand();
 const Command &searchCommand();
 const Command &simulateCommand();
@@ -54,6 +59,10 @@ const Command &verifyCommand();
 
 /// In the order of the help.
 llvm::ArrayRef<const Command *> commands();
+
+/// `rondo-import-model`: the name with a hyphen for each blank, as manual pages
+/// have it.
+std::string hyphenated(const Command &command);
 
 /// Codes and their meanings, for the manual.
 struct ExitCodeText {

@@ -15,9 +15,16 @@ namespace rondo::driver {
 
 ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
-      &compileCommand(), &bundleCommand(),   &planCommand(),  &searchCommand(),
-      &compareCommand(), &simulateCommand(), &verifyCommand()};
+      &compileCommand(), &bundleCommand(),      &planCommand(),
+      &searchCommand(),  &compareCommand(),     &simulateCommand(),
+      &verifyCommand(),  &importModelCommand(), &importClusterCommand()};
   return table;
+}
+
+std::string hyphenated(const Command &command) {
+  std::string name = std::string("rondo-") + command.name;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
 }
 
 ArrayRef<ExitCodeText> exitCodes() {
@@ -34,11 +41,28 @@ ArrayRef<ExitCodeText> exitCodes() {
 
 namespace {
 
-const Command *findCommand(StringRef name) {
-  for (const Command *command : commands())
-    if (command->name == name)
-      return command;
+/// The command that the arguments begin with, whose words are dropped from
+/// them; null if there is none.
+const Command *takeCommand(ArrayRef<const char *> &arguments) {
+  for (const Command *command : commands()) {
+    SmallVector<StringRef> words;
+    StringRef(command->name).split(words, ' ');
+    if (arguments.size() < words.size() ||
+        !equal(words, arguments.take_front(words.size())))
+      continue;
+    arguments = arguments.drop_front(words.size());
+    return command;
+  }
   return nullptr;
+}
+
+/// The commands of two words that begin with this one, such as `import`.
+SmallVector<const Command *> commandsAfter(StringRef word) {
+  SmallVector<const Command *> found;
+  for (const Command *command : commands())
+    if (StringRef(command->name).starts_with((word + " ").str()))
+      found.push_back(command);
+  return found;
 }
 
 bool asksForHelp(StringRef argument) {
@@ -46,7 +70,14 @@ bool asksForHelp(StringRef argument) {
 }
 
 /// Lists the available commands.
-int reportNoCommand(StringRef name) {
+int reportNoCommand(ArrayRef<const char *> arguments) {
+  std::string name = arguments.front();
+  if (!commandsAfter(name).empty() && arguments.size() > 1)
+    name += std::string(" ") + arguments[1];
+  else if (const auto found = commandsAfter(name); !found.empty())
+    return reportUsage(Twine(name) + " is half of a command: rondo " +
+                       found.front()->name + ", or rondo " +
+                       found.back()->name);
   SmallVector<StringRef> names;
   for (const Command *command : commands())
     names.push_back(command->name);
@@ -72,17 +103,31 @@ int help(const Command &command) {
   return finish(Success);
 }
 
+/// Help for all commands of two words that begin alike, if there are any.
+std::optional<int> helpAfter(StringRef word) {
+  const SmallVector<const Command *> found = commandsAfter(word);
+  for (const Command *command : found) {
+    outs() << (command == found.front() ? "" : "\n");
+    printHelp(outs(), *command);
+  }
+  return found.empty() ? std::nullopt : std::optional<int>(finish(Success));
+}
+
 int runCommand(ArrayRef<const char *> arguments) {
   if (arguments.empty()) {
     printOverview(errs());
     return Usage;
   }
-  StringRef first = arguments.front();
-  arguments = arguments.drop_front();
-  if (first == "help" && !arguments.empty() &&
-      !asksForHelp(arguments.front())) {
-    const Command *command = findCommand(arguments.front());
-    return command ? help(*command) : reportNoCommand(arguments.front());
+  const StringRef first = arguments.front();
+  if (first == "help" && arguments.size() > 1 && !asksForHelp(arguments[1])) {
+    arguments = arguments.drop_front();
+    const Command *command = takeCommand(arguments);
+    if (command)
+      return help(*command);
+    if (arguments.size() == 1)
+      if (std::optional<int> code = helpAfter(arguments.front()))
+        return *code;
+    return reportNoCommand(arguments);
   }
   if (asksForHelp(first) || first == "help") {
     printOverview(outs());
@@ -92,9 +137,13 @@ int runCommand(ArrayRef<const char *> arguments) {
     outs() << "rondo " RONDO_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
     return finish(Success);
   }
-  const Command *command = findCommand(first);
-  if (!command)
-    return reportNoCommand(first);
+  const Command *command = takeCommand(arguments);
+  if (!command) {
+    if (arguments.size() > 1 && asksForHelp(arguments[1]))
+      if (std::optional<int> code = helpAfter(first))
+        return *code;
+    return reportNoCommand(arguments);
+  }
   if (any_of(arguments, asksForHelp))
     return help(*command);
   const Arguments parsed(*command, arguments);

@@ -209,20 +209,29 @@ int Emission::importSchedule() {
   return Success;
 }
 
+pipe::DType usualDType(pipe::Target target) {
+  return target == pipe::Target::Cuda ? pipe::DType::Bf16 : pipe::DType::Fp32;
+}
+
+int checkDType(pipe::Target target, pipe::DType dtype) {
+  if (target != pipe::Target::Cpu || dtype == pipe::DType::Fp32)
+    return Success;
+  return reportUsage("target cpu takes fp32 only, not " +
+                     stringifyDType(dtype) +
+                     ": leave out --dtype, or add --target=cuda");
+}
+
 int Emission::chooseTarget() {
   if (!request.target && !request.dtype)
     return Success;
   if (request.target) {
     chosenTarget = *request.target;
-    chosenType = chosenTarget == pipe::Target::Cuda ? pipe::DType::Bf16
-                                                    : pipe::DType::Fp32;
+    chosenType = usualDType(chosenTarget);
   }
   if (request.dtype)
     chosenType = *request.dtype;
-  if (chosenTarget == pipe::Target::Cpu && chosenType != pipe::DType::Fp32)
-    return reportUsage("target cpu takes fp32 only, not " +
-                       stringifyDType(chosenType) +
-                       ": leave out --dtype, or add --target=cuda");
+  if (int code = checkDType(chosenTarget, chosenType))
+    return code;
   pipe::SetTargetOptions options;
   options.target = chosenTarget;
   options.dtype = chosenType;
@@ -302,9 +311,8 @@ int Emission::schedule() {
 }
 
 void Emission::reportWritten(StringRef path) const {
-  // A device may be standard output.
-  if (path != "-" && (sys::fs::is_directory(path) || !isSpecialFile(path)))
-    outs() << "wrote " << path << ": " << figures << "\n" << eachFigures;
+  std::string text = figures + "\n" + eachFigures;
+  driver::reportWritten(path, StringRef(text).drop_back());
 }
 
 /// A line for each of several schedules: its micro-batches, and how much its

@@ -107,6 +107,11 @@ static Error writeBeside(StringRef path,
   return errorCodeToError(ec);
 }
 
+void reportWritten(StringRef path, const Twine &what) {
+  if (path != "-" && (sys::fs::is_directory(path) || !isSpecialFile(path)))
+    outs() << "wrote " << path << ": " << what << "\n";
+}
+
 /// Also under another name, such as /dev/stdout: of two streams to a file, only
 /// one knows where its end is.
 static bool isStandardOutput(StringRef path) {

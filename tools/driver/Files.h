@@ -24,6 +24,10 @@ llvm::Error
 writeFile(llvm::StringRef path,
           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
+/// Says on standard output what a file has that was written, unless it is a
+/// device, which may be standard output.
+void reportWritten(llvm::StringRef path, const llvm::Twine &what);
+
 /// Reports, before long work, that writeFile() cannot succeed: `path` is a
 /// directory, or it or its folder is missing or not writable. Creates nothing.
 llvm::Error checkWritable(llvm::StringRef path);

@@ -54,14 +54,13 @@ void writeExitCodes(raw_ostream &os) {
 
 /// Refers to the pages of all commands but `except`.
 void writeSeeAlso(raw_ostream &os, const Command *except) {
-  std::string names = except ? "rondo" : "";
+  SmallVector<std::string> pages;
+  if (except)
+    pages.push_back("rondo");
   for (const Command *command : commands())
     if (command != except)
-      names +=
-          (names.empty() ? "rondo-" : " rondo-") + std::string(command->name);
+      pages.push_back(hyphenated(*command));
   os << ".SH SEE ALSO\n";
-  SmallVector<StringRef> pages;
-  StringRef(names).split(pages, ' ');
   for (auto [number, page] : enumerate(pages))
     os << ".BR " << troff(page)
        << (number + 1 < pages.size() ? " (1),\n" : " (1)\n");
@@ -75,7 +74,7 @@ void writeManualPage(raw_ostream &os) {
         ".br\n.B rondo help\n[\\fICOMMAND\\fR]\n"
         ".SH COMMANDS\n";
   for (const Command *command : commands())
-    os << ".TP\n.BR rondo\\-" << command->name << " (1)\n"
+    os << ".TP\n.BR " << troff(hyphenated(*command)) << " (1)\n"
        << troff(command->summary) << "\n";
   os << ".SH ENVIRONMENT\n.TP\n.B RONDO_RUNTIME_DIR\n"
      << troff("where compile and bundle find the runtime, instead of the "
@@ -88,8 +87,7 @@ void writeManualPage(raw_ostream &os) {
 }
 
 void writeManualPage(raw_ostream &os, const Command &command) {
-  const std::string name = std::string("rondo-") + command.name;
-  writeTitle(os, name, command.summary);
+  writeTitle(os, hyphenated(command), command.summary);
   os << ".SH SYNOPSIS\n";
   for (const char *usage : command.usages)
     os << ".B rondo " << command.name << "\n" << troff(usage) << "\n.br\n";
@@ -144,7 +142,7 @@ int writeManual(StringRef folder) {
   code |=
       write(pages + "/rondo.1", [](raw_ostream &os) { writeManualPage(os); });
   for (const Command *command : commands())
-    code |= write(pages + "/rondo-" + command->name + ".1",
+    code |= write(pages + "/" + hyphenated(*command) + ".1",
                   [&](raw_ostream &os) { writeManualPage(os, *command); });
   return code;
 }

@@ -22,6 +22,16 @@ namespace compile {
 #include "tools/driver/OptionTable.inc"
 } // namespace compile
 
+namespace import_model {
+#define OPTIONS "tools/driver/options/ImportModel.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace import_model
+
+namespace import_cluster {
+#define OPTIONS "tools/driver/options/ImportCluster.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace import_cluster
+
 namespace plan {
 #define OPTIONS "tools/driver/options/Plan.inc"
 #include "tools/driver/OptionTable.inc"
@@ -63,24 +73,31 @@ const OptTable &compileOptions() {
   return table;
 }
 
-const OptTable &planOptions() {
-  static const plan::Table table;
+const OptTable &importModelOptions() {
+  static const import_model::Table table;
   return table;
 }
 
-const OptTable &searchOptions() {
-  static const search::Table table;
-  return table;
-}
+const OptTable &importClusterOptions() {
+  static const import_cluster::Table table;
+  const OptTable &planOptions() {
+    static const plan::Table table;
+    return table;
+  }
 
-const OptTable &simulateOptions() {
-  static const simulate::Table table;
-  return table;
-}
+  const OptTable &searchOptions() {
+    static const search::Table table;
+    return table;
+  }
 
-const OptTable &verifyOptions() {
-  static const verify::Table table;
-  return table;
-}
+  const OptTable &simulateOptions() {
+    static const simulate::Table table;
+    return table;
+  }
+
+  const OptTable &verifyOptions() {
+    static const verify::Table table;
+    return table;
+  }
 
 } // namespace rondo::driver

@@ -29,6 +29,8 @@ enum : unsigned { InputOption = 1, UnknownOption = 2 };
 const llvm::opt::OptTable &bundleOptions();
 const llvm::opt::OptTable &compareOptions();
 const llvm::opt::OptTable &compileOptions();
+const llvm::opt::OptTable &importModelOptions();
+const llvm::opt::OptTable &importClusterOptions();
 const llvm::opt::OptTable &planOptions();
 const llvm::opt::OptTable &searchOptions();
 const llvm::opt::OptTable &simulateOptions();

@@ -71,6 +71,14 @@ std::string formatBytes(int64_t bytes) {
                          {int64_t(1) << 30, "GiB"}});
 }
 
+std::string formatFlops(int64_t flops) {
+  return inUnits(flops, {{1, "FLOP"},
+                         {1000, "kFLOP"},
+                         {1000000, "MFLOP"},
+                         {1000000000, "GFLOP"},
+                         {1000000000000, "TFLOP"}});
+}
+
 static std::string arenaOfDevice(int64_t arena, int64_t device) {
   return formatBytes(arena) +
          (device == noMemoryCap ? "" : " of " + formatBytes(device));

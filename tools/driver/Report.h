@@ -22,6 +22,8 @@ void reportNote(const llvm::Twine &message);
 std::string countOf(int64_t count, const char *noun);
 /// `12 ns`, `3.5 us`, `1.25 ms`, `2 s`: up to three decimals.
 std::string formatNs(int64_t ns);
+/// `12 FLOP`, `3.5 GFLOP`: up to three decimals.
+std::string formatFlops(int64_t flops);
 /// `12 B`, `3.5 KiB`, `1.25 MiB`, `2 GiB`.
 std::string formatBytes(int64_t bytes);
 

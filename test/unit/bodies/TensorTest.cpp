@@ -64,6 +64,19 @@ TEST(Tensors, ListStopsAtItsCapacity) {
   EXPECT_EQ(tensors[2].suffix, nullptr);
 }
 
+TEST(Tensors, ParametersCountEachOnce) {
+  // No size is a multiple of what regions and the vocabulary are padded to.
+  constexpr Sizes odd = {2, 23, 36, 4, 100, 50};
+  for (bool tied : {false, true})
+    for (LayerDesc layer : gptModel(odd)) {
+      layer.tied = tied;
+      int64_t own = 0;
+      for (const LayerTensor &tensor : layerTensors(layer))
+        own += tensor.sharedWith ? 0 : tensor.count;
+      EXPECT_EQ(layerParameters(layer), own) << layer.name;
+    }
+}
+
 TEST(Tensors, TiedHeadSharesTheEmbedding) {
   LayerDesc embedding = gptLayer(LayerKind::GptEmbedding, "tokens", sizes);
   LayerDesc head = gptLayer(LayerKind::GptHead, "out", sizes);

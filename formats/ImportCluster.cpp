@@ -1,0 +1,47 @@
+//===- ImportCluster.cpp - Devices and links to the language --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/Imports.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace rondo;
+
+OwningOpRef<ModuleOp>
+rondo::formats::importCluster(const json::Cluster &cluster,
+                              MLIRContext *context) {
+  context->loadDialect<pipe::PipeDialect>();
+  OpBuilder builder(context);
+  Location loc = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto figures = [&](const rondo::Link &link) {
+    return pipe::LinkAttr::get(context, link.latencyNs, link.bytesPerUs);
+  };
+  const bool hasLink =
+      cluster.link.latencyNs != 0 || cluster.link.bytesPerUs != 0;
+  auto op = pipe::ClusterOp::create(
+      builder, loc, builder.getStringAttr(cluster.name), pipe::ChannelsAttr(),
+      hasLink ? figures(cluster.link) : pipe::LinkAttr());
+  builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
+  auto isDefault = [](const json::ClusterDevice &device) {
+    return device.memoryBytes == noMemoryCap && device.flopsPerUs == 0;
+  };
+  for (const json::ClusterDevice &device : cluster.devices)
+    pipe::DeviceOp::create(
+        builder, loc, builder.getStringAttr(device.name),
+        isDefault(device) ? pipe::DeviceAttr()
+                          : pipe::DeviceAttr::get(context, device.memoryBytes,
+                                                  device.flopsPerUs));
+  auto nameOf = [&](int32_t rank) {
+    return FlatSymbolRefAttr::get(context, cluster.devices[rank].name);
+  };
+  for (const auto &[pair, link] : cluster.links)
+    pipe::LinkOp::create(builder, loc, nameOf(pair.first), nameOf(pair.second),
+                         figures(link));
+  if (failed(mlir::verify(*module)))
+    return nullptr;
+  return module;
+}

@@ -1,0 +1,88 @@
+//===- ImportModel.cpp - Configurations to the language -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/Imports.h"
+
+#include "passes/Layers.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace rondo;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace {
+
+pipe::GptAttr gptOf(const json::ModelConfig &config, int64_t batch,
+                    MLIRContext *context) {
+  return pipe::GptAttr::get(context, config.vocab, config.sequence,
+                            config.hidden, config.heads, config.ffn, batch,
+                            config.tied);
+}
+
+} // namespace
+
+OwningOpRef<ModuleOp>
+rondo::formats::importModel(const json::ModelConfig &config, StringRef name,
+                            int64_t batch, MLIRContext *context) {
+  context->loadDialect<pipe::PipeDialect>();
+  OpBuilder builder(context);
+  Location loc = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
+                                     gptOf(config, batch, context));
+  builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
+  auto add = [&](const Twine &layer, pipe::LayerKind kind) {
+    pipe::LayerOp::create(builder, loc, builder.getStringAttr(layer), kind,
+                          pipe::SyntheticAttr(), pipe::CustomAttr(),
+                          pipe::LayerCostsAttr());
+  };
+  // The names of GPT-2's own checkpoints.
+  add("wte", pipe::LayerKind::Embedding);
+  for (int64_t k = 0; k < config.layers; ++k)
+    add("h" + Twine(k), pipe::LayerKind::Block);
+  add("ln_f", pipe::LayerKind::Head);
+  if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
+    return nullptr;
+  return module;
+}
+
+pipe::PlanOp rondo::formats::addPlanOfAllLayers(ModuleOp module,
+                                                pipe::TargetAttr target) {
+  auto model = *module.getOps<pipe::ModelOp>().begin();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  Location loc = builder.getUnknownLoc();
+  auto name = [&](const Twine &text) { return builder.getStringAttr(text); };
+  auto reference = [&](StringAttr text) {
+    return FlatSymbolRefAttr::get(text);
+  };
+  auto cluster = pipe::ClusterOp::create(
+      builder, loc, name(model.getSymName() + "_cluster"), pipe::ChannelsAttr(),
+      pipe::LinkAttr());
+  auto plan = pipe::PlanOp::create(
+      builder, loc, name(model.getSymName() + "_plan"),
+      reference(model.getSymNameAttr()), reference(cluster.getSymNameAttr()),
+      /*microbatches=*/1, /*samples=*/IntegerAttr(), target);
+  builder.setInsertionPointToEnd(&cluster.getBody().emplaceBlock());
+  pipe::DeviceOp::create(builder, loc, name("d0"), pipe::DeviceAttr());
+  SmallVector<Attribute> layers;
+  for (pipe::LayerOp layer : model.getLayers())
+    layers.push_back(reference(layer.getSymNameAttr()));
+  builder.setInsertionPointToEnd(&plan.getBody().emplaceBlock());
+  pipe::StageOp::create(
+      builder, loc, name("s0"), builder.getArrayAttr(layers),
+      builder.getDenseI64ArrayAttr({0}), /*shares=*/DenseI64ArrayAttr(),
+      /*deals=*/false, /*recompute=*/ArrayAttr(), /*inputs=*/ArrayAttr(),
+      pipe::StageCostsAttr(), /*buffers=*/ArrayAttr());
+  return plan;
+}
+
+void rondo::formats::printOps(ModuleOp module, llvm::raw_ostream &os) {
+  for (Operation &op : *module.getBody()) {
+    op.print(os, OpPrintingFlags().useLocalScope());
+    os << "\n";
+  }
+}

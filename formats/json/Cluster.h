@@ -1,0 +1,50 @@
+//===- Cluster.h - Devices and links ----------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_JSON_CLUSTER_H
+#define RONDO_FORMATS_JSON_CLUSTER_H
+
+#include "schedule/Problem.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rondo::json {
+
+struct ClusterDevice {
+  std::string name;
+  int64_t memoryBytes = noMemoryCap;
+  /// 0: unknown.
+  int64_t flopsPerUs = 0;
+};
+
+/// A cluster as the language has it: devices by rank, one link for all pairs,
+/// and links of single directed pairs.
+struct Cluster {
+  std::string name = "cluster";
+  std::vector<ClusterDevice> devices;
+  Link link;
+  std::map<std::pair<int32_t, int32_t>, Link> links;
+
+  /// Sets all links. What most pairs have becomes the link of all pairs.
+  /// O(pairs).
+  void setLinks(llvm::function_ref<Link(int32_t from, int32_t to)> linkOf);
+};
+
+/// The most ns or bytes per microsecond of a link, and the most operations per
+/// microsecond of a device.
+inline constexpr int64_t mostClusterFigure = int64_t(1) << 40;
+/// A matrix of links is quadratic.
+inline constexpr int64_t mostClusterDevices = 4096;
+
+/// Reads a rondo-cluster/1 object. The error is one sentence.
+llvm::Expected<Cluster> readCluster(llvm::StringRef text);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_CLUSTER_H

@@ -1,0 +1,66 @@
+//===- ModelTypes.h - What keys of configurations mean ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_JSON_MODELTYPES_H
+#define RONDO_FORMATS_JSON_MODELTYPES_H
+
+#include "formats/json/ModelConfig.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace rondo::json {
+
+/// What a key's value is.
+enum class KeyUse : uint8_t {
+  /// A whole number of 1 or more.
+  Size,
+  /// A number above 0.
+  Real,
+  Flag,
+  /// Only some values are what Rondo computes.
+  Fixed,
+  /// Rondo trains without dropout, and says so.
+  Dropout,
+  RopeScaling,
+  /// Scaling and base in one object, as newer files have them.
+  RopeParameters,
+  /// A list with the kind of attention of each layer.
+  LayerTypes,
+};
+
+struct ModelKey {
+  const char *name;
+  KeyUse use;
+  /// Where Size, Real and Flag go.
+  int64_t ModelConfig::*size = nullptr;
+  double ModelConfig::*real = nullptr;
+  bool ModelConfig::*flag = nullptr;
+  bool isRequired = false;
+  /// Fixed: JSON texts of what it may be.
+  llvm::ArrayRef<const char *> values = {};
+  /// Fixed: what Rondo has.
+  const char *rule = nullptr;
+};
+
+/// One value of `model_type`.
+struct ModelType {
+  const char *name;
+  /// Of several model types, and of this one.
+  llvm::ArrayRef<ModelKey> sharedKeys, ownKeys;
+  /// With the defaults of keys that a file may leave out.
+  ModelConfig defaults;
+  /// Keys as messages name them.
+  const char *hiddenKey, *headsKey, *positionsKey;
+
+  /// Null if it is in neither list.
+  const ModelKey *find(llvm::StringRef key) const;
+};
+
+llvm::ArrayRef<ModelType> modelTypes();
+
+/// Whether the key changes nothing that is trained, for any model type.
+bool isHarmlessKey(llvm::StringRef key);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_MODELTYPES_H

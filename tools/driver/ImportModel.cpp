@@ -1,0 +1,306 @@
+//===- ImportModel.cpp - rondo import model -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/Imports.h"
+#include "formats/json/Documents.h"
+#include "passes/Layers.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Emission.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Outputs.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/Table.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/JSON.h"
+
+#include <tuple>
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+/// Consecutive layers that need the same.
+struct LayerRow {
+  pipe::LayerOp first, last;
+  int64_t count = 0;
+  pipe::LayerFigures figures;
+};
+
+struct ModelReport {
+  json::ModelConfig config;
+  std::string name;
+  int64_t batch = 1;
+  pipe::Target target = pipe::Target::Cpu;
+  pipe::DType dtype = pipe::DType::Fp32;
+  std::vector<LayerRow> rows;
+
+  /// Of all layers.
+  pipe::LayerFigures total() const;
+};
+
+bool areEqual(const pipe::LayerFigures &a, const pipe::LayerFigures &b) {
+  auto all = [](const pipe::LayerFigures &f) {
+    return std::tie(f.parameters, f.forwardFlops, f.inputGradFlops,
+                    f.weightGradFlops, f.heldToInputGrad, f.heldToWeightGrad,
+                    f.outputBytes, f.stateBytes);
+  };
+  return all(a) == all(b);
+}
+
+pipe::LayerFigures ModelReport::total() const {
+  pipe::LayerFigures sum;
+  for (const LayerRow &row : rows) {
+    const pipe::LayerFigures &one = row.figures;
+    sum.parameters += row.count * one.parameters;
+    sum.forwardFlops += row.count * one.forwardFlops;
+    sum.inputGradFlops += row.count * one.inputGradFlops;
+    sum.weightGradFlops += row.count * one.weightGradFlops;
+    sum.heldToInputGrad += row.count * one.heldToInputGrad;
+    sum.heldToWeightGrad += row.count * one.heldToWeightGrad;
+    sum.stateBytes += row.count * one.stateBytes;
+  }
+  return sum;
+}
+
+/// Adds what the layers of the module's model need.
+mlir::LogicalResult addRows(mlir::ModuleOp module, ModelReport &report) {
+  mlir::OwningOpRef<mlir::ModuleOp> scratch(module.clone());
+  pipe::PlanOp plan = formats::addPlanOfAllLayers(
+      *scratch,
+      pipe::TargetAttr::get(module.getContext(), report.target, report.dtype));
+  if (failed(pipe::checkTarget(plan)))
+    return mlir::failure();
+  auto model = *module.getOps<pipe::ModelOp>().begin();
+  for (auto [layer, figures] :
+       zip_equal(model.getLayers(), pipe::layerFigures(plan))) {
+    if (report.rows.empty() ||
+        report.rows.back().first.getKind() != layer.getKind() ||
+        !areEqual(report.rows.back().figures, figures))
+      report.rows.push_back({layer, layer, 0, figures});
+    report.rows.back().last = layer;
+    ++report.rows.back().count;
+  }
+  return mlir::success();
+}
+
+void printTable(const ModelReport &report) {
+  const json::ModelConfig &config = report.config;
+  const pipe::LayerFigures total = report.total();
+  int64_t numLayers = 0;
+  for (const LayerRow &row : report.rows)
+    numLayers += row.count;
+  outs() << report.name << ": " << config.type << " with "
+         << countOf(numLayers, "layer") << ", " << total.parameters
+         << " parameters\n"
+         << "micro-batches of " << countOf(report.batch, "sample") << " of "
+         << countOf(config.sequence, "token") << " (at most "
+         << (config.window ? std::min(config.window, config.positions)
+                           : config.positions)
+         << "), target " << stringifyTarget(report.target) << " in "
+         << stringifyDType(report.dtype) << "\n";
+  Table table;
+  table.add({"layers", "kind", "parameters", "F", "I", "W", "held to I",
+             "held to W", "message", "state"});
+  auto add = [&](std::string names, std::string kind,
+                 const pipe::LayerFigures &figures, bool isTotal) {
+    table.add(
+        {std::move(names), std::move(kind), std::to_string(figures.parameters),
+         formatFlops(figures.forwardFlops), formatFlops(figures.inputGradFlops),
+         formatFlops(figures.weightGradFlops),
+         formatBytes(figures.heldToInputGrad),
+         formatBytes(figures.heldToWeightGrad),
+         isTotal ? "-" : formatBytes(figures.outputBytes),
+         formatBytes(figures.stateBytes)});
+  };
+  for (LayerRow row : report.rows) {
+    std::string names = row.first.getSymName().str();
+    if (row.count > 1)
+      names += " to " + row.last.getSymName().str() + ", each";
+    add(names, stringifyLayerKind(row.first.getKind()).str(), row.figures,
+        false);
+  }
+  add("all", "", total, true);
+  table.print(outs());
+  if (config.tied)
+    outs() << "The head shares the embedding's weight, which counts once among "
+              "the parameters; its state is kept with both.\n";
+}
+
+void printJson(const ModelReport &report) {
+  llvm::json::OStream os(outs());
+  auto figures = [&](const pipe::LayerFigures &of) {
+    os.attribute("parameters", of.parameters);
+    os.attribute("forward_flops", of.forwardFlops);
+    os.attribute("input_grad_flops", of.inputGradFlops);
+    os.attribute("weight_grad_flops", of.weightGradFlops);
+    os.attribute("saved_for_input_grad_bytes", of.heldToInputGrad);
+    os.attribute("saved_for_weight_grad_bytes", of.heldToWeightGrad);
+    os.attribute("state_bytes", of.stateBytes);
+  };
+  os.object([&] {
+    os.attribute("name", report.name);
+    os.attribute("model_type", report.config.type);
+    os.attribute("sequence", report.config.sequence);
+    os.attribute("batch", report.batch);
+    os.attribute("target", stringifyTarget(report.target));
+    os.attribute("dtype", stringifyDType(report.dtype));
+    figures(report.total());
+    os.attributeArray("layers", [&] {
+      for (LayerRow row : report.rows)
+        os.object([&] {
+          os.attribute("first", row.first.getSymName());
+          os.attribute("count", row.count);
+          os.attribute("kind", stringifyLayerKind(row.first.getKind()));
+          figures(row.figures);
+          os.attribute("output_bytes", row.figures.outputBytes);
+        });
+    });
+  });
+  outs() << "\n";
+}
+
+/// For layers that Rondo does not have: what the model type says of them.
+int reportParameters(const ModelReport &report, const std::string &output,
+                     bool asJson) {
+  const json::ModelConfig &config = report.config;
+  if (!output.empty())
+    return reportError("cannot write " + output + ": Rondo has no layers of " +
+                       config.type +
+                       " yet; without --output their parameters are reported");
+  const json::ModelParameters parameters = json::parametersOf(config);
+  const int64_t total = parameters.total(config.layers);
+  const std::tuple<const char *, int64_t, int64_t> rows[] = {
+      {"embedding", 1, parameters.embedding},
+      {"block", config.layers, parameters.block},
+      {"head", 1, parameters.head}};
+  if (asJson) {
+    llvm::json::OStream os(outs());
+    os.object([&] {
+      os.attribute("name", report.name);
+      os.attribute("model_type", config.type);
+      os.attribute("sequence", config.sequence);
+      os.attribute("parameters", total);
+      os.attributeArray("layers", [&] {
+        for (auto [kind, count, each] : rows)
+          os.object([&, kind = kind, count = count, each = each] {
+            os.attribute("count", count);
+            os.attribute("kind", kind);
+            os.attribute("parameters", each);
+          });
+      });
+    });
+    outs() << "\n";
+    return Success;
+  }
+  outs() << report.name << ": " << config.type << " with "
+         << countOf(config.layers + 2, "layer") << ", " << total
+         << " parameters\n";
+  Table table;
+  table.add({"layers", "kind", "parameters"});
+  for (auto [kind, count, each] : rows)
+    table.add({std::to_string(count),
+               kind + std::string(count > 1 ? ", each" : ""),
+               std::to_string(each)});
+  table.print(outs());
+  outs() << "Rondo has no layers of " << config.type
+         << " yet, so their work and memory are not known.\n";
+  return Success;
+}
+
+/// Reads the configuration; reports what it says that Rondo does otherwise.
+Expected<json::ModelConfig> readConfig(StringRef path, int64_t sequence) {
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  if (!buffer)
+    return buffer.takeError();
+  Expected<json::ModelConfig> config = json::readModelConfig(
+      json::splitDocuments("", (*buffer)->getBuffer()).front().text, sequence);
+  if (!config)
+    return createStringError(inconvertibleErrorCode(),
+                             path + ": " + toString(config.takeError()));
+  for (const std::string &warning : config->warnings)
+    reportNote(path + ": " + warning);
+  return config;
+}
+
+int run(const Arguments &arguments) {
+  const std::string path = arguments.file();
+  const std::string output = arguments.text("output");
+  if (path.empty())
+    return reportUsage("import model needs a file: the config.json of a model");
+  if (output == "-" && arguments.has("json"))
+    return reportUsage("--output=- and --json cannot be combined: both go to "
+                       "standard output");
+  if (int code =
+          checkOutputs(inputFiles(arguments, {}), {{"--output", output}}))
+    return code;
+  ModelReport report;
+  report.batch = arguments.number("batch", 1);
+  report.target = pipe::symbolizeTarget(arguments.text("target"))
+                      .value_or(pipe::Target::Cpu);
+  report.dtype = pipe::symbolizeDType(arguments.text("dtype"))
+                     .value_or(usualDType(report.target));
+  if (int code = checkDType(report.target, report.dtype))
+    return code;
+  Expected<json::ModelConfig> config =
+      readConfig(path, arguments.number("sequence", 0));
+  if (!config)
+    return reportError(toString(config.takeError()));
+  report.config = std::move(*config);
+  report.name = arguments.text("name", report.config.type);
+
+  if (report.config.architecture != json::Architecture::Gpt)
+    return reportParameters(report, output, arguments.has("json"));
+
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  // Ops of this module have no place in a file.
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          reportError(path + ": " + diagnostic.str());
+      });
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      formats::importModel(report.config, report.name, report.batch, &context);
+  if (!module || failed(addRows(*module, report)))
+    return Failure;
+  if (const int64_t own = report.total().parameters,
+      stated = json::parametersOf(report.config).total(report.config.layers);
+      own != stated)
+    return reportError(path + ": the model has " + Twine(stated) +
+                       " parameters, but Rondo's layers would have " +
+                       Twine(own));
+  if (!output.empty())
+    if (Error error = writeFile(output, [&](raw_ostream &os) {
+          formats::printOps(*module, os);
+          return Error::success();
+        }))
+      return reportError(toString(std::move(error)));
+  if (arguments.has("json"))
+    printJson(report);
+  else if (output != "-")
+    printTable(report);
+  if (!output.empty() && !arguments.has("json"))
+    reportWritten(output, "pipe.model @" + Twine(report.name));
+  return Success;
+}
+
+} // namespace
+
+const Command &importModelCommand() {
+  static const Command command{
+      "import model",
+      "make a pipe.model of a Hugging Face config.json",
+      importModelOptions(),
+      {"FILE [-o FILE] [OPTIONS]"},
+      {"rondo import model config.json -o model.mlir --sequence 1024",
+       "rondo import model config.json --target=cuda --batch 4"},
+      nullptr,
+      nullptr,
+      run};
+  return command;
+}
+
+} // namespace rondo::driver
