@@ -80,24 +80,27 @@ const OptTable &importModelOptions() {
 
 const OptTable &importClusterOptions() {
   static const import_cluster::Table table;
-  const OptTable &planOptions() {
-    static const plan::Table table;
-    return table;
-  }
+  return table;
+}
 
-  const OptTable &searchOptions() {
-    static const search::Table table;
-    return table;
-  }
+const OptTable &planOptions() {
+  static const plan::Table table;
+  return table;
+}
 
-  const OptTable &simulateOptions() {
-    static const simulate::Table table;
-    return table;
-  }
+const OptTable &searchOptions() {
+  static const search::Table table;
+  return table;
+}
 
-  const OptTable &verifyOptions() {
-    static const verify::Table table;
-    return table;
-  }
+const OptTable &simulateOptions() {
+  static const simulate::Table table;
+  return table;
+}
+
+const OptTable &verifyOptions() {
+  static const verify::Table table;
+  return table;
+}
 
 } // namespace rondo::driver
