@@ -126,8 +126,9 @@ std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
 std::optional<TextFault> readRates(Value value, ChainProblem &problem) {
   const auto G = static_cast<size_t>(problem.numDevices());
   auto wrongSize = [&](const std::string &where, size_t found) {
-    return where + " has " + std::to_string(found) + " entries for " +
-           std::to_string(G) + " devices";
+    return where + " has " + std::to_string(found) +
+           (found == 1 ? " entry for " : " entries for ") + std::to_string(G) +
+           (G == 1 ? " device" : " devices");
   };
   if (!value.isArray())
     return "bytes_per_us is " + value.excerpt() + ", not a list of rows";
