@@ -16,6 +16,8 @@ namespace {
 
 /// ChainProblem::check() limits sums.
 constexpr int64_t most = int64_t(1) << 60;
+/// Times the number of pairs of devices of two groups it must fit 64 bits.
+constexpr int64_t mostRate = int64_t(1) << 36;
 /// What a search over plans can do with.
 constexpr int64_t mostDevices = 4096, mostLayers = 4096,
                   mostMicrobatches = 1 << 20;
@@ -146,7 +148,7 @@ std::optional<TextFault> readRates(Value value, ChainProblem &problem) {
       // What a device sends to itself is not looked at.
       if (auto fault =
               readInteger(*element, where + "[" + std::to_string(to) + "]",
-                          from == to ? 0 : 1, most, rate))
+                          from == to ? 0 : 1, mostRate, rate))
         return fault;
       problem.bytesPerUs.push_back(rate);
       ++to;

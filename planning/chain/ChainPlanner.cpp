@@ -107,10 +107,13 @@ void Planner::startPlans() {
   offer({{0, problem.numLayers(), {orders.front().front()}}}, "one-device");
   if (problem.memoryBytes == 0)
     return;
-  ChainPlan plan = *fewestDevices(problem, problem.memoryBytes);
-  for (ChainStage &stage : plan)
-    for (int32_t &device : stage.devices)
-      device = orders.front()[device];
+  ChainPlan plan;
+  auto device = orders.front().begin();
+  const FittingStages fitting = *fewestDevices(problem, problem.memoryBytes);
+  for (const FittingStages::Stage &stage : fitting.stages) {
+    plan.push_back({stage.first, stage.end, {device, device + stage.devices}});
+    device += stage.devices;
+  }
   offer(plan, "memory");
 }
 
@@ -260,10 +263,10 @@ ChainPlannerResult rondo::planChain(const ChainProblem &problem,
   if (problem.memoryBytes > 0) {
     const int64_t least = leastMemoryBytes(problem);
     if (least > problem.memoryBytes) {
-      const std::optional<ChainPlan> larger =
+      const std::optional<FittingStages> stages =
           fewestDevices(problem, problem.memoryBytes);
-      Fault fault = makeFault<FaultKind::PlanShortOfMemory>(
-          larger ? larger->back().devices.back() + 1 : 0);
+      Fault fault =
+          makeFault<FaultKind::PlanShortOfMemory>(stages ? stages->devices : 0);
       fault.found = least;
       fault.allowed = problem.memoryBytes;
       result.fault = std::move(fault);

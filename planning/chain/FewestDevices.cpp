@@ -3,8 +3,6 @@
 
 #include "planning/chain/FewestDevices.h"
 
-#include <numeric>
-
 using namespace rondo;
 
 /// Devices that a stage needs, `behind` stages in front of the last one; never
@@ -25,8 +23,8 @@ static int64_t devicesOf(const ChainProblem &problem, const ChainCosts &costs,
   return share == 0 ? never : std::min(never, (stash + share - 1) / share);
 }
 
-std::optional<ChainPlan> rondo::fewestDevices(const ChainProblem &problem,
-                                              int64_t memoryBytes) {
+std::optional<FittingStages> rondo::fewestDevices(const ChainProblem &problem,
+                                                  int64_t memoryBytes) {
   const ChainCosts costs(problem);
   const int32_t L = problem.numLayers();
   constexpr int64_t never = std::numeric_limits<int64_t>::max();
@@ -55,24 +53,22 @@ std::optional<ChainPlan> rondo::fewestDevices(const ChainProblem &problem,
       best = stages;
   if (least[best * side] == never)
     return {};
-  ChainPlan plan;
-  int32_t device = 0;
+  FittingStages result;
+  result.devices = least[best * side];
   for (int32_t first = 0, stages = best; stages > 0; --stages) {
     const int32_t end = next[stages * side + first];
-    ChainStage stage = {first, end, {}};
-    stage.devices.resize(
-        devicesOf(problem, costs, first, end, stages - 1, memoryBytes));
-    std::iota(stage.devices.begin(), stage.devices.end(), device);
-    device += static_cast<int32_t>(stage.devices.size());
-    plan.push_back(std::move(stage));
+    result.stages.push_back(
+        {first, end,
+         devicesOf(problem, costs, first, end, stages - 1, memoryBytes)});
     first = end;
   }
-  return plan;
+  return result;
 }
 
 static bool fits(const ChainProblem &problem, int64_t memoryBytes) {
-  const std::optional<ChainPlan> plan = fewestDevices(problem, memoryBytes);
-  return plan && plan->back().devices.back() < problem.numDevices();
+  const std::optional<FittingStages> stages =
+      fewestDevices(problem, memoryBytes);
+  return stages && stages->devices <= problem.numDevices();
 }
 
 int64_t rondo::leastMemoryBytes(const ChainProblem &problem) {

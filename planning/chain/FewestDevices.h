@@ -10,13 +10,22 @@
 
 namespace rondo {
 
-/// The plan that needs the fewest devices of `memoryBytes` each, its devices
-/// numbered from 0 on, which may be more than the problem has; nothing if no
-/// number of devices is enough. Devices are equal in memory, so there is a plan
-/// that fits exactly if this one has no more devices than there are.
-/// O(layers^3).
-std::optional<ChainPlan> fewestDevices(const ChainProblem &problem,
-                                       int64_t memoryBytes);
+/// Stages that fit the memory of their devices, and how many those are.
+struct FittingStages {
+  struct Stage {
+    int32_t first = 0, end = 0;
+    int64_t devices = 0;
+  };
+  std::vector<Stage> stages;
+  int64_t devices = 0;
+};
+
+/// The stages that need the fewest devices of `memoryBytes` each, which may be
+/// more than the problem has; nothing if no number of devices is enough.
+/// Devices are equal in memory, so a plan fits exactly if these are no more
+/// than there are. O(layers^3).
+std::optional<FittingStages> fewestDevices(const ChainProblem &problem,
+                                           int64_t memoryBytes);
 
 /// The least memory with which a plan on the problem's devices fits.
 /// O(layers^3 * log(bytes)).

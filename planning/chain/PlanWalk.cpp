@@ -73,13 +73,15 @@ void PlanWalk::anneal(CostedPlan &best,
     if (!changes.draw(at.plan, random, move))
       continue;
     const double chance = (static_cast<double>(random() >> 11) + 1) * 0x1p-53;
-    const auto most = static_cast<int64_t>(
-        static_cast<double>(std::min(at.cost, overMemory)) *
-        (1 - temperature * std::log(chance)));
+    // Of plans over memory, only better ones.
+    int64_t most = at.cost - 1;
+    if (at.cost < overMemory)
+      most = static_cast<int64_t>(static_cast<double>(at.cost) *
+                                  (1 - temperature * std::log(chance)));
     changed = at.plan;
     move.apply(changed);
-    const int64_t now = cost(changed, at.cost < overMemory ? most : overMemory);
-    if (at.cost < overMemory ? now > most : now > at.cost)
+    const int64_t now = cost(changed, most);
+    if (now > most)
       continue;
     std::swap(at.plan, changed);
     at.cost = now;
