@@ -9,7 +9,7 @@
 #ifndef RONDO_RUNTIME_MODEL_LAYER_KINDS_H
 #define RONDO_RUNTIME_MODEL_LAYER_KINDS_H
 
-#include "runtime/model/gpt_sizes.h"
+#include "runtime/model/llama_sizes.h"
 
 namespace rondo::runtime {
 
@@ -68,6 +68,12 @@ inline constexpr LayerKindRow layerKinds[] = {
      maxLayerInputs, LayerData::None, false, false},
     {LayerKind::Custom, "Custom", customSizes, customFlops, 0, maxLayerInputs,
      LayerData::None, false, false},
+    {LayerKind::LlamaEmbedding, "LlamaEmbedding", gptEmbeddingSizes,
+     llamaEmbeddingFlops, 0, 0, LayerData::Tokens, false, false},
+    {LayerKind::LlamaBlock, "LlamaBlock", llamaBlockSizes, llamaBlockFlops, 1,
+     1, LayerData::None, false, true},
+    {LayerKind::LlamaHead, "LlamaHead", gptHeadSizes, gptHeadFlops, 1, 1,
+     LayerData::Targets, true, false},
 };
 inline constexpr int numLayerKinds = sizeof layerKinds / sizeof layerKinds[0];
 
