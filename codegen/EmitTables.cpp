@@ -3,6 +3,7 @@
 
 #include "codegen/EmitTables.h"
 
+#include "codegen/TableText.h"
 #include "kinds/Shares.h"
 #include "runtime/model/layer_sizes.h"
 #include "schedule/BufferNumbers.h"
@@ -21,93 +22,6 @@ using llvm::StringRef;
 static_assert(bufferAlignment == runtime::bufferAlignment,
               "plans align slots as the runtime's bodies need them");
 
-/// A C++ string literal.
-static std::string quoted(llvm::StringRef text) {
-  std::string result = "\"";
-  llvm::raw_string_ostream os(result);
-  os.write_escaped(text, /*UseHexEscapes=*/false);
-  os << '"';
-  return result;
-}
-
-/// `type name[] = {...};`, on one line if it fits, otherwise wrapped.
-template <typename Range>
-static void writeArray(llvm::raw_ostream &os, llvm::StringRef type,
-                       llvm::StringRef name, const Range &values) {
-  constexpr size_t lineWidth = 80;
-  std::string line = ("constexpr " + type + " " + name + "[] = {").str();
-  bool isFirst = true;
-  for (int64_t value : values) {
-    std::string text = std::to_string(value);
-    if (!isFirst)
-      line += ",";
-    if (line.size() + text.size() + 4 > lineWidth) {
-      os << line << "\n";
-      line = "   ";
-    }
-    line += (isFirst ? "" : " ") + text;
-    isFirst = false;
-  }
-  os << line << "};\n";
-}
-
-/// `{1, 2}`, without the zeros after the last input.
-static std::string inputsText(const runtime::LayerDesc &layer) {
-  std::string text = "{";
-  llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(
-      llvm::ArrayRef(layer.inputBytes).take_front(layer.numInputs), os);
-  os << "}";
-  return text;
-}
-
-/// `layers`, or `layers_1` for sizes other than the first.
-static std::string tableName(llvm::StringRef name, int32_t sizes) {
-  return sizes == 0 ? name.str() : (name + "_" + llvm::Twine(sizes)).str();
-}
-
-/// The last fields of a layer that is custom or does not run on the CPU.
-static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
-                              int32_t sizes) {
-  const bool isCpu = layer.target == runtime::Target::Cpu;
-  const bool isCustom = layer.kind == runtime::LayerKind::Custom;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (isCpu && !isCustom)
-    return text;
-  os << ",\n     Target::" << (isCpu ? "Cpu" : "Cuda")
-     << ", DType::" << (layer.dtype == runtime::DType::Bf16 ? "Bf16" : "Fp32");
-  if (!isCustom)
-    return text;
-  static const char *const data[] = {"None", "Tokens", "Targets"};
-  const runtime::CustomDesc &custom = layer.custom;
-  os << ",\n     {" << quoted(custom.name) << ", &rondo_body_" << custom.name
-     << ", " << custom.numParameters << ", ";
-  if (custom.numParameters > 0)
-    os << tableName("parameters", sizes) << "_" << number;
-  else
-    os << "nullptr";
-  os << ", " << custom.workspaceBytes
-     << ",\n      LayerData::" << data[static_cast<int>(custom.data)] << ", "
-     << (custom.hasLoss ? "true" : "false") << ", {" << custom.flops.forward
-     << ", " << custom.flops.inputGrad << ", " << custom.flops.weightGrad
-     << "}}";
-  return text;
-}
-
-std::string
-rondo::codegen::bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers) {
-  llvm::SetVector<StringRef> bodies;
-  for (const runtime::LayerDesc &layer : layers)
-    if (layer.kind == runtime::LayerKind::Custom)
-      bodies.insert(layer.custom.name);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (StringRef body : bodies)
-    os << "extern \"C\" const rondo_body rondo_body_" << body << ";\n";
-  return text;
-}
-
 std::string rondo::codegen::versionCheck() {
   const std::string version = std::to_string(RONDO_TABLES_VERSION);
   return "\n#if RONDO_TABLES_VERSION != " + version +
@@ -116,41 +30,6 @@ std::string rondo::codegen::versionCheck() {
          version +
          "): write it again with the rondo that this runtime belongs to\"\n"
          "#else\n";
-}
-
-std::string
-rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
-                           int32_t sizes) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  auto parametersOf = [](const runtime::LayerDesc &layer) {
-    return llvm::ArrayRef(layer.custom.parameters, layer.custom.numParameters);
-  };
-  for (auto [k, layer] : llvm::enumerate(layers))
-    if (!parametersOf(layer).empty())
-      writeArray(os, "int64_t",
-                 tableName("parameters", sizes) + "_" + std::to_string(k),
-                 parametersOf(layer));
-  os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
-        "// recomputes, then of timed layers: ns of F, I and W; bytes of "
-        "activations, of\n"
-        "// what I frees, inputs, bytes of each, of output and weights.\n";
-  bool isCpu = layers.empty() || layers[0].target == runtime::Target::Cpu;
-  if (!isCpu)
-    os << "// Last, the target and what activations are stored in.\n";
-  os << "constexpr LayerDesc " << tableName("layers", sizes) << "[] = {\n";
-  for (auto [k, l] : llvm::enumerate(layers))
-    os << "    {" << quoted(l.name) << ", "
-       << "LayerKind::" << rowOf(l.kind).name << ", " << l.vocab << ", "
-       << l.sequence << ", " << l.hidden << ", " << l.heads << ", " << l.ffn
-       << ", " << l.batch << ", " << (l.tied ? "true" : "false") << ",\n     "
-       << (l.recomputes ? "true" : "false") << ", " << l.forwardNs << ", "
-       << l.inputGradNs << ", " << l.weightGradNs << ", " << l.activationBytes
-       << ", " << l.inputGradFreesBytes << ", " << l.numInputs << ", "
-       << inputsText(l) << ", " << l.outputBytes << ", " << l.weightBytes
-       << lastFields(l, k, sizes) << "},\n";
-  os << "};\n";
-  return text;
 }
 
 std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {

@@ -38,6 +38,12 @@ class ScheduleOp;
 class StageOp;
 class StagingOp;
 
+/// What a GPT and a Llama both have.
+struct ModelSizes {
+  int64_t vocab, sequence, hidden, heads, ffn, batch;
+  bool tied;
+};
+
 /// A micro-batch as a sum: factors[k] * variable k + constant.
 struct LinearIndex {
   llvm::SmallVector<int64_t, 4> factors;

@@ -43,6 +43,17 @@ class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
   let printer = "printWord($_printer, $_self)";
 }
 
+/// A whole number or one with a point, which is printed with one.
+class Pipe_RealOrElse<string value>
+    : DefaultValuedParameter<"::llvm::APFloat", "::llvm::APFloat(" # value # ")"> {
+  let parser = "parseReal($_parser)";
+  let printer = "$_printer.printFloat($_self)";
+}
+def Pipe_Real : AttrOrTypeParameter<"::llvm::APFloat", ""> {
+  let parser = "parseReal($_parser)";
+  let printer = "$_printer.printFloat($_self)";
+}
+
 def Pipe_ObjectiveParameter : Pipe_WordParameter<Pipe_Objective> {
   let defaultValue = "::rondo::pipe::Objective::Makespan";
 }
@@ -95,6 +106,48 @@ def Pipe_GptAttr : Pipe_StructAttr<"Gpt", "gpt"> {
   let parameters = (ins "int64_t":$vocab, "int64_t":$sequence,
       "int64_t":$hidden, "int64_t":$heads, "int64_t":$ffn, "int64_t":$batch,
       Pipe_BoolParameter:$tied);
+}
+
+def Pipe_RopeScalingAttr : Pipe_StructAttr<"RopeScaling", "rope_scaling"> {
+  let summary = "slower rotations for longer sequences";
+  let description = [{
+    As Llama 3.1 scales them, with the figures of Hugging Face's `rope_scaling` of
+    type `llama3`: frequencies with wavelengths up to `original_positions` /
+    `high_frequency` stay, those with wavelengths from `original_positions` /
+    `low_frequency` are divided by `factor`, those between are interpolated.
+  }];
+  let parameters = (ins Pipe_Real:$factor, Pipe_Real:$low_frequency,
+      Pipe_Real:$high_frequency, "int64_t":$original_positions);
+}
+
+/// `llama3<...>`
+def Pipe_RopeScalingParameter : OptionalParameter<"RopeScalingAttr"> {
+  let parser = "parseRopeScaling($_parser)";
+  let printer = "$_printer << \"llama3\", $_self.print($_printer)";
+}
+
+def Pipe_LlamaAttr : Pipe_StructAttr<"Llama", "llama"> {
+  let summary = "sizes and options of a Llama";
+  let description = [{
+    Models of Llama's family: Llama, Mistral, Qwen2 and Qwen3. `batch` is the
+    number of samples of one micro-batch; `tied`: the head shares the weight of
+    the token embedding. `kv_heads` 0 or absent: as many as `heads`; `head_width`
+    0 or absent: `hidden` / `heads`. `qkv_bias`: q, k and v have biases (Qwen2);
+    `head_norm`: each head's q and k are normalised before they are rotated
+    (Qwen3).
+  }];
+  let parameters = (ins "int64_t":$vocab, "int64_t":$sequence,
+      "int64_t":$hidden, "int64_t":$heads, Pipe_OrElse<"0">:$kv_heads,
+      Pipe_OrElse<"0">:$head_width, "int64_t":$ffn, "int64_t":$batch,
+      Pipe_BoolParameter:$tied, Pipe_RealOrElse<"1e-5">:$norm_epsilon,
+      Pipe_RealOrElse<"10000.0">:$rope_theta,
+      Pipe_RopeScalingParameter:$rope_scaling, Pipe_BoolParameter:$qkv_bias,
+      Pipe_BoolParameter:$head_norm);
+  let extraClassDeclaration = [{
+    /// With the defaults.
+    int64_t getHeadWidthOrDefault() const;
+    int64_t getKvHeadsOrDefault() const;
+  }];
 }
 
 def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {

@@ -139,6 +139,30 @@ static FailureOr<bool> parseBool(AsmParser &parser) {
   return value.getValue();
 }
 
+static FailureOr<llvm::APFloat> parseReal(AsmParser &parser) {
+  int64_t whole = 0;
+  if (OptionalParseResult result = parser.parseOptionalInteger(whole);
+      result.has_value()) {
+    if (failed(*result))
+      return failure();
+    return llvm::APFloat(static_cast<double>(whole));
+  }
+  double value = 0;
+  if (parser.parseFloat(value))
+    return failure();
+  return llvm::APFloat(value);
+}
+
+static FailureOr<RopeScalingAttr> parseRopeScaling(AsmParser &parser) {
+  if (parser.parseKeyword("llama3"))
+    return failure();
+  auto parsed = llvm::dyn_cast_or_null<RopeScalingAttr>(
+      RopeScalingAttr::parse(parser, {}));
+  if (!parsed)
+    return failure();
+  return parsed;
+}
+
 static FailureOr<SmallVector<int64_t>> parseNumbers(AsmParser &parser) {
   SmallVector<int64_t> numbers;
   auto parseOne = [&] { return parser.parseInteger(numbers.emplace_back()); };
@@ -320,6 +344,14 @@ void ForOp::getAsmBlockArgumentNames(Region &region,
 #include "dialect/PipeAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialect/PipeOps.cpp.inc"
+
+int64_t LlamaAttr::getHeadWidthOrDefault() const {
+  return getHeadWidth() ? getHeadWidth() : getHidden() / getHeads();
+}
+
+int64_t LlamaAttr::getKvHeadsOrDefault() const {
+  return getKvHeads() ? getKvHeads() : getHeads();
+}
 
 std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
   std::map<std::string, int64_t> result;

@@ -89,10 +89,12 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     SingleBlock, NoRegionArguments]> {
   let summary = "layers in the order in which data pass through them";
   let description = [{
-    A model is either a GPT, with its sizes in `gpt` and an `embedding`, `block`s
-    and a `head` as layers, or its layers are `synthetic`. Both may have `custom`
-    layers. In a GPT the first layer reads tokens, and only the last one reads
-    targets.
+    A model is either a GPT or a Llama, with its sizes in `gpt` or `llama` and an
+    `embedding`, `block`s and a `head` as layers, or its layers are `synthetic`.
+    All may have `custom` layers. In a GPT or a Llama the first layer reads
+    tokens, and only the last one reads targets. Names of a block's tensors begin
+    with the layer's name: layers `@model.layers.0` and so on give a Llama's
+    tensors the names that Hugging Face's have.
 
     ```mlir
     pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = 128, heads = 4,
@@ -101,27 +103,37 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
       pipe.layer @h0 block
       pipe.layer @lm_head head
     }
+    pipe.model @llama llama<vocab = 256, sequence = 64, hidden = 128, heads = 4,
+                            kv_heads = 2, ffn = 352, batch = 4> {
+      pipe.layer @wte embedding
+      pipe.layer @model.layers.0 block
+      pipe.layer @lm_head head
+    }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      OptionalAttr<Pipe_GptAttr>:$gpt);
+      OptionalAttr<Pipe_GptAttr>:$gpt, OptionalAttr<Pipe_LlamaAttr>:$llama);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name (`gpt` `` $gpt^)? attr-dict-with-keyword $body
+    $sym_name (`gpt` `` $gpt^)? (`llama` `` $llama^)?
+    attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The layers in model order.
     ::llvm::SmallVector<LayerOp, 0> getLayers();
+    /// Those of a GPT or a Llama; none if its layers state their own.
+    std::optional<ModelSizes> getSizes();
   }];
 }
 
 def Pipe_LayerOp : Pipe_Op<"layer", [Symbol, HasParent<"ModelOp">]> {
   let summary = "one layer of a model";
   let description = [{
-    `embedding` (tokens and positions), `block` (pre-norm attention and MLP) and
-    `head` (final norm, linear, cross-entropy) take their sizes from the model.
+    `embedding` (tokens, in a GPT also positions), `block` (pre-norm attention and
+    MLP) and `head` (final norm, linear, cross-entropy) take their sizes from the
+    model, and are those of a GPT or of a Llama by the model's attribute.
     `synthetic` states its own times and sizes, `custom` its sizes and the name
     of a body in a library (see [add-a-body.md](../add-a-body.md)). `costs` are
     measured times; without them, times are estimated from the layer's

@@ -43,10 +43,11 @@ std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
     norm.homes.push_back(home);
 
   ModelOp model = plan.lookupModel();
-  if (model.getGptAttr() && model.getGptAttr().getTied()) {
+  if (model.getSizes() && model.getSizes()->tied) {
     Collective tied;
     tied.kind = rondo::CollectiveKind::TiedGradients;
-    tied.tensor = "wte.weight";
+    tied.tensor =
+        model.getLlamaAttr() ? "model.embed_tokens.weight" : "wte.weight";
     // The embedding and the head, which share the weight.
     llvm::StringMap<LayerData> data;
     for (LayerOp layer : model.getLayers())
@@ -85,8 +86,8 @@ static int64_t elementsOf(PlanOp plan, const Collective &collective,
     return std::max<int64_t>(0, buffers[home][int(BufferKind::Gradients)] /
                                     int64_t(sizeof(float)));
   case rondo::CollectiveKind::TiedGradients: {
-    GptAttr gpt = plan.lookupModel().getGptAttr();
-    return gpt.getVocab() * gpt.getHidden();
+    const ModelSizes sizes = *plan.lookupModel().getSizes();
+    return sizes.vocab * sizes.hidden;
   }
   case rondo::CollectiveKind::GradientNorm:
     break;

@@ -12,29 +12,92 @@ SmallVector<LayerOp, 0> ModelOp::getLayers() {
   return opsOf<LayerOp>(getBody());
 }
 
-LogicalResult ModelOp::verify() {
-  auto gpt = getGpt();
-  if (!gpt)
+std::optional<ModelSizes> ModelOp::getSizes() {
+  auto sizesOf = [](auto family) -> ModelSizes {
+    return {family.getVocab(), family.getSequence(), family.getHidden(),
+            family.getHeads(), family.getFfn(),      family.getBatch(),
+            family.getTied()};
+  };
+  if (auto gpt = getGpt())
+    return sizesOf(*gpt);
+  if (auto llama = getLlama())
+    return sizesOf(*llama);
+  return std::nullopt;
+}
+
+/// A number of a Llama that is no size.
+static LogicalResult verifyReal(ModelOp op, StringRef name,
+                                const llvm::APFloat &value, double above,
+                                StringRef limit) {
+  if (value.isFinite() && value.convertToDouble() > above)
     return success();
+  llvm::SmallString<32> text;
+  value.toString(text);
+  return op.emitError() << name << " is " << text << "; it must be more than "
+                        << limit;
+}
+
+static LogicalResult verifyScaling(ModelOp op, RopeScalingAttr scaling) {
+  if (failed(verifyReal(op, "factor", scaling.getFactor(), 0, "0")) ||
+      failed(
+          verifyReal(op, "low_frequency", scaling.getLowFrequency(), 0, "0")) ||
+      failed(verifyReal(op, "high_frequency", scaling.getHighFrequency(),
+                        scaling.getLowFrequency().convertToDouble(),
+                        "low_frequency")))
+    return failure();
+  return verifyFigures(
+      op, {{"original_positions", scaling.getOriginalPositions()}}, 1);
+}
+
+static LogicalResult verifyLlama(ModelOp op, LlamaAttr llama) {
+  if (failed(verifyFigures(op, {{"kv_heads", llama.getKvHeads()},
+                                {"head_width", llama.getHeadWidth()}})))
+    return failure();
+  if (llama.getHeads() % llama.getKvHeadsOrDefault() != 0)
+    return op.emitError() << "heads is " << llama.getHeads()
+                          << ", not a multiple of the "
+                          << llama.getKvHeadsOrDefault() << " kv_heads";
+  if (llama.getHeadWidthOrDefault() % 2 != 0)
+    return op.emitError() << "a head has " << llama.getHeadWidthOrDefault()
+                          << " numbers, but rotary positions take pairs: give "
+                             "an even head_width";
+  if (failed(verifyReal(op, "norm_epsilon", llama.getNormEpsilon(), 0, "0")) ||
+      failed(verifyReal(op, "rope_theta", llama.getRopeTheta(), 0, "0")))
+    return failure();
+  if (RopeScalingAttr scaling = llama.getRopeScaling())
+    return verifyScaling(op, scaling);
+  return success();
+}
+
+LogicalResult ModelOp::verify() {
+  auto sizes = getSizes();
+  if (!sizes)
+    return success();
+  auto llama = getLlama();
+  if (getGpt() && llama)
+    return emitError() << "model @" << getSymName()
+                       << " is both a gpt and a llama; leave out one";
   if (failed(verifyFigures(*this,
-                           {{"vocab", gpt->getVocab()},
-                            {"sequence", gpt->getSequence()},
-                            {"hidden", gpt->getHidden()},
-                            {"heads", gpt->getHeads()},
-                            {"ffn", gpt->getFfn()},
-                            {"batch", gpt->getBatch()}},
+                           {{"vocab", sizes->vocab},
+                            {"sequence", sizes->sequence},
+                            {"hidden", sizes->hidden},
+                            {"heads", sizes->heads},
+                            {"ffn", sizes->ffn},
+                            {"batch", sizes->batch}},
                            1)))
     return failure();
-  for (int64_t size : {gpt->getVocab(), gpt->getSequence(), gpt->getHidden(),
-                       gpt->getHeads(), gpt->getFfn(), gpt->getBatch()})
+  for (int64_t size :
+       {sizes->vocab, sizes->sequence, sizes->hidden, sizes->heads, sizes->ffn,
+        sizes->batch, llama ? llama->getKvHeads() : 0,
+        llama ? llama->getHeadWidth() : 0})
     if (size > std::numeric_limits<int32_t>::max())
       return emitError() << "size " << size << " is too large; the maximum is "
                          << std::numeric_limits<int32_t>::max();
-  if (gpt->getHidden() % gpt->getHeads() != 0)
-    return emitError() << "hidden is " << gpt->getHidden()
-                       << ", not a multiple of the " << gpt->getHeads()
+  if (!(llama && llama->getHeadWidth()) && sizes->hidden % sizes->heads != 0)
+    return emitError() << "hidden is " << sizes->hidden
+                       << ", not a multiple of the " << sizes->heads
                        << " heads";
-  return success();
+  return llama ? verifyLlama(*this, *llama) : success();
 }
 
 /// Which kinds a model may have, and where.
@@ -42,20 +105,21 @@ static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
                                  bool isLast) {
   const LayerKind kind = layer.getKind();
   const bool isSynthetic = kind == LayerKind::Synthetic;
-  auto gpt = model.getGpt();
-  if (isSynthetic && gpt)
+  const bool hasSizes = model.getSizes().has_value();
+  const StringRef family = model.getLlama() ? "llama" : "gpt";
+  if (isSynthetic && hasSizes)
     return layer.emitError()
                .append("layer @", layer.getSymName(),
-                       " is synthetic, but its model is a gpt")
+                       " is synthetic, but its model is a ", family)
                .attachNote(model.getLoc())
-           << "a model is either a gpt or all synthetic";
+           << "a model is either a " << family << " or all synthetic";
   if (layer.hasLoss() && !isLast)
     return layer.emitError()
                .append("layer @", layer.getSymName(),
                        " writes the loss, but is not the last")
                .attachNote(model.getLoc())
            << "layers after it would have nothing to do";
-  if (!isSynthetic && !gpt &&
+  if (!isSynthetic && !hasSizes &&
       (kind != LayerKind::Custom || layer.getData() != LayerData::None))
     return layer.emitError()
                .append("layer @", layer.getSymName(), " ",
@@ -68,7 +132,7 @@ static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
            << "add gpt<vocab = ..., sequence = ..., hidden = ..., heads = "
               "..., ffn = ..., batch = ...> after @"
            << model.getSymName();
-  if (gpt && kind != LayerKind::Custom) {
+  if (hasSizes && kind != LayerKind::Custom) {
     const bool needsEmbedding = isFirst && layer.getData() != LayerData::Tokens;
     const bool needsHead = isLast && layer.getData() != LayerData::Targets;
     if (needsEmbedding || needsHead)
@@ -78,18 +142,21 @@ static LogicalResult verifyPlace(ModelOp model, LayerOp layer, bool isFirst,
                          " layer @", layer.getSymName(), " of kind ",
                          stringifyLayerKind(kind))
                  .attachNote(model.getLoc())
-             << "a gpt is one embedding, then blocks, then one head";
+             << "a " << family
+             << " is one embedding, then blocks, then one head";
   }
-  if (gpt && (isFirst != (layer.getData() == LayerData::Tokens) ||
-              isLast != (layer.getData() == LayerData::Targets)))
+  if (hasSizes && (isFirst != (layer.getData() == LayerData::Tokens) ||
+                   isLast != (layer.getData() == LayerData::Targets)))
     return layer.emitError()
                .append("layer @", layer.getSymName(), " of kind ",
                        stringifyLayerKind(kind), " is not allowed here")
                .attachNote(model.getLoc())
            << (kind == LayerKind::Custom
-                   ? "only the first layer of a gpt has data = tokens, and "
-                     "only the last one data = targets"
-                   : "a gpt is one embedding, then blocks, then one head");
+                   ? "only the first layer of a " + family +
+                         " has data = tokens, and only the last one data = "
+                         "targets"
+                   : "a " + family +
+                         " is one embedding, then blocks, then one head");
   return success();
 }
 
@@ -99,8 +166,8 @@ LogicalResult ModelOp::verifyRegions() {
   SmallVector<LayerOp> layers = getLayers();
   if (layers.empty())
     return emitError() << "model @" << getSymName() << " has no layers";
-  auto gpt = getGpt();
-  if (gpt && gpt->getTied())
+  auto sizes = getSizes();
+  if (sizes && sizes->tied)
     for (LayerOp layer : {layers.front(), layers.back()})
       if (layer.getKind() == LayerKind::Custom)
         return layer.emitError()

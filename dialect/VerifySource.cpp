@@ -182,8 +182,8 @@ LogicalResult PlanOp::verify() {
 int64_t PlanOp::getSamplesOfMicrobatch() {
   if (auto samples = getSamplesAttr())
     return samples.getInt();
-  GptAttr gpt = lookupModel().getGptAttr();
-  return gpt ? gpt.getBatch() : 0;
+  const std::optional<ModelSizes> sizes = lookupModel().getSizes();
+  return sizes ? sizes->batch : 0;
 }
 
 Target PlanOp::getTargetKind() {
@@ -213,9 +213,9 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (!model)
     return emitUnknown<ModelOp>(*this, "model", getModel());
   // Timed layers alone state what all samples take, however many these are.
-  const bool isGpt = bool(model.getGptAttr());
-  auto statesSizes = [isGpt](LayerOp layer) {
-    return (isGpt && layer.getSyntheticAttr()) || layer.getCustomAttr();
+  const bool hasSizes = model.getSizes().has_value();
+  auto statesSizes = [hasSizes](LayerOp layer) {
+    return (hasSizes && layer.getSyntheticAttr()) || layer.getCustomAttr();
   };
   if (getSamplesAttr() && llvm::any_of(model.getLayers(), statesSizes))
     return emitError()

@@ -22,6 +22,29 @@ pipe::GptAttr gptOf(const json::ModelConfig &config, int64_t batch,
                             config.tied);
 }
 
+pipe::LlamaAttr llamaOf(const json::ModelConfig &config, int64_t batch,
+                        MLIRContext *context) {
+  pipe::RopeScalingAttr scaling;
+  if (config.ropeScaling.kind == json::RopeScaling::Llama3)
+    scaling = pipe::RopeScalingAttr::get(
+        context, APFloat(config.ropeScaling.factor),
+        APFloat(config.ropeScaling.lowFrequencyFactor),
+        APFloat(config.ropeScaling.highFrequencyFactor),
+        config.ropeScaling.originalPositions);
+  return pipe::LlamaAttr::get(
+      context, config.vocab, config.sequence, config.hidden, config.heads,
+      config.keyHeads, config.headWidth, config.ffn, batch, config.tied,
+      APFloat(config.normEpsilon), APFloat(config.ropeTheta), scaling,
+      config.qkvBias, config.headNorm);
+}
+
+/// Names of layers as in checkpoints of the architecture.
+struct LayerNames {
+  const char *embedding, *block, *head;
+};
+constexpr LayerNames gptNames = {"wte", "h", "ln_f"},
+                     llamaNames = {"embed_tokens", "model.layers.", "lm_head"};
+
 } // namespace
 
 OwningOpRef<ModuleOp>
@@ -32,19 +55,22 @@ rondo::formats::importModel(const json::ModelConfig &config, StringRef name,
   Location loc = builder.getUnknownLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
-  auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
-                                     gptOf(config, batch, context));
+  const bool isGpt = config.architecture == json::Architecture::Gpt;
+  auto model = pipe::ModelOp::create(
+      builder, loc, builder.getStringAttr(name),
+      isGpt ? gptOf(config, batch, context) : pipe::GptAttr(),
+      isGpt ? pipe::LlamaAttr() : llamaOf(config, batch, context));
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
   auto add = [&](const Twine &layer, pipe::LayerKind kind) {
     pipe::LayerOp::create(builder, loc, builder.getStringAttr(layer), kind,
                           pipe::SyntheticAttr(), pipe::CustomAttr(),
                           pipe::LayerCostsAttr());
   };
-  // The names of GPT-2's own checkpoints.
-  add("wte", pipe::LayerKind::Embedding);
+  const LayerNames &names = isGpt ? gptNames : llamaNames;
+  add(names.embedding, pipe::LayerKind::Embedding);
   for (int64_t k = 0; k < config.layers; ++k)
-    add("h" + Twine(k), pipe::LayerKind::Block);
-  add("ln_f", pipe::LayerKind::Head);
+    add(names.block + Twine(k), pipe::LayerKind::Block);
+  add(names.head, pipe::LayerKind::Head);
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;
   return module;

@@ -170,8 +170,9 @@ void Importer::writeCluster() {
 
 void Importer::writeModel() {
   OpBuilder::InsertionGuard guard(builder);
-  auto model = pipe::ModelOp::create(
-      builder, loc, name(problem.name + "_model"), pipe::GptAttr());
+  auto model =
+      pipe::ModelOp::create(builder, loc, name(problem.name + "_model"),
+                            pipe::GptAttr(), pipe::LlamaAttr());
   enter(model.getBody());
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {

@@ -16,12 +16,42 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+/// A Llama's kinds follow those that GPTs and custom layers have.
+static runtime::LayerKind kindOf(LayerOp layer) {
+  static_assert(
+      int(runtime::LayerKind::LlamaEmbedding) == int(LayerKind::Custom) + 1 &&
+          int(runtime::LayerKind::LlamaHead) ==
+              int(runtime::LayerKind::LlamaEmbedding) + int(LayerKind::Head),
+      "a Llama's kinds are in the order of the dialect's");
+  const int kind = static_cast<int>(layer.getKind());
+  const bool isOfLlama = layer->getParentOfType<ModelOp>().getLlamaAttr() &&
+                         layer.getKind() <= LayerKind::Head;
+  return static_cast<runtime::LayerKind>(
+      isOfLlama ? int(runtime::LayerKind::LlamaEmbedding) + kind : kind);
+}
+
 static_assert(int(Target::Cuda) == int(runtime::Target::Cuda) &&
                   int(DType::Bf16) == int(runtime::DType::Bf16) &&
                   int(LayerKind::Block) == int(runtime::LayerKind::GptBlock) &&
                   int(LayerKind::Custom) == int(runtime::LayerKind::Custom) &&
                   int(LayerData::Targets) == int(runtime::LayerData::Targets),
               "targets, types and kinds are the runtime's, in the same order");
+
+static runtime::LlamaDesc describeLlama(LlamaAttr llama) {
+  runtime::LlamaDesc desc = {};
+  desc.kvHeads = llama.getKvHeadsOrDefault();
+  desc.headWidth = llama.getHeadWidthOrDefault();
+  desc.normEpsilon = llama.getNormEpsilon().convertToDouble();
+  desc.ropeTheta = llama.getRopeTheta().convertToDouble();
+  if (RopeScalingAttr scaling = llama.getRopeScaling())
+    desc.ropeScaling = {scaling.getFactor().convertToDouble(),
+                        scaling.getLowFrequency().convertToDouble(),
+                        scaling.getHighFrequency().convertToDouble(),
+                        scaling.getOriginalPositions()};
+  desc.qkvBias = llama.getQkvBias();
+  desc.headNorm = llama.getHeadNorm();
+  return desc;
+}
 
 /// The body itself is known to the linker alone.
 static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
@@ -83,18 +113,20 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
   for (LayerOp layer : model.getLayers()) {
     runtime::LayerDesc desc = {};
     desc.name = layer.getSymName().data();
-    desc.kind = static_cast<runtime::LayerKind>(layer.getKind());
+    desc.kind = kindOf(layer);
     desc.target = static_cast<runtime::Target>(plan.getTargetKind());
     desc.dtype = static_cast<runtime::DType>(plan.getDType());
-    if (GptAttr gpt = model.getGptAttr()) {
-      desc.vocab = gpt.getVocab();
-      desc.sequence = gpt.getSequence();
-      desc.hidden = gpt.getHidden();
-      desc.heads = gpt.getHeads();
-      desc.ffn = gpt.getFfn();
+    if (const std::optional<ModelSizes> sizes = model.getSizes()) {
+      desc.vocab = sizes->vocab;
+      desc.sequence = sizes->sequence;
+      desc.hidden = sizes->hidden;
+      desc.heads = sizes->heads;
+      desc.ffn = sizes->ffn;
       desc.batch = plan.getSamplesOfMicrobatch();
-      desc.tied = gpt.getTied();
+      desc.tied = sizes->tied;
     }
+    if (LlamaAttr llama = model.getLlamaAttr())
+      desc.llama = describeLlama(llama);
     desc.recomputes =
         recomputed.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
@@ -138,16 +170,24 @@ static constexpr int64_t maxLayerBytes = int64_t(1) << 46,
                          maxLayerFlops = int64_t(1) << 60;
 
 LogicalResult rondo::pipe::checkLayerSizes(ModelOp model, PlanOp plan) {
-  if (GptAttr gpt = model.getGptAttr()) {
-    double widest = std::max(
-        {gpt.getVocab(), gpt.getHidden(), gpt.getFfn(), gpt.getSequence()});
-    const int64_t samples =
-        plan ? plan.getSamplesOfMicrobatch() : gpt.getBatch();
-    double tokens = double(samples) * gpt.getSequence();
-    double elements = std::max(tokens, double(gpt.getHidden())) * widest;
-    // Matrices of BLAS have 32-bit sizes; a block's widest has 3 * hidden.
-    double longest = std::max(tokens, 3 * double(gpt.getHidden()));
-    if (elements > maxElements || elements * gpt.getHidden() > maxFlops ||
+  if (const std::optional<ModelSizes> sizes = model.getSizes()) {
+    // Of a token's q, k and v, and of all query heads.
+    double qkv = 3 * double(sizes->hidden), queries = double(sizes->hidden);
+    if (LlamaAttr llama = model.getLlamaAttr()) {
+      queries = double(sizes->heads) * llama.getHeadWidthOrDefault();
+      qkv = queries +
+            2.0 * llama.getKvHeadsOrDefault() * llama.getHeadWidthOrDefault();
+    }
+    double widest =
+        std::max({double(sizes->vocab), double(sizes->hidden),
+                  double(sizes->ffn), double(sizes->sequence), queries});
+    const int64_t samples = plan ? plan.getSamplesOfMicrobatch() : sizes->batch;
+    double tokens = double(samples) * sizes->sequence;
+    double elements = std::max(tokens, double(sizes->hidden)) * widest;
+    // Matrices of BLAS have 32-bit sizes; a GPT block's widest has 3 * hidden.
+    double longest = std::max(tokens, qkv);
+    if (elements > maxElements ||
+        elements * std::max(queries, double(sizes->hidden)) > maxFlops ||
         longest > std::numeric_limits<int32_t>::max())
       return (plan ? plan.emitError() : model.emitError())
              << "sizes are absurd: a layer would hold about "
@@ -199,8 +239,7 @@ static LogicalResult checkNumInputs(PlanOp plan) {
   for (auto [stage, inputs] : llvm::zip_equal(stages, plan.getInputs())) {
     LayerOp first =
         layers.lookup(cast<FlatSymbolRefAttr>(stage.getLayers()[0]).getValue());
-    const runtime::LayerKindRow &row =
-        runtime::rowOf(static_cast<runtime::LayerKind>(first.getKind()));
+    const runtime::LayerKindRow &row = runtime::rowOf(kindOf(first));
     const int64_t count = inputs.size();
     if (count >= row.minInputs && count <= row.maxInputs)
       continue;
@@ -257,6 +296,16 @@ static LogicalResult checkInputs(PlanOp plan) {
 }
 
 LogicalResult rondo::pipe::checkTarget(PlanOp plan) {
+  if (plan.lookupModel().getLlamaAttr() &&
+      plan.getTargetKind() == Target::Cuda) {
+    InFlightDiagnostic error =
+        plan.emitError()
+        << "target cuda has no bodies for the layers of a llama: RMSNorm, "
+           "rotary positions, grouped queries and SwiGLU run on target cpu "
+           "alone";
+    error.attachNote(plan.lookupModel().getLoc()) << "this is the model";
+    return error;
+  }
   if (failed(checkInputs(plan)))
     return failure();
   GptAttr gpt = plan.lookupModel().getGptAttr();

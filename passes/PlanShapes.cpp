@@ -74,11 +74,11 @@ static std::optional<Fault> resizeMicrobatches(PlanOp plan, int64_t after) {
   if (before == after)
     return std::nullopt;
   ModelOp model = plan.lookupModel();
-  GptAttr gpt = model.getGptAttr();
-  if (gpt && gpt.getBatch() * before % after != 0)
-    return makeFault<FaultKind::UnevenSamples>(
-        gpt.getBatch() * before, after,
-        nextDivisors(gpt.getBatch() * before, after));
+  const std::optional<ModelSizes> sizes = model.getSizes();
+  const int64_t samples = sizes ? sizes->batch * before : 0;
+  if (samples % after != 0)
+    return makeFault<FaultKind::UnevenSamples>(samples, after,
+                                               nextDivisors(samples, after));
   for (LayerOp layer : model.getLayers())
     if (layer.getCustomAttr())
       return makeFault<FaultKind::BodyOfOneSize>(layer.getSymName().str(),
@@ -88,11 +88,17 @@ static std::optional<Fault> resizeMicrobatches(PlanOp plan, int64_t after) {
   auto copy = cast<ModelOp>(builder.clone(*model));
   copy.setSymNameAttr(freeName(plan->getParentOp(), model.getSymName() + "_m" +
                                                         std::to_string(after)));
-  if (gpt)
-    copy.setGptAttr(
-        GptAttr::get(gpt.getContext(), gpt.getVocab(), gpt.getSequence(),
-                     gpt.getHidden(), gpt.getHeads(), gpt.getFfn(),
-                     gpt.getBatch() * before / after, gpt.getTied()));
+  if (GptAttr gpt = model.getGptAttr())
+    copy.setGptAttr(GptAttr::get(
+        gpt.getContext(), gpt.getVocab(), gpt.getSequence(), gpt.getHidden(),
+        gpt.getHeads(), gpt.getFfn(), samples / after, gpt.getTied()));
+  if (LlamaAttr llama = model.getLlamaAttr())
+    copy.setLlamaAttr(LlamaAttr::get(
+        llama.getContext(), llama.getVocab(), llama.getSequence(),
+        llama.getHidden(), llama.getHeads(), llama.getKvHeads(),
+        llama.getHeadWidth(), llama.getFfn(), samples / after, llama.getTied(),
+        llama.getNormEpsilon(), llama.getRopeTheta(), llama.getRopeScaling(),
+        llama.getQkvBias(), llama.getHeadNorm()));
   for (LayerOp layer : copy.getLayers())
     scaleLayer(layer, before, after);
   plan.setModelAttr(FlatSymbolRefAttr::get(copy.getSymNameAttr()));

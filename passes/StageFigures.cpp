@@ -75,8 +75,8 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
   if (LayerCostsAttr costs = op.getCostsAttr()) {
     // Measured with the samples that the model states; layers of a model
     // without such know only one size.
-    GptAttr gpt = cast<ModelOp>(op->getParentOp()).getGptAttr();
-    const int64_t usual = gpt ? gpt.getBatch() : layer.batch;
+    const auto sizes = cast<ModelOp>(op->getParentOp()).getSizes();
+    const int64_t usual = sizes ? sizes->batch : layer.batch;
     auto scaled = [&](int64_t of) {
       return layer.batch == usual
                  ? of

@@ -155,16 +155,15 @@ std::optional<TextFault> ConfigReader::readScaling(StringRef key, Value value,
   std::vector<StringRef> needed;
   if (!kind || name == "default") {
     scaling.kind = RopeScaling::None;
-  } else if (name == "linear") {
-    scaling.kind = RopeScaling::Linear;
-    needed = {"factor"};
   } else if (name == "llama3") {
     scaling.kind = RopeScaling::Llama3;
     needed = {"factor", "low_freq_factor", "high_freq_factor",
               "original_max_position_embeddings"};
   } else {
     return kind->placeIn(text) + ": rope_type is " + kind->excerpt() +
-           "; Rondo scales rotary positions by default, linear or llama3";
+           "; Rondo leaves rotary positions as they are (default) or scales "
+           "them as "
+           "llama3 does";
   }
   for (const Member &member : parts) {
     const std::string inner = (key + "." + member.key).str();

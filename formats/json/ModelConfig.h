@@ -25,7 +25,7 @@ enum class Architecture : uint8_t { Gpt, Llama };
 /// How the angles of rotary positions are stretched beyond the positions that
 /// the model was first trained with.
 struct RopeScaling {
-  enum Kind : uint8_t { None, Linear, Llama3 };
+  enum Kind : uint8_t { None, Llama3 };
   Kind kind = None;
   double factor = 1, lowFrequencyFactor = 1, highFrequencyFactor = 4;
   int64_t originalPositions = 0;

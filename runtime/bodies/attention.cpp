@@ -88,17 +88,21 @@ template <typename Real>
 void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
                       Real *logSumExp, Real *workspace) {
   const AttentionWorkspace at(layer);
-  const int64_t hidden = layer.hidden, sequence = layer.sequence;
-  const int64_t width = hidden / layer.heads, stride = 3 * hidden;
+  const int64_t sequence = layer.sequence, width = headWidth(layer);
+  const int64_t outStride = attentionWidth(layer), stride = qkvWidth(layer);
+  const int64_t kvWidth = kvHeads(layer) * width;
+  const int64_t group = layer.heads / kvHeads(layer);
   const int64_t block = attentionRows(layer);
   const Real scale = 1 / std::sqrt(Real(width));
   Real *scores = workspace + at.probabilities;
 
   for (int64_t sample = 0; sample < layer.batch; ++sample)
     for (int64_t head = 0; head < layer.heads; ++head) {
-      const Real *q = qkv + sample * sequence * stride + head * width;
-      const Real *k = q + hidden, *v = k + hidden;
-      Real *out = output + sample * sequence * hidden + head * width;
+      const Real *token = qkv + sample * sequence * stride;
+      const Real *q = token + head * width;
+      const Real *k = token + outStride + head / group * width;
+      const Real *v = k + kvWidth;
+      Real *out = output + sample * sequence * outStride + head * width;
       Real *sums = logSumExp + (sample * layer.heads + head) * sequence;
       for (int64_t first = 0; first < sequence; first += block) {
         int64_t rows = std::min(block, sequence - first), seen = first + rows;
@@ -106,7 +110,7 @@ void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
                  {k, stride, true}, Real(0), scores, seen);
         softmaxRows(first, rows, seen, scores, sums + first);
         multiply(rows, width, seen, Real(1), {scores, seen}, {v, stride},
-                 Real(0), out + first * hidden, hidden);
+                 Real(0), out + first * outStride, outStride);
       }
     }
 }
@@ -116,8 +120,10 @@ void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
                         const Real *outputGrad, const Real *logSumExp,
                         Real *workspace) {
   const AttentionWorkspace at(layer);
-  const int64_t hidden = layer.hidden, sequence = layer.sequence;
-  const int64_t width = hidden / layer.heads, stride = 3 * hidden;
+  const int64_t sequence = layer.sequence, width = headWidth(layer);
+  const int64_t outStride = attentionWidth(layer), stride = qkvWidth(layer);
+  const int64_t kvWidth = kvHeads(layer) * width;
+  const int64_t group = layer.heads / kvHeads(layer);
   const int64_t block = attentionRows(layer);
   const Real scale = 1 / std::sqrt(Real(width));
   Real *probabilities = workspace + at.probabilities;
@@ -128,25 +134,29 @@ void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
 
   for (int64_t sample = 0; sample < layer.batch; ++sample)
     for (int64_t head = 0; head < layer.heads; ++head) {
-      Real *q = qkv + sample * sequence * stride + head * width;
-      Real *k = q + hidden, *v = k + hidden;
-      const int64_t place = sample * sequence * hidden + head * width;
+      Real *token = qkv + sample * sequence * stride;
+      Real *q = token + head * width;
+      Real *k = token + outStride + head / group * width, *v = k + kvWidth;
+      const int64_t place = sample * sequence * outStride + head * width;
       const Real *out = output + place, *outGrad = outputGrad + place;
       const Real *sums = logSumExp + (sample * layer.heads + head) * sequence;
-      std::fill(keyGrad, keyGrad + sequence * width, Real(0));
-      std::fill(valueGrad, valueGrad + sequence * width, Real(0));
+      if (head % group == 0) {
+        std::fill(keyGrad, keyGrad + sequence * width, Real(0));
+        std::fill(valueGrad, valueGrad + sequence * width, Real(0));
+      }
       for (int64_t first = 0; first < sequence; first += block) {
         int64_t rows = std::min(block, sequence - first), seen = first + rows;
         Real *blockQ = q + first * stride;
-        const Real *blockGrad = outGrad + first * hidden;
+        const Real *blockGrad = outGrad + first * outStride;
         multiply(rows, seen, width, scale, {blockQ, stride}, {k, stride, true},
                  Real(0), probabilities, seen);
         restoreRows(first, rows, seen, probabilities, sums + first);
         multiply(seen, width, rows, Real(1), {probabilities, seen, true},
-                 {blockGrad, hidden}, Real(1), valueGrad, width);
-        multiply(rows, seen, width, Real(1), {blockGrad, hidden},
+                 {blockGrad, outStride}, Real(1), valueGrad, width);
+        multiply(rows, seen, width, Real(1), {blockGrad, outStride},
                  {v, stride, true}, Real(0), grads, seen);
-        dotRows(rows, width, hidden, blockGrad, out + first * hidden, rowDots);
+        dotRows(rows, width, outStride, blockGrad, out + first * outStride,
+                rowDots);
         scoreGrads(rows, seen, scale, probabilities, rowDots, grads);
         multiply(seen, width, rows, Real(1), {grads, seen, true},
                  {blockQ, stride}, Real(1), keyGrad, width);
@@ -154,8 +164,11 @@ void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
         multiply(rows, width, seen, Real(1), {grads, seen}, {k, stride},
                  Real(0), blockQ, stride);
       }
-      copyRows(sequence, width, keyGrad, k, stride);
-      copyRows(sequence, width, valueGrad, v, stride);
+      // No later head reads these keys and values.
+      if (head % group == group - 1) {
+        copyRows(sequence, width, keyGrad, k, stride);
+        copyRows(sequence, width, valueGrad, v, stride);
+      }
     }
 }
 

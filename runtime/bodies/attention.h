@@ -16,8 +16,11 @@
 
 namespace rondo::runtime {
 
-/// Writes output [tokens, hidden] and logSumExp [batch][heads][sequence]. The
-/// workspace is one AttentionWorkspace.
+// q, k and v of a token lie side by side, heads in succession: qkvWidth()
+// numbers. Consecutive query heads share a key and a value head.
+
+/// Writes output [tokens, attentionWidth()] and logSumExp
+/// [batch][heads][sequence]. The workspace is one AttentionWorkspace.
 template <typename Real>
 void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
                       Real *logSumExp, Real *workspace);

@@ -9,9 +9,10 @@ namespace rondo::runtime {
 
 template <typename Real> static const LayerBody &bodyOf(LayerKind kind) {
   // In the order of LayerKind.
-  static const LayerBody bodies[] = {embeddingBody<Real>(), blockBody<Real>(),
-                                     headBody<Real>(), syntheticBody(),
-                                     customBody()};
+  static const LayerBody bodies[] = {
+      embeddingBody<Real>(),  blockBody<Real>(), headBody<Real>(),
+      syntheticBody(),        customBody(),      embeddingBody<Real>(),
+      llamaBlockBody<Real>(), headBody<Real>()};
   static_assert(sizeof bodies / sizeof bodies[0] == numLayerKinds,
                 "each kind has a body");
   return bodies[static_cast<int>(kind)];

@@ -1,5 +1,9 @@
 //===- embedding.cpp - Token and position embedding -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A Llama's has no positions.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/base/vectorise.h"
 #include "runtime/bodies/layers.h"
@@ -32,8 +36,9 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   for (int64_t t = 0; t < numTokens(*layer); ++t) {
     const Real *row = token + args->data[t] * hidden;
     std::copy(row, row + hidden, output + t * hidden);
-    addRow(hidden, position + t % layer->sequence * hidden,
-           output + t * hidden);
+    if (!isLlama(*layer))
+      addRow(hidden, position + t % layer->sequence * hidden,
+             output + t * hidden);
   }
 }
 
@@ -59,18 +64,20 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
     int32_t token;
     std::memcpy(&token, tokens + t * sizeof(token), sizeof(token));
     addRow(hidden, grad + t * hidden, tokenGrad + token * hidden);
-    addRow(hidden, grad + t * hidden,
-           positionGrad + t % layer->sequence * hidden);
+    if (!isLlama(*layer))
+      addRow(hidden, grad + t * hidden,
+             positionGrad + t % layer->sequence * hidden);
   }
 }
 
 int32_t tensors(const LayerDesc *layer, LayerTensor *out, int32_t capacity) {
   const EmbeddingWeights weights(*layer);
   TensorList list(out, capacity);
-  list.add(nullptr, "wte.weight", TensorInit::Normal, weights.token,
-           layer->vocab, layer->hidden);
-  list.add(nullptr, "wpe.weight", TensorInit::Normal, weights.position,
-           layer->sequence, layer->hidden);
+  list.add(nullptr, tokenWeightName(isLlama(*layer)), TensorInit::Normal,
+           weights.token, layer->vocab, layer->hidden);
+  if (!isLlama(*layer))
+    list.add(nullptr, "wpe.weight", TensorInit::Normal, weights.position,
+             layer->sequence, layer->hidden);
   return list.size();
 }
 

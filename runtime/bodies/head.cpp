@@ -1,11 +1,18 @@
 //===- head.cpp - Final norm, linear to the vocabulary, cross-entropy -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The norm is a GPT's, with mean and bias, or a Llama's, without.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/base/vectorise.h"
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/linear.h"
 #include "runtime/bodies/norm.h"
+#include "runtime/bodies/rms_norm.h"
 #include "runtime/model/layouts.h"
+
+#include <algorithm>
 
 namespace rondo::runtime {
 
@@ -34,6 +41,20 @@ RONDO_VECTORISE double crossEntropy(int64_t rows, int64_t vocab,
   return loss / static_cast<double>(rows);
 }
 
+/// What W multiplies the gradient of the logits by.
+template <typename Real>
+void writeNormed(const LayerDesc &layer, const LayerArgs &args, Real *normed) {
+  const HeadWeights weights(layer);
+  const Real *normal =
+      at<Real>(args.savedForWeightGrad, HeadSavedForW(layer).normal);
+  const Real *gain = at<Real>(args.weights, weights.normGain);
+  if (isLlama(layer))
+    rmsOutput(numTokens(layer), layer.hidden, normal, gain, normed);
+  else
+    normOutput(numTokens(layer), layer.hidden, normal, gain,
+               at<Real>(args.weights, weights.normBias), normed);
+}
+
 template <typename Real>
 void forward(const LayerDesc *layer, const LayerArgs *args) {
   const HeadWeights weights(*layer);
@@ -42,11 +63,18 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   const int64_t rows = numTokens(*layer), hidden = layer->hidden;
   Real *normed = at<Real>(args->workspace, 0);
   Real *logits = at<Real>(args->savedForWeightGrad, forW.logitsGrad);
-  normForward(rows, hidden, at<Real>(args->inputs[0], 0),
-              at<Real>(args->weights, weights.normGain),
-              at<Real>(args->weights, weights.normBias),
-              at<Real>(args->savedForWeightGrad, forW.normal),
-              at<Real>(args->savedForInputGrad, forI.normScale), normed);
+  const Real *input = at<Real>(args->inputs[0], 0);
+  Real *normal = at<Real>(args->savedForWeightGrad, forW.normal);
+  Real *scale = at<Real>(args->savedForInputGrad, forI.normScale);
+  if (isLlama(*layer)) {
+    rmsNormalise(rows, hidden, Real(layer->llama.normEpsilon), input, normal,
+                 scale);
+    writeNormed(*layer, *args, normed);
+  } else {
+    normForward(rows, hidden, input, at<Real>(args->weights, weights.normGain),
+                at<Real>(args->weights, weights.normBias), normal, scale,
+                normed);
+  }
   multiply(rows, layer->vocab, hidden, Real(1), {normed, hidden},
            {at<Real>(args->weights, weights.vocabulary), hidden, true}, Real(0),
            logits, layer->vocab);
@@ -65,12 +93,19 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
            {at<Real>(args->savedForWeightGrad, forW.logitsGrad), layer->vocab},
            {at<Real>(args->weights, weights.vocabulary), hidden}, Real(0),
            normedGrad, hidden);
-  normInputGrad<Real>(rows, hidden, normedGrad,
-                      at<Real>(args->savedForWeightGrad, forW.normal),
-                      at<Real>(args->savedForInputGrad, forI.normScale),
-                      at<Real>(args->weights, weights.normGain), nullptr,
-                      at<Real>(args->inputGrads[0], 0),
-                      at<Real>(args->savedForWeightGrad, forW.normGrads));
+  const Real *normal = at<Real>(args->savedForWeightGrad, forW.normal);
+  const Real *scale = at<Real>(args->savedForInputGrad, forI.normScale);
+  const Real *gain = at<Real>(args->weights, weights.normGain);
+  Real *inputGrad = at<Real>(args->inputGrads[0], 0);
+  Real *grads = at<Real>(args->savedForWeightGrad, forW.normGrads);
+  if (isLlama(*layer)) {
+    std::fill(grads, grads + hidden, Real(0));
+    rmsInputGrad<Real>(rows, hidden, normedGrad, normal, scale, gain, nullptr,
+                       inputGrad, grads);
+  } else {
+    normInputGrad<Real>(rows, hidden, normedGrad, normal, scale, gain, nullptr,
+                        inputGrad, grads);
+  }
 }
 
 template <typename Real>
@@ -79,29 +114,33 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const HeadSavedForW forW(*layer);
   const int64_t rows = numTokens(*layer), hidden = layer->hidden;
   Real *normed = at<Real>(args->workspace, 0);
-  normOutput(rows, hidden, at<Real>(args->savedForWeightGrad, forW.normal),
-             at<Real>(args->weights, weights.normGain),
-             at<Real>(args->weights, weights.normBias), normed);
+  writeNormed(*layer, *args, normed);
   multiply(
       layer->vocab, hidden, rows, Real(1),
       {at<Real>(args->savedForWeightGrad, forW.logitsGrad), layer->vocab, true},
       {normed, hidden}, Real(1), at<Real>(args->gradients, weights.vocabulary),
       hidden);
-  normWeightGrad(hidden, at<Real>(args->savedForWeightGrad, forW.normGrads),
-                 at<Real>(args->gradients, weights.normGain),
-                 at<Real>(args->gradients, weights.normBias));
+  const Real *grads = at<Real>(args->savedForWeightGrad, forW.normGrads);
+  Real *gainGrad = at<Real>(args->gradients, weights.normGain);
+  if (isLlama(*layer))
+    rmsWeightGrad(hidden, grads, gainGrad);
+  else
+    normWeightGrad(hidden, grads, gainGrad,
+                   at<Real>(args->gradients, weights.normBias));
 }
 
 int32_t tensors(const LayerDesc *layer, LayerTensor *out, int32_t capacity) {
   const HeadWeights weights(*layer);
   TensorList list(out, capacity);
-  list.add(nullptr, "ln_f.weight", TensorInit::Ones, weights.normGain,
-           layer->hidden);
-  list.add(nullptr, "ln_f.bias", TensorInit::Zeros, weights.normBias,
-           layer->hidden);
-  list.add(nullptr, layer->tied ? "wte.weight" : "lm_head.weight",
-           TensorInit::Normal, weights.vocabulary, layer->vocab, layer->hidden,
-           layer->tied ? "wte.weight" : nullptr);
+  const bool isOfLlama = isLlama(*layer);
+  list.add(nullptr, isOfLlama ? "model.norm.weight" : "ln_f.weight",
+           TensorInit::Ones, weights.normGain, layer->hidden);
+  if (!isOfLlama)
+    list.add(nullptr, "ln_f.bias", TensorInit::Zeros, weights.normBias,
+             layer->hidden);
+  const char *shared = layer->tied ? tokenWeightName(isOfLlama) : nullptr;
+  list.add(nullptr, shared ? shared : "lm_head.weight", TensorInit::Normal,
+           weights.vocabulary, layer->vocab, layer->hidden, shared);
   return list.size();
 }
 

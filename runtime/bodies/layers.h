@@ -11,9 +11,15 @@ namespace rondo::runtime {
 template <typename Real> LayerBody embeddingBody();
 template <typename Real> LayerBody blockBody();
 template <typename Real> LayerBody headBody();
+template <typename Real> LayerBody llamaBlockBody();
 LayerBody syntheticBody();
 /// Calls the custom body that the layer names.
 LayerBody customBody();
+
+/// The global name of the token embedding's weight, which a tied head shares.
+constexpr const char *tokenWeightName(bool isLlama) {
+  return isLlama ? "model.embed_tokens.weight" : "wte.weight";
+}
 
 /// Fills an array of LayerTensor as LayerBody::tensors requires.
 class TensorList {

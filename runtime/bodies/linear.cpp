@@ -17,23 +17,25 @@ RONDO_VECTORISE void addBias(int64_t rows, int64_t out, const Real *bias,
       y[i * out + j] = residual[i * out + j] + bias[j];
 }
 
+} // namespace
+
 template <typename Real>
 RONDO_VECTORISE void copyBias(int64_t rows, int64_t out,
-                              const Real *__restrict bias, Real *__restrict y) {
+                              const Real *__restrict bias, Real *__restrict y,
+                              int64_t stride) {
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < out; ++j)
-      y[i * out + j] = bias[j];
+      y[i * stride + j] = bias[j];
 }
 
 template <typename Real>
-RONDO_VECTORISE void addRows(int64_t rows, int64_t out,
-                             const Real *__restrict dy, Real *__restrict sums) {
+RONDO_VECTORISE void addBiasGrad(int64_t rows, int64_t out,
+                                 const Real *__restrict dy, int64_t stride,
+                                 Real *__restrict dbias) {
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < out; ++j)
-      sums[j] += dy[i * out + j];
+      dbias[j] += dy[i * stride + j];
 }
-
-} // namespace
 
 template <typename Real>
 void linearForward(int64_t rows, int64_t in, int64_t out, const Real *x,
@@ -42,7 +44,7 @@ void linearForward(int64_t rows, int64_t in, int64_t out, const Real *x,
   if (residual)
     addBias(rows, out, bias, residual, y);
   else
-    copyBias(rows, out, bias, y);
+    copyBias(rows, out, bias, y, out);
   multiply(rows, out, in, Real(1), {x, in}, {w, out}, Real(1), y, out);
 }
 
@@ -56,7 +58,26 @@ template <typename Real>
 void linearWeightGrad(int64_t rows, int64_t in, int64_t out, const Real *x,
                       const Real *dy, Real *dw, Real *dbias) {
   multiply(in, out, rows, Real(1), {x, in, true}, {dy, out}, Real(1), dw, out);
-  addRows(rows, out, dy, dbias);
+  addBiasGrad(rows, out, dy, out, dbias);
+}
+
+template <typename Real>
+void projectForward(int64_t rows, int64_t in, int64_t out, const Real *x,
+                    const Real *w, Real keep, Real *y, int64_t stride) {
+  multiply(rows, out, in, Real(1), {x, in}, {w, in, true}, keep, y, stride);
+}
+
+template <typename Real>
+void projectInputGrad(int64_t rows, int64_t in, int64_t out, const Real *dy,
+                      int64_t stride, const Real *w, Real keep, Real *dx) {
+  multiply(rows, in, out, Real(1), {dy, stride}, {w, in}, keep, dx, in);
+}
+
+template <typename Real>
+void projectWeightGrad(int64_t rows, int64_t in, int64_t out, const Real *x,
+                       const Real *dy, int64_t stride, Real *dw) {
+  multiply(out, in, rows, Real(1), {dy, stride, true}, {x, in}, Real(1), dw,
+           in);
 }
 
 #define RONDO_INSTANTIATE(Real)                                                \
@@ -66,7 +87,15 @@ void linearWeightGrad(int64_t rows, int64_t in, int64_t out, const Real *x,
   template void linearInputGrad(int64_t, int64_t, int64_t, const Real *,       \
                                 const Real *, Real *);                         \
   template void linearWeightGrad(int64_t, int64_t, int64_t, const Real *,      \
-                                 const Real *, Real *, Real *);
+                                 const Real *, Real *, Real *);                \
+  template void projectForward(int64_t, int64_t, int64_t, const Real *,        \
+                               const Real *, Real, Real *, int64_t);           \
+  template void projectInputGrad(int64_t, int64_t, int64_t, const Real *,      \
+                                 int64_t, const Real *, Real, Real *);         \
+  template void projectWeightGrad(int64_t, int64_t, int64_t, const Real *,     \
+                                  const Real *, int64_t, Real *);              \
+  template void copyBias(int64_t, int64_t, const Real *, Real *, int64_t);     \
+  template void addBiasGrad(int64_t, int64_t, const Real *, int64_t, Real *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(double)
 

@@ -49,6 +49,34 @@ template <typename Real>
 void linearWeightGrad(int64_t rows, int64_t in, int64_t out, const Real *x,
                       const Real *dy, Real *dw, Real *dbias);
 
+// Projections have matrices of the other order, [out, in]. Rows of y and dy are
+// `stride` elements apart.
+
+/// y = keep * y + x w^T.
+template <typename Real>
+void projectForward(int64_t rows, int64_t in, int64_t out, const Real *x,
+                    const Real *w, Real keep, Real *y, int64_t stride);
+
+/// dx [rows, in] = keep * dx + dy w.
+template <typename Real>
+void projectInputGrad(int64_t rows, int64_t in, int64_t out, const Real *dy,
+                      int64_t stride, const Real *w, Real keep, Real *dx);
+
+/// dw += dy^T x.
+template <typename Real>
+void projectWeightGrad(int64_t rows, int64_t in, int64_t out, const Real *x,
+                       const Real *dy, int64_t stride, Real *dw);
+
+/// y = bias.
+template <typename Real>
+void copyBias(int64_t rows, int64_t out, const Real *bias, Real *y,
+              int64_t stride);
+
+/// dbias += column sums of dy.
+template <typename Real>
+void addBiasGrad(int64_t rows, int64_t out, const Real *dy, int64_t stride,
+                 Real *dbias);
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_BODIES_LINEAR_H

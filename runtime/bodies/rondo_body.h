@@ -47,7 +47,7 @@ typedef struct rondo_layer {
   const int64_t *input_bytes;
   /* 0: the layer is the model's last. */
   int64_t output_bytes;
-  /* Sizes of the model's gpt<...>, 0 if it has none: data are
+  /* Sizes of the model's gpt<...> or llama<...>, 0 if it has none: data are
    * [batch][sequence] numbers in [0, vocab). */
   int64_t batch;
   int64_t sequence;

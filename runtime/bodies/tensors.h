@@ -20,8 +20,9 @@ std::string tensorName(const LayerTensor &tensor);
 
 /// Writes the initial values of `tensor` into the layer's `weights`. They
 /// depend only on the seed, the tensor's global name, its init and `numBlocks`
-/// (the model's GptBlock layers), not on partition, rank or order. Integer
-/// arithmetic up to the last scaling gives the same bits on every machine.
+/// (the model's layers that add to the residual stream), not on partition, rank
+/// or order. Integer arithmetic up to the last scaling gives the same bits on
+/// every machine.
 void initialiseTensor(const LayerTensor &tensor, uint64_t seed,
                       int32_t numBlocks, float *weights);
 

@@ -20,11 +20,14 @@ enum class DType : uint8_t { Fp32, Bf16 };
 
 /// Each has a row in model/layer_kinds.h, in this order.
 enum class LayerKind : uint8_t {
-  GptEmbedding, // token and position embedding
-  GptBlock,     // pre-norm attention and MLP with GELU
-  GptHead,      // final norm, linear to the vocabulary, cross-entropy
-  Synthetic,    // sleeps and spins for given times
-  Custom,       // a body from a library
+  GptEmbedding,   // token and position embedding
+  GptBlock,       // pre-norm attention and MLP with GELU
+  GptHead,        // final norm, linear to the vocabulary, cross-entropy
+  Synthetic,      // sleeps and spins for given times
+  Custom,         // a body from a library
+  LlamaEmbedding, // token embedding
+  LlamaBlock,     // RMSNorm, rotated grouped-query attention, SwiGLU
+  LlamaHead,      // final RMSNorm, linear to the vocabulary, cross-entropy
 };
 
 /// No layer has more inputs, that is, incoming edges.
@@ -53,18 +56,42 @@ struct CustomDesc {
   LayerFlops flops;
 };
 
+/// Slower rotations for positions beyond those of the first training, as
+/// Llama 3.1 scales them. Frequencies with wavelengths up to
+/// originalPositions / highFrequencyFactor stay, those with wavelengths from
+/// originalPositions / lowFrequencyFactor are divided by `factor`, and those
+/// between are interpolated. A factor of 0: no scaling.
+struct RopeScaling {
+  double factor, lowFrequencyFactor, highFrequencyFactor;
+  int64_t originalPositions;
+};
+
+/// What a Llama's layers have besides the sizes of a GPT.
+struct LlamaDesc {
+  /// Consecutive heads / kvHeads query heads share a key and a value head.
+  int32_t kvHeads;
+  /// Even.
+  int32_t headWidth;
+  double normEpsilon, ropeTheta;
+  RopeScaling ropeScaling;
+  /// Whether q, k and v have biases.
+  bool qkvBias;
+  /// Whether each head's q and k are normalised before they are rotated.
+  bool headNorm;
+};
+
 /// One layer of a model. Fields that its kind does not use are 0.
 struct LayerDesc {
-  /// Global name, unique in the model: "wte", "h.3", "ln_f". Tensor names begin
-  /// with it; initial values depend only on (seed, tensor name).
+  /// Global name, unique in the model. Names of a block's tensors begin with
+  /// it; initial values depend only on (seed, tensor name).
   const char *name;
   LayerKind kind;
 
-  // gpt
+  // gpt and llama
   int32_t vocab, sequence, hidden, heads, ffn;
   /// Samples of one micro-batch.
   int32_t batch;
-  /// GptHead: shares the token embedding's weight. It keeps a copy of the
+  /// Of a head: shares the token embedding's weight. It keeps a copy of the
   /// weight and a partial gradient of its own.
   bool tied;
   /// Whether F keeps nothing for the backward, and R runs it again.
@@ -83,6 +110,7 @@ struct LayerDesc {
   Target target = Target::Cpu;
   DType dtype = DType::Fp32;
   CustomDesc custom = {};
+  LlamaDesc llama = {};
 };
 
 /// Bytes of one layer's buffers, all but the first two for one micro-batch.

@@ -9,7 +9,7 @@
 #ifndef RONDO_RUNTIME_MODEL_LAYER_KINDS_H
 #define RONDO_RUNTIME_MODEL_LAYER_KINDS_H
 
-#include "runtime/model/gpt_sizes.h"
+#include "runtime/model/llama_sizes.h"
 
 namespace rondo::runtime {
 
@@ -76,6 +76,13 @@ inline constexpr LayerKindRow layerKinds[] = {
      statedParameters, 0, maxLayerInputs, LayerData::None, false, false},
     {LayerKind::Custom, "Custom", customSizes, customFlops, statedParameters, 0,
      maxLayerInputs, LayerData::None, false, false},
+    {LayerKind::LlamaEmbedding, "LlamaEmbedding", gptEmbeddingSizes,
+     llamaEmbeddingFlops, gptEmbeddingParameters, 0, 0, LayerData::Tokens,
+     false, false},
+    {LayerKind::LlamaBlock, "LlamaBlock", llamaBlockSizes, llamaBlockFlops,
+     llamaBlockParameters, 1, 1, LayerData::None, false, true},
+    {LayerKind::LlamaHead, "LlamaHead", gptHeadSizes, gptHeadFlops,
+     gptHeadParameters, 1, 1, LayerData::Targets, true, false},
 };
 inline constexpr int numLayerKinds = sizeof layerKinds / sizeof layerKinds[0];
 

@@ -30,9 +30,11 @@ inline int64_t layerParameters(const LayerDesc &layer) {
 /// Bytes of a layer's output for all samples, one after the other, without what
 /// rounds up its buffer.
 inline int64_t outputBytes(const LayerDesc &layer) {
-  const bool isGpt = layer.kind == LayerKind::GptEmbedding ||
-                     layer.kind == LayerKind::GptBlock;
-  return isGpt ? gptActivationBytes(layer) : layer.outputBytes;
+  const bool isComputed = layer.kind == LayerKind::GptEmbedding ||
+                          layer.kind == LayerKind::GptBlock ||
+                          layer.kind == LayerKind::LlamaEmbedding ||
+                          layer.kind == LayerKind::LlamaBlock;
+  return isComputed ? gptActivationBytes(layer) : layer.outputBytes;
 }
 
 /// Activations between a stage's layers are at the beginning of its workspace,

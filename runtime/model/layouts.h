@@ -41,13 +41,39 @@ constexpr int64_t numTokens(const LayerDesc &layer) {
   return int64_t(layer.batch) * layer.sequence;
 }
 
+/// Width of an attention head; 0 for layers without heads.
+constexpr int64_t headWidth(const LayerDesc &layer) {
+  if (layer.llama.headWidth)
+    return layer.llama.headWidth;
+  return layer.heads ? layer.hidden / layer.heads : 0;
+}
+constexpr int64_t kvHeads(const LayerDesc &layer) {
+  return layer.llama.kvHeads ? layer.llama.kvHeads : layer.heads;
+}
+/// Numbers of all query heads of a token: attention's output.
+constexpr int64_t attentionWidth(const LayerDesc &layer) {
+  return layer.heads * headWidth(layer);
+}
+/// Numbers of a token's q, k and v, which lie side by side.
+constexpr int64_t qkvWidth(const LayerDesc &layer) {
+  return attentionWidth(layer) + 2 * kvHeads(layer) * headWidth(layer);
+}
+
+/// A Llama has no position embedding, and its norms have no biases.
+constexpr bool isLlama(const LayerDesc &layer) {
+  return layer.kind == LayerKind::LlamaEmbedding ||
+         layer.kind == LayerKind::LlamaBlock ||
+         layer.kind == LayerKind::LlamaHead;
+}
+
 struct EmbeddingWeights {
   Layout all;
   int64_t token, position;
 
   constexpr explicit EmbeddingWeights(const LayerDesc &layer)
       : all(), token(all.place(int64_t(layer.vocab) * layer.hidden)),
-        position(all.place(int64_t(layer.sequence) * layer.hidden)) {}
+        position(all.place(
+            isLlama(layer) ? 0 : int64_t(layer.sequence) * layer.hidden)) {}
 };
 
 /// Saved for W. F writes the tokens (one element holds one int32), I the output
@@ -126,10 +152,8 @@ struct AttentionWorkspace {
   constexpr explicit AttentionWorkspace(const LayerDesc &layer)
       : all(), probabilities(all.place(attentionRows(layer) * layer.sequence)),
         grads(all.place(attentionRows(layer) * layer.sequence)),
-        keyGrad(all.place(int64_t(layer.sequence) *
-                          (layer.heads ? layer.hidden / layer.heads : 0))),
-        valueGrad(all.place(int64_t(layer.sequence) *
-                            (layer.heads ? layer.hidden / layer.heads : 0))),
+        keyGrad(all.place(layer.sequence * headWidth(layer))),
+        valueGrad(all.place(layer.sequence * headWidth(layer))),
         rowDots(all.place(attentionRows(layer))) {}
 };
 
@@ -157,7 +181,7 @@ struct HeadWeights {
 
   constexpr explicit HeadWeights(const LayerDesc &layer)
       : all(), normGain(all.place(layer.hidden)),
-        normBias(all.place(layer.hidden)),
+        normBias(all.place(isLlama(layer) ? 0 : layer.hidden)),
         vocabulary(all.place(paddedVocab(layer) * layer.hidden,
                              int64_t(layer.vocab) * layer.hidden)) {}
 };
@@ -178,7 +202,8 @@ struct HeadSavedForW {
   constexpr explicit HeadSavedForW(const LayerDesc &layer)
       : all(), normal(all.place(numTokens(layer) * layer.hidden)),
         logitsGrad(all.place(numTokens(layer) * layer.vocab)),
-        normGrads(all.place(int64_t(2) * layer.hidden)) {}
+        normGrads(all.place((isLlama(layer) ? int64_t(1) : int64_t(2)) *
+                            layer.hidden)) {}
 };
 
 } // namespace rondo::runtime

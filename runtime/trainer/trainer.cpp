@@ -82,7 +82,7 @@ Trainer::Trainer(const Executable &executable, const Options &options,
     return;
   if (embeddingStage < 0 || headStage < 0)
     throw Error("'" + std::string(exe.name) +
-                "' has layers of a GPT but no embedding or no head");
+                "' has layers that read data but no embedding or no head");
   const LayerDesc &layer = layerOf(embeddingStage, embeddingLayer);
   auto open = [&] {
     tokens = useGeneratedData ? generateData(layer.vocab)

@@ -162,54 +162,6 @@ void printJson(const ModelReport &report) {
   outs() << "\n";
 }
 
-/// For layers that Rondo does not have: what the model type says of them.
-int reportParameters(const ModelReport &report, const std::string &output,
-                     bool asJson) {
-  const json::ModelConfig &config = report.config;
-  if (!output.empty())
-    return reportError("cannot write " + output + ": Rondo has no layers of " +
-                       config.type +
-                       " yet; without --output their parameters are reported");
-  const json::ModelParameters parameters = json::parametersOf(config);
-  const int64_t total = parameters.total(config.layers);
-  const std::tuple<const char *, int64_t, int64_t> rows[] = {
-      {"embedding", 1, parameters.embedding},
-      {"block", config.layers, parameters.block},
-      {"head", 1, parameters.head}};
-  if (asJson) {
-    llvm::json::OStream os(outs());
-    os.object([&] {
-      os.attribute("name", report.name);
-      os.attribute("model_type", config.type);
-      os.attribute("sequence", config.sequence);
-      os.attribute("parameters", total);
-      os.attributeArray("layers", [&] {
-        for (auto [kind, count, each] : rows)
-          os.object([&, kind = kind, count = count, each = each] {
-            os.attribute("count", count);
-            os.attribute("kind", kind);
-            os.attribute("parameters", each);
-          });
-      });
-    });
-    outs() << "\n";
-    return Success;
-  }
-  outs() << report.name << ": " << config.type << " with "
-         << countOf(config.layers + 2, "layer") << ", " << total
-         << " parameters\n";
-  Table table;
-  table.add({"layers", "kind", "parameters"});
-  for (auto [kind, count, each] : rows)
-    table.add({std::to_string(count),
-               kind + std::string(count > 1 ? ", each" : ""),
-               std::to_string(each)});
-  table.print(outs());
-  outs() << "Rondo has no layers of " << config.type
-         << " yet, so their work and memory are not known.\n";
-  return Success;
-}
-
 /// Reads the configuration; reports what it says that Rondo does otherwise.
 Expected<json::ModelConfig> readConfig(StringRef path, int64_t sequence) {
   Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
@@ -250,9 +202,6 @@ int run(const Arguments &arguments) {
     return reportError(toString(config.takeError()));
   report.config = std::move(*config);
   report.name = arguments.text("name", report.config.type);
-
-  if (report.config.architecture != json::Architecture::Gpt)
-    return reportParameters(report, output, arguments.has("json"));
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);

@@ -28,7 +28,7 @@ static void noteMistypedWord(StringRef fault) {
     return;
   const StringRef parts[] = {"accumulate", "arena",  "buffers", "channels",
                              "costs",      "family", "found",   "gpt",
-                             "link",       "search", "target"};
+                             "link",       "llama",  "search",  "target"};
   if (std::string meant = didYouMean(word, parts); !meant.empty())
     reportNote("'" + word + "' is not part of the op before it" + meant);
 }

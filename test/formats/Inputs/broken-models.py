@@ -56,7 +56,7 @@ CASES = [
     ("scaling-text", "llama", {"rope_scaling": "llama3"}),
     ("scaling-type", "llama", {"rope_scaling": {"factor": 4.0}}),
     ("scaling-part", "llama", {"rope_scaling": ROPE}),
-    ("scaling-extra", "llama", {"rope_scaling": {"type": "linear", "factor": 2.0, "beta_fast": 32}}),
+    ("scaling-extra", "llama", {"rope_scaling": {"type": "llama3", "factor": 2.0, "beta_fast": 32}}),
     ("scaling-both", "llama", {"rope_parameters": {"rope_theta": 10000.0}}),
     ("positions", "llama", {}, "--sequence=8193"),
     ("window", "mistral", {}, "--sequence=1025"),

@@ -143,7 +143,7 @@ public:
       body(l).forward(&layers[l], &args);
       activations[l]->poison();
     }
-    if (layers.back().kind == LayerKind::GptHead)
+    if (hasLoss(layers.back()))
       return loss;
     double sum = 0;
     for (int64_t i = 0; i < tokens * first.hidden; ++i)

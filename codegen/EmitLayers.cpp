@@ -1,0 +1,136 @@
+//===- EmitLayers.cpp - The table of layers of an executable --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "codegen/EmitTables.h"
+#include "codegen/TableText.h"
+#include "runtime/model/layer_sizes.h"
+
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallString.h"
+
+using namespace rondo;
+using namespace rondo::codegen;
+using llvm::StringRef;
+
+/// `{1, 2}`, without the zeros after the last input.
+static std::string inputsText(const runtime::LayerDesc &layer) {
+  std::string text = "{";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(
+      llvm::ArrayRef(layer.inputBytes).take_front(layer.numInputs), os);
+  os << "}";
+  return text;
+}
+
+/// So that the same number is read back.
+static std::string realText(double value) {
+  llvm::SmallString<32> text;
+  llvm::APFloat(value).toString(text);
+  return text.str().str();
+}
+
+/// The last field of a Llama's layer.
+static std::string llamaText(const runtime::LlamaDesc &llama) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << ",\n     {" << llama.kvHeads << ", " << llama.headWidth << ", "
+     << realText(llama.normEpsilon) << ", " << realText(llama.ropeTheta)
+     << ", {";
+  const runtime::RopeScaling &scaling = llama.ropeScaling;
+  if (scaling.factor != 0)
+    os << realText(scaling.factor) << ", "
+       << realText(scaling.lowFrequencyFactor) << ", "
+       << realText(scaling.highFrequencyFactor) << ", "
+       << scaling.originalPositions;
+  os << "}, " << (llama.qkvBias ? "true" : "false") << ", "
+     << (llama.headNorm ? "true" : "false") << "}";
+  return text;
+}
+
+/// The last fields of a layer that is custom, a Llama's, or does not run on the
+/// CPU.
+static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
+                              int32_t sizes) {
+  const bool isCpu = layer.target == runtime::Target::Cpu;
+  const bool isCustom = layer.kind == runtime::LayerKind::Custom;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  const bool isOfLlama = isLlama(layer);
+  if (isCpu && !isCustom && !isOfLlama)
+    return text;
+  os << ",\n     Target::" << (isCpu ? "Cpu" : "Cuda")
+     << ", DType::" << (layer.dtype == runtime::DType::Bf16 ? "Bf16" : "Fp32");
+  if (isOfLlama)
+    os << ",\n     {}" << llamaText(layer.llama);
+  if (!isCustom)
+    return text;
+  static const char *const data[] = {"None", "Tokens", "Targets"};
+  const runtime::CustomDesc &custom = layer.custom;
+  os << ",\n     {" << quoted(custom.name) << ", &rondo_body_" << custom.name
+     << ", " << custom.numParameters << ", ";
+  if (custom.numParameters > 0)
+    os << tableName("parameters", sizes) << "_" << number;
+  else
+    os << "nullptr";
+  os << ", " << custom.workspaceBytes
+     << ",\n      LayerData::" << data[static_cast<int>(custom.data)] << ", "
+     << (custom.hasLoss ? "true" : "false") << ", {" << custom.flops.forward
+     << ", " << custom.flops.inputGrad << ", " << custom.flops.weightGrad
+     << "}}";
+  return text;
+}
+
+std::string
+rondo::codegen::bodyDeclarations(llvm::ArrayRef<runtime::LayerDesc> layers) {
+  llvm::SetVector<StringRef> bodies;
+  for (const runtime::LayerDesc &layer : layers)
+    if (layer.kind == runtime::LayerKind::Custom)
+      bodies.insert(layer.custom.name);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (StringRef body : bodies)
+    os << "extern \"C\" const rondo_body rondo_body_" << body << ";\n";
+  return text;
+}
+
+std::string
+rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
+                           int32_t sizes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto parametersOf = [](const runtime::LayerDesc &layer) {
+    return llvm::ArrayRef(layer.custom.parameters, layer.custom.numParameters);
+  };
+  for (auto [k, layer] : llvm::enumerate(layers))
+    if (!parametersOf(layer).empty())
+      writeArray(os, "int64_t",
+                 tableName("parameters", sizes) + "_" + std::to_string(k),
+                 parametersOf(layer));
+  os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
+        "// recomputes, then of timed layers: ns of F, I and W; bytes of "
+        "activations, of\n"
+        "// what I frees, inputs, bytes of each, of output and weights.\n";
+  bool isCpu = layers.empty() || layers[0].target == runtime::Target::Cpu;
+  const bool isOfLlama = llvm::any_of(layers, runtime::isLlama);
+  if (!isCpu || isOfLlama)
+    os << "// Last, the target and what activations are stored in.\n";
+  if (isOfLlama)
+    os << "// Then of a Llama: heads of k and v, width of a head, epsilon of "
+          "norms, theta\n// and scaling of rotations, biases of q, k and v, "
+          "norms of heads.\n";
+  os << "constexpr LayerDesc " << tableName("layers", sizes) << "[] = {\n";
+  for (auto [k, l] : llvm::enumerate(layers))
+    os << "    {" << quoted(l.name) << ", "
+       << "LayerKind::" << rowOf(l.kind).name << ", " << l.vocab << ", "
+       << l.sequence << ", " << l.hidden << ", " << l.heads << ", " << l.ffn
+       << ", " << l.batch << ", " << (l.tied ? "true" : "false") << ",\n     "
+       << (l.recomputes ? "true" : "false") << ", " << l.forwardNs << ", "
+       << l.inputGradNs << ", " << l.weightGradNs << ", " << l.activationBytes
+       << ", " << l.inputGradFreesBytes << ", " << l.numInputs << ", "
+       << inputsText(l) << ", " << l.outputBytes << ", " << l.weightBytes
+       << lastFields(l, k, sizes) << "},\n";
+  os << "};\n";
+  return text;
+}
