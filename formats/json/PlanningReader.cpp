@@ -19,7 +19,7 @@ constexpr int64_t most = int64_t(1) << 60;
 /// Times the number of pairs of devices of two groups it must fit 64 bits.
 constexpr int64_t mostRate = int64_t(1) << 36;
 /// What a search over plans can do with.
-constexpr int64_t mostDevices = 4096, mostLayers = 4096,
+constexpr int64_t mostDevices = 4096, mostLayers = 1024,
                   mostMicrobatches = 1 << 20;
 
 /// The times of a layer's backward, whole or in its two parts.

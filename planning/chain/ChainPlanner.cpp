@@ -221,12 +221,13 @@ void Planner::anneal() {
 ChainPlannerResult Planner::run() {
   startPlans();
   runPrograms();
+  const LeastRest rest(problem, ChainCosts(problem));
   if (best.cost < PlanWalk::overMemory) {
-    PlanBound bounds(problem, options.evaluator);
+    PlanBound bounds(problem, options.evaluator, rest);
     bound = bounds.find(best.cost, [&] { return isOver(boundEnd); });
   }
   if (!isProven() && problem.numDevices() <= mostExactDevices) {
-    ExactPlans exact(problem, options.evaluator);
+    ExactPlans exact(problem, options.evaluator, rest);
     const ExactPlans::Result found =
         exact.find(std::min(best.cost, PlanWalk::overMemory), mostExactStages,
                    [&] { return isOver(exactEnd); });

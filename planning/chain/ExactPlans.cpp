@@ -7,10 +7,10 @@
 
 using namespace rondo;
 
-ExactPlans::ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator)
-    : problem(problem), evaluator(evaluator), costs(problem),
-      rest(problem, costs), timer(problem, evaluator),
-      stages(problem.numDevices()) {
+ExactPlans::ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator,
+                       const LeastRest &rest)
+    : problem(problem), evaluator(evaluator), costs(problem), rest(rest),
+      timer(problem, evaluator), stages(problem.numDevices()) {
   const PlanMoves moves(problem);
   std::map<int32_t, std::vector<int32_t>> byClass;
   for (int32_t device = 0; device < problem.numDevices(); ++device)

@@ -17,7 +17,8 @@ namespace rondo {
 /// and the work of its longest stage. Equal devices are not told apart.
 class ExactPlans {
 public:
-  ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator);
+  ExactPlans(const ChainProblem &problem, PlanEvaluator evaluator,
+             const LeastRest &rest);
 
   struct Result {
     /// Better than the known time; empty if none was found.
@@ -50,7 +51,7 @@ private:
   const ChainProblem &problem;
   const PlanEvaluator evaluator;
   const ChainCosts costs;
-  const LeastRest rest;
+  const LeastRest &rest;
   PlanTimer timer;
   /// Equal devices, and how many of each class are in use: the first ones.
   std::vector<std::vector<int32_t>> classes;

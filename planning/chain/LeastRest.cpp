@@ -57,15 +57,26 @@ void LeastRest::findLongest(const ChainCosts &costs) {
     for (int32_t devices = 1; devices <= G; ++devices) {
       int64_t &least = longest[first * side + devices];
       least = longest[first * side + devices - 1];
-      for (int32_t k = 0; k < K && groups.least(k) <= devices; ++k)
-        for (int32_t end = first + 1; end <= L; ++end) {
-          const int64_t own = costs.forwardNs(first, end, groups.most(k)) +
-                              costs.backwardNs(first, end, groups.most(k));
-          if (own >= least)
-            break;
-          least = std::min(
-              least,
-              std::max(own, longest[end * side + devices - groups.least(k)]));
+      for (int32_t k = 0; k < K && groups.least(k) <= devices; ++k) {
+        const int32_t left = devices - groups.least(k);
+        auto own = [&](int32_t end) {
+          return costs.forwardNs(first, end, groups.most(k)) +
+                 costs.backwardNs(first, end, groups.most(k));
+        };
+        auto rest = [&](int32_t end) { return longest[end * side + left]; };
+        // With more layers the stage takes no less and the rest no more: the
+        // least is where they meet.
+        int32_t meet = first + 1, beyond = L;
+        while (meet < beyond) {
+          const int32_t middle = meet + (beyond - meet) / 2;
+          if (own(middle) >= rest(middle))
+            beyond = middle;
+          else
+            meet = middle + 1;
         }
+        least = std::min(least, std::max(own(meet), rest(meet)));
+        if (meet > first + 1)
+          least = std::min(least, std::max(own(meet - 1), rest(meet - 1)));
+      }
     }
 }

@@ -17,7 +17,8 @@ class LeastRest {
 public:
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
-  /// O(layers^2 * devices * ranges + layers * ranges^2).
+  /// O(layers * devices * ranges * log(layers) + layers^2 * ranges +
+  /// layers * ranges^2).
   LeastRest(const ChainProblem &problem, const ChainCosts &costs);
 
   /// A message at the boundary in front of a layer, between groups of two

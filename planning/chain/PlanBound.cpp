@@ -9,11 +9,11 @@ using namespace rondo;
 
 static constexpr int64_t never = PlanTimer::never;
 
-PlanBound::PlanBound(const ChainProblem &problem, PlanEvaluator evaluator)
-    : problem(problem), evaluator(evaluator), costs(problem),
-      rest(problem, costs), sizes(rest.sizes()), L(problem.numLayers()),
-      G(problem.numDevices()), K(sizes.count()), step(std::max(1, G / 256)),
-      ways(at(L, G, K)) {}
+PlanBound::PlanBound(const ChainProblem &problem, PlanEvaluator evaluator,
+                     const LeastRest &rest)
+    : problem(problem), evaluator(evaluator), costs(problem), rest(rest),
+      sizes(rest.sizes()), L(problem.numLayers()), G(problem.numDevices()),
+      K(sizes.count()), step(std::max(1, G / 256)), ways(at(L, G, K)) {}
 
 /// Whether a stage may follow `before` in a plan that takes `ns`; `way` is then
 /// the way to the end of it.

@@ -26,7 +26,8 @@ namespace rondo {
 /// in front. Memory is not looked at.
 class PlanBound {
 public:
-  PlanBound(const ChainProblem &problem, PlanEvaluator evaluator);
+  PlanBound(const ChainProblem &problem, PlanEvaluator evaluator,
+            const LeastRest &rest);
 
   /// The bound, at most `knownNs`, the time of a known plan: it equals that if
   /// no plan can be better. `isOver` may end the calculation early, with a
@@ -61,7 +62,7 @@ private:
   const ChainProblem &problem;
   const PlanEvaluator evaluator;
   const ChainCosts costs;
-  const LeastRest rest;
+  const LeastRest &rest;
   const GroupSizes &sizes;
   /// Devices in use are counted in steps, rounded down.
   const int32_t L, G, K, step;

@@ -167,7 +167,8 @@ TEST(PlanBound, IsBelowAllPlans) {
     problem.memoryBytes = 0;
     for (PlanEvaluator evaluator : allPlanEvaluators) {
       const int64_t least = leastTimeOf(problem, evaluator);
-      PlanBound bounds(problem, evaluator);
+      const LeastRest rest(problem, ChainCosts(problem));
+      PlanBound bounds(problem, evaluator, rest);
       const int64_t bound = bounds.find(PlanTimer::never / 8, neverOver);
       EXPECT_LE(bound, least);
       EXPECT_LE(bounds.find(least, neverOver), least);
@@ -186,7 +187,8 @@ TEST(PlanBound, IsBelowPlansOnManyDevices) {
   std::iota(row.begin(), row.end(), 0);
   for (PlanEvaluator evaluator : allPlanEvaluators) {
     PlanWalk walk(problem, evaluator, row, 1);
-    PlanBound bounds(problem, evaluator);
+    const LeastRest rest(problem, ChainCosts(problem));
+    PlanBound bounds(problem, evaluator, rest);
     CostedPlan best;
     for (const ChainPlan &plan : evenPlans(problem, row))
       if (CostedPlan costed = walk.costed(plan); costed.cost < best.cost)
@@ -202,7 +204,8 @@ TEST(PlanBound, IsBelowPlansOnManyDevices) {
 TEST(ExactPlans, LeavesOutNothingThatIsBetter) {
   for (const ChainProblem &problem : smallProblems(60))
     for (PlanEvaluator evaluator : allPlanEvaluators) {
-      ExactPlans exact(problem, evaluator);
+      const LeastRest rest(problem, ChainCosts(problem));
+      ExactPlans exact(problem, evaluator, rest);
       const ExactPlans::Result all =
           exact.find(PlanTimer::never, 1 << 30, neverOver);
       const int64_t least = leastTimeOf(problem, evaluator);
@@ -218,7 +221,8 @@ TEST(ExactPlans, LeavesOutNothingThatIsBetter) {
 TEST(ExactPlans, SaysThatItWasCutShort) {
   std::mt19937 random(2);
   const ChainProblem problem = randomChain(random, 10, 6);
-  ExactPlans exact(problem, PlanEvaluator::OneFOneB);
+  const LeastRest rest(problem, ChainCosts(problem));
+  ExactPlans exact(problem, PlanEvaluator::OneFOneB, rest);
   EXPECT_FALSE(exact.find(PlanTimer::never, 10, neverOver).isComplete);
   EXPECT_FALSE(
       exact.find(PlanTimer::never, 1 << 30, [] { return true; }).isComplete);
