@@ -37,7 +37,7 @@ int readRequest(const Arguments &arguments, Request &request) {
   request.output = arguments.text("output", request.hasBaselines ? "" : "-");
   if (request.hasBaselines && request.output == "-")
     return reportUsage("--baselines prints tables to standard output: give "
-                       "--output a file, or leave it out");
+                       "--output FILE, or leave it out");
   request.threads = arguments.number("threads", 1);
   ChainPlannerOptions &options = request.options;
   const std::string evaluator = arguments.text("evaluator", "1f1b");

@@ -1,9 +1,9 @@
 //===- EvenCuts.cpp - Baselines that cut evenly ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules are those of the systems. That stages take devices in the order of
-// their numbers, and that each has several if there are more devices than
-// layers, is this reconstruction's.
+// The rules are those of the systems. That stages take devices by server, and
+// that each has several if there are more devices than layers, is this
+// reconstruction's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +14,15 @@
 using namespace rondo;
 
 /// Stages that end at these layers, on equally many devices each.
-static ChainPlan onEqualDevices(const ChainProblem &problem,
-                                const std::vector<int32_t> &ends) {
-  const auto stages = static_cast<int32_t>(ends.size());
-  const int32_t each = problem.numDevices() / stages;
-  ChainPlan plan(stages);
-  for (int32_t n = 0; n < stages; ++n) {
-    plan[n] = {n == 0 ? 0 : ends[n - 1], ends[n], std::vector<int32_t>(each)};
-    std::iota(plan[n].devices.begin(), plan[n].devices.end(), n * each);
-  }
+static ChainPlan onEqualDevices(const std::vector<int32_t> &ends,
+                                const std::vector<int32_t> &order) {
+  const size_t each = order.size() / ends.size();
+  ChainPlan plan;
+  for (size_t n = 0; n < ends.size(); ++n)
+    plan.push_back(
+        {n == 0 ? 0 : ends[n - 1],
+         ends[n],
+         {order.begin() + n * each, order.begin() + (n + 1) * each}});
   return plan;
 }
 
@@ -69,11 +69,16 @@ static std::vector<int32_t> leastGreatest(int32_t layers, int32_t stages,
   return ends;
 }
 
-BaselinePlan baseline::dataParallel(const ChainProblem &problem,
-                                    PlanEvaluator) {
+/// By number.
+static std::vector<int32_t> allDevices(const ChainProblem &problem) {
   std::vector<int32_t> all(problem.numDevices());
   std::iota(all.begin(), all.end(), 0);
-  return {ChainPlan{{0, problem.numLayers(), std::move(all)}}, ""};
+  return all;
+}
+
+BaselinePlan baseline::dataParallel(const ChainProblem &problem,
+                                    PlanEvaluator) {
+  return {ChainPlan{{0, problem.numLayers(), allDevices(problem)}}, ""};
 }
 
 /// Megatron-LM wants a number of layers that its stages divide; a remainder is
@@ -83,7 +88,7 @@ BaselinePlan baseline::megatron(const ChainProblem &problem, PlanEvaluator) {
   std::vector<int32_t> ends;
   for (int64_t n = 1; n <= S; ++n)
     ends.push_back(static_cast<int32_t>(problem.numLayers() * n / S));
-  return {onEqualDevices(problem, ends), ""};
+  return {onEqualDevices(ends, devicesByServer(problem).devices), ""};
 }
 
 /// torchtitan counts what is in front of its transformer layers, and what is
@@ -94,20 +99,20 @@ BaselinePlan baseline::torchtitan(const ChainProblem &problem, PlanEvaluator) {
   std::vector<int32_t> ends;
   for (int32_t n = 0, end = 0; n < S; ++n)
     ends.push_back(end += L / S + (n < L % S ? 1 : 0));
-  return {onEqualDevices(problem, ends), ""};
+  return {onEqualDevices(ends, devicesByServer(problem).devices), ""};
 }
 
 /// GPipe's own partition minimizes the variance of estimated costs; here the
-/// greatest cost, forward and backward, is least.
+/// greatest cost, forward and backward, is least. Devices are in the order of
+/// their numbers, wherever they are.
 BaselinePlan baseline::gpipe(const ChainProblem &problem, PlanEvaluator) {
   const ChainCosts costs(problem);
-  return {onEqualDevices(
-              problem, leastGreatest(problem.numLayers(), mostStages(problem),
-                                     [&](int32_t, int32_t first, int32_t end) {
-                                       return costs.forwardNs(first, end) +
-                                              costs.backwardNs(first, end);
-                                     })),
-          ""};
+  const std::vector<int32_t> ends = leastGreatest(
+      problem.numLayers(), mostStages(problem),
+      [&](int32_t, int32_t first, int32_t end) {
+        return costs.forwardNs(first, end) + costs.backwardNs(first, end);
+      });
+  return {onEqualDevices(ends, allDevices(problem)), ""};
 }
 
 /// HetPipe's virtual workers run asynchronously against parameter servers and
