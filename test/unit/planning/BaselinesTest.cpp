@@ -157,26 +157,13 @@ TEST(Baselines, HetPipeNeedsEqualServers) {
             "servers have 3 and 1 devices");
 }
 
-/// Two servers, {0, 2} and {1, 3}, 100 bytes a time unit within and 10 between;
-/// a time unit is 1 ms. The least workload has three stages, the least time
-/// two.
+/// The least workload has three stages, the least time two.
 TEST(Baselines, SppTakesTheLeastTime) {
-  ChainProblem problem = equalDevices(4, 0);
-  problem.microbatches = 4;
-  problem.nodeOf = {0, 1, 0, 1};
-  for (int32_t u = 0; u < 4; ++u)
-    for (int32_t v = 0; v < 4; ++v)
-      problem.bytesPerUs[u * 4 + v] = u % 2 == v % 2 ? 100 : 10;
-  const int64_t forward[] = {1, 1, 2, 2, 3, 3},
-                bytes[] = {80, 80, 40, 40, 20, 0},
-                parameters[] = {10, 10, 20, 40, 300, 600};
-  for (int l = 0; l < 6; ++l)
-    problem.layers.push_back({"l", forward[l] * 1'000'000,
-                              forward[l] * 2'000'000, 0, bytes[l] * 1000, 0,
-                              parameters[l] * 1000});
+  const ChainProblem problem = twoServers();
   const BaselinePlan found = planOf("spp", problem, PlanEvaluator::Spp);
   EXPECT_EQ(*found.plan, (ChainPlan{{0, 4, {0, 2}}, {4, 6, {1, 3}}}));
-  EXPECT_NEAR(timeOf(problem, PlanEvaluator::Spp, *found.plan), 49'000'000, 40);
+  EXPECT_NEAR(timeOf(problem, PlanEvaluator::Spp, *found.plan),
+              49 * twoServersUnit, 40);
 }
 
 TEST(Baselines, LargeProblemsAreLeftToOthers) {
