@@ -3,6 +3,7 @@
 
 #include "formats/json/PlanWriter.h"
 #include "formats/json/PlanningReader.h"
+#include "tools/driver/BaselineTables.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
@@ -25,13 +26,18 @@ struct Request {
   ChainPlannerOptions options;
   std::string problems, output;
   int64_t threads = 1;
+  bool hasBaselines = false;
 };
 
 int readRequest(const Arguments &arguments, Request &request) {
   request.problems = arguments.text("problems");
   if (request.problems.empty())
     return reportUsage("plan needs --problems FILE");
-  request.output = arguments.text("output", "-");
+  request.hasBaselines = arguments.has("baselines");
+  request.output = arguments.text("output", request.hasBaselines ? "" : "-");
+  if (request.hasBaselines && request.output == "-")
+    return reportUsage("--baselines prints tables to standard output: give "
+                       "--output FILE, or leave it out");
   request.threads = arguments.number("threads", 1);
   ChainPlannerOptions &options = request.options;
   const std::string evaluator = arguments.text("evaluator", "1f1b");
@@ -108,25 +114,31 @@ int run(const Arguments &arguments) {
   Request request;
   if (int code = readRequest(arguments, request))
     return code;
-  if (int code = checkOutputs(inputFiles(arguments, {"problems"}),
-                              {{"--output", request.output}}))
-    return code;
-  if (Error error = checkWritable(request.output))
-    return reportError(toString(std::move(error)));
+  if (!request.output.empty()) {
+    if (int code = checkOutputs(inputFiles(arguments, {"problems"}),
+                                {{"--output", request.output}}))
+      return code;
+    if (Error error = checkWritable(request.output))
+      return reportError(toString(std::move(error)));
+  }
   std::vector<ChainProblem> problems;
   if (int code = readProblems(request.problems, problems))
     return code;
   const std::vector<ChainPlannerResult> results = planAll(problems, request);
-  Error error = writeFile(request.output, [&](raw_ostream &os) {
-    for (auto [problem, result] : zip_equal(problems, results)) {
-      json::writePlan(os, problem, request.options.evaluator, result);
-      os << "\n";
-    }
-    return Error::success();
-  });
-  if (error)
-    return reportError(toString(std::move(error)));
-  reportWritten(results, request.output);
+  if (!request.output.empty()) {
+    Error error = writeFile(request.output, [&](raw_ostream &os) {
+      for (auto [problem, result] : zip_equal(problems, results)) {
+        json::writePlan(os, problem, request.options.evaluator, result);
+        os << "\n";
+      }
+      return Error::success();
+    });
+    if (error)
+      return reportError(toString(std::move(error)));
+    reportWritten(results, request.output);
+  }
+  if (request.hasBaselines)
+    printBaselines(problems, results, request.options.evaluator);
   if (Interrupt::happened())
     return Interrupted;
   if (results.size() > 1 || results.front().plan)
@@ -145,7 +157,8 @@ const Command &planCommand() {
       {"--problems FILE [-o FILE] [OPTIONS]"},
       {"rondo plan --problems problems.jsonl --output plans.jsonl",
        "rondo plan --problems problems.jsonl --evaluator spp "
-       "--time-limit-ms 300"},
+       "--time-limit-ms 300",
+       "rondo plan --problems problems.jsonl --baselines"},
       nullptr,
       nullptr,
       run};

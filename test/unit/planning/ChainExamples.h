@@ -20,6 +20,30 @@ inline ChainProblem equalDevices(int32_t devices, int64_t bytesPerUs) {
   return problem;
 }
 
+/// A time unit of twoServers() in ns: its times have fractions.
+inline constexpr int64_t twoServersUnit = 1'000'000;
+
+/// Two servers, {0, 2} and {1, 3}; bytes a time unit are scaled so that figures
+/// in ns are exact.
+inline ChainProblem twoServers() {
+  ChainProblem problem = equalDevices(4, 0);
+  problem.microbatches = 4;
+  problem.nodeOf = {0, 1, 0, 1};
+  for (int32_t u = 0; u < 4; ++u)
+    for (int32_t v = 0; v < 4; ++v)
+      problem.bytesPerUs[u * 4 + v] = u % 2 == v % 2 ? 100 : 10;
+  const int64_t forward[] = {1, 1, 2, 2, 3, 3},
+                bytes[] = {80, 80, 40, 40, 20, 0},
+                parameters[] = {10, 10, 20, 40, 300, 600};
+  // A message of d bytes takes d / rate time units of `twoServersUnit` ns.
+  for (int l = 0; l < 6; ++l)
+    problem.layers.push_back({"l", forward[l] * twoServersUnit,
+                              2 * forward[l] * twoServersUnit, 0,
+                              bytes[l] * twoServersUnit / 1000, 0,
+                              parameters[l] * twoServersUnit / 1000});
+  return problem;
+}
+
 /// Layers with random times, and links by random servers and pairs.
 inline ChainProblem randomChain(std::mt19937 &random, int32_t layers,
                                 int32_t devices) {

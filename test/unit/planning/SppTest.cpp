@@ -11,9 +11,6 @@ using namespace rondo;
 
 namespace {
 
-/// The times of worked examples have fractions.
-constexpr int64_t unit = 1'000'000;
-
 TEST(PlanTimer, RunsWhatComesFirstInSppsOrder) {
   ChainProblem problem = equalDevices(2, 1);
   problem.microbatches = 3;
@@ -82,26 +79,6 @@ TEST(PlanTimer, BalanceIsNotTime) {
   EXPECT_EQ(time(cutAt(1, 4, 5)), 600);
 }
 
-/// Two servers, {0, 2} and {1, 3}; bytes a time unit are scaled so that figures
-/// in ns are exact.
-ChainProblem twoServers() {
-  ChainProblem problem = equalDevices(4, 0);
-  problem.microbatches = 4;
-  problem.nodeOf = {0, 1, 0, 1};
-  for (int32_t u = 0; u < 4; ++u)
-    for (int32_t v = 0; v < 4; ++v)
-      problem.bytesPerUs[u * 4 + v] = u % 2 == v % 2 ? 100 : 10;
-  const int64_t forward[] = {1, 1, 2, 2, 3, 3},
-                bytes[] = {80, 80, 40, 40, 20, 0},
-                parameters[] = {10, 10, 20, 40, 300, 600};
-  // A message of d bytes takes d / rate time units of `unit` ns.
-  for (int l = 0; l < 6; ++l)
-    problem.layers.push_back({"l", forward[l] * unit, 2 * forward[l] * unit, 0,
-                              bytes[l] * unit / 1000, 0,
-                              parameters[l] * unit / 1000});
-  return problem;
-}
-
 TEST(DeviceOrder, CutsWhereLinksAreSlow) {
   EXPECT_EQ(orderByMinimumCuts(twoServers()),
             (std::vector<int32_t>{0, 2, 1, 3}));
@@ -165,11 +142,12 @@ TEST(MinMaxProgram, HasTheLeastWorkloads) {
     const std::string where = std::to_string(row.stages) + " stages, last on " +
                               std::to_string(row.last);
     // Each of at most 8 divisions rounds up by less than 1 ns.
-    EXPECT_NEAR(program.workload(row.stages, row.last), row.workload * unit, 8)
+    EXPECT_NEAR(program.workload(row.stages, row.last),
+                row.workload * twoServersUnit, 8)
         << where;
     EXPECT_EQ(program.plan(row.stages, row.last), row.plan) << where;
-    EXPECT_NEAR(timeOf(problem, PlanEvaluator::Spp, row.plan), row.time * unit,
-                40)
+    EXPECT_NEAR(timeOf(problem, PlanEvaluator::Spp, row.plan),
+                row.time * twoServersUnit, 40)
         << where;
   }
   // All devices are in use.

@@ -21,3 +21,6 @@ defm seed : Value<"seed", "N", "seed of the random choices (default 0)",
   [Number]>;
 defm threads : Value<"threads", "N",
   "problems planned at the same time (default 1)", [Positive]>;
+def baselines : Switch<"baselines",
+  "print the figures of published planners' plans beside each plan's, best "
+  "first; plans are then only written to a given --output">;

@@ -1,0 +1,42 @@
+//===- Planners.h - The planners in the table of baselines ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each file says what is the paper's and what is this reconstruction's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_PLANNING_CHAIN_BASELINES_PLANNERS_H
+#define RONDO_PLANNING_CHAIN_BASELINES_PLANNERS_H
+
+#include "planning/chain/Baselines.h"
+
+namespace rondo::baseline {
+
+BaselinePlan dataParallel(const ChainProblem &problem, PlanEvaluator evaluator);
+BaselinePlan megatron(const ChainProblem &problem, PlanEvaluator evaluator);
+BaselinePlan torchtitan(const ChainProblem &problem, PlanEvaluator evaluator);
+BaselinePlan gpipe(const ChainProblem &problem, PlanEvaluator evaluator);
+BaselinePlan hetpipe(const ChainProblem &problem, PlanEvaluator evaluator);
+BaselinePlan pipedream(const ChainProblem &problem, PlanEvaluator evaluator);
+BaselinePlan dapple(const ChainProblem &problem, PlanEvaluator evaluator);
+BaselinePlan alpa(const ChainProblem &problem, PlanEvaluator evaluator);
+BaselinePlan spp(const ChainProblem &problem, PlanEvaluator evaluator);
+
+/// The time of a plan by the evaluator.
+int64_t timeOf(const ChainProblem &problem, PlanEvaluator evaluator,
+               const ChainPlan &plan);
+/// The devices by server and number; the first one of each server is in
+/// `starts`, which ends with the number of devices.
+struct ServerRow {
+  std::vector<int32_t> devices, starts;
+};
+ServerRow devicesByServer(const ChainProblem &problem);
+/// What a planner has for a problem of which its program would take minutes, or
+/// gigabytes.
+BaselinePlan tooLarge(const ChainProblem &problem);
+/// Whether about (layers * devices)^2 steps are too many.
+bool hasManySteps(const ChainProblem &problem);
+
+} // namespace rondo::baseline
+
+#endif // RONDO_PLANNING_CHAIN_BASELINES_PLANNERS_H

@@ -1,0 +1,42 @@
+//===- Spp.cpp - SPP's planner --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The paper's: devices in an order by recursive minimum cuts, the program of
+// least workloads over it, and its execution order. The details of all three
+// are reconstructed (DeviceOrder.h, MinMaxProgram.h, PlanTimer.h). Of the plans
+// for all numbers of stages and of devices of the last one, the evaluator
+// chooses the fastest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "planning/chain/DeviceOrder.h"
+#include "planning/chain/MinMaxProgram.h"
+#include "planning/chain/baselines/Planners.h"
+
+using namespace rondo;
+
+BaselinePlan baseline::spp(const ChainProblem &problem,
+                           PlanEvaluator evaluator) {
+  // Its states grow with the square of the devices, its steps with the cube.
+  constexpr int32_t mostDevices = 64;
+  constexpr double mostStates = 2e7;
+  const int32_t L = problem.numLayers(), G = problem.numDevices();
+  if (G > mostDevices || double(L) * std::min(L, G) * G * G > mostStates)
+    return tooLarge(problem);
+  const OrderedGroups groups(problem, orderByMinimumCuts(problem));
+  const MinMaxProgram program(problem, groups, std::min(L, G));
+  BaselinePlan best;
+  int64_t least = PlanTimer::never;
+  for (int32_t stages = 1; stages <= program.mostStages(); ++stages)
+    for (int32_t last = 1; last <= G; ++last) {
+      if (program.workload(stages, last) == PlanTimer::never)
+        continue;
+      ChainPlan plan = program.plan(stages, last);
+      const int64_t now = timeOf(problem, evaluator, plan);
+      if (now >= least)
+        continue;
+      least = now;
+      best.plan = std::move(plan);
+    }
+  return best;
+}

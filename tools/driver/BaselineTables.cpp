@@ -1,0 +1,136 @@
+//===- BaselineTables.cpp - Published planners beside a plan --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/driver/BaselineTables.h"
+
+#include "planning/chain/Baselines.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/Table.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+/// Of a planner's times to Rondo's.
+struct Summary {
+  double sum = 0, greatest = 0;
+  /// Plans in all, those that fit memory, and those that Rondo's plan meets or
+  /// beats of these.
+  int64_t plans = 0, fitting = 0, metOrBeaten = 0;
+};
+
+std::string ratioText(double ratio) {
+  std::string text;
+  raw_string_ostream(text) << format("%.3f", ratio);
+  return text;
+}
+
+std::string memoryText(const ChainProblem &problem, int64_t bytes) {
+  if (problem.memoryBytes == 0)
+    return formatBytes(bytes);
+  return formatBytes(bytes) + " of " + formatBytes(problem.memoryBytes) +
+         (bytes > problem.memoryBytes ? ", does not fit" : "");
+}
+
+void printTable(const ChainProblem &problem, const ChainPlannerResult &result,
+                PlanEvaluator evaluator,
+                ArrayRef<const TimedBaseline *> baselines) {
+  outs() << problem.name << ": " << countOf(problem.numLayers(), "layer")
+         << " on " << countOf(problem.numDevices(), "device") << ", "
+         << countOf(problem.microbatches, "micro-batch") << ", "
+         << nameOf(evaluator) << "\n";
+  if (result.plan)
+    outs() << "lower bound " << formatNs(result.lowerBoundNs) << "\n";
+  Table table;
+  table.add({"planner", "stages", "time", "to rondo's", "memory"});
+  auto addRow = [&](const char *name, size_t stages, int64_t timeNs,
+                    int64_t memoryBytes) {
+    // Layers may take no time at all.
+    const bool hasRatio = result.plan && result.timeNs > 0;
+    table.add({name, std::to_string(stages), formatNs(timeNs),
+               hasRatio ? ratioText(static_cast<double>(timeNs) /
+                                    static_cast<double>(result.timeNs))
+                        : "-",
+               memoryText(problem, memoryBytes)});
+  };
+  auto addRondo = [&] {
+    addRow("rondo", result.plan->size(), result.timeNs, result.memoryBytes);
+  };
+  bool isAdded = !result.plan;
+  for (const TimedBaseline *row : baselines) {
+    if (!isAdded && (!row->found.plan || row->timeNs >= result.timeNs)) {
+      addRondo();
+      isAdded = true;
+    }
+    if (row->found.plan)
+      addRow(row->baseline->name, row->found.plan->size(), row->timeNs,
+             row->memoryBytes);
+    else
+      table.add({row->baseline->name, "no plan: " + row->found.whyNot});
+  }
+  if (!isAdded)
+    addRondo();
+  if (!result.plan)
+    table.add({"rondo", "no plan: " + describe(*result.fault)});
+  table.print(outs());
+}
+
+void printSummary(ArrayRef<Summary> summaries) {
+  Table table;
+  table.add({"planner", "plans", "mean to rondo's", "greatest", "fits",
+             "rondo's meets or beats"});
+  for (auto [baseline, summary] : zip_equal(baselines(), summaries)) {
+    if (summary.plans == 0) {
+      table.add({baseline.name, "no plan to compare"});
+      continue;
+    }
+    table.add({baseline.name, std::to_string(summary.plans),
+               ratioText(summary.sum / static_cast<double>(summary.plans)),
+               ratioText(summary.greatest), std::to_string(summary.fitting),
+               std::to_string(summary.metOrBeaten) + " of " +
+                   std::to_string(summary.fitting)});
+  }
+  outs() << "summary\n";
+  table.print(outs());
+}
+
+} // namespace
+
+void printBaselines(ArrayRef<ChainProblem> problems,
+                    ArrayRef<ChainPlannerResult> results,
+                    PlanEvaluator evaluator) {
+  std::vector<Summary> summaries(baselines().size());
+  for (auto [problem, result] : zip_equal(problems, results)) {
+    const std::vector<TimedBaseline> timed = runBaselines(problem, evaluator);
+    std::vector<const TimedBaseline *> rows;
+    for (auto [row, summary] : zip_equal(timed, summaries)) {
+      rows.push_back(&row);
+      if (!row.found.plan || !result.plan || result.timeNs == 0)
+        continue;
+      const double ratio =
+          static_cast<double>(row.timeNs) / static_cast<double>(result.timeNs);
+      summary.sum += ratio;
+      summary.greatest = std::max(summary.greatest, ratio);
+      ++summary.plans;
+      if (!row.fits(problem))
+        continue;
+      ++summary.fitting;
+      if (row.timeNs >= result.timeNs)
+        ++summary.metOrBeaten;
+    }
+    stable_sort(rows, [](const TimedBaseline *a, const TimedBaseline *b) {
+      return a->found.plan && (!b->found.plan || a->timeNs < b->timeNs);
+    });
+    printTable(problem, result, evaluator, rows);
+    outs() << "\n";
+  }
+  if (problems.size() > 1)
+    printSummary(summaries);
+}
+
+} // namespace rondo::driver
