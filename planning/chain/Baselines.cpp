@@ -32,13 +32,13 @@ const std::vector<Baseline> &rondo::baselines() {
        baseline::pipedream},
       {"dapple-like",
        "least pipeline latency around a pivot stage (DAPPLE, Fan et al. 2021)",
-       baseline::dapple},
+       baseline::dapple, /*isQuick=*/false},
       {"alpa",
        "least latencies plus slowest stages, on sub-meshes (Alpa, Zheng et al. "
        "2022)",
        baseline::alpa},
       {"spp", "least workloads over ordered devices (SPP, Luo et al. 2022)",
-       baseline::spp},
+       baseline::spp, /*isQuick=*/false},
   };
   return table;
 }

@@ -25,6 +25,8 @@ struct Baseline {
   /// What it does and where it is from, in a phrase.
   const char *source;
   BaselinePlan (*plan)(const ChainProblem &problem, PlanEvaluator evaluator);
+  /// Takes some ms at most for 32 layers on 32 devices.
+  bool isQuick = true;
 };
 
 const std::vector<Baseline> &baselines();

@@ -4,10 +4,12 @@
 #include "planning/chain/ChainPlanner.h"
 
 #include "planning/Deadline.h"
+#include "planning/chain/Baselines.h"
 #include "planning/chain/DeviceOrder.h"
 #include "planning/chain/ExactPlans.h"
 #include "planning/chain/FewestDevices.h"
 #include "planning/chain/LatencyProgram.h"
+#include "planning/chain/MinMaxProgram.h"
 #include "planning/chain/PlanBound.h"
 #include "planning/chain/PlanWalk.h"
 #include "planning/chain/StartPlans.h"
@@ -25,6 +27,8 @@ constexpr double programsEnd = 0.4, boundEnd = 0.5, exactEnd = 0.55,
 constexpr int64_t mostExactStages = 2'000'000;
 /// Of more devices there are too many plans to try.
 constexpr int32_t mostExactDevices = 64;
+/// Of more devices, other planners take too long to be asked first.
+constexpr int32_t mostPoolDevices = 32;
 /// Plans from which changes begin.
 constexpr size_t mostStarts = 4;
 /// Times that annealing begins anew.
@@ -58,6 +62,7 @@ private:
     offer(walk.costed(plan), origin);
   }
   void startPlans();
+  void offerWorkloads(const std::vector<int32_t> &order);
   void runPrograms();
   /// Runs the program over an order with what an iteration may take beyond one
   /// way, in shares of the best time.
@@ -86,6 +91,8 @@ private:
 };
 
 void Planner::offer(CostedPlan plan, const char *origin) {
+  if (plan.cost == PlanTimer::never)
+    return;
   if (plan.cost < best.cost) {
     best = plan;
     bestOrigin = origin;
@@ -105,6 +112,13 @@ void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, orders.front()))
     offer(plan, plan.size() == 1 ? "data-parallel" : "grid");
   offer({{0, problem.numLayers(), {orders.front().front()}}}, "one-device");
+  if (problem.numDevices() <= mostPoolDevices)
+    for (const Baseline &baseline : baselines())
+      if (baseline.isQuick)
+        if (const BaselinePlan found =
+                baseline.plan(problem, options.evaluator);
+            found.plan)
+          offer(*found.plan, baseline.name);
   if (problem.memoryBytes == 0)
     return;
   ChainPlan plan;
@@ -138,6 +152,19 @@ void Planner::runProgram(const std::vector<int32_t> &order,
   }
 }
 
+/// Offers all plans of SPP's program that could be better.
+void Planner::offerWorkloads(const std::vector<int32_t> &order) {
+  if (isOver(boundEnd) || best.cost >= PlanWalk::overMemory)
+    return;
+  const OrderedGroups groups(problem, order);
+  const MinMaxProgram program(problem, groups, problem.numDevices(),
+                              best.cost - 1);
+  for (int32_t stages = 1; stages <= program.mostStages(); ++stages)
+    for (int32_t units = 1; units <= problem.numDevices(); ++units)
+      if (program.workload(stages, units) < best.cost)
+        offer(walk.costed(program.plan(stages, units), best.cost - 1), "spp");
+}
+
 void Planner::runPrograms() {
   std::vector<double> shares;
   for (double share = 0.97; share > 0.08; share *= 0.83)
@@ -147,6 +174,13 @@ void Planner::runPrograms() {
     bestShare = 0.9;
   for (const std::vector<int32_t> &order : orders)
     runProgram(order, nearBestShare());
+  // A good known plan leaves SPP's program little to look at.
+  if (problem.numDevices() > mostPoolDevices)
+    return;
+  std::vector<int32_t> order = orderByMinimumCuts(problem);
+  offerWorkloads(order);
+  std::reverse(order.begin(), order.end());
+  offerWorkloads(order);
 }
 
 std::vector<double> Planner::nearBestShare() const {

@@ -34,8 +34,8 @@ struct ChainPlannerResult {
   int64_t memoryBytes = 0;
   /// No plan takes less. Equals timeNs if the plan is proven optimal.
   int64_t lowerBoundNs = 0;
-  /// What found the plan: "data-parallel", "grid", "program", "exact",
-  /// "descent" or "annealing".
+  /// What found the plan: a baseline's name, "grid", "program", "exact",
+  /// "descent", "annealing", ...
   const char *origin = "";
   SearchStop stop = SearchStop::Exhausted;
   int64_t plansTried = 0;
@@ -43,8 +43,9 @@ struct ChainPlannerResult {
 };
 
 /// Cuts the layers into stages and gives them devices so that an iteration, by
-/// the evaluator, takes the least time. Starts from plans of equal work and
-/// from a dynamic program over several orders of the devices (LatencyProgram),
+/// the evaluator, takes the least time. Starts from plans of equal work, from
+/// those of published planners where they take little time, and from a dynamic
+/// program over several orders of the devices (LatencyProgram),
 /// proves a bound (PlanBound), goes through all plans where they are few
 /// (ExactPlans), and improves the best plans by small changes (PlanWalk).
 ChainPlannerResult planChain(const ChainProblem &problem,

@@ -15,8 +15,10 @@ namespace rondo {
 /// order, all of them. O(stages * layers^2 * units^3) at worst.
 class MinMaxProgram {
 public:
+  /// Leaves out plans with more than `mostWorkload`.
   MinMaxProgram(const ChainProblem &problem, const OrderedGroups &groups,
-                int32_t mostStages);
+                int32_t mostStages,
+                int64_t mostWorkload = std::numeric_limits<int64_t>::max());
 
   int32_t mostStages() const { return most; }
   /// The least workload of all layers in `stages` stages, the last of which has
@@ -45,6 +47,7 @@ private:
   const OrderedGroups &groups;
   const ChainCosts costs;
   const int32_t L, U, most;
+  const int64_t mostWorkload;
   /// [stages][layers][units of the last stage][units used].
   std::vector<int64_t> least;
   std::vector<Choice> choices;

@@ -26,10 +26,10 @@ int64_t PlanWalk::cost(WorkingPlan &plan, int64_t ceiling) {
   return timer.run(times, ceiling);
 }
 
-CostedPlan PlanWalk::costed(const ChainPlan &plan) {
+CostedPlan PlanWalk::costed(const ChainPlan &plan, int64_t ceiling) {
   CostedPlan result;
   result.plan = WorkingPlan(problem, plan);
-  result.cost = cost(result.plan, PlanTimer::never);
+  result.cost = cost(result.plan, ceiling);
   return result;
 }
 

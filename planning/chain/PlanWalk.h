@@ -29,7 +29,8 @@ public:
 
   static constexpr int64_t overMemory = int64_t(1) << 62;
 
-  CostedPlan costed(const ChainPlan &plan);
+  /// The cost is PlanTimer::never if it is sure to be above `ceiling`.
+  CostedPlan costed(const ChainPlan &plan, int64_t ceiling = PlanTimer::never);
   /// Makes changes that lower the cost until there is none, or `isOver`.
   void descend(CostedPlan &plan, const std::function<bool()> &isOver);
   /// Simulated annealing: accepts a higher cost the less often the larger

@@ -67,9 +67,9 @@ byServer(const ChainProblem &problem, const std::vector<int32_t> &order,
 std::vector<std::vector<int32_t>>
 rondo::deviceOrders(const ChainProblem &problem) {
   const std::vector<int32_t> byCuts = orderByMinimumCuts(problem);
-  std::vector<std::vector<int32_t>> orders = {byCuts};
+  std::vector<std::vector<int32_t>> orders;
   if (PlanMoves(problem).areAllEqual())
-    return orders;
+    return {byCuts};
   auto add = [&](std::vector<int32_t> order) {
     if (std::find(orders.begin(), orders.end(), order) == orders.end())
       orders.push_back(std::move(order));
@@ -83,23 +83,25 @@ rondo::deviceOrders(const ChainProblem &problem) {
                       static_cast<int32_t>(devices.size()))
         .rate;
   };
+  // Sums of the first stages are not hidden, so that servers with fast links
+  // come last or first.
   const std::vector<std::vector<int32_t>> rows = {
-      byServer(problem, byCuts, [](int32_t) { return 0; }),
       byServer(problem, byCuts, rateWithin),
-      byServer(problem, byCuts, [](int32_t server) { return server; }), byCuts};
-  for (const std::vector<int32_t> &row : rows) {
-    // Sums of the first stages are not hidden; and the first and the last stage
-    // may share a server.
-    const auto first = problem.nodeOf[row.front()];
-    const auto half =
-        std::count(problem.nodeOf.begin(), problem.nodeOf.end(), first) / 2;
-    for (std::vector<int32_t> order :
-         {row, std::vector<int32_t>(row.rbegin(), row.rend())}) {
-      add(order);
-      std::rotate(order.begin(), order.begin() + half, order.end());
-      add(std::move(order));
-    }
-  }
+      byServer(problem, byCuts, [](int32_t server) { return server; }),
+      byServer(problem, byCuts, [](int32_t) { return 0; }), byCuts};
+  for (const bool isBackwards : {false, true})
+    for (const bool beginsWithin : {false, true})
+      for (const std::vector<int32_t> &row : rows) {
+        std::vector<int32_t> order = row;
+        if (isBackwards)
+          std::reverse(order.begin(), order.end());
+        const auto size =
+            std::count(problem.nodeOf.begin(), problem.nodeOf.end(),
+                       problem.nodeOf[order.front()]);
+        if (beginsWithin)
+          std::rotate(order.begin(), order.begin() + size / 2, order.end());
+        add(std::move(order));
+      }
   return orders;
 }
 

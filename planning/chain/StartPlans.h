@@ -15,10 +15,9 @@ std::vector<ChainPlan> evenPlans(const ChainProblem &problem,
                                  const std::vector<int32_t> &order);
 
 /// Orders of all devices in which neighbours are well connected, each once: by
-/// minimum cuts, and by servers in several orders of the servers; forwards and
+/// servers in several orders of the servers, and by minimum cuts; forwards and
 /// backwards; and begun within a server, so that the first and the last stage
-/// may share one. Only that by minimum cuts, the first one, if all devices are
-/// equal.
+/// may share one. One if all devices are equal.
 std::vector<std::vector<int32_t>> deviceOrders(const ChainProblem &problem);
 
 /// How fine a dynamic program may look at a problem to take some milliseconds,
