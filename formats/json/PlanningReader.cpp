@@ -37,14 +37,14 @@ std::optional<TextFault> readBackward(const Fields &fields,
                        layer.backwardNs);
   if (!inputGrad || !weightGrad)
     return where + " lacks backward_ns, or input_grad_ns and weight_grad_ns";
-  int64_t inputGradNs;
+  int64_t inputGradNs, weightGradNs;
   if (auto fault = readInteger(*inputGrad, where + ".input_grad_ns", 0, most,
                                inputGradNs))
     return fault;
   if (auto fault = readInteger(*weightGrad, where + ".weight_grad_ns", 0, most,
-                               layer.weightGradNs))
+                               weightGradNs))
     return fault;
-  layer.backwardNs = inputGradNs + layer.weightGradNs;
+  layer.backwardNs = inputGradNs + weightGradNs;
   return {};
 }
 

@@ -14,8 +14,6 @@
 #include "planning/chain/PlanWalk.h"
 #include "planning/chain/StartPlans.h"
 
-#include <cmath>
-
 using namespace rondo;
 
 namespace {
@@ -57,10 +55,8 @@ private:
     return options.interrupt && options.interrupt->load();
   }
   bool isProven() const { return best.cost <= bound; }
-  void offer(CostedPlan plan, const char *origin);
-  void offer(const ChainPlan &plan, const char *origin) {
-    offer(walk.costed(plan), origin);
-  }
+  void offer(CostedPlan plan);
+  void offer(const ChainPlan &plan) { offer(walk.costed(plan)); }
   void startPlans();
   void offerWorkloads(const std::vector<int32_t> &order);
   void runPrograms();
@@ -82,7 +78,6 @@ private:
   const std::vector<std::vector<int32_t>> orders;
   PlanWalk walk;
   CostedPlan best;
-  const char *bestOrigin = "";
   int64_t bound = 0;
   /// The best plans of all kinds, best first.
   std::vector<CostedPlan> starts;
@@ -90,13 +85,11 @@ private:
   double bestShare = 0;
 };
 
-void Planner::offer(CostedPlan plan, const char *origin) {
+void Planner::offer(CostedPlan plan) {
   if (plan.cost == PlanTimer::never)
     return;
-  if (plan.cost < best.cost) {
+  if (plan.cost < best.cost)
     best = plan;
-    bestOrigin = origin;
-  }
   const auto place = std::lower_bound(
       starts.begin(), starts.end(), plan.cost,
       [](const CostedPlan &a, int64_t cost) { return a.cost < cost; });
@@ -108,17 +101,18 @@ void Planner::offer(CostedPlan plan, const char *origin) {
     starts.pop_back();
 }
 
+/// Afterwards the best plan fits memory: there is one that does.
 void Planner::startPlans() {
   for (const ChainPlan &plan : evenPlans(problem, orders.front()))
-    offer(plan, plan.size() == 1 ? "data-parallel" : "grid");
-  offer({{0, problem.numLayers(), {orders.front().front()}}}, "one-device");
+    offer(plan);
+  offer(ChainPlan{{0, problem.numLayers(), {orders.front().front()}}});
   if (problem.numDevices() <= mostPoolDevices)
     for (const Baseline &baseline : baselines())
       if (baseline.isQuick)
         if (const BaselinePlan found =
                 baseline.plan(problem, options.evaluator);
             found.plan)
-          offer(*found.plan, baseline.name);
+          offer(*found.plan);
   if (problem.memoryBytes == 0)
     return;
   ChainPlan plan;
@@ -128,7 +122,7 @@ void Planner::startPlans() {
     plan.push_back({stage.first, stage.end, {device, device + stage.devices}});
     device += stage.devices;
   }
-  offer(plan, "memory");
+  offer(plan);
 }
 
 void Planner::runProgram(const std::vector<int32_t> &order,
@@ -140,13 +134,11 @@ void Planner::runProgram(const std::vector<int32_t> &order,
   for (double share : shares) {
     if (isOver(until))
       return;
-    // A plan over memory says nothing of times; the program keeps memory.
-    const bool hasTime = best.cost < PlanWalk::overMemory;
-    const double known = hasTime ? static_cast<double>(best.cost) : 1e18;
+    const auto known = static_cast<double>(best.cost);
     const int64_t before = best.cost;
-    for (const LatencyProgram::Found &found :
+    for (const ChainPlan &plan :
          program.solve({share * known, 1.02 * known}, mostStarts))
-      offer(found.plan, "program");
+      offer(plan);
     if (best.cost < before)
       bestShare = share;
   }
@@ -154,7 +146,7 @@ void Planner::runProgram(const std::vector<int32_t> &order,
 
 /// Offers all plans of SPP's program that could be better.
 void Planner::offerWorkloads(const std::vector<int32_t> &order) {
-  if (isOver(boundEnd) || best.cost >= PlanWalk::overMemory)
+  if (isOver(boundEnd))
     return;
   const OrderedGroups groups(problem, order);
   const MinMaxProgram program(problem, groups, problem.numDevices(),
@@ -162,7 +154,7 @@ void Planner::offerWorkloads(const std::vector<int32_t> &order) {
   for (int32_t stages = 1; stages <= program.mostStages(); ++stages)
     for (int32_t units = 1; units <= problem.numDevices(); ++units)
       if (program.workload(stages, units) < best.cost)
-        offer(walk.costed(program.plan(stages, units), best.cost - 1), "spp");
+        offer(walk.costed(program.plan(stages, units), best.cost - 1));
 }
 
 void Planner::runPrograms() {
@@ -208,14 +200,14 @@ void Planner::reorder() {
       return;
     CostedPlan plan = best;
     walk.descend(plan, [&] { return isOver(descentsEnd); });
-    offer(std::move(plan), "descent");
+    offer(std::move(plan));
   }
 }
 
 void Planner::descend() {
   for (CostedPlan plan : std::vector<CostedPlan>(starts)) {
     walk.descend(plan, [&] { return isOver(descentsEnd); });
-    offer(std::move(plan), "descent");
+    offer(std::move(plan));
   }
 }
 
@@ -248,7 +240,7 @@ void Planner::anneal() {
                  end = from + (1 - from) * (k + 1) / numAnnealings;
     walk.anneal(plan, [&] { return spent(tried, begin, end); });
     walk.descend(plan, [&] { return isOver(); });
-    offer(std::move(plan), "annealing");
+    offer(std::move(plan));
   }
 }
 
@@ -256,17 +248,15 @@ ChainPlannerResult Planner::run() {
   startPlans();
   runPrograms();
   const LeastRest rest(problem, ChainCosts(problem));
-  if (best.cost < PlanWalk::overMemory) {
-    PlanBound bounds(problem, options.evaluator, rest);
-    bound = bounds.find(best.cost, [&] { return isOver(boundEnd); });
-  }
+  bound = PlanBound(problem, options.evaluator, rest).find(best.cost, [&] {
+    return isOver(boundEnd);
+  });
   if (!isProven() && problem.numDevices() <= mostExactDevices) {
     ExactPlans exact(problem, options.evaluator, rest);
-    const ExactPlans::Result found =
-        exact.find(std::min(best.cost, PlanWalk::overMemory), mostExactStages,
-                   [&] { return isOver(exactEnd); });
+    const ExactPlans::Result found = exact.find(
+        best.cost, mostExactStages, [&] { return isOver(exactEnd); });
     if (!found.plan.empty())
-      offer(found.plan, "exact");
+      offer(found.plan);
     if (found.isComplete)
       bound = best.cost;
   }
@@ -281,7 +271,6 @@ ChainPlannerResult Planner::run() {
   result.timeNs = best.cost;
   result.memoryBytes = best.plan.memoryBytes(ChainCosts(problem));
   result.lowerBoundNs = bound;
-  result.origin = bestOrigin;
   result.plansTried = walk.plansTried();
   result.stop = isProven()          ? SearchStop::Optimal
                 : isInterrupted()   ? SearchStop::Interrupted

@@ -34,12 +34,8 @@ struct ChainPlannerResult {
   int64_t memoryBytes = 0;
   /// No plan takes less. Equals timeNs if the plan is proven optimal.
   int64_t lowerBoundNs = 0;
-  /// What found the plan: a baseline's name, "grid", "program", "exact",
-  /// "descent", "annealing", ...
-  const char *origin = "";
   SearchStop stop = SearchStop::Exhausted;
   int64_t plansTried = 0;
-  double seconds = 0;
 };
 
 /// Cuts the layers into stages and gives them devices so that an iteration, by

@@ -17,9 +17,6 @@ namespace rondo {
 struct ChainLayer {
   std::string name;
   int64_t forwardNs = 0, backwardNs = 0;
-  /// The part of the backward that computes the weights' gradient; 0 if that is
-  /// not known.
-  int64_t weightGradNs = 0;
   /// To the next layer; its gradient comes back with as many.
   int64_t outputBytes = 0;
   /// Kept from the forward to the backward.

@@ -128,8 +128,8 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
   }
 }
 
-std::vector<LatencyProgram::Found> LatencyProgram::solve(const Limits &limits,
-                                                         int32_t most) {
+std::vector<ChainPlan> LatencyProgram::solve(const Limits &limits,
+                                             int32_t most) {
   std::fill(rest.begin(), rest.end(), Rest());
   for (int32_t cut = C - 1; cut >= 0; --cut)
     for (int32_t next = cut + 1; next <= C; ++next)
@@ -148,10 +148,9 @@ std::vector<LatencyProgram::Found> LatencyProgram::solve(const Limits &limits,
   std::sort(ends.begin(), ends.end(),
             [](const End &a, const End &b) { return a.estimate < b.estimate; });
   ends.resize(std::min<size_t>(ends.size(), most));
-  std::vector<Found> found;
+  std::vector<ChainPlan> found;
   for (const End &end : ends)
-    found.push_back({planFrom(end.first, end.count),
-                     rest[at(0, end.first, end.count)].steady, end.estimate});
+    found.push_back(planFrom(end.first, end.count));
   return found;
 }
 

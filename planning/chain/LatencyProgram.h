@@ -30,16 +30,10 @@ public:
     /// Plans that take longer by the estimate do not count.
     double timeNs = 0;
   };
-  /// A plan that solve() found.
-  struct Found {
-    ChainPlan plan;
-    /// What it takes beyond the way of one micro-batch, and in all, about.
-    double steadyNs = 0, estimateNs = 0;
-  };
   /// The plans of the least estimates, at most `most` of them, by estimate; one
   /// for each number of idle units and of units of the first stage.
   /// O(cuts^2 * units^3) at worst; tight limits make it much less.
-  std::vector<Found> solve(const Limits &limits, int32_t most);
+  std::vector<ChainPlan> solve(const Limits &limits, int32_t most);
 
 private:
   /// Of the layers from a cut on.

@@ -50,7 +50,7 @@ bool PlanBound::mayAdd(const Stage &stage, const Way &before, int64_t ns,
         ns)
       return false;
   }
-  way = {before.both + F + B, before.there + F, before.back + B};
+  way = {before.both + F + B, before.there + F};
   return true;
 }
 
@@ -64,8 +64,7 @@ void PlanBound::add(const Stage &stage, const Way &before, int64_t ns) {
        way.both + problem.microbatches * rest.longestNs(stage.end, left) > ns))
     return;
   Way &best = ways[at(stage.end, used, stage.range)];
-  best = {std::min(best.both, way.both), std::min(best.there, way.there),
-          std::min(best.back, way.back)};
+  best = {std::min(best.both, way.both), std::min(best.there, way.there)};
 }
 
 /// Adds all stages behind a way that may follow.
@@ -79,8 +78,7 @@ void PlanBound::continueWay(int32_t layers, int32_t used, int32_t range,
     const int64_t message = rest.messageNs(layers, range, k);
     if (message == never)
       return;
-    const Way before = {way.both + 2 * message, way.there + message,
-                        way.back + message};
+    const Way before = {way.both + 2 * message, way.there + message};
     const int64_t channel =
         evaluator == PlanEvaluator::Spp
             ? way.both + 2 * M * message
@@ -101,7 +99,7 @@ bool PlanBound::mayTake(int64_t ns, const std::function<bool()> &isOver) {
   std::fill(ways.begin(), ways.end(), Way());
   for (int32_t k = 0; k < K; ++k)
     for (int32_t end = 1; end <= L; ++end)
-      add({0, end, k, 0}, {0, 0, 0}, ns);
+      add({0, end, k, 0}, {0, 0}, ns);
   for (int32_t layers = 1; layers < L; ++layers)
     for (int32_t used = 0; used <= G; used += step) {
       if (isOver())

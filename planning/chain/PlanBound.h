@@ -37,10 +37,10 @@ public:
 
 private:
   /// Least times of a micro-batch, in ns: from the begin to the end of a
-  /// stage's F and from the begin of its B to the end; and either alone.
+  /// stage's F and from the begin of its B to the end; and the first of the two
+  /// alone.
   struct Way {
-    int64_t both = PlanTimer::never, there = PlanTimer::never,
-            back = PlanTimer::never;
+    int64_t both = PlanTimer::never, there = PlanTimer::never;
   };
   /// A stage behind a way.
   struct Stage {

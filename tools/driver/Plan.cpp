@@ -10,11 +10,9 @@
 #include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
+#include "tools/driver/Threads.h"
 
 #include "llvm/ADT/STLExtras.h"
-
-#include <atomic>
-#include <thread>
 
 using namespace llvm;
 
@@ -67,18 +65,9 @@ int readProblems(const std::string &path, std::vector<ChainProblem> &problems) {
 std::vector<ChainPlannerResult>
 planAll(const std::vector<ChainProblem> &problems, const Request &request) {
   std::vector<ChainPlannerResult> results(problems.size());
-  std::atomic<size_t> next{0};
-  auto work = [&] {
-    for (size_t i; (i = next++) < problems.size();)
-      results[i] = planChain(problems[i], request.options);
-  };
-  std::vector<std::thread> others;
-  for (int64_t i = 1;
-       i < request.threads && static_cast<size_t>(i) < problems.size(); ++i)
-    others.emplace_back(work);
-  work();
-  for (std::thread &thread : others)
-    thread.join();
+  forEachOnThreads(problems.size(), request.threads, [&](size_t i) {
+    results[i] = planChain(problems[i], request.options);
+  });
   return results;
 }
 

@@ -9,12 +9,10 @@
 #include "tools/driver/PlanSearch.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
+#include "tools/driver/Threads.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
-
-#include <atomic>
-#include <thread>
 
 using namespace llvm;
 
@@ -72,19 +70,11 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems,
                             const std::vector<PlanFigures> &plans,
                             const Request &request) {
   std::vector<Line> lines(problems.size());
-  std::atomic<size_t> next{0};
   Progress progress(problems.size());
-  auto work = [&] {
-    for (size_t i; (i = next++) < problems.size();)
-      lines[i] = searchOne(problems[i], request.search,
-                           plans.empty() ? nullptr : &plans[i], progress);
-  };
-  std::vector<std::thread> others;
-  for (int i = 1; i < request.threads && size_t(i) < problems.size(); ++i)
-    others.emplace_back(work);
-  work();
-  for (std::thread &thread : others)
-    thread.join();
+  forEachOnThreads(problems.size(), request.threads, [&](size_t i) {
+    lines[i] = searchOne(problems[i], request.search,
+                         plans.empty() ? nullptr : &plans[i], progress);
+  });
   return lines;
 }
 

@@ -95,7 +95,7 @@ TEST(Baselines, DataParallelTakesAllDevices) {
   ChainProblem problem = equalDevices(4, 1000);
   problem.microbatches = 3;
   problem.latencyInsideNs = 5;
-  problem.layers = {{"a", 10, 21, 0, 0, 0, 100}, {"b", 3, 6, 0, 0, 0, 50}};
+  problem.layers = {{"a", 10, 21, 0, 0, 100}, {"b", 3, 6, 0, 0, 50}};
   const BaselinePlan found = planOf("data-parallel", problem);
   EXPECT_EQ(*found.plan, (ChainPlan{{0, 2, {0, 1, 2, 3}}}));
   // 3 micro-batches of ceil(13 / 4) + ceil(27 / 4); 6 latencies and

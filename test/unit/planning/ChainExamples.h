@@ -38,7 +38,7 @@ inline ChainProblem twoServers() {
   // A message of d bytes takes d / rate time units of `twoServersUnit` ns.
   for (int l = 0; l < 6; ++l)
     problem.layers.push_back({"l", forward[l] * twoServersUnit,
-                              2 * forward[l] * twoServersUnit, 0,
+                              2 * forward[l] * twoServersUnit,
                               bytes[l] * twoServersUnit / 1000, 0,
                               parameters[l] * twoServersUnit / 1000});
   return problem;
@@ -57,7 +57,7 @@ inline ChainProblem randomChain(std::mt19937 &random, int32_t layers,
   problem.latencyInsideNs = pick(0, 20);
   problem.latencyAcrossNs = problem.latencyInsideNs + pick(0, 50);
   for (int32_t l = 0; l < layers; ++l)
-    problem.layers.push_back({"l", pick(0, 1000), pick(0, 2000), 0,
+    problem.layers.push_back({"l", pick(0, 1000), pick(0, 2000),
                               l + 1 < layers ? pick(0, 3000) : 0, pick(0, 4000),
                               pick(0, 3000)});
   const int64_t servers = pick(1, devices);

@@ -294,10 +294,10 @@ TEST(LatencyProgram, FindsPlansNearTheBestOfAnOrder) {
       });
       LatencyProgram program(problem, groups, evaluator, cuts);
       for (double share = 1; share > 0.05; share *= 0.9)
-        for (const LatencyProgram::Found &plan :
+        for (const ChainPlan &plan :
              program.solve({share * 2 * static_cast<double>(least), 1e18}, 4)) {
-          expectValid(problem, plan.plan);
-          found = std::min(found, timeOf(problem, evaluator, plan.plan));
+          expectValid(problem, plan);
+          found = std::min(found, timeOf(problem, evaluator, plan));
         }
       ASSERT_LT(found, PlanTimer::never);
       sum += static_cast<double>(found) / static_cast<double>(least);
