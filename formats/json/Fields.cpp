@@ -75,6 +75,16 @@ const Value *Fields::find(StringRef key) const {
   return nullptr;
 }
 
+std::optional<Value> findMember(Value object, StringRef key) {
+  if (!object.isObject())
+    return std::nullopt;
+  Members walk(object);
+  while (std::optional<Member> member = walk.next())
+    if (member->key == key)
+      return member->value;
+  return std::nullopt;
+}
+
 std::optional<TextFault> readInteger(Value value, StringRef where,
                                      int64_t least, int64_t most,
                                      int64_t &number) {

@@ -37,6 +37,10 @@ std::optional<TextFault> readInteger(Value value, llvm::StringRef where,
                                      int64_t least, int64_t most,
                                      int64_t &number);
 
+/// The first member with this key; nothing if there is none, or `object` is not
+/// an object.
+std::optional<Value> findMember(Value object, llvm::StringRef key);
+
 /// Checks a value that is an object with any keys, each once.
 std::optional<TextFault> readAnyObject(Value value, llvm::StringRef where);
 

@@ -163,6 +163,10 @@ std::optional<TextFault> readRates(Value value, ChainProblem &problem) {
 }
 
 std::optional<TextFault> fill(Value value, ChainProblem &problem) {
+  // Objects of other formats lack keys too.
+  if (std::optional<Value> format = findMember(value, "format");
+      format && format->string() != "rondo-planning/1")
+    return "format is " + format->excerpt() + ", not \"rondo-planning/1\"";
   Fields fields;
   if (auto fault =
           fields.read(value, "the problem",
@@ -170,9 +174,6 @@ std::optional<TextFault> fill(Value value, ChainProblem &problem) {
                        "bytes_per_us", "latency_ns", "state_multiplier"},
                       {"set", "model"}))
     return fault;
-  if (fields.get("format").string() != "rondo-planning/1")
-    return "format is " + fields.get("format").excerpt() +
-           ", not \"rondo-planning/1\"";
   std::optional<std::string> name = fields.get("name").string();
   if (!name)
     return "name is " + fields.get("name").excerpt() + ", not a string";

@@ -13,17 +13,6 @@ namespace rondo::json {
 
 namespace {
 
-/// nullopt if there is no such member.
-std::optional<Value> findMember(Value object, StringRef key) {
-  if (!object.isObject())
-    return std::nullopt;
-  Members walk(object);
-  while (std::optional<Member> member = walk.next())
-    if (member->key == key)
-      return member->value;
-  return std::nullopt;
-}
-
 std::optional<TextFault> fill(Value value, Problem &problem) {
   std::optional<Value> format = findMember(value, "format");
   const bool isVersion2 = format && format->string() == "rondo-problem/2";

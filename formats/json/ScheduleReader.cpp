@@ -101,16 +101,6 @@ std::optional<std::pair<int32_t, int32_t>> readPair(StringRef name,
   return std::pair(static_cast<int32_t>(from), static_cast<int32_t>(to));
 }
 
-std::optional<Value> findMember(Value object, StringRef key) {
-  if (!object.isObject())
-    return std::nullopt;
-  Members walk(object);
-  while (std::optional<Member> member = walk.next())
-    if (member->key == key)
-      return member->value;
-  return std::nullopt;
-}
-
 } // namespace
 
 /// `0F3` or `0STEP0`, as a task or a step of the problem.

@@ -29,6 +29,10 @@ struct Request {
 
 int readRequest(const Arguments &arguments, Request &request) {
   request.problems = arguments.text("problems");
+  if (const std::string file = arguments.file(); !file.empty())
+    return reportUsage("plan reads layers and devices from --problems FILE, in "
+                       "rondo-planning; leave out " +
+                       file);
   if (request.problems.empty())
     return reportUsage("plan needs --problems FILE");
   request.hasBaselines = arguments.has("baselines");
@@ -56,8 +60,14 @@ int readProblems(const std::string &path, std::vector<ChainProblem> &problems) {
     return reportError(toString(contents.takeError()));
   Expected<std::vector<ChainProblem>> read =
       json::readPlanningProblems(path, (*contents)->getBuffer());
-  if (!read)
-    return reportError(path + ": " + toString(read.takeError()));
+  if (!read) {
+    const int code = reportError(path + ": " + toString(read.takeError()));
+    if (const StringRef name = path;
+        !name.ends_with(".json") && !name.ends_with(".jsonl"))
+      reportNote("plan reads rondo-planning objects (.json, or .jsonl with one "
+                 "per line), not plans (.mlir)");
+    return code;
+  }
   problems = std::move(*read);
   return Success;
 }
