@@ -7,6 +7,7 @@
 #include "formats/json/Fields.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using llvm::StringRef;
 
@@ -183,9 +184,9 @@ std::optional<TextFault> fill(Value value, ChainProblem &problem) {
                                mostMicrobatches, microbatches))
     return fault;
   problem.microbatches = static_cast<int32_t>(microbatches);
-  if (auto fault =
-          readInteger(fields.get("state_multiplier"), "state_multiplier", 0,
-                      1 << 20, problem.stateMultiplier))
+  int64_t stateMultiplier;
+  if (auto fault = readInteger(fields.get("state_multiplier"),
+                               "state_multiplier", 0, 1 << 20, stateMultiplier))
     return fault;
   Fields latency;
   if (auto fault = latency.read(fields.get("latency_ns"), "latency_ns",
@@ -199,6 +200,11 @@ std::optional<TextFault> fill(Value value, ChainProblem &problem) {
     return fault;
   if (auto fault = readLayers(fields.get("layers"), problem))
     return fault;
+  for (ChainLayer &layer : problem.layers)
+    layer.stateBytes = static_cast<int64_t>(
+        std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(
+                               layer.parameterBytes, stateMultiplier),
+                           std::numeric_limits<int64_t>::max()));
   if (auto fault = readDevices(fields.get("devices"), problem))
     return fault;
   if (auto fault = readRates(fields.get("bytes_per_us"), problem))

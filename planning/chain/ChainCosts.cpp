@@ -31,16 +31,44 @@ GroupLink rondo::linkWithin(const ChainProblem &problem, const int32_t *devices,
 }
 
 ChainCosts::ChainCosts(const ChainProblem &problem)
-    : stateMultiplier(problem.stateMultiplier),
-      microbatches(problem.microbatches), sums(1) {
+    : samples(problem.samples), microbatches(problem.microbatches), sums(1) {
   for (const ChainLayer &layer : problem.layers) {
     const ChainLayer &before = sums.back();
     ChainLayer sum;
     sum.forwardNs = before.forwardNs + layer.forwardNs;
     sum.backwardNs = before.backwardNs + layer.backwardNs;
     sum.stashBytes = before.stashBytes + layer.stashBytes;
+    sum.workingBytes = before.workingBytes + layer.workingBytes;
     sum.parameterBytes = before.parameterBytes + layer.parameterBytes;
+    sum.stateBytes = before.stateBytes + layer.stateBytes;
     sum.outputBytes = layer.outputBytes;
     sums.push_back(std::move(sum));
   }
+}
+
+std::optional<int64_t> ChainCosts::devicesFor(int32_t first, int32_t end,
+                                              int32_t behind,
+                                              int64_t bytes) const {
+  auto fit = [&](int64_t devices) {
+    return memoryBytes(first, end, static_cast<int32_t>(devices), behind) <=
+           bytes;
+  };
+  int64_t most = samples == 0 ? std::numeric_limits<int32_t>::max() : samples;
+  if (!fit(most))
+    return {};
+  // Without rounding it would be these.
+  const int64_t free = bytes - stateBytes(first, end);
+  const __int128 divided =
+      __int128(std::min(microbatches, behind + 1)) * stashOf(first, end) +
+      workingBytes(first, end);
+  int64_t least = 1;
+  if (divided > 0)
+    least = std::min(most, ceilDivided(divided, free));
+  if (fit(least))
+    return least;
+  while (most - least > 1) {
+    const int64_t middle = least + (most - least) / 2;
+    (fit(middle) ? most : least) = middle;
+  }
+  return most;
 }

@@ -9,8 +9,12 @@
 //     + ceil(1000 bytes / (r r' lowest rate from one to the other))
 //   all-reduce behind the last B: 0 on one device, else 2 (r - 1) latencies +
 //     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within))
-//   memory of each device: state multiplier x parameter bytes + micro-batches
-//     under way x ceil(stash bytes / r)
+//   memory of each device: state bytes + micro-batches under way x
+//     ceil(stash bytes / r) + ceil(working bytes / r)
+//
+// Where the samples of a micro-batch are known, they are what is divided: a
+// share 1 / r becomes ceil(samples / r) / samples, 1 / (r r') becomes the share
+// of max(r, r'), and inputs count as stash.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +25,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace rondo {
 
@@ -59,13 +64,19 @@ public:
   explicit ChainCosts(const ChainProblem &problem);
 
   int64_t forwardNs(int32_t first, int32_t end, int32_t devices = 1) const {
-    return ceilDivided(sums[end].forwardNs - sums[first].forwardNs, devices);
+    return shareOf(sums[end].forwardNs - sums[first].forwardNs, devices);
   }
   int64_t backwardNs(int32_t first, int32_t end, int32_t devices = 1) const {
-    return ceilDivided(sums[end].backwardNs - sums[first].backwardNs, devices);
+    return shareOf(sums[end].backwardNs - sums[first].backwardNs, devices);
   }
   int64_t stashBytes(int32_t first, int32_t end, int32_t devices = 1) const {
-    return ceilDivided(sums[end].stashBytes - sums[first].stashBytes, devices);
+    return shareOf(stashOf(first, end), devices);
+  }
+  int64_t workingBytes(int32_t first, int32_t end, int32_t devices = 1) const {
+    return shareOf(sums[end].workingBytes - sums[first].workingBytes, devices);
+  }
+  int64_t stateBytes(int32_t first, int32_t end) const {
+    return sums[end].stateBytes - sums[first].stateBytes;
   }
   int64_t parameterBytes(int32_t first, int32_t end) const {
     return sums[end].parameterBytes - sums[first].parameterBytes;
@@ -75,24 +86,56 @@ public:
   int64_t allReduceNs(int32_t first, int32_t end, int32_t devices,
                       const GroupLink &within) const;
   /// A message at the boundary in front of a layer, at a link's `rate` or
-  /// `rateBack`, between `pairs` pairs of devices.
-  int64_t messageNs(int32_t layer, int64_t pairs, int64_t rate,
+  /// `rateBack`, between groups of `from` and `to` devices.
+  int64_t messageNs(int32_t layer, int64_t from, int64_t to, int64_t rate,
                     int64_t latencyNs) const {
+    const __int128 bytes = __int128(1000) * boundaryBytes(layer);
     return latencyNs +
-           ceilDivided(__int128(1000) * boundaryBytes(layer), pairs * rate);
+           (samples == 0
+                ? ceilDivided(bytes, from * to * rate)
+                : ceilDivided(bytes * samplesOfEach(std::max(from, to)),
+                              samples * rate));
+  }
+  /// What one of so many devices takes of a micro-batch, without rounding.
+  double share(int64_t devices) const {
+    return samples == 0 ? 1. / static_cast<double>(devices)
+                        : static_cast<double>(samplesOfEach(devices)) /
+                              static_cast<double>(samples);
+  }
+  /// The same of a message between two groups and one pair of their devices.
+  double messageShare(int64_t from, int64_t to) const {
+    return share(samples == 0 ? from * to : std::max(from, to));
   }
   /// Of each device of a stage; `behind`: the stages behind it. 1F1B has as
   /// many micro-batches under way as there are stages from it on.
   int64_t memoryBytes(int32_t first, int32_t end, int32_t devices,
                       int32_t behind) const {
-    return stateMultiplier * parameterBytes(first, end) +
-           std::min(microbatches, behind + 1) * stashBytes(first, end, devices);
+    return stateBytes(first, end) +
+           std::min(microbatches, behind + 1) *
+               stashBytes(first, end, devices) +
+           workingBytes(first, end, devices);
   }
+  /// The fewest devices with which those of a stage need at most `bytes` each;
+  /// nothing where no number is enough.
+  std::optional<int64_t> devicesFor(int32_t first, int32_t end, int32_t behind,
+                                    int64_t bytes) const;
 
 private:
   static int64_t ceilDivided(__int128 dividend, int64_t divisor);
+  int64_t samplesOfEach(int64_t devices) const {
+    return (samples + devices - 1) / devices;
+  }
+  int64_t shareOf(int64_t sum, int32_t devices) const {
+    return samples == 0
+               ? ceilDivided(sum, devices)
+               : ceilDivided(__int128(sum) * samplesOfEach(devices), samples);
+  }
+  int64_t stashOf(int32_t first, int32_t end) const {
+    return sums[end].stashBytes - sums[first].stashBytes +
+           (samples == 0 ? 0 : boundaryBytes(first));
+  }
 
-  int64_t stateMultiplier;
+  int64_t samples;
   int32_t microbatches;
   /// By layer: those before it; `outputBytes` is no sum, but that of the layer
   /// before.

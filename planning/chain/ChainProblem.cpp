@@ -25,9 +25,10 @@ std::optional<Fault> ChainProblem::check() const {
                static_cast<double>(layer.backwardNs) + 2 * latency +
                2000 * static_cast<double>(layer.outputBytes) / slowest) +
           2000 * static_cast<double>(layer.parameterBytes) / slowest;
-    bytes += static_cast<double>(stateMultiplier) *
-                 static_cast<double>(layer.parameterBytes) +
-             M * static_cast<double>(layer.stashBytes);
+    bytes += static_cast<double>(layer.stateBytes) +
+             static_cast<double>(layer.workingBytes) +
+             M * (static_cast<double>(layer.stashBytes) +
+                  static_cast<double>(layer.outputBytes));
   }
   if (ns > most)
     return makeFault<FaultKind::LongIteration>();

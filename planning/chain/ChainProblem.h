@@ -21,7 +21,12 @@ struct ChainLayer {
   int64_t outputBytes = 0;
   /// Kept from the forward to the backward.
   int64_t stashBytes = 0;
-  int64_t parameterBytes = 0;
+  /// Of parameters, which is what a sum of gradients adds up; and of all state:
+  /// weights, gradients, optimizer.
+  int64_t parameterBytes = 0, stateBytes = 0;
+  /// Needed once, however many micro-batches are under way: what recomputation
+  /// brings back.
+  int64_t workingBytes = 0;
 };
 
 /// What a planner is given (rondo-planning/1): a chain of layers, and equal
@@ -29,6 +34,11 @@ struct ChainLayer {
 struct ChainProblem {
   std::string name;
   int32_t microbatches = 1;
+  /// Of a micro-batch, where they are known: then a device takes whole ones, a
+  /// message carries those that its two devices have in common, and the inputs
+  /// of a stage are memory too. 0: any number of devices takes equal shares,
+  /// and a message is cut into a piece for each pair of devices (SPP).
+  int64_t samples = 0;
   std::vector<ChainLayer> layers;
   /// By device: its server.
   std::vector<int32_t> nodeOf;
@@ -38,8 +48,6 @@ struct ChainProblem {
   std::vector<int64_t> bytesPerUs;
   /// Within a server, and between two.
   int64_t latencyInsideNs = 0, latencyAcrossNs = 0;
-  /// Bytes of state (weights, gradients, optimizer) per byte of parameters.
-  int64_t stateMultiplier = 0;
 
   /// What is wrong with the figures: sums over an iteration must fit 64 bits.
   /// Each figure is at least 0, each rate between two devices at least 1, and

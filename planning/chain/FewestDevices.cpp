@@ -5,24 +5,6 @@
 
 using namespace rondo;
 
-/// Devices that a stage needs, `behind` stages in front of the last one; never
-/// if they are too many to count.
-static int64_t devicesOf(const ChainProblem &problem, const ChainCosts &costs,
-                         int32_t first, int32_t end, int32_t behind,
-                         int64_t memoryBytes) {
-  constexpr int64_t never = std::numeric_limits<int32_t>::max();
-  const int64_t free = memoryBytes - problem.stateMultiplier *
-                                         costs.parameterBytes(first, end),
-                stash = costs.stashBytes(first, end);
-  if (free < 0)
-    return never;
-  if (stash == 0)
-    return 1;
-  // Each device has the micro-batches under way in whole shares.
-  const int64_t share = free / std::min(problem.microbatches, behind + 1);
-  return share == 0 ? never : std::min(never, (stash + share - 1) / share);
-}
-
 std::optional<FittingStages> rondo::fewestDevices(const ChainProblem &problem,
                                                   int64_t memoryBytes) {
   const ChainCosts costs(problem);
@@ -39,12 +21,12 @@ std::optional<FittingStages> rondo::fewestDevices(const ChainProblem &problem,
         const int64_t rest = least[(stages - 1) * side + end];
         if (rest == never)
           continue;
-        const int64_t own =
-            devicesOf(problem, costs, first, end, stages - 1, memoryBytes);
+        const std::optional<int64_t> own =
+            costs.devicesFor(first, end, stages - 1, memoryBytes);
         int64_t &best = least[stages * side + first];
-        if (own == std::numeric_limits<int32_t>::max() || own + rest >= best)
+        if (!own || *own + rest >= best)
           continue;
-        best = own + rest;
+        best = *own + rest;
         next[stages * side + first] = end;
       }
   int32_t best = 1;
@@ -58,8 +40,7 @@ std::optional<FittingStages> rondo::fewestDevices(const ChainProblem &problem,
   for (int32_t first = 0, stages = best; stages > 0; --stages) {
     const int32_t end = next[stages * side + first];
     result.stages.push_back(
-        {first, end,
-         devicesOf(problem, costs, first, end, stages - 1, memoryBytes)});
+        {first, end, *costs.devicesFor(first, end, stages - 1, memoryBytes)});
     first = end;
   }
   return result;

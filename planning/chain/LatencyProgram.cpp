@@ -63,13 +63,14 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
       isLast ? 0 : 1000. * static_cast<double>(costs.boundaryBytes(cuts[next]));
   for (int32_t count = 1; count <= U; ++count) {
     const int32_t devices = count * unit;
-    Part part = {forward / devices, backward / devices};
+    const double share = costs.share(devices);
+    Part part = {forward * share, backward * share};
     const double own = part.forward + part.backward;
     if (own + (M - 1) * part.backward > limits.timeNs ||
         (M - 1) * part.backward > limits.steadyNs)
       continue;
     // Backwards of the layers in front hide sums.
-    const double hidden = backBefore / devices;
+    const double hidden = backBefore * share;
     auto lengthOf = [hidden](double way, double late) {
       return way + std::max(0., late - hidden);
     };
@@ -100,11 +101,10 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
         if (own + behind.way >= best.length)
           continue;
         const GroupLink &link = groups.across(first, end, end + other);
-        const double pairs = double(devices) * other * unit,
+        const double sent = bytes * costs.messageShare(devices, other * unit),
                      latency = static_cast<double>(link.latencyNs);
-        part.send = latency + bytes / (pairs * static_cast<double>(link.rate));
-        part.sendBack =
-            latency + bytes / (pairs * static_cast<double>(link.rateBack));
+        part.send = latency + sent / static_cast<double>(link.rate);
+        part.sendBack = latency + sent / static_cast<double>(link.rateBack);
         const double below = part.send + part.sendBack + behind.way,
                      late = std::max(allReduce, behind.late - part.backward -
                                                     part.sendBack),

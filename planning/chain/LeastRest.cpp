@@ -15,8 +15,7 @@ LeastRest::LeastRest(const ChainProblem &problem, const ChainCosts &costs)
         const int32_t a = groups.least(from), b = groups.least(to);
         if (a + b <= G)
           messages[(static_cast<size_t>(layer) * K + from) * K + to] =
-              costs.messageNs(layer,
-                              int64_t(groups.most(from)) * groups.most(to),
+              costs.messageNs(layer, groups.most(from), groups.most(to),
                               best.rateAcross(a, b), best.latencyAcross(a, b));
       }
   findWays(costs);

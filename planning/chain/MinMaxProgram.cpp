@@ -45,7 +45,7 @@ int64_t MinMaxProgram::channelWork(int32_t layer, int32_t other, int32_t count,
       groups.across(used - count - other, used - count, used);
   const int64_t unit = groups.devicesPerUnit();
   return 2 * int64_t(problem.microbatches) *
-         costs.messageNs(layer, unit * count * unit * other,
+         costs.messageNs(layer, unit * count, unit * other,
                          std::min(link.rate, link.rateBack), link.latencyNs);
 }
 

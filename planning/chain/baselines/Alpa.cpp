@@ -111,9 +111,9 @@ double Program::solve(double slowest) {
         double messages = 0;
         if (first > 0 && place > 0)
           messages = static_cast<double>(
-              costs.messageNs(first, mesh.count, mesh.before.rate,
+              costs.messageNs(first, mesh.count, 1, mesh.before.rate,
                               mesh.before.latencyNs) +
-              costs.messageNs(first, mesh.count, mesh.before.rateBack,
+              costs.messageNs(first, mesh.count, 1, mesh.before.rateBack,
                               mesh.before.latencyNs));
         if (messages > slowest)
           continue;

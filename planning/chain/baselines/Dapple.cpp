@@ -85,8 +85,8 @@ private:
             costs.allReduceNs(first, end, count, within)};
   }
   Part messages(int32_t layer, int64_t pairs, const GroupLink &link) const {
-    return {costs.messageNs(layer, pairs, link.rate, link.latencyNs),
-            costs.messageNs(layer, pairs, link.rateBack, link.latencyNs), 0};
+    return {costs.messageNs(layer, pairs, 1, link.rate, link.latencyNs),
+            costs.messageNs(layer, pairs, 1, link.rateBack, link.latencyNs), 0};
   }
   std::vector<std::vector<int32_t>>
   placements(const std::vector<bool> &isUsed) const;

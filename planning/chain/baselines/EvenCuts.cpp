@@ -143,10 +143,11 @@ BaselinePlan baseline::hetpipe(const ChainProblem &problem, PlanEvaluator) {
     for (int32_t k = 0; k < servers; ++k) {
       const GroupLink link = linkBetween(problem, &plan[n - 1].devices[k], 1,
                                          &plan[n].devices[k], 1);
-      message = std::max(
-          message,
-          costs.messageNs(first, servers, link.rate, link.latencyNs) +
-              costs.messageNs(first, servers, link.rateBack, link.latencyNs));
+      message =
+          std::max(message, costs.messageNs(first, servers, 1, link.rate,
+                                            link.latencyNs) +
+                                costs.messageNs(first, servers, 1,
+                                                link.rateBack, link.latencyNs));
     }
     return cost + message;
   };

@@ -53,13 +53,14 @@ inline ChainProblem randomChain(std::mt19937 &random, int32_t layers,
   ChainProblem problem;
   problem.name = "random";
   problem.microbatches = static_cast<int32_t>(pick(1, 9));
-  problem.stateMultiplier = 4;
   problem.latencyInsideNs = pick(0, 20);
   problem.latencyAcrossNs = problem.latencyInsideNs + pick(0, 50);
   for (int32_t l = 0; l < layers; ++l)
     problem.layers.push_back({"l", pick(0, 1000), pick(0, 2000),
                               l + 1 < layers ? pick(0, 3000) : 0, pick(0, 4000),
                               pick(0, 3000)});
+  for (ChainLayer &layer : problem.layers)
+    layer.stateBytes = 4 * layer.parameterBytes;
   const int64_t servers = pick(1, devices);
   for (int32_t d = 0; d < devices; ++d)
     problem.nodeOf.push_back(static_cast<int32_t>(pick(0, servers - 1)));
