@@ -92,9 +92,11 @@ def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {
   let summary = "memory and speed of a device";
   let description = [{
     `memory_bytes` defaults to no limit. `flops_per_us` 0 or absent: unknown.
+    `peak_flops_per_us` is what the data sheet says, of which layers achieve a
+    share; 0 or absent: unknown.
   }];
   let parameters = (ins Pipe_OrElse<"::rondo::noMemoryCap">:$memory_bytes,
-      Pipe_OrElse<"0">:$flops_per_us);
+      Pipe_OrElse<"0">:$flops_per_us, Pipe_OrElse<"0">:$peak_flops_per_us);
 }
 
 def Pipe_GptAttr : Pipe_StructAttr<"Gpt", "gpt"> {

@@ -49,7 +49,8 @@ def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
     `memory_bytes` is a limit that schedules and programs keep at every instant
     (default: no limit). It includes weights, gradients, optimizer state, data and
     workspace; what they leave is for activations and messages. `flops_per_us` is
-    used to estimate times that were not measured.
+    used to estimate times that were not measured. A plan's share of
+    `peak_flops_per_us` is its model FLOPs utilization.
 
     ```mlir
     pipe.device @cpu0 <memory_bytes = 268435456, flops_per_us = 40000>
@@ -65,6 +66,8 @@ def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
     int64_t getMemoryBytes();
     /// 0 if unknown.
     int64_t getFlopsPerUs();
+    /// 0 if unknown.
+    int64_t getPeakFlopsPerUs();
   }];
 }
 

@@ -62,10 +62,22 @@ int64_t DeviceOp::getFlopsPerUs() {
   return getFigures() ? getFigures()->getFlopsPerUs() : 0;
 }
 
+int64_t DeviceOp::getPeakFlopsPerUs() {
+  return getFigures() ? getFigures()->getPeakFlopsPerUs() : 0;
+}
+
 LogicalResult DeviceOp::verify() {
   if (failed(verifyFigures(*this, {{"memory_bytes", getMemoryBytes()}}, 1)))
     return failure();
-  return verifyFigures(*this, {{"flops_per_us", getFlopsPerUs()}});
+  if (failed(verifyFigures(*this,
+                           {{"flops_per_us", getFlopsPerUs()},
+                            {"peak_flops_per_us", getPeakFlopsPerUs()}})))
+    return failure();
+  if (getPeakFlopsPerUs() > 0 && getFlopsPerUs() > getPeakFlopsPerUs())
+    return emitError() << "flops_per_us is " << getFlopsPerUs()
+                       << ", above peak_flops_per_us, which is "
+                       << getPeakFlopsPerUs();
+  return success();
 }
 
 LogicalResult LinkOp::verify() {

@@ -27,14 +27,16 @@ rondo::formats::importCluster(const json::Cluster &cluster,
       hasLink ? figures(cluster.link) : pipe::LinkAttr());
   builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
   auto isDefault = [](const json::ClusterDevice &device) {
-    return device.memoryBytes == noMemoryCap && device.flopsPerUs == 0;
+    return device.memoryBytes == noMemoryCap && device.flopsPerUs == 0 &&
+           device.peakFlopsPerUs == 0;
   };
   for (const json::ClusterDevice &device : cluster.devices)
     pipe::DeviceOp::create(
         builder, loc, builder.getStringAttr(device.name),
         isDefault(device) ? pipe::DeviceAttr()
                           : pipe::DeviceAttr::get(context, device.memoryBytes,
-                                                  device.flopsPerUs));
+                                                  device.flopsPerUs,
+                                                  device.peakFlopsPerUs));
   auto nameOf = [&](int32_t rank) {
     return FlatSymbolRefAttr::get(context, cluster.devices[rank].name);
   };

@@ -81,19 +81,30 @@ pipe::PlanOp rondo::formats::addPlanOfAllLayers(ModuleOp module,
   auto model = *module.getOps<pipe::ModelOp>().begin();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = builder.getUnknownLoc();
+  auto cluster = pipe::ClusterOp::create(
+      builder, loc, builder.getStringAttr(model.getSymName() + "_cluster"),
+      pipe::ChannelsAttr(), pipe::LinkAttr());
+  builder.setInsertionPointToEnd(&cluster.getBody().emplaceBlock());
+  pipe::DeviceOp::create(builder, loc, builder.getStringAttr("d0"),
+                         pipe::DeviceAttr());
+  return addPlanOfAllLayers(model, cluster, target,
+                            (model.getSymName() + "_plan").str());
+}
+
+pipe::PlanOp rondo::formats::addPlanOfAllLayers(pipe::ModelOp model,
+                                                pipe::ClusterOp cluster,
+                                                pipe::TargetAttr target,
+                                                StringRef planName) {
+  OpBuilder builder = OpBuilder::atBlockEnd(model->getBlock());
+  Location loc = builder.getUnknownLoc();
   auto name = [&](const Twine &text) { return builder.getStringAttr(text); };
   auto reference = [&](StringAttr text) {
     return FlatSymbolRefAttr::get(text);
   };
-  auto cluster = pipe::ClusterOp::create(
-      builder, loc, name(model.getSymName() + "_cluster"), pipe::ChannelsAttr(),
-      pipe::LinkAttr());
   auto plan = pipe::PlanOp::create(
-      builder, loc, name(model.getSymName() + "_plan"),
-      reference(model.getSymNameAttr()), reference(cluster.getSymNameAttr()),
+      builder, loc, name(planName), reference(model.getSymNameAttr()),
+      reference(cluster.getSymNameAttr()),
       /*microbatches=*/1, /*samples=*/IntegerAttr(), target);
-  builder.setInsertionPointToEnd(&cluster.getBody().emplaceBlock());
-  pipe::DeviceOp::create(builder, loc, name("d0"), pipe::DeviceAttr());
   SmallVector<Attribute> layers;
   for (pipe::LayerOp layer : model.getLayers())
     layers.push_back(reference(layer.getSymNameAttr()));

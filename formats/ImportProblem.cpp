@@ -162,7 +162,8 @@ void Importer::writeCluster() {
         builder, loc, name("d" + Twine(rank)),
         cap == noMemoryCap
             ? pipe::DeviceAttr()
-            : pipe::DeviceAttr::get(context, cap, /*flops_per_us=*/0));
+            : pipe::DeviceAttr::get(context, cap, /*flops_per_us=*/0,
+                                    /*peak_flops_per_us=*/0));
   for (const auto &[pair, link] : problem.links)
     pipe::LinkOp::create(builder, loc, reference("d" + Twine(pair.first)),
                          reference("d" + Twine(pair.second)), figures(link));

@@ -23,6 +23,10 @@ mlir::OwningOpRef<mlir::ModuleOp> importModel(const json::ModelConfig &config,
 /// Adds a cluster of one device and a plan with one stage of all layers to the
 /// module of a model, to ask what the layers need on a target.
 pipe::PlanOp addPlanOfAllLayers(mlir::ModuleOp module, pipe::TargetAttr target);
+/// The same on rank 0 of a cluster. `target` may be null.
+pipe::PlanOp addPlanOfAllLayers(pipe::ModelOp model, pipe::ClusterOp cluster,
+                                pipe::TargetAttr target,
+                                llvm::StringRef planName);
 
 /// A module with the cluster. Null after reporting an error.
 mlir::OwningOpRef<mlir::ModuleOp> importCluster(const json::Cluster &cluster,

@@ -160,8 +160,12 @@ ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
     result.faulty = program.kind;
     if (result.isOverCap())
       result.use = describeArena(planned.programs, result.fault->rank);
-    break;
+    return result;
   }
+  for (const LoweredProgram &program : planned.programs)
+    if (program.kind == ProgramKind::Pipeline)
+      result.iterationNs =
+          simulateProgram(problem, program.program).makespanNs;
   return result;
 }
 

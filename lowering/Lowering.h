@@ -131,6 +131,9 @@ std::optional<Fault> findBlocked(const PlanFigures &plan,
 struct ProvedPrograms {
   /// Bytes by rank; empty where memory could not be planned.
   std::vector<int64_t> arenaBytes;
+  /// An iteration of the pipeline, with messages and collectives; 0 where a
+  /// rule is broken.
+  int64_t iterationNs = 0;
   /// Nothing where all rules hold.
   std::optional<Fault> fault;
   /// What the faulty program is for.

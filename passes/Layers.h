@@ -80,11 +80,18 @@ struct LayerFigures {
   int64_t heldToInputGrad = 0, heldToWeightGrad = 0;
   /// The message to the next layer, if that is on another rank.
   int64_t outputBytes = 0;
-  /// Weights, gradients and moments.
-  int64_t stateBytes = 0;
+  /// Weights, gradients and moments; and gradients alone.
+  int64_t stateBytes = 0, gradientBytes = 0;
+  /// Times on one rank: measured ones that the layer states, or those of its
+  /// operations at the device's speed.
+  int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
 };
-/// In model order.
-std::vector<LayerFigures> layerFigures(PlanOp plan);
+/// In model order, with times on `rank`.
+std::vector<LayerFigures> layerFigures(PlanOp plan, int64_t rank = 0);
+
+/// Operations a microsecond of each rank's device, its own figure or what is
+/// usual for the plan's target.
+std::vector<int64_t> flopsPerUsOf(PlanOp plan);
 
 } // namespace rondo::pipe
 

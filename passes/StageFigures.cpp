@@ -27,8 +27,7 @@ static int64_t nsFor(int64_t flops, int64_t flopsPerUs) {
   return flops / flopsPerUs * 1000 + flops % flopsPerUs * 1000 / flopsPerUs;
 }
 
-/// By rank.
-static std::vector<int64_t> flopsPerUsOf(PlanOp plan) {
+std::vector<int64_t> rondo::pipe::flopsPerUsOf(PlanOp plan) {
   std::vector<int64_t> result;
   for (DeviceOp device : plan.lookupCluster().getDevices())
     result.push_back(device.getFlopsPerUs() > 0
@@ -156,15 +155,29 @@ static int64_t stateBytesOf(const runtime::LayerDesc &layer,
          bytes[int(runtime::Buffer::Moments)];
 }
 
-std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan) {
+std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan, int64_t rank) {
+  const int64_t speed = flopsPerUsOf(plan)[rank];
   std::vector<LayerFigures> result;
-  for (const runtime::LayerDesc &layer : describeLayers(plan)) {
-    const runtime::LayerSizes sizes = runtime::layerSizes(layer);
+  for (auto [layer, op] :
+       llvm::zip_equal(describeLayers(plan), plan.lookupModel().getLayers())) {
+    Figures needed;
+    needed.add(layer, op, speed);
+    int64_t buffers[runtime::numBuffers];
+    runtime::stageBytes(&layer, 1, plan.getMicrobatches(), buffers);
+    LayerFigures &figures = result.emplace_back();
+    figures.parameters = runtime::layerParameters(layer);
     const runtime::LayerFlops flops = runtime::layerFlops(layer);
-    result.push_back(
-        {runtime::layerParameters(layer), flops.forward, flops.inputGrad,
-         flops.weightGrad, sizes.savedForInputGrad, sizes.savedForWeightGrad,
-         sizes.output, stateBytesOf(layer, plan.getMicrobatches())});
+    figures.forwardFlops = flops.forward;
+    figures.inputGradFlops = flops.inputGrad;
+    figures.weightGradFlops = flops.weightGrad;
+    figures.heldToInputGrad = needed.freedByInputGrad;
+    figures.heldToWeightGrad = needed.activation - needed.freedByInputGrad;
+    figures.outputBytes = needed.output;
+    figures.stateBytes = stateBytesOf(layer, plan.getMicrobatches());
+    figures.gradientBytes = buffers[int(runtime::Buffer::Gradients)];
+    figures.forwardNs = needed.ns[0];
+    figures.inputGradNs = needed.ns[1];
+    figures.weightGradNs = needed.ns[2];
   }
   return result;
 }

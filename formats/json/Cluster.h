@@ -21,6 +21,8 @@ struct ClusterDevice {
   int64_t memoryBytes = noMemoryCap;
   /// 0: unknown.
   int64_t flopsPerUs = 0;
+  /// By the data sheet. 0: unknown.
+  int64_t peakFlopsPerUs = 0;
 };
 
 /// A cluster as the language has it: devices by rank, one link for all pairs,

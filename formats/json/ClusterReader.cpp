@@ -112,7 +112,8 @@ ClusterReader::readDevices(Value value, const std::string &where,
                            std::vector<ClusterDevice> &devices) {
   Fields fields;
   if (auto fault = readFields(fields, value, where, {"name"},
-                              {"count", "memory_bytes", "flops_per_us"}))
+                              {"count", "memory_bytes", "flops_per_us",
+                               "peak_flops_per_us"}))
     return fault;
   ClusterDevice device;
   const Value &name = fields.get("name");
@@ -131,6 +132,12 @@ ClusterReader::readDevices(Value value, const std::string &where,
   if (const Value *given = fields.find("flops_per_us"))
     if (auto fault = readInteger(*given, at(*given, where + ".flops_per_us"), 1,
                                  mostFigure, device.flopsPerUs))
+      return fault;
+  if (const Value *given = fields.find("peak_flops_per_us"))
+    if (auto fault =
+            readInteger(*given, at(*given, where + ".peak_flops_per_us"),
+                        std::max<int64_t>(1, device.flopsPerUs), mostFigure,
+                        device.peakFlopsPerUs))
       return fault;
   for (int64_t k = 0; k < count; ++k) {
     device.name =

@@ -140,8 +140,13 @@ std::string Arguments::fault() const {
     const std::string name = written[missingIndex];
     return name + " needs a value: " + name + " " + textOf(name)->metavar.str();
   }
-  if (list.getAllArgValues(InputOption).size() > 1)
-    return std::string(command.name) + " takes one file, but got several";
+  if (const size_t count = list.getAllArgValues(InputOption).size();
+      count > command.mostFiles)
+    return std::string(command.name) + " takes " +
+           (command.mostFiles == 1
+                ? "one file, but got several"
+                : std::to_string(command.mostFiles) + " files, but got " +
+                      std::to_string(count));
   return "";
 }
 
@@ -160,6 +165,10 @@ const opt::Arg *Arguments::find(StringRef name) const {
 
 std::string Arguments::file() const {
   return list.getLastArgValue(InputOption).str();
+}
+
+std::vector<std::string> Arguments::files() const {
+  return list.getAllArgValues(InputOption);
 }
 
 std::string Arguments::text(StringRef name, StringRef otherwise) const {

@@ -49,6 +49,8 @@ public:
   /// The argument that is neither an option nor a value; empty if there is
   /// none.
   std::string file() const;
+  /// All such arguments.
+  std::vector<std::string> files() const;
   bool has(llvm::StringRef name) const { return find(name) != nullptr; }
   std::string text(llvm::StringRef name, llvm::StringRef otherwise = "") const;
   int64_t number(llvm::StringRef name, int64_t otherwise) const;

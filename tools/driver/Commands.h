@@ -45,6 +45,8 @@ struct Command {
   void (*printTable)(llvm::raw_ostream &os);
   /// Runs with valid arguments; returns the exit code.
   int (*run)(const Arguments &arguments);
+  /// How many arguments may be neither options nor values.
+  size_t mostFiles = 1;
 };
 
 const Command &bundleCommand();

@@ -87,6 +87,7 @@ int describe(const Arguments &arguments, const formats::DevicePreset &preset,
     return code;
   device.memoryBytes = preset.memoryBytes;
   device.flopsPerUs = std::llround(efficiency * double(preset.peakFlopsPerUs));
+  device.peakFlopsPerUs = preset.peakFlopsPerUs;
   source.say(Twine("memory_bytes and peak: ") + preset.source);
   source.say("flops_per_us: " + shortNumber(efficiency) + " of the peak, " +
              Twine(preset.peakFlopsPerUs) +

@@ -40,19 +40,42 @@ ModuleFile::ModuleFile() : context(mlir::MLIRContext::Threading::DISABLED) {
 }
 
 mlir::LogicalResult ModuleFile::read(StringRef path) {
+  root = parse(path);
+  return mlir::success(static_cast<bool>(root));
+}
+
+mlir::LogicalResult ModuleFile::readAlso(StringRef path) {
+  mlir::OwningOpRef<mlir::ModuleOp> added = parse(path);
+  if (!added)
+    return mlir::failure();
+  for (mlir::Operation &op : *added->getBody())
+    if (auto symbol = dyn_cast<mlir::SymbolOpInterface>(op))
+      if (mlir::Operation *known =
+              mlir::SymbolTable::lookupSymbolIn(*root, symbol.getNameAttr())) {
+        mlir::InFlightDiagnostic error =
+            op.emitError() << "@" << symbol.getName() << " is in both files";
+        error.attachNote(known->getLoc()) << "the other one is here";
+        return mlir::failure();
+      }
+  root->getBody()->getOperations().splice(root->getBody()->end(),
+                                          added->getBody()->getOperations());
+  return mlir::success();
+}
+
+mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
   Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
   if (!buffer) {
     reportError(toString(buffer.takeError()));
-    return mlir::failure();
+    return nullptr;
   }
   StringRef text = (*buffer)->getBuffer();
   if (text.trim().empty()) {
     reportError(path + ": the file is empty");
-    return mlir::failure();
+    return nullptr;
   }
   if (text.contains('\0') || !llvm::json::isUTF8(text)) {
     reportError(path + ": not a text file");
-    return mlir::failure();
+    return nullptr;
   }
   if (text.ltrim().starts_with("{") && !text.ltrim().starts_with("{-#")) {
     reportError(path + ": it begins with '{', as JSON does, but must be a "
@@ -60,16 +83,17 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
     reportNote("`rondo verify --problems FILE --schedules FILE` checks "
                "schedules in JSON; `rondo compile` takes one with "
                "--schedule-file");
-    return mlir::failure();
+    return nullptr;
   }
   if (int64_t line = pipe::findTooDeep(text)) {
     reportError(path + ": line " + Twine(line) + ": more than " +
                 Twine(pipe::mostOpenBrackets) + " open brackets");
-    return mlir::failure();
+    return nullptr;
   }
-  sources.AddNewSourceBuffer(std::move(*buffer), SMLoc());
-  handler =
-      std::make_unique<mlir::SourceMgrDiagnosticHandler>(sources, &context);
+  Source &source = *sources.emplace_back(std::make_unique<Source>());
+  source.manager.AddNewSourceBuffer(std::move(*buffer), SMLoc());
+  source.handler = std::make_unique<mlir::SourceMgrDiagnosticHandler>(
+      source.manager, &context);
   // Generated parsers report an inner failure once more, in their own words.
   bool hasError = false;
   std::string first;
@@ -83,10 +107,11 @@ mlir::LogicalResult ModuleFile::read(StringRef path) {
         hasError |= isError;
         return mlir::success(isRepeated);
       });
-  root = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!root)
+  auto module =
+      mlir::parseSourceFile<mlir::ModuleOp>(source.manager, &context);
+  if (!module)
     noteMistypedWord(first);
-  return mlir::success(static_cast<bool>(root));
+  return module;
 }
 
 mlir::LogicalResult

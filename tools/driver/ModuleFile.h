@@ -11,6 +11,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 #include <memory>
+#include <vector>
 
 namespace mlir {
 class OpPassManager;
@@ -25,6 +26,8 @@ public:
   ModuleFile();
 
   mlir::LogicalResult read(llvm::StringRef path);
+  /// Adds what another file holds.
+  mlir::LogicalResult readAlso(llvm::StringRef path);
   /// Runs the passes that `build` adds.
   mlir::LogicalResult
   run(llvm::function_ref<void(mlir::OpPassManager &)> build);
@@ -35,10 +38,16 @@ public:
   int exitCode() const;
 
 private:
-  // The handler belongs to the context and prints source lines.
+  /// A file's text, and what prints its lines.
+  struct Source {
+    llvm::SourceMgr manager;
+    std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
+  };
+  mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef path);
+
+  // Handlers belong to the context.
   mlir::MLIRContext context;
-  llvm::SourceMgr sources;
-  std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
+  std::vector<std::unique_ptr<Source>> sources;
   mlir::OwningOpRef<mlir::ModuleOp> root;
   /// An error of run() was that a device's memory is too small for every order.
   bool noOrderFits = false;

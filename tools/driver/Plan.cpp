@@ -8,6 +8,7 @@
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Outputs.h"
+#include "tools/driver/PlanModel.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Threads.h"
@@ -30,11 +31,14 @@ struct Request {
 int readRequest(const Arguments &arguments, Request &request) {
   request.problems = arguments.text("problems");
   if (const std::string file = arguments.file(); !file.empty())
-    return reportUsage("plan reads layers and devices from --problems FILE, in "
-                       "rondo-planning; leave out " +
+    return reportUsage("--problems has layers and devices; leave it out to plan "
+                       "the model of " +
                        file);
-  if (request.problems.empty())
-    return reportUsage("plan needs --problems FILE");
+  for (const char *option : {"samples", "target", "dtype", "microbatch-samples",
+                             "recompute", "chunks", "costs", "rows"})
+    if (arguments.has(option))
+      return reportUsage(Twine("--") + option +
+                         " is for the plan of a model; --problems has none");
   request.hasBaselines = arguments.has("baselines");
   request.output = arguments.text("output", request.hasBaselines ? "" : "-");
   if (request.hasBaselines && request.output == "-")
@@ -110,6 +114,8 @@ void reportWritten(const std::vector<ChainPlannerResult> &results,
 
 int run(const Arguments &arguments) {
   Interrupt interrupt;
+  if (!arguments.has("problems"))
+    return planModelFiles(arguments);
   Request request;
   if (int code = readRequest(arguments, request))
     return code;
@@ -153,14 +159,17 @@ const Command &planCommand() {
       "plan",
       "cut layers into stages and place them on devices, with a bound",
       planOptions(),
-      {"--problems FILE [-o FILE] [OPTIONS]"},
-      {"rondo plan --problems problems.jsonl --output plans.jsonl",
+      {"MODEL CLUSTER --samples N [-o FILE] [OPTIONS]",
+       "--problems FILE [-o FILE] [OPTIONS]"},
+      {"rondo plan model.mlir cluster.mlir --samples 256 -o plan.mlir",
+       "rondo plan --problems problems.jsonl --output plans.jsonl",
        "rondo plan --problems problems.jsonl --evaluator spp "
        "--time-limit-ms 300",
        "rondo plan --problems problems.jsonl --baselines"},
       nullptr,
       nullptr,
-      run};
+      run,
+      /*mostFiles=*/2};
   return command;
 }
 

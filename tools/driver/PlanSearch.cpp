@@ -9,6 +9,7 @@
 #include "formats/json/ProblemWriter.h"
 #include "passes/PlanShapes.h"
 #include "schedule/Shortfall.h"
+#include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
@@ -58,32 +59,9 @@ private:
 /// their names in the file.
 mlir::OwningOpRef<mlir::ModuleOp>
 PlanSearchRun::moduleOf(const PlanCandidate &best) {
-  pipe::PlanOp chosen = plans.plan(*best.plan);
-  mlir::OwningOpRef<mlir::ModuleOp> module(
-      cast<mlir::ModuleOp>(file.module()->clone()));
-  const StringRef planName = base.getSymName(), modelName = base.getModel();
-  pipe::PlanOp plan;
-  for (auto other : module->getOps<pipe::PlanOp>())
-    if (other.getSymName() == chosen.getSymName())
-      plan = other;
-  SmallVector<mlir::Operation *> others;
-  for (mlir::Operation &op : *module->getBody()) {
-    bool isKept =
-        &op == plan || &op == plan.lookupModel() || &op == plan.lookupCluster();
-    if (!isKept)
-      others.push_back(&op);
-  }
-  // Users come after what they use.
-  for (mlir::Operation *op : reverse(others))
-    op->erase();
-  plan.lookupModel().setSymName(modelName);
-  plan.setModel(modelName);
-  plan.setSymName(planName);
-  // Costs and buffers follow from the layers.
-  for (pipe::StageOp stage : plan.getStages()) {
-    stage.removeCostsAttr();
-    stage.removeBuffersAttr();
-  }
+  const StringRef planName = base.getSymName();
+  auto [module, plan] =
+      moduleOfPlan(plans.plan(*best.plan), planName, base.getModel());
   mlir::OpBuilder builder(plan);
   builder.setInsertionPointAfter(plan);
   auto schedule = pipe::ScheduleOp::create(
@@ -92,7 +70,7 @@ PlanSearchRun::moduleOf(const PlanCandidate &best) {
       pipe::Norm::Global);
   if (failed(pipe::foldSchedule(*best.found->schedule, schedule)))
     return {};
-  return module;
+  return std::move(module);
 }
 
 /// By how much the nearest plan exceeds its devices, and what would help.

@@ -1,26 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 include "tools/driver/options/Shared.td"
 
+// Of a model.
+defm samples : Value<"samples", "N",
+  "samples of an iteration, all micro-batches and replicas together",
+  [Positive]>;
+defm target : Choice<"target", "cpu,cuda",
+  "what the plan is compiled for (default cpu)">;
+defm dtype : Choice<"dtype", "fp32,bf16",
+  "what weights and activations are stored in (default: fp32 on CPUs, bf16 on "
+  "GPUs)">;
+defm microbatch_samples : List<"microbatch-samples", "",
+  "samples of a micro-batch to try, such as 8,16 (default: every divisor of "
+  "--samples)">;
+defm recompute : Choice<"recompute", "auto,none,all",
+  "which blocks run their forward again: as few as memory asks for, none or "
+  "all (default auto)">;
+defm chunks : List<"chunks", "",
+  "stages of a rank to try, such as 1,2 (default 1,2,4)">;
+defm costs : Value<"costs", "FILE",
+  "measured times of the model's layers (rondo-costs/1)">;
+defm rows : Value<"rows", "N", "plans to show, best first (default 8)",
+  [Positive]>;
+
+// Of problems.
 defm problems : Value<"problems", "FILE",
   "layers and devices to plan for (rondo-planning); one without a plan does not "
   "stop the rest">;
-defm output : Value<"output", "FILE",
-  "where to write one rondo-plan line per problem, in input order (default: "
-  "standard output)">;
-defm o : ShortOutput<"FILE">;
 defm evaluator : Choice<"evaluator", "1f1b,spp,spp-full-duplex",
   "what an iteration's time is computed by (default 1f1b)">;
+defm threads : Value<"threads", "N",
+  "problems planned at the same time (default 1)", [Positive]>;
+
+defm output : Value<"output", "FILE",
+  "where to write the best plan of a model, as .mlir; or one rondo-plan line "
+  "per problem, in input order (default: standard output)">;
+defm o : ShortOutput<"FILE">;
 defm time_limit_ms : Value<"time-limit-ms", "N",
-  "wall time per problem in ms; 0: no limit (default 1000, or no limit with "
-  "--effort)",
+  "wall time in ms, of a model or of each problem; 0: no limit (default 20000 "
+  "and 1000, or no limit with --effort)",
   [Number]>;
 defm effort : Value<"effort", "N",
   "work per problem, in 1,000 plans timed, 1 or more (default 1000)",
   [Positive]>;
 defm seed : Value<"seed", "N", "seed of the random choices (default 0)",
   [Number]>;
-defm threads : Value<"threads", "N",
-  "problems planned at the same time (default 1)", [Positive]>;
 def baselines : Switch<"baselines",
   "print the figures of published planners' plans beside each plan's, best "
-  "first; plans are then only written to a given --output">;
+  "first; plans of problems are then only written to a given --output">;

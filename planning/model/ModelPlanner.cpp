@@ -1,0 +1,302 @@
+//===- ModelPlanner.cpp - Plans a model on a cluster ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/model/ModelPlanner.h"
+
+#include "planning/FittingSearch.h"
+#include "planning/chain/ChainPlanner.h"
+
+#include <algorithm>
+#include <functional>
+
+using namespace rondo;
+
+namespace {
+
+/// Parts of the time limit by the end of which a step ends.
+constexpr double proposalsEnd = 0.6, refinementEnd = 0.75;
+/// How often a chain is planned with less memory after its plan did not fit.
+constexpr int32_t mostRounds = 3;
+/// Plans that are cut into chunks and relieved of recomputation.
+constexpr size_t mostRefined = 4;
+/// Effort of the chain planner where neither effort nor time is given.
+constexpr int64_t usualEffort = 50;
+
+class Planner {
+public:
+  Planner(const ModelSpace &space, const ModelPlannerOptions &options)
+      : space(space), options(options) {}
+
+  ModelPlannerResult run();
+
+private:
+  struct Proposal {
+    int64_t samples = 0;
+    std::vector<bool> recomputes;
+    double until = 0;
+  };
+  bool isOver(double part = 1) const {
+    return options.deadline.isOver(part) ||
+           (options.interrupt && options.interrupt->load());
+  }
+  std::vector<int64_t> sizes() const;
+  void proposeAll();
+  /// Whether a plan with this much room was found at once.
+  bool propose(const Proposal &proposal);
+  std::optional<ChainPlan> planWithin(const ChainProblem &chain, double until,
+                                      std::string &why) const;
+  /// Null where the plan was tried before or cannot be made.
+  const PlanTrial *offer(const ModelPlan &plan);
+  void refine();
+  void relieve(const PlanTrial &trial);
+  void searchBest();
+
+  const ModelSpace &space;
+  const ModelPlannerOptions &options;
+  ModelPlannerResult result;
+  /// All that have been made.
+  std::vector<ModelPlan> seen;
+};
+
+/// Few and many samples in turn have the same chance when time is short, so
+/// sizes near the number of ranks come first.
+std::vector<int64_t> Planner::sizes() const {
+  if (!options.microbatchSamples.empty())
+    return options.microbatchSamples;
+  std::vector<int64_t> sizes;
+  for (int64_t size = 1; size <= space.samples; ++size)
+    if (space.samples % size == 0)
+      sizes.push_back(size);
+  auto distance = [&](int64_t size) {
+    const double ratio = double(size) / std::max(1, space.ranks / 2);
+    return std::max(ratio, 1 / ratio);
+  };
+  std::stable_sort(sizes.begin(), sizes.end(), [&](int64_t a, int64_t b) {
+    return distance(a) < distance(b);
+  });
+  return sizes;
+}
+
+std::optional<ChainPlan> Planner::planWithin(const ChainProblem &chain,
+                                             double until,
+                                             std::string &why) const {
+  ChainPlannerOptions chosen;
+  chosen.seed = options.seed;
+  chosen.effort = options.effort > 0 ? options.effort : usualEffort;
+  chosen.timeLimitMs =
+      options.deadline.exists()
+          ? std::max<int64_t>(1, options.deadline.leftMs(until))
+          : 0;
+  chosen.interrupt = options.interrupt;
+  ChainPlannerResult planned = planChain(chain, chosen);
+  if (planned.fault)
+    why = describe(*planned.fault);
+  return std::move(planned.plan);
+}
+
+const PlanTrial *Planner::offer(const ModelPlan &plan) {
+  if (std::find(seen.begin(), seen.end(), plan) != seen.end())
+    return nullptr;
+  seen.push_back(plan);
+  Result<LaidPlan> made = space.make(plan);
+  if (auto *fault = std::get_if<Fault>(&made)) {
+    result.refused.emplace_back(plan.samples, describe(*fault));
+    return nullptr;
+  }
+  PlanTrial trial = tryPlan(std::move(std::get<LaidPlan>(made)));
+  ++result.tried;
+  if (!trial.fits()) {
+    const bool isNearer =
+        !result.nearest ||
+        (trial.missingBytes > 0 &&
+         (result.nearest->missingBytes == 0 ||
+          trial.missingBytes < result.nearest->missingBytes));
+    if (isNearer)
+      result.nearest = std::move(trial);
+    return isNearer ? &*result.nearest : nullptr;
+  }
+  const auto place =
+      std::upper_bound(result.plans.begin(), result.plans.end(), trial,
+                       std::mem_fn(&PlanTrial::isBetterThan));
+  return &*result.plans.insert(place, std::move(trial));
+}
+
+/// Whether memory is so far from full that it can hardly have mattered.
+static bool isRoomy(const PlanTrial &trial) {
+  constexpr double mostUsed = 0.6;
+  for (size_t rank = 0; rank < trial.arenaBytes.size(); ++rank)
+    if (double(trial.arenaBytes[rank]) >
+        mostUsed * double(trial.laid.figures.devices[rank]))
+      return false;
+  return true;
+}
+
+/// Stages and replicas for one size; less memory where they do not fit.
+bool Planner::propose(const Proposal &proposal) {
+  Result<ChainProblem> made =
+      space.chain(proposal.samples, proposal.recomputes);
+  if (auto *fault = std::get_if<Fault>(&made)) {
+    result.refused.emplace_back(proposal.samples, describe(*fault));
+    return false;
+  }
+  auto &chain = std::get<ChainProblem>(made);
+  for (int32_t round = 0; round < mostRounds; ++round) {
+    std::string why;
+    const std::optional<ChainPlan> found =
+        planWithin(chain, proposal.until, why);
+    if (!found) {
+      result.refused.emplace_back(proposal.samples, why);
+      return false;
+    }
+    const PlanTrial *trial = offer(
+        modelPlanOf(*found, proposal.samples, proposal.recomputes));
+    if (trial && trial->fits())
+      return round == 0 && isRoomy(*trial);
+    if (!trial || trial->missingBytes == 0 || isOver())
+      return false;
+    // What the chain's costs leave out: messages, workspace, staging.
+    chain.memoryBytes -= trial->missingBytes + chain.memoryBytes / 100;
+    if (chain.memoryBytes <= 0)
+      return false;
+  }
+  return false;
+}
+
+void Planner::proposeAll() {
+  const std::vector<int64_t> all = sizes();
+  const bool canRecompute =
+      options.recompute != RecomputeChoice::None &&
+      std::find(space.mayRecompute.begin(), space.mayRecompute.end(), true) !=
+          space.mayRecompute.end();
+  double ended = 0;
+  for (int64_t samples : all) {
+    const double share = proposalsEnd / double(2 * all.size());
+    if (isOver(proposalsEnd) && result.tried > 0)
+      return;
+    bool hasRoom = false;
+    if (options.recompute != RecomputeChoice::All)
+      hasRoom = propose(
+          {samples, std::vector<bool>(space.layers), ended + share});
+    ended += 2 * share;
+    if (canRecompute && !hasRoom)
+      propose({samples, space.mayRecompute, ended});
+  }
+}
+
+/// Lets the last stages keep their activations, as many as memory allows: fewer
+/// micro-batches are under way there. Then plans again with the layers that
+/// are left to recompute.
+void Planner::relieve(const PlanTrial &trial) {
+  ModelPlan plan = trial.laid.plan;
+  int32_t kept = 0, tooMany = static_cast<int32_t>(plan.stages.size()) + 1;
+  auto relieved = [&](int32_t stages) {
+    ModelPlan other = plan;
+    for (size_t s = plan.stages.size() - stages; s < plan.stages.size(); ++s)
+      for (int32_t layer = plan.stages[s].first; layer < plan.stages[s].end;
+           ++layer)
+        other.recomputes[layer] = false;
+    return other;
+  };
+  while (tooMany - kept > 1) {
+    const int32_t middle = kept + (tooMany - kept) / 2;
+    const PlanTrial *tried = offer(relieved(middle));
+    if (isOver(refinementEnd))
+      return;
+    if (tried && tried->fits())
+      kept = middle;
+    else
+      tooMany = middle;
+  }
+  if (kept > 0)
+    propose({plan.samples, relieved(kept).recomputes, refinementEnd});
+}
+
+void Planner::refine() {
+  std::vector<ModelPlan> best;
+  for (const PlanTrial &trial : result.plans)
+    if (best.size() < mostRefined)
+      best.push_back(trial.laid.plan);
+  for (const ModelPlan &plan : best) {
+    const Result<ChainProblem> chain =
+        space.chain(plan.samples, plan.recomputes);
+    for (int32_t chunks : options.chunks)
+      for (bool isV : {false, true}) {
+        if (isOver(refinementEnd))
+          return;
+        if (isV && chunks != 2)
+          continue;
+        if (std::optional<ModelPlan> cut = inChunks(
+                plan, std::get<ChainProblem>(chain), chunks, isV))
+          offer(*cut);
+      }
+  }
+  if (options.recompute != RecomputeChoice::Auto)
+    return;
+  std::vector<PlanTrial> heavy;
+  for (const PlanTrial &trial : result.plans)
+    if (heavy.size() < mostRefined &&
+        std::find(trial.laid.plan.recomputes.begin(),
+                  trial.laid.plan.recomputes.end(),
+                  true) != trial.laid.plan.recomputes.end())
+      heavy.push_back(trial);
+  for (const PlanTrial &trial : heavy)
+    if (!isOver(refinementEnd))
+      relieve(trial);
+}
+
+void Planner::searchBest() {
+  const auto count = std::min<size_t>(options.searched, result.plans.size());
+  for (size_t k = 0; k < count; ++k) {
+    if (isOver())
+      break;
+    PlanTrial &trial = result.plans[k];
+    SearchOptions chosen;
+    chosen.seed = options.seed;
+    chosen.effort = options.effort;
+    chosen.inIndexOrder = true;
+    chosen.interrupt = options.interrupt;
+    chosen.timeLimitMs =
+        options.deadline.exists()
+            ? options.deadline.leftMs() / static_cast<int64_t>(count - k)
+            : 0;
+    if (options.deadline.exists() && chosen.timeLimitMs == 0)
+      break;
+    SearchResult found =
+        searchPlan(trial.laid.figures, trial.laid.problem, chosen,
+                   [](const Problem &problem, const SearchOptions &how) {
+                     return search(problem, how);
+                   });
+    if (found.schedule)
+      trial.improve(std::move(*found.schedule), "");
+  }
+  std::stable_sort(result.plans.begin(), result.plans.end(),
+                   std::mem_fn(&PlanTrial::isBetterThan));
+}
+
+ModelPlannerResult Planner::run() {
+  for (int64_t samples : sizes()) {
+    const Result<ChainProblem> chain =
+        space.chain(samples, std::vector<bool>(space.layers));
+    const auto *known = std::get_if<ChainProblem>(&chain);
+    if (!known)
+      continue;
+    __int128 work = 0;
+    for (const ChainLayer &layer : known->layers)
+      work += layer.forwardNs + layer.backwardNs;
+    const auto bound = static_cast<int64_t>(
+        double(work) * known->microbatches / space.slowestDevices);
+    if (result.lowerBoundNs == 0 || bound < result.lowerBoundNs)
+      result.lowerBoundNs = bound;
+  }
+  proposeAll();
+  refine();
+  searchBest();
+  return std::move(result);
+}
+
+} // namespace
+
+ModelPlannerResult rondo::planModel(const ModelSpace &space,
+                                    const ModelPlannerOptions &options) {
+  return Planner(space, options).run();
+}

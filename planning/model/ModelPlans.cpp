@@ -1,0 +1,79 @@
+//===- ModelPlans.cpp - Plans made of chains' plans -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/chain/ChainCosts.h"
+#include "planning/model/ModelPlanner.h"
+#include "schedule/Partition.h"
+#include "schedule/Problem.h"
+#include "schedule/families/Placement.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+int32_t ModelPlan::numRanks() const {
+  int32_t count = 0;
+  for (int32_t group = 0; group < numGroups(); ++group)
+    count += static_cast<int32_t>(stages[group].ranks.size());
+  return count;
+}
+
+ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
+                             std::vector<bool> recomputes) {
+  ModelPlan plan;
+  plan.samples = microbatchSamples;
+  plan.recomputes = std::move(recomputes);
+  for (const ChainStage &stage : chain) {
+    ModelStage &added = plan.stages.emplace_back();
+    added.first = stage.first;
+    added.end = stage.end;
+    added.ranks = stage.devices;
+    std::sort(added.ranks.begin(), added.ranks.end());
+    if (static_cast<int64_t>(added.ranks.size()) > microbatchSamples)
+      added.ranks.resize(microbatchSamples);
+  }
+  return plan;
+}
+
+std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
+                                         const ChainProblem &chain,
+                                         int32_t chunks, bool isV) {
+  const int32_t groups = plan.numGroups(), stages = groups * chunks;
+  if (groups < 2 || stages > chain.numLayers())
+    return {};
+  const Chunks placing{groups, chunks, isV};
+  const ChainCosts costs(chain);
+  PartitionInput input;
+  input.rankOfStage.resize(stages);
+  for (int32_t chunk = 0; chunk < chunks; ++chunk)
+    for (int32_t group = 0; group < groups; ++group)
+      input.rankOfStage[placing.stage(chunk, group)] = group;
+  // Activations differ by group; the largest share is on the safe side.
+  int32_t fewest = std::numeric_limits<int32_t>::max();
+  for (int32_t group = 0; group < groups; ++group) {
+    const auto ranks = static_cast<int32_t>(plan.stages[group].ranks.size());
+    fewest = std::min(fewest, ranks);
+    std::vector<int64_t> &work = input.workNs.emplace_back();
+    for (int32_t layer = 0; layer < chain.numLayers(); ++layer)
+      work.push_back(costs.forwardNs(layer, layer + 1, ranks) +
+                     costs.backwardNs(layer, layer + 1, ranks));
+    input.memoryCaps.push_back(chain.memoryBytes == 0 ? noMemoryCap
+                                                      : chain.memoryBytes);
+  }
+  for (int32_t layer = 0; layer < chain.numLayers(); ++layer)
+    input.bytes.push_back(costs.stateBytes(layer, layer + 1) +
+                          costs.stashBytes(layer, layer + 1, fewest));
+  const Result<Partition> partition = partitionLayers(input, 200);
+  const auto *cut = std::get_if<Partition>(&partition);
+  if (!cut)
+    return {};
+  ModelPlan result;
+  result.samples = plan.samples;
+  result.recomputes = plan.recomputes;
+  result.chunks = chunks;
+  result.isV = isV;
+  for (int32_t stage = 0; stage < stages; ++stage)
+    result.stages.push_back({cut->begins[stage], cut->begins[stage + 1],
+                             plan.stages[input.rankOfStage[stage]].ranks});
+  return result;
+}

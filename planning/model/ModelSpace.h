@@ -1,0 +1,83 @@
+//===- ModelSpace.h - Ways to lay a model on a cluster ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_MODEL_MODELSPACE_H
+#define RONDO_PLANNING_MODEL_MODELSPACE_H
+
+#include "lowering/Lowering.h"
+#include "planning/chain/ChainProblem.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace rondo {
+
+/// Layers [first, end) on ranks that share the samples of each micro-batch.
+struct ModelStage {
+  int32_t first = 0, end = 0;
+  /// No more than a micro-batch has samples.
+  std::vector<int32_t> ranks;
+};
+
+inline bool operator==(const ModelStage &a, const ModelStage &b) {
+  return a.first == b.first && a.end == b.end && a.ranks == b.ranks;
+}
+
+/// One way to lay a model on a cluster. A group of ranks may have several
+/// stages, its chunks; no rank is in two groups.
+struct ModelPlan {
+  /// Of a micro-batch.
+  int64_t samples = 1;
+  /// In pipeline order.
+  std::vector<ModelStage> stages;
+  /// By layer: whether its forward runs again in front of its backward.
+  std::vector<bool> recomputes;
+  /// Stages of each group; with two, in a loop or in a V.
+  int32_t chunks = 1;
+  bool isV = false;
+
+  int32_t numGroups() const {
+    return static_cast<int32_t>(stages.size()) / chunks;
+  }
+  int32_t numRanks() const;
+};
+
+inline bool operator==(const ModelPlan &a, const ModelPlan &b) {
+  return a.samples == b.samples && a.stages == b.stages &&
+         a.recomputes == b.recomputes;
+}
+
+/// A plan with its costs and buffers, as the simulator and lowering know it.
+struct LaidPlan {
+  /// The name that its maker knows it by.
+  size_t id = 0;
+  ModelPlan plan;
+  /// It has passed check(). Its caps are what is left of each device beside the
+  /// state of its stages.
+  Problem problem;
+  PlanFigures figures;
+};
+
+/// All plans of one model on one cluster.
+struct ModelSpace {
+  std::string name;
+  int32_t ranks = 0, layers = 0;
+  /// How many of the slowest rank's device all ranks are worth.
+  double slowestDevices = 1;
+  /// Of an iteration.
+  int64_t samples = 0;
+  /// By layer: whether recomputation is worth a thought.
+  std::vector<bool> mayRecompute;
+  /// What the chain planner is given for micro-batches of so many samples, on
+  /// devices that are all as slow and small as the slowest and smallest.
+  /// `microbatchSamples` divides `samples`.
+  std::function<Result<ChainProblem>(int64_t microbatchSamples,
+                                     const std::vector<bool> &recomputes)>
+      chain;
+  std::function<Result<LaidPlan>(const ModelPlan &)> make;
+};
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_MODEL_MODELSPACE_H

@@ -1,0 +1,53 @@
+//===- PlanTrial.h - The best known schedule of a plan ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_MODEL_PLANTRIAL_H
+#define RONDO_PLANNING_MODEL_PLANTRIAL_H
+
+#include "planning/model/ModelSpace.h"
+#include "schedule/Family.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rondo {
+
+/// A plan with the fastest schedule that fits, of those that were tried.
+struct PlanTrial {
+  LaidPlan laid;
+  std::optional<Schedule> schedule;
+  /// `zb-h1`; empty for a schedule that a search has found.
+  std::string family;
+  /// An iteration of the compiled program, with its messages and sums.
+  int64_t timeNs = 0;
+  /// What the programs allocate, by rank.
+  std::vector<int64_t> arenaBytes;
+  /// Where no schedule fits: what the fullest rank lacks of the schedule that
+  /// lacks least, at least 1, or 0 where that is not the reason; and why.
+  int64_t missingBytes = 0;
+  int32_t missingRank = -1;
+  std::string reason;
+
+  bool fits() const { return schedule.has_value(); }
+  int64_t fullestBytes() const {
+    return arenaBytes.empty()
+               ? 0
+               : *std::max_element(arenaBytes.begin(), arenaBytes.end());
+  }
+  /// Less time, or as much with less memory.
+  bool isBetterThan(const PlanTrial &other) const {
+    return std::pair(timeNs, fullestBytes()) <
+           std::pair(other.timeNs, other.fullestBytes());
+  }
+  /// Replaces the schedule by a faster one whose programs fit; false if this is
+  /// none. O(actions).
+  bool improve(Schedule other, std::string family);
+};
+
+/// Tries every family that applies and takes little time to write, the fastest
+/// first. O(families * actions).
+PlanTrial tryPlan(LaidPlan laid);
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_MODEL_PLANTRIAL_H

@@ -1,0 +1,27 @@
+//===- ChosenPlan.h - The module of one plan among several ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_TOOLS_DRIVER_CHOSENPLAN_H
+#define RONDO_TOOLS_DRIVER_CHOSENPLAN_H
+
+#include "dialect/Pipe.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace rondo::driver {
+
+struct ChosenPlan {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// In the module.
+  pipe::PlanOp plan;
+};
+
+/// A new module with the plan, its model and its cluster alone, under these
+/// names. What its stages cost is left out: it follows from the layers.
+ChosenPlan moduleOfPlan(pipe::PlanOp chosen, llvm::StringRef planName,
+                        llvm::StringRef modelName);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_CHOSENPLAN_H

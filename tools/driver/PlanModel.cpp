@@ -1,0 +1,279 @@
+//===- PlanModel.cpp - rondo plan MODEL CLUSTER ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/driver/PlanModel.h"
+
+#include "dialect/Bridge.h"
+#include "formats/Imports.h"
+#include "passes/Layers.h"
+#include "passes/ModelPlans.h"
+#include "tools/driver/ChosenPlan.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Emission.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
+#include "tools/driver/ModuleFile.h"
+#include "tools/driver/Outputs.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/SearchRun.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+constexpr int64_t usualTimeLimitMs = 20000, usualRows = 8;
+
+struct Request {
+  std::string model, cluster, output;
+  int64_t samples = 0, rows = usualRows;
+  pipe::Target target = pipe::Target::Cpu;
+  pipe::DType dtype = pipe::DType::Fp32;
+  ModelPlannerOptions options;
+};
+
+/// Comma-separated whole numbers, each of `least` or more.
+template <typename Number>
+int readList(const Arguments &arguments, StringRef option, Number least,
+             std::vector<Number> &numbers) {
+  SmallVector<StringRef> parts;
+  const std::string text = arguments.text(option);
+  StringRef(text).split(parts, ',');
+  numbers.clear();
+  for (StringRef part : parts) {
+    Number number = 0;
+    if (part.getAsInteger(10, number) || number < least)
+      return reportUsage("--" + option + " is '" + text +
+                         "'; it must be whole numbers of " + Twine(least) +
+                         " or more, separated by commas");
+    if (!is_contained(numbers, number))
+      numbers.push_back(number);
+  }
+  return Success;
+}
+
+int readSizes(const Arguments &arguments, Request &request) {
+  if (arguments.has("microbatch-samples")) {
+    if (int code = readList<int64_t>(arguments, "microbatch-samples", 1,
+                                     request.options.microbatchSamples))
+      return code;
+    for (int64_t size : request.options.microbatchSamples)
+      if (request.samples % size != 0)
+        return reportUsage("--microbatch-samples has " + Twine(size) +
+                           ", which does not divide the " +
+                           Twine(request.samples) +
+                           " samples of an iteration (--samples)");
+  }
+  if (arguments.has("chunks")) {
+    if (int code = readList<int32_t>(arguments, "chunks", 1,
+                                     request.options.chunks))
+      return code;
+    erase(request.options.chunks, 1);
+  }
+  return Success;
+}
+
+int readRequest(const Arguments &arguments, Request &request) {
+  const std::vector<std::string> files = arguments.files();
+  if (files.empty())
+    return reportUsage("plan needs a model and a cluster (.mlir), or "
+                       "--problems FILE");
+  for (const char *option : {"evaluator", "threads"})
+    if (arguments.has(option))
+      return reportUsage(Twine("--") + option +
+                         " is for --problems, not for a model");
+  request.model = files.front();
+  request.cluster = files.back();
+  request.output = arguments.text("output");
+  request.samples = arguments.number("samples", 0);
+  if (request.samples == 0)
+    return reportUsage("plan needs --samples N, those of an iteration");
+  if (request.samples > maxSamples)
+    return reportUsage("--samples is " + Twine(request.samples) +
+                       "; the most is " + Twine(maxSamples));
+  request.rows = arguments.number("rows", usualRows);
+  request.target = pipe::symbolizeTarget(arguments.text("target"))
+                       .value_or(pipe::Target::Cpu);
+  request.dtype = pipe::symbolizeDType(arguments.text("dtype"))
+                      .value_or(usualDType(request.target));
+  if (int code = checkDType(request.target, request.dtype))
+    return code;
+  const std::string recompute = arguments.text("recompute", "auto");
+  ModelPlannerOptions &options = request.options;
+  options.recompute = recompute == "none"  ? RecomputeChoice::None
+                      : recompute == "all" ? RecomputeChoice::All
+                                           : RecomputeChoice::Auto;
+  options.seed = arguments.number("seed", 0);
+  options.effort = arguments.number("effort", 0);
+  options.deadline = Deadline(arguments.number(
+      "time-limit-ms", options.effort > 0 ? 0 : usualTimeLimitMs));
+  options.interrupt = Interrupt::flag();
+  return readSizes(arguments, request);
+}
+
+/// The only op of its kind in the files.
+template <typename Op>
+int findOnly(ModuleFile &file, const Request &request, StringRef what, Op &op) {
+  SmallVector<Op> all(file.module().getOps<Op>());
+  if (all.size() == 1) {
+    op = all.front();
+    return Success;
+  }
+  return reportError(
+      (request.model == request.cluster
+           ? request.model + " has "
+           : request.model + " and " + request.cluster + " have ") +
+      Twine(all.size()) + " pipe." + what + "; plan needs one");
+}
+
+/// The module of the best plan, with its schedule.
+mlir::OwningOpRef<mlir::ModuleOp> moduleOf(pipe::PlanOp chosen,
+                                           const PlanTrial &best) {
+  auto [module, plan] = moduleOfPlan(chosen, "plan", chosen.getModel());
+  mlir::OpBuilder builder(plan);
+  builder.setInsertionPointAfter(plan);
+  pipe::FamilyAttr family;
+  if (!best.family.empty()) {
+    const auto choice = std::get<FamilyChoice>(parseFamily(best.family));
+    SmallVector<mlir::NamedAttribute> arguments;
+    for (const auto &[name, value] : choice.arguments)
+      arguments.push_back(
+          builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+    family = pipe::FamilyAttr::get(builder.getContext(), choice.family->name,
+                                   builder.getDictionaryAttr(arguments));
+  }
+  auto schedule = pipe::ScheduleOp::create(
+      builder, plan.getLoc(), "schedule", plan.getSymName(), family,
+      pipe::SearchAttr(), pipe::FoundAttr(), pipe::Accumulate::IndexOrder,
+      pipe::Norm::Global);
+  if (!family && failed(pipe::foldSchedule(*best.schedule, schedule)))
+    return {};
+  return std::move(module);
+}
+
+int writeBest(const Request &request, pipe::PlanOp chosen,
+              const PlanTrial &best) {
+  if (request.output.empty())
+    return Success;
+  Error error = writeFile(request.output, [&](raw_ostream &os) {
+    formats::printOps(*moduleOf(chosen, best), os);
+    return Error::success();
+  });
+  if (error)
+    return reportError(toString(std::move(error)));
+  reportWritten(request.output, "pipe.plan @plan and pipe.schedule @schedule");
+  return Success;
+}
+
+/// Why nothing fits, and what is nearest to it.
+int reportNone(const Request &request, const ModelPlannerResult &result) {
+  if (!result.nearest) {
+    reportError("no plan: " + (result.refused.empty()
+                                   ? std::string("time ended before one was "
+                                                 "tried; raise --time-limit-ms")
+                                   : result.refused.back().second));
+    return result.refused.empty() ? Failure : Infeasible;
+  }
+  const PlanTrial &nearest = *result.nearest;
+  const ModelPlan &plan = nearest.laid.plan;
+  const std::string shape =
+      countOf(plan.stages.size(), "stage") + " on " +
+      countOf(plan.numRanks(), "device") + " with micro-batches of " +
+      countOf(plan.samples, "sample");
+  if (nearest.missingBytes == 0) {
+    reportError("no plan has a schedule; the nearest, " + shape + ": " +
+                nearest.reason);
+    return Failure;
+  }
+  const int64_t device = nearest.laid.figures.devices[nearest.missingRank];
+  reportError("no plan fits; nearest is " + shape + ": rank " +
+              Twine(nearest.missingRank) + " lacks " +
+              Twine(nearest.missingBytes) + " bytes of " +
+              Twine(device + nearest.missingBytes));
+  std::string advice = "devices of " +
+                       formatBytes(device + nearest.missingBytes) +
+                       " would do";
+  if (request.options.recompute == RecomputeChoice::None)
+    advice += "; so may --recompute auto";
+  if (!request.options.microbatchSamples.empty() &&
+      !is_contained(request.options.microbatchSamples, 1))
+    advice += "; so may smaller micro-batches (--microbatch-samples)";
+  reportNote(advice + "; so may more devices");
+  return Infeasible;
+}
+
+void reportSummary(const ModelPlannerResult &result,
+                   const ModelFigures &figures) {
+  const PlanTrial &best = result.plans.front();
+  outs() << "best: " << formatNs(best.timeNs) << "; no plan takes less than "
+         << formatNs(result.lowerBoundNs)
+         << ", all devices at work throughout ("
+         << gapText(best.timeNs <= result.lowerBoundNs, best.timeNs,
+                    result.lowerBoundNs)
+         << ")\n"
+         << "times: "
+         << (figures.measured == 0 ? "estimated from operations and "
+                                     "flops_per_us"
+             : figures.measured == figures.layers
+                 ? "measured"
+                 : (Twine(figures.measured) + " of " + Twine(figures.layers) +
+                    " layers measured, the others estimated from operations "
+                    "and flops_per_us")
+                       .str())
+         << "; links: as the cluster states\n";
+}
+
+} // namespace
+
+int planModelFiles(const Arguments &arguments) {
+  Request request;
+  if (int code = readRequest(arguments, request))
+    return code;
+  std::vector<UsedFile> inputs = inputFiles(arguments, {"costs"});
+  if (int code = checkOutputs(inputs, {{"--output", request.output}}))
+    return code;
+  if (!request.output.empty())
+    if (Error error = checkWritable(request.output))
+      return reportError(toString(std::move(error)));
+  ModuleFile file;
+  if (failed(file.read(request.model)) ||
+      (request.cluster != request.model &&
+       failed(file.readAlso(request.cluster))))
+    return Failure;
+  pipe::ModelOp model;
+  pipe::ClusterOp cluster;
+  if (int code = findOnly(file, request, "model", model))
+    return code;
+  if (int code = findOnly(file, request, "cluster", cluster))
+    return code;
+  pipe::PlanOp base = formats::addPlanOfAllLayers(
+      model, cluster,
+      pipe::TargetAttr::get(model.getContext(), request.target, request.dtype),
+      "plan_of_all");
+  if (failed(pipe::checkLayerSizes(model, base)))
+    return Failure;
+  const ModelFigures figures = modelFigures(base, request.samples);
+  outs() << model.getSymName() << " on " << cluster.getSymName() << ": "
+         << countOf(figures.layers, "layer") << " on "
+         << countOf(cluster.getDevices().size(), "device") << ", "
+         << countOf(request.samples, "sample")
+         << (figures.tokens > 0 ? " of " + countOf(figures.tokens, "token")
+                                : std::string())
+         << " an iteration, target " << stringifyTarget(request.target)
+         << " in " << stringifyDType(request.dtype) << "\n";
+  pipe::ModelPlans plans(base, request.samples);
+  const ModelPlannerResult result = planModel(plans.space(), request.options);
+  if (result.plans.empty())
+    return Interrupt::happened() ? Interrupted : reportNone(request, result);
+  printPlans(result, figures, request.rows);
+  reportSummary(result, figures);
+  const PlanTrial &best = result.plans.front();
+  if (int code = writeBest(request, plans.plan(best.laid), best))
+    return code;
+  return Interrupt::exitCode(Success);
+}
+
+} // namespace rondo::driver

@@ -1,0 +1,120 @@
+//===- PlanTable.cpp - The best plans of a model --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "lowering/TimeShares.h"
+#include "passes/Layers.h"
+#include "tools/driver/PlanModel.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/Table.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples) {
+  ModelFigures figures;
+  figures.samples = samples;
+  pipe::ModelOp model = allLayers.lookupModel();
+  if (const std::optional<pipe::ModelSizes> sizes = model.getSizes())
+    figures.tokens = sizes->sequence;
+  for (const pipe::LayerFigures &layer : pipe::layerFigures(allLayers))
+    figures.flopsOfSample += double(layer.forwardFlops) +
+                             double(layer.inputGradFlops) +
+                             double(layer.weightGradFlops);
+  figures.flopsOfSample /=
+      double(std::max<int64_t>(1, allLayers.getSamplesOfMicrobatch()));
+  for (pipe::LayerOp layer : model.getLayers()) {
+    ++figures.layers;
+    figures.measured += bool(layer.getCostsAttr());
+  }
+  for (pipe::DeviceOp device : allLayers.lookupCluster().getDevices()) {
+    if (device.getPeakFlopsPerUs() == 0) {
+      figures.peakFlopsPerUs = 0;
+      break;
+    }
+    figures.peakFlopsPerUs += double(device.getPeakFlopsPerUs());
+  }
+  return figures;
+}
+
+/// `8`, or `4,4,2` where groups differ.
+static std::string replicasOf(const ModelPlan &plan) {
+  std::vector<std::string> each;
+  for (int32_t group = 0; group < plan.numGroups(); ++group)
+    each.push_back(std::to_string(plan.stages[group].ranks.size()));
+  if (all_equal(each))
+    return each.front();
+  return join(each, ",");
+}
+
+/// `8 V` for two chunks in a V.
+static std::string chunksOf(const ModelPlan &plan) {
+  return std::to_string(plan.chunks) + (plan.isV ? " in a V" : "");
+}
+
+static std::string recomputedOf(const ModelPlan &plan) {
+  const auto count = llvm::count(plan.recomputes, true);
+  return count == 0 ? "none" : countOf(count, "layer");
+}
+
+static std::string perSecond(double figure) {
+  return figure >= 1e6 ? formatv("{0:f2} M", figure / 1e6).str()
+                       : formatv("{0:f0}", figure).str();
+}
+
+static std::string percent(double part) {
+  return formatv("{0:f1} %", 100 * part).str();
+}
+
+void printPlans(const ModelPlannerResult &result, const ModelFigures &figures,
+                int64_t rows) {
+  Table table;
+  table.add({"stages", "replicas", "chunks", "micro-batches", "recompute",
+             "schedule", "time",
+             figures.tokens > 0 ? "tokens/s" : "samples/s", "MFU", "memory",
+             "bound by"});
+  // Sizes of micro-batches make many plans that are hardly different.
+  std::vector<std::vector<std::string>> shown;
+  for (const PlanTrial &trial : result.plans) {
+    const ModelPlan &plan = trial.laid.plan;
+    std::vector<std::string> shape = {std::to_string(plan.stages.size()),
+                                      replicasOf(plan), chunksOf(plan),
+                                      recomputedOf(plan)};
+    if (is_contained(shown, shape))
+      continue;
+    if (static_cast<int64_t>(shown.size()) == rows)
+      break;
+    shown.push_back(std::move(shape));
+    const double seconds = double(trial.timeNs) / 1e9;
+    const TimeShares shares = timeShares(
+        trial.laid.figures, trial.laid.problem, *trial.schedule);
+    const TimeUse use = bindingUse(shares);
+    const auto total = double(std::max<int64_t>(1, trial.timeNs));
+    table.add(
+        {std::to_string(plan.stages.size()), replicasOf(plan), chunksOf(plan),
+         (Twine(trial.laid.problem.microbatches) + " of " +
+          Twine(plan.samples))
+             .str(),
+         recomputedOf(plan),
+         trial.family.empty() ? "searched" : trial.family,
+         formatNs(trial.timeNs),
+         perSecond(double(figures.samples) *
+                   double(std::max<int64_t>(1, figures.tokens)) / seconds),
+         figures.peakFlopsPerUs == 0 || figures.flopsOfSample == 0
+             ? "-"
+             : percent(figures.flopsOfSample * double(figures.samples) /
+                       (figures.peakFlopsPerUs * 1e6 * seconds)),
+         fullestArena(trial.arenaBytes, trial.laid.figures.devices),
+         (Twine(nameOf(use)) + ", " +
+          percent(double(shares[static_cast<int>(use)]) / total))
+             .str()});
+  }
+  table.print(outs());
+}
+
+} // namespace rondo::driver
