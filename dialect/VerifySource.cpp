@@ -69,9 +69,9 @@ int64_t DeviceOp::getPeakFlopsPerUs() {
 LogicalResult DeviceOp::verify() {
   if (failed(verifyFigures(*this, {{"memory_bytes", getMemoryBytes()}}, 1)))
     return failure();
-  if (failed(verifyFigures(*this,
-                           {{"flops_per_us", getFlopsPerUs()},
-                            {"peak_flops_per_us", getPeakFlopsPerUs()}})))
+  if (failed(
+          verifyFigures(*this, {{"flops_per_us", getFlopsPerUs()},
+                                {"peak_flops_per_us", getPeakFlopsPerUs()}})))
     return failure();
   if (getPeakFlopsPerUs() > 0 && getFlopsPerUs() > getPeakFlopsPerUs())
     return emitError() << "flops_per_us is " << getFlopsPerUs()

@@ -33,10 +33,10 @@ rondo::formats::importCluster(const json::Cluster &cluster,
   for (const json::ClusterDevice &device : cluster.devices)
     pipe::DeviceOp::create(
         builder, loc, builder.getStringAttr(device.name),
-        isDefault(device) ? pipe::DeviceAttr()
-                          : pipe::DeviceAttr::get(context, device.memoryBytes,
-                                                  device.flopsPerUs,
-                                                  device.peakFlopsPerUs));
+        isDefault(device)
+            ? pipe::DeviceAttr()
+            : pipe::DeviceAttr::get(context, device.memoryBytes,
+                                    device.flopsPerUs, device.peakFlopsPerUs));
   auto nameOf = [&](int32_t rank) {
     return FlatSymbolRefAttr::get(context, cluster.devices[rank].name);
   };

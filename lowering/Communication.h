@@ -48,7 +48,8 @@ Problem sequentialProblem(const Problem &problem);
 /// in reverse, R in front of it where the home recomputes.
 Schedule sequentialSchedule(const Problem &problem);
 
-/// Forward only, micro-batch after micro-batch on every rank.
+/// Forward only, micro-batch after micro-batch on every rank: so a rank may
+/// wait for the receivers of earlier micro-batches without a circle.
 Schedule evaluationSchedule(const Problem &problem);
 
 } // namespace rondo

@@ -10,7 +10,16 @@
 namespace rondo {
 
 Problem executingProblem(ProgramKind kind, const Problem &problem) {
-  return kind == ProgramKind::Sequential ? sequentialProblem(problem) : problem;
+  if (kind == ProgramKind::Sequential)
+    return sequentialProblem(problem);
+  if (kind == ProgramKind::Pipeline)
+    return problem;
+  // One message is read while the next one comes.
+  constexpr int32_t slots = 2;
+  Problem evaluation = problem;
+  int32_t &posted = evaluation.channels.receiveSlots;
+  posted = posted == 0 ? slots : std::min(posted, slots);
+  return evaluation;
 }
 
 TrainingNeeds PlanFigures::needsOf(ProgramKind kind) const {
@@ -33,7 +42,8 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
   Schedule inTurn = sequentialSchedule(sequential);
   programs.push_back({ProgramKind::Sequential, std::move(sequential),
                       std::move(inTurn), Program()});
-  programs.push_back({ProgramKind::Evaluation, problem,
+  programs.push_back({ProgramKind::Evaluation,
+                      executingProblem(ProgramKind::Evaluation, problem),
                       evaluationSchedule(problem), Program()});
   programs.push_back({ProgramKind::Pipeline, problem, schedule, Program()});
   for (LoweredProgram &lowered : programs) {
@@ -164,8 +174,7 @@ ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
   }
   for (const LoweredProgram &program : planned.programs)
     if (program.kind == ProgramKind::Pipeline)
-      result.iterationNs =
-          simulateProgram(problem, program.program).makespanNs;
+      result.iterationNs = simulateProgram(problem, program.program).makespanNs;
   return result;
 }
 

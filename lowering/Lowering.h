@@ -66,7 +66,9 @@ struct PlanFigures {
   }
 };
 
-/// The problem whose ranks run a program; `problem` is the plan's.
+/// The problem whose ranks run a program; `problem` is the plan's. An
+/// evaluation posts few receives at a time, since no backward limits what is
+/// under way.
 Problem executingProblem(ProgramKind kind, const Problem &problem);
 
 /// The sequential reference, the evaluation and the pipeline, with messages and

@@ -17,6 +17,8 @@ using namespace rondo;
 namespace {
 
 constexpr int64_t maxArenaBytes = int64_t(1) << 50;
+/// Outputs of a home without a backward: one is made while others are sent.
+constexpr int64_t mostUnsent = 2;
 
 int64_t aligned(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
@@ -270,6 +272,10 @@ void Planner::collectLives(int32_t rank) {
         int64_t last = -1;
         for (int32_t e : outputs)
           last = std::max(last, lastRead(e, i));
+        // What holds no activations would run ahead without end.
+        if (const int64_t next = i + mostUnsent * homes[h].turns;
+            b < 0 && w < 0 && next < problem.microbatches)
+          last = std::min(last, forward.of(h, next) - 1);
         if (last >= 0)
           addLife(own(BufferKind::Output), i, f, last);
       }

@@ -30,6 +30,8 @@ struct KeptBytes {
 ///
 /// A buffer that is being sent is free again for actions that start after the
 /// simulated send's end; the runtime waits there if the real one has not ended.
+/// In a program without backwards that is at the latest when its home makes the
+/// output after the next, so that fast ranks do not run ahead of slow ones.
 ///
 /// `executing` is the problem whose ranks run the program; `homes` say which of
 /// the `numRanks` ranks hold the stages' state, other than the executing ones

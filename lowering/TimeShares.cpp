@@ -41,9 +41,9 @@ TimeShares rondo::timeShares(const PlanFigures &plan, const Problem &problem,
   const auto working = std::count_if(work.begin(), work.end(),
                                      [](int64_t ns) { return ns > 0; });
   const int64_t mean =
-      working == 0 ? 0
-                   : std::accumulate(work.begin(), work.end(), int64_t(0)) /
-                         working;
+      working == 0
+          ? 0
+          : std::accumulate(work.begin(), work.end(), int64_t(0)) / working;
   auto put = [&](TimeUse use, int64_t ns) {
     shares[static_cast<int>(use)] = ns;
   };
@@ -57,9 +57,7 @@ TimeShares rondo::timeShares(const PlanFigures &plan, const Problem &problem,
 
 TimeUse rondo::bindingUse(const TimeShares &shares) {
   const auto largest = std::max_element(shares.begin() + 1, shares.end());
-  const int64_t all =
-      std::accumulate(shares.begin(), shares.end(), int64_t(0));
-  return *largest < all / 10
-             ? TimeUse::Compute
-             : static_cast<TimeUse>(largest - shares.begin());
+  const int64_t all = std::accumulate(shares.begin(), shares.end(), int64_t(0));
+  return *largest < all / 10 ? TimeUse::Compute
+                             : static_cast<TimeUse>(largest - shares.begin());
 }

@@ -44,9 +44,9 @@ private:
 } // namespace
 
 /// References to all of them, or to those chosen by their place.
-static SmallVector<Attribute>
-namesOf(ArrayRef<LayerOp> layers,
-        function_ref<bool(size_t)> isChosen = [](size_t) { return true; }) {
+static SmallVector<Attribute> namesOf(
+    ArrayRef<LayerOp> layers,
+    function_ref<bool(size_t)> isChosen = [](size_t) { return true; }) {
   SmallVector<Attribute> names;
   for (auto [place, each] : llvm::enumerate(layers)) {
     LayerOp layer = each;
@@ -59,8 +59,8 @@ namesOf(ArrayRef<LayerOp> layers,
 /// The layers that a stage says it recomputes; null if it has none of those.
 static ArrayAttr recomputed(ArrayRef<LayerOp> layers, int32_t first,
                             const std::vector<bool> &recomputes) {
-  const SmallVector<Attribute> names = namesOf(
-      layers, [&](size_t place) { return recomputes[first + place]; });
+  const SmallVector<Attribute> names =
+      namesOf(layers, [&](size_t place) { return recomputes[first + place]; });
   if (names.empty())
     return {};
   LayerOp any = layers.front();
@@ -116,9 +116,8 @@ static std::vector<int32_t> nodesOf(const Problem &problem,
       const size_t u = reached.back();
       reached.pop_back();
       for (size_t v = 0; v < ranks; ++v)
-        if (nodeOf[v] < 0 &&
-            double(std::min(rates[u * ranks + v], rates[v * ranks + u])) >=
-                enough) {
+        if (nodeOf[v] < 0 && double(std::min(rates[u * ranks + v],
+                                             rates[v * ranks + u])) >= enough) {
           nodeOf[v] = nodes;
           reached.push_back(v);
         }
@@ -161,7 +160,8 @@ PlanOp ModelPlans::copyOfBase(int64_t microbatchSamples) {
   OpBuilder builder(base);
   builder.setInsertionPointAfter(base);
   auto plan = cast<PlanOp>(builder.clone(*base));
-  plan.setSymName((base.getSymName() + "_" + std::to_string(made.size())).str());
+  plan.setSymName(
+      (base.getSymName() + "_" + std::to_string(made.size())).str());
   plan.setMicrobatches(samples / microbatchSamples);
   // A model of timed layers alone has no samples.
   if (base.lookupModel().getSizes() || microbatchSamples > 1)
@@ -170,9 +170,8 @@ PlanOp ModelPlans::copyOfBase(int64_t microbatchSamples) {
   return plan;
 }
 
-Result<ChainProblem>
-ModelPlans::chain(int64_t microbatchSamples,
-                  const std::vector<bool> &recomputes) {
+Result<ChainProblem> ModelPlans::chain(int64_t microbatchSamples,
+                                       const std::vector<bool> &recomputes) {
   Refusals refusals(base.getContext());
   PlanOp plan = copyOfBase(microbatchSamples);
   llvm::scope_exit erase([&] { plan.erase(); });
@@ -190,12 +189,11 @@ ModelPlans::chain(int64_t microbatchSamples,
   chain.name = base.getSymName().str();
   chain.microbatches = static_cast<int32_t>(plan.getMicrobatches());
   // A custom layer takes whole micro-batches.
-  chain.samples = llvm::any_of(layers,
-                               [](LayerOp layer) {
-                                 return bool(layer.getCustomAttr());
-                               })
-                      ? 1
-                      : microbatchSamples;
+  chain.samples =
+      llvm::any_of(layers,
+                   [](LayerOp layer) { return bool(layer.getCustomAttr()); })
+          ? 1
+          : microbatchSamples;
   takeCluster(plan, *problem, chain);
   const std::vector<int64_t> speeds = flopsPerUsOf(plan);
   const int64_t slowest =
@@ -232,12 +230,11 @@ Result<LaidPlan> ModelPlans::make(const ModelPlan &wanted) {
   llvm::scope_exit erase([&] { plan.erase(); });
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
   for (auto [s, stage] : llvm::enumerate(wanted.stages))
-    addStage(plan, s,
-             ArrayRef<LayerOp>(layers).slice(stage.first,
-                                             stage.end - stage.first),
-             stage.first, stage.ranks, wanted.samples, wanted.recomputes);
-  if (failed(verify(plan)) ||
-      failed(checkLayerSizes(plan.lookupModel(), plan)))
+    addStage(
+        plan, s,
+        ArrayRef<LayerOp>(layers).slice(stage.first, stage.end - stage.first),
+        stage.first, stage.ranks, wanted.samples, wanted.recomputes);
+  if (failed(verify(plan)) || failed(checkLayerSizes(plan.lookupModel(), plan)))
     return *refusals.fault;
   const StageFigures figures(plan);
   for (StageOp stage : plan.getStages()) {

@@ -11,10 +11,10 @@
 
 namespace rondo::pipe {
 
-/// The plans of a plan's model on its cluster, for planModel(). The plan has all
-/// layers in one stage. The others are
-/// written behind it in the module, with costs and buffers; where there is
-/// none, no error is emitted. `samples` are those of an iteration.
+/// The plans of a plan's model on its cluster, for planModel(). The plan has
+/// all layers in one stage. The others are written behind it in the module,
+/// with costs and buffers; where there is none, no error is emitted. `samples`
+/// are those of an iteration.
 class ModelPlans {
 public:
   ModelPlans(PlanOp base, int64_t samples) : base(base), samples(samples) {}

@@ -111,9 +111,9 @@ std::optional<TextFault>
 ClusterReader::readDevices(Value value, const std::string &where,
                            std::vector<ClusterDevice> &devices) {
   Fields fields;
-  if (auto fault = readFields(fields, value, where, {"name"},
-                              {"count", "memory_bytes", "flops_per_us",
-                               "peak_flops_per_us"}))
+  if (auto fault = readFields(
+          fields, value, where, {"name"},
+          {"count", "memory_bytes", "flops_per_us", "peak_flops_per_us"}))
     return fault;
   ClusterDevice device;
   const Value &name = fields.get("name");

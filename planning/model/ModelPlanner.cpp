@@ -19,6 +19,8 @@ constexpr double proposalsEnd = 0.6, refinementEnd = 0.75;
 constexpr int32_t mostRounds = 3;
 /// Plans that are cut into chunks and relieved of recomputation.
 constexpr size_t mostRefined = 4;
+/// Of the best plan's time: others that take more are dropped.
+constexpr double slowest = 1.5;
 /// Effort of the chain planner where neither effort nor time is given.
 constexpr int64_t usualEffort = 50;
 
@@ -40,6 +42,13 @@ private:
            (options.interrupt && options.interrupt->load());
   }
   std::vector<int64_t> sizes() const;
+  /// Plans beyond this are not worth the time of a proof.
+  int64_t ceilingNs() const {
+    return result.plans.empty()
+               ? std::numeric_limits<int64_t>::max()
+               : static_cast<int64_t>(double(result.plans.front().timeNs) *
+                                      slowest);
+  }
   void proposeAll();
   /// Whether a plan with this much room was found at once.
   bool propose(const Proposal &proposal);
@@ -103,14 +112,15 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
     result.refused.emplace_back(plan.samples, describe(*fault));
     return nullptr;
   }
-  PlanTrial trial = tryPlan(std::move(std::get<LaidPlan>(made)));
+  PlanTrial trial = tryPlan(std::move(std::get<LaidPlan>(made)), ceilingNs());
   ++result.tried;
+  if (trial.isSlow)
+    return nullptr;
   if (!trial.fits()) {
-    const bool isNearer =
-        !result.nearest ||
-        (trial.missingBytes > 0 &&
-         (result.nearest->missingBytes == 0 ||
-          trial.missingBytes < result.nearest->missingBytes));
+    const bool isNearer = !result.nearest ||
+                          (trial.missingBytes > 0 &&
+                           (result.nearest->missingBytes == 0 ||
+                            trial.missingBytes < result.nearest->missingBytes));
     if (isNearer)
       result.nearest = std::move(trial);
     return isNearer ? &*result.nearest : nullptr;
@@ -148,8 +158,8 @@ bool Planner::propose(const Proposal &proposal) {
       result.refused.emplace_back(proposal.samples, why);
       return false;
     }
-    const PlanTrial *trial = offer(
-        modelPlanOf(*found, proposal.samples, proposal.recomputes));
+    const PlanTrial *trial =
+        offer(modelPlanOf(*found, proposal.samples, proposal.recomputes));
     if (trial && trial->fits())
       return round == 0 && isRoomy(*trial);
     if (!trial || trial->missingBytes == 0 || isOver())
@@ -175,8 +185,8 @@ void Planner::proposeAll() {
       return;
     bool hasRoom = false;
     if (options.recompute != RecomputeChoice::All)
-      hasRoom = propose(
-          {samples, std::vector<bool>(space.layers), ended + share});
+      hasRoom =
+          propose({samples, std::vector<bool>(space.layers), ended + share});
     ended += 2 * share;
     if (canRecompute && !hasRoom)
       propose({samples, space.mayRecompute, ended});
@@ -225,8 +235,8 @@ void Planner::refine() {
           return;
         if (isV && chunks != 2)
           continue;
-        if (std::optional<ModelPlan> cut = inChunks(
-                plan, std::get<ChainProblem>(chain), chunks, isV))
+        if (std::optional<ModelPlan> cut =
+                inChunks(plan, std::get<ChainProblem>(chain), chunks, isV))
           offer(*cut);
       }
   }
@@ -283,8 +293,8 @@ ModelPlannerResult Planner::run() {
     __int128 work = 0;
     for (const ChainLayer &layer : known->layers)
       work += layer.forwardNs + layer.backwardNs;
-    const auto bound = static_cast<int64_t>(
-        double(work) * known->microbatches / space.slowestDevices);
+    const auto bound = static_cast<int64_t>(double(work) * known->microbatches /
+                                            space.slowestDevices);
     if (result.lowerBoundNs == 0 || bound < result.lowerBoundNs)
       result.lowerBoundNs = bound;
   }

@@ -52,9 +52,9 @@ struct ModelPlannerResult {
 /// Finds plans whose compiled programs take the least time, by their own
 /// simulation, and fit every device. For each size of micro-batches, with and
 /// without recomputation, a chain planner proposes stages and replicas (see
-/// planChain()). Families of schedules and the memory plan of the programs judge
-/// what is proposed. Where a plan does not fit, the chain planner is asked again
-/// with less memory. Then the best are cut into chunks, relieved of
+/// planChain()). Families of schedules and the memory plan of the programs
+/// judge what is proposed. Where a plan does not fit, the chain planner is
+/// asked again with less memory. Then the best are cut into chunks, relieved of
 /// recomputation where memory allows it and planned again with what is left,
 /// and searched for better schedules.
 ModelPlannerResult planModel(const ModelSpace &space,

@@ -4,6 +4,7 @@
 #include "planning/model/PlanTrial.h"
 
 #include "schedule/Simulator.h"
+#include "schedule/families/Replicas.h"
 
 #include <algorithm>
 
@@ -11,6 +12,9 @@ using namespace rondo;
 
 /// Steps that a family may take to write a schedule, beyond a few a task.
 static constexpr int64_t mostFamilySteps = 2'000'000;
+/// How many fitting schedules are compared as programs; one if they are long.
+static constexpr int32_t mostProved = 3;
+static constexpr int64_t mostActionsOfSeveral = 50000;
 
 namespace {
 
@@ -20,60 +24,63 @@ struct Written {
   Simulation simulation;
   /// What the rank with least room lacks; at most 0 where all have enough.
   int64_t missingBytes = 0;
-  int32_t missingRank = 0;
   /// Activations of the rank that holds most.
   int64_t heldBytes = 0;
 };
 
 } // namespace
 
-static void findMissing(const Problem &problem, Written &written) {
-  written.missingBytes = std::numeric_limits<int64_t>::min();
-  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
-    const int64_t cap = problem.memoryCaps[rank];
-    if (cap == noMemoryCap)
-      continue;
-    int64_t missing = written.simulation.peakBytes[rank] - cap;
-    // State alone may be more than a device has.
-    if (!problem.devices.empty())
-      missing += std::max<int64_t>(0, problem.devices[rank].stateBytes -
-                                          problem.devices[rank].deviceBytes);
-    if (missing > written.missingBytes) {
-      written.missingBytes = missing;
-      written.missingRank = rank;
-    }
+/// By group: by how many bytes state alone is above a device.
+static std::vector<int64_t> excessOfState(const Problem &problem,
+                                          const Problem &groups) {
+  std::vector<int64_t> excess(groups.numRanks());
+  if (problem.devices.empty())
+    return excess;
+  for (const Home &home : problem.homes) {
+    const DeviceMemory &device = problem.devices[home.rank];
+    int64_t &most = excess[groups.homes.of(home.stage).begin()->rank];
+    most = std::max(most, device.stateBytes - device.deviceBytes);
   }
+  return excess;
 }
 
-/// What all families write, the fastest first, and of equals the one that holds
-/// least.
-static std::vector<Written> writeAll(const Problem &problem,
-                                     std::string &reason) {
+static void findMissing(const Problem &groups,
+                        const std::vector<int64_t> &excess, Written &written) {
+  written.missingBytes = std::numeric_limits<int64_t>::min();
+  for (int32_t group = 0; group < groups.numRanks(); ++group)
+    if (groups.memoryCaps[group] != noMemoryCap)
+      written.missingBytes = std::max(
+          written.missingBytes, written.simulation.peakBytes[group] -
+                                    groups.memoryCaps[group] + excess[group]);
+}
+
+/// What all families write for groups of ranks, the fastest first, and of
+/// equals the one that holds least.
+static std::vector<Written>
+writeAll(const Problem &problem, const Problem &groups, std::string &reason) {
+  const std::vector<int64_t> excess = excessOfState(problem, groups);
   std::vector<Written> all;
   for (const FamilyChoice &choice : allFamilies()) {
-    if (choice.family->stepsBeyondTasks(problem) > mostFamilySteps)
+    if (choice.family->stepsBeyondTasks(groups) > mostFamilySteps)
       continue;
-    FamilyResult result = generate(choice, problem);
+    FamilyResult result = generate(choice, groups);
     auto *schedule = std::get_if<Schedule>(&result);
     if (!schedule) {
-      if (reason.empty())
-        reason = describe(std::get<Fault>(result));
+      reason = describe(std::get<Fault>(result));
       continue;
     }
     Written written;
     written.family = choice.text();
     std::optional<Fault> fault =
-        checkSchedule(problem, *schedule, &written.simulation);
+        checkSchedule(groups, *schedule, &written.simulation);
     if (fault && fault->rule != Rule::Memory) {
-      if (reason.empty())
-        reason = describe(*fault, problem);
+      reason = describe(*fault, groups);
       continue;
     }
     written.schedule = std::move(*schedule);
-    written.heldBytes =
-        *std::max_element(written.simulation.peakBytes.begin(),
-                          written.simulation.peakBytes.end());
-    findMissing(problem, written);
+    written.heldBytes = *std::max_element(written.simulation.peakBytes.begin(),
+                                          written.simulation.peakBytes.end());
+    findMissing(groups, excess, written);
     all.push_back(std::move(written));
   }
   std::stable_sort(all.begin(), all.end(),
@@ -86,26 +93,22 @@ static std::vector<Written> writeAll(const Problem &problem,
 
 /// What the fullest arena is above its device.
 static int64_t missingOf(const ProvedPrograms &proved,
-                         const PlanFigures &figures, int32_t &rank) {
+                         const PlanFigures &figures) {
   int64_t most = 0;
   for (size_t r = 0; r < proved.arenaBytes.size(); ++r)
-    if (figures.devices[r] != noMemoryCap &&
-        proved.arenaBytes[r] - figures.devices[r] > most) {
-      most = proved.arenaBytes[r] - figures.devices[r];
-      rank = static_cast<int32_t>(r);
-    }
+    if (figures.devices[r] != noMemoryCap)
+      most = std::max(most, proved.arenaBytes[r] - figures.devices[r]);
   return most;
 }
 
 bool PlanTrial::improve(Schedule other, std::string name) {
   ProvedPrograms proved = provePrograms(laid.figures, laid.problem, other);
   if (proved.fault) {
-    int32_t rank = -1;
     const int64_t missing =
-        proved.isOverCap() ? missingOf(proved, laid.figures, rank) : 0;
-    if (!fits() && (reason.empty() || (missing > 0 && missing < missingBytes))) {
-      missingBytes = missing;
-      missingRank = rank;
+        proved.isOverCap() ? missingOf(proved, laid.figures) : 0;
+    if (!fits()) {
+      if (missing > 0 && (missingBytes == 0 || missing < missingBytes))
+        missingBytes = missing;
       reason = describeFault(proved, laid.problem);
     }
     return false;
@@ -117,33 +120,39 @@ bool PlanTrial::improve(Schedule other, std::string name) {
   timeNs = proved.iterationNs;
   arenaBytes = std::move(proved.arenaBytes);
   missingBytes = 0;
-  missingRank = -1;
   reason.clear();
   return true;
 }
 
-PlanTrial rondo::tryPlan(LaidPlan laid) {
+PlanTrial rondo::tryPlan(LaidPlan laid, int64_t ceilingNs) {
   PlanTrial trial;
   trial.laid = std::move(laid);
   const Problem &problem = trial.laid.problem;
+  const Result<RankGroups> found = RankGroups::of(problem);
+  if (const auto *fault = std::get_if<Fault>(&found)) {
+    trial.reason = describe(*fault);
+    return trial;
+  }
+  const auto &groups = std::get<RankGroups>(found);
+  const Problem ofGroups = groups.groupProblem();
   std::string reason;
-  std::vector<Written> all = writeAll(problem, reason);
-  // Sums behind the last backward may change which is the fastest, by little.
-  constexpr int32_t mostProved = 3;
+  std::vector<Written> all = writeAll(problem, ofGroups, reason);
   int32_t proved = 0;
   for (Written &written : all) {
     if (written.missingBytes > 0) {
       if (!trial.fits() && (trial.missingBytes == 0 ||
-                            written.missingBytes < trial.missingBytes)) {
+                            written.missingBytes < trial.missingBytes))
         trial.missingBytes = written.missingBytes;
-        trial.missingRank = written.missingRank;
-        trial.reason = describe(
-            *checkSchedule(problem, written.schedule, nullptr), problem);
-      }
       continue;
     }
-    trial.improve(std::move(written.schedule), written.family);
-    if (trial.fits() && ++proved >= mostProved)
+    if (written.simulation.makespanNs > ceilingNs) {
+      trial.isSlow = !trial.fits();
+      break;
+    }
+    trial.improve(groups.spread(written.schedule), written.family);
+    // Sums behind the last backward may change which is the fastest, by little.
+    if (trial.fits() && (++proved >= mostProved ||
+                         trial.schedule->numActions() > mostActionsOfSeveral))
       break;
   }
   if (!trial.fits() && trial.reason.empty())

@@ -22,11 +22,13 @@ struct PlanTrial {
   int64_t timeNs = 0;
   /// What the programs allocate, by rank.
   std::vector<int64_t> arenaBytes;
-  /// Where no schedule fits: what the fullest rank lacks of the schedule that
-  /// lacks least, at least 1, or 0 where that is not the reason; and why.
+  /// Where no schedule fits: what the rank with least room lacks of the
+  /// schedule that lacks least, or 0 where memory is not the reason; and why.
   int64_t missingBytes = 0;
-  int32_t missingRank = -1;
   std::string reason;
+  /// There are schedules with enough memory, but they take more than the
+  /// ceiling.
+  bool isSlow = false;
 
   bool fits() const { return schedule.has_value(); }
   int64_t fullestBytes() const {
@@ -45,8 +47,9 @@ struct PlanTrial {
 };
 
 /// Tries every family that applies and takes little time to write, the fastest
-/// first. O(families * actions).
-PlanTrial tryPlan(LaidPlan laid);
+/// first, and none that takes more than `ceilingNs`. O(families * actions).
+PlanTrial tryPlan(LaidPlan laid,
+                  int64_t ceilingNs = std::numeric_limits<int64_t>::max());
 
 } // namespace rondo
 

@@ -115,7 +115,7 @@ std::vector<FamilyChoice> rondo::allFamilies() {
 }
 
 std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
-  if (problem.homes.hasReplicas()) {
+  if (RankGroups::areNeeded(problem)) {
     auto groups = RankGroups::of(problem);
     const auto *found = std::get_if<RankGroups>(&groups);
     return found ? familyVariants(found->groupProblem())
@@ -153,7 +153,7 @@ static Fault noChain(const char *family, const Problem &problem) {
 
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
-  if (problem.homes.hasReplicas()) {
+  if (RankGroups::areNeeded(problem)) {
     auto groups = RankGroups::of(problem);
     if (auto *fault = std::get_if<Fault>(&groups))
       return std::move(*fault);
@@ -161,7 +161,8 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
     FamilyResult result = generate(choice, found.groupProblem());
     if (auto *schedule = std::get_if<Schedule>(&result))
       return found.spread(*schedule);
-    return makeFault<FaultKind::OfGroups>(describe(std::get<Fault>(result)));
+    if (problem.homes.hasReplicas())
+      return makeFault<FaultKind::OfGroups>(describe(std::get<Fault>(result)));
   }
   if (hasRecomputation(problem)) {
     FamilyResult result = generate(choice, withoutRecomputation(problem));

@@ -9,11 +9,28 @@
 
 using namespace rondo;
 
-Result<RankGroups> RankGroups::of(const Problem &problem) {
-  // By rank: its stages, ascending.
+/// By rank: its stages, ascending.
+static std::vector<std::vector<int32_t>> stagesOfRanks(const Problem &problem) {
   std::vector<std::vector<int32_t>> stages(problem.numRanks());
   for (const Home &home : problem.homes)
     stages[home.rank].push_back(home.stage);
+  return stages;
+}
+
+bool RankGroups::areNeeded(const Problem &problem) {
+  if (problem.homes.hasReplicas())
+    return true;
+  int32_t before = -1;
+  for (const std::vector<int32_t> &stages : stagesOfRanks(problem)) {
+    if (stages.empty() || stages.front() < before)
+      return true;
+    before = stages.front();
+  }
+  return false;
+}
+
+Result<RankGroups> RankGroups::of(const Problem &problem) {
+  const std::vector<std::vector<int32_t>> stages = stagesOfRanks(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const int32_t first = problem.homes.of(s).begin()->rank;
     for (const Home &home : problem.homes.of(s))
@@ -26,14 +43,15 @@ Result<RankGroups> RankGroups::of(const Problem &problem) {
     groups.microbatchesInRound = static_cast<int32_t>(std::min<int64_t>(
         std::lcm(int64_t(groups.microbatchesInRound), int64_t(home.turns)),
         problem.microbatches));
+  // In the order of their first stages.
   std::map<std::vector<int32_t>, int32_t> byStages;
-  for (int32_t r = 0; r < problem.numRanks(); ++r) {
-    auto [it, isNew] = byStages.insert({stages[r], groups.numGroups});
-    // Ranks without a stage have nothing in common.
-    groups.numGroups += isNew || stages[r].empty();
-    groups.groupOf.push_back(stages[r].empty() ? groups.numGroups - 1
-                                               : it->second);
-  }
+  for (const std::vector<int32_t> &own : stages)
+    if (!own.empty())
+      byStages.insert({own, 0});
+  for (auto &[own, group] : byStages)
+    group = groups.numGroups++;
+  for (const std::vector<int32_t> &own : stages)
+    groups.groupOf.push_back(own.empty() ? noGroup : byStages[own]);
   return groups;
 }
 
@@ -46,10 +64,11 @@ Problem RankGroups::groupProblem() const {
   groups.objective = all.objective;
   groups.channels = all.channels;
   groups.memoryCaps.assign(numGroups, noMemoryCap);
-  for (int32_t r = 0; r < all.numRanks(); ++r) {
-    int64_t &cap = groups.memoryCaps[groupOf[r]];
-    cap = std::min(cap, all.memoryCaps[r]);
-  }
+  for (int32_t r = 0; r < all.numRanks(); ++r)
+    if (groupOf[r] != noGroup) {
+      int64_t &cap = groups.memoryCaps[groupOf[r]];
+      cap = std::min(cap, all.memoryCaps[r]);
+    }
   for (int32_t s = 0; s < all.numStages(); ++s)
     groups.homes.addStage(groupOf[all.homes.of(s).begin()->rank]);
 
@@ -152,7 +171,8 @@ Schedule RankGroups::spread(const Schedule &ofGroups) const {
       feeds[problem->homes[edge.from].stage] = true;
   Schedule schedule;
   for (int32_t r = 0; r < problem->numRanks(); ++r) {
-    const ActionRange order = ofGroups.rank(groupOf[r]);
+    const ActionRange order =
+        groupOf[r] == noGroup ? ActionRange() : ofGroups.rank(groupOf[r]);
     for (int64_t i = 0; i < order.size();) {
       const int64_t end = endOfRun(order, i, feeds);
       forEachOfRound(order[i].index, [&](int64_t microbatch) {

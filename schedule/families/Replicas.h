@@ -1,9 +1,10 @@
 //===- Replicas.h - Families on stages with several homes -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Families are written for stages with one home each. Ranks that hold homes of
-// the same stages form a group, which a family takes for one rank; the order
-// that it writes is the order of every rank of the group.
+// Families are written for stages with one home each, on ranks in the order of
+// their first stages. Ranks that hold homes of the same stages form a group,
+// which a family takes for one rank; the order that it writes is the order of
+// every rank of the group. Ranks without a stage are in no group.
 //
 // Where stages deal micro-batches, what a family takes for a micro-batch is a
 // round: as many as it takes until all stages deal to their first homes again.
@@ -28,7 +29,10 @@ namespace rondo {
 
 class RankGroups {
 public:
-  /// Makes the groups, in the order of their first ranks. A fault where two
+  /// Whether stages have several homes, or ranks are not in the order of their
+  /// first stages, or have none.
+  static bool areNeeded(const Problem &problem);
+  /// Makes the groups, in the order of their first stages. A fault where two
   /// ranks have some stages in common, but not all.
   static Result<RankGroups> of(const Problem &problem);
 
@@ -61,6 +65,7 @@ private:
   const Problem *problem;
   int32_t numGroups = 0;
   int32_t microbatchesInRound = 1;
+  static constexpr int32_t noGroup = -1;
   /// By rank.
   std::vector<int32_t> groupOf;
 };

@@ -107,8 +107,7 @@ mlir::OwningOpRef<mlir::ModuleOp> ModuleFile::parse(StringRef path) {
         hasError |= isError;
         return mlir::success(isRepeated);
       });
-  auto module =
-      mlir::parseSourceFile<mlir::ModuleOp>(source.manager, &context);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(source.manager, &context);
   if (!module)
     noteMistypedWord(first);
   return module;

@@ -31,9 +31,10 @@ struct Request {
 int readRequest(const Arguments &arguments, Request &request) {
   request.problems = arguments.text("problems");
   if (const std::string file = arguments.file(); !file.empty())
-    return reportUsage("--problems has layers and devices; leave it out to plan "
-                       "the model of " +
-                       file);
+    return reportUsage(
+        "--problems has layers and devices; leave it out to plan "
+        "the model of " +
+        file);
   for (const char *option : {"samples", "target", "dtype", "microbatch-samples",
                              "recompute", "chunks", "costs", "rows"})
     if (arguments.has(option))

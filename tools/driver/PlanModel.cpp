@@ -68,8 +68,8 @@ int readSizes(const Arguments &arguments, Request &request) {
                            " samples of an iteration (--samples)");
   }
   if (arguments.has("chunks")) {
-    if (int code = readList<int32_t>(arguments, "chunks", 1,
-                                     request.options.chunks))
+    if (int code =
+            readList<int32_t>(arguments, "chunks", 1, request.options.chunks))
       return code;
     erase(request.options.chunks, 1);
   }
@@ -179,23 +179,20 @@ int reportNone(const Request &request, const ModelPlannerResult &result) {
   }
   const PlanTrial &nearest = *result.nearest;
   const ModelPlan &plan = nearest.laid.plan;
-  const std::string shape =
-      countOf(plan.stages.size(), "stage") + " on " +
-      countOf(plan.numRanks(), "device") + " with micro-batches of " +
-      countOf(plan.samples, "sample");
+  const std::string shape = countOf(plan.stages.size(), "stage") + " on " +
+                            countOf(plan.numRanks(), "device") +
+                            " with micro-batches of " +
+                            countOf(plan.samples, "sample");
   if (nearest.missingBytes == 0) {
     reportError("no plan has a schedule; the nearest, " + shape + ": " +
                 nearest.reason);
     return Failure;
   }
-  const int64_t device = nearest.laid.figures.devices[nearest.missingRank];
-  reportError("no plan fits; nearest is " + shape + ": rank " +
-              Twine(nearest.missingRank) + " lacks " +
-              Twine(nearest.missingBytes) + " bytes of " +
-              Twine(device + nearest.missingBytes));
-  std::string advice = "devices of " +
-                       formatBytes(device + nearest.missingBytes) +
-                       " would do";
+  const int64_t device = *min_element(nearest.laid.figures.devices);
+  reportError("no plan fits; nearest is " + shape + ", where a device of " +
+              Twine(device) + " bytes lacks " + Twine(nearest.missingBytes));
+  std::string advice =
+      "devices of " + formatBytes(device + nearest.missingBytes) + " would do";
   if (request.options.recompute == RecomputeChoice::None)
     advice += "; so may --recompute auto";
   if (!request.options.microbatchSamples.empty() &&

@@ -42,17 +42,25 @@ ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples) {
   return figures;
 }
 
-/// `8`, or `4,4,2` where groups differ.
+/// `8`, or `2, 29 of 4` where groups differ, in pipeline order.
 static std::string replicasOf(const ModelPlan &plan) {
-  std::vector<std::string> each;
-  for (int32_t group = 0; group < plan.numGroups(); ++group)
-    each.push_back(std::to_string(plan.stages[group].ranks.size()));
-  if (all_equal(each))
-    return each.front();
-  return join(each, ",");
+  std::vector<std::string> runs;
+  for (int32_t group = 0; group < plan.numGroups();) {
+    const size_t ranks = plan.stages[group].ranks.size();
+    int32_t end = group;
+    while (end < plan.numGroups() && plan.stages[end].ranks.size() == ranks)
+      ++end;
+    if (end - group == plan.numGroups())
+      return std::to_string(ranks);
+    runs.push_back((end - group > 1 ? std::to_string(end - group) + " of "
+                                    : std::string()) +
+                   std::to_string(ranks));
+    group = end;
+  }
+  return join(runs, ", ");
 }
 
-/// `8 V` for two chunks in a V.
+/// `2 in a V`.
 static std::string chunksOf(const ModelPlan &plan) {
   return std::to_string(plan.chunks) + (plan.isV ? " in a V" : "");
 }
@@ -75,9 +83,8 @@ void printPlans(const ModelPlannerResult &result, const ModelFigures &figures,
                 int64_t rows) {
   Table table;
   table.add({"stages", "replicas", "chunks", "micro-batches", "recompute",
-             "schedule", "time",
-             figures.tokens > 0 ? "tokens/s" : "samples/s", "MFU", "memory",
-             "bound by"});
+             "schedule", "time", figures.tokens > 0 ? "tokens/s" : "samples/s",
+             "MFU", "memory", "bound by"});
   // Sizes of micro-batches make many plans that are hardly different.
   std::vector<std::vector<std::string>> shown;
   for (const PlanTrial &trial : result.plans) {
@@ -91,17 +98,15 @@ void printPlans(const ModelPlannerResult &result, const ModelFigures &figures,
       break;
     shown.push_back(std::move(shape));
     const double seconds = double(trial.timeNs) / 1e9;
-    const TimeShares shares = timeShares(
-        trial.laid.figures, trial.laid.problem, *trial.schedule);
+    const TimeShares shares =
+        timeShares(trial.laid.figures, trial.laid.problem, *trial.schedule);
     const TimeUse use = bindingUse(shares);
     const auto total = double(std::max<int64_t>(1, trial.timeNs));
     table.add(
         {std::to_string(plan.stages.size()), replicasOf(plan), chunksOf(plan),
-         (Twine(trial.laid.problem.microbatches) + " of " +
-          Twine(plan.samples))
+         (Twine(trial.laid.problem.microbatches) + " of " + Twine(plan.samples))
              .str(),
-         recomputedOf(plan),
-         trial.family.empty() ? "searched" : trial.family,
+         recomputedOf(plan), trial.family.empty() ? "searched" : trial.family,
          formatNs(trial.timeNs),
          perSecond(double(figures.samples) *
                    double(std::max<int64_t>(1, figures.tokens)) / seconds),
