@@ -4,6 +4,7 @@
 #include "formats/json/CostsReader.h"
 
 #include "formats/json/Fields.h"
+#include "schedule/Problem.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -22,7 +23,7 @@ std::optional<TextFault> readStage(Value value, const std::string &where,
   if (auto fault =
           fields.read(value, where,
                       {"name", "forward_ns", "input_grad_ns", "weight_grad_ns"},
-                      {"recompute_ns"}))
+                      {"recompute_ns", "layers"}))
     return fault;
   std::optional<std::string> name = fields.get("name").string();
   if (!name)
@@ -36,15 +37,29 @@ std::optional<TextFault> readStage(Value value, const std::string &where,
             readInteger(fields.get(key), where + "." + key, 0, mostNs, *ns))
       return fault;
   if (const Value *value = fields.find("recompute_ns"))
-    return readInteger(*value, where + ".recompute_ns", 0, mostNs,
-                       stage.recomputeNs.emplace());
+    if (auto fault = readInteger(*value, where + ".recompute_ns", 0, mostNs,
+                                 stage.recomputeNs.emplace()))
+      return fault;
+  if (const Value *value = fields.find("layers")) {
+    if (!value->isArray())
+      return where + ".layers is not a list of names";
+    Elements walk(*value);
+    while (std::optional<Value> element = walk.next()) {
+      std::optional<std::string> layer = element->string();
+      if (!layer)
+        return where + ".layers has " + element->excerpt() + ", not a string";
+      stage.layers.push_back(*layer);
+    }
+  }
   return {};
 }
 
-std::optional<TextFault> fill(Value value, std::vector<StageTimes> &stages) {
+std::optional<TextFault> fill(Value value, Costs &costs) {
+  std::vector<StageTimes> &stages = costs.stages;
   Fields fields;
   if (auto fault =
-          fields.read(value, "costs", {"format", "stages"}, {"samples"}))
+          fields.read(value, "costs", {"format", "stages"},
+                      {"samples", "microbatch_samples", "target", "dtype"}))
     return fault;
   if (fields.get("format").string() != "rondo-costs/1")
     return "format is " + fields.get("format").excerpt() +
@@ -53,6 +68,17 @@ std::optional<TextFault> fill(Value value, std::vector<StageTimes> &stages) {
   if (const Value *value = fields.find("samples"))
     if (auto fault = readInteger(*value, "samples", 0, mostNs, samples))
       return fault;
+  if (const Value *value = fields.find("microbatch_samples"))
+    if (auto fault = readInteger(*value, "microbatch_samples", 1, maxSamples,
+                                 costs.microbatchSamples))
+      return fault;
+  for (auto [key, word] :
+       {std::pair("target", &costs.target), std::pair("dtype", &costs.dtype)})
+    if (const Value *value = fields.find(key)) {
+      if (!value->string())
+        return std::string(key) + " is " + value->excerpt() + ", not a string";
+      *word = *value->string();
+    }
   if (!fields.get("stages").isArray())
     return "stages is not a list";
   Elements walk(fields.get("stages"));
@@ -72,19 +98,19 @@ std::optional<TextFault> fill(Value value, std::vector<StageTimes> &stages) {
 
 } // namespace
 
-llvm::Expected<std::vector<StageTimes>> readCosts(StringRef text) {
-  std::vector<StageTimes> stages;
+llvm::Expected<Costs> readCosts(StringRef text) {
+  Costs costs;
   std::optional<TextFault> fault;
   if (text.trim().empty())
     fault = "the file is empty; expected one rondo-costs/1 object";
   else if (!(fault = checkSyntax(text)))
-    fault = fill(Value(text), stages);
+    fault = fill(Value(text), costs);
   else
     fault->message += "; expected one rondo-costs/1 object, which is JSON";
   if (fault)
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    fault->message);
-  return stages;
+  return costs;
 }
 
 } // namespace rondo::json

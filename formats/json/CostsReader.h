@@ -3,11 +3,13 @@
 //
 // {"format": "rondo-costs/1",
 //  "stages": [{"name": "s0", "forward_ns": 3, "input_grad_ns": 4,
-//              "weight_grad_ns": 2}],
-//  "samples": 10}
+//              "weight_grad_ns": 2, "layers": ["wte", "h0"]}],
+//  "samples": 10, "microbatch_samples": 4, "target": "cpu", "dtype": "fp32"}
 //
 // A stage that recomputes may have "recompute_ns". `samples` is the number of
-// measurements behind each figure; optional.
+// measurements behind each figure. It, the layers of a stage, and what was
+// measured are optional; without these, times are those of a plan's stages
+// alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,11 +33,21 @@ struct StageTimes {
   int64_t weightGradNs = 0;
   /// Of a stage that recomputes, if it was measured.
   std::optional<int64_t> recomputeNs;
+  /// Names; empty if they are not stated.
+  std::vector<std::string> layers;
+};
+
+struct Costs {
+  std::vector<StageTimes> stages;
+  /// Of the micro-batches that were measured; 0 if it is not stated.
+  int64_t microbatchSamples = 0;
+  /// `cpu`, `fp32`; empty if they are not stated.
+  std::string target, dtype;
 };
 
 /// Reads one rondo-costs/1 object; stage names must be unique. An error is one
 /// sentence, lower case, no final period.
-llvm::Expected<std::vector<StageTimes>> readCosts(llvm::StringRef text);
+llvm::Expected<Costs> readCosts(llvm::StringRef text);
 
 } // namespace rondo::json
 

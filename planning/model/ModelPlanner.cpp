@@ -5,6 +5,7 @@
 
 #include "planning/FittingSearch.h"
 #include "planning/chain/ChainPlanner.h"
+#include "planning/chain/StartPlans.h"
 
 #include <algorithm>
 #include <functional>
@@ -52,6 +53,8 @@ private:
   void proposeAll();
   /// Whether a plan with this much room was found at once.
   bool propose(const Proposal &proposal);
+  ModelPlan givenPlan(const ChainProblem &chain,
+                      const Proposal &proposal) const;
   std::optional<ChainPlan> planWithin(const ChainProblem &chain, double until,
                                       std::string &why) const;
   /// Null where the plan was tried before or cannot be made.
@@ -103,6 +106,29 @@ std::optional<ChainPlan> Planner::planWithin(const ChainProblem &chain,
   return std::move(planned.plan);
 }
 
+/// The given stages on as many ranks each as the cluster has for them.
+ModelPlan Planner::givenPlan(const ChainProblem &chain,
+                             const Proposal &proposal) const {
+  const auto stages = static_cast<int32_t>(options.begins.size()),
+             groups = stages / options.givenChunks;
+  const auto ranks = static_cast<int32_t>(
+      std::min<int64_t>(space.ranks / groups, proposal.samples));
+  const std::vector<int32_t> order = deviceOrders(chain).front();
+  ModelPlan plan;
+  plan.samples = proposal.samples;
+  plan.recomputes = proposal.recomputes;
+  plan.chunks = options.givenChunks;
+  for (int32_t s = 0; s < stages; ++s) {
+    const auto begin = order.begin() + (s % groups) * ranks;
+    plan.stages.push_back(
+        {options.begins[s],
+         s + 1 < stages ? options.begins[s + 1] : space.layers,
+         {begin, begin + ranks}});
+    std::sort(plan.stages.back().ranks.begin(), plan.stages.back().ranks.end());
+  }
+  return plan;
+}
+
 const PlanTrial *Planner::offer(const ModelPlan &plan) {
   if (std::find(seen.begin(), seen.end(), plan) != seen.end())
     return nullptr;
@@ -150,6 +176,10 @@ bool Planner::propose(const Proposal &proposal) {
     return false;
   }
   auto &chain = std::get<ChainProblem>(made);
+  if (!options.begins.empty()) {
+    offer(givenPlan(chain, proposal));
+    return false;
+  }
   for (int32_t round = 0; round < mostRounds; ++round) {
     std::string why;
     const std::optional<ChainPlan> found =
@@ -229,7 +259,8 @@ void Planner::refine() {
   for (const ModelPlan &plan : best) {
     const Result<ChainProblem> chain =
         space.chain(plan.samples, plan.recomputes);
-    for (int32_t chunks : options.chunks)
+    for (int32_t chunks :
+         options.begins.empty() ? options.chunks : std::vector<int32_t>())
       for (bool isV : {false, true}) {
         if (isOver(refinementEnd))
           return;

@@ -26,6 +26,10 @@ struct ModelPlannerOptions {
   RecomputeChoice recompute = RecomputeChoice::Auto;
   /// Stages of a group of ranks to try beside one, 2 or more; two also in a V.
   std::vector<int32_t> chunks = {2, 4};
+  /// Where stages begin, if that is given (GivenCuts.h), and how many each
+  /// group of ranks has, in a loop. Groups are then of equal size.
+  std::vector<int32_t> begins;
+  int32_t givenChunks = 1;
   uint64_t seed = 0;
   /// Work for each problem of the chain planner, in its unit; 0: as much as the
   /// deadline allows, or the default without one.

@@ -76,10 +76,19 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
         json += ",\"" + std::string(traitsOf(timed[k]).keyword) +
                 "_ns\":" + std::to_string(ns);
     }
-    json += "}";
+    json += ",\"layers\":[";
+    for (int32_t k = 0; k < exe.stages[s].numLayers; ++k)
+      json += (k ? "," : "") +
+              jsonString(exe.layers[exe.stages[s].firstLayer + k].name);
+    json += "]}";
   }
-  writeFile(options.profile,
-            json + "\n],\"samples\":" + std::to_string(samples) + "}\n");
+  json += "\n],\"samples\":" + std::to_string(samples);
+  if (const LayerDesc &layer = exe.layers[0]; layer.batch > 0)
+    json += ",\"microbatch_samples\":" + std::to_string(layer.batch) +
+            ",\"target\":\"" + (layer.target == Target::Cuda ? "cuda" : "cpu") +
+            "\",\"dtype\":\"" + (layer.dtype == DType::Bf16 ? "bf16" : "fp32") +
+            "\"";
+  writeFile(options.profile, json + "}\n");
   if (!options.quiet)
     std::printf("wrote the costs of %d stages, medians of %zu tasks each, in "
                 "'%s'\n",

@@ -4,6 +4,8 @@
 #ifndef RONDO_TOOLS_DRIVER_MEASUREDCOSTS_H
 #define RONDO_TOOLS_DRIVER_MEASUREDCOSTS_H
 
+#include "dialect/Pipe.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rondo::driver {
@@ -13,6 +15,13 @@ namespace rondo::driver {
 /// the file cannot be read or names a stage that is in no plan; prints a note
 /// if it names only some of a plan's stages.
 bool applyCosts(mlir::ModuleOp module, llvm::StringRef path);
+
+/// Gives the layers of a model the times of a rondo-costs/1 file that says
+/// which layers were measured, whatever their stages were. Where a stage had
+/// several, each gets a part in proportion to its estimated time. False, with
+/// an error reported, if the file cannot be read, was measured for another
+/// target than the plan's, or names other layers.
+bool applyLayerCosts(pipe::PlanOp allLayers, llvm::StringRef path);
 
 } // namespace rondo::driver
 

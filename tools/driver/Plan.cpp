@@ -35,8 +35,9 @@ int readRequest(const Arguments &arguments, Request &request) {
         "--problems has layers and devices; leave it out to plan "
         "the model of " +
         file);
-  for (const char *option : {"samples", "target", "dtype", "microbatch-samples",
-                             "recompute", "chunks", "costs", "rows"})
+  for (const char *option :
+       {"samples", "target", "dtype", "microbatch-samples", "recompute",
+        "chunks", "cut", "weights", "layout", "costs", "rows"})
     if (arguments.has(option))
       return reportUsage(Twine("--") + option +
                          " is for the plan of a model; --problems has none");

@@ -7,11 +7,13 @@
 #include "formats/Imports.h"
 #include "passes/Layers.h"
 #include "passes/ModelPlans.h"
+#include "planning/model/GivenCuts.h"
 #include "tools/driver/ChosenPlan.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
+#include "tools/driver/MeasuredCosts.h"
 #include "tools/driver/ModuleFile.h"
 #include "tools/driver/Outputs.h"
 #include "tools/driver/Report.h"
@@ -38,7 +40,7 @@ struct Request {
 /// Comma-separated whole numbers, each of `least` or more.
 template <typename Number>
 int readList(const Arguments &arguments, StringRef option, Number least,
-             std::vector<Number> &numbers) {
+             std::vector<Number> &numbers, bool mayRepeat = false) {
   SmallVector<StringRef> parts;
   const std::string text = arguments.text(option);
   StringRef(text).split(parts, ',');
@@ -49,7 +51,7 @@ int readList(const Arguments &arguments, StringRef option, Number least,
       return reportUsage("--" + option + " is '" + text +
                          "'; it must be whole numbers of " + Twine(least) +
                          " or more, separated by commas");
-    if (!is_contained(numbers, number))
+    if (mayRepeat || !is_contained(numbers, number))
       numbers.push_back(number);
   }
   return Success;
@@ -112,6 +114,66 @@ int readRequest(const Arguments &arguments, Request &request) {
       "time-limit-ms", options.effort > 0 ? 0 : usualTimeLimitMs));
   options.interrupt = Interrupt::flag();
   return readSizes(arguments, request);
+}
+
+/// Reads --cut, --weights and --layout, of which there may be one.
+int readCut(const Arguments &arguments, pipe::PlanOp allLayers,
+            Request &request) {
+  std::vector<const char *> given;
+  for (const char *option : {"cut", "weights", "layout"})
+    if (arguments.has(option))
+      given.push_back(option);
+  if (given.empty())
+    return Success;
+  if (given.size() > 1)
+    return reportUsage(Twine("--") + given[0] + " and --" + given[1] +
+                       " cannot be combined: both say what stages are");
+  const std::string option = given.front();
+  SmallVector<pipe::LayerOp> layers = allLayers.lookupModel().getLayers();
+  GivenCut cut;
+  if (option == "layout") {
+    const auto blocks = count_if(layers, [](pipe::LayerOp layer) {
+      return layer.getKind() == pipe::LayerKind::Block;
+    });
+    if (static_cast<size_t>(blocks) + 2 != layers.size())
+      return reportUsage(
+          "--layout is for an embedding, blocks and a head; give "
+          "--cut for other models");
+    cut = cutByLayout(arguments.text(option), static_cast<int32_t>(blocks));
+  } else {
+    std::vector<int64_t> numbers;
+    if (int code = readList<int64_t>(arguments, option, 1, numbers,
+                                     /*mayRepeat=*/true))
+      return code;
+    std::vector<int64_t> work;
+    for (const pipe::LayerFigures &layer : pipe::layerFigures(allLayers))
+      work.push_back(layer.forwardNs + layer.inputGradNs + layer.weightGradNs);
+    cut = option == "cut"
+              ? cutByCounts(numbers, static_cast<int32_t>(layers.size()))
+              : cutByWeights(numbers, work);
+  }
+  if (const auto *fault = std::get_if<std::string>(&cut))
+    return reportUsage("--" + option + " is '" + arguments.text(option) +
+                       "': " + *fault);
+  ModelPlannerOptions &options = request.options;
+  options.begins = std::get<std::vector<int32_t>>(cut);
+  if (arguments.has("chunks")) {
+    if (options.chunks.size() > 1)
+      return reportUsage("--" + option + " takes one number of --chunks");
+    options.givenChunks = options.chunks.empty() ? 1 : options.chunks.front();
+  }
+  const auto stages = static_cast<int64_t>(options.begins.size());
+  const auto ranks =
+      static_cast<int64_t>(allLayers.lookupCluster().getDevices().size());
+  if (stages % options.givenChunks != 0)
+    return reportUsage("--" + option + " has " + countOf(stages, "stage") +
+                       ", which cannot be " + Twine(options.givenChunks) +
+                       " on each rank (--chunks)");
+  if (stages / options.givenChunks > ranks)
+    return reportUsage("--" + option + " has " + countOf(stages, "stage") +
+                       " for " + countOf(ranks, "device") +
+                       "; --chunks N puts N on each");
+  return Success;
 }
 
 /// The only op of its kind in the files.
@@ -252,6 +314,10 @@ int planModelFiles(const Arguments &arguments) {
       "plan_of_all");
   if (failed(pipe::checkLayerSizes(model, base)))
     return Failure;
+  if (arguments.has("costs") && !applyLayerCosts(base, arguments.text("costs")))
+    return Failure;
+  if (int code = readCut(arguments, base, request))
+    return code;
   const ModelFigures figures = modelFigures(base, request.samples);
   outs() << model.getSymName() << " on " << cluster.getSymName() << ": "
          << countOf(figures.layers, "layer") << " on "

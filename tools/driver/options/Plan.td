@@ -18,6 +18,15 @@ defm recompute : Choice<"recompute", "auto,none,all",
   "all (default auto)">;
 defm chunks : List<"chunks", "",
   "stages of a rank to try, such as 1,2 (default 1,2,4)">;
+defm cut : List<"cut", "",
+  "how many layers each stage has, such as 5,4,5, in place of a search for "
+  "stages">;
+defm weights : List<"weights", "",
+  "how much work each stage gets in proportion, such as 1,1,2, in place of a "
+  "search for stages">;
+defm layout : Value<"layout", "TEXT",
+  "stages as Megatron-LM's --pipeline-model-parallel-layout has them, such as "
+  "'Et*3|t*4|t*3L', in place of a search for stages">;
 defm costs : Value<"costs", "FILE",
   "measured times of the model's layers (rondo-costs/1)">;
 defm rows : Value<"rows", "N", "plans to show, best first (default 8)",
