@@ -42,7 +42,6 @@ private:
     return options.deadline.isOver(part) ||
            (options.interrupt && options.interrupt->load());
   }
-  std::vector<int64_t> sizes() const;
   /// Plans beyond this are not worth the time of a proof.
   int64_t ceilingNs() const {
     return result.plans.empty()
@@ -69,25 +68,6 @@ private:
   /// All that have been made.
   std::vector<ModelPlan> seen;
 };
-
-/// Few and many samples in turn have the same chance when time is short, so
-/// sizes near the number of ranks come first.
-std::vector<int64_t> Planner::sizes() const {
-  if (!options.microbatchSamples.empty())
-    return options.microbatchSamples;
-  std::vector<int64_t> sizes;
-  for (int64_t size = 1; size <= space.samples; ++size)
-    if (space.samples % size == 0)
-      sizes.push_back(size);
-  auto distance = [&](int64_t size) {
-    const double ratio = double(size) / std::max(1, space.ranks / 2);
-    return std::max(ratio, 1 / ratio);
-  };
-  std::stable_sort(sizes.begin(), sizes.end(), [&](int64_t a, int64_t b) {
-    return distance(a) < distance(b);
-  });
-  return sizes;
-}
 
 std::optional<ChainPlan> Planner::planWithin(const ChainProblem &chain,
                                              double until,
@@ -138,7 +118,8 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
     result.refused.emplace_back(plan.samples, describe(*fault));
     return nullptr;
   }
-  PlanTrial trial = tryPlan(std::move(std::get<LaidPlan>(made)), ceilingNs());
+  PlanTrial trial =
+      tryPlan(std::move(std::get<LaidPlan>(made)), allFamilies(), ceilingNs());
   ++result.tried;
   if (trial.isSlow)
     return nullptr;
@@ -203,7 +184,7 @@ bool Planner::propose(const Proposal &proposal) {
 }
 
 void Planner::proposeAll() {
-  const std::vector<int64_t> all = sizes();
+  const std::vector<int64_t> all = microbatchSizes(space, options);
   const bool canRecompute =
       options.recompute != RecomputeChoice::None &&
       std::find(space.mayRecompute.begin(), space.mayRecompute.end(), true) !=
@@ -315,7 +296,7 @@ void Planner::searchBest() {
 }
 
 ModelPlannerResult Planner::run() {
-  for (int64_t samples : sizes()) {
+  for (int64_t samples : microbatchSizes(space, options)) {
     const Result<ChainProblem> chain =
         space.chain(samples, std::vector<bool>(space.layers));
     const auto *known = std::get_if<ChainProblem>(&chain);
@@ -336,6 +317,27 @@ ModelPlannerResult Planner::run() {
 }
 
 } // namespace
+
+/// Few and many samples in turn have the same chance when time is short, so
+/// sizes near the number of ranks come first.
+std::vector<int64_t>
+rondo::microbatchSizes(const ModelSpace &space,
+                       const ModelPlannerOptions &options) {
+  if (!options.microbatchSamples.empty())
+    return options.microbatchSamples;
+  std::vector<int64_t> sizes;
+  for (int64_t size = 1; size <= space.samples; ++size)
+    if (space.samples % size == 0)
+      sizes.push_back(size);
+  auto distance = [&](int64_t size) {
+    const double ratio = double(size) / std::max(1, space.ranks / 2);
+    return std::max(ratio, 1 / ratio);
+  };
+  std::stable_sort(sizes.begin(), sizes.end(), [&](int64_t a, int64_t b) {
+    return distance(a) < distance(b);
+  });
+  return sizes;
+}
 
 ModelPlannerResult rondo::planModel(const ModelSpace &space,
                                     const ModelPlannerOptions &options) {

@@ -64,6 +64,11 @@ struct ModelPlannerResult {
 ModelPlannerResult planModel(const ModelSpace &space,
                              const ModelPlannerOptions &options);
 
+/// The sizes of micro-batches that options ask for, in samples, the most
+/// promising first: all divisors of the iteration's where they name none.
+std::vector<int64_t> microbatchSizes(const ModelSpace &space,
+                                     const ModelPlannerOptions &options);
+
 /// The plan of a chain planner. Ranks beyond a micro-batch's samples stay idle.
 ModelPlan modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
                       std::vector<bool> recomputes);

@@ -56,11 +56,13 @@ static void findMissing(const Problem &groups,
 
 /// What all families write for groups of ranks, the fastest first, and of
 /// equals the one that holds least.
-static std::vector<Written>
-writeAll(const Problem &problem, const Problem &groups, std::string &reason) {
+static std::vector<Written> writeAll(const Problem &problem,
+                                     const Problem &groups,
+                                     const std::vector<FamilyChoice> &choices,
+                                     std::string &reason) {
   const std::vector<int64_t> excess = excessOfState(problem, groups);
   std::vector<Written> all;
-  for (const FamilyChoice &choice : allFamilies()) {
+  for (const FamilyChoice &choice : choices) {
     if (choice.family->stepsBeyondTasks(groups) > mostFamilySteps)
       continue;
     FamilyResult result = generate(choice, groups);
@@ -124,7 +126,9 @@ bool PlanTrial::improve(Schedule other, std::string name) {
   return true;
 }
 
-PlanTrial rondo::tryPlan(LaidPlan laid, int64_t ceilingNs) {
+PlanTrial rondo::tryPlan(LaidPlan laid,
+                         const std::vector<FamilyChoice> &choices,
+                         int64_t ceilingNs) {
   PlanTrial trial;
   trial.laid = std::move(laid);
   const Problem &problem = trial.laid.problem;
@@ -136,7 +140,7 @@ PlanTrial rondo::tryPlan(LaidPlan laid, int64_t ceilingNs) {
   const auto &groups = std::get<RankGroups>(found);
   const Problem ofGroups = groups.groupProblem();
   std::string reason;
-  std::vector<Written> all = writeAll(problem, ofGroups, reason);
+  std::vector<Written> all = writeAll(problem, ofGroups, choices, reason);
   int32_t proved = 0;
   for (Written &written : all) {
     if (written.missingBytes > 0) {

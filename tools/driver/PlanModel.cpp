@@ -34,8 +34,16 @@ struct Request {
   int64_t samples = 0, rows = usualRows;
   pipe::Target target = pipe::Target::Cpu;
   pipe::DType dtype = pipe::DType::Fp32;
+  int64_t timeLimitMs = usualTimeLimitMs;
   ModelPlannerOptions options;
 };
+
+/// The options with a time limit that begins now.
+ModelPlannerOptions withSameTime(const Request &request) {
+  ModelPlannerOptions options = request.options;
+  options.deadline = Deadline(request.timeLimitMs);
+  return options;
+}
 
 /// Comma-separated whole numbers, each of `least` or more.
 template <typename Number>
@@ -110,8 +118,9 @@ int readRequest(const Arguments &arguments, Request &request) {
                                            : RecomputeChoice::Auto;
   options.seed = arguments.number("seed", 0);
   options.effort = arguments.number("effort", 0);
-  options.deadline = Deadline(arguments.number(
-      "time-limit-ms", options.effort > 0 ? 0 : usualTimeLimitMs));
+  request.timeLimitMs = arguments.number(
+      "time-limit-ms", options.effort > 0 ? 0 : usualTimeLimitMs);
+  options.deadline = Deadline(request.timeLimitMs);
   options.interrupt = Interrupt::flag();
   return readSizes(arguments, request);
 }
@@ -232,12 +241,17 @@ int writeBest(const Request &request, pipe::PlanOp chosen,
 
 /// Why nothing fits, and what is nearest to it.
 int reportNone(const Request &request, const ModelPlannerResult &result) {
+  if (!result.nearest && result.refused.empty())
+    return reportError("time ended before a plan was tried; raise "
+                       "--time-limit-ms");
   if (!result.nearest) {
-    reportError("no plan: " + (result.refused.empty()
-                                   ? std::string("time ended before one was "
-                                                 "tried; raise --time-limit-ms")
-                                   : result.refused.back().second));
-    return result.refused.empty() ? Failure : Infeasible;
+    // The smallest micro-batches need least; recomputation was tried last.
+    const auto least = std::min_element(
+        result.refused.rbegin(), result.refused.rend(),
+        [](const auto &a, const auto &b) { return a.first < b.first; });
+    reportError("with micro-batches of " + countOf(least->first, "sample") +
+                ", " + least->second);
+    return Infeasible;
   }
   const PlanTrial &nearest = *result.nearest;
   const ModelPlan &plan = nearest.laid.plan;
@@ -328,12 +342,15 @@ int planModelFiles(const Arguments &arguments) {
          << " an iteration, target " << stringifyTarget(request.target)
          << " in " << stringifyDType(request.dtype) << "\n";
   pipe::ModelPlans plans(base, request.samples);
-  const ModelPlannerResult result = planModel(plans.space(), request.options);
+  const ModelSpace space = plans.space();
+  const ModelPlannerResult result = planModel(space, request.options);
   if (result.plans.empty())
     return Interrupt::happened() ? Interrupted : reportNone(request, result);
   printPlans(result, figures, request.rows);
   reportSummary(result, figures);
   const PlanTrial &best = result.plans.front();
+  if (arguments.has("baselines"))
+    printModelBaselines(runModelBaselines(space, withSameTime(request)), best);
   if (int code = writeBest(request, plans.plan(best.laid), best))
     return code;
   return Interrupt::exitCode(Success);

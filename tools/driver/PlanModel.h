@@ -5,7 +5,7 @@
 #define RONDO_TOOLS_DRIVER_PLANMODEL_H
 
 #include "dialect/Pipe.h"
-#include "planning/model/ModelPlanner.h"
+#include "planning/model/ModelBaselines.h"
 #include "tools/driver/Arguments.h"
 
 namespace rondo::driver {
@@ -26,6 +26,10 @@ struct ModelFigures {
   int64_t layers = 0, measured = 0;
 };
 ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples);
+
+/// Prints the plans of published planners beside the best, best first.
+void printModelBaselines(const std::vector<ModelBaseline> &baselines,
+                         const PlanTrial &best);
 
 /// Prints the best plans, one a row.
 void printPlans(const ModelPlannerResult &result, const ModelFigures &figures,

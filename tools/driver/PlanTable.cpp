@@ -65,6 +65,13 @@ static std::string chunksOf(const ModelPlan &plan) {
   return std::to_string(plan.chunks) + (plan.isV ? " in a V" : "");
 }
 
+/// `32 of 4`: how many, of how many samples.
+static std::string microbatchesOf(const PlanTrial &trial) {
+  return (Twine(trial.laid.problem.microbatches) + " of " +
+          Twine(trial.laid.plan.samples))
+      .str();
+}
+
 static std::string recomputedOf(const ModelPlan &plan) {
   const auto count = llvm::count(plan.recomputes, true);
   return count == 0 ? "none" : countOf(count, "layer");
@@ -104,9 +111,8 @@ void printPlans(const ModelPlannerResult &result, const ModelFigures &figures,
     const auto total = double(std::max<int64_t>(1, trial.timeNs));
     table.add(
         {std::to_string(plan.stages.size()), replicasOf(plan), chunksOf(plan),
-         (Twine(trial.laid.problem.microbatches) + " of " + Twine(plan.samples))
-             .str(),
-         recomputedOf(plan), trial.family.empty() ? "searched" : trial.family,
+         microbatchesOf(trial), recomputedOf(plan),
+         trial.family.empty() ? "searched" : trial.family,
          formatNs(trial.timeNs),
          perSecond(double(figures.samples) *
                    double(std::max<int64_t>(1, figures.tokens)) / seconds),
@@ -119,6 +125,43 @@ void printPlans(const ModelPlannerResult &result, const ModelFigures &figures,
           percent(double(shares[static_cast<int>(use)]) / total))
              .str()});
   }
+  table.print(outs());
+}
+
+void printModelBaselines(const std::vector<ModelBaseline> &baselines,
+                         const PlanTrial &best) {
+  std::vector<std::pair<std::string, const PlanTrial *>> rows;
+  rows.emplace_back("rondo", &best);
+  Table table;
+  table.add({"planner", "stages", "replicas", "micro-batches", "recompute",
+             "schedule", "time", "to rondo's", "memory"});
+  std::vector<std::vector<std::string>> without;
+  for (const ModelBaseline &each : baselines)
+    if (each.best && each.best->fits())
+      rows.emplace_back(each.baseline->name, &*each.best);
+    else if (each.best && each.best->missingBytes > 0)
+      without.push_back(
+          {each.baseline->name, "no plan fits: a device lacks " +
+                                    formatBytes(each.best->missingBytes)});
+    else
+      without.push_back({each.baseline->name, "no plan"});
+  stable_sort(rows, [](const auto &a, const auto &b) {
+    return a.second->timeNs < b.second->timeNs;
+  });
+  for (const auto &[name, trial] : rows) {
+    const ModelPlan &plan = trial->laid.plan;
+    table.add({name, std::to_string(plan.stages.size()), replicasOf(plan),
+               microbatchesOf(*trial), recomputedOf(plan),
+               trial->family.empty() ? "searched" : trial->family,
+               formatNs(trial->timeNs),
+               formatv("{0:f3}", double(trial->timeNs) /
+                                     double(std::max<int64_t>(1, best.timeNs)))
+                   .str(),
+               fullestArena(trial->arenaBytes, trial->laid.figures.devices)});
+  }
+  for (std::vector<std::string> &row : without)
+    table.add(std::move(row));
+  outs() << "published planners, with 1F1B and the same costs:\n";
   table.print(outs());
 }
 

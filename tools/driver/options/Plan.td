@@ -56,4 +56,5 @@ defm seed : Value<"seed", "N", "seed of the random choices (default 0)",
   [Number]>;
 def baselines : Switch<"baselines",
   "print the figures of published planners' plans beside each plan's, best "
-  "first; plans of problems are then only written to a given --output">;
+  "first, of a model with 1F1B; plans of problems are then only written to a "
+  "given --output">;

@@ -1,0 +1,62 @@
+//===- ModelBaselines.cpp - Published planners on a model -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/model/ModelBaselines.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+/// Whether `trial` is to be shown rather than `best`.
+static bool isRather(const PlanTrial &trial, const PlanTrial &best) {
+  if (trial.fits() != best.fits())
+    return trial.fits();
+  if (trial.fits())
+    return trial.isBetterThan(best);
+  return trial.missingBytes < best.missingBytes;
+}
+
+static std::optional<PlanTrial>
+tryBaseline(const ModelSpace &space, const Baseline &baseline, int64_t samples,
+            const std::vector<bool> &recomputes) {
+  const Result<ChainProblem> chain = space.chain(samples, recomputes);
+  const auto *problem = std::get_if<ChainProblem>(&chain);
+  if (!problem)
+    return {};
+  const BaselinePlan found = baseline.plan(*problem, PlanEvaluator::OneFOneB);
+  if (!found.plan)
+    return {};
+  Result<LaidPlan> laid =
+      space.make(modelPlanOf(*found.plan, samples, recomputes));
+  if (!std::holds_alternative<LaidPlan>(laid))
+    return {};
+  return tryPlan(std::move(std::get<LaidPlan>(laid)),
+                 {std::get<FamilyChoice>(parseFamily("1f1b"))});
+}
+
+std::vector<ModelBaseline>
+rondo::runModelBaselines(const ModelSpace &space,
+                         const ModelPlannerOptions &options) {
+  std::vector<ModelBaseline> all;
+  for (const Baseline &baseline : baselines())
+    all.push_back({&baseline, {}});
+  auto isOver = [&] {
+    return options.deadline.isOver() ||
+           (options.interrupt && options.interrupt->load());
+  };
+  for (int64_t samples : microbatchSizes(space, options))
+    for (ModelBaseline &each : all) {
+      std::optional<PlanTrial> trial;
+      for (const std::vector<bool> &recomputes :
+           {std::vector<bool>(space.layers), space.mayRecompute}) {
+        if (isOver())
+          return all;
+        if (trial && trial->fits())
+          continue;
+        trial = tryBaseline(space, *each.baseline, samples, recomputes);
+        if (trial && (!each.best || isRather(*trial, *each.best)))
+          each.best = *trial;
+      }
+    }
+  return all;
+}

@@ -1,0 +1,153 @@
+//===- ModelPlansTest.cpp - Plans of models -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ChainExamples.h"
+#include "planning/chain/ChainCosts.h"
+#include "planning/model/GivenCuts.h"
+#include "planning/model/ModelPlanner.h"
+
+#include <gtest/gtest.h>
+
+using namespace rondo;
+
+namespace {
+
+std::vector<int32_t> begins(const GivenCut &cut) {
+  return std::get<std::vector<int32_t>>(cut);
+}
+std::string fault(const GivenCut &cut) { return std::get<std::string>(cut); }
+
+TEST(GivenCuts, Counts) {
+  EXPECT_EQ(begins(cutByCounts({2, 1, 3}, 6)), (std::vector<int32_t>{0, 2, 3}));
+  EXPECT_EQ(fault(cutByCounts({2, 1}, 6)),
+            "2 stages have 3 of 6 layers of the model");
+  EXPECT_EQ(fault(cutByCounts({2, 5}, 6)),
+            "2 stages have more than the 6 layers of the model");
+  EXPECT_EQ(fault(cutByCounts({6, 0}, 6)), "stage 1 has no layer");
+}
+
+TEST(GivenCuts, WeightsAreSharesOfWork) {
+  const std::vector<int64_t> even = {10, 10, 10, 10};
+  EXPECT_EQ(begins(cutByWeights({1, 1}, even)), (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(begins(cutByWeights({1, 3}, even)), (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(begins(cutByWeights({3, 1}, even)), (std::vector<int32_t>{0, 3}));
+  // A heavy layer at the end, and a layer for each stage.
+  EXPECT_EQ(begins(cutByWeights({1, 1}, {1, 1, 1, 30})),
+            (std::vector<int32_t>{0, 3}));
+  EXPECT_EQ(begins(cutByWeights({1, 1, 1}, {30, 1, 1})),
+            (std::vector<int32_t>{0, 1, 2}));
+  EXPECT_EQ(fault(cutByWeights({1, 1, 1}, {1, 1})),
+            "there are 3 weights, but only 2 layers");
+}
+
+TEST(GivenCuts, MegatronsLayouts) {
+  EXPECT_EQ(begins(cutByLayout("E|t*3|t*2,L", 5)),
+            (std::vector<int32_t>{0, 1, 4}));
+  EXPECT_EQ(begins(cutByLayout("Et|(tt|)*2 L", 5)),
+            (std::vector<int32_t>{0, 2, 4, 6}));
+  EXPECT_EQ(fault(cutByLayout("Et*3L", 5)),
+            "there are 3 t, but the model has 5 blocks");
+  EXPECT_EQ(fault(cutByLayout("t*5EL", 5)),
+            "E, the embedding, must come first, and once");
+  EXPECT_EQ(fault(cutByLayout("Et*5", 5)),
+            "L, the head, must come last, and once");
+  EXPECT_EQ(fault(cutByLayout("Et*5||L", 5)), "stage 1 has no layer");
+  EXPECT_EQ(fault(cutByLayout("E(t(t)*2)L", 5)),
+            "a group within a group at character 4");
+  EXPECT_EQ(fault(cutByLayout("Et*L", 5)),
+            "* at character 4 needs a number of 1 or more");
+  EXPECT_EQ(fault(cutByLayout("E(t*90000)*90000L", 5)),
+            "there are more than 100000 letters");
+  EXPECT_EQ(fault(cutByLayout("Ex", 5)),
+            "'x' at character 2 is not one of E, t, L, | and ( )");
+  EXPECT_EQ(fault(cutByLayout("", 5)),
+            "E, the embedding, must come first, and once");
+}
+
+/// Twelve samples, three layers.
+ChainProblem ofSamples() {
+  ChainProblem problem = equalDevices(8, 1000);
+  problem.microbatches = 4;
+  problem.samples = 12;
+  for (int l = 0; l < 3; ++l) {
+    ChainLayer &layer = problem.layers.emplace_back();
+    layer.forwardNs = 1200;
+    layer.backwardNs = 2400;
+    layer.outputBytes = l < 2 ? 120000 : 0;
+    layer.stashBytes = 36000;
+    layer.workingBytes = 12000;
+    layer.stateBytes = 5000;
+  }
+  return problem;
+}
+
+TEST(ChainCosts, SamplesAreNotCut) {
+  const ChainProblem problem = ofSamples();
+  const ChainCosts costs(problem);
+  EXPECT_EQ(costs.forwardNs(0, 1, 4), 300);
+  // Of twelve samples, the fullest of five devices has three.
+  EXPECT_EQ(costs.forwardNs(0, 1, 5), 300);
+  EXPECT_EQ(costs.forwardNs(0, 1, 12), 100);
+  EXPECT_EQ(costs.forwardNs(0, 1, 20), 100);
+  // From two devices to four, each message has three samples.
+  EXPECT_EQ(costs.messageNs(1, 2, 4, 1000, 7), 7 + 30000);
+  EXPECT_EQ(costs.messageNs(1, 1, 1, 1000, 0), 120000);
+  // State, two micro-batches of stash and inputs, and the working memory.
+  EXPECT_EQ(costs.memoryBytes(1, 2, 2, 1),
+            5000 + 2 * (36000 + 120000) / 2 + 12000 / 2);
+}
+
+TEST(ChainCosts, FewestDevicesAreThoseThatTryingFinds) {
+  ChainProblem problem = ofSamples();
+  for (int64_t samples : {0, 1, 7, 12}) {
+    problem.samples = samples;
+    const ChainCosts costs(problem);
+    for (int64_t bytes = 4000; bytes < 700000; bytes += 4321) {
+      std::optional<int64_t> fewest;
+      for (int32_t devices = 1; !fewest && devices <= 2000; ++devices)
+        if (costs.memoryBytes(0, 2, devices, 2) <= bytes)
+          fewest = devices;
+      const std::optional<int64_t> found = costs.devicesFor(0, 2, 2, bytes);
+      if (fewest || (found && *found <= 2000))
+        EXPECT_EQ(found, fewest) << samples << " samples, " << bytes;
+    }
+  }
+}
+
+TEST(ModelPlans, RanksBeyondTheSamplesStayIdle) {
+  const ModelPlan plan =
+      modelPlanOf({{0, 1, {4, 2, 0}}, {1, 3, {1}}}, 2, {false, true, true});
+  ASSERT_EQ(plan.stages.size(), 2u);
+  EXPECT_EQ(plan.stages[0].ranks, (std::vector<int32_t>{0, 2}));
+  EXPECT_EQ(plan.numRanks(), 3);
+}
+
+TEST(ModelPlans, ChunksKeepGroupsAndBalanceThem) {
+  ChainProblem chain = ofSamples();
+  for (int l = 0; l < 5; ++l)
+    chain.layers.push_back(chain.layers[1]);
+  std::swap(chain.layers[2], chain.layers.back());
+  ModelPlan plan =
+      modelPlanOf({{0, 4, {0, 1}}, {4, 8, {2, 3}}}, 12, std::vector<bool>(8));
+  const std::optional<ModelPlan> looped = inChunks(plan, chain, 2, false);
+  ASSERT_TRUE(looped);
+  EXPECT_EQ(looped->numGroups(), 2);
+  ASSERT_EQ(looped->stages.size(), 4u);
+  EXPECT_EQ(looped->stages[2].ranks, plan.stages[0].ranks);
+  EXPECT_EQ(looped->stages[3].ranks, plan.stages[1].ranks);
+  const std::optional<ModelPlan> inV = inChunks(plan, chain, 2, true);
+  ASSERT_TRUE(inV);
+  EXPECT_EQ(inV->stages[2].ranks, plan.stages[1].ranks);
+  EXPECT_EQ(inV->stages[3].ranks, plan.stages[0].ranks);
+  for (const ModelPlan &each : {*looped, *inV})
+    for (int32_t group = 0; group < 2; ++group) {
+      int32_t layers = 0;
+      for (const ModelStage &stage : each.stages)
+        if (stage.ranks == plan.stages[group].ranks)
+          layers += stage.end - stage.first;
+      EXPECT_EQ(layers, 4);
+    }
+  EXPECT_FALSE(inChunks(plan, chain, 5, false));
+}
+
+} // namespace
