@@ -34,15 +34,14 @@ struct AttentionShape {
   int kvHeads;
   /// Where keys and values begin in a row that begins with the queries, and the
   /// elements of a row. If widths are multiples of 8, so are these.
-  int64_t keys, values, stride;
+  int keys, values, stride;
 
   /// As many heads of keys as of queries, without gaps.
   AttentionShape(int batch, int sequence, int heads, int width)
-      : AttentionShape(batch, sequence, heads, width, heads,
-                       int64_t(heads) * width, int64_t(2) * heads * width,
-                       int64_t(3) * heads * width) {}
+      : AttentionShape(batch, sequence, heads, width, heads, heads * width,
+                       2 * heads * width, 3 * heads * width) {}
   AttentionShape(int batch, int sequence, int heads, int width, int kvHeads,
-                 int64_t keys, int64_t values, int64_t stride)
+                 int keys, int values, int stride)
       : batch(batch), sequence(sequence), heads(heads), width(width),
         kvHeads(kvHeads), keys(keys), values(values), stride(stride) {}
 

@@ -22,6 +22,20 @@ namespace rondo::runtime::cuda {
 
 namespace {
 
+/// The compiler refuses wider rows than 32 bits count.
+AttentionShape shapeOf(const LayerDesc &layer) {
+  const QkvColumns columns(layer);
+  auto narrow = [](int64_t count) { return static_cast<int>(count); };
+  return {layer.batch,
+          layer.sequence,
+          layer.heads,
+          narrow(headWidth(layer)),
+          narrow(kvHeads(layer)),
+          narrow(columns.keys),
+          narrow(columns.values),
+          narrow(columns.stride)};
+}
+
 /// The regions of a block's buffers. Buffers that a task does not get are
 /// unused.
 template <typename T> struct Block {
@@ -29,9 +43,7 @@ template <typename T> struct Block {
       : layer(layer), rows(numTokens(layer)), hidden(layer.hidden),
         ffn(layer.ffn), width(headWidth(layer)), queries(attentionWidth(layer)),
         keys(kvHeads(layer) * width), columns(layer), gateColumns(layer),
-        shape(layer.batch, layer.sequence, layer.heads, static_cast<int>(width),
-              static_cast<int>(kvHeads(layer)), columns.keys, columns.values,
-              columns.stride),
+        shape(shapeOf(layer)),
         epsilon(static_cast<float>(layer.llama.normEpsilon)), at(layer),
         i(layer), s(layer), scratch(layer), weights(args, at.all.size()),
         args(args), stream(streamOf(args)),
