@@ -5,11 +5,11 @@
 // itself and those before it; never a matrix of sequence x sequence. A token's
 // q, k and v are in one row. Consecutive query heads may share a head of keys
 // and values: nothing is repeated for them, and one block adds the gradients
-// that they all have for a key, head after head. F keeps the
-// logarithm of each row's sum, from which I recomputes the probabilities
-// (FlashAttention-2, Dao 2023). I runs over queries and again over keys, so
-// that every gradient is added by one warp in a fixed order: no atomics, at the
-// cost of 7 products of tiles instead of 5.
+// that they all have for a key, head after head. F keeps the logarithm of each
+// row's sum, from which I recomputes the probabilities (FlashAttention-2, Dao
+// 2023). I runs over queries and again over keys, so that every gradient is
+// added by one warp in a fixed order: no atomics, at the cost of 7 products of
+// tiles instead of 5.
 //
 // bf16 with a head width of at most 128 runs on tensor cores; limit: their
 // mma.sync rate, and shared memory's bandwidth. Everything else takes plain

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The norm is a GPT's, with mean and bias, or a Llama's, without.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/layers.h"
