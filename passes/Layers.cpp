@@ -296,29 +296,23 @@ static LogicalResult checkInputs(PlanOp plan) {
 }
 
 LogicalResult rondo::pipe::checkTarget(PlanOp plan) {
-  if (plan.lookupModel().getLlamaAttr() &&
-      plan.getTargetKind() == Target::Cuda) {
-    InFlightDiagnostic error =
-        plan.emitError()
-        << "target cuda has no bodies for the layers of a llama: RMSNorm, "
-           "rotary positions, grouped queries and SwiGLU run on target cpu "
-           "alone";
-    error.attachNote(plan.lookupModel().getLoc()) << "this is the model";
-    return error;
-  }
   if (failed(checkInputs(plan)))
     return failure();
-  GptAttr gpt = plan.lookupModel().getGptAttr();
-  if (!gpt || plan.getTargetKind() != Target::Cuda)
+  if (plan.getTargetKind() != Target::Cuda)
     return success();
-  int64_t width = gpt.getHidden() / gpt.getHeads();
+  int64_t width = 0;
+  ModelOp model = plan.lookupModel();
+  if (GptAttr gpt = model.getGptAttr())
+    width = gpt.getHidden() / gpt.getHeads();
+  else if (LlamaAttr llama = model.getLlamaAttr())
+    width = llama.getHeadWidthOrDefault();
   if (width <= runtime::maxHeadWidthCuda)
     return success();
   InFlightDiagnostic error =
       plan.emitError() << "target cuda takes heads of at most "
                        << runtime::maxHeadWidthCuda << " numbers; these have "
                        << width << ": a model of more heads, or target cpu";
-  error.attachNote(plan.lookupModel().getLoc()) << "this is the model";
+  error.attachNote(model.getLoc()) << "this is the model";
   return error;
 }
 

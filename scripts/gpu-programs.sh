@@ -29,6 +29,8 @@ bundle() {
 }
 bundle gpt-small-bf16 examples/gpt-small.mlir bf16
 bundle gpt-small-fp32 examples/gpt-small.mlir fp32
+bundle llama-small-bf16 examples/llama-small.mlir bf16
+bundle llama-small-fp32 examples/llama-small.mlir fp32
 bundle gpt-two-ranks-bf16 test/gpu/Inputs/gpt-two-ranks.mlir bf16
 
 mkdir -p "$to/bench/gpu/programs"

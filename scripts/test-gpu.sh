@@ -101,10 +101,14 @@ run_cases() {
 }
 
 # Compares the losses in NAME's log, averaged over iterations 10 to 50, with the
-# CPU's: compare NAME PERCENT
+# CPU's: compare NAME PROGRAM PERCENT
 compare() {
+  case $2 in
+  llama-*) losses=test/gpu/cpu-losses-llama.txt ;;
+  *) losses=test/gpu/cpu-losses.txt ;;
+  esac
   if sed -n 's/.*"iteration":\([0-9]*\),"loss":\([0-9.]*\),.*/\1 \2/p' \
-    "$build/$1.json" | awk -v percent="$2" -v name="$1" '
+    "$build/$1.json" | awk -v percent="$3" -v name="$1" '
       NR == FNR { cpu[$1] = $2; next }
       $1 >= 10 && $1 in cpu {
         difference = $2 / cpu[$1] - 1
@@ -116,10 +120,10 @@ compare() {
         printf "%s: losses differ from the CPU by %.4f %% in the mean\n", \
           name, 100 * sum / n
         exit !(100 * sum / n <= percent)
-      }' test/gpu/cpu-losses.txt -; then
+      }' "$losses" -; then
     passed=$((passed + 1))
   else
-    broken "$1: at most $2 % is allowed"
+    broken "$1: at most $3 % is allowed"
   fi
 }
 
@@ -132,7 +136,7 @@ train() {
   rm -f "$build/$name.json"
   if timeout 60 "$build/bin/$program" --data "$build/text" --iterations 50 \
     --quiet --json-log "$build/$name.json" "$@" >"$build/$name.log" 2>&1; then
-    compare "$name" "$percent"
+    compare "$name" "$program" "$percent"
   else
     tail -n 5 "$build/$name.log"
     broken "$name: the program failed; log in $build/$name.log"
@@ -169,7 +173,7 @@ train_processes() {
     rank=$((rank + 1))
   done
   if [ $good -eq 1 ]; then
-    compare "$name" "$percent"
+    compare "$name" "$program" "$percent"
   else
     broken "$name"
   fi
@@ -205,6 +209,8 @@ awk -f test/gpu/text.awk >"$build/text"
 for graph in on off; do
   train "bf16-graph-$graph" gpt-small-bf16 1 --graph $graph
   train "fp32-graph-$graph" gpt-small-fp32 0.1 --graph $graph
+  train "llama-bf16-graph-$graph" llama-small-bf16 1 --graph $graph
+  train "llama-fp32-graph-$graph" llama-small-fp32 0.1 --graph $graph
 done
 for graph in on off; do
   if [ $shares -eq 1 ] || [ "$gpus" -ge 4 ]; then

@@ -8,8 +8,7 @@
 
 namespace rondo::runtime {
 
-/// Radians per position of pair j.
-static double frequencyOf(const LayerDesc &layer, int64_t j) {
+double rotaryFrequency(const LayerDesc &layer, int64_t j) {
   const LlamaDesc &llama = layer.llama;
   const double plain =
       std::pow(llama.ropeTheta, -static_cast<double>(2 * j) /
@@ -35,7 +34,7 @@ template <typename Real>
 void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines) {
   const int64_t pairs = headWidth(layer) / 2;
   for (int64_t j = 0; j < pairs; ++j) {
-    const double frequency = frequencyOf(layer, j);
+    const double frequency = rotaryFrequency(layer, j);
     for (int64_t t = 0; t < layer.sequence; ++t) {
       const double angle = static_cast<double>(t) * frequency;
       cosines[t * pairs + j] = static_cast<Real>(std::cos(angle));

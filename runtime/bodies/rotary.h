@@ -13,6 +13,9 @@
 
 namespace rondo::runtime {
 
+/// Radians per position of pair j.
+double rotaryFrequency(const LayerDesc &layer, int64_t j);
+
 /// Writes cosines and sines [sequence][head width / 2].
 template <typename Real>
 void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines);

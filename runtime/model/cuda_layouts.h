@@ -185,6 +185,11 @@ struct HeadChunks {
   }
 };
 
+/// Gain and bias of the head's norm; a Llama's has no bias.
+constexpr int64_t normVectors(const LayerDesc &layer) {
+  return isLlama(layer) ? 1 : 2;
+}
+
 struct HeadSavedForI {
   ByteLayout all;
   int64_t normScale;
@@ -217,7 +222,7 @@ struct HeadSavedForW {
   constexpr HeadSavedForW(const LayerDesc &layer, const HeadChunks &chunks)
       : all(), normal(all.place(
                    activationBytes(layer, numTokens(layer) * layer.hidden))),
-        normGrads(all.place(floatBytes(2 * layer.hidden))),
+        normGrads(all.place(floatBytes(normVectors(layer) * layer.hidden))),
         logitsGrad(all.place(
             chunks.kept
                 ? activationBytes(layer, numTokens(layer) * chunks.stride)
@@ -248,7 +253,8 @@ struct HeadWorkspace {
     gemm = all.place(gemmRegionBytes(gemmBytes));
     normed = all.place(activationBytes(layer, tokens * hidden));
     losses = all.place(floatBytes(tokens));
-    partials = all.place(floatBytes(normChunks(tokens) * 2 * hidden));
+    partials =
+        all.place(floatBytes(normChunks(tokens) * normVectors(layer) * hidden));
     logits = all.place(
         chunks.kept ? 0 : activationBytes(layer, chunks.rows * chunks.stride));
   }

@@ -3,7 +3,7 @@
 //
 // Integer arithmetic on descriptions that the caller has checked, like
 // model/gpt_sizes.h. An embedding and a head differ from a GPT's in their
-// layouts alone. There are no bodies for CUDA: sizes are the CPU's.
+// layouts alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,16 +11,19 @@
 #define RONDO_RUNTIME_MODEL_LLAMA_SIZES_H
 
 #include "runtime/model/gpt_sizes.h"
+#include "runtime/model/llama_cuda_layouts.h"
 #include "runtime/model/llama_layouts.h"
 
 namespace rondo::runtime {
 
 inline LayerSizes llamaBlockSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, LlamaBlockWeights(layer).all.size());
-  auto bytes = [](const Layout &all) { return alignedBytes(4 * all.size()); };
-  sizes.savedForInputGrad = bytes(LlamaBlockSavedForI(layer).all);
-  sizes.savedForWeightGrad = bytes(LlamaBlockSavedForW(layer).all);
-  sizes.workspace = bytes(LlamaBlockWorkspace(layer).all);
+  sizes.savedForInputGrad =
+      gptBufferBytes<LlamaBlockSavedForI, cuda::LlamaBlockSavedForI>(layer);
+  sizes.savedForWeightGrad =
+      gptBufferBytes<LlamaBlockSavedForW, cuda::LlamaBlockSavedForW>(layer);
+  sizes.workspace =
+      gptBufferBytes<LlamaBlockWorkspace, cuda::LlamaBlockWorkspace>(layer);
   sizes.input = sizes.output = gptActivationBuffer(layer);
   return sizes;
 }

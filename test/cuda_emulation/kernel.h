@@ -181,6 +181,10 @@ inline float __fdividef(float x, float y) {
   return std::fabs(y) > 0x1p126f ? x * 0 : x / y;
 }
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline void sincospif(float x, float *sine, float *cosine) {
+  *sine = static_cast<float>(std::sin(M_PI * x));
+  *cosine = static_cast<float>(std::cos(M_PI * x));
+}
 using std::max;
 using std::min;
 

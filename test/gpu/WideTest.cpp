@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Shapes of GPT-2 on a device: too large for the emulation. The references in
-// double precision take a few seconds each on one core.
+// Shapes of GPT-2 and of Llama 3 on a device: too large for the emulation. The
+// references in double precision take a few seconds each on one core.
 
+#include "test/unit/bodies/LlamaModel.h"
 #include "test/unit/cuda/Checks.h"
 
 namespace rondo::runtime::cuda {
@@ -35,9 +36,31 @@ TYPED_TEST(Wide, Embedding) {
                         "embedding of GPT-2", scale);
 }
 
+// Groups of 4 heads of 128 as in Llama 3, with fewer of them, and the widths of
+// Qwen3 0.6B.
+TYPED_TEST(Wide, LlamaBlock) {
+  checkModel<TypeParam>(this->stream,
+                        {llamaLayer(LayerKind::LlamaBlock, "model.layers.0",
+                                    {{1, 150, 1024, 8, 3584, 128256},
+                                     2,
+                                     128,
+                                     false,
+                                     false,
+                                     true,
+                                     false})},
+                        "block of Llama 3", scale);
+  checkModel<TypeParam>(
+      this->stream,
+      {llamaLayer(
+          LayerKind::LlamaBlock, "model.layers.0",
+          {{1, 70, 1024, 16, 3072, 151936}, 8, 128, true, true, false, false})},
+      "block of Qwen3", scale);
+}
+
 TYPED_TEST(Wide, Attention) {
-  for (const AttentionShape &shape :
-       {AttentionShape{2, 1024, 2, 64}, {1, 1000, 1, 128}})
+  for (const AttentionShape &shape : {AttentionShape{2, 1024, 2, 64},
+                                      {1, 1000, 1, 128},
+                                      {1, 1000, 4, 128, 1, 512, 640, 768}})
     checkAttention<TypeParam>(this->stream, shape);
 }
 

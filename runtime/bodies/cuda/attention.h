@@ -3,11 +3,13 @@
 //
 // softmax(q k^T / sqrt(width)) v for each sample and head, where a token sees
 // itself and those before it; never a matrix of sequence x sequence. A token's
-// q, k and v are consecutive in a row of 3 * hidden elements. F keeps the
-// logarithm of each row's sum, from which I recomputes the probabilities
-// (FlashAttention-2, Dao 2023). I runs over queries and again over keys, so
-// that every gradient is added by one warp in a fixed order: no atomics, at the
-// cost of 7 products of tiles instead of 5.
+// q, k and v are in one row. Consecutive query heads may share a head of keys
+// and values: nothing is repeated for them, and one block adds the gradients
+// that they all have for a key, head after head. F keeps the logarithm of each
+// row's sum, from which I recomputes the probabilities (FlashAttention-2, Dao
+// 2023). I runs over queries and again over keys, so that every gradient is
+// added by one warp in a fixed order: no atomics, at the cost of 7 products of
+// tiles instead of 5.
 //
 // bf16 with a head width of at most 128 runs on tensor cores; limit: their
 // mma.sync rate, and shared memory's bandwidth. Everything else takes plain
@@ -26,10 +28,27 @@ namespace rondo::runtime::cuda {
 
 struct AttentionShape {
   int batch, sequence, heads;
-  /// hidden / heads, at most maxHeadWidthCuda.
+  /// Of a head, at most maxHeadWidthCuda.
   int width;
+  /// Consecutive heads / kvHeads query heads share keys and values.
+  int kvHeads;
+  /// Where keys and values begin in a row that begins with the queries, and the
+  /// elements of a row. If widths are multiples of 8, so are these.
+  int keys, values, stride;
 
+  /// As many heads of keys as of queries, without gaps.
+  AttentionShape(int batch, int sequence, int heads, int width)
+      : AttentionShape(batch, sequence, heads, width, heads, heads * width,
+                       2 * heads * width, 3 * heads * width) {}
+  AttentionShape(int batch, int sequence, int heads, int width, int kvHeads,
+                 int keys, int values, int stride)
+      : batch(batch), sequence(sequence), heads(heads), width(width),
+        kvHeads(kvHeads), keys(keys), values(values), stride(stride) {}
+
+  /// Numbers of all query heads.
   __host__ __device__ int64_t hidden() const { return int64_t(heads) * width; }
+  /// Query heads that share keys and values.
+  __host__ __device__ int group() const { return heads / kvHeads; }
   __host__ __device__ int64_t tokens() const {
     return int64_t(batch) * sequence;
   }

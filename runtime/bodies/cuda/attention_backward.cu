@@ -33,18 +33,21 @@ template <int D> constexpr int backwardSharedBytes() {
          4 * passingRows;
 }
 
-/// Where a sample's head is.
+/// Where a sample's query head is, and its keys and values.
 struct HeadPlace {
   __device__ HeadPlace(const AttentionShape &shape, int head, int sample)
-      : hidden(shape.hidden()), stride(3 * hidden),
+      : hidden(shape.hidden()), stride(shape.stride),
         q(int64_t(sample) * shape.sequence * stride +
           int64_t(head) * shape.width),
+        k(int64_t(sample) * shape.sequence * stride + shape.keys +
+          int64_t(head / shape.group()) * shape.width),
+        v(k + shape.values - shape.keys),
         output(int64_t(sample) * shape.sequence * hidden +
                int64_t(head) * shape.width),
         row((int64_t(sample) * shape.heads + head) * shape.sequence) {}
   int64_t hidden, stride;
   /// First elements in qkv, in a tensor [tokens, hidden], and in statistics.
-  int64_t q, output, row;
+  int64_t q, k, v, output, row;
 };
 
 /// 16 rows per part, as C fragments.
@@ -125,7 +128,7 @@ __global__ void __launch_bounds__(attentionThreads)
   Bf16 *tileGrad = tileQ + tileSize<D, rows>;
   Bf16 *passing = tileGrad + tileSize<D, rows>;
   const HeadPlace at(shape, blockIdx.y, blockIdx.z);
-  const Bf16 *k = qkv + at.q + at.hidden, *v = k + at.hidden;
+  const Bf16 *k = qkv + at.k, *v = qkv + at.v;
   const int sequence = shape.sequence;
   // The last queries see the most keys, so they start first.
   const int first = (gridDim.x - 1 - blockIdx.x) * rows;
@@ -188,7 +191,8 @@ __global__ void __launch_bounds__(attentionThreads)
 }
 
 /// A block computes the gradients of its keys and values, one query tile after
-/// another, and writes them in place: no other block reads these rows.
+/// another, for each head that shares them, and writes them in place: no other
+/// block reads these rows.
 template <int D>
 __global__ void __launch_bounds__(attentionThreads, 2)
     keyGradKernel(AttentionShape shape, float scale, Bf16 *qkv,
@@ -202,8 +206,10 @@ __global__ void __launch_bounds__(attentionThreads, 2)
   // [turn][shift or dot][query].
   auto *statistics =
       reinterpret_cast<float *>(passing + 4 * tileSize<D, queries>);
-  const HeadPlace at(shape, blockIdx.y, blockIdx.z);
-  Bf16 *k = qkv + at.q + at.hidden, *v = k + at.hidden;
+  const int group = shape.group();
+  // Of the first head that shares the keys; the others follow it.
+  const HeadPlace at(shape, blockIdx.y * group, blockIdx.z);
+  Bf16 *k = qkv + at.k, *v = qkv + at.v;
   const int sequence = shape.sequence;
   // The first keys are seen by the most queries, so they start first.
   const int first = blockIdx.x * rows;
@@ -212,33 +218,42 @@ __global__ void __launch_bounds__(attentionThreads, 2)
 
   loadTile<D, rows>(tileK, k, at.stride, first, sequence, shape.width);
   loadTile<D, rows>(tileV, v, at.stride, first, sequence, shape.width);
-  auto loadQueries = [&](int query, int turn) {
+  auto loadQueries = [&](int head, int query, int turn) {
     Bf16 *tileQ = passing + turn * 2 * tileSize<D, queries>;
-    loadTile<D, queries>(tileQ, qkv + at.q, at.stride, query, sequence,
+    const int64_t place = int64_t(head) * shape.width;
+    const int64_t row = at.row + int64_t(head) * sequence;
+    loadTile<D, queries>(tileQ, qkv + at.q + place, at.stride, query, sequence,
                          shape.width);
-    loadTile<D, queries>(tileQ + tileSize<D, queries>, outputGrad + at.output,
-                         at.hidden, query, sequence, shape.width);
+    loadTile<D, queries>(tileQ + tileSize<D, queries>,
+                         outputGrad + at.output + place, at.hidden, query,
+                         sequence, shape.width);
     closeCopies();
     for (int i = threadIdx.x; i < queries; i += attentionThreads) {
       const bool valid = query + i < sequence;
       // Makes the probability 0 where there is no query.
       statistics[turn * 2 * queries + i] =
-          valid ? logSumExp[at.row + query + i] * log2e : INFINITY;
+          valid ? logSumExp[row + query + i] * log2e : INFINITY;
       statistics[(turn * 2 + 1) * queries + i] =
-          valid ? rowDots[at.row + query + i] : 0;
+          valid ? rowDots[row + query + i] : 0;
     }
   };
   // The first tile with a query that sees a key.
   const int start = first / queries * queries;
-  loadQueries(start, 0);
+  loadQueries(0, start, 0);
 
   float keyGrad[parts<D>][D / 8][4] = {}, valueGrad[parts<D>][D / 8][4] = {};
-  int turn = 0;
-  for (int query = start; query < sequence; query += queries, turn ^= 1) {
+  int turn = 0, nextHead = 0, next = start;
+  for (; nextHead < group; turn ^= 1) {
+    const int query = next;
+    next += queries;
+    if (next >= sequence) {
+      next = start;
+      ++nextHead;
+    }
     awaitCopies();
     __syncthreads();
-    if (query + queries < sequence)
-      loadQueries(query + queries, turn ^ 1);
+    if (nextHead < group)
+      loadQueries(nextHead, next, turn ^ 1);
     if (query + queries - 1 < first + warpRow)
       continue;
     const Bf16 *tileQ = passing + turn * 2 * tileSize<D, queries>;
@@ -299,11 +314,12 @@ void attentionInputGrad(const Stream &stream, const AttentionShape &shape,
   attentionRowDots(stream, shape, output, outputGrad, rowDots);
   withPaddedWidth(shape.width, [&](auto width) {
     constexpr int bytes = backwardSharedBytes<width.value>();
-    const dim3 grid(blocksFor(shape.sequence, blockRows<width.value>),
-                    shape.heads, shape.batch);
-    launch(stream, queryGradKernel<width.value>, grid, attentionThreads, bytes,
+    const unsigned blocks = blocksFor(shape.sequence, blockRows<width.value>);
+    launch(stream, queryGradKernel<width.value>,
+           dim3(blocks, shape.heads, shape.batch), attentionThreads, bytes,
            shape, scale, qkv, outputGrad, logSumExp, rowDots, queryGrad);
-    launch(stream, keyGradKernel<width.value>, grid, attentionThreads, bytes,
+    launch(stream, keyGradKernel<width.value>,
+           dim3(blocks, shape.kvHeads, shape.batch), attentionThreads, bytes,
            shape, scale, qkv, outputGrad, logSumExp, rowDots);
   });
   copyQueryGrad(stream, shape, queryGrad, qkv);

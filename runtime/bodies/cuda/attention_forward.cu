@@ -65,10 +65,12 @@ __global__ void __launch_bounds__(attentionThreads)
   Bf16 *tileK = tileQ + tileSize<D, blockQueries>;
   Bf16 *tileV = tileK + tileSize<D, keys>;
   const int head = blockIdx.y, sample = blockIdx.z, sequence = shape.sequence;
-  const int64_t hidden = shape.hidden(), rowStride = 3 * hidden;
-  const Bf16 *q = qkv + int64_t(sample) * sequence * rowStride +
-                  int64_t(head) * shape.width;
-  const Bf16 *k = q + hidden, *v = k + hidden;
+  const int64_t hidden = shape.hidden(), rowStride = shape.stride;
+  const Bf16 *rows = qkv + int64_t(sample) * sequence * rowStride;
+  const Bf16 *q = rows + int64_t(head) * shape.width;
+  const int64_t kvHead = int64_t(head / shape.group()) * shape.width;
+  const Bf16 *k = rows + shape.keys + kvHead;
+  const Bf16 *v = rows + shape.values + kvHead;
   // The last queries see the most keys, so they start first.
   const int first = (gridDim.x - 1 - blockIdx.x) * blockQueries;
   const int end =

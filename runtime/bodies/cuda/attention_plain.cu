@@ -77,18 +77,21 @@ __device__ void storeRow(T *row, const float (&values)[laneColumns],
       row[32 * c + lane] = fromFloat<T>(values[c] * factor);
 }
 
-/// First elements of a sample's head, the block's first row, and the warp's
-/// first row in the block.
+/// First elements of a sample's query head and of its keys and values, the
+/// block's first row, and the warp's first row in the block.
 struct Place {
-  __device__ Place(const AttentionShape &shape)
-      : hidden(shape.hidden()), stride(3 * hidden),
+  __device__ Place(const AttentionShape &shape, int head)
+      : hidden(shape.hidden()), stride(shape.stride),
         q(int64_t(blockIdx.z) * shape.sequence * stride +
-          int64_t(blockIdx.y) * shape.width),
+          int64_t(head) * shape.width),
+        k(int64_t(blockIdx.z) * shape.sequence * stride + shape.keys +
+          int64_t(head / shape.group()) * shape.width),
+        v(k + shape.values - shape.keys),
         output(int64_t(blockIdx.z) * shape.sequence * hidden +
-               int64_t(blockIdx.y) * shape.width),
-        row((int64_t(blockIdx.z) * shape.heads + blockIdx.y) * shape.sequence),
+               int64_t(head) * shape.width),
+        row((int64_t(blockIdx.z) * shape.heads + head) * shape.sequence),
         first(blockIdx.x * rows), warpRow(threadIdx.x / 32 * warpRows) {}
-  int64_t hidden, stride, q, output, row;
+  int64_t hidden, stride, q, k, v, output, row;
   int first, warpRow;
 };
 
@@ -100,8 +103,8 @@ __global__ void __launch_bounds__(threads)
   auto *queries = reinterpret_cast<float *>(sharedMemory());
   float *keys = queries + rows * (width + 1);
   float *values = keys + tile * (width + 1);
-  const Place at(shape);
-  const T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
+  const Place at(shape, blockIdx.y);
+  const T *k = qkv + at.k, *v = qkv + at.v;
   const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   const int end = first + rows < sequence ? first + rows : sequence;
   loadRows(queries, qkv + at.q, at.stride, first, rows, sequence, width);
@@ -148,8 +151,8 @@ __global__ void __launch_bounds__(threads)
   float *outGrads = queries + rows * (width + 1);
   float *keys = outGrads + rows * (width + 1);
   float *values = keys + tile * (width + 1);
-  const Place at(shape);
-  const T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
+  const Place at(shape, blockIdx.y);
+  const T *k = qkv + at.k, *v = qkv + at.v;
   const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   const int end = first + rows < sequence ? first + rows : sequence;
   loadRows(queries, qkv + at.q, at.stride, first, rows, sequence, width);
@@ -190,29 +193,33 @@ __global__ void __launch_bounds__(threads)
   float *values = keys + rows * (width + 1);
   float *queries = values + rows * (width + 1);
   float *outGrads = queries + tile * (width + 1);
-  const Place at(shape);
-  T *k = qkv + at.q + at.hidden, *v = k + at.hidden;
+  const int firstHead = blockIdx.y * shape.group();
+  const Place at(shape, firstHead);
+  T *k = qkv + at.k, *v = qkv + at.v;
   const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   loadRows(keys, k, at.stride, first, rows, sequence, width);
   loadRows(values, v, at.stride, first, rows, sequence, width);
   float keyGrad[warpRows][laneColumns] = {};
   float valueGrad[warpRows][laneColumns] = {};
-  for (int query = first / tile * tile; query < sequence; query += tile) {
-    loadTiles<T>(queries, qkv + at.q, at.stride, outputGrad + at.output,
-                 at.hidden, query, sequence, width);
+  for (int head = firstHead; head < firstHead + shape.group(); ++head) {
+    const Place from(shape, head);
+    for (int query = first / tile * tile; query < sequence; query += tile) {
+      loadTiles<T>(queries, qkv + from.q, at.stride, outputGrad + from.output,
+                   at.hidden, query, sequence, width);
 #pragma unroll
-    for (int r = 0; r < warpRows; ++r) {
-      float p = 0, scoreGrad = 0;
-      if (query + lane < sequence && first + warpRow + r <= query + lane) {
-        const float score = scale * dot(keys + (warpRow + r) * (width + 1),
-                                        queries + lane * (width + 1), width);
-        p = expf(score - logSumExp[at.row + query + lane]);
-        scoreGrad = p * (dot(values + (warpRow + r) * (width + 1),
-                             outGrads + lane * (width + 1), width) -
-                         rowDots[at.row + query + lane]);
+      for (int r = 0; r < warpRows; ++r) {
+        float p = 0, scoreGrad = 0;
+        if (query + lane < sequence && first + warpRow + r <= query + lane) {
+          const float score = scale * dot(keys + (warpRow + r) * (width + 1),
+                                          queries + lane * (width + 1), width);
+          p = expf(score - logSumExp[from.row + query + lane]);
+          scoreGrad = p * (dot(values + (warpRow + r) * (width + 1),
+                               outGrads + lane * (width + 1), width) -
+                           rowDots[from.row + query + lane]);
+        }
+        addRows(valueGrad[r], p, outGrads, width);
+        addRows(keyGrad[r], scoreGrad, queries, width);
       }
-      addRows(valueGrad[r], p, outGrads, width);
-      addRows(keyGrad[r], scoreGrad, queries, width);
     }
   }
 #pragma unroll
@@ -254,18 +261,19 @@ __global__ void __launch_bounds__(threads)
 /// One block per token.
 template <typename T, int width>
 __global__ void __launch_bounds__(threads)
-    copyQueryGradKernel(int64_t hidden, const T *queryGrad, T *qkv) {
+    copyQueryGradKernel(int64_t hidden, int64_t stride, const T *queryGrad,
+                        T *qkv) {
   const int64_t token = blockIdx.x;
   for (int64_t c = int64_t(threadIdx.x) * width; c < hidden;
        c += threads * width) {
     float value[width];
     load(value, queryGrad + token * hidden + c);
-    store(qkv + token * 3 * hidden + c, value);
+    store(qkv + token * stride + c, value);
   }
 }
 
-dim3 gridOf(const AttentionShape &shape) {
-  return dim3(blocksFor(shape.sequence, rows), shape.heads, shape.batch);
+dim3 gridOf(const AttentionShape &shape, int heads) {
+  return dim3(blocksFor(shape.sequence, rows), heads, shape.batch);
 }
 /// For `count` rows.
 size_t bytesOf(const AttentionShape &shape, int count) {
@@ -294,18 +302,18 @@ template <typename T>
 void copyQueryGrad(const Stream &stream, const AttentionShape &shape,
                    const T *queryGrad, T *qkv) {
   const int64_t hidden = shape.hidden();
-  if (hidden % 4 == 0)
+  if (hidden % 4 == 0 && shape.stride % 4 == 0)
     launch(stream, copyQueryGradKernel<T, 4>, shape.tokens(), threads, 0,
-           hidden, queryGrad, qkv);
+           hidden, shape.stride, queryGrad, qkv);
   else
     launch(stream, copyQueryGradKernel<T, 1>, shape.tokens(), threads, 0,
-           hidden, queryGrad, qkv);
+           hidden, shape.stride, queryGrad, qkv);
 }
 
 template <typename T>
 void plainAttentionForward(const Stream &stream, const AttentionShape &shape,
                            const T *qkv, T *output, float *logSumExp) {
-  launch(stream, plainForwardKernel<T>, gridOf(shape), threads,
+  launch(stream, plainForwardKernel<T>, gridOf(shape, shape.heads), threads,
          bytesOf(shape, rows + 2 * tile), shape, scaleOf(shape), qkv, output,
          logSumExp);
 }
@@ -317,10 +325,11 @@ void plainAttentionInputGrad(const Stream &stream, const AttentionShape &shape,
                              float *rowDots) {
   const size_t bytes = bytesOf(shape, 2 * rows + 2 * tile);
   attentionRowDots(stream, shape, output, outputGrad, rowDots);
-  launch(stream, plainQueryGradKernel<T>, gridOf(shape), threads, bytes, shape,
-         scaleOf(shape), qkv, outputGrad, logSumExp, rowDots, queryGrad);
-  launch(stream, plainKeyGradKernel<T>, gridOf(shape), threads, bytes, shape,
-         scaleOf(shape), qkv, outputGrad, logSumExp, rowDots);
+  launch(stream, plainQueryGradKernel<T>, gridOf(shape, shape.heads), threads,
+         bytes, shape, scaleOf(shape), qkv, outputGrad, logSumExp, rowDots,
+         queryGrad);
+  launch(stream, plainKeyGradKernel<T>, gridOf(shape, shape.kvHeads), threads,
+         bytes, shape, scaleOf(shape), qkv, outputGrad, logSumExp, rowDots);
   copyQueryGrad(stream, shape, queryGrad, qkv);
 }
 

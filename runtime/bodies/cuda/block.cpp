@@ -175,15 +175,15 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
                       b.grad(b.at.fcProj));
   b.linear.weightGrad(b.hidden, b.ffn, b.forW(b.s.normal2),
                       b.forW(b.s.afterGelu), b.grad(b.at.fc));
-  addColumnSums(b.stream, b.rows, b.ffn, b.forW(b.s.afterGelu), b.partials(),
-                b.grad(b.at.fcBias));
+  addColumnSums(b.stream, b.rows, b.ffn, b.ffn, b.forW(b.s.afterGelu),
+                b.partials(), b.grad(b.at.fcBias));
 
   b.linear.weightGrad(b.hidden, b.hidden, b.forW(b.s.attention),
                       b.forW(b.s.middleGrad), b.grad(b.at.proj));
   b.linear.weightGrad(b.hidden, 3 * b.hidden, b.forW(b.s.normal1),
                       b.forW(b.s.qkv), b.grad(b.at.qkv));
-  addColumnSums(b.stream, b.rows, 3 * b.hidden, b.forW(b.s.qkv), b.partials(),
-                b.grad(b.at.qkvBias));
+  addColumnSums(b.stream, b.rows, 3 * b.hidden, 3 * b.hidden, b.forW(b.s.qkv),
+                b.partials(), b.grad(b.at.qkvBias));
   addVectors(b.stream, b.hidden, b.vectorGrads(0),
              {b.grad(b.at.norm1Gain), b.grad(b.at.norm1Bias),
               b.grad(b.at.norm2Gain), b.grad(b.at.norm2Bias),

@@ -19,14 +19,14 @@ __global__ void __launch_bounds__(256)
                   int32_t *savedIds, T *output) {
   const int64_t token = blockIdx.x, id = ids[token];
   const T *row = tokenTable + id * hidden;
-  const T *position = positionTable + token % sequence * hidden;
   if (threadIdx.x == 0)
     savedIds[token] = static_cast<int32_t>(id);
   for (int64_t c = int64_t(threadIdx.x) * width; c < hidden;
        c += int64_t(blockDim.x) * width) {
-    float a[width], b[width];
+    float a[width], b[width] = {};
     load(a, row + c);
-    load(b, position + c);
+    if (positionTable)
+      load(b, positionTable + token % sequence * hidden + c);
 #pragma unroll
     for (int i = 0; i < width; ++i)
       a[i] += b[i];
@@ -200,6 +200,8 @@ void embeddingWeightGrad(const Stream &stream, int64_t tokens, int64_t sequence,
     launch(stream, tokenGradKernel<T, width.value>, tokens, threads,
            threads / 32 * warpShared, tokens, hidden, ids, outputGrad,
            tokenGrad);
+    if (!positionGrad)
+      return;
     launch(stream, positionGradKernel<T, width.value>, sequence, threads, 0,
            tokens / sequence, sequence, hidden, outputGrad, positionGrad);
   });

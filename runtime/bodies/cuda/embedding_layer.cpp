@@ -15,7 +15,7 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   const WeightsView<T> weights(*args, at.all.size());
   embeddingForward(streamOf(*args), numTokens(*layer), layer->sequence,
                    layer->hidden, args->data, weights[at.token],
-                   weights[at.position],
+                   isLlama(*layer) ? nullptr : weights[at.position],
                    region<int32_t>(args->savedForWeightGrad, saved.tokens),
                    static_cast<T *>(args->output));
 }
@@ -38,7 +38,8 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
       streamOf(*args), numTokens(*layer), layer->sequence, layer->hidden,
       region<int32_t>(args->savedForWeightGrad, saved.tokens),
       region<T>(args->savedForWeightGrad, saved.outputGrad),
-      gradients + at.token, gradients + at.position);
+      gradients + at.token,
+      isLlama(*layer) ? nullptr : gradients + at.position);
 }
 
 } // namespace

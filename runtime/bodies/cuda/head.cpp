@@ -1,10 +1,15 @@
 //===- head.cpp - Final norm, classifier and its loss on CUDA -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The norm is a GPT's, with mean and bias, or a Llama's, without.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/cuda/norm.h"
 #include "runtime/bodies/cuda/reduce.h"
+#include "runtime/bodies/cuda/rms_norm.h"
 
 namespace rondo::runtime::cuda {
 
@@ -101,10 +106,17 @@ template <typename T>
 void headForward(const LayerDesc &layer, const HeadChunks &chunks,
                  const LayerArgs &args) {
   const Head<T> h(layer, chunks, args);
-  normForward(
-      h.stream, h.rows, h.hidden, static_cast<const T *>(args.inputs[0]),
-      h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
-      h.forW(h.s.normal), h.template forI<float>(h.i.normScale), h.normed());
+  const auto *input = static_cast<const T *>(args.inputs[0]);
+  const float *gain = h.weights.fp32(h.at.normGain);
+  float *scale = h.template forI<float>(h.i.normScale);
+  if (isLlama(layer))
+    rmsForward(h.stream, h.rows, h.hidden,
+               static_cast<float>(layer.llama.normEpsilon), input, gain,
+               h.forW(h.s.normal), scale, h.normed());
+  else
+    normForward(h.stream, h.rows, h.hidden, input, gain,
+                h.weights.fp32(h.at.normBias), h.forW(h.s.normal), scale,
+                h.normed());
   const float share =
       static_cast<float>(args.lossScale / static_cast<double>(h.rows));
   float *losses = h.template scratchAt<float>(h.scratch.losses);
@@ -136,12 +148,18 @@ void headInputGrad(const LayerDesc &layer, const HeadChunks &chunks,
     });
   else
     normedGrad = h.forI(h.i.normedGrad);
-  normInputGrad<T>(h.stream, h.rows, h.hidden, normedGrad, h.forW(h.s.normal),
-                   h.template forI<float>(h.i.normScale),
-                   h.weights.fp32(h.at.normGain), h.weights.fp32(h.at.normBias),
-                   nullptr, static_cast<T *>(args.inputGrads[0]),
-                   h.template forW<float>(h.s.normGrads),
-                   h.template scratchAt<float>(h.scratch.partials));
+  const float *scale = h.template forI<float>(h.i.normScale);
+  const float *gain = h.weights.fp32(h.at.normGain);
+  auto *inputGrad = static_cast<T *>(args.inputGrads[0]);
+  float *grads = h.template forW<float>(h.s.normGrads);
+  float *partials = h.template scratchAt<float>(h.scratch.partials);
+  if (isLlama(layer))
+    rmsInputGrad<T>(h.stream, h.rows, h.hidden, normedGrad, h.forW(h.s.normal),
+                    scale, gain, nullptr, nullptr, inputGrad, grads, partials);
+  else
+    normInputGrad<T>(h.stream, h.rows, h.hidden, normedGrad, h.forW(h.s.normal),
+                     scale, gain, h.weights.fp32(h.at.normBias), nullptr,
+                     inputGrad, grads, partials);
 }
 
 template <typename T>
@@ -161,8 +179,12 @@ void headWeightGrad(const LayerDesc &layer, const HeadChunks &chunks,
     h.addVocabularyGrad(normed, logits);
   });
   auto *gradients = static_cast<float *>(args.gradients);
-  addVectors(h.stream, h.hidden, h.template forW<float>(h.s.normGrads),
-             {gradients + h.at.normGain, gradients + h.at.normBias});
+  const float *grads = h.template forW<float>(h.s.normGrads);
+  if (isLlama(layer))
+    addVectors(h.stream, h.hidden, grads, {gradients + h.at.normGain});
+  else
+    addVectors(h.stream, h.hidden, grads,
+               {gradients + h.at.normGain, gradients + h.at.normBias});
 }
 
 namespace {

@@ -22,6 +22,7 @@ using Bf16 = __nv_bfloat16;
 template <typename T> LayerBody embeddingBody();
 template <typename T> LayerBody blockBody();
 template <typename T> LayerBody headBody();
+template <typename T> LayerBody llamaBlockBody();
 
 /// A head with limits other than those of HeadChunks(layer), for tests.
 template <typename T>

@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(256)
 /// A thread adds `width` columns of a chunk of rows.
 template <typename T, int width>
 __global__ void __launch_bounds__(128)
-    columnSumsKernel(int64_t rows, int64_t columns, const T *values,
-                     float *partials) {
+    columnSumsKernel(int64_t rows, int64_t columns, int64_t stride,
+                     const T *values, float *partials) {
   const int64_t column = (int64_t(blockIdx.x) * 128 + threadIdx.x) * width;
   if (column >= columns)
     return;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(128)
 #pragma unroll 8
   for (int64_t row = first; row < last; ++row) {
     float value[width];
-    load(value, values + row * columns + column);
+    load(value, values + row * stride + column);
 #pragma unroll
     for (int i = 0; i < width; ++i)
       sums[i] += value[i];
@@ -106,16 +106,17 @@ void addVectors(const Stream &stream, int64_t count, const float *values,
 
 template <typename T>
 void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
-                   const T *values, float *partials, float *sums) {
+                   int64_t stride, const T *values, float *partials,
+                   float *sums) {
   const int64_t chunks = columnSumChunks(rows);
-  if (columns % 4 == 0)
+  if (columns % 4 == 0 && stride % 4 == 0)
     launch(stream, columnSumsKernel<T, 4>,
            dim3(blocksFor(columns, 4 * 128), chunks), 128, 0, rows, columns,
-           values, partials);
+           stride, values, partials);
   else
     launch(stream, columnSumsKernel<T, 1>,
-           dim3(blocksFor(columns, 128), chunks), 128, 0, rows, columns, values,
-           partials);
+           dim3(blocksFor(columns, 128), chunks), 128, 0, rows, columns, stride,
+           values, partials);
   addChunks(stream, chunks, columns, partials, true, sums);
 }
 
@@ -127,8 +128,8 @@ void addToRows(const Stream &stream, int64_t rows, int64_t columns,
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \
-  template void addColumnSums(const Stream &, int64_t, int64_t, const T *,     \
-                              float *, float *);                               \
+  template void addColumnSums(const Stream &, int64_t, int64_t, int64_t,       \
+                              const T *, float *, float *);                    \
   template void addToRows(const Stream &, int64_t, int64_t, int64_t,           \
                           const T *, T *);
 RONDO_INSTANTIATE(float)

@@ -27,13 +27,14 @@ inline constexpr int mostVectors = 6;
 void addVectors(const Stream &stream, int64_t count, const float *values,
                 std::initializer_list<float *> sums);
 
-/// sums[c] += sum of values[row][c]; the bias gradient of a linear layer.
-/// `partials` has columnSumChunks(rows) * columns elements
-/// (model/cuda_layouts.h). Limit: one pass over `values` at the memory's
-/// bandwidth.
+/// sums[c] += sum of values[row][c]; the bias gradient of a linear layer. Rows
+/// are `stride` elements apart. `partials` has columnSumChunks(rows) * columns
+/// elements (model/cuda_layouts.h). Limit: one pass over `values` at the
+/// memory's bandwidth.
 template <typename T>
 void addColumnSums(const Stream &stream, int64_t rows, int64_t columns,
-                   const T *values, float *partials, float *sums);
+                   int64_t stride, const T *values, float *partials,
+                   float *sums);
 
 /// values[row][c] += vector[c]; rows are `stride` elements apart. For products
 /// that cannot add their bias.

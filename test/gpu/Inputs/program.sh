@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Stands in for a program on a GPU: writes the CPU's losses, times $FACTOR, if
-# the log is asked for. Rank $BAD fails.
+# Stands in for a program on a GPU: writes the CPU's losses of its model, times
+# $FACTOR, if the log is asked for. Rank $BAD fails.
 log=
 rank=0
 while [ $# -gt 0 ]; do
@@ -16,6 +16,10 @@ if [ "$rank" = "${BAD:-}" ]; then
   exit 75
 fi
 [ "$rank" = 0 ] || exit 0
+case $0 in
+*/llama-*) losses=test/gpu/cpu-losses-llama.txt ;;
+*) losses=test/gpu/cpu-losses.txt ;;
+esac
 awk -v factor="${FACTOR:-1}" '{
   printf "{\"iteration\":%d,\"loss\":%.8f,\"norm\":1}\n", $1, $2 * factor
-}' test/gpu/cpu-losses.txt >"$log"
+}' "$losses" >"$log"

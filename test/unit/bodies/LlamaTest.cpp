@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A Llama's layers with every combination of their options.
 
-#include "Model.h"
+#include "LlamaModel.h"
 
 #include "runtime/bodies/gradient_check.h"
 #include "runtime/bodies/rotary.h"
@@ -10,30 +10,6 @@
 
 namespace rondo::runtime {
 namespace {
-
-/// Sizes and options of a test.
-struct Llama {
-  Sizes sizes;
-  int32_t kvHeads, headWidth;
-  bool qkvBias, headNorm, isScaled, tied;
-};
-
-LayerDesc llamaLayer(LayerKind kind, const char *name, const Llama &options) {
-  LayerDesc layer = gptLayer(kind, name, options.sizes);
-  layer.tied = options.tied;
-  layer.llama = {options.kvHeads, options.headWidth, 1e-5, 100, {},
-                 options.qkvBias, options.headNorm};
-  if (options.isScaled)
-    layer.llama.ropeScaling = {8, 1, 4, 16};
-  return layer;
-}
-
-std::vector<LayerDesc> llamaModel(const Llama &options) {
-  return {llamaLayer(LayerKind::LlamaEmbedding, "wte", options),
-          llamaLayer(LayerKind::LlamaBlock, "model.layers.0", options),
-          llamaLayer(LayerKind::LlamaBlock, "model.layers.1", options),
-          llamaLayer(LayerKind::LlamaHead, "lm_head", options)};
-}
 
 /// Every combination of the options, for groups of 1, 2 and 3 query heads and
 /// for heads whose widths do not add up to `hidden`.

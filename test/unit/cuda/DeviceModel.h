@@ -85,7 +85,7 @@ public:
       wait();
       activations[l]->poison();
     }
-    return layers.back().kind == LayerKind::GptHead ? loss.read()[0] : 0;
+    return hasLoss(layers.back()) ? loss.read()[0] : 0;
   }
 
   std::vector<T> output() const { return elements(*activations.back()); }

@@ -117,8 +117,8 @@ TYPED_TEST(Kernels, ColumnSumsAdd) {
       sums[i % columns] += number(values[i]);
     DeviceArray<T> onValues(values);
     DeviceArray<float> onSums(start), partials(columnSumChunks(rows) * columns);
-    addColumnSums(this->stream, rows, columns, onValues.get(), partials.get(),
-                  onSums.get());
+    addColumnSums(this->stream, rows, columns, columns, onValues.get(),
+                  partials.get(), onSums.get());
     this->wait();
     expectClose(onSums.read(), sums, 1e-5, "sums");
   }

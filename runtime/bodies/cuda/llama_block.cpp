@@ -1,0 +1,202 @@
+//===- llama_block.cpp - Block of a Llama on CUDA -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   middle = input + o(attention(q(norm1(input)), k(...), v(...)))
+//   output = middle + down(silu(gate(norm2(middle))) * up(norm2(middle)))
+//
+// Products add the residual and the biases. In backward, the norms add the
+// residual's gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/layers.h"
+#include "runtime/bodies/cuda/projections.h"
+#include "runtime/bodies/cuda/reduce.h"
+#include "runtime/bodies/cuda/rms_norm.h"
+#include "runtime/bodies/cuda/rotary.h"
+#include "runtime/bodies/cuda/swiglu.h"
+#include "runtime/model/llama_cuda_layouts.h"
+
+namespace rondo::runtime::cuda {
+
+namespace {
+
+/// The compiler refuses wider rows than 32 bits count.
+AttentionShape shapeOf(const LayerDesc &layer) {
+  const QkvColumns columns(layer);
+  auto narrow = [](int64_t count) { return static_cast<int>(count); };
+  return {layer.batch,
+          layer.sequence,
+          layer.heads,
+          narrow(headWidth(layer)),
+          narrow(kvHeads(layer)),
+          narrow(columns.keys),
+          narrow(columns.values),
+          narrow(columns.stride)};
+}
+
+/// The regions of a block's buffers. Buffers that a task does not get are
+/// unused.
+template <typename T> struct Block {
+  Block(const LayerDesc &layer, const LayerArgs &args)
+      : layer(layer), rows(numTokens(layer)), hidden(layer.hidden),
+        ffn(layer.ffn), width(headWidth(layer)), queries(attentionWidth(layer)),
+        keys(kvHeads(layer) * width), columns(layer), gateColumns(layer),
+        shape(shapeOf(layer)),
+        epsilon(static_cast<float>(layer.llama.normEpsilon)), at(layer),
+        i(layer), s(layer), scratch(layer), weights(args, at.all.size()),
+        args(args), stream(streamOf(args)),
+        linear{stream,
+               workspaceIn(region<char>(args.workspace, scratch.gemm),
+                           scratch.gemmBytes),
+               rows},
+        qkv(linear, hidden, columns.stride,
+            {{at.q, bias(at.qBias), 0, queries},
+             {at.k, bias(at.kBias), columns.keys, keys},
+             {at.v, bias(at.vBias), columns.values, keys}}),
+        o(linear, queries, hidden, {{at.o, -1, 0, hidden}}),
+        gateAndUp(linear, hidden, gateColumns.stride,
+                  {{at.gate, -1, 0, ffn}, {at.up, -1, gateColumns.up, ffn}}),
+        down(linear, ffn, hidden, {{at.down, -1, 0, hidden}}) {}
+  /// Its projections refer to its members.
+  Block(const Block &) = delete;
+
+  int64_t bias(int64_t offset) const {
+    return layer.llama.qkvBias ? offset : -1;
+  }
+  float *grad(int64_t offset) const {
+    return static_cast<float *>(args.gradients) + offset;
+  }
+  float *forI(int64_t offset) const {
+    return region<float>(args.savedForInputGrad, offset);
+  }
+  T *forW(int64_t offset) const {
+    return region<T>(args.savedForWeightGrad, offset);
+  }
+  /// Of the norms, one after the other; those of heads are third and fourth.
+  float *gainGrads(int64_t norm) const {
+    return region<float>(args.savedForWeightGrad, s.gainGrads) + norm * hidden;
+  }
+  T *activations() const {
+    return region<T>(args.workspace, scratch.activations);
+  }
+  float *partials() const {
+    return region<float>(args.workspace, scratch.partials);
+  }
+  HeadNorms<T> headNorms() const {
+    if (!layer.llama.headNorm)
+      return {};
+    return {weights.fp32(at.qNormGain), weights.fp32(at.kNormGain),
+            region<T>(args.savedForInputGrad, i.headNormal), forI(i.headScale)};
+  }
+  Gates<T> gates() const {
+    return {rows, ffn, gateColumns.up, gateColumns.stride, forW(s.gate)};
+  }
+
+  const LayerDesc &layer;
+  int64_t rows, hidden, ffn, width;
+  /// Numbers of all heads of q, and of k or v.
+  int64_t queries, keys;
+  QkvColumns columns;
+  GateColumns gateColumns;
+  AttentionShape shape;
+  float epsilon;
+  runtime::LlamaBlockWeights at;
+  LlamaBlockSavedForI i;
+  LlamaBlockSavedForW s;
+  LlamaBlockWorkspace scratch;
+  WeightsView<T> weights;
+  const LayerArgs &args;
+  const Stream &stream;
+  Linear<T> linear;
+  Projections<T> qkv, o, gateAndUp, down;
+};
+
+template <typename T>
+void forward(const LayerDesc *layer, const LayerArgs *args) {
+  const Block<T> b(*layer, *args);
+  const auto *input = static_cast<const T *>(args->inputs[0]);
+  // Holds `middle` until the MLP is added.
+  auto *output = static_cast<T *>(args->output);
+  T *normed = b.activations();
+
+  rmsForward(b.stream, b.rows, b.hidden, b.epsilon, input,
+             b.weights.fp32(b.at.norm1Gain), b.forW(b.s.normal1),
+             b.forI(b.i.norm1Scale), normed);
+  b.qkv.forward(b.weights, normed, nullptr, b.forW(b.s.qkv));
+  headsForward(b.stream, *layer, b.headNorms(), b.forW(b.s.qkv));
+  attentionForward<T>(b.stream, b.shape, b.forW(b.s.qkv), b.forW(b.s.attention),
+                      b.forI(b.i.logSumExp));
+  b.o.forward(b.weights, b.forW(b.s.attention), input, output);
+
+  rmsForward<T>(b.stream, b.rows, b.hidden, b.epsilon, output,
+                b.weights.fp32(b.at.norm2Gain), b.forW(b.s.normal2),
+                b.forI(b.i.norm2Scale), normed);
+  b.gateAndUp.forward(b.weights, normed, nullptr, b.forW(b.s.gate));
+  swigluForward(b.stream, b.gates(), b.forW(b.s.product));
+  b.down.forward(b.weights, b.forW(b.s.product), output, output);
+}
+
+template <typename T>
+void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
+  const Block<T> b(*layer, *args);
+  const auto *outputGrad = static_cast<const T *>(args->outputGrad);
+  T *scratch = b.activations();
+
+  b.down.inputGrad(b.weights, outputGrad, scratch);
+  swigluInputGrad(b.stream, b.gates(), scratch);
+  b.gateAndUp.inputGrad(b.weights, b.forW(b.s.gate), scratch);
+  rmsInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal2),
+                  b.forI(b.i.norm2Scale), b.weights.fp32(b.at.norm2Gain),
+                  outputGrad, b.forW(b.s.outputGrad), b.forW(b.s.middleGrad),
+                  b.gainGrads(1), b.partials());
+
+  b.o.inputGrad(b.weights, b.forW(b.s.middleGrad), scratch);
+  attentionInputGrad<T>(b.stream, b.shape, b.forW(b.s.qkv),
+                        b.forW(b.s.attention), scratch, b.forI(b.i.logSumExp),
+                        region<T>(args->workspace, b.scratch.queryGrad),
+                        region<float>(args->workspace, b.scratch.rowDots));
+  headsInputGrad(b.stream, *layer, b.headNorms(), b.forW(b.s.qkv),
+                 b.gainGrads(2), b.partials());
+  b.qkv.inputGrad(b.weights, b.forW(b.s.qkv), scratch);
+  rmsInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal1),
+                  b.forI(b.i.norm1Scale), b.weights.fp32(b.at.norm1Gain),
+                  b.forW(b.s.middleGrad), nullptr,
+                  static_cast<T *>(args->inputGrads[0]), b.gainGrads(0),
+                  b.partials());
+}
+
+template <typename T>
+void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
+  const Block<T> b(*layer, *args);
+  b.down.weightGrad(b.forW(b.s.product), b.forW(b.s.outputGrad), b.grad(0));
+  b.gateAndUp.weightGrad(b.forW(b.s.normal2), b.forW(b.s.gate), b.grad(0));
+  b.o.weightGrad(b.forW(b.s.attention), b.forW(b.s.middleGrad), b.grad(0));
+  b.qkv.weightGrad(b.forW(b.s.normal1), b.forW(b.s.qkv), b.grad(0));
+  if (layer->llama.qkvBias) {
+    auto add = [&](int64_t first, int64_t count, int64_t bias) {
+      addColumnSums(b.stream, b.rows, count, b.columns.stride,
+                    b.forW(b.s.qkv) + first, b.partials(), b.grad(bias));
+    };
+    add(0, b.queries, b.at.qBias);
+    add(b.columns.keys, b.keys, b.at.kBias);
+    add(b.columns.values, b.keys, b.at.vBias);
+  }
+  if (layer->llama.headNorm)
+    addVectors(b.stream, b.width, b.gainGrads(2),
+               {b.grad(b.at.qNormGain), b.grad(b.at.kNormGain)});
+  addVectors(b.stream, b.hidden, b.gainGrads(0),
+             {b.grad(b.at.norm1Gain), b.grad(b.at.norm2Gain)});
+}
+
+} // namespace
+
+template <typename T> LayerBody llamaBlockBody() {
+  return {forward<T>, inputGrad<T>, weightGrad<T>,
+          cpuBody(LayerKind::LlamaBlock).tensors};
+}
+template LayerBody llamaBlockBody<float>();
+template LayerBody llamaBlockBody<Bf16>();
+
+} // namespace rondo::runtime::cuda
