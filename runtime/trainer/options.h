@@ -16,7 +16,14 @@
 namespace rondo::runtime {
 
 struct Options {
-  enum class Mode : uint8_t { Train, Verify, Profile, CheckBodies, Help };
+  enum class Mode : uint8_t {
+    Train,
+    Verify,
+    Profile,
+    CheckBodies,
+    Generate,
+    Help
+  };
   Mode mode = Mode::Train;
   /// 0: the mode's default.
   int64_t iterations = 0;
@@ -29,10 +36,21 @@ struct Options {
   int64_t decay = 0;
   double weightDecay = 0.1, clip = 1;
   std::optional<uint64_t> seed;
+  /// Weights to begin with.
+  std::string init;
   std::string save, resume, profile, trace, jsonLog;
   int64_t saveEvery = 0;
   /// Empty: the program's first schedule.
   std::vector<ScheduleTurn> schedules;
+  /// What --generate continues: a text or tokens.
+  std::string prompt;
+  std::vector<int32_t> promptTokens;
+  /// How many tokens to add; -1: the default.
+  int64_t newTokens = -1;
+  /// Divides the logits; 0: the most likely token. -1: the default.
+  double temperature = -1;
+  /// The file for the logits of the prompt.
+  std::string logits;
   ImposedLink link;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;

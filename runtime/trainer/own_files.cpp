@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/trainer/data.h"
 #include "runtime/trainer/new_file.h"
+#include "runtime/trainer/weight_files.h"
 
 #include <filesystem>
 #include <string>
@@ -49,7 +50,8 @@ void rondo::runtime::checkOwnFiles(const Options &options) {
        {NamedFile{"--save", options.save, true},
         NamedFile{"--trace", options.trace, true},
         NamedFile{"--json-log", options.jsonLog, true},
-        NamedFile{"--profile", options.profile, true}})
+        NamedFile{"--profile", options.profile, true},
+        NamedFile{"--logits", options.logits, true}})
     if (!output.path.empty() && !isSpecialFile(output.path))
       outputs.push_back(output);
   if (outputs.empty())
@@ -59,6 +61,9 @@ void rondo::runtime::checkOwnFiles(const Options &options) {
     others.push_back({"--data", file, false});
   if (!options.resume.empty())
     others.push_back({"--resume", options.resume, false});
+  if (!options.init.empty())
+    for (const std::string &file : WeightFiles(options.init).paths())
+      others.push_back({"--init", file, false});
   for (const NamedFile &output : outputs) {
     for (const NamedFile &other : others) {
       if ((output.flag == "--save" && other.flag == "--resume") ||
