@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 #include <sstream>
 
 using namespace rondo::runtime;
@@ -141,8 +140,7 @@ int rondo::runtime::generateTokens(Trainer &trainer, const Options &options) {
   const std::unique_ptr<ProgramRun> run =
       trainer.makeRun(findProgram(trainer.executable(), ProgramKind::Evaluation,
                                   *turns.programs().front()));
-  const int64_t sequence = head->sequence,
-                count = options.newTokens < 0 ? 64 : options.newTokens;
+  const int64_t sequence = head->sequence;
   if (!options.logits.empty()) {
     const std::vector<float> logits =
         trainer.logitsOf(*run, tokens, 0, static_cast<int64_t>(tokens.size()));
@@ -154,7 +152,7 @@ int rondo::runtime::generateTokens(Trainer &trainer, const Options &options) {
     for (int32_t token : tokens)
       printer.print(token);
   const uint64_t stream = mix(seed, hashName("generate"));
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < *options.newTokens; ++i) {
     const int64_t size =
         std::min(sequence, static_cast<int64_t>(tokens.size()));
     const std::vector<int32_t> window(tokens.end() - size, tokens.end());
@@ -169,8 +167,7 @@ int rondo::runtime::generateTokens(Trainer &trainer, const Options &options) {
       // 53 bits, as many as a double holds.
       const double uniform =
           std::ldexp(static_cast<double>(mix(stream, i) >> 11), -53);
-      const int32_t token = drawToken(
-          logits, options.temperature < 0 ? 1 : options.temperature, uniform);
+      const int32_t token = drawToken(logits, *options.temperature, uniform);
       printer.print(token);
       next = std::to_string(token);
     }

@@ -29,6 +29,8 @@ enum class Naming { Own, Transformers, TransformersBase };
 constexpr Naming namings[] = {Naming::Own, Naming::Transformers,
                               Naming::TransformersBase};
 
+constexpr std::string_view headWeight = "lm_head.weight";
+
 /// A tensor that a file may have and the model does not.
 struct LeftTensor {
   /// What its name begins and ends with.
@@ -42,10 +44,10 @@ constexpr LeftTensor leftTensors[] = {
     {"", ".attn.bias", "causal masks"},
     {"", ".attn.masked_bias", "causal masks"},
     {"", ".rotary_emb.inv_freq", "frequencies of rotary positions"},
-    {"optimizer.", "", "moments of the optimizer"},
-    {"lm_head.weight", "", "a second copy of the embedding's weight"},
+    {"optimizer.m.", "", "moments of the optimizer"},
+    {"optimizer.v.", "", "moments of the optimizer"},
+    {headWeight, headWeight, "a second copy of the embedding's weight"},
 };
-constexpr std::string_view headWeight = "lm_head.weight";
 
 /// What the model's tensors are called in a file.
 class Names {

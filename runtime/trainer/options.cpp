@@ -296,8 +296,8 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
           "--check-bodies");
   if (!options.prompt.empty() && !options.promptTokens.empty())
     usage("--generate and --generate-tokens cannot be combined");
-  if (!isGenerate && (options.newTokens >= 0 || options.temperature >= 0 ||
-                      !options.logits.empty()))
+  if (!isGenerate &&
+      (options.newTokens || options.temperature || !options.logits.empty()))
     usage("--tokens, --temperature and --logits need --generate or "
           "--generate-tokens");
   if (isGenerate && !options.data.empty())
@@ -318,6 +318,10 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
           "--verify, --profile, --check-bodies or --generate");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
+  if (!options.newTokens)
+    options.newTokens = 64;
+  if (!options.temperature)
+    options.temperature = 1;
   if (options.iterations == 0)
     options.iterations = options.mode == Options::Mode::Verify    ? 3
                          : options.mode == Options::Mode::Profile ? 10

@@ -45,10 +45,10 @@ struct Options {
   /// What --generate continues: a text or tokens.
   std::string prompt;
   std::vector<int32_t> promptTokens;
-  /// How many tokens to add; -1: the default.
-  int64_t newTokens = -1;
-  /// Divides the logits; 0: the most likely token. -1: the default.
-  double temperature = -1;
+  /// How many tokens to add.
+  std::optional<int64_t> newTokens;
+  /// Divides the logits; 0: the most likely token.
+  std::optional<double> temperature;
   /// The file for the logits of the prompt.
   std::string logits;
   ImposedLink link;
@@ -61,8 +61,8 @@ struct Options {
   bool useGraph = true;
 };
 
-/// Fills in the mode's iterations and their decay if the command line does not
-/// set them. Throws Error with Exit::Usage.
+/// Fills in the mode's iterations and their decay, and what generating needs,
+/// if the command line does not set them. Throws Error with Exit::Usage.
 Options parseOptions(int argc, char **argv);
 
 /// What --help prints.

@@ -9,6 +9,7 @@
 #include "runtime/trainer/weight_files.h"
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
@@ -44,6 +45,18 @@ static bool areOne(const std::string &a, const std::string &b) {
   return !error && place == placeOf(b);
 }
 
+/// What cannot be read is reported when it is needed: a run that is resumed
+/// reads none.
+static std::set<std::string> weightFiles(const std::string &path) {
+  if (path.empty())
+    return {};
+  try {
+    return WeightFiles(path).paths();
+  } catch (const Error &) {
+    return {};
+  }
+}
+
 void rondo::runtime::checkOwnFiles(const Options &options) {
   std::vector<NamedFile> outputs;
   for (const NamedFile &output :
@@ -61,9 +74,8 @@ void rondo::runtime::checkOwnFiles(const Options &options) {
     others.push_back({"--data", file, false});
   if (!options.resume.empty())
     others.push_back({"--resume", options.resume, false});
-  if (!options.init.empty())
-    for (const std::string &file : WeightFiles(options.init).paths())
-      others.push_back({"--init", file, false});
+  for (const std::string &file : weightFiles(options.init))
+    others.push_back({"--init", file, false});
   for (const NamedFile &output : outputs) {
     for (const NamedFile &other : others) {
       if ((output.flag == "--save" && other.flag == "--resume") ||
