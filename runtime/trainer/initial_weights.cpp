@@ -170,8 +170,8 @@ static void checkTensor(const std::string &path, const Tensor &tensor,
                 "' is " + entry.dtype + " " + describeShape(entry.shape) +
                 what);
   };
-  float nothing;
-  if (!convertToFloats(entry.dtype, nullptr, 0, &nothing))
+  float nothing = 0;
+  if (!convertToFloats(entry.dtype, &nothing, 0, &nothing))
     fail("; Rondo reads F32, F16 and BF16");
   const std::vector<int64_t> shape = shapeOf(tensor.layout);
   if (entry.shape == shape)
