@@ -41,7 +41,7 @@ fi
 dictionary() {
   case $1 in
   problem | schedule | costs | planning | config | cluster) echo json ;;
-  checkpoint) echo safetensors ;;
+  checkpoint | index) echo safetensors ;;
   *) echo "$1" ;;
   esac
 }

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -105,6 +106,15 @@ if "slurm" in config.rondo_slurm and shutil.which("srun"):
 config.substitutions.append(("%slurm", slurm))
 config.substitutions.append(("%in_slurm_if_any", in_slurm))
 config.substitutions.append(("%launchers", " ".join(launchers)))
+
+# A Python with PyTorch and transformers, which are found without importing them.
+find = "import importlib.util as u; exit(not all(map(u.find_spec, ['torch', 'transformers'])))"
+found = subprocess.run([config.rondo_transformers_python, "-c", find], check=False)
+if found.returncode == 0:
+    config.available_features.add("transformers")
+config.substitutions.append(
+    ("%transformers_python", config.rondo_transformers_python)
+)
 
 # Runs a command in a container of its own.
 if config.rondo_containers:

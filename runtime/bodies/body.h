@@ -51,6 +51,9 @@ struct LayerArgs {
   const int32_t *data;
   /// F of a head writes the micro-batch's mean loss, one element.
   void *loss;
+  /// F of a head also copies its logits there, before it makes their gradients;
+  /// null: it does not. Rows of logitsStride() elements, one for each token.
+  void *logits;
   /// The gradients are those of the micro-batch's mean loss times this. For
   /// the mean of an iteration, pass 1 / micro-batches. A head reads it in F.
   double lossScale;

@@ -78,6 +78,8 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   multiply(rows, layer->vocab, hidden, Real(1), {normed, hidden},
            {at<Real>(args->weights, weights.vocabulary), hidden, true}, Real(0),
            logits, layer->vocab);
+  if (args->logits)
+    std::copy(logits, logits + rows * layer->vocab, at<Real>(args->logits, 0));
   *at<Real>(args->loss, 0) = static_cast<Real>(
       crossEntropy(rows, layer->vocab, args->data, args->lossScale, logits));
 }

@@ -22,6 +22,10 @@ std::string tensorName(const LayerTensor &tensor) {
   return std::string(tensor.prefix) + "." + tensor.suffix;
 }
 
+std::vector<int64_t> shapeOf(const LayerTensor &tensor) {
+  return std::vector<int64_t>(tensor.shape, tensor.shape + tensor.numDims);
+}
+
 namespace {
 
 /// Value `index` of a stream, roughly normal with mean 0 and deviation 1: the

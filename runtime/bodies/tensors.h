@@ -18,6 +18,9 @@ std::vector<LayerTensor> layerTensors(const LayerDesc &layer);
 /// The tensor's global name, such as "h3.attn.c_attn.weight".
 std::string tensorName(const LayerTensor &tensor);
 
+/// Its sizes, as many as it has dimensions.
+std::vector<int64_t> shapeOf(const LayerTensor &tensor);
+
 /// Writes the initial values of `tensor` into the layer's `weights`. They
 /// depend only on the seed, the tensor's global name, its init and `numBlocks`
 /// (the model's layers that add to the residual stream), not on partition, rank

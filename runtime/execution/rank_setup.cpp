@@ -141,6 +141,8 @@ void Rank::makeCalls(LocalHome &home) const {
       calls.inputGrad.outputGrad = calls.forward.output =
           calls.recompute.output = inner(l);
     const LayerBinding &layer = binding.layers[l];
+    if (hasLoss(*layer.desc))
+      calls.forward.logits = binding.logits;
     if (!layer.desc->recomputes || !workspace)
       continue;
     // Nobody reads what F saves here, nor the stage's output a second time.

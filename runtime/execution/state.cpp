@@ -4,10 +4,12 @@
 #include "runtime/execution/state.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/half.h"
 #include "runtime/bodies/custom.h"
 #include "runtime/bodies/tensors.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -297,4 +299,43 @@ void State::weightsWritten() {
   for (const HomeBinding &binding : homes())
     if (processes.holds(binding.home->rank))
       devices[binding.home->rank]->weightsWritten(binding.optimized);
+}
+
+void State::keepLogits(int32_t home) {
+  if (!holds(home))
+    return;
+  int64_t bytes = 0;
+  for (const std::vector<HomeBinding> &sizes : bindings) {
+    const LayerDesc &head = *sizes[home].layers.back().desc;
+    bytes = std::max(bytes, numTokens(head) * logitsStride(head) *
+                                cuda::elementBytes(head.dtype));
+  }
+  logits.resize(exe.numHomes);
+  logits[home] = devices[exe.homes[home].rank]->makeArena(bytes);
+  for (std::vector<HomeBinding> &sizes : bindings)
+    sizes[home].logits = logits[home]->base();
+}
+
+std::vector<float> State::readLogits(int32_t home, int64_t first,
+                                     int64_t count) const {
+  const LayerDesc &head = *homes()[home].layers.back().desc;
+  const int64_t stride = logitsStride(head),
+                size = cuda::elementBytes(head.dtype);
+  std::vector<char> bytes(count * stride * size);
+  logits[home]->read(bytes.data(), logits[home]->base() + first * stride * size,
+                     static_cast<int64_t>(bytes.size()));
+  std::vector<float> values(count * head.vocab);
+  float *value = values.data();
+  for (int64_t t = 0; t < count; ++t)
+    for (int64_t j = 0; j < head.vocab; ++j, ++value) {
+      const char *from = bytes.data() + (t * stride + j) * size;
+      if (head.dtype == DType::Bf16) {
+        uint16_t half;
+        std::memcpy(&half, from, sizeof half);
+        *value = fromBf16(half);
+      } else {
+        std::memcpy(value, from, sizeof *value);
+      }
+    }
+  return values;
 }

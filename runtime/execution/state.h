@@ -49,6 +49,8 @@ struct HomeBinding {
   /// read.
   int64_t version = 0;
   char *gradients = nullptr, *moments = nullptr;
+  /// Where F of the head leaves its logits; null: nowhere.
+  char *logits = nullptr;
   ControlView control;
   /// What the optimizer works on.
   StageTensors optimized;
@@ -121,6 +123,15 @@ public:
   /// Call this after the host has written weights.
   void weightsWritten();
 
+  /// Makes F of a home's last layer, a head, leave the logits of the last
+  /// micro-batch in memory of their own, beside the arena. Call it before
+  /// programs are made; homes of other processes get none.
+  void keepLogits(int32_t home);
+  /// Those of `count` tokens of the home's first sample, from token `first` on,
+  /// one row of the vocabulary's size after another. Held by this process.
+  std::vector<float> readLogits(int32_t home, int64_t first,
+                                int64_t count) const;
+
 private:
   void checkProgram(const ProgramDesc &program) const;
   void checkStages(const ProgramDesc &program) const;
@@ -141,6 +152,8 @@ private:
   /// its device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
+  /// By home, null without keepLogits().
+  std::vector<std::unique_ptr<Arena>> logits;
   /// For each micro-batch size, by home; and the index of each program's size.
   std::vector<std::vector<HomeBinding>> bindings;
   std::vector<int32_t> sizesOf;

@@ -80,6 +80,13 @@ inline LayerSizes gptHeadSizes(const LayerDesc &layer) {
   return sizes;
 }
 
+/// Elements of the layer's dtype from one token's logits to the next, where F
+/// of a head copies them.
+inline int64_t logitsStride(const LayerDesc &layer) {
+  return layer.target == Target::Cuda ? cuda::HeadChunks(layer).stride
+                                      : layer.vocab;
+}
+
 // Parameters: values of the weights, each of the model once.
 
 inline int64_t gptEmbeddingParameters(const LayerDesc &layer) {

@@ -4,15 +4,14 @@
 #include "runtime/trainer/checkpoint.h"
 
 #include "runtime/base/error.h"
+#include "runtime/bodies/tensors.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/gather.h"
 #include "runtime/trainer/new_file.h"
-#include "runtime/trainer/safetensors.h"
+#include "runtime/trainer/safetensors_file.h"
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -43,17 +42,6 @@ static std::vector<Slice> slicesOf(const State &state) {
     slices.push_back({"optimizer.v." + tensor.name, &tensor, tensor.moment2});
   }
   return slices;
-}
-
-static std::vector<int64_t> shapeOf(const LayerTensor &layout) {
-  return std::vector<int64_t>(layout.shape, layout.shape + layout.numDims);
-}
-
-static std::string describe(const std::vector<int64_t> &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,8 +132,8 @@ static void checkNames(const SafetensorsHeader &header,
     std::vector<int64_t> shape = shapeOf(slice.tensor->layout);
     if (it->second.dtype != "F32" || it->second.shape != shape)
       throw Error("tensor '" + slice.name + "' is " + it->second.dtype + " " +
-                  describe(it->second.shape) + ", the model needs F32 " +
-                  describe(shape));
+                  describeShape(it->second.shape) + ", the model needs F32 " +
+                  describeShape(shape));
   }
   if (header.tensors.size() == slices.size())
     return;
@@ -161,8 +149,7 @@ static void checkNames(const SafetensorsHeader &header,
 
 namespace {
 
-/// A checkpoint being read. Its tensors stay in the file until they are asked
-/// for, as together they may exceed this process's memory.
+/// A checkpoint being read.
 class Source {
 public:
   Source(const std::string &path, const State &state);
@@ -173,20 +160,8 @@ public:
 
 private:
   void readHeader(const State &state);
-  void readBytes(void *data, int64_t bytes);
-  /// Adds the file's name to errors.
-  template <typename Action> void named(Action action) const {
-    try {
-      action();
-    } catch (const Error &error) {
-      throw Error("checkpoint '" + path + "': " + error.what());
-    }
-  }
 
-  const std::string path;
-  std::ifstream file;
-  int64_t dataBegin = 0;
-  SafetensorsHeader header;
+  SafetensorsFile file;
   RunPosition where;
   std::vector<float> values;
 };
@@ -194,38 +169,12 @@ private:
 } // namespace
 
 Source::Source(const std::string &path, const State &state)
-    : path(path), file(path, std::ios::binary) {
-  if (!file)
-    throw Error("cannot read checkpoint '" + path +
-                "': " + std::strerror(errno));
-  named([&] { readHeader(state); });
-}
-
-void Source::readBytes(void *data, int64_t bytes) {
-  errno = 0;
-  if (!file.read(static_cast<char *>(data), bytes))
-    throw Error(errno != 0
-                    ? std::string("it cannot be read: ") + std::strerror(errno)
-                    : "it ends before its data do");
+    : file(path, "checkpoint") {
+  file.named([&] { readHeader(state); });
 }
 
 void Source::readHeader(const State &state) {
-  file.seekg(0, std::ios::end);
-  const int64_t fileBytes = file.tellg();
-  file.seekg(0);
-  uint64_t length = 0;
-  if (fileBytes >= 8)
-    readBytes(&length, sizeof length);
-  constexpr uint64_t maxHeaderBytes = 100'000'000;
-  if (fileBytes < 8 || length > maxHeaderBytes ||
-      static_cast<int64_t>(length) > fileBytes - 8)
-    throw Error("it has " + std::to_string(fileBytes) +
-                " bytes, too few for its header: it is truncated or not "
-                "a safetensors file");
-  std::string json(length, '\0');
-  readBytes(json.data(), static_cast<int64_t>(length));
-  dataBegin = 8 + static_cast<int64_t>(length);
-  header = readSafetensorsHeader(json, fileBytes - dataBegin);
+  const SafetensorsHeader &header = file.header();
   auto format = header.metadata.find("format");
   if (format == header.metadata.end() || format->second != formatName)
     throw Error("its metadata do not say format '" + std::string(formatName) +
@@ -241,11 +190,10 @@ void Source::readHeader(const State &state) {
 }
 
 const float *Source::read(const std::string &name) {
-  const SafetensorsEntry &entry = header.tensors.at(name);
+  const SafetensorsEntry &entry = file.header().tensors.at(name);
   const int64_t bytes = entry.end - entry.begin;
   values.resize(bytes / 4);
-  file.seekg(dataBegin + entry.begin);
-  named([&] { readBytes(values.data(), bytes); });
+  file.read(entry, 0, values.data(), bytes);
   return values.data();
 }
 

@@ -64,6 +64,12 @@ static std::string commonFlags(const Options &options,
       << "--profile " << given(options.mode == Mode::Profile) << '\n'
       << "--check-bodies " << given(options.mode == Mode::CheckBodies) << '\n'
       << "--data " << given(!options.data.empty()) << '\n'
+      << "--init " << given(!options.init.empty()) << '\n'
+      << "--generate " << given(options.mode == Mode::Generate) << '\n'
+      << "--generate-tokens " << given(!options.promptTokens.empty()) << '\n'
+      << "--tokens " << *options.newTokens << '\n'
+      << "--temperature " << *options.temperature << '\n'
+      << "--logits " << given(!options.logits.empty()) << '\n'
       << "--save " << given(!options.save.empty()) << '\n'
       << "--resume " << given(!options.resume.empty()) << '\n'
       << "--trace " << given(!options.trace.empty()) << '\n'
@@ -163,8 +169,11 @@ static int run(const Executable &executable, const Options &options,
     Trainer trainer(executable, options, true);
     return profileModel(trainer, options);
   }
-  checkClip(executable, options, world);
+  if (isTraining || options.mode == Options::Mode::Verify)
+    checkClip(executable, options, world);
   Trainer trainer(executable, options, options.data.empty(), world);
+  if (options.mode == Options::Mode::Generate)
+    return generateTokens(trainer, options);
   return options.mode == Options::Mode::Verify ? verifyModel(trainer, options)
                                                : trainModel(trainer, options);
 }

@@ -78,6 +78,17 @@ static ImposedLink parseLink(const std::string &text) {
   return link;
 }
 
+static std::vector<int32_t> parseTokens(const std::string &text) {
+  std::vector<int32_t> tokens;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    tokens.push_back(
+        smallNumber("--generate-tokens", text.substr(begin, end - begin), 0));
+    begin = end + 1;
+  }
+  return tokens;
+}
+
 static const std::vector<Flag> &flags() {
   using Set = const std::string &;
   static const std::vector<Flag> table = {
@@ -120,10 +131,15 @@ static const std::vector<Flag> &flags() {
       {"--clip", "NORM",
        "maximum global norm of the gradients (default 1; 0: no limit)",
        [](Options &o, Set v) { o.clip = number("--clip", v, 0, INFINITY); }},
-      {"--seed", "N", "seed of weights and data order (default 1)",
+      {"--seed", "N",
+       "seed of weights, data order and generated tokens (default 1)",
        [](Options &o, Set v) {
          o.seed = static_cast<uint64_t>(wholeNumber("--seed", v, 0));
        }},
+      {"--init", "PATH",
+       "begins with the weights of safetensors files: a saved file, or a GPT-2 "
+       "or Llama of Hugging Face (a file, an index or a folder)",
+       [](Options &o, Set v) { o.init = v; }},
       {"--save", "FILE",
        "writes weights and optimizer state at the end (.safetensors)",
        [](Options &o, Set v) { o.save = v; }},
@@ -152,6 +168,27 @@ static const std::vector<Flag> &flags() {
       {"--check-bodies", nullptr,
        "compares the gradients of custom layers with finite differences",
        [](Options &o, Set) { o.mode = Options::Mode::CheckBodies; }},
+      {"--generate", "TEXT", "continues a text, a byte a token, and prints it",
+       [](Options &o, Set v) {
+         o.mode = Options::Mode::Generate;
+         o.prompt = v;
+       }},
+      {"--generate-tokens", "ID,...", "continues tokens and prints their ids",
+       [](Options &o, Set v) {
+         o.mode = Options::Mode::Generate;
+         o.promptTokens = parseTokens(v);
+       }},
+      {"--tokens", "N", "how many tokens to generate (default 64)",
+       [](Options &o, Set v) { o.newTokens = wholeNumber("--tokens", v, 0); }},
+      {"--temperature", "T",
+       "divides the logits before a token is drawn (default 1); 0: takes the "
+       "most likely one",
+       [](Options &o, Set v) {
+         o.temperature = number("--temperature", v, 0, 1e6);
+       }},
+      {"--logits", "FILE",
+       "writes the logits of the tokens to continue (.safetensors)",
+       [](Options &o, Set v) { o.logits = v; }},
       {"--trace", "FILE",
        "writes the measured times of the first 10 iterations (Chrome trace)",
        [](Options &o, Set v) { o.trace = v; }},
@@ -252,13 +289,39 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
     usage("--verify and --profile cannot be combined");
   if (isCheck && (isVerify || !options.profile.empty()))
     usage("--check-bodies cannot be combined with --verify or --profile");
+  const bool isGenerate =
+      !options.prompt.empty() || !options.promptTokens.empty();
+  if (isGenerate && (isCheck || isVerify || !options.profile.empty()))
+    usage("--generate cannot be combined with --verify, --profile or "
+          "--check-bodies");
+  if (!options.prompt.empty() && !options.promptTokens.empty())
+    usage("--generate and --generate-tokens cannot be combined");
+  if (!isGenerate &&
+      (options.newTokens || options.temperature || !options.logits.empty()))
+    usage("--tokens, --temperature and --logits need --generate or "
+          "--generate-tokens");
+  if (isGenerate && !options.data.empty())
+    usage("--generate reads no --data");
+  if (!options.init.empty() && !isGenerate &&
+      options.mode != Options::Mode::Train)
+    usage("--init is for training and --generate, not for --verify, --profile "
+          "or --check-bodies");
+  // A run that is started again with the same flags resumes its own file.
+  if (!options.init.empty() && !options.resume.empty() &&
+      options.resume != options.save)
+    usage("--init and --resume both give weights; together they need --save "
+          "with the file of --resume, which is resumed once it exists");
   if (options.mode != Options::Mode::Train &&
       !(options.save + options.resume + options.trace + options.jsonLog)
            .empty())
     usage("--save, --resume, --trace and --json-log are for training, not for "
-          "--verify, --profile or --check-bodies");
+          "--verify, --profile, --check-bodies or --generate");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
+  if (!options.newTokens)
+    options.newTokens = 64;
+  if (!options.temperature)
+    options.temperature = 1;
   if (options.iterations == 0)
     options.iterations = options.mode == Options::Mode::Verify    ? 3
                          : options.mode == Options::Mode::Profile ? 10
@@ -276,6 +339,9 @@ std::string rondo::runtime::helpText(const std::string &program,
       "       " +
       program +
       " --verify\n"
+      "       " +
+      program +
+      " --init PATH --generate TEXT\n"
       "\n"
       "Trains the model that was compiled into this program.\n\n";
   for (const Flag &flag : flags()) {

@@ -16,7 +16,14 @@
 namespace rondo::runtime {
 
 struct Options {
-  enum class Mode : uint8_t { Train, Verify, Profile, CheckBodies, Help };
+  enum class Mode : uint8_t {
+    Train,
+    Verify,
+    Profile,
+    CheckBodies,
+    Generate,
+    Help
+  };
   Mode mode = Mode::Train;
   /// 0: the mode's default.
   int64_t iterations = 0;
@@ -29,10 +36,21 @@ struct Options {
   int64_t decay = 0;
   double weightDecay = 0.1, clip = 1;
   std::optional<uint64_t> seed;
+  /// Weights to begin with.
+  std::string init;
   std::string save, resume, profile, trace, jsonLog;
   int64_t saveEvery = 0;
   /// Empty: the program's first schedule.
   std::vector<ScheduleTurn> schedules;
+  /// What --generate continues: a text or tokens.
+  std::string prompt;
+  std::vector<int32_t> promptTokens;
+  /// How many tokens to add.
+  std::optional<int64_t> newTokens;
+  /// Divides the logits; 0: the most likely token.
+  std::optional<double> temperature;
+  /// The file for the logits of the prompt.
+  std::string logits;
   ImposedLink link;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
@@ -43,8 +61,8 @@ struct Options {
   bool useGraph = true;
 };
 
-/// Fills in the mode's iterations and their decay if the command line does not
-/// set them. Throws Error with Exit::Usage.
+/// Fills in the mode's iterations and their decay, and what generating needs,
+/// if the command line does not set them. Throws Error with Exit::Usage.
 Options parseOptions(int argc, char **argv);
 
 /// What --help prints.

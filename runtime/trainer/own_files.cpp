@@ -6,8 +6,10 @@
 #include "runtime/base/error.h"
 #include "runtime/trainer/data.h"
 #include "runtime/trainer/new_file.h"
+#include "runtime/trainer/weight_files.h"
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
@@ -43,13 +45,26 @@ static bool areOne(const std::string &a, const std::string &b) {
   return !error && place == placeOf(b);
 }
 
+/// What cannot be read is reported when it is needed: a run that is resumed
+/// reads none.
+static std::set<std::string> weightFiles(const std::string &path) {
+  if (path.empty())
+    return {};
+  try {
+    return WeightFiles(path).paths();
+  } catch (const Error &) {
+    return {};
+  }
+}
+
 void rondo::runtime::checkOwnFiles(const Options &options) {
   std::vector<NamedFile> outputs;
   for (const NamedFile &output :
        {NamedFile{"--save", options.save, true},
         NamedFile{"--trace", options.trace, true},
         NamedFile{"--json-log", options.jsonLog, true},
-        NamedFile{"--profile", options.profile, true}})
+        NamedFile{"--profile", options.profile, true},
+        NamedFile{"--logits", options.logits, true}})
     if (!output.path.empty() && !isSpecialFile(output.path))
       outputs.push_back(output);
   if (outputs.empty())
@@ -59,6 +74,8 @@ void rondo::runtime::checkOwnFiles(const Options &options) {
     others.push_back({"--data", file, false});
   if (!options.resume.empty())
     others.push_back({"--resume", options.resume, false});
+  for (const std::string &file : weightFiles(options.init))
+    others.push_back({"--init", file, false});
   for (const NamedFile &output : outputs) {
     for (const NamedFile &other : others) {
       if ((output.flag == "--save" && other.flag == "--resume") ||

@@ -4,13 +4,22 @@
 #include "runtime/trainer/safetensors.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/half.h"
+#include "runtime/trainer/json_reader.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 using namespace rondo::runtime;
+
+std::string rondo::runtime::describeShape(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
 
 std::string rondo::runtime::jsonString(const std::string &text) {
   std::string result = "\"";
@@ -54,118 +63,7 @@ rondo::runtime::writeSafetensorsHeader(const SafetensorsHeader &header) {
   return json;
 }
 
-namespace {
-
-/// Reads the part of JSON that a header uses: objects of fixed depth, strings,
-/// and arrays of whole numbers.
-class Reader {
-public:
-  explicit Reader(const std::string &text) : text(text) {}
-
-  [[noreturn]] void fail(const std::string &what) const {
-    throw Error("header, byte " + std::to_string(at) + ": " + what);
-  }
-
-  /// Skips whitespace.
-  char peek() {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\n' ||
-                                text[at] == '\r' || text[at] == '\t'))
-      ++at;
-    return at < text.size() ? text[at] : '\0';
-  }
-  void expect(char c) {
-    if (peek() != c)
-      fail(std::string("expected '") + c + "'");
-    ++at;
-  }
-  /// Calls each() before every member or element up to `close`.
-  template <typename Each> void list(char open, char close, Each each) {
-    expect(open);
-    if (peek() == close) {
-      ++at;
-      return;
-    }
-    for (;;) {
-      each();
-      if (peek() == close) {
-        ++at;
-        return;
-      }
-      expect(',');
-    }
-  }
-  template <typename Each> void object(Each each) {
-    list('{', '}', [&] {
-      std::string key = string();
-      expect(':');
-      each(key);
-    });
-  }
-  std::string string();
-  int64_t integer();
-  std::vector<int64_t> integers() {
-    std::vector<int64_t> values;
-    list('[', ']', [&] { values.push_back(integer()); });
-    return values;
-  }
-  void end() {
-    if (peek() != '\0' || at < text.size())
-      fail("more than one value");
-  }
-
-private:
-  const std::string &text;
-  size_t at = 0;
-};
-
-std::string Reader::string() {
-  expect('"');
-  std::string result;
-  for (;;) {
-    if (at >= text.size())
-      fail("a string has no end");
-    unsigned char c = static_cast<unsigned char>(text[at++]);
-    if (c == '"')
-      return result;
-    if (c < 0x20)
-      fail("a control character in a string");
-    if (c != '\\') {
-      result += static_cast<char>(c);
-      continue;
-    }
-    char escape = at < text.size() ? text[at++] : '\0';
-    static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    if (const char *found = std::find(plain, plain + 8, escape);
-        found != plain + 8) {
-      result += meant[found - plain];
-      continue;
-    }
-    // Names of tensors are ASCII; other characters are not decoded.
-    const std::string digits = text.substr(std::min(at, text.size()), 4);
-    char *end = nullptr;
-    unsigned long code = std::strtoul(digits.c_str(), &end, 16);
-    if (escape != 'u' || end != digits.c_str() + 4 || code > 0x7f)
-      fail("an escape that no tensor name needs");
-    result += static_cast<char>(code);
-    at += 4;
-  }
-}
-
-int64_t Reader::integer() {
-  peek();
-  size_t begin = at;
-  int64_t value = 0;
-  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
-    if (at - begin >= 18)
-      fail("a number with more than 18 digits");
-    value = value * 10 + (text[at] - '0');
-  }
-  if (at == begin)
-    fail("expected a whole number that is not negative");
-  return value;
-}
-
-int64_t bytesOf(const std::string &dtype) {
+int64_t rondo::runtime::bytesOfDtype(const std::string &dtype) {
   static const std::pair<const char *, int64_t> sizes[] = {
       {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
       {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
@@ -176,12 +74,30 @@ int64_t bytesOf(const std::string &dtype) {
   return 0;
 }
 
-void checkEntry(const std::string &name, const SafetensorsEntry &entry,
-                int64_t dataBytes) {
+bool rondo::runtime::convertToFloats(const std::string &dtype, const void *from,
+                                     int64_t count, float *to) {
+  if (dtype == "F32") {
+    std::memcpy(to, from, count * sizeof(float));
+    return true;
+  }
+  const bool isF16 = dtype == "F16";
+  if (!isF16 && dtype != "BF16")
+    return false;
+  const char *bytes = static_cast<const char *>(from);
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, bytes + 2 * i, sizeof bits);
+    to[i] = isF16 ? fromF16(bits) : fromBf16(bits);
+  }
+  return true;
+}
+
+static void checkEntry(const std::string &name, const SafetensorsEntry &entry,
+                       int64_t dataBytes) {
   auto fail = [&](const std::string &what) {
     throw Error("tensor '" + name + "' " + what);
   };
-  int64_t bytes = bytesOf(entry.dtype);
+  int64_t bytes = bytesOfDtype(entry.dtype);
   if (bytes == 0)
     fail("has the unknown dtype '" + entry.dtype + "'");
   for (int64_t size : entry.shape) {
@@ -199,12 +115,10 @@ void checkEntry(const std::string &name, const SafetensorsEntry &entry,
          ": it is truncated");
 }
 
-} // namespace
-
 SafetensorsHeader rondo::runtime::readSafetensorsHeader(const std::string &json,
                                                         int64_t dataBytes) {
   SafetensorsHeader header;
-  Reader reader(json);
+  JsonReader reader(json, "header, ");
   reader.object([&](const std::string &name) {
     if (name == "__metadata__") {
       reader.object([&](const std::string &key) {
@@ -259,4 +173,33 @@ SafetensorsHeader rondo::runtime::readSafetensorsHeader(const std::string &json,
     throw Error("the tensors end at byte " + std::to_string(end) +
                 " of the data, the file has " + std::to_string(dataBytes));
   return header;
+}
+
+std::map<std::string, std::string>
+rondo::runtime::readSafetensorsIndex(const std::string &json) {
+  std::map<std::string, std::string> fileOf;
+  JsonReader reader(json);
+  bool hasMap = false;
+  reader.object([&](const std::string &key) {
+    if (key != "weight_map")
+      return reader.skip();
+    if (hasMap)
+      reader.fail("weight_map appears twice");
+    hasMap = true;
+    reader.object([&](const std::string &name) {
+      const std::string file = reader.string();
+      if (file.empty() || file == "." || file == ".." ||
+          file.find('/') != std::string::npos ||
+          file.find('\0') != std::string::npos)
+        reader.fail("tensor '" + name + "' is in '" + file +
+                    "', which is not the name of a file beside the index");
+      if (!fileOf.emplace(name, file).second)
+        reader.fail("tensor '" + name + "' appears twice");
+    });
+  });
+  reader.end();
+  if (fileOf.empty())
+    throw Error("it has no weight_map, or an empty one: it is not the index of "
+                "safetensors files");
+  return fileOf;
 }

@@ -30,6 +30,9 @@ struct SafetensorsHeader {
   std::map<std::string, SafetensorsEntry> tensors;
 };
 
+/// `[2, 3]`.
+std::string describeShape(const std::vector<int64_t> &shape);
+
 /// `"text"`, escaped.
 std::string jsonString(const std::string &text);
 
@@ -41,6 +44,20 @@ std::string writeSafetensorsHeader(const SafetensorsHeader &header);
 /// after the end. Throws Error.
 SafetensorsHeader readSafetensorsHeader(const std::string &json,
                                         int64_t dataBytes);
+
+/// Parses an index, `{"weight_map": {tensor: file}}`, which says in which of
+/// several files each tensor is; other members are skipped. Throws Error if
+/// there is no such map, it is empty, a tensor appears twice, or a file is not
+/// in the index's own folder.
+std::map<std::string, std::string>
+readSafetensorsIndex(const std::string &json);
+
+/// Converts `count` numbers of dtype F32, F16 or BF16 to fp32; any such number
+/// is one of fp32. False on another dtype.
+bool convertToFloats(const std::string &dtype, const void *from, int64_t count,
+                     float *to);
+/// Bytes of a number of a dtype; 0 if it is unknown.
+int64_t bytesOfDtype(const std::string &dtype);
 
 } // namespace rondo::runtime
 

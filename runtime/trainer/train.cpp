@@ -5,6 +5,7 @@
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/checkpoint.h"
+#include "runtime/trainer/initial_weights.h"
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
@@ -115,10 +116,16 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
   const bool isFirst = trainer.world().isFirst();
   uint64_t dataHash =
       needsData(trainer.executable()) && isFirst ? trainer.data().hash() : 0;
-  if (!options.resume.empty() && isFirstStart(options, trainer.world())) {
+  const bool resumes =
+      !options.resume.empty() && !isFirstStart(options, trainer.world());
+  if (!options.resume.empty() && !resumes)
     progress.note("note: checkpoint '" + options.resume +
                   "' does not exist yet; starting from the beginning");
-  } else if (!options.resume.empty()) {
+  if (!options.init.empty() && !resumes)
+    for (const std::string &line :
+         readInitialWeights(options.init, trainer.state()))
+      progress.note(line);
+  if (resumes) {
     position = loadCheckpoint(options.resume, trainer.state());
     if (isFirst && options.seed && *options.seed != position.seed)
       throw Error("--seed " + std::to_string(*options.seed) +

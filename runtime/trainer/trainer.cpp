@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <sched.h>
 
@@ -315,4 +316,39 @@ double Trainer::evaluate(ProgramRun &run) {
   IterationResult result;
   share("evaluation", run.program(), result);
   return result.loss;
+}
+
+const LayerDesc *Trainer::head() const {
+  if (headStage < 0)
+    return nullptr;
+  const LayerDesc &layer = layerOf(headStage, headLayer);
+  return layer.kind == LayerKind::Custom ? nullptr : &layer;
+}
+
+void Trainer::keepLogits() {
+  programState.keepLogits(programState.ownerOf(headStage));
+}
+
+std::vector<float> Trainer::logitsOf(ProgramRun &run,
+                                     const std::vector<int32_t> &tokens,
+                                     int64_t first, int64_t count) {
+  stageData(run, [&](int64_t, int64_t size, int32_t *out) {
+    std::fill(std::copy(tokens.begin(), tokens.end(), out), out + size, 0);
+  });
+  run.iterate(threads);
+  const int32_t home = programState.ownerOf(headStage);
+  const std::string key = "logits";
+  std::vector<float> logits;
+  if (programState.holds(home)) {
+    logits = programState.readLogits(home, first, count);
+    if (!world().isFirst())
+      world().store->give(
+          key, std::string(reinterpret_cast<const char *>(logits.data()),
+                           logits.size() * sizeof(float)));
+  } else if (world().isFirst()) {
+    const std::string bytes = world().store->take(key);
+    logits.resize(bytes.size() / sizeof(float));
+    std::memcpy(logits.data(), bytes.data(), bytes.size());
+  }
+  return logits;
 }

@@ -72,6 +72,20 @@ public:
   /// The mean loss of the held-out samples.
   double evaluate(ProgramRun &run);
 
+  /// The layer that makes logits; null if there is none, or if it is a custom
+  /// layer, whose logits nobody knows.
+  const LayerDesc *head() const;
+  /// Keeps logits from now on, for logitsOf(). Call it before makeRun(), if
+  /// there is a head().
+  void keepLogits();
+  /// Runs an evaluation on `tokens`, at least one and no more than the head's
+  /// sequence, in all samples. Process 0 gets the logits of `count` of them,
+  /// from token `first` on, [count][vocab]; the others nothing. Later tokens do
+  /// not change them.
+  std::vector<float> logitsOf(ProgramRun &run,
+                              const std::vector<int32_t> &tokens, int64_t first,
+                              int64_t count);
+
 private:
   static const std::atomic<int> noSignal;
   template <typename Sample> void stageData(ProgramRun &run, Sample sample);
@@ -116,6 +130,8 @@ int64_t median(std::vector<int64_t> values);
 int trainModel(Trainer &trainer, const Options &options);
 int verifyModel(Trainer &trainer, const Options &options);
 int profileModel(Trainer &trainer, const Options &options);
+/// Continues the prompt.
+int generateTokens(Trainer &trainer, const Options &options);
 /// Needs no state. Throws Error if there are no custom layers.
 int checkBodies(const Executable &executable, const Options &options);
 

@@ -122,6 +122,11 @@ void headForward(const LayerDesc &layer, const HeadChunks &chunks,
   float *losses = h.template scratchAt<float>(h.scratch.losses);
   h.forChunks([&](int64_t first, const Logits<T> &logits) {
     h.makeLogits(h.normed() + first * h.hidden, logits);
+    if (args.logits)
+      RONDO_CUDA(cudaMemcpyAsync(
+          region<T>(args.logits, first * logits.stride * sizeof(T)),
+          logits.values, logits.rows * logits.stride * sizeof(T),
+          cudaMemcpyDeviceToDevice, h.stream.handle));
     if (chunks.kept)
       return crossEntropy(h.stream, logits, args.data + first, share,
                           losses + first, nullptr, nullptr);

@@ -102,6 +102,7 @@ TYPED_TEST(Bodies, HeadInChunks) {
   DeviceArray<T> input(values), onInputGrad(count);
   DeviceArray<int32_t> targets(ids);
   DeviceArray<float> onLoss(1);
+  DeviceArray<T> logits(tokens * chunks.stride);
 
   LayerArgs args{};
   args.weights = weights.get();
@@ -114,8 +115,20 @@ TYPED_TEST(Bodies, HeadInChunks) {
   forwardArgs.data = targets.get();
   forwardArgs.loss = onLoss.get();
   forwardArgs.lossScale = 0.25;
+  forwardArgs.logits = logits.get();
   headForward<T>(layer, chunks, forwardArgs);
   this->wait();
+  // The logits are from before the gradients: they give the loss.
+  const std::vector<double> rows = doubles(logits.read());
+  double sum = 0;
+  for (int64_t t = 0; t < tokens; ++t) {
+    const double *row = rows.data() + t * chunks.stride;
+    double exponentials = 0;
+    for (int64_t word = 0; word < layer.vocab; ++word)
+      exponentials += std::exp(row[word]);
+    sum += std::log(exponentials) - row[ids[t]];
+  }
+  EXPECT_NEAR(sum / static_cast<double>(tokens), loss, tolerance<T>() * loss);
   EXPECT_NEAR(onLoss.read()[0], loss, tolerance<T>() * loss);
   workspace.poison();
   targets.poison();

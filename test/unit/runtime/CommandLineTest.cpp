@@ -52,7 +52,7 @@ TEST(CommandLine, Faults) {
             "error: --verify and --profile cannot be combined" + help);
   EXPECT_EQ(error({"--verify", "--save", "x"}),
             "error: --save, --resume, --trace and --json-log are for training, "
-            "not for --verify, --profile or --check-bodies" +
+            "not for --verify, --profile, --check-bodies or --generate" +
                 help);
   for (const char *other : {"--verify", "--profile=x"})
     EXPECT_EQ(

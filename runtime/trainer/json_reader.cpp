@@ -1,0 +1,127 @@
+//===- json_reader.cpp - Reads JSON ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/trainer/json_reader.h"
+
+#include "runtime/base/error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace rondo::runtime;
+
+void JsonReader::fail(const std::string &what) const {
+  throw Error(where + ("byte " + std::to_string(at)) + ": " + what);
+}
+
+char JsonReader::peek() {
+  while (at < text.size() && (text[at] == ' ' || text[at] == '\n' ||
+                              text[at] == '\r' || text[at] == '\t'))
+    ++at;
+  return at < text.size() ? text[at] : '\0';
+}
+
+void JsonReader::expect(char c) {
+  if (peek() != c)
+    fail(std::string("expected '") + c + "'");
+  ++at;
+}
+
+std::string JsonReader::string() {
+  expect('"');
+  std::string result;
+  for (;;) {
+    if (at >= text.size())
+      fail("a string has no end");
+    unsigned char c = static_cast<unsigned char>(text[at++]);
+    if (c == '"')
+      return result;
+    if (c < 0x20)
+      fail("a control character in a string");
+    if (c != '\\') {
+      result += static_cast<char>(c);
+      continue;
+    }
+    char escape = at < text.size() ? text[at++] : '\0';
+    static const char plain[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    if (const char *found = std::find(plain, plain + 8, escape);
+        found != plain + 8) {
+      result += meant[found - plain];
+      continue;
+    }
+    // Names of tensors are ASCII; other characters are not decoded.
+    const std::string digits = text.substr(std::min(at, text.size()), 4);
+    char *end = nullptr;
+    unsigned long code = std::strtoul(digits.c_str(), &end, 16);
+    if (escape != 'u' || end != digits.c_str() + 4 || code > 0x7f)
+      fail("an escape that no tensor name needs");
+    result += static_cast<char>(code);
+    at += 4;
+  }
+}
+
+int64_t JsonReader::integer() {
+  peek();
+  size_t begin = at;
+  int64_t value = 0;
+  for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
+    if (at - begin >= 18)
+      fail("a number with more than 18 digits");
+    value = value * 10 + (text[at] - '0');
+  }
+  if (at == begin)
+    fail("expected a whole number that is not negative");
+  return value;
+}
+
+std::vector<int64_t> JsonReader::integers() {
+  std::vector<int64_t> values;
+  list('[', ']', [&] { values.push_back(integer()); });
+  return values;
+}
+
+void JsonReader::end() {
+  if (peek() != '\0' || at < text.size())
+    fail("more than one value");
+}
+
+void JsonReader::skip() { skip(0); }
+
+void JsonReader::skipString() {
+  expect('"');
+  for (; at < text.size() && text[at] != '"'; ++at)
+    if (text[at] == '\\')
+      ++at;
+  if (at >= text.size())
+    fail("a string has no end");
+  ++at;
+}
+
+void JsonReader::skip(int depth) {
+  constexpr int deepest = 32;
+  if (depth > deepest)
+    fail("values are more than " + std::to_string(deepest) + " deep");
+  switch (peek()) {
+  case '"':
+    return skipString();
+  case '{':
+    return list('{', '}', [&] {
+      peek();
+      skipString();
+      expect(':');
+      skip(depth + 1);
+    });
+  case '[':
+    return list('[', ']', [&] { skip(depth + 1); });
+  default:
+    break;
+  }
+  // A number, true, false or null.
+  const size_t begin = at;
+  while (at < text.size() && text[at] != '\0' &&
+         std::strchr("+-.0123456789Eaeflnrstu", text[at]))
+    ++at;
+  if (at == begin)
+    fail("expected a value");
+}

@@ -1,0 +1,55 @@
+//===- weight_files.h - Tensors in one or several files ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Hugging Face's transformers writes model.safetensors, or several such files
+// and model.safetensors.index.json, which says where each tensor is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRAINER_WEIGHT_FILES_H
+#define RONDO_RUNTIME_TRAINER_WEIGHT_FILES_H
+
+#include "runtime/trainer/safetensors_file.h"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// The tensors of a safetensors file or of an index with its files. A file is
+/// opened when one of its tensors is asked for. All functions throw Error with
+/// the name of the file that is wrong.
+class WeightFiles {
+public:
+  /// `path`: a file, an index (`.json`), or a folder with model.safetensors or
+  /// model.safetensors.index.json.
+  explicit WeightFiles(const std::string &path);
+
+  /// By tensor, the path of the file that has it.
+  const std::map<std::string, std::string> &fileOf() const { return places; }
+  /// The files of all tensors, and the index.
+  std::set<std::string> paths() const;
+  /// Opens the tensor's file. It must be in fileOf().
+  const SafetensorsEntry &entry(const std::string &tensor);
+  /// Reads `count` numbers of a tensor of dtype F32, F16 or BF16, from number
+  /// `first` on.
+  void read(const std::string &tensor, int64_t first, int64_t count,
+            float *values);
+
+private:
+  SafetensorsFile &open(const std::string &path);
+  void readIndex(const std::string &path);
+
+  /// Empty: there is only one file.
+  std::string index;
+  std::map<std::string, std::string> places;
+  std::map<std::string, std::unique_ptr<SafetensorsFile>> files;
+  std::vector<char> bytes;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_WEIGHT_FILES_H
