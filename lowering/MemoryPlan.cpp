@@ -17,8 +17,6 @@ using namespace rondo;
 namespace {
 
 constexpr int64_t maxArenaBytes = int64_t(1) << 50;
-/// Outputs of a home without a backward: one is made while others are sent.
-constexpr int64_t mostUnsent = 2;
 
 int64_t aligned(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
@@ -140,7 +138,7 @@ std::optional<Fault> Planner::placeState() {
       bytes = std::max(bytes, workspaceOf(h));
     if (bytes == 0)
       continue;
-    int32_t pool = addPool(rank, bytes, 1);
+    const int32_t pool = addPool(rank, bytes, 1);
     for (int32_t h = 0; h < homes.size(); ++h)
       if (workspaceOf(h) != 0)
         program.place(h, BufferKind::Workspace) = {pool, {0}};
@@ -272,9 +270,9 @@ void Planner::collectLives(int32_t rank) {
         int64_t last = -1;
         for (int32_t e : outputs)
           last = std::max(last, lastRead(e, i));
-        // What holds no activations would run ahead without end.
-        if (const int64_t next = i + mostUnsent * homes[h].turns;
-            b < 0 && w < 0 && next < problem.microbatches)
+        // Without backwards, ranks would run ahead: one output beside the next.
+        const int64_t next = i + 2 * homes[h].turns;
+        if (b < 0 && w < 0 && next < problem.microbatches)
           last = std::min(last, forward.of(h, next) - 1);
         if (last >= 0)
           addLife(own(BufferKind::Output), i, f, last);

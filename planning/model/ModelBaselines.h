@@ -15,6 +15,8 @@ struct ModelBaseline {
   /// The fastest of all sizes of micro-batches that fits; without a schedule
   /// where none does, and then the one that lacks least memory, if any.
   std::optional<PlanTrial> best;
+  /// Time ended before every size was tried.
+  bool isCutShort = true;
 };
 
 /// Runs all baselines, in the order of their table, for every size of

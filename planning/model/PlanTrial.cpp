@@ -73,8 +73,9 @@ static std::vector<Written> writeAll(const Problem &problem,
     }
     Written written;
     written.family = choice.text();
-    std::optional<Fault> fault =
-        checkSchedule(groups, *schedule, &written.simulation);
+    std::optional<Fault> fault = checkAccumulation(groups, *schedule);
+    if (!fault)
+      fault = checkSchedule(groups, *schedule, &written.simulation);
     if (fault && fault->rule != Rule::Memory) {
       reason = describe(*fault, groups);
       continue;

@@ -46,8 +46,9 @@ struct PlanTrial {
   bool improve(Schedule other, std::string family);
 };
 
-/// Tries the families that apply and take little time to write, the fastest
-/// first, and none that takes more than `ceilingNs`. O(families * actions).
+/// Tries the families that apply, promise the sequential run's bits and take
+/// little time to write, the fastest first, and none that takes more than
+/// `ceilingNs`. O(families * actions).
 PlanTrial tryPlan(LaidPlan laid, const std::vector<FamilyChoice> &choices,
                   int64_t ceilingNs = std::numeric_limits<int64_t>::max());
 

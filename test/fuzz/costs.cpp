@@ -9,14 +9,13 @@
 using namespace rondo;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  llvm::Expected<std::vector<json::StageTimes>> stages =
-      json::readCosts(fuzz::textOf(data, size));
-  if (!stages) {
-    fuzz::require(!toString(stages.takeError()).empty(), "an error says why");
+  llvm::Expected<json::Costs> costs = json::readCosts(fuzz::textOf(data, size));
+  if (!costs) {
+    fuzz::require(!toString(costs.takeError()).empty(), "an error says why");
     return 0;
   }
   std::set<std::string> names;
-  for (const json::StageTimes &stage : *stages) {
+  for (const json::StageTimes &stage : costs->stages) {
     fuzz::require(names.insert(stage.name).second, "names are unique");
     fuzz::require(stage.forwardNs >= 0 && stage.inputGradNs >= 0 &&
                       stage.weightGradNs >= 0,

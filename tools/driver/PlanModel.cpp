@@ -91,6 +91,12 @@ int readRequest(const Arguments &arguments, Request &request) {
   if (files.empty())
     return reportUsage("plan needs a model and a cluster (.mlir), or "
                        "--problems FILE");
+  for (const std::string &file : files)
+    if (StringRef name = file;
+        name.ends_with(".json") || name.ends_with(".jsonl"))
+      return reportUsage(file +
+                         " is JSON, but a model and a cluster are .mlir; "
+                         "problems are read by --problems FILE");
   for (const char *option : {"evaluator", "threads"})
     if (arguments.has(option))
       return reportUsage(Twine("--") + option +

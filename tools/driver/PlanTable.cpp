@@ -144,7 +144,9 @@ void printModelBaselines(const std::vector<ModelBaseline> &baselines,
           {each.baseline->name, "no plan fits: a device lacks " +
                                     formatBytes(each.best->missingBytes)});
     else
-      without.push_back({each.baseline->name, "no plan"});
+      without.push_back({each.baseline->name, each.isCutShort
+                                                  ? "no plan in the time limit"
+                                                  : "no plan"});
   stable_sort(rows, [](const auto &a, const auto &b) {
     return a.second->timeNs < b.second->timeNs;
   });
