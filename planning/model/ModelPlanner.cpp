@@ -17,7 +17,7 @@ namespace {
 /// Parts of the time limit by the end of which a step ends.
 constexpr double proposalsEnd = 0.6, refinementEnd = 0.75;
 /// How often a chain is planned with less memory after its plan did not fit.
-constexpr int32_t mostRounds = 3;
+constexpr int32_t mostRounds = 5;
 /// Plans that are cut into chunks and relieved of recomputation.
 constexpr size_t mostRefined = 4;
 /// Of the best plan's time: others that take more are dropped.
@@ -54,8 +54,7 @@ private:
   bool propose(const Proposal &proposal);
   ModelPlan givenPlan(const ChainProblem &chain,
                       const Proposal &proposal) const;
-  std::optional<ChainPlan> planWithin(const ChainProblem &chain, double until,
-                                      std::string &why) const;
+  ChainPlannerResult planWithin(const ChainProblem &chain, double until) const;
   /// Null where the plan was tried before or cannot be made.
   const PlanTrial *offer(const ModelPlan &plan);
   void refine();
@@ -69,9 +68,8 @@ private:
   std::vector<ModelPlan> seen;
 };
 
-std::optional<ChainPlan> Planner::planWithin(const ChainProblem &chain,
-                                             double until,
-                                             std::string &why) const {
+ChainPlannerResult Planner::planWithin(const ChainProblem &chain,
+                                       double until) const {
   ChainPlannerOptions chosen;
   chosen.seed = options.seed;
   chosen.effort = options.effort > 0 ? options.effort : usualEffort;
@@ -80,10 +78,7 @@ std::optional<ChainPlan> Planner::planWithin(const ChainProblem &chain,
           ? std::max<int64_t>(1, options.deadline.leftMs(until))
           : 0;
   chosen.interrupt = options.interrupt;
-  ChainPlannerResult planned = planChain(chain, chosen);
-  if (planned.fault)
-    why = describe(*planned.fault);
-  return std::move(planned.plan);
+  return planChain(chain, chosen);
 }
 
 /// The given stages on as many ranks each as the cluster has for them.
@@ -162,21 +157,22 @@ bool Planner::propose(const Proposal &proposal) {
     return false;
   }
   for (int32_t round = 0; round < mostRounds; ++round) {
-    std::string why;
-    const std::optional<ChainPlan> found =
-        planWithin(chain, proposal.until, why);
-    if (!found) {
-      result.refused.emplace_back(proposal.samples, why);
+    const ChainPlannerResult found = planWithin(chain, proposal.until);
+    if (!found.plan) {
+      if (found.fault && round == 0)
+        result.refused.emplace_back(proposal.samples, describe(*found.fault));
       return false;
     }
     const PlanTrial *trial =
-        offer(modelPlanOf(*found, proposal.samples, proposal.recomputes));
+        offer(modelPlanOf(*found.plan, proposal.samples, proposal.recomputes));
     if (trial && trial->fits())
       return round == 0 && isRoomy(*trial);
-    if (!trial || trial->missingBytes == 0 || isOver())
+    if (isOver() || (trial && trial->missingBytes == 0))
       return false;
-    // What the chain's costs leave out: messages, workspace, staging.
-    chain.memoryBytes -= trial->missingBytes + chain.memoryBytes / 100;
+    // What the chain's costs leave out, messages, workspace and staging, is
+    // about the same in the next plan.
+    chain.memoryBytes = found.memoryBytes - found.memoryBytes / 100 -
+                        (trial ? trial->missingBytes : 0);
     if (chain.memoryBytes <= 0)
       return false;
   }

@@ -1,6 +1,6 @@
-// The evaluation runs further ahead than the schedule, which waits for
-// gradients: more activations are in flight to the slow rank. All programs of
-// the schedule have the arena that the largest needs.
+// Nothing in an evaluation waits for gradients, but the fast rank does not run
+// ahead of the slow one: two messages are under way, however many micro-batches
+// there are. All programs of the schedule have the arena that the largest needs.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower | FileCheck %s
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
@@ -14,7 +14,8 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 }
 pipe.schedule @main of @step family<"1f1b">
 
-// CHECK-LABEL: pipe.program @main_evaluation of @main evaluation arena [320, 704] {
-// CHECK: pipe.pool {{[0-9]+}} on 1 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 8>
-// CHECK-LABEL: pipe.program @main_lowered of @main pipeline arena [320, 704] {
+// CHECK-LABEL: pipe.program @main_evaluation of @main evaluation arena [320, 384] {
+// CHECK: pipe.pool {{[0-9]+}} on 0 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 2>
+// CHECK: pipe.pool {{[0-9]+}} on 1 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 2>
+// CHECK-LABEL: pipe.program @main_lowered of @main pipeline arena [320, 384] {
 // CHECK: pipe.pool {{[0-9]+}} on 1 <offset = {{[0-9]+}}, slot_bytes = 64, slots = 3>

@@ -14,10 +14,15 @@ ChosenPlan moduleOfPlan(pipe::PlanOp chosen, StringRef planName,
       mlir::ModuleOp::create(mlir::UnknownLoc::get(all.getContext())), {}};
   mlir::OpBuilder builder =
       mlir::OpBuilder::atBlockEnd(result.module->getBody());
-  auto model = cast<pipe::ModelOp>(builder.clone(*chosen.lookupModel()));
-  builder.clone(*chosen.lookupCluster());
-  result.plan = cast<pipe::PlanOp>(builder.clone(*chosen));
-  model.setSymName(modelName);
+  pipe::ModelOp model = chosen.lookupModel();
+  for (mlir::Operation &op : *all.getBody())
+    if (&op == model || &op == chosen.lookupCluster() || &op == chosen) {
+      mlir::Operation *copy = builder.clone(op);
+      if (&op == model)
+        cast<pipe::ModelOp>(copy).setSymName(modelName);
+      else if (&op == chosen)
+        result.plan = cast<pipe::PlanOp>(copy);
+    }
   result.plan.setModel(modelName);
   result.plan.setSymName(planName);
   for (pipe::StageOp stage : result.plan.getStages()) {

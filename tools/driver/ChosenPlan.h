@@ -17,8 +17,9 @@ struct ChosenPlan {
   pipe::PlanOp plan;
 };
 
-/// A new module with the plan, its model and its cluster alone, under these
-/// names. What its stages cost is left out: it follows from the layers.
+/// A new module with the plan, its model and its cluster alone, in their order,
+/// under these names. What its stages cost is left out: it follows from the
+/// layers.
 ChosenPlan moduleOfPlan(pipe::PlanOp chosen, llvm::StringRef planName,
                         llvm::StringRef modelName);
 

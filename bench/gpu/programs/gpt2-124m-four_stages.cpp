@@ -491,17 +491,12 @@ static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
 static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
-  for (int64_t i3 = 0; i3 < 2; i3 += 1) {
-    for (int64_t j4 = 0; j4 < 3; j4 += 1) {
-      recv(rank, Message::Activation, 2, i3 * 3 + j4);
-    }
-    forward(rank, 3, i3);
+  recv(rank, Message::Activation, 2, 0);
+  for (int64_t i3 = 1; i3 < 8; i3 += 1) {
+    recv(rank, Message::Activation, 2, i3);
+    forward(rank, 3, i3 - 1);
   }
-  recv(rank, Message::Activation, 2, 6);
-  recv(rank, Message::Activation, 2, 7);
-  for (int64_t i5 = 2; i5 < 8; i5 += 1) {
-    forward(rank, 3, i5);
-  }
+  forward(rank, 3, 7);
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
@@ -509,7 +504,8 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr uint16_t slots_2[] = {0, 1};
 constexpr uint16_t slots_3[] = {1};
-constexpr uint16_t slots_4[] = {0, 1, 2, 0, 3, 4, 1, 5};
+constexpr uint16_t slots_4[] = {0, 0, 0, 0, 1, 1, 1, 1};
+constexpr uint16_t slots_5[] = {1, 1, 1, 2, 0, 2, 0, 2};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 363884544, 1},
@@ -541,11 +537,11 @@ constexpr PoolDesc pools[] = {
     {1, 512441472, 12582912, 2},
     {1, 537607296, 604035072, 1},
     {2, 511065216, 1376256, 1},
-    {2, 512441472, 12582912, 2},
-    {2, 537607296, 604035072, 1},
+    {2, 512441472, 12582912, 3},
+    {2, 550190208, 604035072, 1},
     {3, 1206204736, 1409024, 1},
-    {3, 1207613760, 12582912, 6},
-    {3, 1283111232, 1440804864, 1},
+    {3, 1207613760, 12582912, 2},
+    {3, 1232779584, 1440804864, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
@@ -585,8 +581,8 @@ constexpr PlaceDesc places[] = {
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {20, 1, slots_0}, // home 2 workspace
-    {29, 1, slots_0}, // home 2 input
-    {29, 1, slots_3}, // home 2 output
+    {29, 8, slots_4}, // home 2 input
+    {29, 8, slots_5}, // home 2 output
     {-1, 1, nullptr}, // home 2 output_grad
     {-1, 1, nullptr}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
@@ -600,7 +596,7 @@ constexpr PlaceDesc places[] = {
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
-    {32, 8, slots_4}, // home 3 input
+    {32, 2, slots_2}, // home 3 input
     {-1, 1, nullptr}, // home 3 output
     {-1, 1, nullptr}, // home 3 output_grad
     {-1, 1, nullptr}, // home 3 input_grad
@@ -641,7 +637,7 @@ constexpr ProgramDesc programs[] = {
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {3721704192, 2365050496, 1759639168,
-    2723916096};
+    2677778752};
 constexpr Executable executable = {"four_stages", 14, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, &cudaBackend};
 
 int main(int argc, char **argv) {

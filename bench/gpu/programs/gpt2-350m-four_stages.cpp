@@ -527,19 +527,12 @@ static void evaluation_ranks_1_to_2(Rank & v1, const int64_t* v2) {
 static void evaluation_rank_3(Rank & v1, const int64_t* v2) {
   (void)v2;
   Rank &rank = v1;
-  for (int64_t i3 = 0; i3 < 2; i3 += 1) {
-    recv(rank, Message::Activation, 2, i3 * 2);
-    recv(rank, Message::Activation, 2, i3 * 2 + 1);
-    forward(rank, 3, i3);
+  recv(rank, Message::Activation, 2, 0);
+  for (int64_t i3 = 1; i3 < 8; i3 += 1) {
+    recv(rank, Message::Activation, 2, i3);
+    forward(rank, 3, i3 - 1);
   }
-  for (int64_t i4 = 0; i4 < 2; i4 += 1) {
-    recv(rank, Message::Activation, 2, i4 * 2 + 4);
-    forward(rank, 3, i4 + 2);
-    recv(rank, Message::Activation, 2, i4 * 2 + 5);
-  }
-  for (int64_t i5 = 4; i5 < 8; i5 += 1) {
-    forward(rank, 3, i5);
-  }
+  forward(rank, 3, 7);
   return;
 }
 // Slots that a buffer takes, micro-batch after micro-batch.
@@ -547,7 +540,8 @@ constexpr uint16_t slots_0[] = {0};
 constexpr uint16_t slots_1[] = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr uint16_t slots_2[] = {0, 1};
 constexpr uint16_t slots_3[] = {1};
-constexpr uint16_t slots_4[] = {0, 1, 0, 2, 1, 0, 3, 2};
+constexpr uint16_t slots_4[] = {0, 0, 0, 0, 0, 1, 2, 2};
+constexpr uint16_t slots_5[] = {1, 1, 1, 1, 2, 0, 1, 0};
 // rank, offset, bytes of a slot, slots
 constexpr PoolDesc pools[] = {
     {0, 0, 768534528, 1},
@@ -579,11 +573,11 @@ constexpr PoolDesc pools[] = {
     {1, 1523840000, 16777216, 2},
     {1, 1557394432, 1610760192, 1},
     {2, 1520301056, 3538944, 1},
-    {2, 1523840000, 16777216, 2},
-    {2, 1557394432, 1610760192, 1},
+    {2, 1523840000, 16777216, 3},
+    {2, 1574171648, 1610760192, 1},
     {3, 2447066304, 3571712, 1},
-    {3, 2450638016, 16777216, 4},
-    {3, 2517746880, 2451726336, 1},
+    {3, 2450638016, 16777216, 2},
+    {3, 2484192448, 2451726336, 1},
 };
 // pool, period, slots; by home and buffer
 constexpr PlaceDesc places[] = {
@@ -623,8 +617,8 @@ constexpr PlaceDesc places[] = {
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {20, 1, slots_0}, // home 2 workspace
-    {29, 1, slots_0}, // home 2 input
-    {29, 1, slots_3}, // home 2 output
+    {29, 8, slots_4}, // home 2 input
+    {29, 8, slots_5}, // home 2 output
     {-1, 1, nullptr}, // home 2 output_grad
     {-1, 1, nullptr}, // home 2 input_grad
     {28, 1, slots_0}, // home 2 saved_for_input_grad
@@ -638,7 +632,7 @@ constexpr PlaceDesc places[] = {
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
-    {32, 8, slots_4}, // home 3 input
+    {32, 2, slots_2}, // home 3 input
     {-1, 1, nullptr}, // home 3 output
     {-1, 1, nullptr}, // home 3 output_grad
     {-1, 1, nullptr}, // home 3 input_grad
@@ -679,7 +673,7 @@ constexpr ProgramDesc programs[] = {
      0, 0, nullptr},
 };
 constexpr int64_t arena_bytes[] = {9027959936, 6413534592, 4799235456,
-    4969473216};
+    4940113088};
 constexpr Executable executable = {"four_stages", 26, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, &cudaBackend};
 
 int main(int argc, char **argv) {
