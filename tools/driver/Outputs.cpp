@@ -39,7 +39,9 @@ static bool isSameFile(StringRef a, StringRef b) {
 
 std::vector<UsedFile> inputFiles(const Arguments &arguments,
                                  ArrayRef<StringRef> options) {
-  std::vector<UsedFile> files = {{"the input file", arguments.file()}};
+  std::vector<UsedFile> files;
+  for (const std::string &path : arguments.files())
+    files.push_back({"the input file", path});
   for (StringRef option : options)
     for (const std::string &path : arguments.all(option))
       files.push_back({("--" + option).str(), path});
