@@ -164,6 +164,9 @@ static const std::vector<Flag> &flags() {
       {"--links", nullptr,
        "prints the latency and bandwidth that channels have measured",
        [](Options &o, Set) { o.showLinks = true; }},
+      {"--links-file", "FILE",
+       "writes what channels have measured as a pipe.cluster",
+       [](Options &o, Set v) { o.linksFile = v; }},
       {"--timeout", "SECONDS",
        "fails after this long without progress (default 600; 0: never)",
        [](Options &o, Set v) {
@@ -253,10 +256,11 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
   if (isCheck && (isVerify || !options.profile.empty()))
     usage("--check-bodies cannot be combined with --verify or --profile");
   if (options.mode != Options::Mode::Train &&
-      !(options.save + options.resume + options.trace + options.jsonLog)
+      !(options.save + options.resume + options.trace + options.jsonLog +
+        options.linksFile)
            .empty())
-    usage("--save, --resume, --trace and --json-log are for training, not for "
-          "--verify, --profile or --check-bodies");
+    usage("--save, --resume, --trace, --json-log and --links-file are for "
+          "training, not for --verify, --profile or --check-bodies");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
   if (options.iterations == 0)

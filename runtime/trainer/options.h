@@ -29,7 +29,7 @@ struct Options {
   int64_t decay = 0;
   double weightDecay = 0.1, clip = 1;
   std::optional<uint64_t> seed;
-  std::string save, resume, profile, trace, jsonLog;
+  std::string save, resume, profile, trace, jsonLog, linksFile;
   int64_t saveEvery = 0;
   /// Empty: the program's first schedule.
   std::vector<ScheduleTurn> schedules;
