@@ -5,6 +5,7 @@
 #define RONDO_FORMATS_IMPORTS_H
 
 #include "dialect/Pipe.h"
+#include "formats/GraphProfile.h"
 #include "formats/json/Cluster.h"
 #include "formats/json/ModelConfig.h"
 
@@ -27,6 +28,15 @@ pipe::PlanOp addPlanOfAllLayers(mlir::ModuleOp module, pipe::TargetAttr target);
 pipe::PlanOp addPlanOfAllLayers(pipe::ModelOp model, pipe::ClusterOp cluster,
                                 pipe::TargetAttr target,
                                 llvm::StringRef planName);
+
+/// A module with the model `name`, whose layers are synthetic and state the
+/// figures of the profile's batch. Null after reporting an error.
+mlir::OwningOpRef<mlir::ModuleOp>
+importProfile(const GraphProfile &profile, llvm::ArrayRef<ProfileLayer> layers,
+              llvm::StringRef name, mlir::MLIRContext *context);
+/// The name of a layer: `node3`, or `node3_to_node7` by its first and last
+/// node.
+std::string layerName(const GraphProfile &profile, const ProfileLayer &layer);
 
 /// A module with the cluster. Null after reporting an error.
 mlir::OwningOpRef<mlir::ModuleOp> importCluster(const json::Cluster &cluster,

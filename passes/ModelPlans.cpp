@@ -262,9 +262,15 @@ ModelSpace ModelPlans::space() {
   space.samples = samples;
   const std::vector<int64_t> speeds = flopsPerUsOf(base);
   space.ranks = static_cast<int32_t>(speeds.size());
+  // Times that layers state are the same on all devices.
+  const bool areStated =
+      llvm::all_of(base.lookupModel().getLayers(), [](LayerOp layer) {
+        return layer.getSyntheticAttr() || layer.getCostsAttr();
+      });
   space.slowestDevices =
-      std::accumulate(speeds.begin(), speeds.end(), 0.) /
-      double(*std::min_element(speeds.begin(), speeds.end()));
+      areStated ? space.ranks
+                : std::accumulate(speeds.begin(), speeds.end(), 0.) /
+                      double(*std::min_element(speeds.begin(), speeds.end()));
   for (LayerOp layer : base.lookupModel().getLayers())
     space.mayRecompute.push_back(layer.getKind() == LayerKind::Block);
   space.layers = static_cast<int32_t>(space.mayRecompute.size());

@@ -201,6 +201,9 @@ static const std::vector<Flag> &flags() {
       {"--links", nullptr,
        "prints the latency and bandwidth that channels have measured",
        [](Options &o, Set) { o.showLinks = true; }},
+      {"--links-file", "FILE",
+       "writes what channels have measured as a pipe.cluster",
+       [](Options &o, Set v) { o.linksFile = v; }},
       {"--timeout", "SECONDS",
        "fails after this long without progress (default 600; 0: never)",
        [](Options &o, Set v) {
@@ -312,10 +315,12 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
     usage("--init and --resume both give weights; together they need --save "
           "with the file of --resume, which is resumed once it exists");
   if (options.mode != Options::Mode::Train &&
-      !(options.save + options.resume + options.trace + options.jsonLog)
+      !(options.save + options.resume + options.trace + options.jsonLog +
+        options.linksFile)
            .empty())
-    usage("--save, --resume, --trace and --json-log are for training, not for "
-          "--verify, --profile, --check-bodies or --generate");
+    usage("--save, --resume, --trace, --json-log and --links-file are for "
+          "training, not for --verify, --profile, --check-bodies or "
+          "--generate");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
   if (!options.newTokens)

@@ -38,7 +38,7 @@ struct Options {
   std::optional<uint64_t> seed;
   /// Weights to begin with.
   std::string init;
-  std::string save, resume, profile, trace, jsonLog;
+  std::string save, resume, profile, trace, jsonLog, linksFile;
   int64_t saveEvery = 0;
   /// Empty: the program's first schedule.
   std::vector<ScheduleTurn> schedules;

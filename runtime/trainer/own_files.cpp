@@ -63,6 +63,7 @@ void rondo::runtime::checkOwnFiles(const Options &options) {
        {NamedFile{"--save", options.save, true},
         NamedFile{"--trace", options.trace, true},
         NamedFile{"--json-log", options.jsonLog, true},
+        NamedFile{"--links-file", options.linksFile, true},
         NamedFile{"--profile", options.profile, true},
         NamedFile{"--logits", options.logits, true}})
     if (!output.path.empty() && !isSpecialFile(output.path))

@@ -6,6 +6,7 @@
 #include "runtime/launch/store.h"
 #include "runtime/trainer/checkpoint.h"
 #include "runtime/trainer/initial_weights.h"
+#include "runtime/trainer/link_report.h"
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
@@ -15,7 +16,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <tuple>
 #include <unistd.h>
 
 using namespace rondo::runtime;
@@ -72,42 +72,6 @@ static bool isFirstStart(const Options &options, const World &world) {
   return isAbsent;
 }
 
-/// Prints a line for each channel that measures, by its ranks.
-static void showLinks(const Connections &connections, const World &world,
-                      Progress &progress) {
-  // Here the time-out holds for processes that do not come.
-  if (!world.isAlone())
-    world.store->exchange("the figures of links", "");
-  std::vector<LinkFigures> links = connections.transport().links();
-  if (links.empty())
-    progress.note("note: the channels of this transport measure nothing");
-  std::sort(links.begin(), links.end(),
-            [](const LinkFigures &a, const LinkFigures &b) {
-              return std::tie(a.from, a.to) < std::tie(b.from, b.to);
-            });
-  for (const LinkFigures &link : links) {
-    char text[200];
-    int length = std::snprintf(text, sizeof text,
-                               "link %d -> %d: %lld messages, ", link.from,
-                               link.to, static_cast<long long>(link.messages));
-    auto append = [&](auto... words) {
-      length += std::snprintf(text + length, sizeof text - length, words...);
-    };
-    // No clock is finer than a nanosecond.
-    if (link.latencyNs >= 0.5)
-      append("latency %.3f us", link.latencyNs * 1e-3);
-    else
-      append("latency not measurable");
-    if (link.bytesPerUs > 0)
-      append(", %.0f bytes/us", link.bytesPerUs);
-    else
-      append(", bandwidth not measurable");
-    if (link.clockErrorNs > 0)
-      append(" (clocks compared to within %.3f us)", link.clockErrorNs * 1e-3);
-    progress.note(text);
-  }
-}
-
 static RunPosition beginRun(Trainer &trainer, const Options &options,
                             Progress &progress) {
   RunPosition position;
@@ -157,6 +121,8 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
     NewFile(options.save, "checkpoint '" + options.save + "'");
   if (world.isFirst() && !options.trace.empty())
     NewFile(options.trace, "trace '" + options.trace + "'");
+  if (world.isFirst() && !options.linksFile.empty())
+    NewFile(options.linksFile, "links '" + options.linksFile + "'");
 
   // By program id.
   std::vector<std::unique_ptr<ProgramRun>> runs(exe.numPrograms);
@@ -212,8 +178,9 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   if (signal == 0)
     evaluate();
   progress.end();
-  if (options.showLinks)
-    showLinks(*trainer.connections(), world, progress);
+  if (options.showLinks || !options.linksFile.empty())
+    reportLinks(*trainer.connections(), trainer.executable(), options, world,
+                progress);
   if (!options.save.empty()) {
     save();
     progress.note("saved iteration " + std::to_string(position.step) + " to '" +

@@ -61,5 +61,31 @@ LinkFigures rondo::runtime::fitLink(const std::vector<LinkPoint> &points,
     slope = products / squares;
   figures.latencyNs = std::max(0.0, meanNs - slope * meanBytes);
   figures.bytesPerUs = slope > 0 ? 1000 / slope : 0;
+  figures.sizes = static_cast<int32_t>(points.size());
+  figures.hasSpread = isNoiseKnown;
+  double latencySquares = 0, leftSquares = 0;
+  for (const LinkPoint &point : points) {
+    const double bytes = static_cast<double>(point.bytes);
+    const double ns = nsPerUnit * static_cast<double>(point.least);
+    const double left = ns - (figures.latencyNs + slope * bytes);
+    leftSquares += left * left;
+    if (!isNoiseKnown)
+      continue;
+    const double noise = std::max(
+        nsPerUnit * static_cast<double>(point.next - point.least), stepNs);
+    // What a change of this time does to the latency.
+    const double weight =
+        1 / count -
+        (slope > 0 ? meanBytes * (bytes - originBytes) / squares : 0);
+    latencySquares += weight * weight * noise * noise;
+  }
+  figures.residualNs = std::sqrt(leftSquares / count);
+  if (!isNoiseKnown)
+    return figures;
+  if (figures.latencyNs > 0)
+    figures.latencySpreadNs = std::sqrt(latencySquares);
+  if (slope > 0)
+    figures.bytesPerUsSpread =
+        figures.bytesPerUs * std::sqrt(errors) / squares / slope;
   return figures;
 }

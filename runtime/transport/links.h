@@ -67,6 +67,15 @@ struct LinkFigures {
   int32_t from = 0, to = 0;
   int64_t messages = 0;
   double latencyNs = 0, bytesPerUs = 0;
+  /// How many sizes of messages they are fitted to.
+  int32_t sizes = 0;
+  /// Whether each size has two transfers, so that the spread is known.
+  int32_t hasSpread = 0;
+  /// How far the figures are likely to be off, by the noise of the sizes; of a
+  /// figure that could not be measured 0.
+  double latencySpreadNs = 0, bytesPerUsSpread = 0;
+  /// The root of the mean square of what the fit leaves over, of all sizes.
+  double residualNs = 0;
   /// How far the clocks of both ends may differ beyond what has been corrected;
   /// 0 if both ends have one clock.
   double clockErrorNs = 0;

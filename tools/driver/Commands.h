@@ -54,6 +54,7 @@ const Command &compareCommand();
 const Command &compileCommand();
 const Command &importClusterCommand();
 const Command &importModelCommand();
+const Command &importProfileCommand();
 const Command &planCommand();
 const Command &searchCommand();
 const Command &simulateCommand();

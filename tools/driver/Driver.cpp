@@ -15,9 +15,10 @@ namespace rondo::driver {
 
 ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
-      &compileCommand(), &bundleCommand(),      &planCommand(),
-      &searchCommand(),  &compareCommand(),     &simulateCommand(),
-      &verifyCommand(),  &importModelCommand(), &importClusterCommand()};
+      &compileCommand(),      &bundleCommand(),      &planCommand(),
+      &searchCommand(),       &compareCommand(),     &simulateCommand(),
+      &verifyCommand(),       &importModelCommand(), &importClusterCommand(),
+      &importProfileCommand()};
   return table;
 }
 
@@ -74,10 +75,15 @@ int reportNoCommand(ArrayRef<const char *> arguments) {
   std::string name = arguments.front();
   if (!commandsAfter(name).empty() && arguments.size() > 1)
     name += std::string(" ") + arguments[1];
-  else if (const auto found = commandsAfter(name); !found.empty())
-    return reportUsage(Twine(name) + " is half of a command: rondo " +
-                       found.front()->name + ", or rondo " +
-                       found.back()->name);
+  else if (const auto found = commandsAfter(name); !found.empty()) {
+    std::string halves;
+    for (const Command *command : found)
+      halves += (halves.empty()            ? "rondo "
+                 : command == found.back() ? ", or rondo "
+                                           : ", rondo ") +
+                std::string(command->name);
+    return reportUsage(Twine(name) + " is half of a command: " + halves);
+  }
   SmallVector<StringRef> names;
   for (const Command *command : commands())
     names.push_back(command->name);

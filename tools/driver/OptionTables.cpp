@@ -27,6 +27,11 @@ namespace import_model {
 #include "tools/driver/OptionTable.inc"
 } // namespace import_model
 
+namespace import_profile {
+#define OPTIONS "tools/driver/options/ImportProfile.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace import_profile
+
 namespace import_cluster {
 #define OPTIONS "tools/driver/options/ImportCluster.inc"
 #include "tools/driver/OptionTable.inc"
@@ -75,6 +80,11 @@ const OptTable &compileOptions() {
 
 const OptTable &importModelOptions() {
   static const import_model::Table table;
+  return table;
+}
+
+const OptTable &importProfileOptions() {
+  static const import_profile::Table table;
   return table;
 }
 

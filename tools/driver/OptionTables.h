@@ -30,6 +30,7 @@ const llvm::opt::OptTable &bundleOptions();
 const llvm::opt::OptTable &compareOptions();
 const llvm::opt::OptTable &compileOptions();
 const llvm::opt::OptTable &importModelOptions();
+const llvm::opt::OptTable &importProfileOptions();
 const llvm::opt::OptTable &importClusterOptions();
 const llvm::opt::OptTable &planOptions();
 const llvm::opt::OptTable &searchOptions();

@@ -294,8 +294,9 @@ void reportSummary(const ModelPlannerResult &result,
                     result.lowerBoundNs)
          << ")\n"
          << "times: "
-         << (figures.measured == 0 ? "estimated from operations and "
-                                     "flops_per_us"
+         << (figures.stated == figures.layers ? "as the layers state"
+             : figures.measured == 0          ? "estimated from operations and "
+                                                "flops_per_us"
              : figures.measured == figures.layers
                  ? "measured"
                  : (Twine(figures.measured) + " of " + Twine(figures.layers) +
@@ -328,6 +329,11 @@ int planModelFiles(const Arguments &arguments) {
     return code;
   if (int code = findOnly(file, request, "cluster", cluster))
     return code;
+  if (!model.getSizes() && request.options.microbatchSamples.size() != 1)
+    return reportUsage("the layers of @" + model.getSymName() +
+                       " state times of a micro-batch; --microbatch-samples N "
+                       "says how many samples that has, such as the batch of "
+                       "a profile");
   pipe::PlanOp base = formats::addPlanOfAllLayers(
       model, cluster,
       pipe::TargetAttr::get(model.getContext(), request.target, request.dtype),

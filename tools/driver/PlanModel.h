@@ -24,6 +24,8 @@ struct ModelFigures {
   double peakFlopsPerUs = 0;
   /// Layers, and those whose times were measured.
   int64_t layers = 0, measured = 0;
+  /// Layers that state their times themselves: synthetic ones.
+  int64_t stated = 0;
 };
 ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples);
 

@@ -31,6 +31,7 @@ ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples) {
   for (pipe::LayerOp layer : model.getLayers()) {
     ++figures.layers;
     figures.measured += bool(layer.getCostsAttr());
+    figures.stated += bool(layer.getSyntheticAttr());
   }
   for (pipe::DeviceOp device : allLayers.lookupCluster().getDevices()) {
     if (device.getPeakFlopsPerUs() == 0) {

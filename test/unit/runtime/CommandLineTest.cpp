@@ -51,8 +51,9 @@ TEST(CommandLine, Faults) {
   EXPECT_EQ(error({"--verify", "--profile", "x"}),
             "error: --verify and --profile cannot be combined" + help);
   EXPECT_EQ(error({"--verify", "--save", "x"}),
-            "error: --save, --resume, --trace and --json-log are for training, "
-            "not for --verify, --profile, --check-bodies or --generate" +
+            "error: --save, --resume, --trace, --json-log and --links-file are "
+            "for training, not for --verify, --profile, --check-bodies or "
+            "--generate" +
                 help);
   for (const char *other : {"--verify", "--profile=x"})
     EXPECT_EQ(

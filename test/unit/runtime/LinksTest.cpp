@@ -1,10 +1,12 @@
 //===- LinksTest.cpp - Measurements of channels ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/trainer/link_report.h"
 #include "runtime/transport/transport.h"
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <thread>
 
 using namespace rondo::runtime;
@@ -22,6 +24,60 @@ TEST(Links, FitFindsLatencyAndBandwidth) {
   EXPECT_NEAR(figures.latencyNs, 2000, 1e-6);
   EXPECT_NEAR(figures.bytesPerUs, 500, 1e-6);
   EXPECT_EQ(figures.messages, 9);
+}
+
+TEST(Links, FitSaysHowFarItIsOff) {
+  // 1 ns per byte; each time is likely to be off by 100 ns. With sizes 2000
+  // apart the slope is off by 100 * sqrt(2) / 2000, and the latency by
+  // sqrt((3/2)^2 + (1/2)^2) * 100.
+  LinkFigures figures =
+      fitLink({pointOf(1000, 3000, 100), pointOf(3000, 5000, 100)}, 1, 0);
+  EXPECT_NEAR(figures.latencyNs, 2000, 1e-6);
+  EXPECT_NEAR(figures.bytesPerUs, 1000, 1e-6);
+  EXPECT_TRUE(figures.hasSpread);
+  EXPECT_EQ(figures.sizes, 2);
+  EXPECT_NEAR(figures.bytesPerUsSpread, 1000 * 100 * std::sqrt(2) / 2000, 1e-6);
+  EXPECT_NEAR(figures.latencySpreadNs, 100 * std::sqrt(2.5), 1e-6);
+  EXPECT_NEAR(figures.residualNs, 0, 1e-6);
+  // 30, -60 and 30 ns beside the line.
+  figures = fitLink(
+      {pointOf(1000, 3030), pointOf(2000, 3940), pointOf(3000, 5030)}, 1, 0);
+  EXPECT_NEAR(figures.bytesPerUs, 1000, 1e-6);
+  EXPECT_NEAR(figures.residualNs, std::sqrt((900 + 3600 + 900) / 3.), 1e-6);
+  figures = fitLink({{1000, 1, 3000, UINT64_MAX}}, 1, 3000);
+  EXPECT_FALSE(figures.hasSpread);
+  EXPECT_EQ(figures.latencySpreadNs, 0);
+}
+
+TEST(Links, ADescriptionHasTheSpreadUnlessTheLinkIsExact) {
+  EXPECT_EQ(describeLink(fitLink(
+                {pointOf(1000, 3000, 100), pointOf(3000, 5000, 100)}, 1, 0)),
+            "6 messages, latency 2.000 us, 1000 bytes/us (+- 0.158 us, +- 71 "
+            "bytes/us, residual 0.000 us over 2 sizes)");
+  EXPECT_EQ(
+      describeLink(fitLink({pointOf(1000, 3000), pointOf(3000, 5000)}, 1, 0)),
+      "6 messages, latency 2.000 us, 1000 bytes/us");
+  EXPECT_EQ(describeLink(fitLink({pointOf(1000, 700, 300)}, 1, 700)),
+            "3 messages, latency 0.700 us, bandwidth not measurable (+- 0.300 "
+            "us, 1 size of messages)");
+}
+
+TEST(Links, AClusterHasTheWorstForPairsThatSentNothing) {
+  LinkFigures there = fitLink({pointOf(1000, 3000), pointOf(3000, 5000)}, 1, 0);
+  LinkFigures back = fitLink({pointOf(1000, 4000), pointOf(3000, 5000)}, 1, 0);
+  there.to = 1;
+  back.from = 1;
+  const std::string text = clusterOf({there, back}, 3);
+  EXPECT_NE(text.find("pipe.cluster @measured link<latency_ns = 3500, "
+                      "bytes_per_us = 1000> {\n  pipe.device @d0\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  pipe.link @d1 -> @d0 <latency_ns = 3500, bytes_per_us "
+                      "= 2000>\n}\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("// other pairs sent nothing"), std::string::npos);
+  EXPECT_EQ(clusterOf({there, back}, 2).find("other pairs"), std::string::npos);
 }
 
 TEST(Links, FitCountsInUnits) {

@@ -1,0 +1,60 @@
+//===- ImportProfile.cpp - Profiled layers to the language ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/Imports.h"
+
+#include "passes/Layers.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+using namespace rondo;
+
+std::string rondo::formats::layerName(const GraphProfile &profile,
+                                      const ProfileLayer &layer) {
+  const std::string &first = profile.nodes[layer.nodes.front()].id;
+  return layer.nodes.size() == 1
+             ? first
+             : first + "_to_" + profile.nodes[layer.nodes.back()].id;
+}
+
+OwningOpRef<ModuleOp>
+rondo::formats::importProfile(const GraphProfile &profile,
+                              llvm::ArrayRef<ProfileLayer> layers,
+                              llvm::StringRef name, MLIRContext *context) {
+  context->loadDialect<pipe::PipeDialect>();
+  OpBuilder builder(context);
+  Location loc = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
+                                     pipe::GptAttr(), pipe::LlamaAttr());
+  builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
+  for (const ProfileLayer &layer : layers) {
+    int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
+    int64_t activationBytes = 0, weightBytes = 0;
+    for (uint32_t place : layer.nodes) {
+      const ProfileNode &node = profile.nodes[place];
+      activationBytes += node.activationBytes;
+      weightBytes += node.parameterBytes;
+      if (isModelInput(node))
+        continue;
+      forwardNs += node.forwardNs;
+      const int64_t ofWeights =
+          node.parameterBytes > 0 ? node.backwardNs / 2 : 0;
+      inputGradNs += node.backwardNs - ofWeights;
+      weightGradNs += ofWeights;
+    }
+    pipe::LayerOp::create(
+        builder, loc, builder.getStringAttr(layerName(profile, layer)),
+        pipe::LayerKind::Synthetic,
+        pipe::SyntheticAttr::get(context, forwardNs, inputGradNs, weightGradNs,
+                                 activationBytes, /*input_grad_frees_bytes=*/0,
+                                 layer.outputBytes, weightBytes),
+        pipe::CustomAttr(), pipe::LayerCostsAttr());
+  }
+  if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
+    return nullptr;
+  return module;
+}

@@ -1,0 +1,194 @@
+//===- ImportProfile.cpp - rondo import profile ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/Imports.h"
+#include "formats/json/TraceReader.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Outputs.h"
+#include "tools/driver/Report.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+/// A text of the file for a comment, which a control character could end.
+std::string inOneLine(StringRef text) {
+  std::string line = text.str();
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return !isPrint(c); }, ' ');
+  return line;
+}
+
+/// What the file says and what was assumed, for people who read the model.
+void printComments(raw_ostream &os, const formats::GraphProfile &profile,
+                   ArrayRef<formats::ProfileLayer> layers, int64_t batch) {
+  os << "// imported from a profile of PipeDream: times and sizes of one "
+        "batch, "
+     << (batch > 0 ? "of " + countOf(batch, "sample")
+                   : "whose samples the file does not state")
+     << "\n"
+     << "// activation_bytes: the results of all nodes, held from F until W "
+        "ends\n"
+     << "// weight_grad_ns: an assumption, half of the backward of nodes with "
+        "parameters; the profile has only the whole\n";
+  if (any_of(profile.nodes, formats::isModelInput))
+    os << "// left out: the time of inputs, which is that of loading data\n";
+  if (profile.hasStages)
+    os << "// left out: stage_id, the stages that PipeDream chose\n";
+  for (const formats::ProfileLayer &layer : layers) {
+    os << "// " << inOneLine(formats::layerName(profile, layer)) << ":";
+    for (uint32_t place : layer.nodes) {
+      const formats::ProfileNode &node = profile.nodes[place];
+      os << (place == layer.nodes.front() ? " " : ", ");
+      const StringRef operation = node.description;
+      os << (layer.nodes.size() > 1 ? inOneLine(node.id) + " " +
+                                          inOneLine(operation.split('(').first)
+                                    : inOneLine(operation));
+    }
+    os << "\n";
+  }
+}
+
+/// The graph.txt of PipeDream's profiler.
+int importGraph(const Arguments &arguments, const std::string &path,
+                StringRef text) {
+  const std::string output = arguments.text("output", "-");
+  Expected<formats::GraphProfile> profile = formats::readGraphProfile(text);
+  if (!profile)
+    return reportError(path + ": " + toString(profile.takeError()));
+  const std::vector<formats::ProfileLayer> layers = formats::chainOf(*profile);
+  const std::string name = arguments.text("name", "profile");
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  // Ops of this module have no place in a file.
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          reportError(path + ": " + diagnostic.str());
+      });
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      formats::importProfile(*profile, layers, name, &context);
+  if (!module)
+    return Failure;
+  if (Error error = writeFile(output, [&](raw_ostream &os) {
+        printComments(os, *profile, layers, arguments.number("batch", 0));
+        formats::printOps(*module, os);
+        return Error::success();
+      }))
+    return reportError(toString(std::move(error)));
+  reportWritten(output, "pipe.model @" + Twine(name) + ", " +
+                            countOf(layers.size(), "layer") + " of " +
+                            countOf(profile->nodes.size(), "node"));
+  return Success;
+}
+
+/// Something written in JSON, of which a trace of a rank is the only kind.
+bool isTrace(StringRef text) {
+  text = text.ltrim();
+  return text.starts_with("{") || text.starts_with("[");
+}
+
+/// What the figures of traces are, for people who use them.
+void reportTraces(const json::StageTraces &traces) {
+  if (const int64_t count = traces.numOnHost(); count > 0)
+    reportNote(countOf(count, "stage") + (count == 1 ? " has" : " have") +
+               " times of the host, waiting included, as the traces have no "
+               "ranges of its kernels");
+  const std::vector<int64_t> halved = traces.halved();
+  if (!halved.empty())
+    reportNote(countOf(halved.size(), "stage") +
+               (halved.size() == 1 ? " has" : " have") +
+               " no I and W apart, from s" + Twine(halved.front()) +
+               " on; each is taken to be half of B, an assumption");
+  if (traces.overlapped() > 0)
+    reportNote(countOf(traces.overlapped(), "range") +
+               " of two overlapped actions left out");
+}
+
+/// Traces of PyTorch's profiler, one of each rank.
+int importTraces(const Arguments &arguments,
+                 const std::vector<std::string> &paths,
+                 ArrayRef<std::unique_ptr<MemoryBuffer>> texts) {
+  if (arguments.has("name"))
+    return reportUsage("--name is for the model of a graph.txt; a trace has "
+                       "the times of stages alone");
+  json::StageTraces traces;
+  for (const auto &[path, text] : zip_equal(paths, texts)) {
+    if (!isTrace(text->getBuffer()))
+      return reportError(path + ": not a trace, which is JSON; of a graph.txt "
+                                "give one alone");
+    if (Error error = traces.add(text->getBuffer()))
+      return reportError(path + ": " + toString(std::move(error)));
+  }
+  Expected<json::Costs> costs = traces.medians();
+  if (!costs)
+    return reportError((paths.size() == 1 ? paths.front() + ": "
+                                          : std::string("the traces: ")) +
+                       toString(costs.takeError()));
+  costs->microbatchSamples = arguments.number("batch", 0);
+  const std::string output = arguments.text("output", "-");
+  if (Error error = writeFile(output, [&](raw_ostream &os) {
+        json::writeCosts(*costs, traces.samples(), os);
+        return Error::success();
+      }))
+    return reportError(toString(std::move(error)));
+  reportTraces(traces);
+  reportWritten(output, "medians of " + countOf(costs->stages.size(), "stage") +
+                            ", each of at least " +
+                            countOf(traces.samples(), "range"));
+  return Success;
+}
+
+int run(const Arguments &arguments) {
+  const std::vector<std::string> paths = arguments.files();
+  if (paths.empty())
+    return reportUsage("import profile needs a file: the graph.txt of "
+                       "PipeDream's profiler, or traces of PyTorch's");
+  std::vector<UsedFile> inputs;
+  for (const std::string &path : paths)
+    inputs.push_back({"an input file", path});
+  if (int code =
+          checkOutputs(inputs, {{"--output", arguments.text("output", "-")}}))
+    return code;
+  std::vector<std::unique_ptr<MemoryBuffer>> texts;
+  for (const std::string &path : paths) {
+    Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+    if (!buffer)
+      return reportError(toString(buffer.takeError()));
+    if ((*buffer)->getBuffer().starts_with("\x1f\x8b"))
+      return reportError(path + ": the file is compressed; run `gunzip` on a "
+                                "copy and give that");
+    texts.push_back(std::move(*buffer));
+  }
+  const StringRef first = texts.front()->getBuffer();
+  return paths.size() == 1 && !isTrace(first)
+             ? importGraph(arguments, paths.front(), first)
+             : importTraces(arguments, paths, texts);
+}
+
+} // namespace
+
+const Command &importProfileCommand() {
+  static const Command command{
+      "import profile",
+      "make a pipe.model of PipeDream's profile, or costs of PyTorch's traces",
+      importProfileOptions(),
+      {"FILE [-o FILE] [OPTIONS]", "TRACE... [-o FILE] [--batch N]"},
+      {"rondo import profile graph.txt --name vgg16 --batch 128 -o model.mlir",
+       "rondo import profile rank0.json rank1.json -o costs.json"},
+      nullptr,
+      nullptr,
+      run,
+      4096};
+  return command;
+}
+
+} // namespace rondo::driver
