@@ -151,87 +151,18 @@ int64_t PlanTimer::runOneFOneB(const std::vector<StageNs> &stages,
   return time;
 }
 
-/// Starts what comes first on a free resource: the micro-batch of the earliest
-/// cycle, micro-batch + step, and of equals the later step. Each step serves
-/// its micro-batches in order, since the step before does. Returns false if the
-/// iteration will end after the ceiling.
-bool PlanTimer::begin(int32_t resource, int64_t now) {
-  if (isBusy[resource])
-    return true;
-  const auto [one, other] = stepsOf[resource];
-  int32_t chosen = -1;
-  for (int32_t step : {one, other}) {
-    if (step < 0 || steps[step].begun == steps[step].ready)
-      continue;
-    if (chosen < 0 || steps[step].begun + step <= steps[chosen].begun + chosen)
-      chosen = step;
-  }
-  if (chosen < 0)
-    return true;
-  if (now > latest[resource])
-    return false;
-  latest[resource] += steps[chosen].ns;
-  isBusy[resource] = true;
-  ++steps[chosen].begun;
-  events.push_back({now + steps[chosen].ns, resource, chosen});
-  std::push_heap(events.begin(), events.end(),
-                 [](const Event &a, const Event &b) { return a.ns > b.ns; });
-  return true;
-}
-
 int64_t PlanTimer::runSpp(const std::vector<StageNs> &stages, int64_t ceiling) {
   const auto S = static_cast<int32_t>(stages.size());
-  const bool isFullDuplex = evaluator == PlanEvaluator::SppFullDuplex;
-  // Stages, then the channels of boundaries, forwards and backwards.
-  const int32_t channel = S, backChannel = isFullDuplex ? 2 * S - 1 : S;
-  steps.clear();
-  for (int32_t n = 0; n + 1 < S; ++n) {
-    steps.push_back({n, stages[n].forward});
-    steps.push_back({channel + n, stages[n].send});
-  }
-  steps.push_back({S - 1, stages[S - 1].forward + stages[S - 1].backward});
-  for (int32_t n = S - 1; n-- > 0;) {
-    steps.push_back({backChannel + n, stages[n].sendBack});
-    steps.push_back({n, stages[n].backward});
-  }
-  const int32_t resources = isFullDuplex ? 3 * S - 2 : 2 * S - 1;
-  stepsOf.assign(resources, {-1, -1});
-  for (size_t j = 0; j < steps.size(); ++j) {
-    auto &[one, other] = stepsOf[steps[j].resource];
-    (one < 0 ? one : other) = static_cast<int32_t>(j);
-  }
-  isBusy.assign(resources, false);
+  sppClock.setNumStages(S);
+  for (int32_t n = 0; n < S; ++n)
+    sppClock.setStage(n, stages[n].forward, stages[n].backward, stages[n].send,
+                      stages[n].sendBack);
   setLatest(stages, ceiling);
   setLatestOfChannels(stages, ceiling);
-  lastBackward.assign(S, 0);
-  events.clear();
-  steps[0].ready = M;
-  begin(steps[0].resource, 0);
-  std::vector<int32_t> &touched = position;
-  while (!events.empty()) {
-    const int64_t now = events.front().ns;
-    touched.clear();
-    // All that ends now is known before anything begins.
-    while (!events.empty() && events.front().ns == now) {
-      const Event event = events.front();
-      std::pop_heap(events.begin(), events.end(),
-                    [](const Event &a, const Event &b) { return a.ns > b.ns; });
-      events.pop_back();
-      isBusy[event.resource] = false;
-      touched.push_back(event.resource);
-      if (event.resource < S && event.step >= 2 * S - 2)
-        lastBackward[event.resource] = now;
-      if (static_cast<size_t>(event.step) + 1 < steps.size()) {
-        ++steps[event.step + 1].ready;
-        touched.push_back(steps[event.step + 1].resource);
-      }
-    }
-    for (int32_t resource : touched)
-      if (!begin(resource, now))
-        return never;
-  }
+  if (!sppClock.run(latest))
+    return never;
   int64_t time = 0;
   for (int32_t n = 0; n < S; ++n)
-    time = std::max(time, lastBackward[n] + stages[n].allReduce);
+    time = std::max(time, sppClock.endNs(n) + stages[n].allReduce);
   return time;
 }

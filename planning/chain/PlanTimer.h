@@ -9,8 +9,7 @@
 #define RONDO_PLANNING_CHAIN_PLANTIMER_H
 
 #include "planning/chain/ChainCosts.h"
-
-#include <utility>
+#include "schedule/families/SppClock.h"
 
 namespace rondo {
 
@@ -18,8 +17,10 @@ enum class PlanEvaluator : uint8_t {
   /// 1F1B with a flush. A link for each direction and boundary, first in first
   /// out; a sender never waits.
   OneFOneB,
-  /// SPP's execution order: list scheduling by cycles, where a boundary has one
-  /// channel for both directions, and F and B of the last stage are one block.
+  /// SPP's execution order, as family `spp` has it (SppClock.h): list
+  /// scheduling
+  /// by cycles, where a boundary has one channel for both directions, and F and
+  /// B of the last stage are one block.
   Spp,
   /// The same with a channel for each direction.
   SppFullDuplex,
@@ -32,7 +33,10 @@ const char *nameOf(PlanEvaluator evaluator);
 class PlanTimer {
 public:
   PlanTimer(const ChainProblem &problem, PlanEvaluator evaluator)
-      : M(problem.microbatches), evaluator(evaluator) {}
+      : M(problem.microbatches), evaluator(evaluator),
+        sppClock(M, evaluator == PlanEvaluator::SppFullDuplex
+                        ? SppClock::Duplex::Full
+                        : SppClock::Duplex::Half) {}
 
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
 
@@ -48,14 +52,6 @@ private:
   void setLatest(const std::vector<StageNs> &stages, int64_t ceiling);
   void setLatestOfChannels(const std::vector<StageNs> &stages, int64_t ceiling);
   int64_t runSpp(const std::vector<StageNs> &stages, int64_t ceiling);
-  /// A position of a micro-batch's way: F, messages and B of all stages.
-  struct Step {
-    int32_t resource = 0;
-    int64_t ns = 0;
-    /// Micro-batches that may run it, and those that have begun.
-    int32_t ready = 0, begun = 0;
-  };
-  bool begin(int32_t resource, int64_t now);
 
   /// Micro-batches.
   const int32_t M;
@@ -70,19 +66,7 @@ private:
   std::vector<int64_t> forwardArrival, backwardArrival;
   std::vector<int32_t> position;
 
-  // SPP.
-  std::vector<Step> steps;
-  /// By resource: its steps, the second -1 if it has one only; and whether it
-  /// runs.
-  std::vector<std::pair<int32_t, int32_t>> stepsOf;
-  std::vector<bool> isBusy;
-  struct Event {
-    int64_t ns;
-    int32_t resource, step;
-  };
-  /// A heap, earliest first.
-  std::vector<Event> events;
-  std::vector<int64_t> lastBackward;
+  SppClock sppClock;
 };
 
 } // namespace rondo

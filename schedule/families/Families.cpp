@@ -12,11 +12,23 @@
 using namespace rondo;
 
 const std::vector<Family> &rondo::families() {
-  static const std::vector<Family> table = {
-      gpipe(), oneFOneB(),        eager1F1B(),     kfkb(),      zbH1(),
-      zbH2(),  interleaved1F1B(), interleavedZb(), loopedBfs(), blockwise(),
-      zbv(),   zbvAuto(),         vHalf(),         vMin(),      dualPipeV(),
-      wave()};
+  static const std::vector<Family> table = {gpipe(),
+                                            oneFOneB(),
+                                            eager1F1B(),
+                                            kfkb(),
+                                            zbH1(),
+                                            zbH2(),
+                                            interleaved1F1B(),
+                                            interleavedZb(),
+                                            loopedBfs(),
+                                            blockwise(),
+                                            zbv(),
+                                            zbvAuto(),
+                                            vHalf(),
+                                            vMin(),
+                                            dualPipeV(),
+                                            wave(),
+                                            spp()};
   return table;
 }
 

@@ -25,6 +25,7 @@ Family vMin();
 Family dualPipeV();
 Family wave();
 Family blockwise();
+Family spp();
 
 } // namespace rondo
 

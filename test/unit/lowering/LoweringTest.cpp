@@ -41,7 +41,7 @@ TEST_P(LoweringOfFamilies, IsLegalAndAsFastAsFreeCommunication) {
 
 INSTANTIATE_TEST_SUITE_P(Families, LoweringOfFamilies,
                          testing::Values("gpipe", "1f1b", "kfkb:k=2",
-                                         "kfkb:k=3", "zb-h1"),
+                                         "kfkb:k=3", "zb-h1", "spp"),
                          [](const auto &info) {
                            std::string name = info.param;
                            for (char &c : name)

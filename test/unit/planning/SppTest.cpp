@@ -3,6 +3,8 @@
 
 #include "planning/chain/DeviceOrder.h"
 #include "planning/chain/MinMaxProgram.h"
+#include "schedule/Family.h"
+#include "schedule/Simulator.h"
 #include "test/unit/planning/ChainExamples.h"
 
 #include "gtest/gtest.h"
@@ -178,6 +180,63 @@ TEST(PlanTimer, KeepsSppsBound) {
     EXPECT_LE(PlanTimer(problem, PlanEvaluator::Spp).run(stages),
               (problem.microbatches + 4 * S - 4) * block + sum);
   }
+}
+
+/// The simulated time of family `spp` on a chain with these times.
+int64_t simulatedSpp(const std::vector<StageNs> &stages, int32_t microbatches) {
+  const auto S = static_cast<int32_t>(stages.size());
+  Problem problem;
+  problem.microbatches = microbatches;
+  problem.memoryCaps.assign(S, noMemoryCap);
+  for (int32_t n = 0; n < S; ++n)
+    problem.homes.addStage(n);
+  for (int32_t n = 0; n < S; ++n) {
+    problem.setStageCost(n, stages[n].forward, stages[n].backward, 0, 0, 0);
+    if (n + 1 == S)
+      continue;
+    // A byte takes a nanosecond. Both messages have as many bytes, so that
+    // different times are latencies.
+    problem.links[{n, n + 1}] = {0, 1000};
+    problem.links[{n + 1, n}] = {stages[n].sendBack - stages[n].send, 1000};
+  }
+  std::vector<int64_t> bytes;
+  for (const StageNs &stage : stages)
+    bytes.push_back(stage.send);
+  problem.makeChain(bytes);
+  EXPECT_FALSE(problem.check());
+  FamilyResult result =
+      generate(std::get<FamilyChoice>(parseFamily("spp")), problem);
+  return simulate(problem, std::get<Schedule>(result)).makespanNs;
+}
+
+/// The evaluator's time is that of the family's order where messages are free,
+/// and not below it where links have two directions and channels do not.
+TEST(PlanTimer, TimesTheOrderOfFamilySpp) {
+  std::mt19937 random(11);
+  int64_t faster = 0;
+  for (int i = 0; i < 300; ++i) {
+    const auto S = static_cast<int32_t>(1 + random() % 6);
+    ChainProblem problem = equalDevices(S, 1);
+    problem.microbatches = static_cast<int32_t>(1 + random() % 12);
+    const bool isFree = i % 3 == 0;
+    std::vector<StageNs> stages(S);
+    for (int32_t n = 0; n < S; ++n) {
+      stages[n].forward = random() % 10;
+      stages[n].backward = random() % 20;
+      if (n + 1 < S && !isFree) {
+        stages[n].send = random() % 8;
+        stages[n].sendBack = stages[n].send + random() % 4;
+      }
+    }
+    const int64_t timed = PlanTimer(problem, PlanEvaluator::Spp).run(stages),
+                  simulated = simulatedSpp(stages, problem.microbatches);
+    if (isFree || S == 1)
+      EXPECT_EQ(simulated, timed);
+    else
+      EXPECT_LE(simulated, timed);
+    faster += simulated < timed;
+  }
+  EXPECT_GT(faster, 0);
 }
 
 } // namespace

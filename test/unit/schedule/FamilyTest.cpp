@@ -304,7 +304,7 @@ TEST(Families, SayWhyTheyDoNotApply) {
   Problem v = problemOn({0, 1, 1, 0}, 2, 2);
   Problem three = problemOn({0, 1, 0}, 2, 2);
   for (const char *linear :
-       {"gpipe", "1f1b", "eager-1f1b", "kfkb", "zb-h1", "zb-h2"}) {
+       {"gpipe", "1f1b", "eager-1f1b", "kfkb", "zb-h1", "zb-h2", "spp"}) {
     std::string name(linear);
     // Stages are in order whatever the ranks are called.
     EXPECT_EQ(reasonOf(linear, swapped), "applies");
@@ -360,7 +360,7 @@ TEST(Families, TextForms) {
             "there is no family '2f2b'; did you mean '1f1b'? there are gpipe, "
             "1f1b, eager-1f1b, kfkb, "
             "zb-h1, zb-h2, interleaved-1f1b, interleaved-zb, looped-bfs, "
-            "blockwise, zbv, zbv-auto, v-half, v-min, dualpipe-v, wave");
+            "blockwise, zbv, zbv-auto, v-half, v-min, dualpipe-v, wave, spp");
   EXPECT_EQ(wrongWith("kfkb:k=0"), "k of kfkb is 0; it must be 1 or more");
   EXPECT_EQ(wrongWith("kfkb:j=1"), "kfkb has no parameter 'j'; it has k");
   EXPECT_EQ(wrongWith("1f1b:k=1"), "1f1b has no parameter 'k'; it takes none");
