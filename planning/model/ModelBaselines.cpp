@@ -39,7 +39,7 @@ rondo::runModelBaselines(const ModelSpace &space,
                          const ModelPlannerOptions &options) {
   std::vector<ModelBaseline> all;
   for (const Baseline &baseline : baselines())
-    all.push_back({&baseline});
+    all.push_back({&baseline, std::nullopt});
   auto isOver = [&] {
     return options.deadline.isOver() ||
            (options.interrupt && options.interrupt->load());

@@ -66,8 +66,8 @@ static FamilyResult generateSpp(const Problem &problem,
   }
   for (const SppClock::Block &block : blocks)
     for (Action task : tasks[block.position])
-      orders[task.subject].push_back(
-          {task.kind(), task.subject, block.microbatch});
+      orders[task.subject].push_back(Action(
+          task.kind(), static_cast<int64_t>(task.subject), block.microbatch));
   Schedule schedule;
   schedule.reserve(int64_t(2) * stages * problem.microbatches);
   for (const std::vector<Action> &order : orders) {
