@@ -55,7 +55,11 @@ private:
   ModelPlan givenPlan(const ChainProblem &chain,
                       const Proposal &proposal) const;
   ChainPlannerResult planWithin(const ChainProblem &chain, double until) const;
-  /// Null where the plan was tried before or cannot be made.
+  bool isSeen(const ModelPlan &plan) const {
+    return std::find(seen.begin(), seen.end(), plan) != seen.end();
+  }
+  /// Null where the plan was tried before, cannot be made or is slow. Valid
+  /// until the next call.
   const PlanTrial *offer(const ModelPlan &plan);
   void refine();
   void relieve(const PlanTrial &trial);
@@ -64,6 +68,8 @@ private:
   const ModelSpace &space;
   const ModelPlannerOptions &options;
   ModelPlannerResult result;
+  /// The last that did not fit.
+  std::optional<PlanTrial> misfit;
   /// All that have been made.
   std::vector<ModelPlan> seen;
 };
@@ -105,7 +111,7 @@ ModelPlan Planner::givenPlan(const ChainProblem &chain,
 }
 
 const PlanTrial *Planner::offer(const ModelPlan &plan) {
-  if (std::find(seen.begin(), seen.end(), plan) != seen.end())
+  if (isSeen(plan))
     return nullptr;
   seen.push_back(plan);
   Result<LaidPlan> made = space.make(plan);
@@ -123,9 +129,10 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
                           (trial.missingBytes > 0 &&
                            (result.nearest->missingBytes == 0 ||
                             trial.missingBytes < result.nearest->missingBytes));
+    misfit = std::move(trial);
     if (isNearer)
-      result.nearest = std::move(trial);
-    return isNearer ? &*result.nearest : nullptr;
+      result.nearest = misfit;
+    return &*misfit;
   }
   const auto place =
       std::upper_bound(result.plans.begin(), result.plans.end(), trial,
@@ -163,11 +170,15 @@ bool Planner::propose(const Proposal &proposal) {
         result.refused.emplace_back(proposal.samples, describe(*found.fault));
       return false;
     }
-    const PlanTrial *trial =
-        offer(modelPlanOf(*found.plan, proposal.samples, proposal.recomputes));
+    const ModelPlan plan =
+        modelPlanOf(*found.plan, proposal.samples, proposal.recomputes);
+    const bool wasSeen = isSeen(plan);
+    const PlanTrial *trial = offer(plan);
     if (trial && trial->fits())
       return round == 0 && isRoomy(*trial);
-    if (isOver() || (trial && trial->missingBytes == 0))
+    const bool lacksMemory =
+        chain.memoryBytes > 0 && (trial ? trial->missingBytes > 0 : wasSeen);
+    if (!lacksMemory || isOver())
       return false;
     // What the chain's costs leave out, messages, workspace and staging, is
     // about the same in the next plan.
