@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
 
 #include <array>
 #include <cmath>
@@ -244,6 +245,10 @@ llvm::Error ProfileReader::read() {
 } // namespace
 
 llvm::Expected<GraphProfile> readGraphProfile(StringRef text) {
+  if (!llvm::json::isUTF8(text))
+    return llvm::createStringError(
+        llvm::inconvertibleErrorCode(),
+        "not a text file; expected the graph.txt of PipeDream's profiler");
   ProfileReader reader(text);
   if (llvm::Error error = reader.read())
     return std::move(error);

@@ -271,6 +271,8 @@ ModelSpace ModelPlans::space() {
       areStated ? space.ranks
                 : std::accumulate(speeds.begin(), speeds.end(), 0.) /
                       double(*std::min_element(speeds.begin(), speeds.end()));
+  space.fastestRank = static_cast<int32_t>(
+      std::max_element(speeds.begin(), speeds.end()) - speeds.begin());
   for (LayerOp layer : base.lookupModel().getLayers())
     space.mayRecompute.push_back(layer.getKind() == LayerKind::Block);
   space.layers = static_cast<int32_t>(space.mayRecompute.size());

@@ -28,7 +28,8 @@ GivenCut rondo::cutByCounts(const std::vector<int64_t> &counts,
       break;
   }
   if (sum != layers)
-    return countOf(static_cast<int64_t>(counts.size()), "stage") + " have " +
+    return countOf(static_cast<int64_t>(counts.size()), "stage") +
+           (counts.size() == 1 ? " has " : " have ") +
            (sum > layers ? "more than the " : std::to_string(sum) + " of ") +
            countOf(layers, "layer") + " of the model";
   return begins;

@@ -63,6 +63,7 @@ private:
   const PlanTrial *offer(const ModelPlan &plan);
   void refine();
   void relieve(const PlanTrial &trial);
+  void offerFastest();
   void searchBest();
 
   const ModelSpace &space;
@@ -302,6 +303,17 @@ void Planner::searchBest() {
                    std::mem_fn(&PlanTrial::isBetterThan));
 }
 
+/// Where devices differ, the fastest alone may be better than all together.
+void Planner::offerFastest() {
+  if (!options.begins.empty() || space.slowestDevices <= space.ranks ||
+      options.recompute == RecomputeChoice::All)
+    return;
+  for (int64_t samples : microbatchSizes(space, options))
+    if (!isOver())
+      offer(modelPlanOf({{0, space.layers, {space.fastestRank}}}, samples,
+                        std::vector<bool>(space.layers)));
+}
+
 ModelPlannerResult Planner::run() {
   for (int64_t samples : microbatchSizes(space, options)) {
     const Result<ChainProblem> chain =
@@ -319,6 +331,7 @@ ModelPlannerResult Planner::run() {
   }
   proposeAll();
   refine();
+  offerFastest();
   searchBest();
   return std::move(result);
 }

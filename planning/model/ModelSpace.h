@@ -65,6 +65,7 @@ struct ModelSpace {
   int32_t ranks = 0, layers = 0;
   /// How many of the slowest rank's device all ranks are worth.
   double slowestDevices = 1;
+  int32_t fastestRank = 0;
   /// Of an iteration.
   int64_t samples = 0;
   /// By layer: whether recomputation is worth a thought.

@@ -102,6 +102,12 @@ bool applyLayerCosts(pipe::PlanOp allLayers, StringRef path) {
     layers[layer.getSymName()] = layer;
     figures[layer.getSymName()] = needed;
   }
+  if (all_of(costs->stages, [](const json::StageTimes &times) {
+        return times.forwardNs + times.inputGradNs + times.weightGradNs == 0;
+      })) {
+    reportError(path + ": all times are 0: measure again with --profile");
+    return false;
+  }
   const std::optional<pipe::ModelSizes> sizes = model.getSizes();
   const double batches =
       double(sizes ? sizes->batch : 1) / double(costs->microbatchSamples);

@@ -355,6 +355,13 @@ int planModelFiles(const Arguments &arguments) {
          << " in " << stringifyDType(request.dtype) << "\n";
   pipe::ModelPlans plans(base, request.samples);
   const ModelSpace space = plans.space();
+  if (request.options.recompute == RecomputeChoice::All &&
+      !is_contained(space.mayRecompute, true))
+    return reportUsage("--recompute all is for blocks, of which the model has "
+                       "none");
+  if (space.slowestDevices > space.ranks)
+    reportNote("devices differ in speed: stages are proposed as if all were as "
+               "slow as the slowest, and timed as they are");
   const ModelPlannerResult result = planModel(space, request.options);
   if (result.plans.empty())
     return Interrupt::happened() ? Interrupted : reportNone(request, result);

@@ -17,7 +17,7 @@ defm recompute : Choice<"recompute", "auto,none,all",
   "which blocks run their forward again: as few as memory asks for, none or "
   "all (default auto)">;
 defm chunks : List<"chunks", "",
-  "stages of a rank to try, such as 1,2 (default 1,2,4)">;
+  "stages of a rank to try beside one, such as 2 (default 2,4)">;
 defm cut : List<"cut", "",
   "how many layers each stage has, such as 5,4,5, in place of a search for "
   "stages">;
