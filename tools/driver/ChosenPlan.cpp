@@ -3,6 +3,8 @@
 
 #include "tools/driver/ChosenPlan.h"
 
+#include "mlir/IR/Builders.h"
+
 using namespace llvm;
 
 namespace rondo::driver {
