@@ -301,6 +301,22 @@ def Pipe_FoundAttr : Pipe_StructAttr<"Found", "found"> {
       Pipe_WordParameter<Pipe_SearchStop>:$stopped);
 }
 
+def Pipe_AdaptiveAttr : Pipe_StructAttr<"Adaptive", "adaptive"> {
+  let summary = "how to choose the schedules that a program switches between";
+  let description = [{
+    `candidates` is the most that the executable has, 2 or more. `memory_bytes`
+    limits the arena of each rank (default: what the devices have). `effort`
+    limits the work of searches together, in units of 1,000 tasks placed or
+    timed; `time_limit_ms` the wall time of everything; 0: no limit; the default
+    is 5000, or no limit with an `effort`. The same `seed` and `effort` give the
+    same schedules unless time runs out first.
+  }];
+  let parameters = (ins Pipe_OrElse<"::rondo::pipe::usualCandidates">:$candidates,
+      Pipe_OrElse<"::rondo::noMemoryCap">:$memory_bytes,
+      Pipe_OrElse<"::rondo::pipe::unknownTimeLimit">:$time_limit_ms,
+      Pipe_OrElse<"::rondo::pipe::unknownEffort">:$effort, Pipe_OrElse<"0">:$seed);
+}
+
 def Pipe_PoolAttr : Pipe_StructAttr<"Pool", "pool_layout"> {
   let summary = "equal slots in a rank's arena";
   let parameters = (ins "int64_t":$offset, "int64_t":$slot_bytes,

@@ -73,13 +73,21 @@ def Pipe_ExecutableOp : Pipe_Op<"executable", [Symbol,
 
     A schedule that no executable names is an executable of its own.
 
+    With `adaptive`, `pipe-choose-candidates` adds schedules to the one that is
+    named, for other conditions of the network, and the program switches between
+    them while it trains.
+
     ```mlir
     pipe.executable @train of [@gpipe, @one_f_one_b]
+    pipe.executable @follow of [@zero_bubble] adaptive<candidates = 4>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      TypedArrayAttrBase<FlatSymbolRefAttr, "names of schedules">:$schedules);
-  let assemblyFormat = "$sym_name `of` $schedules attr-dict";
+      TypedArrayAttrBase<FlatSymbolRefAttr, "names of schedules">:$schedules,
+      OptionalAttr<Pipe_AdaptiveAttr>:$adaptive);
+  let assemblyFormat = [{
+    $sym_name `of` $schedules (`adaptive` `` $adaptive^)? attr-dict
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// In the order in which it names them. Null where there is none of that

@@ -24,6 +24,15 @@ LogicalResult ExecutableOp::verify() {
     if (!seen.insert(name).second)
       return emitError() << "executable @" << getSymName() << " names " << name
                          << " twice";
+  AdaptiveAttr adaptive = getAdaptiveAttr();
+  if (adaptive && adaptive.getCandidates() < 2)
+    return emitError() << "executable @" << getSymName() << " asks for "
+                       << adaptive.getCandidates()
+                       << " candidates; an adaptive one needs 2 or more";
+  if (adaptive && adaptive.getMemoryBytes() < 1)
+    return emitError() << "executable @" << getSymName() << " has "
+                       << adaptive.getMemoryBytes()
+                       << " memory_bytes; it must be 1 or more";
   return success();
 }
 

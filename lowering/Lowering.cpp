@@ -172,9 +172,10 @@ ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
       result.use = describeArena(planned.programs, result.fault->rank);
     return result;
   }
-  for (const LoweredProgram &program : planned.programs)
+  for (LoweredProgram &program : planned.programs)
     if (program.kind == ProgramKind::Pipeline)
-      result.iterationNs = simulateProgram(problem, program.program).makespanNs;
+      result.pipeline = std::move(program.program);
+  result.iterationNs = simulateProgram(problem, result.pipeline).makespanNs;
   return result;
 }
 

@@ -136,6 +136,8 @@ struct ProvedPrograms {
   /// An iteration of the pipeline, with messages and collectives; 0 where a
   /// rule is broken.
   int64_t iterationNs = 0;
+  /// The schedule's own program; empty where a rule is broken.
+  Program pipeline;
   /// Nothing where all rules hold.
   std::optional<Fault> fault;
   /// What the faulty program is for.

@@ -6,9 +6,9 @@
 #include "dialect/Bridge.h"
 #include "passes/Layers.h"
 #include "passes/PlanFigures.h"
+#include "passes/Refusals.h"
 
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -22,26 +22,6 @@ using namespace rondo::pipe;
 
 /// What a chain's rate is at most; a link without a limit has this.
 static constexpr int64_t mostRate = int64_t(1) << 36;
-
-namespace {
-
-/// What is said of plans that nobody wrote becomes a fault.
-class Refusals {
-public:
-  explicit Refusals(MLIRContext *context)
-      : handler(context, [this](Diagnostic &diagnostic) {
-          if (!fault && diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            fault = makeFault<FaultKind::PlanRefused>(diagnostic.str());
-          return success();
-        }) {}
-
-  std::optional<Fault> fault;
-
-private:
-  ScopedDiagnosticHandler handler;
-};
-
-} // namespace
 
 /// References to all of them, or to those chosen by their place.
 static SmallVector<Attribute> namesOf(

@@ -21,6 +21,9 @@ namespace rondo::pipe {
 /// when `interrupt`, which may be null, becomes true.
 std::unique_ptr<mlir::Pass>
 createSearchSchedules(const std::atomic<bool> *interrupt);
+/// The same of `pipe-choose-candidates`.
+std::unique_ptr<mlir::Pass>
+createChooseCandidates(const std::atomic<bool> *interrupt);
 
 /// Registers all passes and the pipelines of Pipelines.h.
 void registerPasses();

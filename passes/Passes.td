@@ -122,6 +122,31 @@ def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
 
+def ChooseCandidates : Pass<"pipe-choose-candidates", "::mlir::ModuleOp"> {
+  let summary = "write the schedules that an adaptive executable switches to";
+  let description = [{
+    For each `pipe.executable` that is `adaptive` and names a single schedule,
+    adds the schedules that are faster than it under other conditions of the
+    network: those of `kfkb` with other groups and other sizes of micro-batches,
+    and searched ones. Plans of other sizes are copies of the schedule's plan with
+    the same samples per iteration; times that it has from measurements are taken
+    to be in proportion. What does not fit the devices, or is never needed, is
+    left out (planning/adaptive/CandidateTable.h). An executable of several
+    schedules is left as it is.
+
+    ```mlir
+    pipe.schedule @main of @step family<"1f1b">
+    pipe.executable @train of [@main] adaptive<candidates = 4>
+    // becomes
+    pipe.schedule @main of @step family<"1f1b"> { ... }
+    pipe.schedule @k2_m16 of @step_m16 family<"kfkb", k = 2> { ... }
+    pipe.schedule @searched_m8 of @step search<...> found<...> { ... }
+    pipe.executable @train of [@main, @k2_m16, @searched_m8] adaptive<candidates = 4>
+    ```
+  }];
+  let dependentDialects = ["::rondo::pipe::PipeDialect"];
+}
+
 def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
   let summary = "check the rules S1 to S7 of schedules";
   let description = [{

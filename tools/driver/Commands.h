@@ -50,6 +50,7 @@ struct Command {
 };
 
 const Command &bundleCommand();
+const Command &candidatesCommand();
 const Command &compareCommand();
 const Command &compileCommand();
 const Command &importClusterCommand();

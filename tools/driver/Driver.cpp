@@ -16,9 +16,9 @@ namespace rondo::driver {
 ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
       &compileCommand(),      &bundleCommand(),      &planCommand(),
-      &searchCommand(),       &compareCommand(),     &simulateCommand(),
-      &verifyCommand(),       &importModelCommand(), &importClusterCommand(),
-      &importProfileCommand()};
+      &searchCommand(),       &compareCommand(),     &candidatesCommand(),
+      &simulateCommand(),     &verifyCommand(),      &importModelCommand(),
+      &importClusterCommand(), &importProfileCommand()};
   return table;
 }
 

@@ -5,11 +5,12 @@
 
 #include "codegen/Passes.h"
 #include "dialect/Bridge.h"
-#include "dialect/Nearest.h"
+#include "passes/AdaptiveSchedules.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/NamedSchedules.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/MeasuredCosts.h"
@@ -33,6 +34,7 @@ EmissionRequest emissionRequest(const Arguments &arguments) {
   request.target = pipe::symbolizeTarget(arguments.text("target"));
   request.dtype = pipe::symbolizeDType(arguments.text("dtype"));
   request.needsMpi = arguments.text("transport") == "mpi";
+  request.isAdaptive = arguments.has("adaptive");
   return request;
 }
 
@@ -40,52 +42,6 @@ EmissionRequest emissionRequest(const Arguments &arguments) {
 static void reportNoPlan(StringRef path) {
   reportNote("a plan says which layers a rank holds; `rondo search " + path +
              " --placement auto` finds one for a model on a cluster");
-}
-
-/// A name of --schedule, as in the file or without its @.
-static StringRef nameIn(StringRef word) {
-  word = word.trim();
-  word.consume_front("@");
-  return word;
-}
-
-/// Whether a name of --schedule is missing, as after the comma of `a,`.
-static bool hasEmptyName(StringRef wanted) {
-  SmallVector<StringRef> words;
-  wanted.split(words, ',');
-  return any_of(words, [](StringRef word) { return nameIn(word).empty(); });
-}
-
-/// The schedules that `wanted` names, in its order; empty after reporting an
-/// error.
-static SmallVector<pipe::ScheduleOp, 0>
-findSchedules(mlir::ModuleOp module, StringRef wanted, StringRef input) {
-  SmallVector<pipe::ScheduleOp, 0> chosen;
-  SmallVector<StringRef> words;
-  wanted.split(words, ',');
-  for (StringRef word : words) {
-    word = nameIn(word);
-    if (auto schedule = module.lookupSymbol<pipe::ScheduleOp>(word)) {
-      if (!is_contained(chosen, schedule))
-        chosen.push_back(schedule);
-      continue;
-    }
-    if (auto executable = module.lookupSymbol<pipe::ExecutableOp>(word);
-        executable && words.size() == 1)
-      return executable.lookupSchedules();
-    std::string names;
-    std::vector<std::string> known;
-    for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>()) {
-      names += " @" + schedule.getSymName().str();
-      known.push_back(schedule.getSymName().str());
-    }
-    const std::string nearest = nearestWord(word.str(), known);
-    reportError(input + ": contains no pipe.schedule @" + word +
-                (nearest.empty() ? "" : "; did you mean @" + nearest + "?"));
-    reportNote("it contains" + names);
-    return {};
-  }
-  return chosen;
 }
 
 /// Keeps only the wanted schedules and their programs in the module. False,
@@ -116,10 +72,21 @@ bool Emission::chooseSchedule() {
     chosen = {schedules.front()};
   if (chosen.empty())
     return false;
+  pipe::AdaptiveAttr adaptive;
+  for (pipe::ExecutableOp executable : executables)
+    if (executable.lookupSchedules() == chosen)
+      adaptive = executable.getAdaptiveAttr();
+  if (request.isAdaptive && !adaptive)
+    adaptive = pipe::usualAdaptive(module.getContext());
+  if (request.isAdaptive && chosen.size() > 1) {
+    reportUsage("--adaptive adds schedules to one, but there are " +
+                Twine(chosen.size()) + "; name one with --schedule");
+    return false;
+  }
   keepOnly(chosen);
   chosenTarget = chosen.front().lookupPlan().getTargetKind();
   chosenType = chosen.front().lookupPlan().getDType();
-  return succeeded(shareState(chosen));
+  return succeeded(shareState(chosen, adaptive));
 }
 
 void Emission::keepOnly(ArrayRef<pipe::ScheduleOp> chosen) {
@@ -139,10 +106,11 @@ void Emission::keepOnly(ArrayRef<pipe::ScheduleOp> chosen) {
 
 /// Writes the executable of several schedules. Its verifier reports what their
 /// plans do not have in common.
-mlir::LogicalResult Emission::shareState(ArrayRef<pipe::ScheduleOp> chosen) {
+mlir::LogicalResult Emission::shareState(ArrayRef<pipe::ScheduleOp> chosen,
+                                         pipe::AdaptiveAttr adaptive) {
   mlir::ModuleOp module = file.module();
   name = pipe::ScheduleOp(chosen.front()).getSymName().str();
-  if (chosen.size() == 1)
+  if (chosen.size() == 1 && !adaptive)
     return mlir::success();
   SmallVector<mlir::Attribute> names;
   for (pipe::ScheduleOp schedule : chosen) {
@@ -155,7 +123,7 @@ mlir::LogicalResult Emission::shareState(ArrayRef<pipe::ScheduleOp> chosen) {
   auto builder = mlir::OpBuilder::atBlockEnd(module.getBody());
   auto executable = pipe::ExecutableOp::create(
       builder, pipe::ScheduleOp(chosen.front()).getLoc(),
-      builder.getStringAttr(name), builder.getArrayAttr(names));
+      builder.getStringAttr(name), builder.getArrayAttr(names), adaptive);
   mlir::SymbolTableCollection tables;
   return executable.verifySymbolUses(tables);
 }
@@ -285,7 +253,7 @@ static std::vector<std::string> bodiesOf(pipe::ModelOp model) {
   return bodies;
 }
 
-int Emission::schedule() {
+int Emission::resolve() {
   if (failed(file.run([](mlir::OpPassManager &passes) {
         passes.addPass(pipe::createResolveStages());
       })))
@@ -294,8 +262,13 @@ int Emission::schedule() {
       !applyCosts(file.module(), request.costsPath))
     return file.exitCode();
   if (!request.scheduleFile.empty())
-    if (int code = importSchedule())
-      return code;
+    return importSchedule();
+  return Success;
+}
+
+int Emission::schedule() {
+  if (int code = resolve())
+    return code;
   Interrupt interrupt;
   if (failed(file.run([&](mlir::OpPassManager &passes) {
         pipe::buildSchedulePipeline(passes, interrupt.flag());
@@ -307,6 +280,31 @@ int Emission::schedule() {
   figures += schedules.size() == 1 ? nameOf(schedules.front())
                                    : countOf(schedules.size(), "schedule");
   bodyNames = bodiesOf(schedules.front().lookupPlan().lookupModel());
+  return Success;
+}
+
+int Emission::candidates(pipe::AdaptiveAttr adaptive,
+                         std::optional<CandidateTable> &table) {
+  if (int code = resolve())
+    return code;
+  Interrupt interrupt;
+  if (failed(file.run([&](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createVerifyPartitioned());
+        passes.addPass(pipe::createGenerateSchedules());
+        passes.addPass(pipe::createSearchSchedules(interrupt.flag()));
+        passes.addPass(pipe::createVerifyScheduled());
+      })))
+    return file.exitCode();
+  pipe::ExecutableOp executable =
+      *module().getOps<pipe::ExecutableOp>().begin();
+  executable.setAdaptiveAttr(adaptive);
+  mlir::FailureOr<CandidateTable> found =
+      pipe::chooseCandidates(executable, interrupt.flag());
+  if (failed(found) || failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createVerifyScheduled());
+      })))
+    return Failure;
+  table = std::move(*found);
   return Success;
 }
 

@@ -12,6 +12,7 @@
 
 #include "dialect/Pipe.h"
 #include "formats/Translations.h"
+#include "planning/adaptive/CandidateTable.h"
 #include "tools/driver/Arguments.h"
 #include "tools/driver/ModuleFile.h"
 
@@ -31,6 +32,8 @@ struct EmissionRequest {
   std::optional<pipe::DType> dtype;
   /// Messages go through MPI.
   bool needsMpi = false;
+  /// Makes the executable adaptive, whether or not the file says so.
+  bool isAdaptive = false;
 };
 EmissionRequest emissionRequest(const Arguments &arguments);
 
@@ -48,12 +51,17 @@ public:
   int read();
   /// As far as a proved schedule.
   int schedule();
+  /// The same for an adaptive executable of one schedule, with all candidates.
+  /// What the file leaves open is as `adaptive` says.
+  int candidates(pipe::AdaptiveAttr adaptive,
+                 std::optional<CandidateTable> &table);
   /// As far as proved programs with messages and memory.
   int lower();
   /// As far as EmitC. The module is then the text of emitted().
   int emit();
 
   mlir::ModuleOp module() { return file.module(); }
+  mlir::MLIRContext *context() { return module().getContext(); }
   /// Prints an emitted module as C++; fails if the disk is full.
   mlir::LogicalResult print(llvm::raw_ostream &os);
 
@@ -74,11 +82,14 @@ public:
 
 private:
   bool chooseSchedule();
+  /// Costs and sizes, and an imported schedule.
+  int resolve();
   bool chooseScheduleFile();
   int importSchedule();
   /// Keeps only these schedules and their programs.
   void keepOnly(llvm::ArrayRef<pipe::ScheduleOp> chosen);
-  mlir::LogicalResult shareState(llvm::ArrayRef<pipe::ScheduleOp> chosen);
+  mlir::LogicalResult shareState(llvm::ArrayRef<pipe::ScheduleOp> chosen,
+                                 pipe::AdaptiveAttr adaptive);
   int chooseTarget();
 
   const EmissionRequest request;

@@ -12,6 +12,11 @@ namespace bundle {
 #include "tools/driver/OptionTable.inc"
 } // namespace bundle
 
+namespace candidates {
+#define OPTIONS "tools/driver/options/Candidates.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace candidates
+
 namespace compare {
 #define OPTIONS "tools/driver/options/Compare.inc"
 #include "tools/driver/OptionTable.inc"
@@ -65,6 +70,11 @@ namespace rondo::driver {
 
 const OptTable &bundleOptions() {
   static const bundle::Table table;
+  return table;
+}
+
+const OptTable &candidatesOptions() {
+  static const candidates::Table table;
   return table;
 }
 

@@ -27,6 +27,7 @@ enum : unsigned {
 enum : unsigned { InputOption = 1, UnknownOption = 2 };
 
 const llvm::opt::OptTable &bundleOptions();
+const llvm::opt::OptTable &candidatesOptions();
 const llvm::opt::OptTable &compareOptions();
 const llvm::opt::OptTable &compileOptions();
 const llvm::opt::OptTable &importModelOptions();

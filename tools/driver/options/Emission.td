@@ -17,3 +17,6 @@ defm dtype : Choice<"dtype", "fp32,bf16",
   "bf16 on cuda)">;
 defm transport : Choice<"transport", "threads,mpi",
   "how ranks on target cpu exchange messages (default threads)">;
+def adaptive : Switch<"adaptive",
+  "add schedules for other conditions of the network, between which the program "
+  "switches while it trains (see candidates)">;

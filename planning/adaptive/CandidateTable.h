@@ -1,0 +1,67 @@
+//===- CandidateTable.h - Finds candidates and keeps the useful -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PLANNING_ADAPTIVE_CANDIDATETABLE_H
+#define RONDO_PLANNING_ADAPTIVE_CANDIDATETABLE_H
+
+#include "planning/Deadline.h"
+#include "planning/adaptive/Candidate.h"
+
+#include <atomic>
+
+namespace rondo {
+
+/// The schedule that the program runs unless something else is better.
+struct WrittenSchedule {
+  std::string name;
+  /// `1f1b`; empty where no family wrote it.
+  std::string family;
+  Schedule schedule;
+};
+
+struct CandidateOptions {
+  /// How many the program may have, 2 or more.
+  int64_t most = 8;
+  /// Whether to search for schedules beside those of kfkb.
+  bool searches = true;
+  uint64_t seed = 0;
+  /// Of all searches together, in units of 1,000 tasks placed or timed; 0: no
+  /// limit. The same seed and effort give the same candidates unless time runs
+  /// out first.
+  int64_t effort = 0;
+  /// Half of it is for kfkb, the rest for searches.
+  Deadline deadline;
+  const std::atomic<bool> *interrupt = nullptr;
+};
+
+struct CandidateTable {
+  std::vector<NetworkState> states;
+  /// By Candidate::plan; the first is the plan as written.
+  std::vector<SizedPlan> plans;
+  /// The first is the schedule as written. Then kfkb by ascending k and number
+  /// of micro-batches, then those that were searched.
+  std::vector<Candidate> candidates;
+  /// The kept ones, as a program has them: the written one first.
+  std::vector<size_t> kept;
+  /// By state, the fastest of the kept ones.
+  std::vector<size_t> best;
+  /// Time ended before everything was tried.
+  bool isCutShort = false;
+};
+
+/// Tries kfkb with all groups and sizes of micro-batches, and searches in every
+/// state of the network; every candidate is lowered, its memory planned and its
+/// program timed in every state. Kept are the written schedule, one with k = 1,
+/// and those that make the fastest of the kept ones faster by at least 1 % in
+/// some state, the most useful first; half of the places are for schedules with
+/// the micro-batches as written. Those that are found but not kept say why.
+///
+/// A fault, where the plan or the schedule as written does not run.
+/// O(candidates * (states + programs) * actions), and the searches.
+Result<CandidateTable> findCandidates(const SizedPlans &plans,
+                                      const WrittenSchedule &written,
+                                      const CandidateOptions &options);
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_ADAPTIVE_CANDIDATETABLE_H
