@@ -13,6 +13,9 @@ foreach(part IN ITEMS RondoMpi RondoCuda)
 endforeach()
 install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
   FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.cu PATTERN *.cuh)
+# The core, which is part of the runtime, for bundles.
+install(DIRECTORY schedule DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
+  FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.def)
 # The header of custom layers.
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)
 install(DIRECTORY kinds DESTINATION ${RONDO_INSTALLED_RUNTIME}/include FILES_MATCHING PATTERN *.h)

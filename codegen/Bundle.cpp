@@ -61,6 +61,7 @@ if(NOT RONDO_OPENBLAS OR NOT RONDO_CBLAS_INCLUDE_DIR)
   text += contents.needsMpi ? "set(RONDO_MPI ON)\n" : "set(RONDO_MPI OFF)\n";
   text += R"(
 include_directories(${PROJECT_SOURCE_DIR})
+add_subdirectory(schedule)
 add_subdirectory(runtime)
 )";
   if (contents.needsMpi)
@@ -131,13 +132,17 @@ static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
     files.push_back(StringRef(it->path()).drop_front(root.size() + 1).str());
   if (ec)
     return failure("cannot read '" + in(root, "kinds") + "': " + ec.message());
+  std::vector<std::string> sources;
   std::string runtime = in(root, "runtime");
-  for (fs::recursive_directory_iterator it(runtime, ec), end; it != end && !ec;
-       it.increment(ec)) {
-    StringRef file = it->path();
+  for (const std::string &folder : {in(root, "schedule"), runtime})
+    for (fs::recursive_directory_iterator it(folder, ec), end; it != end && !ec;
+         it.increment(ec))
+      sources.push_back(it->path());
+  for (StringRef file : sources) {
     StringRef name = path::filename(file), kind = path::extension(file);
     bool isSource = name == "CMakeLists.txt" || kind == ".h" ||
-                    kind == ".cpp" || kind == ".cu" || kind == ".cuh";
+                    kind == ".cpp" || kind == ".def" || kind == ".cu" ||
+                    kind == ".cuh";
     // The same rule as in runtime/CMakeLists.txt. Headers in CUDA folders are
     // included: sizes on all targets are in runtime/model/.
     StringRef parent = path::filename(path::parent_path(file));

@@ -55,8 +55,8 @@ class Emitter {
 public:
   /// `backend` is empty if the target names it.
   Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
-          StringRef backend)
-      : module(module), name(name), backend(backend),
+          bool isAdaptive, StringRef backend)
+      : module(module), name(name), isAdaptive(isAdaptive), backend(backend),
         builder(module.getBodyRegion()), loc(schedules.front()->getLoc()) {
     for (pipe::ScheduleOp schedule : schedules)
       members.push_back({schedule, schedule.lookupPlan(), Problem(), 0});
@@ -82,6 +82,7 @@ private:
 
   ModuleOp module;
   StringRef name;
+  const bool isAdaptive;
   StringRef backend;
   OpBuilder builder;
   Location loc;
@@ -315,10 +316,9 @@ LogicalResult Emitter::run() {
   std::vector<ProgramText> texts;
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
-  text(executableText(name, sizes.front().layers.size(), stages.size(),
-                      members.front().problem.homes.size(),
-                      members.front().problem.edges.size(),
-                      programs.front().program.arenaBytes, texts, backend));
+  text(executableText({name.str(), sizes.front().layers.size(), stages.size(),
+                       backend.str(), isAdaptive},
+                      texts, members.front().problem));
   return success();
 }
 
@@ -331,20 +331,24 @@ struct ConvertToEmitC : impl::ConvertToEmitCBase<ConvertToEmitC> {
     for (Operation &op : *module.getBody())
       sources.push_back(&op);
     std::string name;
-    FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen = choose(module, name);
-    if (failed(chosen) || failed(Emitter(module, name, *chosen, backend).run()))
+    bool isAdaptive = false;
+    FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen =
+        choose(module, name, isAdaptive);
+    if (failed(chosen) ||
+        failed(Emitter(module, name, *chosen, isAdaptive, backend).run()))
       return signalPassFailure();
     for (Operation *op : llvm::reverse(sources))
       op->erase();
   }
 
   /// The schedules of an executable, or a single schedule, and its name.
-  FailureOr<SmallVector<pipe::ScheduleOp, 0>> choose(ModuleOp module,
-                                                     std::string &name) {
+  FailureOr<SmallVector<pipe::ScheduleOp, 0>>
+  choose(ModuleOp module, std::string &name, bool &isAdaptive) {
     name = schedule;
     for (pipe::ExecutableOp op : module.getOps<pipe::ExecutableOp>())
       if (name.empty() || op.getSymName() == name) {
         name = op.getSymName().str();
+        isAdaptive = bool(op.getAdaptiveAttr());
         return op.lookupSchedules();
       }
     for (pipe::ScheduleOp op : module.getOps<pipe::ScheduleOp>())

@@ -14,6 +14,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
+#include <set>
 
 using namespace rondo;
 using namespace rondo::codegen;
@@ -179,8 +180,20 @@ static void writeCollectives(llvm::raw_ostream &os, const Program &program) {
   for (auto [k, collective] : llvm::enumerate(program.collectives))
     os << "    {CollectiveKind::" << traitsOf(collective.kind).name << ", "
        << quoted(collective.tensor) << ", " << collective.homes.size()
-       << ", collective_" << k << "},\n";
+       << ", collective_" << k << ", " << collective.ns << "},\n";
   os << "};\n";
+}
+
+static void writeWork(llvm::raw_ostream &os, const Problem &problem) {
+  os << "// Predicted ns by home, of";
+  for (const ActionTraits &traits : actionTable.rows)
+    if (traits.hasCost())
+      os << " " << traits.keyword;
+  os << "\n";
+  std::vector<int64_t> ns;
+  for (const Cost &cost : problem.costs)
+    ns.push_back(cost.ns);
+  writeArray(os, "int64_t", "work_ns", ns);
 }
 
 std::string
@@ -198,6 +211,8 @@ rondo::codegen::programTables(const ProgramText &program,
   writeArray(os, "int32_t", "rank_of_home", program.rankOfHome);
   if (!program.peakMemoryBytes.empty())
     writeArray(os, "int64_t", "peak_memory_bytes", program.peakMemoryBytes);
+  if (program.kind == runtime::ProgramKind::Pipeline)
+    writeWork(os, problem);
 
   std::map<int32_t, const SharedFunction *> functionOf;
   for (const SharedFunction &function : functions)
@@ -228,19 +243,36 @@ static llvm::StringRef programKindName(runtime::ProgramKind kind) {
   return "";
 }
 
-std::string rondo::codegen::executableText(llvm::StringRef name,
-                                           size_t numLayers, size_t numStages,
-                                           int32_t numHomes, size_t numEdges,
-                                           llvm::ArrayRef<int64_t> arenaBytes,
+/// The links that carry messages; how many there are.
+static size_t writeLinks(llvm::raw_ostream &os, const Problem &problem) {
+  std::set<std::pair<int32_t, int32_t>> pairs;
+  for (const Edge &edge : problem.edges)
+    if (problem.rankOf(edge.from) != problem.rankOf(edge.to))
+      pairs.insert({problem.rankOf(edge.from), problem.rankOf(edge.to)});
+  if (pairs.empty())
+    return 0;
+  os << "// from, to, latency in ns, bytes per us\n"
+        "constexpr LinkDesc links[] = {\n";
+  for (auto [from, to] : pairs) {
+    const Link &link = problem.linkBetween(from, to);
+    os << "    {" << from << ", " << to << ", " << link.latencyNs << ", "
+       << link.bytesPerUs << "},\n";
+  }
+  os << "};\n";
+  return pairs.size();
+}
+
+std::string rondo::codegen::executableText(const ExecutableText &executable,
                                            llvm::ArrayRef<ProgramText> programs,
-                                           llvm::StringRef backend) {
+                                           const Problem &problem) {
+  const size_t numEdges = problem.edges.size();
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "// number, name, kind; micro-batches, samples of each, whether they\n"
         "// are added in index order; layers, shares, edges; ranks;\n"
         "// homes' ranks; pools; places; collectives; predicted ns of an "
         "iteration, of\n"
-        "// all ranks' work; peak bytes by rank\n"
+        "// all ranks' work; peak bytes by rank; staging; work\n"
         "constexpr ProgramDesc programs[] = {\n";
   for (auto [id, program] : llvm::enumerate(programs)) {
     std::string in = program.space + "::";
@@ -260,16 +292,24 @@ std::string rondo::codegen::executableText(llvm::StringRef name,
        << program.predictedNs << ", " << program.predictedWorkNs << ", "
        << (program.peakMemoryBytes.empty() ? "nullptr"
                                            : in + "peak_memory_bytes")
-       << (hasStaging(*program.program) ? ", " + in + "staging" : "") << "},\n";
+       << ", " << (hasStaging(*program.program) ? in + "staging" : "nullptr")
+       << ", "
+       << (program.kind == runtime::ProgramKind::Pipeline ? in + "work_ns"
+                                                          : "nullptr")
+       << "},\n";
   }
   os << "};\n";
+  const std::vector<int64_t> &arenaBytes = programs.front().program->arenaBytes;
   writeArray(os, "int64_t", "arena_bytes", arenaBytes);
-  os << "constexpr Executable executable = {" << quoted(name) << ", "
-     << numLayers << ", layers, " << numStages << ", stages, " << numHomes
-     << ", homes, " << numEdges << ", " << (numEdges > 0 ? "edges" : "nullptr")
-     << ", " << arenaBytes.size() << ", arena_bytes, " << programs.size()
-     << ", programs" << (backend.empty() ? "" : ", &" + backend.str())
-     << "};\n\n"
+  const size_t numLinks = writeLinks(os, problem);
+  os << "constexpr Executable executable = {" << quoted(executable.name) << ", "
+     << executable.numLayers << ", layers, " << executable.numStages
+     << ", stages, " << problem.homes.size() << ", homes, " << numEdges << ", "
+     << (numEdges > 0 ? "edges" : "nullptr") << ", " << arenaBytes.size()
+     << ", arena_bytes, " << programs.size() << ", programs,\n    "
+     << (executable.backend.empty() ? "nullptr" : "&" + executable.backend)
+     << ", " << numLinks << ", " << (numLinks > 0 ? "links" : "nullptr") << ", "
+     << (executable.isAdaptive ? "true" : "false") << "};\n\n"
      << "int main(int argc, char **argv) {\n"
         "  return run_executable(executable, argc, argv);\n}\n\n"
         "#endif // RONDO_TABLES_VERSION\n";

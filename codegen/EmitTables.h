@@ -72,13 +72,20 @@ std::string edgeTable(const Problem &problem, llvm::ArrayRef<StageText> stages,
 std::string programTables(const ProgramText &program, const Problem &problem,
                           llvm::ArrayRef<SharedFunction> functions);
 
-/// The list of programs, the executable and main(). `backend` is the object of
-/// the target's runtime library; empty: the CPU's, which needs none.
-std::string executableText(llvm::StringRef name, size_t numLayers,
-                           size_t numStages, int32_t numHomes, size_t numEdges,
-                           llvm::ArrayRef<int64_t> arenaBytes,
+struct ExecutableText {
+  std::string name;
+  size_t numLayers = 0, numStages = 0;
+  /// The object of the target's runtime library; empty: the CPU's, which needs
+  /// none.
+  std::string backend;
+  bool isAdaptive = false;
+};
+
+/// The list of programs, the executable and main(). The problem is one of its
+/// plans'.
+std::string executableText(const ExecutableText &executable,
                            llvm::ArrayRef<ProgramText> programs,
-                           llvm::StringRef backend);
+                           const Problem &problem);
 
 } // namespace rondo::codegen
 

@@ -3,7 +3,7 @@
 
 #include "runtime/execution/actions.h"
 
-#include "runtime/execution/rank.h"
+#include "runtime/execution/rank_actions.h"
 
 using namespace rondo::runtime;
 

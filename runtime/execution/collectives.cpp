@@ -117,7 +117,7 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
 }
 
 /// Of the rank's homes.
-std::vector<ControlHeader *> Rank::headers() const {
+std::vector<ControlHeader *> RunningRank::headers() const {
   std::vector<ControlHeader *> headers;
   for (const LocalHome &home : homes)
     if (home.binding)
@@ -125,7 +125,7 @@ std::vector<ControlHeader *> Rank::headers() const {
   return headers;
 }
 
-void Rank::startCollective(int32_t collective) {
+void RunningRank::startCollective(int32_t collective) {
   if (program.collectives[collective].kind != CollectiveKind::GradientNorm)
     return transport.startSumParts(collective, me);
   for (size_t h = 0; h < homes.size(); ++h)
@@ -143,7 +143,7 @@ void Rank::startCollective(int32_t collective) {
 }
 
 /// Of a norm: also the clip factor and the finite flag of all gradients.
-void Rank::finishCollective(int32_t collective) {
+void RunningRank::finishCollective(int32_t collective) {
   transport.waitCollective(collective, me);
   if (program.collectives[collective].kind == CollectiveKind::GradientNorm)
     device.finishNorm(&headers().front()->norm, optimizer.maxNorm, headers());

@@ -38,6 +38,7 @@ Connections::Connections(State &state, const ProgramOptions &options)
   std::vector<Device *> devices;
   for (int32_t r = 0; r < params.ranks; ++r)
     devices.push_back(world.holds(r) ? &state.device(r) : nullptr);
+  allChannels = params.channels;
   all = backendOf(exe).makeTransport(params, devices, options.transport, world);
 }
 

@@ -40,6 +40,8 @@ public:
   /// run cannot run the program.
   std::unique_ptr<Transport> view(const ProgramDesc &program) const;
   Transport &transport() const { return *all; }
+  /// As the transport numbers them.
+  const std::vector<ChannelParams> &channels() const { return allChannels; }
 
 private:
   void add(const ProgramDesc &program, TransportParams &params);
@@ -48,6 +50,7 @@ private:
   /// By program id.
   std::vector<Wiring> wirings;
   std::vector<ViewParams> views;
+  std::vector<ChannelParams> allChannels;
   std::unique_ptr<Transport> all;
 };
 

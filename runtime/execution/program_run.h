@@ -36,7 +36,7 @@ public:
 
   const ProgramDesc &program() const { return desc; }
   /// Must be held by this process.
-  Rank &rank(int32_t r) { return *ranks[r]; }
+  RunningRank &rank(int32_t r) { return *ranks[r]; }
   /// The ranks that this process holds.
   const std::vector<int32_t> &heldRanks() const { return held; }
 
@@ -63,7 +63,7 @@ private:
   /// A view of the connections.
   std::unique_ptr<Transport> transport;
   /// Null if another process holds the rank.
-  std::vector<std::unique_ptr<Rank>> ranks;
+  std::vector<std::unique_ptr<RunningRank>> ranks;
   std::vector<int32_t> held;
 };
 

@@ -10,10 +10,12 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
+Rank::~Rank() = default;
+
 /// Records an action for the watchdog, and for the trace if there is one.
-class Rank::Action {
+class RunningRank::Action {
 public:
-  Action(Rank &rank, ActionKind kind, int64_t subject, int64_t microbatch,
+  Action(RunningRank &rank, ActionKind kind, int64_t subject, int64_t microbatch,
          Message message = Message::Activation)
       : rank(rank), kind(kind), message(message),
         home(traitsOf(kind).subject == Subject::Collective ? -1 : subject),
@@ -30,26 +32,31 @@ public:
   }
   /// Called when the waits are over.
   void restart() {
-    if (rank.keepTrace)
+    if (rank.keepTrace || rank.keepTimes)
       startNs = rank.device.stamp();
   }
   ~Action() {
+    if (!rank.keepTrace && !rank.keepTimes)
+      return;
+    const int64_t endNs = rank.device.stamp();
     if (rank.keepTrace)
       rank.trace.push_back({kind, message, static_cast<int32_t>(home),
                             static_cast<int32_t>(number),
-                            static_cast<int32_t>(microbatch), startNs,
-                            rank.device.stamp()});
+                            static_cast<int32_t>(microbatch), startNs, endNs});
+    if (rank.keepTimes && traitsOf(kind).hasCost())
+      rank.workTimes.push_back(
+          {static_cast<int32_t>(home), kind, endNs - startNs});
   }
 
 private:
-  Rank &rank;
+  RunningRank &rank;
   const ActionKind kind;
   const Message message;
   const int64_t home, number, microbatch;
   int64_t startNs = 0;
 };
 
-void Rank::runIteration() {
+void RunningRank::runIteration() {
   const size_t firstEvent = trace.size();
   transport.iterate(me, !keepTrace, [this] {
     const RankDesc &desc = program.ranks[me];
@@ -73,7 +80,7 @@ void Rank::runIteration() {
   }
 }
 
-Rank::LocalHome &Rank::local(int64_t home, int64_t microbatch) {
+RunningRank::LocalHome &RunningRank::local(int64_t home, int64_t microbatch) {
   if (home < 0 || home >= static_cast<int64_t>(homes.size()) ||
       !homes[home].binding || microbatch < 0 ||
       microbatch >= program.microbatches ||
@@ -83,7 +90,7 @@ Rank::LocalHome &Rank::local(int64_t home, int64_t microbatch) {
 }
 
 /// Waits for sends that still read the slot.
-void Rank::acquire(const Place &place, int64_t microbatch) {
+void RunningRank::acquire(const Place &place, int64_t microbatch) {
   if (!place.base)
     return;
   Fence *fence =
@@ -94,12 +101,12 @@ void Rank::acquire(const Place &place, int64_t microbatch) {
   }
 }
 
-MessageName Rank::nameOfMessage(int32_t edge, int64_t microbatch) const {
+MessageName RunningRank::nameOfMessage(int32_t edge, int64_t microbatch) const {
   return {edge, static_cast<int32_t>(microbatch), edgeDescs[edge].from,
           edgeDescs[edge].to};
 }
 
-void Rank::awaitMessage(int32_t number, int64_t microbatch) {
+void RunningRank::awaitMessage(int32_t number, int64_t microbatch) {
   LocalEdge &edge = edges[number];
   if (edge.channel < 0) {
     const EdgeDesc &desc = edgeDescs[number];
@@ -116,7 +123,7 @@ void Rank::awaitMessage(int32_t number, int64_t microbatch) {
 }
 
 /// Waits for all parts, or copies them.
-void Rank::awaitTensors(const std::vector<LocalTensor> &tensors,
+void RunningRank::awaitTensors(const std::vector<LocalTensor> &tensors,
                         int64_t microbatch) {
   for (const LocalTensor &tensor : tensors) {
     if (edges[tensor.edges.front()].isCopied)
@@ -129,7 +136,7 @@ void Rank::awaitTensors(const std::vector<LocalTensor> &tensors,
 
 /// Adds the gradients from all stages into the first one's buffer, one stage
 /// after another, so that the bits do not depend on when they came.
-void Rank::addOutputGrads(const LocalHome &home, int64_t microbatch) {
+void RunningRank::addOutputGrads(const LocalHome &home, int64_t microbatch) {
   for (size_t k = 1; k < home.outputGrads.size(); ++k) {
     int64_t bytes = 0;
     for (int32_t edge : home.outputGrads[k].edges)
@@ -158,7 +165,7 @@ static inline void runForward(const HomeBinding &binding,
   layer.body.forward(layer.desc, &args);
 }
 
-void Rank::forward(int64_t h, int64_t microbatch) {
+void RunningRank::forward(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
   acquire(home.place(Buffer::Output), microbatch);
@@ -192,7 +199,7 @@ void Rank::forward(int64_t h, int64_t microbatch) {
   }
 }
 
-void Rank::recompute(int64_t h, int64_t microbatch) {
+void RunningRank::recompute(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::Recompute, h, microbatch);
   acquire(home.place(Buffer::RecomputedForInputGrad), microbatch);
@@ -219,7 +226,7 @@ void Rank::recompute(int64_t h, int64_t microbatch) {
   }
 }
 
-void Rank::inputGrad(int64_t h, int64_t microbatch) {
+void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::InputGrad, h, microbatch);
   for (const LocalTensor &tensor : home.inputGrads)
@@ -246,7 +253,7 @@ void Rank::inputGrad(int64_t h, int64_t microbatch) {
   }
 }
 
-void Rank::weightGrad(int64_t h, int64_t microbatch) {
+void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
   LocalHome &home = local(h, microbatch);
   Action action(*this, ActionKind::WeightGrad, h, microbatch);
   const HomeBinding &binding = *home.binding;
@@ -263,7 +270,7 @@ void Rank::weightGrad(int64_t h, int64_t microbatch) {
 }
 
 /// The edge that a message belongs to.
-int32_t Rank::edgeOf(Message message, int64_t home, int64_t to,
+int32_t RunningRank::edgeOf(Message message, int64_t home, int64_t to,
                      int64_t microbatch) const {
   const size_t row =
       static_cast<size_t>(numMessageKinds * home + static_cast<int>(message));
@@ -278,7 +285,7 @@ int32_t Rank::edgeOf(Message message, int64_t home, int64_t to,
   failOnMessage("names", message, home, microbatch, "no other home needs");
 }
 
-void Rank::send(Message message, int64_t h, int64_t to, int64_t microbatch) {
+void RunningRank::send(Message message, int64_t h, int64_t to, int64_t microbatch) {
   local(h, microbatch);
   Action action(*this, ActionKind::Send, h, microbatch, message);
   const int32_t number = edgeOf(message, h, to, microbatch);
@@ -299,7 +306,7 @@ void Rank::send(Message message, int64_t h, int64_t to, int64_t microbatch) {
   *fence = {edge.channel, ticket};
 }
 
-void Rank::receive(Message message, int64_t h, int64_t to, int64_t microbatch) {
+void RunningRank::receive(Message message, int64_t h, int64_t to, int64_t microbatch) {
   const int32_t number = edgeOf(message, h, to, microbatch);
   local(edgeDescs[number].to, microbatch);
   Action action(*this, ActionKind::Recv, h, microbatch, message);
@@ -314,14 +321,14 @@ void Rank::receive(Message message, int64_t h, int64_t to, int64_t microbatch) {
       edgeDescs[number].bytes);
 }
 
-void Rank::checkCollective(ActionKind kind, int64_t collective) const {
+void RunningRank::checkCollective(ActionKind kind, int64_t collective) const {
   if (collective < 0 || collective >= program.numCollectives)
     throw Error("the program of rank " + std::to_string(me) + " runs " +
                 actionName(kind, Message::None, collective, 0) +
                 ", which the program does not have");
 }
 
-void Rank::allReduce(int64_t collective) {
+void RunningRank::allReduce(int64_t collective) {
   checkCollective(ActionKind::AllReduce, collective);
   Action action(*this, ActionKind::AllReduce, collective, 0);
   if (progress[collective] != Progress::NotIssued)
@@ -331,7 +338,7 @@ void Rank::allReduce(int64_t collective) {
   progress[collective] = Progress::Issued;
 }
 
-void Rank::await(int64_t collective) {
+void RunningRank::await(int64_t collective) {
   checkCollective(ActionKind::Await, collective);
   Action action(*this, ActionKind::Await, collective, 0);
   if (progress[collective] == Progress::Awaited)
@@ -344,7 +351,7 @@ void Rank::await(int64_t collective) {
   progress[collective] = Progress::Awaited;
 }
 
-void Rank::step(int64_t h) {
+void RunningRank::step(int64_t h) {
   LocalHome &home = local(h, program.shares[h].turn);
   Action action(*this, ActionKind::Step, h, 0);
   if (!computesNorm(program))

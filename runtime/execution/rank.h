@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_EXECUTION_RANK_H
 #define RONDO_RUNTIME_EXECUTION_RANK_H
 
+#include "runtime/execution/rank_actions.h"
 #include "runtime/execution/state.h"
 #include "runtime/optimizer/adamw.h"
 #include "runtime/transport/transport.h"
@@ -32,6 +33,13 @@ struct TraceEvent {
   int64_t startNs, endNs;
 };
 
+/// How long a home's task or step took.
+struct WorkTime {
+  int32_t home;
+  ActionKind kind;
+  int64_t ns;
+};
+
 /// Constants of a run that the optimizer and its clipping use.
 struct OptimizerConfig {
   AdamWConfig adamw;
@@ -56,25 +64,26 @@ Wiring wire(const State &state, const ProgramDesc &program);
 
 /// Executes actions; one thread at a time. Buffer addresses come from tables
 /// made at construction, so an action costs its host much less than 1 us.
-class Rank {
+class RunningRank final : public Rank {
 public:
-  Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
+  RunningRank(State &state, const ProgramDesc &program, const Wiring &wiring,
        Transport &transport, int32_t rank, const OptimizerConfig &optimizer);
 
   /// One iteration of the emitted function. Returns when every send and all
   /// work on the device have ended.
   void runIteration();
 
-  void forward(int64_t home, int64_t microbatch);
-  void inputGrad(int64_t home, int64_t microbatch);
-  void weightGrad(int64_t home, int64_t microbatch);
-  void recompute(int64_t home, int64_t microbatch);
-  /// `to`: the home that the message is for; -1 where only one needs it.
-  void send(Message message, int64_t home, int64_t to, int64_t microbatch);
-  void receive(Message message, int64_t home, int64_t to, int64_t microbatch);
-  void allReduce(int64_t collective);
-  void await(int64_t collective);
-  void step(int64_t home);
+  void forward(int64_t home, int64_t microbatch) override;
+  void inputGrad(int64_t home, int64_t microbatch) override;
+  void weightGrad(int64_t home, int64_t microbatch) override;
+  void recompute(int64_t home, int64_t microbatch) override;
+  void send(Message message, int64_t home, int64_t to,
+            int64_t microbatch) override;
+  void receive(Message message, int64_t home, int64_t to,
+               int64_t microbatch) override;
+  void allReduce(int64_t collective) override;
+  void await(int64_t collective) override;
+  void step(int64_t home) override;
 
   /// Actions begun so far, and the last one. Any thread.
   uint64_t actionsBegun() const {
@@ -85,6 +94,10 @@ public:
   /// Filled by iterations while `keepTrace`; the caller clears it.
   std::vector<TraceEvent> trace;
   bool keepTrace = false;
+  /// The same while `keepTimes`: how long tasks and steps took without their
+  /// waits. Only on devices that run them at once.
+  std::vector<WorkTime> workTimes;
+  bool keepTimes = false;
 
 private:
   /// Where a buffer lies; base is null where the home has none.

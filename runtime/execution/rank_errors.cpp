@@ -25,7 +25,7 @@ std::string rondo::runtime::actionName(ActionKind kind, Message message,
   return text;
 }
 
-std::string Rank::currentAction() const {
+std::string RunningRank::currentAction() const {
   uint64_t packed = current.load(std::memory_order_relaxed);
   return actionName(static_cast<ActionKind>(packed >> 58),
                     static_cast<Message>((packed >> 56) & 0x3),
@@ -33,20 +33,20 @@ std::string Rank::currentAction() const {
                     static_cast<int64_t>(packed & 0xffffffff));
 }
 
-void Rank::failOnHome(int64_t home, int64_t microbatch) const {
+void RunningRank::failOnHome(int64_t home, int64_t microbatch) const {
   throw Error("the program of rank " + std::to_string(me) + " runs home " +
               std::to_string(home) + ", micro-batch " +
               std::to_string(microbatch) + ", which it does not hold");
 }
 
-void Rank::failOnUnposted(int32_t edge, int64_t microbatch) const {
+void RunningRank::failOnUnposted(int32_t edge, int64_t microbatch) const {
   throw Error("rank " + std::to_string(me) + " needs " +
               nameOf(edgeDescs[edge].message, stageOf(edgeDescs[edge].from),
                      static_cast<int32_t>(microbatch)) +
               ", which it has not posted a receive for");
 }
 
-void Rank::failOnMessage(const char *verb, Message message, int64_t home,
+void RunningRank::failOnMessage(const char *verb, Message message, int64_t home,
                          int64_t microbatch, const char *why) const {
   const bool isKnown = home >= 0 && home < static_cast<int64_t>(homes.size());
   throw Error("the program of rank " + std::to_string(me) + " " + verb + " " +

@@ -9,7 +9,7 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
+RunningRank::RunningRank(State &state, const ProgramDesc &program, const Wiring &wiring,
            Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
     : state(state), program(program), device(state.device(rank)),
       transport(transport), me(rank), optimizer(optimizer),
@@ -58,7 +58,7 @@ Rank::Rank(State &state, const ProgramDesc &program, const Wiring &wiring,
       makeCalls(home);
 }
 
-void Rank::addEdge(int32_t number, const Wiring &wiring) {
+void RunningRank::addEdge(int32_t number, const Wiring &wiring) {
   const EdgeDesc &desc = edgeDescs[number];
   LocalEdge &edge = edges[number];
   const int32_t fromRank = program.rankOfHome[desc.from],
@@ -91,7 +91,7 @@ void Rank::addEdge(int32_t number, const Wiring &wiring) {
 }
 
 /// Parts that leave or enter one place are of one tensor.
-void Rank::addPart(std::vector<LocalTensor> &tensors, int32_t place,
+void RunningRank::addPart(std::vector<LocalTensor> &tensors, int32_t place,
                    int32_t edge) {
   auto same = std::find_if(
       tensors.begin(), tensors.end(),
@@ -101,7 +101,7 @@ void Rank::addPart(std::vector<LocalTensor> &tensors, int32_t place,
   same->edges.push_back(edge);
 }
 
-Rank::Place Rank::placeOf(const State &state, int32_t number) {
+RunningRank::Place RunningRank::placeOf(const State &state, int32_t number) {
   const PlaceDesc &place = program.places[number];
   if (place.pool < 0)
     return {};
@@ -115,7 +115,7 @@ Rank::Place Rank::placeOf(const State &state, int32_t number) {
 }
 
 /// Writes the fields that all calls of a layer's task have in common.
-void Rank::makeCalls(LocalHome &home) const {
+void RunningRank::makeCalls(LocalHome &home) const {
   const HomeBinding &binding = *home.binding;
   const size_t last = binding.layers.size() - 1;
   LayerArgs common{};

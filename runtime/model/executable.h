@@ -18,11 +18,12 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 4
+#define RONDO_TABLES_VERSION 5
 
 namespace rondo::runtime {
 
-/// The rank that a thread or process executes. Opaque to emitted code.
+/// What a rank's function drives. Opaque to emitted code; see
+/// runtime/execution/rank_actions.h.
 class Rank;
 
 /// What a message carries.
@@ -98,6 +99,16 @@ struct CollectiveDesc {
   const char *tensor;
   int32_t numHomes;
   const int32_t *homes;
+  /// Predicted time once all ranks are there.
+  int64_t ns = 0;
+};
+
+/// A directed link between two ranks, as the plan assumed it.
+struct LinkDesc {
+  int32_t from, to;
+  int64_t latencyNs;
+  /// 0: a message does not occupy it.
+  int64_t bytesPerUs;
 };
 
 /// Runs all actions of one rank for one iteration.
@@ -161,6 +172,9 @@ struct ProgramDesc {
   /// (stagingBytes() in kinds/Sums.h), which lies at the same place in all
   /// programs that have it; -1: none. Null: no rank has any.
   const int32_t *staging = nullptr;
+  /// Predicted time of a task or step of each home, in ns:
+  /// [home * numCostColumns + costColumn(kind)]. Null: costs are unknown.
+  const int64_t *workNs = nullptr;
 };
 
 /// Whether a program's steps await the norm of all gradients, without which
@@ -206,6 +220,11 @@ struct Executable {
   const ProgramDesc *programs;
   /// Null: the CPU, which is part of the runtime.
   const Backend *backend = nullptr;
+  /// Those that carry messages of a pipeline, as the plan assumed them.
+  int32_t numLinks = 0;
+  const LinkDesc *links = nullptr;
+  /// Whether its pipelines were chosen for a network that changes.
+  bool isAdaptive = false;
 };
 
 } // namespace rondo::runtime

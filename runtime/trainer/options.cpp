@@ -68,6 +68,12 @@ struct Flag {
 
 } // namespace
 
+static bool onOrOff(const std::string &flag, const std::string &text) {
+  if (text != "on" && text != "off")
+    usage(flag + " needs on or off, not '" + text + "'");
+  return text == "on";
+}
+
 static ImposedLink parseLink(const std::string &text) {
   size_t colon = text.find(':');
   ImposedLink link;
@@ -155,6 +161,24 @@ static const std::vector<Flag> &flags() {
        "the schedule to train with (default: the first); several alternate, "
        "N iterations each (default 1)",
        [](Options &o, Set v) { o.schedules = parseTurns(v); }},
+      {"--adapt", "on|off",
+       "changes between schedules as measured links and stages suggest "
+       "(default: on if compiled so, and --schedule names none)",
+       [](Options &o, Set v) { o.adapts = onOrOff("--adapt", v); }},
+      {"--adapt-every", "N", "decides every N iterations (default 5)",
+       [](Options &o, Set v) {
+         o.tuner.every = wholeNumber("--adapt-every", v, 1);
+       }},
+      {"--adapt-gain", "PERCENT",
+       "how much faster another schedule must be (default 2)",
+       [](Options &o, Set v) {
+         o.tuner.leastGain = number("--adapt-gain", v, 0, 99) / 100;
+       }},
+      {"--adapt-dwell", "N",
+       "iterations that a schedule runs at least (default 5)",
+       [](Options &o, Set v) {
+         o.tuner.dwell = wholeNumber("--adapt-dwell", v, 1);
+       }},
       {"--verify", nullptr,
        "runs the sequential reference and the pipelines and compares all "
        "weights",
@@ -228,11 +252,7 @@ static const std::vector<Flag> &flags() {
        }},
       {"--graph", "on|off",
        "on GPUs: records an iteration as a graph and repeats it (default on)",
-       [](Options &o, Set v) {
-         if (v != "on" && v != "off")
-           usage("--graph needs on or off, not '" + v + "'");
-         o.useGraph = v == "on";
-       }},
+       [](Options &o, Set v) { o.useGraph = onOrOff("--graph", v); }},
       {"--quiet", nullptr, "prints only results",
        [](Options &o, Set) { o.quiet = true; }},
       {"--help", nullptr, "prints this",

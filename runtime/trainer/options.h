@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_OPTIONS_H
 #define RONDO_RUNTIME_TRAINER_OPTIONS_H
 
+#include "runtime/adaptive/tuner.h"
 #include "runtime/launch/discovery.h"
 #include "runtime/trainer/schedules.h"
 #include "runtime/transport/transport.h"
@@ -40,8 +41,12 @@ struct Options {
   std::string init;
   std::string save, resume, profile, trace, jsonLog, linksFile;
   int64_t saveEvery = 0;
-  /// Empty: the program's first schedule.
+  /// Empty: the program's first schedule, or all if it adapts.
   std::vector<ScheduleTurn> schedules;
+  /// Whether the run changes its schedule with the network; by default an
+  /// adaptive executable does, unless `schedules` names some.
+  std::optional<bool> adapts;
+  TunerOptions tuner;
   /// What --generate continues: a text or tokens.
   std::string prompt;
   std::vector<int32_t> promptTokens;

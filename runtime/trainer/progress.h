@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_PROGRESS_H
 #define RONDO_RUNTIME_TRAINER_PROGRESS_H
 
+#include "runtime/adaptive/estimator.h"
 #include "runtime/trainer/trainer.h"
 
 #include <cstdio>
@@ -30,6 +31,16 @@ public:
   void iteration(int64_t number, int64_t last, const ProgramDesc &program,
                  const IterationResult &result);
   void heldOut(int64_t number, double loss);
+  /// Of an adaptive run, from process 0: what its iterations up to `number` have
+  /// shown, what iterations of each program would take, and that the next one
+  /// runs another program; estimates are in ns, 0 where there are none.
+  void measured(int64_t number, const Executable &executable,
+                const Measurements &measured);
+  void estimates(int64_t number,
+                 const std::vector<const ProgramDesc *> &programs,
+                 const std::vector<int64_t> &ns, size_t current);
+  void switched(int64_t number, const ProgramDesc &from, const ProgramDesc &to,
+                int64_t fromNs, int64_t toNs);
   /// A line of its own, even with --quiet.
   void note(const std::string &text);
   /// Prints measured times beside predicted ones.

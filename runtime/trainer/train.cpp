@@ -4,6 +4,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/adaptation.h"
 #include "runtime/trainer/checkpoint.h"
 #include "runtime/trainer/initial_weights.h"
 #include "runtime/trainer/link_report.h"
@@ -107,7 +108,18 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   const Executable &exe = trainer.executable();
   const Turns turns(exe, options.schedules);
   const World &world = trainer.world();
-  Progress progress(options, trainer, turns.programs());
+  const bool adapts =
+      options.adapts.value_or(exe.isAdaptive && options.schedules.empty());
+  // An adaptive run has all schedules, unless the command line names some.
+  const std::vector<const ProgramDesc *> programs =
+      adapts && options.schedules.empty() ? pipelinesOf(exe) : turns.programs();
+  if (adapts && programs.size() < 2)
+    throwInAll(world, Error("--adapt needs several schedules, but there is "
+                            "only '" +
+                                std::string(programs.front()->name) +
+                                "'; rondo compile --adaptive adds some",
+                            Exit::Usage));
+  Progress progress(options, trainer, programs);
   RunPosition position = beginRun(trainer, options, progress);
   const int64_t last = options.iterations > 0 ? options.iterations : 100;
   if (position.step >= last)
@@ -127,12 +139,16 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   // By program id.
   std::vector<std::unique_ptr<ProgramRun>> runs(exe.numPrograms);
   std::unique_ptr<ProgramRun> evaluation;
-  for (const ProgramDesc *program : turns.programs())
+  for (const ProgramDesc *program : programs)
     runs[program->id] = trainer.makeRun(*program);
   if (trainer.hasHeldOut())
     evaluation = trainer.makeRun(
-        findProgram(exe, ProgramKind::Evaluation, *turns.programs().front()));
+        findProgram(exe, ProgramKind::Evaluation, *programs.front()));
   progress.begin();
+  std::unique_ptr<Adaptation> adaptation;
+  if (adapts)
+    adaptation = std::make_unique<Adaptation>(trainer, options.tuner, programs,
+                                              progress);
 
   stopOnSignals();
   auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
@@ -156,15 +172,22 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   int signal = 0;
   while (position.step < last && signal == 0) {
     int64_t iteration = position.step + 1;
-    ProgramRun &run = *runs[turns.at(iteration).id];
+    ProgramRun &run = *runs[(adaptation ? adaptation->program()
+                                        : turns.at(iteration))
+                                .id];
+    if (adaptation)
+      adaptation->prepare(run);
     for (int32_t r : run.heldRanks())
       run.rank(r).keepTrace =
           !options.trace.empty() && iteration - first < tracedIterations;
     IterationResult result =
-        trainer.train(run, position.seed, iteration, last, stopSignal);
+        trainer.train(run, position.seed, iteration, last, stopSignal,
+                      adaptation ? adaptation->proposal() : -1);
     position.step = iteration;
     signal = result.stopSignal;
     progress.iteration(iteration, last, run.program(), result);
+    if (adaptation)
+      adaptation->finish(run, iteration, result);
     if (!result.isFinite)
       progress.note("iteration " + std::to_string(iteration) +
                     ": a gradient is not finite, step skipped (" +

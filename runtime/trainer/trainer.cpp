@@ -210,7 +210,8 @@ void Trainer::share(const std::string &name, const ProgramDesc &program,
     if (exe.homes[h].stage == lossStage)
       homes.push_back(h);
   if (!world().isAlone()) {
-    std::string own = std::to_string(result.stopSignal);
+    std::string own = std::to_string(result.stopSignal) + " " +
+                      std::to_string(result.proposal);
     for (double mean : means) {
       char text[40];
       // Hexadecimal, so that no bit is lost.
@@ -224,6 +225,10 @@ void Trainer::share(const std::string &name, const ProgramDesc &program,
       result.stopSignal =
           std::max(result.stopSignal,
                    static_cast<int>(std::strtol(all[p].c_str(), &rest, 10)));
+      const auto proposal =
+          static_cast<int32_t>(std::strtol(rest, &rest, 10));
+      if (p == 0)
+        result.proposal = proposal;
       for (size_t k = 0; k < homes.size(); ++k) {
         const double mean = std::strtod(rest, &rest);
         if (static_cast<int32_t>(p) == exe.homes[homes[k]].rank)
@@ -241,7 +246,8 @@ const std::atomic<int> Trainer::noSignal{0};
 
 IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
                                int64_t iteration, int64_t lastIteration,
-                               const std::atomic<int> &stopSignal) {
+                               const std::atomic<int> &stopSignal,
+                               int32_t proposal) {
   stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
     tokens->trainingSample(seed, iteration, sample, count, out);
   });
@@ -273,6 +279,7 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   if (enqueuedNs >= 0)
     result.enqueueNs = enqueueNs(run) - enqueuedNs;
   result.stopSignal = stopSignal;
+  result.proposal = proposal;
   share("iteration " + std::to_string(iteration), run.program(), result);
   result.ns = nowNs() - startNs;
 

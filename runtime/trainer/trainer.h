@@ -30,6 +30,8 @@ struct IterationResult {
   int64_t enqueueNs = -1;
   /// The signal that asked a process of the run to stop; 0: none.
   int stopSignal = 0;
+  /// What process 0 proposed for the iterations after this one.
+  int32_t proposal = -1;
 };
 
 /// The state of an executable and what all modes do with it. If several
@@ -65,10 +67,11 @@ public:
 
   /// Stages the data, sets step number and learning rate, runs all ranks.
   /// Iterations count from 1. `lastIteration` ends the learning rate's decay
-  /// unless an option does.
+  /// unless an option does. All processes get the `proposal` of process 0.
   IterationResult train(ProgramRun &run, uint64_t seed, int64_t iteration,
                         int64_t lastIteration,
-                        const std::atomic<int> &stopSignal = noSignal);
+                        const std::atomic<int> &stopSignal = noSignal,
+                        int32_t proposal = -1);
   /// The mean loss of the held-out samples.
   double evaluate(ProgramRun &run);
 

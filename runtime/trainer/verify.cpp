@@ -190,6 +190,14 @@ Verification::Verification(Trainer &trainer, const Options &options)
     add(Turns(exe, {{program->name, 1}}));
   if (wanted.programs().size() > 1)
     add(wanted);
+  if (!exe.isAdaptive || !options.schedules.empty())
+    return;
+  // A run that changes its schedule, in every iteration.
+  std::vector<ScheduleTurn> all;
+  for (const ProgramDesc *program : pipelinesOf(exe))
+    all.push_back({program->name, 1});
+  if (all.size() > 1)
+    add(Turns(exe, all));
 }
 
 /// Cases with the same references share them.

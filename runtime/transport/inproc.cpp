@@ -31,6 +31,8 @@ struct alignas(64) Entry {
   Posting sender, receiver;
   /// When the link has carried it, and when it arrives.
   int64_t carriedNs = 0, arrivalNs = 0;
+  /// Of the transfer: in ticks, with an imposed link in ns.
+  uint64_t begin = 0, end = 0;
 };
 
 struct alignas(64) Channel {
@@ -42,6 +44,8 @@ struct alignas(64) Channel {
   /// what both read.
   alignas(64) int64_t linkFreeNs = 0;
   alignas(64) uint32_t sent = 0;
+  /// How many takeTransfers() has seen.
+  uint32_t taken = 0;
   /// What this end copied, in ticks; with an imposed link in ns. One for each
   /// end, so that no cache line moves between their cores.
   LinkMeter sentMeter;
@@ -170,6 +174,7 @@ public:
 
   Waiting waiting(int32_t rank) const override;
   std::vector<LinkFigures> links() override;
+  std::vector<std::vector<Transfer>> takeTransfers() override;
 
 private:
   void post(Channel &c, Entry &entry, Mark mark) {
@@ -195,8 +200,12 @@ private:
       entry.arrivalNs = c.linkFreeNs + link.latencyNs;
       meter.add(entry.sender.bytes,
                 static_cast<uint64_t>(entry.arrivalNs - beginNs));
+      entry.begin = static_cast<uint64_t>(beginNs);
+      entry.end = static_cast<uint64_t>(entry.arrivalNs);
     } else if (measures) {
-      meter.add(entry.sender.bytes, Ticks::now() - begin);
+      entry.begin = begin;
+      entry.end = Ticks::now();
+      meter.add(entry.sender.bytes, entry.end - begin);
     }
     entry.state.store(Empty, std::memory_order_relaxed);
     c.done.advance();
@@ -292,6 +301,32 @@ std::vector<LinkFigures> InprocTransport::links() {
                       nsPerTick * static_cast<double>(stepTicks)));
     all.back().from = channel.from;
     all.back().to = channel.to;
+  }
+  return all;
+}
+
+std::vector<std::vector<Transfer>> InprocTransport::takeTransfers() {
+  if (!measures)
+    return {};
+  const double nsPerUnit = isLinkImposed ? 1 : ticks.nsPerTick();
+  std::vector<std::vector<Transfer>> all(channels.size());
+  for (size_t i = 0; i < channels.size(); ++i) {
+    Channel &c = channels[i];
+    const auto kept = static_cast<uint32_t>(c.capacity);
+    if (c.sent - c.taken > kept)
+      c.taken = c.sent - kept;
+    if (c.taken == c.sent)
+      continue;
+    const uint64_t origin = c.entry(c.taken).begin;
+    auto nsOf = [&](uint64_t time) {
+      return static_cast<int64_t>(
+          nsPerUnit * static_cast<double>(static_cast<int64_t>(time - origin)));
+    };
+    for (; c.taken != c.sent; ++c.taken) {
+      const Entry &entry = c.entry(c.taken);
+      all[i].push_back(
+          {entry.sender.bytes, nsOf(entry.begin), nsOf(entry.end)});
+    }
   }
   return all;
 }

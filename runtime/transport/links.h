@@ -33,6 +33,13 @@ struct LinkPoint {
   }
 };
 
+/// A message's transfer, in ns of one clock.
+struct Transfer {
+  int64_t bytes = 0;
+  /// When it had been sent and its receive been posted, and when it arrived.
+  int64_t beginNs = 0, endNs = 0;
+};
+
 /// The transfers of a channel, by size. Only one thread at a time may add.
 class LinkMeter {
 public:

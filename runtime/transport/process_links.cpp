@@ -119,14 +119,19 @@ void ProcessTransport::compareClocks(Peer &peer) {
   peer.errors[0] = std::exchange(peer.errors[1], shortest / 2);
 }
 
-std::vector<LinkFigures> ProcessTransport::links() {
+const ProcessTransport::Peer &ProcessTransport::peerOf(int32_t rank) const {
+  return *std::find_if(peers.begin(), peers.end(),
+                       [&](const Peer &peer) { return peer.rank == rank; });
+}
+
+/// Brings the stamps of both ends together at the receivers.
+std::vector<std::vector<Transfer>> ProcessTransport::takeTransfers() {
   if (!params.measures)
     return {};
   for (Peer &peer : peers)
     if (!peer.hasSameClock)
       compareClocks(peer);
-  const double nsPerUnit = clock->nsPerUnit();
-  std::vector<LinkFigures> figures(channels.size());
+  std::vector<std::vector<Transfer>> all(channels.size());
   for (size_t i = 0; i < channels.size(); ++i) {
     Channel &c = channels[i];
     if (c.from != me && c.to != me)
@@ -139,10 +144,23 @@ std::vector<LinkFigures> ProcessTransport::links() {
     }
     std::vector<Stamps> theirs(mine.size());
     receiveNow(c.from, theirs.data(), bytes);
-    const Peer &peer =
-        *std::find_if(peers.begin(), peers.end(),
-                      [&](const Peer &other) { return other.rank == c.from; });
-    addTransfers(c.meter, theirs, mine, peer.clock, nsPerUnit);
+    all[i] = addTransfers(c.meter, theirs, mine, peerOf(c.from).clock,
+                          clock->nsPerUnit());
+  }
+  return all;
+}
+
+std::vector<LinkFigures> ProcessTransport::links() {
+  if (!params.measures)
+    return {};
+  takeTransfers();
+  const double nsPerUnit = clock->nsPerUnit();
+  std::vector<LinkFigures> figures(channels.size());
+  for (size_t i = 0; i < channels.size(); ++i) {
+    Channel &c = channels[i];
+    if (c.to != me)
+      continue;
+    const Peer &peer = peerOf(c.from);
     figures[i] = fitLink(c.meter.sizes(), nsPerUnit,
                          0.5 * nsPerUnit * static_cast<double>(peer.roundTrip) +
                              static_cast<double>(params.link.latencyNs));

@@ -61,6 +61,7 @@ public:
   void abort() override;
   Waiting waiting(int32_t rank) const override;
   std::vector<LinkFigures> links() override;
+  std::vector<std::vector<Transfer>> takeTransfers() override;
 
 private:
   struct Entry {
@@ -172,6 +173,7 @@ private:
   // Between iterations. The peer makes the matching calls at the same time.
   void meetPeers();
   void compareClocks(Peer &peer);
+  const Peer &peerOf(int32_t rank) const;
   std::vector<RoundTrip> ask(const Peer &peer);
   std::vector<uint64_t> answer(Peer &peer);
   Part tell(int32_t to, const void *data, int64_t bytes);

@@ -57,11 +57,11 @@ uint64_t ClockMap::toMine(uint64_t theirs) const {
                            std::llround(rate * between(before.theirs, theirs)));
 }
 
-void rondo::runtime::addTransfers(LinkMeter &meter,
-                                  const std::vector<Stamps> &sent,
-                                  const std::vector<Stamps> &received,
-                                  const ClockMap &toReceiver,
-                                  double nsPerUnit) {
+std::vector<Transfer>
+rondo::runtime::addTransfers(LinkMeter &meter, const std::vector<Stamps> &sent,
+                             const std::vector<Stamps> &received,
+                             const ClockMap &toReceiver, double nsPerUnit) {
+  std::vector<Transfer> transfers;
   for (size_t i = 0; i < std::min(sent.size(), received.size()); ++i) {
     const Stamps &end = received[i];
     const uint64_t left = toReceiver.toMine(sent[i].begun);
@@ -73,7 +73,16 @@ void rondo::runtime::addTransfers(LinkMeter &meter,
     const double imposed = static_cast<double>(end.imposedNs) / nsPerUnit;
     meter.add(end.bytes, static_cast<uint64_t>(duration) +
                              static_cast<uint64_t>(std::llround(imposed)));
+    const auto sinceFirst =
+        static_cast<double>(static_cast<int64_t>(end.arrived -
+                                                 received.front().arrived));
+    const int64_t arrivedNs = std::llround(nsPerUnit * sinceFirst);
+    transfers.push_back(
+        {end.bytes,
+         arrivedNs - std::llround(nsPerUnit * static_cast<double>(duration)),
+         arrivedNs + end.imposedNs});
   }
+  return transfers;
 }
 
 std::vector<Stamps> StampRing::take(uint32_t next) {

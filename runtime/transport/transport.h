@@ -230,6 +230,10 @@ public:
   /// messages since the last call, only the latest StampRing::most of a channel
   /// count. Throws Error like waits.
   virtual std::vector<LinkFigures> links() { return {}; }
+  /// By channel, the last transfers since the call before, in their order; of
+  /// channels that end in another process, none. Empty if the transport
+  /// measures nothing, or only what links() says. Call it like links().
+  virtual std::vector<std::vector<Transfer>> takeTransfers() { return {}; }
 };
 
 /// Ranks are threads of this process; a message is copied once, into the

@@ -1,0 +1,183 @@
+//===- program_values.cpp - A program as the core knows it ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/adaptive/program_values.h"
+
+#include "runtime/base/error.h"
+#include "runtime/execution/rank_actions.h"
+#include "schedule/BufferNumbers.h"
+
+#include <algorithm>
+
+using namespace rondo;
+using namespace rondo::runtime;
+
+namespace {
+
+/// Writes down what a rank does.
+class Recorder final : public Rank {
+public:
+  Recorder(const Problem &problem, int32_t rank, Schedule &order)
+      : problem(problem), rank(rank), order(order) {}
+
+  void forward(int64_t home, int64_t microbatch) override {
+    order.append({ActionKind::Forward, home, microbatch});
+  }
+  void inputGrad(int64_t home, int64_t microbatch) override {
+    order.append({ActionKind::InputGrad, home, microbatch});
+  }
+  void weightGrad(int64_t home, int64_t microbatch) override {
+    order.append({ActionKind::WeightGrad, home, microbatch});
+  }
+  void recompute(int64_t home, int64_t microbatch) override {
+    order.append({ActionKind::Recompute, home, microbatch});
+  }
+  void send(Message message, int64_t home, int64_t to,
+            int64_t microbatch) override {
+    order.append({ActionKind::Send,
+                  edgeOf(message, home, to,
+                         [this](const Edge &edge) {
+                           return problem.rankOf(edge.from) == rank;
+                         }),
+                  microbatch});
+  }
+  void receive(Message message, int64_t home, int64_t to,
+               int64_t microbatch) override {
+    order.append({ActionKind::Recv,
+                  edgeOf(message, home, to,
+                         [this](const Edge &edge) {
+                           return problem.rankOf(edge.to) == rank;
+                         }),
+                  microbatch});
+  }
+  void allReduce(int64_t collective) override {
+    order.append({ActionKind::AllReduce, collective, 0});
+  }
+  void await(int64_t collective) override {
+    order.append({ActionKind::Await, collective, 0});
+  }
+  void step(int64_t home) override {
+    order.append({ActionKind::Step, home, 0});
+  }
+
+private:
+  /// The edge between ranks that a message belongs to.
+  template <typename IsHere>
+  int64_t edgeOf(Message message, int64_t home, int64_t to,
+                 IsHere isHere) const {
+    for (size_t e = 0; e < problem.edges.size(); ++e) {
+      const Edge &edge = problem.edges[e];
+      if (edge.from == home && edge.message() == message &&
+          (to < 0 || edge.to == to) && isHere(edge) &&
+          problem.rankOf(edge.from) != problem.rankOf(edge.to))
+        return static_cast<int64_t>(e);
+    }
+    throw Error("rank " + std::to_string(rank) +
+                " names a message that no other rank needs");
+  }
+
+  const Problem &problem;
+  const int32_t rank;
+  Schedule &order;
+};
+
+} // namespace
+
+static void addHomes(const Executable &exe, const ProgramDesc &program,
+                     Homes &homes) {
+  for (int32_t h = 0; h < exe.numHomes;) {
+    std::vector<Share> shares;
+    std::vector<int32_t> ranks;
+    const int32_t first = h;
+    for (; h < exe.numHomes && exe.homes[h].stage == exe.homes[first].stage;
+         ++h) {
+      ranks.push_back(program.rankOfHome[h]);
+      shares.push_back({ranks.back(), program.shares[h].samples});
+    }
+    if (program.shares[first].turns > 1)
+      homes.addDealtStage(ranks, program.shares[first].samples);
+    else
+      homes.addStage(shares);
+  }
+}
+
+static void addEdges(const Executable &exe, const ProgramDesc &program,
+                     Problem &problem) {
+  int32_t stageEdge = -1;
+  for (int32_t e = 0; e < exe.numEdges; ++e) {
+    const EdgeDesc &desc = program.edges[e];
+    const Edge edge{desc.from, desc.to, traitsOf(desc.message).producer,
+                    desc.bytes, 0};
+    // Parts of an edge between stages follow each other.
+    auto stages = [&](const Edge &of) {
+      return std::make_tuple(exe.homes[of.from].stage, exe.homes[of.to].stage,
+                             of.producer);
+    };
+    if (e == 0 || stages(edge) != stages(problem.edges.back()))
+      ++stageEdge;
+    problem.edges.push_back(edge);
+    problem.edges.back().stageEdge = stageEdge;
+  }
+}
+
+static Problem problemOf(const Executable &exe, const ProgramDesc &program) {
+  Problem problem;
+  problem.name = program.name;
+  problem.microbatches = program.microbatches;
+  problem.samples = std::max(1, program.samples);
+  problem.memoryCaps.assign(program.numRanks, noMemoryCap);
+  addHomes(exe, program, problem.homes);
+  addEdges(exe, program, problem);
+  problem.costs.resize(static_cast<size_t>(exe.numHomes) * numCostColumns);
+  if (program.workNs)
+    for (size_t k = 0; k < problem.costs.size(); ++k)
+      problem.costs[k].ns = program.workNs[k];
+  for (int32_t l = 0; l < exe.numLinks; ++l)
+    problem.links[{exe.links[l].from, exe.links[l].to}] = {
+        exe.links[l].latencyNs, exe.links[l].bytesPerUs};
+  return problem;
+}
+
+/// Where buffers lie, so that the simulator knows which wait for sends.
+static void addPlaces(const ProgramDesc &desc, Program &program) {
+  for (int32_t p = 0; p < desc.numPools; ++p)
+    program.pools.push_back({desc.pools[p].rank, desc.pools[p].offset,
+                             desc.pools[p].slotBytes, desc.pools[p].slots});
+  for (int32_t p = 0; p < desc.numPlaces; ++p) {
+    const PlaceDesc &place = desc.places[p];
+    Place &added = program.places.emplace_back();
+    added.pool = place.pool;
+    if (place.pool >= 0)
+      added.slotOf.assign(place.slotOf, place.slotOf + place.period);
+  }
+}
+
+ProgramValues rondo::runtime::valuesOf(const Executable &executable,
+                                       const ProgramDesc &desc) {
+  ProgramValues values{problemOf(executable, desc), Program()};
+  Program &program = values.program;
+  for (int32_t c = 0; c < desc.numCollectives; ++c) {
+    const CollectiveDesc &collective = desc.collectives[c];
+    program.collectives.push_back(
+        {collective.kind, collective.tensor,
+         std::vector<int32_t>(collective.homes,
+                              collective.homes + collective.numHomes),
+         collective.ns});
+  }
+  addPlaces(desc, program);
+  for (int32_t r = 0; r < desc.numRanks; ++r) {
+    Recorder recorder(values.problem, r, program.order);
+    desc.ranks[r].run(recorder, desc.ranks[r].row);
+    program.order.endRank();
+  }
+  // R makes what I needs only where a home recomputes.
+  for (int32_t r = 0; r < desc.numRanks; ++r)
+    for (Action action : program.order.rank(r))
+      if (action.kind() == ActionKind::Recompute) {
+        values.problem.recomputation.resize(executable.numHomes,
+                                            Recomputation::None);
+        values.problem.recomputation[action.subject] =
+            Recomputation::FromInput;
+      }
+  return values;
+}
