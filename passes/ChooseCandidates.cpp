@@ -4,6 +4,7 @@
 #include "dialect/Bridge.h"
 #include "passes/AdaptiveSchedules.h"
 #include "passes/Passes.h"
+#include "passes/Phases.h"
 #include "passes/SizedPlanOps.h"
 #include "schedule/Legality.h"
 
@@ -64,11 +65,12 @@ static FamilyAttr familyOf(const Candidate &candidate, OpBuilder &builder) {
 
 /// Writes a kept candidate behind the schedule that was written.
 static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
-                                           ScheduleOp written, PlanOp plan) {
+                                           ScheduleOp written, PlanOp plan,
+                                           const Problem &problem) {
   OpBuilder builder(written);
   Operation *behind = written;
   // Behind those that are there already.
-  while (isa_and_nonnull<ScheduleOp>(behind->getNextNode()))
+  while (isa_and_nonnull<ScheduleOp, ProgramOp>(behind->getNextNode()))
     behind = behind->getNextNode();
   builder.setInsertionPointAfter(behind);
   SearchAttr search;
@@ -88,6 +90,11 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
   candidate.name = schedule.getSymName().str();
   if (failed(foldSchedule(candidate.schedule, schedule)))
     return failure();
+  // Its messages are placed for a network that the cluster does not state.
+  builder.setInsertionPointAfter(schedule);
+  foldProgram(builder, written.getLoc(), 
+              programName(schedule, rondo::ProgramKind::Pipeline), schedule,
+              ProgramKind::Pipeline, candidate.program, problem);
   return schedule;
 }
 
@@ -107,7 +114,7 @@ chooseCandidates(ExecutableOp executable, const std::atomic<bool> *interrupt) {
   if (failed(family))
     return failure();
   AdaptiveAttr adaptive = executable.getAdaptiveAttr();
-  SizedPlanOps ops(plan, adaptive.getMemoryBytes());
+  SizedPlanOps ops(plan, adaptive.getMemoryBytes(), written.computesNorm());
   Result<CandidateTable> found =
       findCandidates(ops.plans(),
                      {written.getSymName().str(), *family, order->schedule},
@@ -128,7 +135,8 @@ chooseCandidates(ExecutableOp executable, const std::atomic<bool> *interrupt) {
       continue;
     }
     FailureOr<ScheduleOp> schedule =
-        writeSchedule(candidate, written, ops.plan(candidate.plan));
+        writeSchedule(candidate, written, ops.plan(candidate.plan),
+                      table.plans[candidate.plan].problem);
     if (failed(schedule))
       return failure();
     names.push_back(FlatSymbolRefAttr::get(schedule->getSymNameAttr()));

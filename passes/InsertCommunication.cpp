@@ -50,8 +50,8 @@ SmallVector<ProgramKind> kindsWritten(ScheduleOp schedule) {
   return kinds;
 }
 
-LogicalResult checkIsFree(ScheduleOp schedule, StringRef suffix) {
-  std::string name = (schedule.getSymName() + "_" + suffix).str();
+LogicalResult checkIsFree(ScheduleOp schedule, rondo::ProgramKind kind) {
+  const std::string name = programName(schedule, kind);
   Operation *other = SymbolTable::lookupSymbolIn(schedule->getParentOp(), name);
   if (!other)
     return success();
@@ -75,7 +75,7 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   for (rondo::ProgramKind kind :
        {rondo::ProgramKind::Sequential, rondo::ProgramKind::Evaluation,
         rondo::ProgramKind::Pipeline})
-    if (!isWritten(kind) && failed(checkIsFree(schedule, suffixOf(kind))))
+    if (!isWritten(kind) && failed(checkIsFree(schedule, kind)))
       return failure();
   FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
   if (failed(expanded))
@@ -97,11 +97,16 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
        std::get<std::vector<LoweredProgram>>(lowered))
     if (!isWritten(program.kind))
       foldProgram(builder, schedule.getLoc(),
-                  (schedule.getSymName() + "_" + suffixOf(program.kind)).str(),
-                  schedule, dialectKind(program.kind), program.program,
+                  programName(schedule, program.kind), schedule,
+                  dialectKind(program.kind), program.program,
                   program.executing);
   return success();
 }
 
 } // namespace
+
+std::string programName(ScheduleOp schedule, rondo::ProgramKind kind) {
+  return (schedule.getSymName() + "_" + suffixOf(kind)).str();
+}
+
 } // namespace rondo::pipe

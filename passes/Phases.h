@@ -9,6 +9,9 @@
 
 namespace rondo::pipe {
 
+/// `main_lowered`, the name of a schedule's program of a kind.
+std::string programName(ScheduleOp schedule, rondo::ProgramKind kind);
+
 /// The problem whose ranks run a program of this kind: one rank for the
 /// sequential reference, else the plan's own.
 Problem executingProblem(ProgramKind kind, const Problem &problem);

@@ -25,19 +25,17 @@ static std::vector<Collective> timedCollectives(PlanOp plan) {
   return collectives;
 }
 
-PlanFigures rondo::pipe::figuresOf(PlanOp plan) {
+PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   PlanFigures figures;
+  figures.hasNorm = hasNorm;
   figures.buffers = homeBuffers(plan);
   figures.collectives = timedCollectives(plan);
-  figures.stagingBytes = stagingOfRanks(plan);
+  figures.stagingBytes = stagingOfRanks(plan, hasNorm);
   figures.devices = deviceBytes(plan);
   figures.declaresWeights = declaresWeights(plan);
   return figures;
 }
 
 PlanFigures rondo::pipe::figuresOf(ScheduleOp schedule) {
-  PlanFigures figures = figuresOf(schedule.lookupPlan());
-  figures.hasNorm = schedule.computesNorm();
-  figures.stagingBytes = stagingOfRanks(schedule.lookupPlan(), figures.hasNorm);
-  return figures;
+  return figuresOf(schedule.lookupPlan(), schedule.computesNorm());
 }

@@ -9,8 +9,9 @@
 
 namespace rondo::pipe {
 
-/// Its stages must have buffers.
-PlanFigures figuresOf(PlanOp plan);
+/// Its stages must have buffers. `hasNorm`: whether its schedules' programs
+/// compute the norm of the gradients.
+PlanFigures figuresOf(PlanOp plan, bool hasNorm = true);
 /// Those of its plan, with or without the norm.
 PlanFigures figuresOf(ScheduleOp schedule);
 

@@ -90,7 +90,7 @@ Result<SizedPlan> SizedPlanOps::valueOf(PlanOp plan) {
   sized.id = made.size();
   sized.problem = std::move(*problem);
   sized.problem.name = base.getSymName().str();
-  sized.figures = figuresOf(plan);
+  sized.figures = figuresOf(plan, hasNorm);
   const std::vector<int64_t> state = stateBytes(plan);
   for (size_t rank = 0; rank < sized.figures.devices.size(); ++rank) {
     int64_t &device = sized.figures.devices[rank];

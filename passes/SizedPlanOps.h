@@ -16,9 +16,10 @@ namespace rondo::pipe {
 /// buffers; where there is none, no error is shown.
 class SizedPlanOps {
 public:
-  /// `memoryBytes` limits the arena of each rank, beside what its device has.
-  SizedPlanOps(PlanOp base, int64_t memoryBytes)
-      : base(base), memoryBytes(memoryBytes) {}
+  /// `memoryBytes` limits the arena of each rank, beside what its device has;
+  /// `hasNorm`: schedules compute the norm of the gradients.
+  SizedPlanOps(PlanOp base, int64_t memoryBytes, bool hasNorm)
+      : base(base), memoryBytes(memoryBytes), hasNorm(hasNorm) {}
 
   /// Refers to this object. Only the size as written, where layers are custom
   /// or timed: these know no other.
@@ -35,6 +36,7 @@ private:
 
   PlanOp base;
   const int64_t memoryBytes;
+  const bool hasNorm;
   /// By id.
   std::vector<PlanOp> made;
 };

@@ -46,7 +46,8 @@ struct Candidate {
     Kept,
     /// Its programs do not fit the devices, or do not run; see `fault`.
     NoMemory,
-    /// Another candidate, `instead`, has the same order.
+    /// Another candidate, `instead`, has the same order of tasks and takes as
+    /// long in every state.
     Same,
     /// Wherever it is fastest, kept ones are nearly as fast.
     NotNeeded,
@@ -66,9 +67,13 @@ struct Candidate {
   /// Where no family wrote it, what found it in a search.
   Schedule schedule;
   std::optional<SearchResult> found;
+  /// The state for which its messages are placed.
+  size_t placedFor = 0;
   Fate fate = Fate::Kept;
   size_t instead = 0;
   std::optional<Fault> fault;
+  /// Its program with messages, where it runs.
+  Program program;
   /// What the programs allocate, by rank; empty where that is unknown.
   std::vector<int64_t> arenaBytes;
   /// An iteration of its program, by state of the network; empty where it has

@@ -9,7 +9,6 @@
 #include "schedule/Legality.h"
 
 #include <algorithm>
-#include <numeric>
 
 using namespace rondo;
 
@@ -54,8 +53,11 @@ public:
 private:
   /// The plan with so many micro-batches; nothing where there is none.
   const SizedPlan *plan(int64_t microbatches);
-  /// Lowers, proves and times a schedule of a plan and adds it.
-  Candidate &add(Candidate candidate);
+  std::optional<Fault> lowerFor(size_t state, Candidate &candidate);
+  bool isThere(Candidate &candidate) const;
+  /// Adds a candidate for each way to place the messages of its schedule; false
+  /// if none runs.
+  bool add(Candidate candidate);
   void addGroups();
   void addSearched();
   void searchFor(const NetworkState &state, int64_t microbatches,
@@ -98,33 +100,69 @@ const SizedPlan *Finder::plan(int64_t microbatches) {
   return number < 0 ? nullptr : &table.plans[number];
 }
 
-Candidate &Finder::add(Candidate candidate) {
+/// Lowers, proves and times a schedule; what is wrong, if anything.
+std::optional<Fault> Finder::lowerFor(size_t state, Candidate &candidate) {
+  const SizedPlan &plan = table.plans[candidate.plan];
+  Problem then = plan.problem;
+  table.states[state].applyTo(then);
+  ProvedPrograms proved = provePrograms(plan.figures, then, candidate.schedule);
+  candidate.placedFor = state;
+  candidate.arenaBytes = std::move(proved.arenaBytes);
+  candidate.timeNs.clear();
+  if (proved.fault)
+    return proved.fault;
+  for (const NetworkState &each : table.states) {
+    each.applyTo(then);
+    candidate.timeNs.push_back(
+        simulateProgram(then, proved.pipeline).makespanNs);
+  }
+  // Memory is planned again, together with the other programs'.
+  candidate.program.order = std::move(proved.pipeline.order);
+  candidate.program.collectives = std::move(proved.pipeline.collectives);
+  return std::nullopt;
+}
+
+/// Whether a candidate like this one is there already; says so in it.
+bool Finder::isThere(Candidate &candidate) const {
+  for (size_t c = 0; c < table.candidates.size(); ++c) {
+    const Candidate &other = table.candidates[c];
+    if (other.plan != candidate.plan || other.timeNs != candidate.timeNs ||
+        !haveSameOrder(other.schedule, candidate.schedule))
+      continue;
+    candidate.fate = Candidate::Fate::Same;
+    candidate.instead = c;
+    return true;
+  }
+  return false;
+}
+
+bool Finder::add(Candidate candidate) {
   const SizedPlan &plan = table.plans[candidate.plan];
   candidate.microbatches = plan.problem.microbatches;
   candidate.samples = sizes.samples / candidate.microbatches;
-  ProvedPrograms proved =
-      provePrograms(plan.figures, plan.problem, candidate.schedule);
-  candidate.arenaBytes = std::move(proved.arenaBytes);
-  if (proved.fault) {
-    candidate.fate = Candidate::Fate::NoMemory;
-    candidate.fault = std::move(proved.fault);
-  } else {
-    for (const NetworkState &state : table.states) {
-      Problem then = plan.problem;
-      state.applyTo(then);
-      candidate.timeNs.push_back(
-          simulateProgram(then, proved.pipeline).makespanNs);
+  std::optional<Fault> first;
+  bool runs = false;
+  for (size_t state = 0; state < table.states.size(); ++state) {
+    Candidate placed = candidate;
+    if (std::optional<Fault> fault = lowerFor(state, placed)) {
+      if (!first) {
+        first = std::move(fault);
+        candidate.arenaBytes = std::move(placed.arenaBytes);
+      }
+      continue;
     }
+    runs = true;
+    // Of what is the same, only the first is worth a word.
+    if (isThere(placed) && state > 0)
+      continue;
+    table.candidates.push_back(std::move(placed));
   }
-  for (size_t c = 0; c < table.candidates.size(); ++c)
-    if (table.candidates[c].plan == candidate.plan &&
-        haveSameOrder(table.candidates[c].schedule, candidate.schedule)) {
-      candidate.fate = Candidate::Fate::Same;
-      candidate.instead = c;
-      break;
-    }
+  if (runs)
+    return true;
+  candidate.fate = Candidate::Fate::NoMemory;
+  candidate.fault = std::move(first);
   table.candidates.push_back(std::move(candidate));
-  return table.candidates.back();
+  return false;
 }
 
 void Finder::addGroups() {
@@ -148,9 +186,8 @@ void Finder::addGroups() {
       candidate.group = k;
       candidate.plan = sized - table.plans.data();
       candidate.schedule = std::get<Schedule>(std::move(made));
-      const Candidate &added = add(std::move(candidate));
-      if (added.runs())
-        fitting.push_back({k, added.samples});
+      if (add(std::move(candidate)))
+        fitting.push_back({k, sizes.samples / microbatches});
     }
   const std::vector<GroupPoint> limit = onMemoryLimit(fitting);
   for (Candidate &candidate : table.candidates)
@@ -307,13 +344,14 @@ Result<CandidateTable> Finder::run(const WrittenSchedule &written) {
   made[std::find(sizes.microbatches.begin(), sizes.microbatches.end(),
                  problem.microbatches) -
        sizes.microbatches.begin()] = 0;
-  table.states = networkStates(problem);
+  table.states =
+      options.states.empty() ? networkStates(problem) : options.states;
   Candidate asWritten;
   asWritten.name = written.name;
   asWritten.family = written.family;
   asWritten.schedule = written.schedule;
-  if (Candidate &added = add(std::move(asWritten)); added.fault)
-    return *added.fault;
+  if (!add(std::move(asWritten)))
+    return *table.candidates.front().fault;
   addGroups();
   if (options.searches)
     addSearched();

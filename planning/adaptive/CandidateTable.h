@@ -20,6 +20,8 @@ struct WrittenSchedule {
 };
 
 struct CandidateOptions {
+  /// Empty: networkStates() of the plan as written.
+  std::vector<NetworkState> states;
   /// How many the program may have, 2 or more.
   int64_t most = 8;
   /// Whether to search for schedules beside those of kfkb.
@@ -38,8 +40,9 @@ struct CandidateTable {
   std::vector<NetworkState> states;
   /// By Candidate::plan; the first is the plan as written.
   std::vector<SizedPlan> plans;
-  /// The first is the schedule as written. Then kfkb by ascending k and number
-  /// of micro-batches, then those that were searched.
+  /// The first is the schedule as written, as compiling alone lowers it. Then
+  /// kfkb by ascending k and number of micro-batches, then those that were
+  /// searched.
   std::vector<Candidate> candidates;
   /// The kept ones, as a program has them: the written one first.
   std::vector<size_t> kept;
@@ -50,14 +53,15 @@ struct CandidateTable {
 };
 
 /// Tries kfkb with all groups and sizes of micro-batches, and searches in every
-/// state of the network; every candidate is lowered, its memory planned and its
-/// program timed in every state. Kept are the written schedule, one with k = 1,
+/// state of the network. Every schedule is lowered for each state, since a
+/// receive that is posted just in time for a fast network comes too late for a
+/// slow one; the programs are proved, and timed in every state. Kept are the written schedule, one with k = 1,
 /// and those that make the fastest of the kept ones faster by at least 1 % in
 /// some state, the most useful first; half of the places are for schedules with
 /// the micro-batches as written. Those that are found but not kept say why.
 ///
 /// A fault, where the plan or the schedule as written does not run.
-/// O(candidates * (states + programs) * actions), and the searches.
+/// O(schedules * states^2 * actions), and the searches.
 Result<CandidateTable> findCandidates(const SizedPlans &plans,
                                       const WrittenSchedule &written,
                                       const CandidateOptions &options);

@@ -84,8 +84,8 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: {-1, 1, nullptr}, // home 3 output
 // CHECK: collective_0[] = {0, 3};
 // CHECK: collective_1[] = {0, 1, 2, 3};
-// CHECK: {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
-// CHECK-NEXT: {CollectiveKind::GradientNorm, "", 4, collective_1},
+// CHECK: {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0, 0},
+// CHECK-NEXT: {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 // Ranks 0 and 3 share a weight.
 // CHECK: constexpr int32_t staging[] = {18, -1, -1, 19};
 // CHECK: rank_of_home[] = {0, 1, 2, 3};
@@ -102,6 +102,7 @@ pipe.schedule @main of @step family<"1f1b">
 // The predicted iteration: 16 times 3 us of work, and 3 us for each of the
 // three ranks before.
 // CHECK: {1, "main", ProgramKind::Pipeline, 16, 1, true,
-// CHECK: 57000, 192000, pipeline::peak_memory_bytes, pipeline::staging},
-// CHECK: constexpr Executable executable = {"main", 4, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs};
+// CHECK: 57000, 192000, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
+// CHECK: constexpr Executable executable = {"main", 4, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+// CHECK-NEXT: nullptr, 6, links, false};
 // CHECK: int main(

@@ -29,4 +29,4 @@ pipe.schedule @main of @step family<"zb-h1">
 // CHECK-NOT: all_reduce(
 // CHECK-NOT: step(
 // CHECK: } // namespace pipeline
-// CHECK: 37000, 72000, pipeline::peak_memory_bytes},
+// CHECK: 37000, 72000, pipeline::peak_memory_bytes, nullptr, pipeline::work_ns},

@@ -19,3 +19,9 @@ pipe.schedule @a of @few family<"gpipe">
 pipe.schedule @b of @many family<"1f1b">
 // CHECK: pipe.executable @train of [@a, @b]
 pipe.executable @train of [@a, @b]
+pipe.schedule @c of @few family<"1f1b">
+// CHECK: pipe.executable @follow of [@c] adaptive<candidates = 4, memory_bytes = 1000, effort = 30, seed = 2>
+pipe.executable @follow of [@c] adaptive<seed = 2, candidates = 4, effort = 30, memory_bytes = 1000>
+pipe.schedule @d of @few family<"1f1b">
+// CHECK: pipe.executable @usual of [@d] adaptive<>
+pipe.executable @usual of [@d] adaptive<>

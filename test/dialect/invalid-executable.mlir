@@ -341,3 +341,21 @@ pipe.schedule @a of @p family<"gpipe">
 pipe.schedule @b of @q family<"gpipe">
 // expected-error @+1 {{executable @train: plans @p and @q have stages @s1 and @s1 on different ranks: ranks 1 and 2, and rank 1}}
 pipe.executable @train of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @m { pipe.layer @l synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 1> }
+pipe.plan @p of @m on @lab microbatches(2) { pipe.stage @s [@l] on 0 }
+pipe.schedule @a of @p family<"gpipe">
+// expected-error @+1 {{executable @train asks for 1 candidates; an adaptive one needs 2 or more}}
+pipe.executable @train of [@a] adaptive<candidates = 1>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @m { pipe.layer @l synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 1> }
+pipe.plan @p of @m on @lab microbatches(2) { pipe.stage @s [@l] on 0 }
+pipe.schedule @a of @p family<"gpipe">
+// expected-error @+1 {{executable @train has 0 memory_bytes; it must be 1 or more}}
+pipe.executable @train of [@a] adaptive<memory_bytes = 0>

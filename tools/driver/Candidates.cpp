@@ -55,7 +55,7 @@ std::string nameOf(const CandidateTable &table, const Candidate &candidate) {
 void printTable(const CandidateTable &table, bool showsAll) {
   Table text;
   std::vector<std::string> header = {"schedule", "k", "micro-batches",
-                                     "memory"};
+                                     "memory", "messages for"};
   for (const NetworkState &state : table.states)
     header.push_back(state.name);
   header.push_back("ada-grouper");
@@ -66,7 +66,8 @@ void printTable(const CandidateTable &table, bool showsAll) {
         candidate.arenaBytes.empty()
             ? "-"
             : fullestArena(candidate.arenaBytes,
-                           table.plans[candidate.plan].figures.devices)};
+                           table.plans[candidate.plan].figures.devices),
+        candidate.runs() ? table.states[candidate.placedFor].name : "-"};
     if (candidate.runs())
       for (auto [state, ns] : enumerate(candidate.timeNs)) {
         const bool isBest = &table.candidates[table.best[state]] == &candidate;

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 4
-#error "another version of rondo wrote this program (tables of version 4): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 5
+#error "another version of rondo wrote this program (tables of version 5): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -127,7 +127,7 @@ constexpr PlaceDesc places[] = {
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::GradientNorm, "", 1, collective_0},
+    {CollectiveKind::GradientNorm, "", 1, collective_0, 0},
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr RankDesc ranks[] = {
@@ -185,10 +185,12 @@ constexpr PlaceDesc places[] = {
 };
 constexpr int32_t collective_0[] = {0};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::GradientNorm, "", 1, collective_0},
+    {CollectiveKind::GradientNorm, "", 1, collective_0, 0},
 };
 constexpr int32_t rank_of_home[] = {0};
 constexpr int64_t peak_memory_bytes[] = {3271063552};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute step
+constexpr int64_t work_ns[] = {8714894, 9643489, 8095839, 17739328, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
 };
@@ -250,23 +252,24 @@ constexpr RankDesc ranks[] = {
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, shares, edges; ranks;
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
-// all ranks' work; peak bytes by rank
+// all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_home,
      8, sequential::pools, 15, sequential::places, 1, sequential::collectives,
-     0, 0, nullptr},
+     0, 0, nullptr, nullptr, nullptr},
     {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
      8, pipeline::pools, 15, pipeline::places, 1, pipeline::collectives,
-     211633776, 211633776, pipeline::peak_memory_bytes},
+     211633776, 211633776, pipeline::peak_memory_bytes, nullptr, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
      8, evaluation::pools, 15, evaluation::places, 0, nullptr,
-     0, 0, nullptr},
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {6334675520};
-constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs, &cudaBackend};
+constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs,
+    &cudaBackend, 0, nullptr, false};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

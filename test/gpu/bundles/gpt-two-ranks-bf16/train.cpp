@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 4
-#error "another version of rondo wrote this program (tables of version 4): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 5
+#error "another version of rondo wrote this program (tables of version 5): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -143,8 +143,8 @@ constexpr PlaceDesc places[] = {
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
-    {CollectiveKind::GradientNorm, "", 2, collective_1},
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0, 0},
+    {CollectiveKind::GradientNorm, "", 2, collective_1, 0},
 };
 constexpr int32_t rank_of_home[] = {0, 0};
 constexpr RankDesc ranks[] = {
@@ -265,13 +265,16 @@ constexpr PlaceDesc places[] = {
 constexpr int32_t collective_0[] = {0, 1};
 constexpr int32_t collective_1[] = {0, 1};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0},
-    {CollectiveKind::GradientNorm, "", 2, collective_1},
+    {CollectiveKind::TiedGradients, "wte.weight", 2, collective_0, 0},
+    {CollectiveKind::GradientNorm, "", 2, collective_1, 0},
 };
 // By rank: the pool where its collectives receive what they add.
 constexpr int32_t staging[] = {10, 11};
 constexpr int32_t rank_of_home[] = {0, 1};
 constexpr int64_t peak_memory_bytes[] = {9799168, 5162880};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute step
+constexpr int64_t work_ns[] = {2190, 2418, 2038, 4456, 0, 0, 2340, 2568, 2188,
+    4756, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
     {rank_1, nullptr},
@@ -373,23 +376,29 @@ constexpr RankDesc ranks[] = {
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, shares, edges; ranks;
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
-// all ranks' work; peak bytes by rank
+// all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
      18, sequential::pools, 30, sequential::places, 2, sequential::collectives,
-     0, 0, nullptr},
+     0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_home,
      20, pipeline::pools, 30, pipeline::places, 2, pipeline::collectives,
-     63414, 109936, pipeline::peak_memory_bytes, pipeline::staging},
+     63414, 109936, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_home,
      18, evaluation::pools, 30, evaluation::places, 0, nullptr,
-     0, 0, nullptr},
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40267776, 35304960};
-constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs, &cudaBackend};
+// from, to, latency in ns, bytes per us
+constexpr LinkDesc links[] = {
+    {0, 1, 0, 0},
+    {1, 0, 0, 0},
+};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 2, stages, 2, homes, 2, edges, 2, arena_bytes, 3, programs,
+    &cudaBackend, 2, links, false};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

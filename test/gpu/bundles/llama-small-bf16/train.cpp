@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 4
-#error "another version of rondo wrote this program (tables of version 4): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 5
+#error "another version of rondo wrote this program (tables of version 5): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -221,8 +221,8 @@ constexpr PlaceDesc places[] = {
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0},
-    {CollectiveKind::GradientNorm, "", 4, collective_1},
+    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0, 0},
+    {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 };
 constexpr int32_t rank_of_home[] = {0, 0, 0, 0};
 constexpr RankDesc ranks[] = {
@@ -442,13 +442,17 @@ constexpr PlaceDesc places[] = {
 constexpr int32_t collective_0[] = {0, 3};
 constexpr int32_t collective_1[] = {0, 1, 2, 3};
 constexpr CollectiveDesc collectives[] = {
-    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0},
-    {CollectiveKind::GradientNorm, "", 4, collective_1},
+    {CollectiveKind::TiedGradients, "model.embed_tokens.weight", 2, collective_0, 0},
+    {CollectiveKind::GradientNorm, "", 4, collective_1, 0},
 };
 // By rank: the pool where its collectives receive what they add.
 constexpr int32_t staging[] = {18, 19, 20, 21};
 constexpr int32_t rank_of_home[] = {0, 1, 2, 3};
 constexpr int64_t peak_memory_bytes[] = {9499136, 6675840, 4450560, 2637504};
+// Predicted ns by home, of forward input_grad weight_grad backward recompute step
+constexpr int64_t work_ns[] = {6314803, 7028121, 5841100, 12869221, 0, 0,
+    6314803, 7028121, 5839257, 12867378, 0, 0, 6314803, 7028121, 5839257,
+    12867378, 0, 0, 7258521, 7971839, 6782975, 14754814, 0, 0};
 constexpr RankDesc ranks[] = {
     {rank_0, nullptr},
     {ranks_1_to_2, ranks_1_to_2_row_1},
@@ -617,23 +621,33 @@ constexpr RankDesc ranks[] = {
 // number, name, kind; micro-batches, samples of each, whether they
 // are added in index order; layers, shares, edges; ranks;
 // homes' ranks; pools; places; collectives; predicted ns of an iteration, of
-// all ranks' work; peak bytes by rank
+// all ranks' work; peak bytes by rank; where collectives receive; work
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
      34, sequential::pools, 60, sequential::places, 2, sequential::collectives,
-     0, 0, nullptr},
+     0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
      38, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
-     233862018, 636493768, pipeline::peak_memory_bytes, pipeline::staging},
+     233862018, 636493768, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
      34, evaluation::pools, 60, evaluation::places, 0, nullptr,
-     0, 0, nullptr},
+     0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40558144, 37129792, 34904512, 33699200};
-constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs, &cudaBackend};
+// from, to, latency in ns, bytes per us
+constexpr LinkDesc links[] = {
+    {0, 1, 5000, 5000},
+    {1, 0, 5000, 5000},
+    {1, 2, 5000, 5000},
+    {2, 1, 5000, 5000},
+    {2, 3, 5000, 5000},
+    {3, 2, 5000, 5000},
+};
+constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
+    &cudaBackend, 6, links, false};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

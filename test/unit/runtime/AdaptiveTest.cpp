@@ -1,0 +1,233 @@
+//===- AdaptiveTest.cpp - Measured links, estimates and switches ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Fixture.h"
+
+#include "runtime/adaptive/background.h"
+#include "runtime/adaptive/tuner.h"
+
+#include "gtest/gtest.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace rondo;
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+/// What a link with these figures makes of messages that begin at these times.
+std::vector<Transfer> carry(const std::vector<int64_t> &begins, int64_t bytes,
+                            int64_t occupancyNs, int64_t latencyNs) {
+  std::vector<Transfer> transfers;
+  int64_t freeNs = 0;
+  for (int64_t begin : begins) {
+    freeNs = std::max(freeNs, begin) + occupancyNs;
+    transfers.push_back({bytes, begin, freeNs + latencyNs});
+  }
+  return transfers;
+}
+
+TEST(LinkEstimate, TellsLatencyFromOccupancyWhereMessagesWait) {
+  // Two alone, three in a row.
+  const LinkEstimate link = estimateLink(
+      carry({0, 10000, 20000, 20100, 20200}, 1000, 500, 2000), 0);
+  EXPECT_EQ(link.messages, 5);
+  EXPECT_EQ(link.bytes, 1000);
+  EXPECT_EQ(link.medianNs, 2500);
+  EXPECT_EQ(link.spreadNs, 0);
+  EXPECT_EQ(link.latencyNs, 2000);
+  EXPECT_EQ(link.bytesPerUs, 2000);
+}
+
+TEST(LinkEstimate, AssumesTheLatencyWhereNoneWait) {
+  const std::vector<Transfer> alone = carry({0, 10000, 20000}, 1000, 500, 2000);
+  EXPECT_EQ(estimateLink(alone, 1500).latencyNs, 1500);
+  EXPECT_EQ(estimateLink(alone, 1500).bytesPerUs, 1000);
+  // No more than there is.
+  EXPECT_EQ(estimateLink(alone, 9000).latencyNs, 2500);
+  EXPECT_EQ(estimateLink(alone, 9000).bytesPerUs, 0);
+}
+
+TEST(LinkEstimate, TakesTheMedianOfNoisyMessages) {
+  std::vector<Transfer> transfers;
+  for (int64_t n = 0; n < 9; ++n)
+    transfers.push_back({64, 1000 * n, 1000 * n + 100 + 10 * (n % 3)});
+  transfers.push_back({64, 20000, 29999});
+  const LinkEstimate link = estimateLink(transfers, 0);
+  EXPECT_EQ(link.medianNs, 110);
+  EXPECT_EQ(link.spreadNs, 10);
+}
+
+TEST(LinkEstimate, CountsOnlyTheLargestMessages) {
+  std::vector<Transfer> transfers = carry({0, 10000}, 1000, 500, 0);
+  transfers.push_back({10, 20000, 20005});
+  const LinkEstimate link = estimateLink(transfers, 0);
+  EXPECT_EQ(link.messages, 2);
+  EXPECT_EQ(link.medianNs, 500);
+  EXPECT_EQ(estimateLink({}, 5).messages, 0);
+}
+
+TEST(Tuner, AsksForAGainAndADwell) {
+  TunerOptions options;
+  options.leastGain = 0.02;
+  options.dwell = 5;
+  const Tuner tuner(options);
+  // 100 runs since iteration 1.
+  EXPECT_EQ(tuner.choose({100, 97}, 0, 1, 5), 1u);
+  EXPECT_EQ(tuner.choose({100, 98}, 0, 1, 5), 1u);
+  EXPECT_EQ(tuner.choose({1000, 981}, 0, 1, 5), 0u);
+  EXPECT_EQ(tuner.choose({100, 50}, 0, 1, 4), 0u);
+  EXPECT_EQ(tuner.choose({100, 90, 80, 80}, 0, 1, 9), 2u);
+  // What has no estimate is not considered, and nothing without one's own.
+  EXPECT_EQ(tuner.choose({100, -1, 0}, 0, 1, 9), 0u);
+  EXPECT_EQ(tuner.choose({-1, 50}, 0, 1, 9), 0u);
+}
+
+/// The spec's tuner: ../shared/specs/ada-grouper.md, section 8. Estimates in
+/// units of 10 us, by k = 1, 2, 4.
+TEST(Tuner, SwitchesWhereAdaGrouperDoes) {
+  const Tuner tuner({/*every=*/1, /*leastGain=*/0, /*dwell=*/1});
+  EXPECT_EQ(tuner.choose({16072, 16812, 20106}, 0, 1, 1), 0u);
+  EXPECT_EQ(tuner.choose({17360, 16950, 20175}, 0, 1, 2), 1u);
+  EXPECT_EQ(tuner.choose({27160, 18040, 20700}, 1, 1, 3), 1u);
+  EXPECT_EQ(tuner.choose({16072, 16812, 20106}, 1, 1, 4), 0u);
+}
+
+struct Candidates {
+  Candidates() {
+    Spec spec = timedOnRanks(3, 1000, 6);
+    spec.others.push_back({"all_forward", 6, 0, forwardThenBackward});
+    program.emplace(spec);
+    work.assign(static_cast<size_t>(program->exe.numHomes) * numCostColumns, 0);
+    for (int32_t h = 0; h < program->exe.numHomes; ++h)
+      for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad,
+                              ActionKind::WeightGrad})
+        work[static_cast<size_t>(h * numCostColumns + costColumn(kind))] = 1000;
+    for (ProgramDesc &desc : program->programs) {
+      desc.workNs = work.data();
+      if (desc.kind == ProgramKind::Pipeline)
+        pipelines.push_back(&desc);
+    }
+  }
+  Measurements like(int64_t ns, int64_t messageNs) const {
+    Measurements measured;
+    measured.microbatches = 6;
+    measured.samples = pipelines.front()->samples;
+    for (int64_t each : work)
+      measured.workNs.push_back(each > 0 ? ns : 0);
+    const int64_t bytes = program->exe.edges[0].bytes;
+    for (auto [from, to] : {std::pair(0, 1), {1, 2}, {2, 1}, {1, 0}})
+      measured.links.push_back({from, to, 6, bytes, messageNs, 0, 0,
+                                std::max<int64_t>(1, 1000 * bytes / messageNs)});
+    return measured;
+  }
+
+  std::optional<rondo::runtime::test::Program> program;
+  std::vector<int64_t> work;
+  std::vector<const ProgramDesc *> pipelines;
+};
+
+TEST(Estimator, ReadsTheOrderOfAProgram) {
+  const Candidates candidates;
+  const ProgramValues values =
+      valuesOf(candidates.program->exe, *candidates.pipelines.front());
+  EXPECT_EQ(values.program.order.numRanks(), 3);
+  EXPECT_EQ(values.problem.numHomes(), 3);
+  EXPECT_EQ(values.problem.edges.size(), 4u);
+  // F0, send; what the rank's list holds.
+  const ActionRange first = values.program.order.rank(0);
+  EXPECT_EQ(first[0], Action(ActionKind::Forward, 0, 0));
+  EXPECT_EQ(first[1].kind(), ActionKind::Send);
+  EXPECT_EQ(values.problem.edges[first[1].subject].to, 1);
+  EXPECT_TRUE(simulateProgram(values.problem, values.program).complete);
+}
+
+TEST(Estimator, TakesPredictionsUntilThereAreMeasurements) {
+  const Candidates candidates;
+  Estimator estimator(candidates.program->exe, candidates.pipelines);
+  // (M + S - 1) (F + I + W), where messages take no time.
+  EXPECT_EQ(estimator.estimate(), (std::vector<int64_t>{24000, 24000}));
+  estimator.take(candidates.like(2000, 1));
+  for (int64_t ns : estimator.estimate())
+    EXPECT_NEAR(double(ns), 48000, 100);
+}
+
+TEST(Estimator, FollowsTheLinks) {
+  const Candidates candidates;
+  Estimator estimator(candidates.program->exe, candidates.pipelines);
+  estimator.take(candidates.like(1000, 800));
+  const std::vector<int64_t> slow = estimator.estimate();
+  // Receives are posted just in time, so one after another waits for 800 ns.
+  for (int64_t ns : slow)
+    EXPECT_GT(ns, 24000 + 4 * 800);
+  EXPECT_NE(slow[0], slow[1]);
+  // The network recovers.
+  estimator.take(candidates.like(1000, 1));
+  for (int64_t ns : estimator.estimate())
+    EXPECT_NEAR(double(ns), 24000, 100);
+}
+
+TEST(Estimator, IgnoresAbsurdTimes) {
+  const Candidates candidates;
+  Estimator estimator(candidates.program->exe, candidates.pipelines);
+  const std::vector<int64_t> before = estimator.estimate();
+  for (int64_t ns : {int64_t(0), int64_t(-5), INT64_MIN, INT64_MAX}) {
+    Measurements measured = candidates.like(1000, 1);
+    for (int64_t &each : measured.workNs)
+      each = ns;
+    for (LinkEstimate &link : measured.links)
+      link.medianNs = ns;
+    estimator.take(measured);
+    EXPECT_EQ(estimator.estimate(), before);
+  }
+  // As many as there are homes, or fewer.
+  Measurements few;
+  few.microbatches = 6;
+  few.workNs = {3000};
+  estimator.take(few);
+  EXPECT_GE(estimator.estimate().front(), before.front());
+}
+
+TEST(Estimator, ScalesCostsOfASizeThatHasNotRun) {
+  const Candidates candidates;
+  Estimator estimator(candidates.program->exe, candidates.pipelines);
+  std::vector<int64_t> half = candidates.work;
+  for (int64_t &ns : half)
+    ns /= 2;
+  // The other program has half as large micro-batches, twice as many.
+  ProgramDesc other = *candidates.pipelines[1];
+  other.samples = candidates.pipelines[0]->samples + 1;
+  other.workNs = half.data();
+  Estimator mixed(candidates.program->exe, {candidates.pipelines[0], &other});
+  EXPECT_EQ(mixed.estimate(), (std::vector<int64_t>{24000, 12000}));
+  Measurements measured = candidates.like(3000, 1);
+  measured.links.clear();
+  mixed.take(measured);
+  EXPECT_EQ(mixed.estimate(), (std::vector<int64_t>{72000, 36000}));
+  // Once it has run, its own figures count.
+  measured.samples = other.samples;
+  for (int64_t &ns : measured.workNs)
+    ns = ns > 0 ? 2000 : 0;
+  mixed.take(measured);
+  EXPECT_EQ(mixed.estimate(), (std::vector<int64_t>{72000, 48000}));
+  measured.samples = candidates.pipelines[0]->samples;
+  mixed.take(measured);
+  EXPECT_EQ(mixed.estimate(), (std::vector<int64_t>{48000, 48000}));
+}
+
+TEST(BackgroundEstimator, AnswersOnceAndForAllMeasurements) {
+  const Candidates candidates;
+  BackgroundEstimator background(
+      Estimator(candidates.program->exe, candidates.pipelines));
+  EXPECT_FALSE(background.takeResult());
+  background.begin(candidates.like(9000, 1));
+  background.begin(candidates.like(2000, 1));
+  std::optional<std::vector<int64_t>> result;
+  while (!(result = background.takeResult()))
+    std::this_thread::yield();
+  EXPECT_NEAR(double(result->front()), 48000, 100);
+}
+
+} // namespace
