@@ -5,6 +5,7 @@
 
 #include "planning/FittingSearch.h"
 #include "planning/adaptive/MemoryLimit.h"
+#include "schedule/Bounds.h"
 #include "schedule/Family.h"
 #include "schedule/Legality.h"
 
@@ -198,12 +199,25 @@ void Finder::addGroups() {
         });
 }
 
+/// The best schedule whose programs fit the devices. Unlike searchPlan(), also
+/// of timed layers, which declare no weights: all candidates have one arena.
+static SearchResult searchWithin(const PlanFigures &plan,
+                                 const Problem &problem,
+                                 const SearchOptions &options) {
+  if (!mayBlock(problem) && !mayOverflow(plan, problem))
+    return search(problem, options);
+  Problem tightened = problem;
+  return searchFitting({plan, problem, roughBound(problem), tightened, search,
+                        /*mayGiveUp=*/[] { return false; }},
+                       options);
+}
+
 void Finder::searchFor(const NetworkState &state, int64_t microbatches,
                        const SearchOptions &share) {
   const SizedPlan &sized = *plan(microbatches);
   Problem then = sized.problem;
   state.applyTo(then);
-  SearchResult result = searchPlan(sized.figures, then, share, search);
+  SearchResult result = searchWithin(sized.figures, then, share);
   if (!result.schedule)
     return;
   Candidate candidate;
