@@ -103,7 +103,7 @@ void FlatProblem::setMessages(const Problem &problem) {
     message.letter = edge.producer == ActionKind::Forward ? 0 : 1;
     const std::pair ends(rankOf[edge.from], rankOf[edge.to]);
     if (ends.first != ends.second) {
-      const Link &link = problem.linkBetween(ends.first, ends.second);
+      const Link link = problem.linkBetween(ends.first, ends.second);
       const auto [number, isNew] = numbers.insert({ends, links});
       if (isNew) {
         ++links;

@@ -113,7 +113,7 @@ void Greedy::start(const Candidate &chosen, bool isFused, int32_t rank,
     int64_t arrival = clock[rank];
     const int32_t to = problem.rankOf(edge.to);
     if (linkOf[e] >= 0) {
-      const Link &link = problem.linkBetween(rank, to);
+      const Link link = problem.linkBetween(rank, to);
       int64_t &free = linkFree[linkOf[e]];
       free = std::max(free, arrival) + link.occupancyNs(edge.bytes);
       arrival = free + link.latencyNs;
