@@ -96,6 +96,7 @@ void FlatProblem::addRecomputation(const Problem &problem,
 
 void FlatProblem::setMessages(const Problem &problem) {
   std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
+  cards = problem.cards.count();
   for (const Edge &edge : problem.edges) {
     Message message;
     message.from = edge.from;
@@ -108,6 +109,7 @@ void FlatProblem::setMessages(const Problem &problem) {
       if (isNew) {
         ++links;
         endsOf.push_back(ends);
+        sidesOf.push_back(problem.cards.between(ends.first, ends.second));
       }
       message.link = number->second;
       message.occupancyNs = link.occupancyNs(edge.bytes);
@@ -285,6 +287,8 @@ void FlatProblem::reverse() {
   }
   for (auto &[from, to] : endsOf)
     std::swap(from, to);
+  for (CardSides &sides : sidesOf)
+    std::swap(sides.out, sides.in);
   hasContendedLinks = hasLongBursts = false;
   listEdges();
   orderLinks();

@@ -6,6 +6,8 @@
 #include "SteppedRun.h"
 
 #include "schedule/CollectiveTime.h"
+#include "schedule/Objective.h"
+#include "schedule/Search.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -231,6 +233,153 @@ TEST(Cards, SumsOverHomesShareThem) {
   // All on one card do not cross it.
   problem.cards = {{1}, {0, 0, 0, 0}};
   EXPECT_EQ(sumOverHomesNs(problem, all, 4000), 1500 + 10);
+}
+
+// Link orders too: a burst of a contended link asks for each of its messages.
+TEST(Cards, TheSearchTimesThem) {
+  Engine random(22);
+  int timed = 0, ordered = 0;
+  for (int round = 0; round < 2000; ++round) {
+    Problem problem = drawWithCards(random, round % 2);
+    problem.objective = Objective::Makespan;
+    problem.memoryCaps.assign(problem.numRanks(), noMemoryCap);
+    const auto flat = FlatProblem::of(problem, BackwardCosts::Split);
+    const Orders orders = drawOrders(random, *flat, false);
+    const Schedule schedule = toSchedule(*flat, orders, /*fuse=*/false);
+    const Simulation simulation = simulate(problem, schedule);
+    const int64_t found = Timer(*flat).run(orders);
+    if (!simulation.complete) {
+      EXPECT_GE(found, never) << "round " << round;
+      continue;
+    }
+    ASSERT_EQ(found, simulation.makespanNs) << "round " << round;
+    ++timed;
+    ordered += !schedule.linkOrders.empty();
+  }
+  EXPECT_GT(timed, 1000);
+  EXPECT_GT(ordered, 50);
+}
+
+/// Every order of the ranks, without link orders, as the stepped run times it.
+class AllOrders {
+public:
+  explicit AllOrders(const Problem &problem) : problem(problem) {
+    for (int32_t r = 0; r < problem.numRanks(); ++r) {
+      lists.emplace_back();
+      prefix.clear();
+      extend(r, std::vector<int>(tasksOf(r).size(), 0));
+    }
+  }
+
+  int64_t numOrders() const {
+    int64_t product = 1;
+    for (const auto &list : lists)
+      product *= int64_t(list.size());
+    return product;
+  }
+  int64_t least() const {
+    std::vector<size_t> chosen(lists.size(), 0);
+    int64_t best = never;
+    while (true) {
+      Schedule schedule;
+      for (size_t r = 0; r < lists.size(); ++r) {
+        for (Action action : lists[r][chosen[r]])
+          schedule.append(action);
+        schedule.endRank();
+      }
+      const int64_t ns = SteppedRun(problem, schedule).run(500);
+      if (ns >= 0)
+        best = std::min(best, ns);
+      size_t r = 0;
+      while (r < lists.size() && ++chosen[r] == lists[r].size())
+        chosen[r++] = 0;
+      if (r == lists.size())
+        return best;
+    }
+  }
+
+private:
+  std::vector<std::pair<int32_t, int32_t>> tasksOf(int32_t rank) const {
+    std::vector<std::pair<int32_t, int32_t>> tasks;
+    for (int32_t s = 0; s < problem.numStages(); ++s)
+      for (int32_t i = 0; problem.rankOf(s) == rank && i < problem.microbatches;
+           ++i)
+        tasks.push_back({s, i});
+    return tasks;
+  }
+  /// By task: how many of F, I and W are done.
+  void extend(int32_t rank, std::vector<int> done) {
+    const auto tasks = tasksOf(rank);
+    if (std::all_of(done.begin(), done.end(), [](int d) { return d == 3; })) {
+      lists.back().push_back(prefix);
+      return;
+    }
+    constexpr ActionKind kinds[] = {ActionKind::Forward, ActionKind::InputGrad,
+                                    ActionKind::WeightGrad};
+    for (size_t t = 0; t < tasks.size(); ++t) {
+      if (done[t] == 3)
+        continue;
+      prefix.push_back(Action(kinds[done[t]], tasks[t].first, tasks[t].second));
+      ++done[t];
+      extend(rank, done);
+      --done[t];
+      prefix.pop_back();
+    }
+  }
+
+  const Problem &problem;
+  std::vector<std::vector<std::vector<Action>>> lists;
+  std::vector<Action> prefix;
+};
+
+// No bound is above the best order, nothing that is called optimal is worse
+// than it, and the search finds it nearly always.
+TEST(Cards, ProofsHoldAgainstAllOrders) {
+  Engine random(23);
+  int proven = 0, above = 0, delayed = 0, cases = 0;
+  while (cases < 60) {
+    const int32_t ranks = int32_t(pick(random, 2, 4));
+    // Two chains over the ranks, so that their messages meet on the cards.
+    Problem problem =
+        linearProblem(ranks, ranks < 4 ? int32_t(pick(random, 1, 2)) : 1);
+    for (int32_t s = 0; s < ranks; ++s)
+      problem.setStageCost(s, pick(random, 1, 5), pick(random, 1, 5),
+                           pick(random, 1, 5), 0, 0);
+    std::vector<std::vector<int32_t>> inputs(ranks);
+    for (int32_t s = 1; s < ranks; ++s)
+      inputs[s] = {int32_t(ranks == 4 && s > 1 ? s - 2 : s - 1)};
+    if (ranks == 4)
+      inputs[1] = {};
+    problem.makeGraph(inputs, std::vector<int64_t>(ranks, 7));
+    problem.link = {pick(random, 0, 3), pick(random, 1, 4) * 700};
+    drawCards(random, problem);
+    ASSERT_FALSE(problem.check());
+    const AllOrders all(problem);
+    if (all.numOrders() > 20000)
+      continue;
+    ++cases;
+    const int64_t least = all.least();
+    SearchOptions options;
+    options.timeLimitMs = 0;
+    options.effort = 200;
+    const SearchResult found = search(problem, options);
+    ASSERT_TRUE(found.schedule);
+    EXPECT_LE(found.bound.ns, least);
+    EXPECT_LE(quickBound(problem).ns, least);
+    const int64_t value = objectiveOf(problem, found.simulation);
+    EXPECT_EQ(value, simulate(problem, *found.schedule).makespanNs);
+    if (found.provenOptimal) {
+      EXPECT_LE(value, least);
+      ++proven;
+    }
+    above += value > least;
+    Problem apart = problem;
+    apart.cards = {};
+    delayed += AllOrders(apart).least() < least;
+  }
+  EXPECT_GT(proven, 20);
+  EXPECT_LE(above, 2);
+  EXPECT_GT(delayed, 10);
 }
 
 } // namespace
