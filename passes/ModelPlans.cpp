@@ -139,6 +139,7 @@ static void takeCluster(PlanOp plan, const Problem &problem,
           rate == 0 ? mostRate : std::min(rate, mostRate);
     }
   chain.nodeOf = nodesOf(problem, chain.bytesPerUs);
+  chain.cardOf = problem.cards.ofRank;
   for (int32_t u = 0; u < ranks; ++u)
     for (int32_t v = 0; v < ranks; ++v) {
       if (u == v)

@@ -41,6 +41,8 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
       }
     }
   }
+  if (!problem.cardOf.empty())
+    countInTurn(problem);
   for (int32_t end = 1; end <= units; ++end) {
     GroupLink group = none;
     for (int32_t first = end; first-- > 0;) {
@@ -52,8 +54,41 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
     for (int32_t first = 0; first < end; ++first) {
       GroupLink &link = inside[first * side + end];
       link.rate = link.rateBack = std::min(link.rate, link.rateBack);
+      link.inTurn = 1;
     }
   }
+}
+
+/// Sets `inTurn` of all pairs of groups.
+void OrderedGroups::countInTurn(const ChainProblem &problem) {
+  const size_t side = static_cast<size_t>(units) + 1;
+  const auto cards = static_cast<size_t>(problem.numDevices());
+  // [unit * cards + card]: devices in front of the unit.
+  std::vector<int64_t> before(side * cards, 0);
+  for (int32_t n = 0; n < units; ++n) {
+    std::copy_n(before.begin() + static_cast<std::ptrdiff_t>(n * cards), cards,
+                before.begin() + static_cast<std::ptrdiff_t>((n + 1) * cards));
+    for (int32_t device : devices(n, n + 1))
+      if (const int32_t card = problem.cardOf[device]; card >= 0)
+        ++before[(n + 1) * cards + card];
+  }
+  std::vector<size_t> used;
+  for (size_t card = 0; card < cards; ++card)
+    if (before[units * cards + card] > 0)
+      used.push_back(card);
+  for (int32_t first = 0; first < units; ++first)
+    for (int32_t middle = first + 1; middle < units; ++middle)
+      for (int32_t end = middle + 1; end <= units; ++end) {
+        int64_t &most = between[(first * side + middle) * side + end].inTurn;
+        for (const size_t card : used) {
+          const int64_t passed = before[middle * cards + card];
+          most =
+              std::max(most, piecesInTurn(passed - before[first * cards + card],
+                                          int64_t(middle - first) * unit,
+                                          before[end * cards + card] - passed,
+                                          int64_t(end - middle) * unit));
+        }
+      }
 }
 
 std::vector<int32_t> OrderedGroups::devices(int32_t first, int32_t end) const {

@@ -76,6 +76,18 @@ inline ChainProblem randomChain(std::mt19937 &random, int32_t layers,
   return problem;
 }
 
+/// Gives each device one of at most so many network cards, or none.
+inline void addCards(std::mt19937 &random, ChainProblem &problem,
+                     int32_t most) {
+  const bool hasAll = random() % 2 == 0;
+  problem.cardOf.clear();
+  for (int32_t d = 0; d < problem.numDevices(); ++d)
+    problem.cardOf.push_back(static_cast<int32_t>(random() % most) -
+                             (hasAll              ? 0
+                              : random() % 3 == 0 ? 1
+                                                  : 0));
+}
+
 /// The time and memory of a plan, without what a WorkingPlan remembers.
 inline int64_t timeOf(const ChainProblem &problem, PlanEvaluator evaluator,
                       const ChainPlan &plan) {
