@@ -215,6 +215,7 @@ void FlatProblem::setOffsets() {
   std::vector<int64_t> start(stages, 0);
   std::vector<bool> seen(ranks, false);
   bool allFirst = true;
+  offsetsAreExact = cards == 0;
   for (int32_t s = 0; s < stages; ++s) {
     for (int32_t e : inputs(0, s)) {
       const Message &message = messages[e];
