@@ -169,6 +169,8 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
       problem.cards.ofRank[rankOf.lookup(name.getAttr())] =
           problem.cards.count();
     problem.cards.bytesPerUs.push_back(card.getFigures().getBytesPerUs());
+    problem.cards.servers.push_back(
+        static_cast<int32_t>(card.getFigures().getServer()));
   }
   if (auto channels = cluster.getChannels()) {
     problem.channels.protocol =

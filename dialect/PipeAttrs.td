@@ -91,9 +91,11 @@ def Pipe_LinkAttr : Pipe_StructAttr<"Link", "link_figures"> {
 def Pipe_CardAttr : Pipe_StructAttr<"Card", "card_figures"> {
   let summary = "bandwidth of a network card";
   let description = [{
-    `bytes_per_us` is that of each direction, 1 or more.
+    `bytes_per_us` is that of each direction, 1 or more. Cards with the same
+    number as `server` are in one; without it, a card's devices are all that its
+    server has.
   }];
-  let parameters = (ins "int64_t":$bytes_per_us);
+  let parameters = (ins "int64_t":$bytes_per_us, Pipe_OrElse<"-1">:$server);
 }
 
 def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {

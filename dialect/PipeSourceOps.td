@@ -96,14 +96,15 @@ def Pipe_CardOp : Pipe_Op<"card", [Symbol, HasParent<"ClusterOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a network card that devices share";
   let description = [{
-    Messages between the listed devices and all others cross the card: one at a
-    time in each direction, at `bytes_per_us` if that is less than the rate of
-    their link. What passes between two devices of one card does not cross it.
-    Of the messages that are ready for a card, the one that was ready first goes
-    first.
+    Messages between the listed devices and those of other servers cross the
+    card: one at a time in each direction, at `bytes_per_us` if that is less than
+    the rate of their link. What passes between two devices of one card, or of
+    cards with the same `server`, crosses none. Of the messages that are ready
+    for a card, the one that was ready first goes first.
 
     ```mlir
     pipe.card @eth0 [@gpu0, @gpu1] <bytes_per_us = 12500>
+    pipe.card @ib0 [@gpu2] <bytes_per_us = 50000, server = 1>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,

@@ -97,8 +97,15 @@ LogicalResult CardOp::verify() {
   if (getDevices().empty())
     return emitError() << "card @" << getSymName()
                        << " has no devices; list those that share it";
-  return verifyFigures(*this, {{"bytes_per_us", getFigures().getBytesPerUs()}},
-                       1);
+  if (failed(verifyFigures(
+          *this, {{"bytes_per_us", getFigures().getBytesPerUs()}}, 1)))
+    return failure();
+  const int64_t server = getFigures().getServer(),
+                most = std::numeric_limits<int32_t>::max();
+  if (server < -1 || server > most)
+    return emitError() << "server is " << server << "; it must be 0 to "
+                       << most;
+  return success();
 }
 
 LogicalResult CardOp::verifySymbolUses(SymbolTableCollection &tables) {

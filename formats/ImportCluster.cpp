@@ -47,9 +47,10 @@ rondo::formats::importCluster(const json::Cluster &cluster,
     SmallVector<Attribute> devices;
     for (int32_t rank : card.devices)
       devices.push_back(nameOf(rank));
-    pipe::CardOp::create(builder, loc, builder.getStringAttr(card.name),
-                         builder.getArrayAttr(devices),
-                         pipe::CardAttr::get(context, card.bytesPerUs));
+    pipe::CardOp::create(
+        builder, loc, builder.getStringAttr(card.name),
+        builder.getArrayAttr(devices),
+        pipe::CardAttr::get(context, card.bytesPerUs, card.server));
   }
   if (failed(mlir::verify(*module)))
     return nullptr;

@@ -174,10 +174,11 @@ void Importer::writeCluster() {
         devices.push_back(reference("d" + Twine(rank)));
     // A card without ranks carries nothing.
     if (!devices.empty())
-      pipe::CardOp::create(
-          builder, loc, name("card" + Twine(card)),
-          builder.getArrayAttr(devices),
-          pipe::CardAttr::get(context, problem.cards.bytesPerUs[card]));
+      pipe::CardOp::create(builder, loc, name("card" + Twine(card)),
+                           builder.getArrayAttr(devices),
+                           pipe::CardAttr::get(context,
+                                               problem.cards.bytesPerUs[card],
+                                               problem.cards.serverOf(card)));
   }
 }
 

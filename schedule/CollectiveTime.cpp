@@ -36,15 +36,17 @@ int64_t rondo::sumOverHomesNs(const Problem &problem,
           rate = rate == 0 ? link.bytesPerUs : std::min(rate, link.bytesPerUs);
       }
   int64_t ns = rate == 0 ? 0 : exchangeNs(bytes, count, count - 1, rate);
-  std::vector<int64_t> homesOf(problem.cards.count());
-  if (!problem.cards.empty())
-    for (int32_t home : homes)
-      if (const int32_t card = problem.cards.ofRank[problem.rankOf(home)];
+  // By card: the pieces that leave by it, which are as many as come in.
+  std::vector<int64_t> pieces(problem.cards.count());
+  for (int32_t from : homes)
+    for (int32_t to : homes)
+      if (const int32_t card =
+              problem.cards.between(problem.rankOf(from), problem.rankOf(to))
+                  .out;
           card >= 0)
-        ++homesOf[card];
+        ++pieces[card];
   for (int32_t card = 0; card < problem.cards.count(); ++card)
-    ns = std::max(ns, exchangeNs(bytes, count,
-                                 homesOf[card] * (count - homesOf[card]),
+    ns = std::max(ns, exchangeNs(bytes, count, pieces[card],
                                  problem.cards.bytesPerUs[card]));
   return ns + 2 * latencyNs;
 }

@@ -300,6 +300,9 @@ Found checkCards(const Problem &problem) {
   if (!cards.empty() && cards.ofRank.size() != problem.memoryCaps.size())
     return figureFault<FaultKind::CardsOfRanks>(
         static_cast<int64_t>(cards.ofRank.size()), problem.numRanks());
+  if (!cards.servers.empty() && cards.servers.size() != cards.bytesPerUs.size())
+    return figureFault<FaultKind::ServersOfCards>(
+        static_cast<int64_t>(cards.servers.size()), cards.count());
   for (int32_t card = 0; card < cards.count(); ++card)
     if (cards.bytesPerUs[card] < 1)
       return figureFault<FaultKind::CardBandwidth>(cards.bytesPerUs[card], 1,

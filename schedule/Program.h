@@ -141,9 +141,9 @@ enum class CollectiveStart : uint8_t {
 ///  - What crosses network cards (Cards.h) holds them for as long as it takes:
 ///  a
 ///    message for its occupancy, a collective both sides of every card that
-///    some of its ranks are on and some are not. Of what is ready for its
-///    cards, the first to be so goes first; of equals, messages before
-///    collectives, by sender and then receiver.
+///    messages between its ranks would cross. Of what is ready for its cards,
+///    the first to be so goes first; of equals, messages before collectives, by
+///    sender and then receiver.
 /// The program must keep rule L1. O(actions), with cards O(actions * log
 /// ranks).
 ProgramSimulation

@@ -12,17 +12,12 @@ std::vector<int32_t>
 program_execution::cardsBetween(const Problem &problem,
                                 const std::vector<int32_t> &ranks) {
   std::vector<int32_t> crossed;
-  const Cards &all = problem.cards;
-  if (all.empty())
-    return crossed;
   for (const int32_t rank : ranks)
-    crossed.push_back(all.ofRank[rank]);
-  std::sort(crossed.begin(), crossed.end());
-  crossed.erase(std::unique(crossed.begin(), crossed.end()), crossed.end());
-  if (crossed.size() < 2)
-    return {};
-  if (crossed.front() < 0)
-    crossed.erase(crossed.begin());
+    for (const int32_t other : ranks)
+      if (const int32_t card = problem.cards.between(rank, other).out;
+          card >= 0 &&
+          std::find(crossed.begin(), crossed.end(), card) == crossed.end())
+        crossed.push_back(card);
   return crossed;
 }
 

@@ -75,7 +75,7 @@ struct CollectiveState {
   /// Ascending.
   std::vector<int32_t> ranks;
   int64_t endNs = notYet;
-  /// The cards that some of its ranks are on and some are not.
+  /// The cards that messages between its ranks would cross.
   std::vector<int32_t> cards;
   bool hasAsked = false;
 };
@@ -97,7 +97,7 @@ struct CollectiveLane {
   const Issued &head() const { return issued[done]; }
 };
 
-/// The cards that some of the ranks are on, and some are not.
+/// The cards that messages between these ranks would cross.
 std::vector<int32_t> cardsBetween(const Problem &problem,
                                   const std::vector<int32_t> &ranks);
 

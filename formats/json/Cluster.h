@@ -31,6 +31,8 @@ struct ClusterCard {
   /// Ranks, each on no other card.
   std::vector<int32_t> devices;
   int64_t bytesPerUs = 1;
+  /// The number of its server; -1: one of its own.
+  int32_t server = -1;
 };
 
 /// A cluster as the language has it: devices by rank, one link for all pairs,

@@ -193,6 +193,8 @@ std::optional<TextFault> ClusterReader::readNode(Value value,
         prefix + (count > 1 ? "_" + std::to_string(k) : std::string()) + "_";
     for (ClusterCard card : cards) {
       card.name = own + card.name;
+      if (cards.size() > 1)
+        card.server = static_cast<int32_t>(nodes.size());
       for (int32_t &device : card.devices)
         device += static_cast<int32_t>(cluster.devices.size());
       cluster.cards.push_back(std::move(card));

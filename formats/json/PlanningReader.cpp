@@ -122,6 +122,16 @@ std::optional<TextFault> readCards(const Value &list, ChainProblem &problem) {
            (problem.cardOf.size() == 1 ? " entry" : " entries") +
            ", devices.node has " + std::to_string(problem.nodeOf.size()) +
            "; each device has a card or null";
+  std::map<int32_t, int32_t> nodes;
+  for (int32_t device = 0; device < problem.numDevices(); ++device) {
+    const int32_t card = problem.cardOf[device], node = problem.nodeOf[device];
+    const int32_t first = nodes.insert({card, node}).first->second;
+    if (card >= 0 && first != node)
+      return "devices.card[" + std::to_string(device) +
+             "] is a card of server " + std::to_string(first) +
+             ", but the device is on server " + std::to_string(node) +
+             "; a card is in one server";
+  }
   if (numbers.empty())
     problem.cardOf.clear();
   return {};

@@ -215,8 +215,8 @@ std::optional<TextFault> readCards(const Value &cards, Problem &problem) {
     const std::string where =
         element("cards", static_cast<size_t>(problem.cards.count()));
     Fields fields;
-    if (auto fault =
-            fields.read(*card, where, {"ranks", "bytes_per_us"}, {"duplex"}))
+    if (auto fault = fields.read(*card, where, {"ranks", "bytes_per_us"},
+                                 {"server", "duplex"}))
       return fault;
     if (auto fault = readDuplex(fields, where))
       return fault;
@@ -228,7 +228,13 @@ std::optional<TextFault> readCards(const Value &cards, Problem &problem) {
     if (auto fault = readInteger(fields.get("bytes_per_us"),
                                  where + ".bytes_per_us", 1, mostFigure, rate))
       return fault;
+    int64_t server = -1;
+    if (const Value *given = fields.find("server"))
+      if (auto fault = readInteger(*given, where + ".server", 0,
+                                   std::numeric_limits<int32_t>::max(), server))
+        return fault;
     problem.cards.bytesPerUs.push_back(rate);
+    problem.cards.servers.push_back(static_cast<int32_t>(server));
   }
   return {};
 }

@@ -158,6 +158,8 @@ void writeCards(llvm::json::OStream &json, const Problem &problem) {
               json.value(rank);
         });
         json.attribute("bytes_per_us", problem.cards.bytesPerUs[card]);
+        if (problem.cards.serverOf(card) >= 0)
+          json.attribute("server", problem.cards.serverOf(card));
       });
   });
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <numeric>
+#include <set>
 
 using namespace rondo;
 
@@ -22,13 +23,9 @@ BestLinks::BestLinks(const ChainProblem &problem)
     largestServer =
         std::max(largestServer, static_cast<int32_t>(i - first + 1));
   }
-  std::vector<int64_t> devicesOn(G, 0);
-  for (int32_t card : problem.cardOf)
-    if (card >= 0)
-      largestCard = std::max(largestCard, ++devicesOn[card]);
-  if (!std::count(problem.cardOf.begin(), problem.cardOf.end(), -1))
-    cards = static_cast<int64_t>(G) -
-            std::count(devicesOn.begin(), devicesOn.end(), 0);
+  const std::set<int32_t> used(problem.cardOf.begin(), problem.cardOf.end());
+  if (!used.count(-1))
+    cards = static_cast<int64_t>(used.size());
   // A group is connected by its slowest pair's rate and higher ones, so it lies
   // in one component of the pairs that are at least so fast.
   struct Pair {

@@ -16,19 +16,23 @@ static int64_t mostInTurn(const ChainProblem &problem, const int32_t *from,
                           int32_t toCount) {
   if (problem.cardOf.empty())
     return 1;
-  auto countOn = [&](int32_t card, const int32_t *devices, int32_t count) {
-    return std::count_if(devices, devices + count, [&](int32_t device) {
-      return problem.cardOf[device] == card;
-    });
+  auto countsOf = [&](const std::vector<int32_t> &placeOf, int32_t place) {
+    auto count = [&](const int32_t *devices, int32_t number) {
+      return std::count_if(devices, devices + number, [&](int32_t device) {
+        return placeOf[device] == place;
+      });
+    };
+    return GroupCounts{count(from, fromCount), count(to, toCount)};
   };
   int64_t most = 1;
   for (const auto &[devices, count] :
        {std::pair(from, fromCount), std::pair(to, toCount)})
     for (const int32_t *device = devices; device != devices + count; ++device)
       if (const int32_t card = problem.cardOf[*device]; card >= 0)
-        most = std::max(most,
-                        piecesInTurn(countOn(card, from, fromCount), fromCount,
-                                     countOn(card, to, toCount), toCount));
+        most = std::max(most, piecesInTurn(countsOf(problem.cardOf, card),
+                                           countsOf(problem.nodeOf,
+                                                    problem.nodeOf[*device]),
+                                           {fromCount, toCount}));
   return most;
 }
 

@@ -54,11 +54,16 @@ struct GroupLink {
 
 /// The slower of two in every respect.
 GroupLink slower(const GroupLink &a, const GroupLink &b);
-/// How many pieces go in turn (GroupLink::inTurn) where a card has `ownFrom` of
-/// one group's devices and `ownTo` of the other's.
-inline int64_t piecesInTurn(int64_t ownFrom, int64_t from, int64_t ownTo,
-                            int64_t to) {
-  return std::max(ownFrom * (to - ownTo), (from - ownFrom) * ownTo);
+/// Devices of two groups.
+struct GroupCounts {
+  int64_t from = 0, to = 0;
+};
+/// How many pieces go in turn (GroupLink::inTurn) through a card that has some
+/// of the groups' devices, in a server with some more.
+inline int64_t piecesInTurn(GroupCounts onCard, GroupCounts inServer,
+                            GroupCounts all) {
+  return std::max(onCard.from * (all.to - inServer.to),
+                  onCard.to * (all.from - inServer.from));
 }
 /// Between two sets of devices without common ones. O(product of their sizes),
 /// with cards O(square of their sum).

@@ -43,8 +43,8 @@ struct ChainProblem {
   /// By device: its server.
   std::vector<int32_t> nodeOf;
   /// By device: its network card, a number below that of devices, or -1 for
-  /// none. Empty: there are no cards. What passes from a device to one that is
-  /// not on its card crosses the card, one piece at a time in each direction.
+  /// none; a card is in one server. Empty: there are no cards. What passes
+  /// between servers crosses the cards, one piece at a time in each direction.
   std::vector<int32_t> cardOf;
   /// Of each device; 0: no limit.
   int64_t memoryBytes = 0;

@@ -4,6 +4,7 @@
 #include "planning/chain/OrderedGroups.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace rondo;
 
@@ -62,32 +63,40 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
 /// Sets `inTurn` of all pairs of groups.
 void OrderedGroups::countInTurn(const ChainProblem &problem) {
   const size_t side = static_cast<size_t>(units) + 1;
-  const auto cards = static_cast<size_t>(problem.numDevices());
-  // [unit * cards + card]: devices in front of the unit.
-  std::vector<int64_t> before(side * cards, 0);
-  for (int32_t n = 0; n < units; ++n) {
-    std::copy_n(before.begin() + static_cast<std::ptrdiff_t>(n * cards), cards,
-                before.begin() + static_cast<std::ptrdiff_t>((n + 1) * cards));
-    for (int32_t device : devices(n, n + 1))
-      if (const int32_t card = problem.cardOf[device]; card >= 0)
-        ++before[(n + 1) * cards + card];
+  // Of each card, by unit: its devices, and those of its server, in front of
+  // the unit.
+  struct Passed {
+    std::vector<int64_t> onCard = {0}, inServer = {0};
+  };
+  std::map<int32_t, Passed> cards;
+  for (int32_t device : devices(0, units)) {
+    const int32_t card = problem.cardOf[device];
+    if (card < 0 || cards.count(card))
+      continue;
+    Passed &passed = cards[card];
+    for (int32_t n = 0; n < units; ++n) {
+      passed.onCard.push_back(passed.onCard.back());
+      passed.inServer.push_back(passed.inServer.back());
+      for (int32_t other : devices(n, n + 1)) {
+        passed.onCard.back() += problem.cardOf[other] == card;
+        passed.inServer.back() +=
+            problem.nodeOf[other] == problem.nodeOf[device];
+      }
+    }
   }
-  std::vector<size_t> used;
-  for (size_t card = 0; card < cards; ++card)
-    if (before[units * cards + card] > 0)
-      used.push_back(card);
   for (int32_t first = 0; first < units; ++first)
     for (int32_t middle = first + 1; middle < units; ++middle)
       for (int32_t end = middle + 1; end <= units; ++end) {
         int64_t &most = between[(first * side + middle) * side + end].inTurn;
-        for (const size_t card : used) {
-          const int64_t passed = before[middle * cards + card];
-          most =
-              std::max(most, piecesInTurn(passed - before[first * cards + card],
-                                          int64_t(middle - first) * unit,
-                                          before[end * cards + card] - passed,
-                                          int64_t(end - middle) * unit));
-        }
+        auto countsOf = [=](const std::vector<int64_t> &before) {
+          return GroupCounts{before[middle] - before[first],
+                             before[end] - before[middle]};
+        };
+        const GroupCounts all = {int64_t(middle - first) * unit,
+                                 int64_t(end - middle) * unit};
+        for (const auto &[card, passed] : cards)
+          most = std::max(most, piecesInTurn(countsOf(passed.onCard),
+                                             countsOf(passed.inServer), all));
       }
 }
 

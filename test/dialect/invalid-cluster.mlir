@@ -136,3 +136,11 @@ pipe.cluster @lab {
   // expected-error @+1 {{device @d0 is on card @nic0 already; a device is on at most one card}}
   pipe.card @nic1 [@d1, @d0] <bytes_per_us = 1>
 }
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0
+  // expected-error @+1 {{server is -2; it must be 0 to 2147483647}}
+  pipe.card @nic [@d0] <bytes_per_us = 1, server = -2>
+}

@@ -137,6 +137,8 @@ int addCards(const Arguments &arguments, int64_t count, int64_t usual,
       json::ClusterCard card;
       card.name = ("n" + Twine(n) + "_card_" + Twine(k)).str();
       card.bytesPerUs = network.bytesPerUs;
+      if (cards > 1)
+        card.server = static_cast<int32_t>(n);
       for (int64_t d = 0; d < each; ++d)
         card.devices.push_back(static_cast<int32_t>(n * count + k * each + d));
       source.cluster.cards.push_back(std::move(card));

@@ -24,8 +24,8 @@ int64_t inTurn(const ChainProblem &problem, const std::vector<int32_t> &from,
 TEST(ChainCards, PathsAreCardsInsteadOfPairs) {
   ChainProblem problem = equalDevices(8, 1000);
   EXPECT_EQ(inTurn(problem, {0, 1}, {2, 3}), 1);
-  // Cards of two devices each.
-  problem.cardOf = {0, 0, 1, 1, 2, 2, 3, 3};
+  // Cards of two devices each, in servers of their own.
+  problem.cardOf = problem.nodeOf = {0, 0, 1, 1, 2, 2, 3, 3};
   EXPECT_EQ(inTurn(problem, {0}, {1}), 1);
   // One card on each side: one path for all four pieces.
   EXPECT_EQ(inTurn(problem, {0, 1}, {2, 3}), 4);
@@ -36,7 +36,15 @@ TEST(ChainCards, PathsAreCardsInsteadOfPairs) {
   // What stays on a card does not cross it.
   EXPECT_EQ(inTurn(problem, {0, 2}, {1, 3}), 1);
   EXPECT_EQ(inTurn(problem, {0, 2, 4}, {1, 3, 5}), 2);
+  // Two cards in each of two servers: nothing crosses them within, and both
+  // serve the other server.
+  problem.nodeOf = {0, 0, 0, 0, 1, 1, 1, 1};
+  EXPECT_EQ(inTurn(problem, {0, 1}, {2, 3}), 1);
+  EXPECT_EQ(inTurn(problem, {0, 1, 2, 3}, {4, 5, 6, 7}), 16 / 2);
+  EXPECT_EQ(inTurn(problem, {0, 2}, {4, 6}), 4 / 2);
+  EXPECT_EQ(inTurn(problem, {0, 1, 4}, {2, 5}), 2);
   // Devices without a card share none.
+  problem.nodeOf = {0, 0, 1, 1, 2, 2, 3, 3};
   problem.cardOf = {0, 0, -1, -1, -1, -1, -1, -1};
   EXPECT_EQ(inTurn(problem, {0, 1}, {2, 3}), 4);
   EXPECT_EQ(inTurn(problem, {2, 3}, {4, 5}), 1);
@@ -61,7 +69,9 @@ TEST(ChainCards, OrderedGroupsCountAsAnyGroupsDo) {
   std::mt19937 random(3);
   for (int32_t unit : {1, 2}) {
     ChainProblem problem = randomChain(random, 2, 12);
-    addCards(random, problem, 4);
+    for (int32_t &node : problem.nodeOf)
+      node = static_cast<int32_t>(random() % 3);
+    addCards(random, problem);
     std::vector<int32_t> order(12);
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random);
@@ -87,8 +97,9 @@ TEST(ChainCards, NoGroupsShareThemLessThanTheBest) {
     const auto devices = static_cast<int32_t>(2 + random() % 8);
     ChainProblem problem = equalDevices(devices, 100);
     problem.layers = {{"a"}};
-    addCards(random, problem,
-             std::min(devices, static_cast<int32_t>(1 + random() % 4)));
+    for (int32_t &node : problem.nodeOf)
+      node = static_cast<int32_t>(random() % 4);
+    addCards(random, problem);
     std::vector<int32_t> row(devices);
     std::iota(row.begin(), row.end(), 0);
     std::shuffle(row.begin(), row.end(), random);

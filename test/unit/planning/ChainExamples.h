@@ -8,6 +8,7 @@
 #include "planning/chain/WorkingPlan.h"
 
 #include <functional>
+#include <map>
 #include <random>
 
 namespace rondo {
@@ -76,16 +77,19 @@ inline ChainProblem randomChain(std::mt19937 &random, int32_t layers,
   return problem;
 }
 
-/// Gives each device one of at most so many network cards, or none.
-inline void addCards(std::mt19937 &random, ChainProblem &problem,
-                     int32_t most) {
+/// Gives each device one of at most two network cards of its server, or in half
+/// of the problems perhaps none.
+inline void addCards(std::mt19937 &random, ChainProblem &problem) {
   const bool hasAll = random() % 2 == 0;
+  std::map<std::pair<int32_t, bool>, int32_t> numbers;
   problem.cardOf.clear();
-  for (int32_t d = 0; d < problem.numDevices(); ++d)
-    problem.cardOf.push_back(static_cast<int32_t>(random() % most) -
-                             (hasAll              ? 0
-                              : random() % 3 == 0 ? 1
-                                                  : 0));
+  for (int32_t d = 0; d < problem.numDevices(); ++d) {
+    const std::pair card(problem.nodeOf[d], random() % 3 == 0);
+    const auto next = static_cast<int32_t>(numbers.size());
+    problem.cardOf.push_back(hasAll || random() % 3 > 0
+                                 ? numbers.insert({card, next}).first->second
+                                 : -1);
+  }
 }
 
 /// The time and memory of a plan, without what a WorkingPlan remembers.

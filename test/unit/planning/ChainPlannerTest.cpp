@@ -58,7 +58,7 @@ std::vector<ChainProblem> smallProblems(int count) {
     }
     problems.push_back(problem);
     std::mt19937 cards(i);
-    addCards(cards, problem, problem.numDevices());
+    addCards(cards, problem);
     problems.push_back(std::move(problem));
   }
   return problems;
@@ -239,7 +239,7 @@ TEST(WorkingPlan, RemembersOnlyWhatHolds) {
   for (int i = 0; i < 40; ++i) {
     ChainProblem problem = randomChain(random, 9, 7);
     if (i % 2 == 0)
-      addCards(random, problem, 3);
+      addCards(random, problem);
     const ChainCosts costs(problem);
     const PlanMoves moves(problem);
     WorkingPlan plan(problem, {{0, 4, {0, 1, 2}}, {4, 9, {3, 4}}});

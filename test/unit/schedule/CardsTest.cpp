@@ -64,6 +64,11 @@ TEST(Cards, NothingCrossesThemWithin) {
   const Simulation apart = run(problem);
   problem.cards = {{1, 1}, {0, 1, 0, 1}};
   EXPECT_EQ(run(problem).startNs, apart.startNs);
+  // Nor between two cards of one server.
+  problem.cards = {{1, 1}, {0, 0, 1, 1}, {5, 5}};
+  EXPECT_EQ(run(problem).startNs, apart.startNs);
+  problem.cards.servers = {-1, -1};
+  EXPECT_GT(run(problem).makespanNs, apart.makespanNs);
   // One direction does not delay the other.
   problem = linearProblem(2, 2, {5, 5, 5, 0, 0}, /*outputBytes=*/5);
   problem.link.bytesPerUs = 1000;
@@ -99,6 +104,9 @@ void drawCards(Engine &random, Problem &problem) {
   for (int32_t r = 0; r < problem.numRanks(); ++r)
     problem.cards.ofRank.push_back(
         int32_t(pick(random, -1, problem.cards.count() - 1)));
+  if (pick(random, 0, 1))
+    for (int32_t card = 0; card < problem.cards.count(); ++card)
+      problem.cards.servers.push_back(int32_t(pick(random, -1, 1)));
 }
 
 /// Every task takes time, so that what is ready at one time is known then.
@@ -230,6 +238,13 @@ TEST(Cards, SumsOverHomesShareThem) {
   // A slow card of one home slows its links.
   problem.cards = {{1000}, {0, -1, -1, -1}};
   EXPECT_EQ(sumOverHomesNs(problem, all, 4000), 6000 + 10);
+  // Two cards of one server and two of another: each home's card carries what
+  // it sends to the other server.
+  problem.cards = {{1000, 1000, 1000, 1000}, {0, 1, 2, 3}, {0, 0, 1, 1}};
+  EXPECT_EQ(sumOverHomesNs(problem, all, 4000), 6000 + 10);
+  problem.links = {{{0, 2}, {5, 4000}}};
+  problem.cards.servers = {7, 7, 7, 7};
+  EXPECT_EQ(sumOverHomesNs(problem, all, 4000), 1500 + 10);
   // All on one card do not cross it.
   problem.cards = {{1}, {0, 0, 0, 0}};
   EXPECT_EQ(sumOverHomesNs(problem, all, 4000), 1500 + 10);

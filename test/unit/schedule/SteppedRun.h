@@ -106,6 +106,14 @@ private:
                             now);
   }
 
+  /// On one card or server.
+  static bool areTogether(const Cards &cards, int32_t from, int32_t to) {
+    const int32_t a = cards.ofRank[from], b = cards.ofRank[to];
+    return a == b ||
+           (std::min(a, b) >= 0 && !cards.servers.empty() &&
+            cards.servers[a] != -1 && cards.servers[a] == cards.servers[b]);
+  }
+
   int64_t arrivalOf(int32_t from, int32_t to, int64_t bytes, int64_t now) {
     auto found = problem.links.find({from, to});
     const Link &link =
@@ -114,7 +122,7 @@ private:
     // What it needs: the link, and the sides of cards.
     std::vector<std::tuple<int32_t, int32_t, int32_t>> needed{{0, from, to}};
     const Cards &cards = problem.cards;
-    if (!cards.empty() && cards.ofRank[from] != cards.ofRank[to])
+    if (!cards.empty() && !areTogether(cards, from, to))
       for (const auto &[side, rank] : {std::pair(1, from), std::pair(2, to)})
         if (const int32_t card = cards.ofRank[rank]; card >= 0) {
           needed.push_back({side, card, 0});

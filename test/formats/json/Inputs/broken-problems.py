@@ -104,6 +104,7 @@ BROKEN2 = {
     "card-key": changed2(cards=[{"ranks": [0]}]),
     "card-rate": changed2(cards=[{"ranks": [0], "bytes_per_us": 0}]),
     "card-duplex": changed2(cards=[{"ranks": [0], "bytes_per_us": 1, "duplex": "half"}]),
+    "card-server": changed2(cards=[{"ranks": [0], "bytes_per_us": 1, "server": -1}]),
     "card-ranks": changed2(cards=[{"ranks": 0, "bytes_per_us": 1}]),
     "card-no-ranks": changed2(cards=[{"ranks": [], "bytes_per_us": 1}]),
     "card-far-rank": changed2(cards=[{"ranks": [1], "bytes_per_us": 1}]),
