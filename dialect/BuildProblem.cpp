@@ -161,6 +161,17 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
     problem.links[{rankOf.lookup(link.getFromAttr().getAttr()),
                    rankOf.lookup(link.getToAttr().getAttr())}] =
         linkOf(link.getFigures());
+  SmallVector<CardOp, 0> cards = cluster.getCards();
+  if (!cards.empty())
+    problem.cards.ofRank.assign(problem.memoryCaps.size(), -1);
+  for (CardOp card : cards) {
+    for (auto name : card.getDevices().getAsRange<FlatSymbolRefAttr>())
+      problem.cards.ofRank[rankOf.lookup(name.getAttr())] =
+          problem.cards.count();
+    problem.cards.bytesPerUs.push_back(card.getFigures().getBytesPerUs());
+    problem.cards.servers.push_back(
+        static_cast<int32_t>(card.getFigures().getServer()));
+  }
   if (auto channels = cluster.getChannels()) {
     problem.channels.protocol =
         static_cast<rondo::Protocol>(channels->getProtocol());

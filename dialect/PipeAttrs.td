@@ -88,6 +88,16 @@ def Pipe_LinkAttr : Pipe_StructAttr<"Link", "link_figures"> {
       Pipe_OrElse<"0">:$bytes_per_us);
 }
 
+def Pipe_CardAttr : Pipe_StructAttr<"Card", "card_figures"> {
+  let summary = "bandwidth of a network card";
+  let description = [{
+    `bytes_per_us` is that of each direction, 1 or more. Cards with the same
+    number as `server` are in one; without it, a card's devices are all that its
+    server has.
+  }];
+  let parameters = (ins "int64_t":$bytes_per_us, Pipe_OrElse<"-1">:$server);
+}
+
 def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {
   let summary = "memory and speed of a device";
   let description = [{

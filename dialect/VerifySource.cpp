@@ -22,9 +22,44 @@ SmallVector<DeviceOp, 0> ClusterOp::getDevices() {
   return opsOf<DeviceOp>(getBody());
 }
 
+/// `user` names a device of its cluster.
+static LogicalResult verifyDeviceUse(Operation *user, ClusterOp cluster,
+                                     FlatSymbolRefAttr name,
+                                     SymbolTableCollection &tables) {
+  if (tables.lookupSymbolIn<DeviceOp>(cluster, name.getAttr()))
+    return success();
+  return user->emitError()
+             .append("device @", name.getValue(), " is not in cluster @",
+                     cluster.getSymName())
+             .attachNote(cluster.getLoc())
+         << "cluster @" << cluster.getSymName() << " is here";
+}
+
+/// A device is on at most one card, and there once.
+static LogicalResult verifyCards(ClusterOp cluster) {
+  llvm::SmallDenseMap<StringAttr, CardOp> cardOf;
+  for (CardOp card : cluster.getCards())
+    for (auto name : card.getDevices().getAsRange<FlatSymbolRefAttr>()) {
+      auto [it, isNew] = cardOf.try_emplace(name.getAttr(), card);
+      if (isNew)
+        continue;
+      if (it->second == card)
+        return card.emitError()
+               << "card @" << card.getSymName() << " lists device @"
+               << name.getValue() << " twice";
+      return card.emitError()
+                 .append("device @", name.getValue(), " is on card @",
+                         it->second.getSymName(),
+                         " already; a device is on at most one card")
+                 .attachNote(it->second.getLoc())
+             << "card @" << it->second.getSymName() << " is here";
+    }
+  return success();
+}
+
 LogicalResult ClusterOp::verifyRegions() {
-  if (failed(verifyBody<DeviceOp, LinkOp>(*this, getBody(),
-                                          "pipe.device and pipe.link")))
+  if (failed(verifyBody<DeviceOp, LinkOp, CardOp>(
+          *this, getBody(), "pipe.device, pipe.link and pipe.card")))
     return failure();
   if (getDevices().empty())
     return emitError() << "cluster @" << getSymName() << " has no devices";
@@ -51,6 +86,33 @@ LogicalResult ClusterOp::verifyRegions() {
                  .attachNote(it->second.getLoc())
              << "first given here";
   }
+  return verifyCards(*this);
+}
+
+SmallVector<CardOp, 0> ClusterOp::getCards() {
+  return opsOf<CardOp>(getBody());
+}
+
+LogicalResult CardOp::verify() {
+  if (getDevices().empty())
+    return emitError() << "card @" << getSymName()
+                       << " has no devices; list those that share it";
+  if (failed(verifyFigures(
+          *this, {{"bytes_per_us", getFigures().getBytesPerUs()}}, 1)))
+    return failure();
+  const int64_t server = getFigures().getServer(),
+                most = std::numeric_limits<int32_t>::max();
+  if (server < -1 || server > most)
+    return emitError() << "server is " << server << "; it must be 0 to "
+                       << most;
+  return success();
+}
+
+LogicalResult CardOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto cluster = cast<ClusterOp>((*this)->getParentOp());
+  for (auto name : getDevices().getAsRange<FlatSymbolRefAttr>())
+    if (failed(verifyDeviceUse(*this, cluster, name, tables)))
+      return failure();
   return success();
 }
 
@@ -90,12 +152,8 @@ LogicalResult LinkOp::verify() {
 LogicalResult LinkOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto cluster = cast<ClusterOp>((*this)->getParentOp());
   for (FlatSymbolRefAttr name : {getFromAttr(), getToAttr()})
-    if (!tables.lookupSymbolIn<DeviceOp>(cluster, name.getAttr()))
-      return emitError()
-                 .append("device @", name.getValue(), " is not in cluster @",
-                         cluster.getSymName())
-                 .attachNote(cluster.getLoc())
-             << "cluster @" << cluster.getSymName() << " is here";
+    if (failed(verifyDeviceUse(*this, cluster, name, tables)))
+      return failure();
   return success();
 }
 

@@ -38,6 +38,7 @@ ArrayRef<NodePreset> nodePresets() {
       "NVLink 4, 18 links, 900 GB/s in both directions together (data sheet)";
   constexpr const char *network400 = "8 cards of 400 Gb/s a node, one a GPU "
                                      "(NVIDIA DGX H100 data sheet, 2022)";
+  constexpr const char *onePerGpu = "one a GPU (data sheet)";
   static const NodePreset presets[] = {
       {"8xh100",
        "h100",
@@ -45,7 +46,9 @@ ArrayRef<NodePreset> nodePresets() {
        {5000, 450000},
        nvlink4,
        {20000, 50000},
-       network400},
+       network400,
+       8,
+       onePerGpu},
       {"8xh200",
        "h200",
        8,
@@ -53,7 +56,9 @@ ArrayRef<NodePreset> nodePresets() {
        nvlink4,
        {20000, 50000},
        "8 cards of 400 Gb/s a node, one a GPU (NVIDIA DGX H200 data sheet, "
-       "2024)"},
+       "2024)",
+       8,
+       onePerGpu},
       {"8xa100",
        "a100",
        8,
@@ -61,14 +66,18 @@ ArrayRef<NodePreset> nodePresets() {
        "NVLink 3, 12 links, 600 GB/s in both directions together (data sheet)",
        {20000, 25000},
        "8 cards of 200 Gb/s a node, one a GPU (NVIDIA DGX A100 data sheet, "
-       "2020)"},
+       "2020)",
+       8,
+       onePerGpu},
       {"pcie-a6000",
        "a6000",
        4,
        {10000, 31508},
        "PCIe 4.0 x16 (data sheet): 16 lanes of 16 GT/s, 128 of 130 bits",
        {20000, 0},
-       ""},
+       "",
+       1,
+       "one, which the devices of a node share: an assumption"},
   };
   return presets;
 }

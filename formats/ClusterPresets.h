@@ -37,6 +37,9 @@ struct NodePreset {
   /// not say.
   Link network;
   const char *networkSource;
+  /// Network cards of a node, each of an equal part of its devices.
+  int64_t numCards;
+  const char *cardSource;
 };
 llvm::ArrayRef<NodePreset> nodePresets();
 const NodePreset *findNodePreset(llvm::StringRef name);

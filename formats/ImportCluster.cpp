@@ -43,6 +43,15 @@ rondo::formats::importCluster(const json::Cluster &cluster,
   for (const auto &[pair, link] : cluster.links)
     pipe::LinkOp::create(builder, loc, nameOf(pair.first), nameOf(pair.second),
                          figures(link));
+  for (const json::ClusterCard &card : cluster.cards) {
+    SmallVector<Attribute> devices;
+    for (int32_t rank : card.devices)
+      devices.push_back(nameOf(rank));
+    pipe::CardOp::create(
+        builder, loc, builder.getStringAttr(card.name),
+        builder.getArrayAttr(devices),
+        pipe::CardAttr::get(context, card.bytesPerUs, card.server));
+  }
   if (failed(mlir::verify(*module)))
     return nullptr;
   return module;

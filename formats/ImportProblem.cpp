@@ -167,6 +167,19 @@ void Importer::writeCluster() {
   for (const auto &[pair, link] : problem.links)
     pipe::LinkOp::create(builder, loc, reference("d" + Twine(pair.first)),
                          reference("d" + Twine(pair.second)), figures(link));
+  for (int32_t card = 0; card < problem.cards.count(); ++card) {
+    SmallVector<Attribute> devices;
+    for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+      if (problem.cards.ofRank[rank] == card)
+        devices.push_back(reference("d" + Twine(rank)));
+    // A card without ranks carries nothing.
+    if (!devices.empty())
+      pipe::CardOp::create(builder, loc, name("card" + Twine(card)),
+                           builder.getArrayAttr(devices),
+                           pipe::CardAttr::get(context,
+                                               problem.cards.bytesPerUs[card],
+                                               problem.cards.serverOf(card)));
+  }
 }
 
 void Importer::writeModel() {

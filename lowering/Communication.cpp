@@ -150,7 +150,7 @@ void Inserter::orderChannels() {
 /// begins to carry it. A queue keeps its order, so these never come before
 /// those of earlier messages.
 void Inserter::wantReceives(Channel &channel) {
-  const Link &link = problem.linkBetween(channel.from, channel.to);
+  const Link link = problem.linkBetween(channel.from, channel.to);
   int64_t begin = schedule.rankBegin(channel.to);
   int64_t numTasks = schedule.rank(channel.to).size();
   int64_t linkFreeNs = 0, position = 0;
@@ -270,6 +270,7 @@ Problem rondo::sequentialProblem(const Problem &problem) {
   for (int32_t home = 0; home < sequential.homes.size(); ++home)
     sequential.homes.moveTo(home, 0);
   sequential.links.clear();
+  sequential.cards = {};
   return sequential;
 }
 

@@ -20,8 +20,7 @@ ExposedCommunication rondo::measureCommunication(const Problem &problem,
                                                  const Simulation &simulation) {
   ExposedCommunication result;
   Problem other = problem;
-  other.link = Link();
-  other.links.clear();
+  other.makeMessagesFree();
   result.freeNs = simulate(other, schedule).makespanNs;
   result.perPairNs = makespanOf(
       problem, insertCommunication(problem, schedule, simulation, {}));

@@ -33,8 +33,7 @@ TimeShares rondo::timeShares(const PlanFigures &plan, const Problem &problem,
     collective.ns = 0;
   const int64_t withoutSums = simulateProgram(problem, program).makespanNs;
   Problem free = problem;
-  free.link = {};
-  free.links.clear();
+  free.makeMessagesFree();
   const int64_t withoutMessages = simulateProgram(free, program).makespanNs;
   const std::vector<int64_t> work = simulate(problem, schedule).rankWorkNs;
   const int64_t busiest = *std::max_element(work.begin(), work.end());

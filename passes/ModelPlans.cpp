@@ -107,6 +107,18 @@ static std::vector<int32_t> nodesOf(const Problem &problem,
   return nodeOf;
 }
 
+/// Devices that have cards and cross none to each other are on one server.
+static void joinServers(const Cards &cards, std::vector<int32_t> &nodeOf) {
+  const auto ranks = static_cast<int32_t>(nodeOf.size());
+  for (int32_t u = 0; u < ranks && !cards.empty(); ++u)
+    for (int32_t v = 0; v < u; ++v)
+      if (cards.ofRank[u] >= 0 && cards.ofRank[v] >= 0 &&
+          !cards.between(u, v).any()) {
+        nodeOf[u] = nodeOf[v];
+        break;
+      }
+}
+
 /// The devices of a plan's cluster and their links.
 static void takeCluster(PlanOp plan, const Problem &problem,
                         ChainProblem &chain) {
@@ -119,6 +131,8 @@ static void takeCluster(PlanOp plan, const Problem &problem,
           rate == 0 ? mostRate : std::min(rate, mostRate);
     }
   chain.nodeOf = nodesOf(problem, chain.bytesPerUs);
+  chain.cardOf = problem.cards.ofRank;
+  joinServers(problem.cards, chain.nodeOf);
   for (int32_t u = 0; u < ranks; ++u)
     for (int32_t v = 0; v < ranks; ++v) {
       if (u == v)

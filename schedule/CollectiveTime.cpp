@@ -7,6 +7,18 @@
 
 using namespace rondo;
 
+/// How long it takes to carry `pieces` of the bytes, each a `count`-th of them,
+/// twice.
+static int64_t exchangeNs(int64_t bytes, int64_t count, int64_t pieces,
+                          int64_t rate) {
+  // Both products can leave 64 bits.
+  const auto sent = static_cast<unsigned __int128>(bytes) * 2 *
+                    static_cast<unsigned __int128>(pieces);
+  const auto each = static_cast<unsigned __int128>(rate) * count;
+  return static_cast<int64_t>(
+      std::min<unsigned __int128>((sent * 1000 + each - 1) / each, maxSum / 2));
+}
+
 int64_t rondo::sumOverHomesNs(const Problem &problem,
                               const std::vector<int32_t> &homes,
                               int64_t bytes) {
@@ -17,18 +29,24 @@ int64_t rondo::sumOverHomesNs(const Problem &problem,
   for (int32_t from : homes)
     for (int32_t to : homes)
       if (from != to) {
-        const Link &link =
+        const Link link =
             problem.linkBetween(problem.rankOf(from), problem.rankOf(to));
         latencyNs = std::max(latencyNs, link.latencyNs);
         if (link.bytesPerUs > 0)
           rate = rate == 0 ? link.bytesPerUs : std::min(rate, link.bytesPerUs);
       }
-  if (rate == 0)
-    return 2 * latencyNs;
-  // Both products can leave 64 bits.
-  const auto sent = static_cast<unsigned __int128>(bytes) * 2 * (count - 1);
-  const auto each = static_cast<unsigned __int128>(rate) * count;
-  return static_cast<int64_t>(std::min<unsigned __int128>(
-             (sent * 1000 + each - 1) / each, maxSum / 2)) +
-         2 * latencyNs;
+  int64_t ns = rate == 0 ? 0 : exchangeNs(bytes, count, count - 1, rate);
+  // By card: the pieces that leave by it, which are as many as come in.
+  std::vector<int64_t> pieces(problem.cards.count());
+  for (int32_t from : homes)
+    for (int32_t to : homes)
+      if (const int32_t card =
+              problem.cards.between(problem.rankOf(from), problem.rankOf(to))
+                  .out;
+          card >= 0)
+        ++pieces[card];
+  for (int32_t card = 0; card < problem.cards.count(); ++card)
+    ns = std::max(ns, exchangeNs(bytes, count, pieces[card],
+                                 problem.cards.bytesPerUs[card]));
+  return ns + 2 * latencyNs;
 }

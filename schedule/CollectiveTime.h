@@ -14,7 +14,9 @@ namespace rondo {
 /// there: each home gets its piece from all others, adds, and hands the sum to
 /// all. So (r - 1) / r of the bytes leave each home twice, at the lowest rate
 /// between two of them (SPP, Luo et al. 2022: 2 (r - 1) / r * bytes / rate),
-/// and the longest latency passes twice. Rounded up.
+/// and the longest latency passes twice. A card with n of the homes, on a
+/// server with m of them, carries n * (r - m) / r of the bytes twice in each
+/// direction; where that takes longer it counts. Rounded up.
 int64_t sumOverHomesNs(const Problem &problem,
                        const std::vector<int32_t> &homes, int64_t bytes);
 

@@ -16,9 +16,21 @@ int64_t Link::occupancyNs(int64_t bytes) const {
   return scaled / bytesPerUs + (scaled % bytesPerUs != 0);
 }
 
-const Link &Problem::linkBetween(int32_t from, int32_t to) const {
+Link Problem::linkBetween(int32_t from, int32_t to) const {
   auto it = links.find({from, to});
-  return it == links.end() ? link : it->second;
+  Link own = it == links.end() ? link : it->second;
+  const CardSides sides = cards.between(from, to);
+  for (const int32_t card : {sides.out, sides.in})
+    if (card >= 0 &&
+        (own.bytesPerUs == 0 || cards.bytesPerUs[card] < own.bytesPerUs))
+      own.bytesPerUs = cards.bytesPerUs[card];
+  return own;
+}
+
+void Problem::makeMessagesFree() {
+  link = {};
+  links.clear();
+  cards = {};
 }
 
 void Problem::makeChain(const std::vector<int64_t> &outputBytes) {
@@ -283,6 +295,28 @@ template <FaultKind kind> Fault edgeFault(const Problem &problem, size_t e) {
                          problem.homes[edge.to].stage);
 }
 
+Found checkCards(const Problem &problem) {
+  const Cards &cards = problem.cards;
+  if (!cards.empty() && cards.ofRank.size() != problem.memoryCaps.size())
+    return figureFault<FaultKind::CardsOfRanks>(
+        static_cast<int64_t>(cards.ofRank.size()), problem.numRanks());
+  if (!cards.servers.empty() && cards.servers.size() != cards.bytesPerUs.size())
+    return figureFault<FaultKind::ServersOfCards>(
+        static_cast<int64_t>(cards.servers.size()), cards.count());
+  for (int32_t card = 0; card < cards.count(); ++card)
+    if (cards.bytesPerUs[card] < 1)
+      return figureFault<FaultKind::CardBandwidth>(cards.bytesPerUs[card], 1,
+                                                   card);
+  for (int32_t r = 0; r < problem.numRanks() && !cards.empty(); ++r)
+    if (cards.ofRank[r] < -1 || cards.ofRank[r] >= cards.count()) {
+      Fault fault = figureFault<FaultKind::RankOnNoCard>(cards.ofRank[r],
+                                                         cards.count() - 1);
+      fault.rank = r;
+      return fault;
+    }
+  return std::nullopt;
+}
+
 Found checkEdges(const Problem &problem) {
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     const Edge &edge = problem.edges[e];
@@ -331,7 +365,7 @@ Found checkSums(const Problem &problem) {
       bytes.add(cost.acquireBytes, times);
     }
   for (const Edge &edge : problem.edges) {
-    const Link &link =
+    const Link link =
         problem.linkBetween(problem.rankOf(edge.from), problem.rankOf(edge.to));
     ns.add(link.occupancyNs(edge.bytes), problem.microbatches);
     ns.add(link.latencyNs, problem.microbatches);
@@ -346,8 +380,8 @@ Found checkSums(const Problem &problem) {
 } // namespace
 
 std::optional<Fault> Problem::check() const {
-  for (auto rule :
-       {checkSizes, checkPlaces, checkCosts, checkLinks, checkEdges, checkSums})
+  for (auto rule : {checkSizes, checkPlaces, checkCosts, checkLinks, checkCards,
+                    checkEdges, checkSums})
     if (Found fault = rule(*this))
       return fault;
   return std::nullopt;

@@ -11,6 +11,7 @@
 #define RONDO_SCHEDULE_PROBLEM_H
 
 #include "schedule/Action.h"
+#include "schedule/Cards.h"
 #include "schedule/Fault.h"
 #include "schedule/Home.h"
 
@@ -143,6 +144,7 @@ struct Problem {
   Link link;
   /// Overrides of `link` by (from, to).
   std::map<std::pair<int32_t, int32_t>, Link> links;
+  Cards cards;
   ChannelModel channels;
   Objective objective = Objective::Makespan;
 
@@ -166,7 +168,11 @@ struct Problem {
                ? traits.needs | recomputeDone
                : traits.needs;
   }
-  const Link &linkBetween(int32_t from, int32_t to) const;
+  /// What a message between two ranks gets where no other is in its way: their
+  /// link, no faster than the cards that it crosses.
+  Link linkBetween(int32_t from, int32_t to) const;
+  /// Lets messages arrive when they are sent.
+  void makeMessagesFree();
 
   /// Writes the edges of a chain: stage s feeds s+1 by F (stage edge s) and s+1
   /// feeds s by I (stage edge S-1 + s). The gradient message of stage s+1 to s

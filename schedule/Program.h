@@ -138,7 +138,14 @@ enum class CollectiveStart : uint8_t {
 ///    order of their issue, one at a time, on their own lane; one begins when
 ///    all its ranks have issued it and come to it.
 ///  - Await waits for a collective's end.
-/// The program must keep rule L1. O(actions).
+///  - What crosses network cards (Cards.h) holds them for as long as it takes:
+///  a
+///    message for its occupancy, a collective both sides of every card that
+///    messages between its ranks would cross. Of what is ready for its cards,
+///    the first to be so goes first; of equals, messages before collectives, by
+///    sender and then receiver.
+/// The program must keep rule L1. O(actions), with cards O(actions * log
+/// ranks).
 ProgramSimulation
 simulateProgram(const Problem &, const Program &,
                 CollectiveStart start = CollectiveStart::WhenIssued);

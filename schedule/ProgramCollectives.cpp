@@ -75,15 +75,24 @@ void Execution::runCollectives(int32_t rank) {
     for (int32_t member : state.ranks)
       begin =
           std::max({begin, lanes[member].head().readyNs, lanes[member].freeNs});
-    state.endNs = begin + program.collectives[collective].ns;
-    for (int32_t member : state.ranks) {
-      CollectiveLane &lane = lanes[member];
-      result.endNs[lane.head().position] = state.endNs;
-      lane.freeNs = state.endNs;
-      ++lane.done;
-      wake(member, WaitFor::Collective, collective);
-      toLookAt.push_back(member);
+    if (!state.cards.empty()) {
+      askFor(state, collective, begin);
+      continue;
     }
+    runCollective(state, collective, begin);
+    toLookAt.insert(toLookAt.end(), state.ranks.begin(), state.ranks.end());
+  }
+}
+
+void Execution::runCollective(CollectiveState &state, int32_t collective,
+                              int64_t begin) {
+  state.endNs = begin + program.collectives[collective].ns;
+  for (int32_t member : state.ranks) {
+    CollectiveLane &lane = lanes[member];
+    result.endNs[lane.head().position] = state.endNs;
+    lane.freeNs = state.endNs;
+    ++lane.done;
+    wake(member, WaitFor::Collective, collective);
   }
 }
 

@@ -32,6 +32,9 @@ struct Channel {
   std::vector<int64_t> consumedNs;
   /// Messages that have got the link.
   size_t carried = 0;
+  /// The cards that it crosses, and messages that have asked for them.
+  CardSides sides;
+  size_t asked = 0;
 };
 
 enum class WaitFor : uint8_t {
@@ -72,6 +75,9 @@ struct CollectiveState {
   /// Ascending.
   std::vector<int32_t> ranks;
   int64_t endNs = notYet;
+  /// The cards that messages between its ranks would cross.
+  std::vector<int32_t> cards;
+  bool hasAsked = false;
 };
 
 /// The collectives of a rank, which run in the order of their issue.
@@ -90,6 +96,10 @@ struct CollectiveLane {
   bool isEmpty() const { return done == issued.size(); }
   const Issued &head() const { return issued[done]; }
 };
+
+/// The cards that messages between these ranks would cross.
+std::vector<int32_t> cardsBetween(const Problem &problem,
+                                  const std::vector<int32_t> &ranks);
 
 class Execution {
 public:
@@ -124,9 +134,14 @@ private:
   void wake(int32_t rank, WaitFor waitFor, int64_t id);
   bool isReady(const CollectiveState &state, int32_t collective) const;
   void runCollectives(int32_t rank);
+  void runCollective(CollectiveState &state, int32_t collective, int64_t begin);
+  void askFor(Channel &channel, int64_t readyNs);
+  void askFor(CollectiveState &state, int32_t collective, int64_t readyNs);
+  bool grantNext();
   void carry(Channel &channel);
   void deliver(Channel &channel, int64_t begin);
   void meet(int32_t rank);
+  void leaveQueues(const Channel &channel);
   void advance(Channel &channel) {
     isOneQueue ? meet(channel.from) : carry(channel);
   }
@@ -163,6 +178,7 @@ private:
   /// By edge.
   std::vector<int32_t> channelIds;
   std::vector<CollectiveState> collectives;
+  CardQueue cards;
   /// By rank.
   std::vector<CollectiveLane> lanes;
   /// [home * microbatches + microbatch].

@@ -5,7 +5,8 @@
 // An event wakes the ranks that wait for it: a message that arrives, a send
 // that ends, a collective that ends. Channels are in order and
 // each rank's times never decrease, so the order of ranks on the worklist does
-// not change any time.
+// not change any time. What needs cards waits until all ranks do
+// (ProgramCards.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +53,7 @@ Execution::Execution(const Problem &problem, const Program &program,
       channels.back().from = from;
       channels.back().to = to;
       channels.back().link = problem.linkBetween(from, to);
+      channels.back().sides = problem.cards.between(from, to);
     }
     channelIds.push_back(it->second);
   }
@@ -62,8 +64,11 @@ Execution::Execution(const Problem &problem, const Program &program,
     std::sort(state.ranks.begin(), state.ranks.end());
     state.ranks.erase(std::unique(state.ranks.begin(), state.ranks.end()),
                       state.ranks.end());
+    if (collective.ns > 0)
+      state.cards = cardsBetween(problem, state.ranks);
     collectives.push_back(std::move(state));
   }
+  cards.reset(problem.cards.count());
 }
 
 void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
@@ -74,21 +79,26 @@ void Execution::wake(int32_t r, WaitFor waitFor, int64_t id) {
   worklist.push_back(r);
 }
 
-/// Gives the link to every message that is ready for it.
+/// Gives the link to every message that is ready for it, or asks for its cards.
 void Execution::carry(Channel &channel) {
-  while (channel.carried < channel.sends.size()) {
-    size_t n = channel.carried;
-    int64_t begin = std::max(channel.sentNs[n], channel.freeNs);
+  const bool hasCards = channel.sides.any();
+  const size_t &next = hasCards ? channel.asked : channel.carried;
+  while (next < channel.sends.size()) {
+    const size_t n = next;
+    int64_t readyNs = channel.sentNs[n];
     if (!isEager) {
       if (n >= channel.receives.size())
         return;
-      begin = std::max(begin, channel.postedNs[n]);
+      readyNs = std::max(readyNs, channel.postedNs[n]);
     } else if (receiveSlots > 0 && n >= receiveSlots) {
       if (n - receiveSlots >= channel.consumedNs.size())
         return;
-      begin = std::max(begin, channel.consumedNs[n - receiveSlots]);
+      readyNs = std::max(readyNs, channel.consumedNs[n - receiveSlots]);
     }
-    deliver(channel, begin);
+    if (hasCards)
+      askFor(channel, readyNs);
+    else
+      deliver(channel, std::max(readyNs, channel.freeNs));
   }
 }
 
@@ -127,14 +137,24 @@ void Execution::meet(int32_t rank) {
         from.head() != channel.sends[channel.carried] ||
         to.head() != channel.receives[channel.carried])
       continue;
-    deliver(channel, std::max({channel.sentNs[channel.carried],
-                               channel.postedNs[channel.carried], from.freeNs,
-                               to.freeNs}));
-    from.freeNs = to.freeNs = channel.freeNs + channel.link.latencyNs;
-    ++from.done;
-    ++to.done;
-    toMeet.push_back(channel.from);
-    toMeet.push_back(channel.to);
+    const int64_t begin =
+        std::max({channel.sentNs[channel.carried],
+                  channel.postedNs[channel.carried], from.freeNs, to.freeNs});
+    if (!channel.sides.any()) {
+      deliver(channel, begin);
+      leaveQueues(channel);
+    } else if (channel.asked == channel.carried) {
+      askFor(channel, begin);
+    }
+  }
+}
+
+/// With one queue a rank: both ends of what a channel has delivered are done.
+void Execution::leaveQueues(const Channel &channel) {
+  for (const int32_t rank : {channel.from, channel.to}) {
+    queues[rank].freeNs = channel.freeNs + channel.link.latencyNs;
+    ++queues[rank].done;
+    toMeet.push_back(rank);
   }
 }
 
@@ -292,7 +312,9 @@ bool Execution::issue(int32_t r, RankState &rank) {
 void Execution::run() {
   for (int32_t r = order.numRanks(); r-- > 0;)
     worklist.push_back(r);
-  while (!worklist.empty()) {
+  while (!worklist.empty() || grantNext()) {
+    if (worklist.empty())
+      continue;
     int32_t r = worklist.back();
     worklist.pop_back();
     RankState &rank = ranks[r];

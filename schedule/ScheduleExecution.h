@@ -44,6 +44,13 @@ struct LinkState {
   std::vector<int64_t> order;
   size_t next = 0;
   bool isOrdered = false;
+  /// Its messages go at once: they wait neither for an order nor for cards.
+  bool isPlain = true;
+  /// The cards that it crosses. Then its messages ask for them; `number` is
+  /// that of the pair of ranks, `asked` how many have, `turnNs` when the last
+  /// of them was ready and had its turn.
+  CardSides sides;
+  int64_t number = 0, asked = 0, turnNs = 0;
 };
 
 /// Set once what an action needs of all micro-batches is done.
@@ -52,7 +59,7 @@ constexpr Done allDone = 0x80;
 /// Values of RankState::blocked that are no message.
 constexpr int64_t notBlocked = -1, blockedByOwnTask = -2;
 /// Values of `arrival` below 0: not made, or made at -2 - value and held back
-/// by a link order.
+/// by a link order or by cards.
 constexpr int64_t notMade = -1;
 
 struct RankState {
@@ -72,6 +79,7 @@ public:
     makeRanks();
     makeWorks();
     orderLinks();
+    cards.reset(problem.cards.count());
     done = problem.nothingDoneYet();
     arrival.assign(problem.edges.size() * microbatches, notMade);
     for (size_t e = 0; isDealt && e < problem.edges.size(); ++e)
@@ -97,6 +105,8 @@ private:
   inline void send(const Output &output, int64_t microbatch, int64_t readyNs);
   inline void carry(LinkState &link, const Output &output, int64_t message,
                     int64_t readyNs);
+  void ask(LinkState &link, int64_t message, int64_t readyNs);
+  bool carryNext();
   void wake(int32_t rank, int64_t message) {
     if (ranks[rank].blocked != message)
       return;
@@ -125,6 +135,7 @@ private:
   std::vector<int32_t> outputOfEdge;
   std::vector<LinkState> links;
   std::map<std::pair<int32_t, int32_t>, int32_t> linkIds;
+  CardQueue cards;
 
   std::vector<RankState> ranks;
   /// By rank: when its other lanes are free again. Empty where all tasks are on

@@ -5,6 +5,8 @@
 // arrived. A message that arrives wakes the rank that waits for it. All
 // messages of a directed link come from one rank, which ends its actions in
 // list order, so the order of ranks on the worklist does not change any time.
+// Cards are shared by links of several ranks: a message that needs them waits
+// until all ranks do, and then goes if no other was ready before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +32,12 @@ int32_t Execution::linkOf(int32_t from, int32_t to) {
     return -1;
   auto [it, isNew] =
       linkIds.insert({{from, to}, static_cast<int32_t>(links.size())});
-  if (isNew)
-    links.emplace_back();
+  if (isNew) {
+    LinkState &link = links.emplace_back();
+    link.sides = problem.cards.between(from, to);
+    link.isPlain = !link.sides.any();
+    link.number = int64_t(from) * problem.numRanks() + to;
+  }
   return it->second;
 }
 
@@ -58,7 +64,7 @@ void Execution::makeWorks() {
       for (int32_t e : edges.outputs(home, traits.kind)) {
         int32_t from = problem.rankOf(home);
         int32_t to = problem.rankOf(problem.edges[e].to);
-        const Link &link = problem.linkBetween(from, to);
+        const Link link = problem.linkBetween(from, to);
         outputOfEdge[e] = static_cast<int32_t>(outputs.size());
         outputs.push_back({e * microbatches,
                            link.occupancyNs(problem.edges[e].bytes),
@@ -76,6 +82,7 @@ void Execution::orderLinks() {
       continue; // no message: the order is empty
     LinkState &link = links[it->second];
     link.isOrdered = true;
+    link.isPlain = false;
     for (Action action : actions)
       for (int32_t e : edges.outputs(action.subject, action.kind()))
         if (problem.rankOf(problem.edges[e].to) == pair.second &&
@@ -91,6 +98,24 @@ inline void Execution::carry(LinkState &link, const Output &output,
   wake(output.toRank, message);
 }
 
+/// Asks for the cards that a link's next message crosses.
+void Execution::ask(LinkState &link, int64_t message, int64_t readyNs) {
+  link.turnNs = std::max(link.turnNs, readyNs);
+  cards.ask({link.turnNs, link.number, link.asked++, message});
+}
+
+/// Carries the first message that has asked for cards; false if there is none.
+bool Execution::carryNext() {
+  if (cards.isEmpty())
+    return false;
+  const CardQueue::Request request = cards.next();
+  const Output &output = outputs[outputOfEdge[request.what / microbatches]];
+  LinkState &link = links[output.link];
+  carry(link, output, request.what, cards.freeNs(link.sides, request.readyNs));
+  cards.hold(link.sides, link.freeNs);
+  return true;
+}
+
 template <bool isPlain>
 void Execution::send(const Output &output, int64_t microbatch,
                      int64_t readyNs) {
@@ -102,17 +127,24 @@ void Execution::send(const Output &output, int64_t microbatch,
     return;
   }
   LinkState &link = links[output.link];
-  if (!link.isOrdered) {
+  if (link.isPlain) {
     carry(link, output, message, readyNs);
     return;
   }
   arrival[message] = -2 - readyNs;
+  if (!link.isOrdered) {
+    ask(link, message, readyNs);
+    return;
+  }
   for (; link.next < link.order.size(); ++link.next) {
     int64_t head = link.order[link.next];
     if (arrival[head] == notMade)
       return;
-    carry(link, outputs[outputOfEdge[head / microbatches]], head,
-          -2 - arrival[head]);
+    if (link.sides.any())
+      ask(link, head, -2 - arrival[head]);
+    else
+      carry(link, outputs[outputOfEdge[head / microbatches]], head,
+            -2 - arrival[head]);
   }
 }
 
@@ -136,7 +168,9 @@ void Execution::runLanes(Simulation &result) {
   for (int32_t r = schedule.numRanks(); r-- > 0;)
     worklist.push_back(r);
   const Action *actions = schedule.rank(0).begin();
-  while (!worklist.empty()) {
+  while (!worklist.empty() || carryNext()) {
+    if (worklist.empty())
+      continue;
     int32_t r = worklist.back();
     worklist.pop_back();
     RankState rank = ranks[r];

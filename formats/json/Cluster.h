@@ -25,6 +25,16 @@ struct ClusterDevice {
   int64_t peakFlopsPerUs = 0;
 };
 
+/// A network card.
+struct ClusterCard {
+  std::string name;
+  /// Ranks, each on no other card.
+  std::vector<int32_t> devices;
+  int64_t bytesPerUs = 1;
+  /// The number of its server; -1: one of its own.
+  int32_t server = -1;
+};
+
 /// A cluster as the language has it: devices by rank, one link for all pairs,
 /// and links of single directed pairs.
 struct Cluster {
@@ -32,6 +42,7 @@ struct Cluster {
   std::vector<ClusterDevice> devices;
   Link link;
   std::map<std::pair<int32_t, int32_t>, Link> links;
+  std::vector<ClusterCard> cards;
 
   /// Sets all links. What most pairs have becomes the link of all pairs.
   /// O(pairs).

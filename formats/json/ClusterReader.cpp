@@ -1,9 +1,7 @@
 //===- ClusterReader.cpp - rondo-cluster to devices and links -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/json/Cluster.h"
-
-#include "formats/json/Fields.h"
+#include "formats/json/ClusterCards.h"
 
 #include <set>
 
@@ -153,12 +151,6 @@ std::optional<TextFault> ClusterReader::readNode(Value value,
   if (auto fault = readFields(fields, value, where, {"devices"},
                               {"name", "count", "link", "cards"}))
     return fault;
-  if (const Value *cards = fields.find("cards"))
-    if (!cards->isNull() && !(cards->isArray() && !Elements(*cards).next()))
-      return at(*cards, where + ".cards") +
-             " shares network cards among devices, which a pipe.cluster cannot "
-             "say: give \"link\" the share of a card that each pair has, and "
-             "leave out \"cards\"";
   std::string prefix = "n" + std::to_string(nodes.size());
   if (const Value *name = fields.find("name")) {
     if (!name->string() || name->string()->empty())
@@ -186,6 +178,10 @@ std::optional<TextFault> ClusterReader::readNode(Value value,
       return fault;
   if (devices.empty())
     return at(list, where + ".devices") + " is empty";
+  std::vector<ClusterCard> cards;
+  if (const Value *given = fields.find("cards"); given && !given->isNull())
+    if (auto fault = readCards(text, *given, where + ".cards", devices, cards))
+      return fault;
   node.numDevices = static_cast<int32_t>(devices.size());
   const int64_t total =
       int64_t(cluster.devices.size()) + count * node.numDevices;
@@ -195,6 +191,14 @@ std::optional<TextFault> ClusterReader::readNode(Value value,
   for (int64_t k = 0; k < count; ++k) {
     const std::string own =
         prefix + (count > 1 ? "_" + std::to_string(k) : std::string()) + "_";
+    for (ClusterCard card : cards) {
+      card.name = own + card.name;
+      if (cards.size() > 1)
+        card.server = static_cast<int32_t>(nodes.size());
+      for (int32_t &device : card.devices)
+        device += static_cast<int32_t>(cluster.devices.size());
+      cluster.cards.push_back(std::move(card));
+    }
     for (ClusterDevice device : devices) {
       device.name = own + device.name;
       nodeOf.push_back(static_cast<int32_t>(nodes.size()));
@@ -291,6 +295,10 @@ std::optional<TextFault> ClusterReader::checkNames() const {
     if (!names.insert(device.name).second)
       return "two devices are named " + quoted(device.name) +
              "; give the nodes or the devices other names";
+  for (const ClusterCard &card : cluster.cards)
+    if (!names.insert(card.name).second)
+      return "a card and a device, or two cards, are named " +
+             quoted(card.name) + "; give the cards other names";
   return {};
 }
 

@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <map>
+
 using llvm::StringRef;
 
 namespace rondo::json {
@@ -96,10 +98,49 @@ std::optional<TextFault> readLayers(Value value, ChainProblem &problem) {
   return {};
 }
 
+/// The cards' numbers become those of their order in the list.
+std::optional<TextFault> readCards(const Value &list, ChainProblem &problem) {
+  if (!list.isArray())
+    return "devices.card is " + list.excerpt() + ", not a list";
+  std::map<int64_t, int32_t> numbers;
+  Elements walk(list);
+  while (std::optional<Value> element = walk.next()) {
+    int64_t card = -1;
+    if (!element->isNull())
+      if (auto fault = readInteger(
+              *element,
+              "devices.card[" + std::to_string(problem.cardOf.size()) + "]", 0,
+              std::numeric_limits<int32_t>::max(), card))
+        return fault;
+    problem.cardOf.push_back(
+        card < 0
+            ? -1
+            : numbers.insert({card, int32_t(numbers.size())}).first->second);
+  }
+  if (problem.cardOf.size() != problem.nodeOf.size())
+    return "devices.card has " + std::to_string(problem.cardOf.size()) +
+           (problem.cardOf.size() == 1 ? " entry" : " entries") +
+           ", devices.node has " + std::to_string(problem.nodeOf.size()) +
+           "; each device has a card or null";
+  std::map<int32_t, int32_t> nodes;
+  for (int32_t device = 0; device < problem.numDevices(); ++device) {
+    const int32_t card = problem.cardOf[device], node = problem.nodeOf[device];
+    const int32_t first = nodes.insert({card, node}).first->second;
+    if (card >= 0 && first != node)
+      return "devices.card[" + std::to_string(device) +
+             "] is a card of server " + std::to_string(first) +
+             ", but the device is on server " + std::to_string(node) +
+             "; a card is in one server";
+  }
+  if (numbers.empty())
+    problem.cardOf.clear();
+  return {};
+}
+
 std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
   Fields fields;
   if (auto fault = fields.read(value, "devices", {"node", "memory_bytes"},
-                               {"memory_bytes_tight"}))
+                               {"memory_bytes_tight", "card"}))
     return fault;
   if (auto fault =
           readInteger(fields.get("memory_bytes"), "devices.memory_bytes", 0,
@@ -123,7 +164,8 @@ std::optional<TextFault> readDevices(Value value, ChainProblem &problem) {
     return "there are " + std::to_string(problem.nodeOf.size()) +
            " devices; at most " + std::to_string(mostDevices) +
            " can be planned for";
-  return {};
+  const Value *cards = fields.find("card");
+  return cards ? readCards(*cards, problem) : std::optional<TextFault>();
 }
 
 std::optional<TextFault> readRates(Value value, ChainProblem &problem) {

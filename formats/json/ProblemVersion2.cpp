@@ -184,6 +184,61 @@ std::optional<TextFault> readChannels(const Value &value, Problem &problem) {
                                          : std::optional<TextFault>();
 }
 
+/// The ranks behind a card, each of which is on no other.
+std::optional<TextFault> readRanksOf(const Value &list, const std::string &key,
+                                     Problem &problem) {
+  if (!list.isArray())
+    return key + " is " + list.excerpt() + ", not a list";
+  Elements walk(list);
+  size_t count = 0;
+  for (; std::optional<Value> element = walk.next(); ++count) {
+    const std::string where = key + "[" + std::to_string(count) + "]";
+    int64_t rank;
+    if (auto fault = readRank(*element, where, problem, rank))
+      return fault;
+    int32_t &card = problem.cards.ofRank[rank];
+    if (card >= 0)
+      return where + " is " + std::to_string(rank) + ", which is on cards[" +
+             std::to_string(card) + "] already; a rank is on at most one card";
+    card = problem.cards.count();
+  }
+  if (count == 0)
+    return key + " is empty";
+  return {};
+}
+
+std::optional<TextFault> readCards(const Value &cards, Problem &problem) {
+  if (!cards.isArray())
+    return "cards is " + cards.excerpt() + ", not a list";
+  Elements walk(cards);
+  while (std::optional<Value> card = walk.next()) {
+    const std::string where =
+        element("cards", static_cast<size_t>(problem.cards.count()));
+    Fields fields;
+    if (auto fault = fields.read(*card, where, {"ranks", "bytes_per_us"},
+                                 {"server", "duplex"}))
+      return fault;
+    if (auto fault = readDuplex(fields, where))
+      return fault;
+    problem.cards.ofRank.resize(problem.memoryCaps.size(), -1);
+    if (auto fault =
+            readRanksOf(fields.get("ranks"), where + ".ranks", problem))
+      return fault;
+    int64_t rate;
+    if (auto fault = readInteger(fields.get("bytes_per_us"),
+                                 where + ".bytes_per_us", 1, mostFigure, rate))
+      return fault;
+    int64_t server = -1;
+    if (const Value *given = fields.find("server"))
+      if (auto fault = readInteger(*given, where + ".server", 0,
+                                   std::numeric_limits<int32_t>::max(), server))
+        return fault;
+    problem.cards.bytesPerUs.push_back(rate);
+    problem.cards.servers.push_back(static_cast<int32_t>(server));
+  }
+  return {};
+}
+
 } // namespace
 
 std::optional<TextFault> readVersion2(Value object, Problem &problem) {
@@ -210,7 +265,7 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
     problem.samples = static_cast<int32_t>(number);
     problem.statesSamples = true;
   }
-  if (auto fault = takesNone(fields, {"cards", "host"}, ""))
+  if (auto fault = takesNone(fields, {"host"}, ""))
     return fault;
   if (auto fault = readRanks(fields.get("ranks"), problem))
     return fault;
@@ -220,6 +275,9 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
     return fault;
   if (auto fault = readLinks(fields, {"duplex"}, readDuplex, problem))
     return fault;
+  if (const Value *cards = fields.find("cards"))
+    if (auto fault = readCards(*cards, problem))
+      return fault;
   if (const Value *channels = fields.find("channels"))
     if (auto fault = readChannels(*channels, problem))
       return fault;

@@ -148,10 +148,27 @@ void writeChannels(llvm::json::OStream &json, const ChannelModel &channels) {
   });
 }
 
+void writeCards(llvm::json::OStream &json, const Problem &problem) {
+  json.attributeArray("cards", [&] {
+    for (int32_t card = 0; card < problem.cards.count(); ++card)
+      json.object([&] {
+        json.attributeArray("ranks", [&] {
+          for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+            if (problem.cards.ofRank[rank] == card)
+              json.value(rank);
+        });
+        json.attribute("bytes_per_us", problem.cards.bytesPerUs[card]);
+        if (problem.cards.serverOf(card) >= 0)
+          json.attribute("server", problem.cards.serverOf(card));
+      });
+  });
+}
+
 /// Whether version 1 can say this problem: its stages are a chain with one home
-/// each, B takes I's and W's time, and steps take none.
+/// each, B takes I's and W's time, steps take none, and there are no cards.
 bool isVersion1(const Problem &problem) {
-  if (problem.homes.hasReplicas() || hasRecomputation(problem))
+  if (problem.homes.hasReplicas() || hasRecomputation(problem) ||
+      !problem.cards.empty())
     return false;
   const int32_t numStages = problem.numStages();
   Problem chain;
@@ -216,6 +233,8 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
           writeSpeed(json, speed);
         });
     });
+    if (!problem.cards.empty())
+      writeCards(json, problem);
     if (!isFirst)
       writeChannels(json, problem.channels);
     json.attribute("objective", objectiveName(problem));

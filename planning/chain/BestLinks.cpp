@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <numeric>
+#include <set>
 
 using namespace rondo;
 
@@ -22,6 +23,9 @@ BestLinks::BestLinks(const ChainProblem &problem)
     largestServer =
         std::max(largestServer, static_cast<int32_t>(i - first + 1));
   }
+  const std::set<int32_t> used(problem.cardOf.begin(), problem.cardOf.end());
+  if (!used.count(-1))
+    cards = static_cast<int64_t>(used.size());
   // A group is connected by its slowest pair's rate and higher ones, so it lies
   // in one component of the pairs that are at least so fast.
   struct Pair {

@@ -7,7 +7,33 @@ using namespace rondo;
 
 GroupLink rondo::slower(const GroupLink &a, const GroupLink &b) {
   return {std::min(a.rate, b.rate), std::min(a.rateBack, b.rateBack),
-          std::max(a.latencyNs, b.latencyNs)};
+          std::max(a.latencyNs, b.latencyNs), std::max(a.inTurn, b.inTurn)};
+}
+
+/// GroupLink::inTurn of two sets.
+static int64_t mostInTurn(const ChainProblem &problem, const int32_t *from,
+                          int32_t fromCount, const int32_t *to,
+                          int32_t toCount) {
+  if (problem.cardOf.empty())
+    return 1;
+  auto countsOf = [&](const std::vector<int32_t> &placeOf, int32_t place) {
+    auto count = [&](const int32_t *devices, int32_t number) {
+      return std::count_if(devices, devices + number, [&](int32_t device) {
+        return placeOf[device] == place;
+      });
+    };
+    return GroupCounts{count(from, fromCount), count(to, toCount)};
+  };
+  int64_t most = 1;
+  for (const auto &[devices, count] :
+       {std::pair(from, fromCount), std::pair(to, toCount)})
+    for (const int32_t *device = devices; device != devices + count; ++device)
+      if (const int32_t card = problem.cardOf[*device]; card >= 0)
+        most = std::max(most, piecesInTurn(countsOf(problem.cardOf, card),
+                                           countsOf(problem.nodeOf,
+                                                    problem.nodeOf[*device]),
+                                           {fromCount, toCount}));
+  return most;
 }
 
 GroupLink rondo::linkBetween(const ChainProblem &problem, const int32_t *from,
@@ -18,6 +44,7 @@ GroupLink rondo::linkBetween(const ChainProblem &problem, const int32_t *from,
     for (const int32_t *v = to; v != to + toCount; ++v)
       link = slower(link, {problem.rate(*u, *v), problem.rate(*v, *u),
                            problem.latencyNs(*u, *v)});
+  link.inTurn = mostInTurn(problem, from, fromCount, to, toCount);
   return link;
 }
 
@@ -27,6 +54,7 @@ GroupLink rondo::linkWithin(const ChainProblem &problem, const int32_t *devices,
   for (int32_t i = 1; i < count; ++i)
     link = slower(link, linkBetween(problem, devices, i, devices + i, 1));
   link.rate = link.rateBack = std::min(link.rate, link.rateBack);
+  link.inTurn = 1;
   return link;
 }
 

@@ -6,15 +6,21 @@
 //
 //   F = ceil(sum of forwards / r), B = ceil(sum of backwards / r)
 //   message to a stage on r' devices: the largest latency between the two sets
-//     + ceil(1000 bytes / (r r' lowest rate from one to the other))
+//     + ceil(1000 bytes x / (r r' lowest rate from one to the other)). Each
+//     pair of devices has a piece of its own; of the r r', x cross one side of
+//     a network card in turn, at the busiest card, and where there are none x
+//     is 1
 //   all-reduce behind the last B: 0 on one device, else 2 (r - 1) latencies +
-//     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within))
+//     ceil(2 (r - 1) 1000 parameter bytes / (r lowest rate within)). That is a
+//     ring, which can enter and leave each card once, so that cards do not
+//     count
 //   memory of each device: state bytes + micro-batches under way x
 //     ceil(stash bytes / r) + ceil(working bytes / r)
 //
 // Where the samples of a micro-batch are known, they are what is divided: a
 // share 1 / r becomes ceil(samples / r) / samples, 1 / (r r') becomes the share
-// of max(r, r'), and inputs count as stash.
+// of max(r, r'), x / (r r') is rounded up to whole samples if that is more, and
+// inputs count as stash.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,11 +46,27 @@ struct GroupLink {
   int64_t rate = noRate, rateBack = noRate;
   /// The largest latency.
   int64_t latencyNs = 0;
+  /// How many of a message's pieces, one for each pair of devices of the two
+  /// groups, go through the busiest card one after another. It is the same in
+  /// both directions; 1 where no card is shared.
+  int64_t inTurn = 1;
 };
 
 /// The slower of two in every respect.
 GroupLink slower(const GroupLink &a, const GroupLink &b);
-/// Between two sets of devices without common ones. O(product of their sizes).
+/// Devices of two groups.
+struct GroupCounts {
+  int64_t from = 0, to = 0;
+};
+/// How many pieces go in turn (GroupLink::inTurn) through a card that has some
+/// of the groups' devices, in a server with some more.
+inline int64_t piecesInTurn(GroupCounts onCard, GroupCounts inServer,
+                            GroupCounts all) {
+  return std::max(onCard.from * (all.to - inServer.to),
+                  onCard.to * (all.from - inServer.from));
+}
+/// Between two sets of devices without common ones. O(product of their sizes),
+/// with cards O(square of their sum).
 GroupLink linkBetween(const ChainProblem &problem, const int32_t *from,
                       int32_t fromCount, const int32_t *to, int32_t toCount);
 /// Within a set of devices. O(count^2).
@@ -86,15 +108,15 @@ public:
   int64_t allReduceNs(int32_t first, int32_t end, int32_t devices,
                       const GroupLink &within) const;
   /// A message at the boundary in front of a layer, at a link's `rate` or
-  /// `rateBack`, between groups of `from` and `to` devices.
+  /// `rateBack`, between groups of `from` and `to` devices; `inTurn` as a
+  /// GroupLink has it.
   int64_t messageNs(int32_t layer, int64_t from, int64_t to, int64_t rate,
-                    int64_t latencyNs) const {
+                    int64_t latencyNs, int64_t inTurn = 1) const {
     const __int128 bytes = __int128(1000) * boundaryBytes(layer);
     return latencyNs +
-           (samples == 0
-                ? ceilDivided(bytes, from * to * rate)
-                : ceilDivided(bytes * samplesOfEach(std::max(from, to)),
-                              samples * rate));
+           (samples == 0 ? ceilDivided(bytes * inTurn, from * to * rate)
+                         : ceilDivided(bytes * samplesInTurn(from, to, inTurn),
+                                       samples * rate));
   }
   /// What one of so many devices takes of a micro-batch, without rounding.
   double share(int64_t devices) const {
@@ -102,9 +124,12 @@ public:
                         : static_cast<double>(samplesOfEach(devices)) /
                               static_cast<double>(samples);
   }
-  /// The same of a message between two groups and one pair of their devices.
-  double messageShare(int64_t from, int64_t to) const {
-    return share(samples == 0 ? from * to : std::max(from, to));
+  /// The same of a message between two groups, and of what goes in turn.
+  double messageShare(int64_t from, int64_t to, int64_t inTurn) const {
+    return samples == 0
+               ? static_cast<double>(inTurn) / static_cast<double>(from * to)
+               : static_cast<double>(samplesInTurn(from, to, inTurn)) /
+                     static_cast<double>(samples);
   }
   /// Of each device of a stage; `behind`: the stages behind it. 1F1B has as
   /// many micro-batches under way as there are stages from it on.
@@ -124,6 +149,13 @@ private:
   static int64_t ceilDivided(__int128 dividend, int64_t divisor);
   int64_t samplesOfEach(int64_t devices) const {
     return (samples + devices - 1) / devices;
+  }
+  int64_t samplesInTurn(int64_t from, int64_t to, int64_t inTurn) const {
+    const int64_t ofPair = samplesOfEach(std::max(from, to));
+    return inTurn == 1
+               ? ofPair
+               : std::max(ofPair,
+                          ceilDivided(__int128(samples) * inTurn, from * to));
   }
   int64_t shareOf(int64_t sum, int32_t devices) const {
     return samples == 0

@@ -42,6 +42,10 @@ struct ChainProblem {
   std::vector<ChainLayer> layers;
   /// By device: its server.
   std::vector<int32_t> nodeOf;
+  /// By device: its network card, a number below that of devices, or -1 for
+  /// none; a card is in one server. Empty: there are no cards. What passes
+  /// between servers crosses the cards, one piece at a time in each direction.
+  std::vector<int32_t> cardOf;
   /// Of each device; 0: no limit.
   int64_t memoryBytes = 0;
   /// [from * devices + to]; at least 1 between two devices.

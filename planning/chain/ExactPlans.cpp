@@ -73,10 +73,10 @@ bool ExactPlans::extend(int32_t depth, int32_t devicesLeft) {
     const auto other = static_cast<int32_t>(before.devices.size());
     const GroupLink link = linkBetween(problem, before.devices.data(), other,
                                        stage.devices.data(), r);
-    before.ns.send =
-        costs.messageNs(stage.first, r, other, link.rate, link.latencyNs);
-    before.ns.sendBack =
-        costs.messageNs(stage.first, r, other, link.rateBack, link.latencyNs);
+    before.ns.send = costs.messageNs(stage.first, r, other, link.rate,
+                                     link.latencyNs, link.inTurn);
+    before.ns.sendBack = costs.messageNs(stage.first, r, other, link.rateBack,
+                                         link.latencyNs, link.inTurn);
     stage.there = before.there + before.ns.forward + before.ns.send;
     stage.back = before.back + before.ns.backward + before.ns.sendBack;
     stage.both = stage.there + stage.back;

@@ -101,7 +101,8 @@ void LatencyProgram::extend(int32_t cut, int32_t next, const Limits &limits) {
         if (own + behind.way >= best.length)
           continue;
         const GroupLink &link = groups.across(first, end, end + other);
-        const double sent = bytes * costs.messageShare(devices, other * unit),
+        const double sent = bytes * costs.messageShare(devices, other * unit,
+                                                       link.inTurn),
                      latency = static_cast<double>(link.latencyNs);
         part.send = latency + sent / static_cast<double>(link.rate);
         part.sendBack = latency + sent / static_cast<double>(link.rateBack);

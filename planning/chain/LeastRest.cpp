@@ -16,7 +16,8 @@ LeastRest::LeastRest(const ChainProblem &problem, const ChainCosts &costs)
         if (a + b <= G)
           messages[(static_cast<size_t>(layer) * K + from) * K + to] =
               costs.messageNs(layer, groups.most(from), groups.most(to),
-                              best.rateAcross(a, b), best.latencyAcross(a, b));
+                              best.rateAcross(a, b), best.latencyAcross(a, b),
+                              best.inTurn(a, b));
       }
   findWays(costs);
   findLongest(costs);

@@ -46,7 +46,8 @@ int64_t MinMaxProgram::channelWork(int32_t layer, int32_t other, int32_t count,
   const int64_t unit = groups.devicesPerUnit();
   return 2 * int64_t(problem.microbatches) *
          costs.messageNs(layer, unit * count, unit * other,
-                         std::min(link.rate, link.rateBack), link.latencyNs);
+                         std::min(link.rate, link.rateBack), link.latencyNs,
+                         link.inTurn);
 }
 
 void MinMaxProgram::fill(int32_t stages, int32_t layers, int32_t count,

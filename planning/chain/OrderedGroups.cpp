@@ -4,6 +4,7 @@
 #include "planning/chain/OrderedGroups.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace rondo;
 
@@ -41,6 +42,8 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
       }
     }
   }
+  if (!problem.cardOf.empty())
+    countInTurn(problem);
   for (int32_t end = 1; end <= units; ++end) {
     GroupLink group = none;
     for (int32_t first = end; first-- > 0;) {
@@ -52,8 +55,49 @@ OrderedGroups::OrderedGroups(const ChainProblem &problem,
     for (int32_t first = 0; first < end; ++first) {
       GroupLink &link = inside[first * side + end];
       link.rate = link.rateBack = std::min(link.rate, link.rateBack);
+      link.inTurn = 1;
     }
   }
+}
+
+/// Sets `inTurn` of all pairs of groups.
+void OrderedGroups::countInTurn(const ChainProblem &problem) {
+  const size_t side = static_cast<size_t>(units) + 1;
+  // Of each card, by unit: its devices, and those of its server, in front of
+  // the unit.
+  struct Passed {
+    std::vector<int64_t> onCard = {0}, inServer = {0};
+  };
+  std::map<int32_t, Passed> cards;
+  for (int32_t device : devices(0, units)) {
+    const int32_t card = problem.cardOf[device];
+    if (card < 0 || cards.count(card))
+      continue;
+    Passed &passed = cards[card];
+    for (int32_t n = 0; n < units; ++n) {
+      passed.onCard.push_back(passed.onCard.back());
+      passed.inServer.push_back(passed.inServer.back());
+      for (int32_t other : devices(n, n + 1)) {
+        passed.onCard.back() += problem.cardOf[other] == card;
+        passed.inServer.back() +=
+            problem.nodeOf[other] == problem.nodeOf[device];
+      }
+    }
+  }
+  for (int32_t first = 0; first < units; ++first)
+    for (int32_t middle = first + 1; middle < units; ++middle)
+      for (int32_t end = middle + 1; end <= units; ++end) {
+        int64_t &most = between[(first * side + middle) * side + end].inTurn;
+        auto countsOf = [=](const std::vector<int64_t> &before) {
+          return GroupCounts{before[middle] - before[first],
+                             before[end] - before[middle]};
+        };
+        const GroupCounts all = {int64_t(middle - first) * unit,
+                                 int64_t(end - middle) * unit};
+        for (const auto &[card, passed] : cards)
+          most = std::max(most, piecesInTurn(countsOf(passed.onCard),
+                                             countsOf(passed.inServer), all));
+      }
 }
 
 std::vector<int32_t> OrderedGroups::devices(int32_t first, int32_t end) const {

@@ -13,7 +13,7 @@ namespace rondo {
 /// at the end.
 class OrderedGroups {
 public:
-  /// O(devices^2 * units).
+  /// O(devices^2 * units), with cards O(units^3 * cards) too.
   OrderedGroups(const ChainProblem &problem, std::vector<int32_t> order,
                 int32_t unit = 1);
 
@@ -34,6 +34,8 @@ public:
   }
 
 private:
+  void countInTurn(const ChainProblem &problem);
+
   const std::vector<int32_t> order;
   const int32_t unit, units;
   std::vector<GroupLink> inside, between;

@@ -126,9 +126,10 @@ void WorkingPlan::times(const ChainProblem &problem, const ChainCosts &costs,
       stage.knowsNext = true;
     }
     const GroupLink &link = stage.toNext;
-    ns.send = costs.messageNs(stage.end, r, other, link.rate, link.latencyNs);
-    ns.sendBack =
-        costs.messageNs(stage.end, r, other, link.rateBack, link.latencyNs);
+    ns.send = costs.messageNs(stage.end, r, other, link.rate, link.latencyNs,
+                              link.inTurn);
+    ns.sendBack = costs.messageNs(stage.end, r, other, link.rateBack,
+                                  link.latencyNs, link.inTurn);
   }
 }
 

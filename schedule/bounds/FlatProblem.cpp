@@ -96,6 +96,7 @@ void FlatProblem::addRecomputation(const Problem &problem,
 
 void FlatProblem::setMessages(const Problem &problem) {
   std::map<std::pair<int32_t, int32_t>, int32_t> numbers;
+  cards = problem.cards.count();
   for (const Edge &edge : problem.edges) {
     Message message;
     message.from = edge.from;
@@ -103,11 +104,12 @@ void FlatProblem::setMessages(const Problem &problem) {
     message.letter = edge.producer == ActionKind::Forward ? 0 : 1;
     const std::pair ends(rankOf[edge.from], rankOf[edge.to]);
     if (ends.first != ends.second) {
-      const Link &link = problem.linkBetween(ends.first, ends.second);
+      const Link link = problem.linkBetween(ends.first, ends.second);
       const auto [number, isNew] = numbers.insert({ends, links});
       if (isNew) {
         ++links;
         endsOf.push_back(ends);
+        sidesOf.push_back(problem.cards.between(ends.first, ends.second));
       }
       message.link = number->second;
       message.occupancyNs = link.occupancyNs(edge.bytes);
@@ -213,6 +215,7 @@ void FlatProblem::setOffsets() {
   std::vector<int64_t> start(stages, 0);
   std::vector<bool> seen(ranks, false);
   bool allFirst = true;
+  offsetsAreExact = cards == 0;
   for (int32_t s = 0; s < stages; ++s) {
     for (int32_t e : inputs(0, s)) {
       const Message &message = messages[e];
@@ -285,6 +288,8 @@ void FlatProblem::reverse() {
   }
   for (auto &[from, to] : endsOf)
     std::swap(from, to);
+  for (CardSides &sides : sidesOf)
+    std::swap(sides.out, sides.in);
   hasContendedLinks = hasLongBursts = false;
   listEdges();
   orderLinks();

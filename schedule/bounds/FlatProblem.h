@@ -83,6 +83,11 @@ struct FlatProblem {
   /// The ranks of each link.
   std::vector<std::pair<int32_t, int32_t>> endsOf;
   int32_t links = 0;
+  /// The cards that each link crosses. Only the Timer heeds them: to bounds and
+  /// to all other parts of the search, links of different ranks are
+  /// independent, so that what they prove holds with cards too.
+  std::vector<CardSides> sidesOf;
+  int32_t cards = 0;
   bool hasSerialLinks = false;
   bool hasContendedLinks = false;
   /// Some cap is below what all activations of its rank take.

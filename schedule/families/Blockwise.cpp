@@ -110,7 +110,7 @@ static FamilyResult generateBlockwise(const Problem &problem,
     int32_t from = problem.rankOf(edge.from), to = problem.rankOf(edge.to);
     if (from == to)
       return 0;
-    const Link &link = problem.linkBetween(from, to);
+    const Link link = problem.linkBetween(from, to);
     return link.occupancyNs(edge.bytes) + link.latencyNs;
   };
   return listSchedule(problem, times, rule);

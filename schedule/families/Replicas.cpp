@@ -114,7 +114,7 @@ void RankGroups::addMessages(Problem &groups) const {
                                 : edge.bytes * times);
     if (from.rank == to.rank)
       continue;
-    const Link &link = problem->linkBetween(from.rank, to.rank);
+    const Link link = problem->linkBetween(from.rank, to.rank);
     auto [it, isNew] =
         groups.links.insert({{groupOf[from.rank], groupOf[to.rank]}, link});
     Link &slowest = it->second;

@@ -42,7 +42,7 @@ static FamilyResult generateSpp(const Problem &problem,
   clock.setNumStages(stages);
   auto messageNs = [&](int32_t edge) {
     const Edge &of = problem.edges[edge];
-    const Link &link = problem.linkBetween(of.from, of.to);
+    const Link link = problem.linkBetween(of.from, of.to);
     return link.latencyNs + link.occupancyNs(of.bytes);
   };
   for (int32_t s = 0; s < stages; ++s) {

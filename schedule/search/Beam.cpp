@@ -75,17 +75,29 @@ public:
       }
       keepBest(layer);
       if (layer.empty())
-        return !wasCut;
+        return end(best.objective);
     }
     const Item *winner = &layer.front();
     for (const Item &item : layer)
       if (item.estimate.bound < winner->estimate.bound)
         winner = &item;
-    best.offer(ordersOf(winner->node), winner->estimate.bound, "beam");
-    return !wasCut;
+    int64_t value = winner->estimate.bound;
+    const Orders orders = ordersOf(winner->node);
+    const int64_t least = std::min(best.objective, value);
+    if (flat.cards > 0)
+      value = Timer(flat).run(orders, best.objective);
+    best.offer(orders, value, "beam");
+    return end(least);
   }
 
 private:
+  /// All choices have been gone through or cut off; none is below `least`.
+  bool end(int64_t least) {
+    if (!wasCut)
+      best.exhaustedNs = least;
+    return !wasCut;
+  }
+
   /// A task or, if `string` is a link's, the burst that begins with `edge`.
   struct Choice {
     int32_t string;

@@ -16,18 +16,20 @@ namespace {
 /// Trials without anything better, after which more are unlikely to help.
 constexpr int64_t mostInVain = 4000;
 
-class DealtSearch {
+class GreedySearch {
 public:
-  DealtSearch(const Problem &problem, uint64_t seed)
+  GreedySearch(const Problem &problem, uint64_t seed)
       : problem(problem), random(seed), greedy(problem) {}
 
-  void run(int64_t bound, Budget &budget, const Offer &offer) {
+  void run(int64_t bound, int64_t mostTasks, Budget &budget,
+           const Offer &offer) {
+    const int64_t begin = budget.tasksUsed();
     const int64_t tasks =
         3 * int64_t(problem.numHomes()) * problem.microbatches;
     Priorities best = first();
     int64_t value = never;
     for (int64_t inVain = 0; inVain < mostInVain && value > bound; ++inVain) {
-      if (budget.isSpent(4 * tasks))
+      if (budget.isSpent(4 * tasks) || budget.tasksUsed() - begin >= mostTasks)
         return;
       Priorities trial = best;
       if (inVain > 0 || value < never)
@@ -114,5 +116,10 @@ static void searchRounds(const Problem &problem, const SearchOptions &options,
 void rondo::searchDealt(const Problem &problem, const SearchOptions &options,
                         int64_t bound, Budget &budget, const Offer &offer) {
   searchRounds(problem, options, budget, offer);
-  DealtSearch(problem, options.seed).run(bound, budget, offer);
+  searchGreedily(problem, options.seed, bound, never, budget, offer);
+}
+
+void rondo::searchGreedily(const Problem &problem, uint64_t seed, int64_t bound,
+                           int64_t tasks, Budget &budget, const Offer &offer) {
+  GreedySearch(problem, seed).run(bound, tasks, budget, offer);
 }

@@ -18,6 +18,11 @@ using Offer = std::function<int64_t(Schedule, const std::string &origin)>;
 void searchDealt(const Problem &problem, const SearchOptions &options,
                  int64_t bound, Budget &budget, const Offer &offer);
 
+/// The greedy orders alone, of any problem, until this many more tasks are
+/// used.
+void searchGreedily(const Problem &problem, uint64_t seed, int64_t bound,
+                    int64_t tasks, Budget &budget, const Offer &offer);
+
 } // namespace rondo
 
 #endif // RONDO_SCHEDULE_SEARCH_DEALTSEARCH_H

@@ -110,19 +110,47 @@ void Greedy::start(const Candidate &chosen, bool isFused, int32_t rank,
     const Edge &edge = problem.edges[e];
     if (!problem.carries(edge, microbatch))
       continue;
-    int64_t arrival = clock[rank];
     const int32_t to = problem.rankOf(edge.to);
-    if (linkOf[e] >= 0) {
-      const Link &link = problem.linkBetween(rank, to);
-      int64_t &free = linkFree[linkOf[e]];
-      free = std::max(free, arrival) + link.occupancyNs(edge.bytes);
-      arrival = free + link.latencyNs;
-    }
-    const int letter = edge.producer == ActionKind::Forward ? 0 : 1;
-    const int64_t place = at(edge.to, microbatch);
-    --missing[letter][place];
-    arrived[letter][place] = std::max(arrived[letter][place], arrival);
-    wake(to, arrival);
+    if (linkOf[e] < 0)
+      arrive(e, microbatch, clock[rank]);
+    else if (problem.cards.between(rank, to).any())
+      cards.ask({clock[rank], int64_t(rank) * problem.numRanks() + to,
+                 numAsked++, int64_t(e) * problem.microbatches + microbatch});
+    else
+      send(e, microbatch, clock[rank]);
+  }
+}
+
+/// A message gets its link, at `now` or when it is free.
+void Greedy::send(int32_t e, int64_t microbatch, int64_t now) {
+  const Edge &edge = problem.edges[e];
+  const Link link =
+      problem.linkBetween(problem.rankOf(edge.from), problem.rankOf(edge.to));
+  int64_t &free = linkFree[linkOf[e]];
+  free = std::max(free, now) + link.occupancyNs(edge.bytes);
+  arrive(e, microbatch, free + link.latencyNs);
+}
+
+void Greedy::arrive(int32_t e, int64_t microbatch, int64_t arrival) {
+  const Edge &edge = problem.edges[e];
+  const int letter = edge.producer == ActionKind::Forward ? 0 : 1;
+  const int64_t place = at(edge.to, microbatch);
+  --missing[letter][place];
+  arrived[letter][place] = std::max(arrived[letter][place], arrival);
+  wake(problem.rankOf(edge.to), arrival);
+}
+
+/// Lets the messages that are ready have their cards.
+void Greedy::carryUntil(int64_t now) {
+  while (!cards.isEmpty() && cards.first().readyNs <= now) {
+    const CardQueue::Request request = cards.next();
+    const auto e = static_cast<int32_t>(request.what / problem.microbatches);
+    const CardSides sides =
+        problem.cards.between(problem.rankOf(problem.edges[e].from),
+                              problem.rankOf(problem.edges[e].to));
+    send(e, request.what % problem.microbatches,
+         cards.freeNs(sides, request.readyNs));
+    cards.hold(sides, linkFree[linkOf[e]]);
   }
 }
 
@@ -131,6 +159,8 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
   clock.assign(problem.numRanks(), 0);
   held.assign(problem.numRanks(), 0);
   std::fill(linkFree.begin(), linkFree.end(), 0);
+  cards.reset(problem.cards.count());
+  numAsked = 0;
   for (auto &column : started)
     column.assign(problem.numHomes(), 0);
   left = 0;
@@ -154,6 +184,7 @@ std::optional<Schedule> Greedy::run(const Priorities &priorities) {
   while (!alarms.empty()) {
     const auto [now, rank] = alarms.top();
     alarms.pop();
+    carryUntil(now);
     if (clock[rank] > now)
       continue;
     const Candidate chosen = choose(priorities, rank, now);

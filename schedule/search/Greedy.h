@@ -63,6 +63,9 @@ private:
   void start(const Candidate &chosen, bool isFused, int32_t rank, int64_t now);
   void task(ActionKind kind, int32_t home, int64_t microbatch, int32_t rank);
   void wake(int32_t rank, int64_t time) { alarms.push({time, rank}); }
+  void send(int32_t edge, int64_t microbatch, int64_t now);
+  void arrive(int32_t edge, int64_t microbatch, int64_t arrival);
+  void carryUntil(int64_t now);
 
   const Problem &problem;
   const EdgeTable edges;
@@ -82,6 +85,8 @@ private:
   std::vector<int32_t> linkOf;
   /// By pair: when it is free.
   std::vector<int64_t> linkFree;
+  CardQueue cards;
+  int64_t numAsked = 0;
   /// (time, rank), earliest first.
   std::priority_queue<std::pair<int64_t, int32_t>,
                       std::vector<std::pair<int64_t, int32_t>>, std::greater<>>

@@ -122,6 +122,20 @@ Budget::Budget(const SearchOptions &options)
 
 double Budget::seconds() const { return clock() - begin; }
 
+const char *rondo::stopName(SearchStop stop) {
+  switch (stop) {
+  case SearchStop::Optimal:
+    return "optimal";
+  case SearchStop::Time:
+    return "time";
+  case SearchStop::Interrupted:
+    return "interrupted";
+  case SearchStop::Exhausted:
+    break;
+  }
+  return "exhausted";
+}
+
 /// Tasks between two looks at the clock.
 static constexpr int64_t lookEvery = 2000;
 

@@ -62,6 +62,8 @@ public:
 private:
   void send(int32_t edge, int32_t k, int64_t end);
   void carry(int32_t edge, int32_t k, int64_t end);
+  void arrive(int32_t edge, int32_t k, int64_t sent);
+  bool carryNext();
   void carryBurst(int32_t edge, int32_t k, int64_t end);
   int32_t burstOf(int32_t link, Code producer) const;
   int64_t readyFor(int letter, int32_t stage, int32_t k) const;
@@ -87,6 +89,10 @@ private:
   std::vector<int32_t> done, ready;
   std::vector<std::vector<int32_t>> index;
   int32_t last = -1;
+  /// Where there are cards; by link: how many messages have asked for them, and
+  /// when the last of these was ready and had its turn.
+  CardQueue cards;
+  std::vector<int64_t> asked, turnNs;
 };
 
 /// The remaining time and work.
@@ -129,6 +135,9 @@ struct Incumbent {
   std::string origin;
   /// No schedule has an objective below this.
   int64_t bound = 0;
+  /// Once a beam has gone through all its choices: none of them is below this.
+  /// It is the objective, except with cards, which the beam leaves out.
+  int64_t exhaustedNs = 0;
   /// Called with each better objective.
   std::function<void(int64_t)> onBetter;
 
@@ -147,7 +156,8 @@ struct Incumbent {
 
 /// Layered search over partial schedules, guided by the propagated bound; at
 /// most `width` states per layer. True if only what a bound or dominance
-/// excludes was cut off: then no schedule is better than the incumbent.
+/// excludes was cut off: then no schedule is better than the incumbent's
+/// `exhaustedNs`.
 bool beam(const FlatProblem &flat, int64_t width, Incumbent &best,
           Budget &budget);
 

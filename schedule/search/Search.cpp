@@ -50,11 +50,9 @@ public:
     tryFamilies();
     if (problem.homes.areDealt()) {
       if (!isDone() || !result.schedule)
-        searchDealt(problem, options, result.bound.ns, budget,
-                    [&](Schedule schedule, const std::string &origin) {
-                      return offer(std::move(schedule), origin);
-                    });
+        searchDealt(problem, options, result.bound.ns, budget, offering());
     } else {
+      tryGreedyOrders();
       searchOrders(BackwardCosts::Split);
       if (hasCheaperBackward() || hasRecomputation(problem))
         searchOrders(BackwardCosts::Fused);
@@ -122,6 +120,12 @@ private:
     return value;
   }
 
+  Offer offering() {
+    return [this](Schedule schedule, const std::string &origin) {
+      return offer(std::move(schedule), origin);
+    };
+  }
+
   /// Tells an observer; `found` may be better than the schedule that is kept.
   void report(int64_t found = never) const {
     if (!options.observer)
@@ -174,6 +178,26 @@ private:
     seed.objective = offer(std::move(*schedule), choice.text());
     if (seed.schedule.numActions() > 0)
       seeds.push_back(std::move(seed));
+  }
+
+  /// They heed cards, and get a third of what is left.
+  void tryGreedyOrders() {
+    if (problem.cards.empty() || (isDone() && result.schedule))
+      return;
+    searchGreedily(problem, options.seed, result.bound.ns,
+                   std::min(budget.tasksLeft(), budget.tasksInTime()) / 3,
+                   budget, offering());
+  }
+
+  /// What a beam has proven by going through all choices. With cards that is a
+  /// bound, and the orders that it leads to are only a start.
+  bool endsSearch(const FlatProblem &flat, BackwardCosts costs,
+                  Incumbent &best) {
+    if (!isExact(flat, costs))
+      return false;
+    provenNs = best.exhaustedNs;
+    best.bound = std::max(best.bound, provenNs);
+    return flat.cards == 0 || best.isOptimal();
   }
 
   void improveBound() {
@@ -240,10 +264,8 @@ private:
         return;
       const int64_t before = budget.tasksUsed();
       bool isExhausted = beam(flat, width, best, budget);
-      if (isExhausted && isExact(flat, costs)) {
-        wentThrough = true;
+      if (isExhausted && endsSearch(flat, costs, best))
         return;
-      }
       // The other methods get as much time as the beam has taken.
       const int64_t turn = budget.tasksUsed() - before;
       const uint64_t seed = options.seed + uint64_t(width);
@@ -304,10 +326,9 @@ private:
       kernel->run(turn);
       polish(flat, seed, turn, best, budget);
       turn += turn / 4;
-      if (!isOver() && guided.isDue() && guided.run() && isExact(flat, costs)) {
-        wentThrough = true;
+      if (!isOver() && guided.isDue() && guided.run() &&
+          endsSearch(flat, costs, best))
         return;
-      }
     }
   }
 
@@ -333,8 +354,10 @@ private:
   }
 
   void finish() {
-    if (result.schedule && wentThrough)
-      result.bound = {objective(), "L6"};
+    if (result.schedule && provenNs > 0)
+      if (const int64_t ns = std::min(provenNs, objective());
+          ns > result.bound.ns || ns == objective())
+        result.bound = {ns, "L6"};
     result.provenOptimal = result.schedule && objective() <= result.bound.ns;
     if (!result.schedule)
       result.fault = makeFault<FaultKind::NothingFits>();
@@ -353,25 +376,11 @@ private:
     int64_t objective = never;
   };
   std::vector<Seed> seeds;
-  /// The beam left out nothing that could be better.
-  bool wentThrough = false;
+  /// The beam left out nothing that could be better than this; 0: it did.
+  int64_t provenNs = 0;
 };
 
 } // namespace
-
-const char *rondo::stopName(SearchStop stop) {
-  switch (stop) {
-  case SearchStop::Optimal:
-    return "optimal";
-  case SearchStop::Time:
-    return "time";
-  case SearchStop::Interrupted:
-    return "interrupted";
-  case SearchStop::Exhausted:
-    break;
-  }
-  return "exhausted";
-}
 
 SearchResult rondo::search(const Problem &problem,
                            const SearchOptions &options) {

@@ -24,6 +24,8 @@ Timer::Timer(const FlatProblem &flat) : flat(flat) {
     work[flat.rankOf[s]] +=
         (flat.ns[0][s] + flat.ns[1][s] + flat.ns[2][s]) * flat.microbatches;
   linkFree.resize(flat.links);
+  asked.resize(flat.links);
+  turnNs.resize(flat.links);
   carried.resize(flat.links);
   messagesOf.resize(flat.links);
   messageStart.resize(flat.links);
@@ -37,12 +39,40 @@ Timer::Timer(const FlatProblem &flat) : flat(flat) {
   done.resize(size_t(3) * flat.stages);
 }
 
-/// Gives the link to a message, and wakes its receiver.
+/// Gives the link to a message, or asks for the cards that it crosses.
 void Timer::carry(int32_t edge, int32_t k, int64_t end) {
   const FlatProblem::Message &message = flat.messages[edge];
-  int64_t sent = end;
+  const int32_t link = message.link;
+  if (link >= 0 && flat.sidesOf[link].any()) {
+    const auto [from, to] = flat.endsOf[link];
+    turnNs[link] = std::max(turnNs[link], end);
+    cards.ask({turnNs[link], int64_t(from) * flat.ranks + to, asked[link]++,
+               flat.messageAt(edge, k)});
+    return;
+  }
+  arrive(edge, k,
+         link < 0 ? end : std::max(end, linkFree[link]) + message.occupancyNs);
+}
+
+/// Carries the first message that has asked for cards; false if there is none.
+bool Timer::carryNext() {
+  if (cards.isEmpty())
+    return false;
+  const CardQueue::Request request = cards.next();
+  const auto edge = int32_t(request.what / flat.microbatches);
+  const FlatProblem::Message &message = flat.messages[edge];
+  const CardSides sides = flat.sidesOf[message.link];
+  const int64_t sent =
+      cards.freeNs(sides, request.readyNs) + message.occupancyNs;
+  cards.hold(sides, sent);
+  arrive(edge, int32_t(request.what % flat.microbatches), sent);
+  return true;
+}
+
+/// A message has left its link; wakes its receiver.
+void Timer::arrive(int32_t edge, int32_t k, int64_t sent) {
+  const FlatProblem::Message &message = flat.messages[edge];
   if (message.link >= 0) {
-    sent = std::max(end, linkFree[message.link]) + message.occupancyNs;
     linkFree[message.link] = sent;
     if (message.isContended) {
       if (message.beginsBurst()) {
@@ -126,11 +156,18 @@ int64_t Timer::run(const Orders &orders, int64_t ceiling) {
   std::fill(held.begin(), held.end(), 0);
   std::fill(position.begin(), position.end(), 0);
   std::fill(done.begin(), done.end(), 0);
+  if (flat.cards > 0) {
+    cards.reset(flat.cards);
+    std::fill(asked.begin(), asked.end(), 0);
+    std::fill(turnNs.begin(), turnNs.end(), 0);
+  }
   ready.clear();
   for (int32_t rank = flat.ranks; rank-- > 0;)
     ready.push_back(rank);
   int64_t ran = 0;
-  while (!ready.empty()) {
+  while (!ready.empty() || carryNext()) {
+    if (ready.empty())
+      continue;
     const int32_t rank = ready.back();
     ready.pop_back();
     const std::vector<Code> &order = orders[rank];

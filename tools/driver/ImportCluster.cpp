@@ -113,6 +113,39 @@ int addDevices(const Arguments &arguments, StringRef prefix, int64_t count,
   return Success;
 }
 
+/// Adds the network cards of nodes of `count` devices each, where they share
+/// any.
+int addCards(const Arguments &arguments, int64_t count, int64_t usual,
+             const char *origin, const Link &network, Source &source) {
+  const int64_t nodes = arguments.number("nodes", 1),
+                cards = arguments.number("cards", usual);
+  if (nodes == 1 && arguments.has("cards"))
+    return reportUsage(
+        "--cards connects nodes, but there is one: give --nodes N");
+  if (nodes == 1 || cards == 0)
+    return Success;
+  if (count % cards != 0)
+    return reportUsage("--cards is " + Twine(cards) + ", but a node has " +
+                       countOf(count, "device") +
+                       ": each card takes an equal part of them");
+  source.say("network cards of a node: " + (arguments.has("cards")
+                                                ? Twine(cards) + " (--cards)"
+                                                : Twine(origin)));
+  const int64_t each = count / cards;
+  for (int64_t n = 0; n < nodes; ++n)
+    for (int64_t k = 0; k < cards; ++k) {
+      json::ClusterCard card;
+      card.name = ("n" + Twine(n) + "_card_" + Twine(k)).str();
+      card.bytesPerUs = network.bytesPerUs;
+      if (cards > 1)
+        card.server = static_cast<int32_t>(n);
+      for (int64_t d = 0; d < each; ++d)
+        card.devices.push_back(static_cast<int32_t>(n * count + k * each + d));
+      source.cluster.cards.push_back(std::move(card));
+    }
+  return Success;
+}
+
 /// Changes the link between nodes to what the options say.
 int readNetwork(const Arguments &arguments, const char *origin, Link &network,
                 Source &source) {
@@ -156,6 +189,9 @@ int readPreset(const Arguments &arguments, Source &source) {
   source.say(Twine("link within a node, one direction: ") + node.linkSource);
   Link network = node.network;
   if (int code = readNetwork(arguments, node.networkSource, network, source))
+    return code;
+  if (int code = addCards(arguments, node.numDevices, node.numCards,
+                          node.cardSource, network, source))
     return code;
   source.cluster.setLinks([&](int32_t from, int32_t to) {
     return from / node.numDevices == to / node.numDevices ? node.link : network;
@@ -212,6 +248,8 @@ int readTopology(const Arguments &arguments, StringRef text,
   Link network{20000, 0};
   if (int code = readNetwork(arguments, "", network, source))
     return code;
+  if (int code = addCards(arguments, count, 0, "", network, source))
+    return code;
   source.cluster.setLinks([&](int32_t from, int32_t to) {
     if (from / count != to / count)
       return network;
@@ -234,7 +272,7 @@ int readSource(const Arguments &arguments, const std::string &path,
   if (!text.ltrim().starts_with("{"))
     return readTopology(arguments, text, path, source);
   for (StringRef option : {"device", "nodes", "efficiency", "rates",
-                           "latencies", "network", "network-latency"})
+                           "latencies", "network", "network-latency", "cards"})
     if (arguments.has(option))
       return reportUsage("--" + option + " is not for " + path +
                          ": a rondo-cluster states all figures itself");

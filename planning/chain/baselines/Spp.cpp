@@ -23,8 +23,11 @@ BaselinePlan baseline::spp(const ChainProblem &problem,
   const int32_t L = problem.numLayers(), G = problem.numDevices();
   if (G > mostDevices || double(L) * std::min(L, G) * G * G > mostStates)
     return tooLarge(problem);
-  const OrderedGroups groups(problem, orderByMinimumCuts(problem));
-  const MinMaxProgram program(problem, groups, std::min(L, G));
+  // The paper's workloads leave cards out.
+  ChainProblem apart = problem;
+  apart.cardOf.clear();
+  const OrderedGroups groups(apart, orderByMinimumCuts(apart));
+  const MinMaxProgram program(apart, groups, std::min(L, G));
   BaselinePlan best;
   int64_t least = PlanTimer::never;
   for (int32_t stages = 1; stages <= program.mostStages(); ++stages)

@@ -25,6 +25,8 @@ pipe.cluster @lab channels<eager, receive_slots = 3> link<latency_ns = 7> {
   pipe.device @d0 <memory_bytes = 1000>
   pipe.device @d1
   pipe.link @d1 -> @d0 <latency_ns = 1, bytes_per_us = 2>
+  pipe.card @nic0 [@d1] <bytes_per_us = 9>
+  pipe.card @nic1 [@d0] <bytes_per_us = 8, server = 3>
 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
@@ -93,6 +95,10 @@ TEST_F(Bridge, PlanBecomesProblem) {
   EXPECT_EQ(problem.edges[0].bytes, 6);
   EXPECT_EQ(problem.linkBetween(0, 1).latencyNs, 7);
   EXPECT_EQ(problem.linkBetween(1, 0).bytesPerUs, 2);
+  EXPECT_EQ(problem.linkBetween(0, 1).bytesPerUs, 8);
+  EXPECT_EQ(problem.cards.bytesPerUs, (std::vector<int64_t>{9, 8}));
+  EXPECT_EQ(problem.cards.ofRank, (std::vector<int32_t>{1, 0}));
+  EXPECT_EQ(problem.cards.servers, (std::vector<int32_t>{-1, 3}));
   EXPECT_EQ(problem.channels.protocol, rondo::Protocol::Eager);
   EXPECT_EQ(problem.channels.receiveSlots, 3);
   std::vector<HomeBuffers> buffers = homeBuffers(schedule.lookupPlan());

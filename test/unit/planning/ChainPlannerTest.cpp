@@ -56,6 +56,9 @@ std::vector<ChainProblem> smallProblems(int count) {
       problem.memoryBytes =
           std::max<int64_t>(1, bytes[random() % (bytes.size() / 2 + 1)]);
     }
+    problems.push_back(problem);
+    std::mt19937 cards(i);
+    addCards(cards, problem);
     problems.push_back(std::move(problem));
   }
   return problems;
@@ -234,7 +237,9 @@ TEST(WorkingPlan, RemembersOnlyWhatHolds) {
   std::mt19937_64 draws(17);
   int kinds[6] = {};
   for (int i = 0; i < 40; ++i) {
-    const ChainProblem problem = randomChain(random, 9, 7);
+    ChainProblem problem = randomChain(random, 9, 7);
+    if (i % 2 == 0)
+      addCards(random, problem);
     const ChainCosts costs(problem);
     const PlanMoves moves(problem);
     WorkingPlan plan(problem, {{0, 4, {0, 1, 2}}, {4, 9, {3, 4}}});

@@ -94,6 +94,21 @@ TEST(Problem, Links) {
   expectFault(problem, "the default link carries -1 bytes a microsecond");
 }
 
+TEST(Problem, Cards) {
+  Problem problem = linearProblem(2, 1);
+  problem.cards = {{5, 6}, {0, -1}};
+  EXPECT_FALSE(problem.check());
+  problem.cards.ofRank.pop_back();
+  expectFault(problem, "cards are stated for 1 ranks; there are 2");
+  problem.cards.ofRank = {1, 2};
+  expectFault(problem, "rank 1 is on card 2; the cards are 0 to 1");
+  problem.cards = {{5, 6}, {0, 1}, {0}};
+  expectFault(problem, "servers are stated for 1 cards; there are 2");
+  problem.cards = {{5, 0}, {0, 0}};
+  expectFault(problem,
+              "card 1 carries 0 bytes a microsecond; it must be 1 or more");
+}
+
 TEST(Problem, Channels) {
   Problem problem = linearProblem(2, 1);
   problem.channels.receiveSlots = -1;

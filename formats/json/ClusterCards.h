@@ -1,0 +1,21 @@
+//===- ClusterCards.h - Network cards of a node -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_JSON_CLUSTERCARDS_H
+#define RONDO_FORMATS_JSON_CLUSTERCARDS_H
+
+#include "formats/json/Cluster.h"
+#include "formats/json/Fields.h"
+
+namespace rondo::json {
+
+/// Reads the `cards` of a node of a rondo-cluster, whose text is `text`. The
+/// cards' devices are numbers in the node's list.
+std::optional<TextFault> readCards(llvm::StringRef text, Value list,
+                                   const std::string &where,
+                                   const std::vector<ClusterDevice> &devices,
+                                   std::vector<ClusterCard> &cards);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_CLUSTERCARDS_H
