@@ -76,8 +76,10 @@ class Tuner : public Part {
 public:
   Tuner(const FlatProblem &flat, uint64_t seed, Incumbent &best, Budget &budget)
       : flat(flat), best(best), budget(budget),
-        dispatcher(flat, Direction::Forwards), timer(flat), random(seed),
-        row(flat.stages), fit(flat.microbatches) {
+        dispatcher(flat, Direction::Forwards), random(seed), row(flat.stages),
+        fit(flat.microbatches) {
+    if (flat.cards > 0)
+      timer.emplace(flat);
     std::vector<int64_t> work(flat.ranks);
     for (int32_t s = 0; s < flat.stages; ++s) {
       auto &stages = flat.stagesOf[flat.rankOf[s]];
@@ -143,8 +145,8 @@ private:
   int64_t evaluate(const Genes &genes, int64_t ceiling) {
     int64_t value = dispatcher.run(patternOf(genes), ceiling);
     budget.use(2 * dispatcher.placed() + 8);
-    if (flat.cards > 0 && value < never) {
-      value = timer.run(dispatcher.orders(), ceiling);
+    if (timer && value < never) {
+      value = timer->run(dispatcher.orders(), ceiling);
       budget.use(flat.tasks());
     }
     best.offer(dispatcher.orders(), value, "kernel");
@@ -287,8 +289,8 @@ private:
   Incumbent &best;
   Budget &budget;
   Dispatcher dispatcher;
-  /// The dispatcher leaves cards out.
-  Timer timer;
+  /// Where there are cards, which the dispatcher leaves out.
+  std::optional<Timer> timer;
   Random random;
   std::vector<int32_t> row;
   int32_t rows = 1;
