@@ -13,9 +13,10 @@ foreach(part IN ITEMS RondoMpi RondoCuda)
 endforeach()
 install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
   FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.cu PATTERN *.cuh)
-# The core, which is part of the runtime, for bundles.
+# The simulator, which is part of the runtime, for bundles.
 install(DIRECTORY schedule DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
-  FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.def)
+  FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.def
+  REGEX "/schedule/[a-z]+/" EXCLUDE PATTERN Partition.* EXCLUDE PATTERN Shortfall.* EXCLUDE)
 # The header of custom layers.
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)
 install(DIRECTORY kinds DESTINATION ${RONDO_INSTALLED_RUNTIME}/include FILES_MATCHING PATTERN *.h)

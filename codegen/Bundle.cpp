@@ -127,22 +127,27 @@ static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
                                                              bool needsCuda) {
   std::vector<std::string> files;
   std::error_code ec;
-  for (fs::directory_iterator it(in(root, "kinds"), ec), end; it != end && !ec;
-       it.increment(ec))
-    files.push_back(StringRef(it->path()).drop_front(root.size() + 1).str());
-  if (ec)
-    return failure("cannot read '" + in(root, "kinds") + "': " + ec.message());
-  std::vector<std::string> sources;
+  // Of the core the simulator, as in schedule/CMakeLists.txt.
+  for (const char *room : {"kinds", "schedule"}) {
+    const std::string folder = in(root, room);
+    for (fs::directory_iterator it(folder, ec), end; it != end && !ec;
+         it.increment(ec)) {
+      const StringRef stem = path::stem(it->path());
+      if (it->type() == fs::file_type::regular_file && stem != "Partition" &&
+          stem != "Shortfall")
+        files.push_back(
+            StringRef(it->path()).drop_front(root.size() + 1).str());
+    }
+    if (ec)
+      return failure("cannot read '" + folder + "': " + ec.message());
+  }
   std::string runtime = in(root, "runtime");
-  for (const std::string &folder : {in(root, "schedule"), runtime})
-    for (fs::recursive_directory_iterator it(folder, ec), end; it != end && !ec;
-         it.increment(ec))
-      sources.push_back(it->path());
-  for (StringRef file : sources) {
+  for (fs::recursive_directory_iterator it(runtime, ec), end; it != end && !ec;
+       it.increment(ec)) {
+    StringRef file = it->path();
     StringRef name = path::filename(file), kind = path::extension(file);
     bool isSource = name == "CMakeLists.txt" || kind == ".h" ||
-                    kind == ".cpp" || kind == ".def" || kind == ".cu" ||
-                    kind == ".cuh";
+                    kind == ".cpp" || kind == ".cu" || kind == ".cuh";
     // The same rule as in runtime/CMakeLists.txt. Headers in CUDA folders are
     // included: sizes on all targets are in runtime/model/.
     StringRef parent = path::filename(path::parent_path(file));

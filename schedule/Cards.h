@@ -30,7 +30,7 @@ struct Cards {
   std::vector<int32_t> ofRank;
   /// By card: the number of its server, or -1 for one of its own. Empty: all
   /// are on servers of their own.
-  std::vector<int32_t> servers;
+  std::vector<int32_t> servers{};
 
   bool empty() const { return bytesPerUs.empty(); }
   int32_t count() const { return static_cast<int32_t>(bytesPerUs.size()); }
