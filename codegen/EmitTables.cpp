@@ -272,7 +272,8 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
         "// are added in index order; layers, shares, edges; ranks;\n"
         "// homes' ranks; pools; places; collectives; predicted ns of an "
         "iteration, of\n"
-        "// all ranks' work; peak bytes by rank; where collectives receive; work\n"
+        "// all ranks' work; peak bytes by rank; where collectives receive; "
+        "work\n"
         "constexpr ProgramDesc programs[] = {\n";
   for (auto [id, program] : llvm::enumerate(programs)) {
     std::string in = program.space + "::";

@@ -41,10 +41,10 @@ static CandidateOptions optionsOf(AdaptiveAttr adaptive,
 
 /// `k2_m16` or `searched_m8`, or that with a number behind it.
 static std::string nameFor(const Candidate &candidate, Operation *module) {
-  const std::string stem = (candidate.group > 0
-                                ? "k" + std::to_string(candidate.group)
-                                : std::string("searched")) +
-                           "_m" + std::to_string(candidate.microbatches);
+  const std::string stem =
+      (candidate.group > 0 ? "k" + std::to_string(candidate.group)
+                           : std::string("searched")) +
+      "_m" + std::to_string(candidate.microbatches);
   std::string name = stem;
   for (int number = 2; SymbolTable::lookupSymbolIn(module, name); ++number)
     name = stem + "_" + std::to_string(number);
@@ -92,14 +92,14 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
     return failure();
   // Its messages are placed for a network that the cluster does not state.
   builder.setInsertionPointAfter(schedule);
-  foldProgram(builder, written.getLoc(), 
+  foldProgram(builder, written.getLoc(),
               programName(schedule, rondo::ProgramKind::Pipeline), schedule,
               ProgramKind::Pipeline, candidate.program, problem);
   return schedule;
 }
 
-FailureOr<CandidateTable>
-chooseCandidates(ExecutableOp executable, const std::atomic<bool> *interrupt) {
+FailureOr<CandidateTable> chooseCandidates(ExecutableOp executable,
+                                           const std::atomic<bool> *interrupt) {
   ScheduleOp written = executable.lookupSchedules().front();
   PlanOp plan = written.lookupPlan();
   FailureOr<Problem> problem = buildProblem(plan);
@@ -115,10 +115,9 @@ chooseCandidates(ExecutableOp executable, const std::atomic<bool> *interrupt) {
     return failure();
   AdaptiveAttr adaptive = executable.getAdaptiveAttr();
   SizedPlanOps ops(plan, adaptive.getMemoryBytes(), written.computesNorm());
-  Result<CandidateTable> found =
-      findCandidates(ops.plans(),
-                     {written.getSymName().str(), *family, order->schedule},
-                     optionsOf(adaptive, interrupt));
+  Result<CandidateTable> found = findCandidates(
+      ops.plans(), {written.getSymName().str(), *family, order->schedule},
+      optionsOf(adaptive, interrupt));
   if (auto *fault = std::get_if<Fault>(&found)) {
     executable.emitError() << "schedule @" << written.getSymName()
                            << " does not run: " << describe(*fault, *problem);

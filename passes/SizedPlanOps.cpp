@@ -116,8 +116,7 @@ Result<SizedPlan> SizedPlanOps::make(int64_t microbatches) {
        llvm::zip_equal(plan.getStages(), base.getStages())) {
     if (!areDerived(written, estimates))
       return makeFault<FaultKind::BuffersOfOneSize>(
-          StageOp(written).getSymName().str(),
-          int64_t(base.getMicrobatches()));
+          StageOp(written).getSymName().str(), int64_t(base.getMicrobatches()));
     StageOp(stage).setCostsAttr(
         costsLike(written, estimates.costs(written), figures.costs(stage)));
     StageOp(stage).setBuffersByHome(figures.buffers(stage));
@@ -152,9 +151,9 @@ static std::vector<int64_t> numbersFor(PlanOp plan) {
   auto distance = [&](int64_t number) {
     return std::abs(std::log(double(number) / double(own)));
   };
-  std::stable_sort(
-      numbers.begin(), numbers.end(),
-      [&](int64_t a, int64_t b) { return distance(a) < distance(b); });
+  std::stable_sort(numbers.begin(), numbers.end(), [&](int64_t a, int64_t b) {
+    return distance(a) < distance(b);
+  });
   numbers.resize(std::min(numbers.size(), mostSizes));
   std::sort(numbers.begin(), numbers.end());
   return numbers;

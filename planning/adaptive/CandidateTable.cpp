@@ -235,8 +235,7 @@ void Finder::addSearched() {
   for (size_t s = 0; s < table.states.size(); ++s) {
     const Candidate *best = nullptr;
     for (const Candidate &candidate : table.candidates)
-      if (candidate.runs() &&
-          (!best || candidate.timeNs[s] < best->timeNs[s]))
+      if (candidate.runs() && (!best || candidate.timeNs[s] < best->timeNs[s]))
         best = &candidate;
     searches.push_back({s, best->microbatches});
     const int64_t written = table.candidates.front().microbatches;
@@ -317,8 +316,8 @@ void Finder::keep() {
   keepBest(ofOneSize, options.most / 2);
   keepBest(open, options.most);
   for (size_t c : open) {
-    const bool isKept = std::find(table.kept.begin(), table.kept.end(), c) !=
-                        table.kept.end();
+    const bool isKept =
+        std::find(table.kept.begin(), table.kept.end(), c) != table.kept.end();
     double most = 0;
     gainOf(all[c], most);
     if (!isKept)

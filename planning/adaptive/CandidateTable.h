@@ -55,10 +55,11 @@ struct CandidateTable {
 /// Tries kfkb with all groups and sizes of micro-batches, and searches in every
 /// state of the network. Every schedule is lowered for each state, since a
 /// receive that is posted just in time for a fast network comes too late for a
-/// slow one; the programs are proved, and timed in every state. Kept are the written schedule, one with k = 1,
-/// and those that make the fastest of the kept ones faster by at least 1 % in
-/// some state, the most useful first; half of the places are for schedules with
-/// the micro-batches as written. Those that are found but not kept say why.
+/// slow one; the programs are proved, and timed in every state. Kept are the
+/// written schedule, one with k = 1, and those that make the fastest of the
+/// kept ones faster by at least 1 % in some state, the most useful first; half
+/// of the places are for schedules with the micro-batches as written. Those
+/// that are found but not kept say why.
 ///
 /// A fault, where the plan or the schedule as written does not run.
 /// O(schedules * states^2 * actions), and the searches.

@@ -17,9 +17,8 @@ rondo::onMemoryLimit(const std::vector<GroupPoint> &fitting) {
   for (auto it = largest.begin(); it != largest.end(); ++it) {
     const int64_t samples = it->second;
     const bool isDominated =
-        std::any_of(std::next(it), largest.end(), [&](const auto &other) {
-          return other.second >= samples;
-        });
+        std::any_of(std::next(it), largest.end(),
+                    [&](const auto &other) { return other.second >= samples; });
     if (!isDominated || it->first == 1)
       kept.push_back({it->first, samples});
   }

@@ -22,9 +22,10 @@ struct GroupPoint {
   int64_t samples = 1;
 };
 
-/// Of points that fit: for each k the one with the largest micro-batches, unless
-/// another has both a larger or equal k and larger or equal micro-batches. One
-/// with k = 1 is always there, if any fits. In ascending order of k. O(n^2).
+/// Of points that fit: for each k the one with the largest micro-batches,
+/// unless another has both a larger or equal k and larger or equal
+/// micro-batches. One with k = 1 is always there, if any fits. In ascending
+/// order of k. O(n^2).
 std::vector<GroupPoint> onMemoryLimit(const std::vector<GroupPoint> &fitting);
 
 } // namespace rondo

@@ -42,8 +42,8 @@ static int64_t meanForwardNs(const Problem &problem) {
   return static_cast<int64_t>(sum / std::max(1, problem.numHomes()));
 }
 
-/// The rate at which a message of `bytes` takes `ratio` of `forwardNs`; at least
-/// one byte per us.
+/// The rate at which a message of `bytes` takes `ratio` of `forwardNs`; at
+/// least one byte per us.
 static int64_t rateFor(double ratio, int64_t bytes, int64_t forwardNs) {
   const double rate = 1000 * double(bytes) / (ratio * double(forwardNs));
   return std::max<int64_t>(1, static_cast<int64_t>(std::min(rate, 0x1p40)));
@@ -80,8 +80,8 @@ std::vector<NetworkState> rondo::networkStates(const Problem &problem) {
   for (size_t place : chosen) {
     const auto [a, b] = traffic.pairs[place];
     NetworkState state = stated;
-    state.name = std::to_string(a) + "-" + std::to_string(b) + " " +
-                 textOf(slow);
+    state.name =
+        std::to_string(a) + "-" + std::to_string(b) + " " + textOf(slow);
     for (auto [from, to] : {std::pair(a, b), std::pair(b, a)}) {
       Link link = problem.linkBetween(from, to);
       link.bytesPerUs = rateFor(slow, traffic.bytes, forwardNs);

@@ -59,8 +59,8 @@ void Estimator::take(const Measurements &measured) {
 std::vector<int64_t> Estimator::estimate() const {
   std::vector<int64_t> times;
   for (const Candidate &candidate : candidates) {
-    const ProgramSimulation simulation = simulateProgram(
-        candidate.values.problem, candidate.values.program);
+    const ProgramSimulation simulation =
+        simulateProgram(candidate.values.problem, candidate.values.program);
     times.push_back(simulation.complete ? simulation.makespanNs : -1);
   }
   return times;

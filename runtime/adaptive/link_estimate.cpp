@@ -10,8 +10,8 @@ using namespace rondo::runtime;
 
 /// The value that a share of all do not exceed. Reorders them; there are some.
 static int64_t quantile(std::vector<int64_t> &values, double share) {
-  const auto place = static_cast<size_t>(
-      share * static_cast<double>(values.size() - 1) + 0.5);
+  const auto place =
+      static_cast<size_t>(share * static_cast<double>(values.size() - 1) + 0.5);
   std::nth_element(values.begin(),
                    values.begin() + static_cast<ptrdiff_t>(place),
                    values.end());

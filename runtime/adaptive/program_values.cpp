@@ -176,8 +176,7 @@ ProgramValues rondo::runtime::valuesOf(const Executable &executable,
       if (action.kind() == ActionKind::Recompute) {
         values.problem.recomputation.resize(executable.numHomes,
                                             Recomputation::None);
-        values.problem.recomputation[action.subject] =
-            Recomputation::FromInput;
+        values.problem.recomputation[action.subject] = Recomputation::FromInput;
       }
   return values;
 }

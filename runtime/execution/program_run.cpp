@@ -20,8 +20,8 @@ ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
   ranks.resize(program.numRanks);
   for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {
-      ranks[r] = std::make_unique<RunningRank>(state, program, wiring, *transport, r,
-                                        options.optimizer);
+      ranks[r] = std::make_unique<RunningRank>(
+          state, program, wiring, *transport, r, options.optimizer);
       held.push_back(r);
     }
 }

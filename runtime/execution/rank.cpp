@@ -15,8 +15,8 @@ Rank::~Rank() = default;
 /// Records an action for the watchdog, and for the trace if there is one.
 class RunningRank::Action {
 public:
-  Action(RunningRank &rank, ActionKind kind, int64_t subject, int64_t microbatch,
-         Message message = Message::Activation)
+  Action(RunningRank &rank, ActionKind kind, int64_t subject,
+         int64_t microbatch, Message message = Message::Activation)
       : rank(rank), kind(kind), message(message),
         home(traitsOf(kind).subject == Subject::Collective ? -1 : subject),
         number(home < 0 ? subject : rank.stageOf(home)),
@@ -124,7 +124,7 @@ void RunningRank::awaitMessage(int32_t number, int64_t microbatch) {
 
 /// Waits for all parts, or copies them.
 void RunningRank::awaitTensors(const std::vector<LocalTensor> &tensors,
-                        int64_t microbatch) {
+                               int64_t microbatch) {
   for (const LocalTensor &tensor : tensors) {
     if (edges[tensor.edges.front()].isCopied)
       acquire(tensor.place, microbatch);
@@ -271,7 +271,7 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
 
 /// The edge that a message belongs to.
 int32_t RunningRank::edgeOf(Message message, int64_t home, int64_t to,
-                     int64_t microbatch) const {
+                            int64_t microbatch) const {
   const size_t row =
       static_cast<size_t>(numMessageKinds * home + static_cast<int>(message));
   if (home >= 0 && row < edgesFrom.size()) {
@@ -285,7 +285,8 @@ int32_t RunningRank::edgeOf(Message message, int64_t home, int64_t to,
   failOnMessage("names", message, home, microbatch, "no other home needs");
 }
 
-void RunningRank::send(Message message, int64_t h, int64_t to, int64_t microbatch) {
+void RunningRank::send(Message message, int64_t h, int64_t to,
+                       int64_t microbatch) {
   local(h, microbatch);
   Action action(*this, ActionKind::Send, h, microbatch, message);
   const int32_t number = edgeOf(message, h, to, microbatch);
@@ -306,7 +307,8 @@ void RunningRank::send(Message message, int64_t h, int64_t to, int64_t microbatc
   *fence = {edge.channel, ticket};
 }
 
-void RunningRank::receive(Message message, int64_t h, int64_t to, int64_t microbatch) {
+void RunningRank::receive(Message message, int64_t h, int64_t to,
+                          int64_t microbatch) {
   const int32_t number = edgeOf(message, h, to, microbatch);
   local(edgeDescs[number].to, microbatch);
   Action action(*this, ActionKind::Recv, h, microbatch, message);

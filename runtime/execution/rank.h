@@ -67,7 +67,8 @@ Wiring wire(const State &state, const ProgramDesc &program);
 class RunningRank final : public Rank {
 public:
   RunningRank(State &state, const ProgramDesc &program, const Wiring &wiring,
-       Transport &transport, int32_t rank, const OptimizerConfig &optimizer);
+              Transport &transport, int32_t rank,
+              const OptimizerConfig &optimizer);
 
   /// One iteration of the emitted function. Returns when every send and all
   /// work on the device have ended.

@@ -47,7 +47,7 @@ void RunningRank::failOnUnposted(int32_t edge, int64_t microbatch) const {
 }
 
 void RunningRank::failOnMessage(const char *verb, Message message, int64_t home,
-                         int64_t microbatch, const char *why) const {
+                                int64_t microbatch, const char *why) const {
   const bool isKnown = home >= 0 && home < static_cast<int64_t>(homes.size());
   throw Error("the program of rank " + std::to_string(me) + " " + verb + " " +
               nameOf(message,

@@ -9,8 +9,9 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-RunningRank::RunningRank(State &state, const ProgramDesc &program, const Wiring &wiring,
-           Transport &transport, int32_t rank, const OptimizerConfig &optimizer)
+RunningRank::RunningRank(State &state, const ProgramDesc &program,
+                         const Wiring &wiring, Transport &transport,
+                         int32_t rank, const OptimizerConfig &optimizer)
     : state(state), program(program), device(state.device(rank)),
       transport(transport), me(rank), optimizer(optimizer),
       stream(device.stream()), homes(state.homes().size()),
@@ -92,7 +93,7 @@ void RunningRank::addEdge(int32_t number, const Wiring &wiring) {
 
 /// Parts that leave or enter one place are of one tensor.
 void RunningRank::addPart(std::vector<LocalTensor> &tensors, int32_t place,
-                   int32_t edge) {
+                          int32_t edge) {
   auto same = std::find_if(
       tensors.begin(), tensors.end(),
       [&](const LocalTensor &other) { return other.number == place; });

@@ -77,8 +77,8 @@ void Adaptation::keepTransfers() {
     const int64_t shift =
         all.empty() ? 0 : all.back().endNs - fresh[c].front().beginNs;
     for (const Transfer &transfer : fresh[c])
-      all.push_back({transfer.bytes, transfer.beginNs + shift,
-                     transfer.endNs + shift});
+      all.push_back(
+          {transfer.bytes, transfer.beginNs + shift, transfer.endNs + shift});
   }
 }
 

@@ -63,11 +63,9 @@ void Progress::estimates(int64_t number,
 void Progress::switched(int64_t number, const ProgramDesc &from,
                         const ProgramDesc &to, int64_t fromNs, int64_t toNs) {
   if (log) {
-    std::fprintf(log,
-                 "{\"iteration\":%" PRId64
-                 ",\"switch\":{\"from\":%s,\"to\":%s}}\n",
-                 number, jsonString(from.name).c_str(),
-                 jsonString(to.name).c_str());
+    std::fprintf(
+        log, "{\"iteration\":%" PRId64 ",\"switch\":{\"from\":%s,\"to\":%s}}\n",
+        number, jsonString(from.name).c_str(), jsonString(to.name).c_str());
     flushLog();
   }
   if (options.quiet)

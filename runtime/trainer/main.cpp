@@ -74,7 +74,10 @@ static std::string commonFlags(const Options &options,
       << "--resume " << given(!options.resume.empty()) << '\n'
       << "--trace " << given(!options.trace.empty()) << '\n'
       << "--adapt "
-      << (!options.adapts ? "absent" : *options.adapts ? "on" : "off") << '\n'
+      << (!options.adapts   ? "absent"
+          : *options.adapts ? "on"
+                            : "off")
+      << '\n'
       << "--adapt-every " << options.tuner.every << '\n'
       << "--links " << given(options.showLinks) << '\n'
       << "--links-file " << given(!options.linksFile.empty()) << '\n'

@@ -31,9 +31,9 @@ public:
   void iteration(int64_t number, int64_t last, const ProgramDesc &program,
                  const IterationResult &result);
   void heldOut(int64_t number, double loss);
-  /// Of an adaptive run, from process 0: what its iterations up to `number` have
-  /// shown, what iterations of each program would take, and that the next one
-  /// runs another program; estimates are in ns, 0 where there are none.
+  /// Of an adaptive run, from process 0: what its iterations up to `number`
+  /// have shown, what iterations of each program would take, and that the next
+  /// one runs another program; estimates are in ns, 0 where there are none.
   void measured(int64_t number, const Executable &executable,
                 const Measurements &measured);
   void estimates(int64_t number,

@@ -172,9 +172,8 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   int signal = 0;
   while (position.step < last && signal == 0) {
     int64_t iteration = position.step + 1;
-    ProgramRun &run = *runs[(adaptation ? adaptation->program()
-                                        : turns.at(iteration))
-                                .id];
+    ProgramRun &run =
+        *runs[(adaptation ? adaptation->program() : turns.at(iteration)).id];
     if (adaptation)
       adaptation->prepare(run);
     for (int32_t r : run.heldRanks())

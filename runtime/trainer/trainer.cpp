@@ -225,8 +225,7 @@ void Trainer::share(const std::string &name, const ProgramDesc &program,
       result.stopSignal =
           std::max(result.stopSignal,
                    static_cast<int>(std::strtol(all[p].c_str(), &rest, 10)));
-      const auto proposal =
-          static_cast<int32_t>(std::strtol(rest, &rest, 10));
+      const auto proposal = static_cast<int32_t>(std::strtol(rest, &rest, 10));
       if (p == 0)
         result.proposal = proposal;
       for (size_t k = 0; k < homes.size(); ++k) {

@@ -73,9 +73,8 @@ rondo::runtime::addTransfers(LinkMeter &meter, const std::vector<Stamps> &sent,
     const double imposed = static_cast<double>(end.imposedNs) / nsPerUnit;
     meter.add(end.bytes, static_cast<uint64_t>(duration) +
                              static_cast<uint64_t>(std::llround(imposed)));
-    const auto sinceFirst =
-        static_cast<double>(static_cast<int64_t>(end.arrived -
-                                                 received.front().arrived));
+    const auto sinceFirst = static_cast<double>(
+        static_cast<int64_t>(end.arrived - received.front().arrived));
     const int64_t arrivedNs = std::llround(nsPerUnit * sinceFirst);
     transfers.push_back(
         {end.bytes,

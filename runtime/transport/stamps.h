@@ -82,8 +82,8 @@ private:
 /// Adds the transfers of the same messages as both ends saw them: each starts
 /// when it has been sent and its receive has been posted, whichever is later on
 /// the receiver's clock, and ends when it arrived. Durations are in units of
-/// that clock, each of `nsPerUnit`; none is below 0. Returns the same transfers,
-/// in their order.
+/// that clock, each of `nsPerUnit`; none is below 0. Returns the same
+/// transfers, in their order.
 std::vector<Transfer> addTransfers(LinkMeter &meter,
                                    const std::vector<Stamps> &sent,
                                    const std::vector<Stamps> &received,

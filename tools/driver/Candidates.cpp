@@ -54,8 +54,8 @@ std::string nameOf(const CandidateTable &table, const Candidate &candidate) {
 
 void printTable(const CandidateTable &table, bool showsAll) {
   Table text;
-  std::vector<std::string> header = {"schedule", "k", "micro-batches",
-                                     "memory", "messages for"};
+  std::vector<std::string> header = {"schedule", "k", "micro-batches", "memory",
+                                     "messages for"};
   for (const NetworkState &state : table.states)
     header.push_back(state.name);
   header.push_back("ada-grouper");
@@ -96,8 +96,8 @@ void printSummary(const CandidateTable &table) {
   std::string text;
   auto say = [&](Candidate::Fate fate, StringRef what) {
     if (const int64_t count = counts[static_cast<int>(fate)])
-      text += (text.empty() ? "" : ", ") + std::to_string(count) + " " +
-              what.str();
+      text +=
+          (text.empty() ? "" : ", ") + std::to_string(count) + " " + what.str();
   };
   say(Candidate::Fate::NotNeeded, "less than 1 % faster in every state");
   say(Candidate::Fate::Same, "with the order of another");

@@ -15,9 +15,9 @@ namespace rondo::driver {
 
 ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
-      &compileCommand(),      &bundleCommand(),      &planCommand(),
-      &searchCommand(),       &compareCommand(),     &candidatesCommand(),
-      &simulateCommand(),     &verifyCommand(),      &importModelCommand(),
+      &compileCommand(),       &bundleCommand(),       &planCommand(),
+      &searchCommand(),        &compareCommand(),      &candidatesCommand(),
+      &simulateCommand(),      &verifyCommand(),       &importModelCommand(),
       &importClusterCommand(), &importProfileCommand()};
   return table;
 }

@@ -10,10 +10,10 @@
 #include "passes/Pipelines.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
-#include "tools/driver/NamedSchedules.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/MeasuredCosts.h"
+#include "tools/driver/NamedSchedules.h"
 #include "tools/driver/Report.h"
 
 #include "mlir/Pass/PassManager.h"

@@ -60,8 +60,7 @@ NetworkState at(double bandwidth) {
 WrittenSchedule oneForwardOneBackward() {
   const SizedPlan plan = std::get<SizedPlan>(Model::make(0));
   return {"main", "1f1b",
-          std::get<Schedule>(
-              generate({findFamily("1f1b"), {}}, plan.problem))};
+          std::get<Schedule>(generate({findFamily("1f1b"), {}}, plan.problem))};
 }
 
 CandidateTable find(const CandidateOptions &options) {

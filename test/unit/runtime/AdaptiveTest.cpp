@@ -31,8 +31,8 @@ std::vector<Transfer> carry(const std::vector<int64_t> &begins, int64_t bytes,
 
 TEST(LinkEstimate, TellsLatencyFromOccupancyWhereMessagesWait) {
   // Two alone, three in a row.
-  const LinkEstimate link = estimateLink(
-      carry({0, 10000, 20000, 20100, 20200}, 1000, 500, 2000), 0);
+  const LinkEstimate link =
+      estimateLink(carry({0, 10000, 20000, 20100, 20200}, 1000, 500, 2000), 0);
   EXPECT_EQ(link.messages, 5);
   EXPECT_EQ(link.bytes, 1000);
   EXPECT_EQ(link.medianNs, 2500);
@@ -102,8 +102,8 @@ struct Candidates {
     program.emplace(spec);
     work.assign(static_cast<size_t>(program->exe.numHomes) * numCostColumns, 0);
     for (int32_t h = 0; h < program->exe.numHomes; ++h)
-      for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad,
-                              ActionKind::WeightGrad})
+      for (ActionKind kind :
+           {ActionKind::Forward, ActionKind::InputGrad, ActionKind::WeightGrad})
         work[static_cast<size_t>(h * numCostColumns + costColumn(kind))] = 1000;
     for (ProgramDesc &desc : program->programs) {
       desc.workNs = work.data();
@@ -119,8 +119,9 @@ struct Candidates {
       measured.workNs.push_back(each > 0 ? ns : 0);
     const int64_t bytes = program->exe.edges[0].bytes;
     for (auto [from, to] : {std::pair(0, 1), {1, 2}, {2, 1}, {1, 0}})
-      measured.links.push_back({from, to, 6, bytes, messageNs, 0, 0,
-                                std::max<int64_t>(1, 1000 * bytes / messageNs)});
+      measured.links.push_back(
+          {from, to, 6, bytes, messageNs, 0, 0,
+           std::max<int64_t>(1, 1000 * bytes / messageNs)});
     return measured;
   }
 
