@@ -73,6 +73,8 @@ static std::string commonFlags(const Options &options,
       << "--save " << given(!options.save.empty()) << '\n'
       << "--resume " << given(!options.resume.empty()) << '\n'
       << "--trace " << given(!options.trace.empty()) << '\n'
+      << "--link-trace " << given(!options.linkTrace.empty()) << '\n'
+      << "--link-trace-repeat " << options.linkTraceRepeat << '\n'
       << "--links " << given(options.showLinks) << '\n'
       << "--links-file " << given(!options.linksFile.empty()) << '\n'
       << "--iterations " << options.iterations << '\n'

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/clock.h"
 #include "runtime/transport/process_transport.h"
 
 #include <algorithm>
@@ -143,9 +144,10 @@ std::vector<LinkFigures> ProcessTransport::links() {
         *std::find_if(peers.begin(), peers.end(),
                       [&](const Peer &other) { return other.rank == c.from; });
     addTransfers(c.meter, theirs, mine, peer.clock, nsPerUnit);
+    const int64_t latencyNs = c.link ? c.link->at(nowNs()).latencyNs : 0;
     figures[i] = fitLink(c.meter.sizes(), nsPerUnit,
                          0.5 * nsPerUnit * static_cast<double>(peer.roundTrip) +
-                             static_cast<double>(params.link.latencyNs));
+                             static_cast<double>(latencyNs));
     figures[i].from = c.from;
     figures[i].to = c.to;
     figures[i].clockErrorNs =
