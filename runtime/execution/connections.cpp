@@ -24,6 +24,7 @@ Connections::Connections(State &state, const ProgramOptions &options)
   const World &world = state.world();
   TransportParams params;
   params.link = options.link;
+  params.linkTrace = options.linkTrace;
   params.edges = edgeNamesOf(exe);
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     wirings.emplace_back();

@@ -15,6 +15,7 @@ namespace rondo::runtime {
 
 struct ProgramOptions {
   ImposedLink link;
+  std::shared_ptr<const LinkTrace> linkTrace;
   OptimizerConfig optimizer;
   /// The run fails if for timeoutSeconds no rank starts an action and no device
   /// finishes a message.

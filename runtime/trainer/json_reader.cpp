@@ -50,12 +50,13 @@ std::string JsonReader::string() {
       result += meant[found - plain];
       continue;
     }
-    // Names of tensors are ASCII; other characters are not decoded.
+    // Names of tensors and columns are ASCII; other characters are not
+    // decoded.
     const std::string digits = text.substr(std::min(at, text.size()), 4);
     char *end = nullptr;
     unsigned long code = std::strtoul(digits.c_str(), &end, 16);
     if (escape != 'u' || end != digits.c_str() + 4 || code > 0x7f)
-      fail("an escape that no tensor name needs");
+      fail("an escape that JSON does not have, or of a character beyond ASCII");
     result += static_cast<char>(code);
     at += 4;
   }
@@ -117,11 +118,16 @@ void JsonReader::skip(int depth) {
   default:
     break;
   }
-  // A number, true, false or null.
+  word();
+}
+
+std::string JsonReader::word() {
+  peek();
   const size_t begin = at;
   while (at < text.size() && text[at] != '\0' &&
          std::strchr("+-.0123456789Eaeflnrstu", text[at]))
     ++at;
   if (at == begin)
     fail("expected a value");
+  return text.substr(begin, at - begin);
 }

@@ -53,6 +53,8 @@ public:
   /// A whole number of at most 18 digits, not negative.
   int64_t integer();
   std::vector<int64_t> integers();
+  /// A number, true, false or null, as it is written.
+  std::string word();
   /// Skips a value of any kind, up to 32 deep.
   void skip();
   /// Nothing may follow.

@@ -79,6 +79,8 @@ static std::string commonFlags(const Options &options,
                             : "off")
       << '\n'
       << "--adapt-every " << options.tuner.every << '\n'
+      << "--link-trace " << given(!options.linkTrace.empty()) << '\n'
+      << "--link-trace-repeat " << options.linkTraceRepeat << '\n'
       << "--links " << given(options.showLinks) << '\n'
       << "--links-file " << given(!options.linksFile.empty()) << '\n'
       << "--iterations " << options.iterations << '\n'

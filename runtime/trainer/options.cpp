@@ -222,6 +222,16 @@ static const std::vector<Flag> &flags() {
       {"--link", "US[:BYTES_PER_US]",
        "imposes latency and bandwidth (0: no limit) on every link",
        [](Options &o, Set v) { o.link = parseLink(v); }},
+      {"--link-trace", "FILE",
+       "imposes latency and bandwidth that change, by link and by time or "
+       "iteration (CSV or JSON lines)",
+       [](Options &o, Set v) { o.linkTrace = v; }},
+      {"--link-trace-repeat", "N",
+       "begins the link trace again every N ms or iterations (default: its "
+       "last rows hold)",
+       [](Options &o, Set v) {
+         o.linkTraceRepeat = smallNumber("--link-trace-repeat", v, 1);
+       }},
       {"--links", nullptr,
        "prints the latency and bandwidth that channels have measured",
        [](Options &o, Set) { o.showLinks = true; }},
@@ -341,6 +351,12 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
     usage("--save, --resume, --trace, --json-log and --links-file are for "
           "training, not for --verify, --profile, --check-bodies or "
           "--generate");
+  if (options.linkTraceRepeat > 0 && options.linkTrace.empty())
+    usage("--link-trace-repeat needs --link-trace");
+  if (!options.linkTrace.empty() && options.mode != Options::Mode::Train &&
+      options.mode != Options::Mode::Verify)
+    usage("--link-trace is for training and --verify, not for --profile, "
+          "--check-bodies or --generate, which have no iterations");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
   if (!options.newTokens)

@@ -57,6 +57,10 @@ struct Options {
   /// The file for the logits of the prompt.
   std::string logits;
   ImposedLink link;
+  /// How links change; empty: they do not.
+  std::string linkTrace;
+  /// In ms or iterations, what the trace goes by; 0: it is not repeated.
+  int64_t linkTraceRepeat = 0;
   double timeoutSeconds = 600, joinSeconds = 60;
   LaunchFlags launch;
   bool quiet = false;

@@ -75,6 +75,8 @@ void rondo::runtime::checkOwnFiles(const Options &options) {
     others.push_back({"--data", file, false});
   if (!options.resume.empty())
     others.push_back({"--resume", options.resume, false});
+  if (!options.linkTrace.empty())
+    others.push_back({"--link-trace", options.linkTrace, false});
   for (const std::string &file : weightFiles(options.init))
     others.push_back({"--init", file, false});
   for (const NamedFile &output : outputs) {

@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/link_trace.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,10 +25,8 @@ static int countCores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-static int32_t mostRanks(const Executable &executable, const World &world) {
+static int32_t mostRanks(const Executable &executable) {
   int32_t ranks = 1;
-  if (!world.isAlone())
-    return ranks;
   for (int32_t p = 0; p < executable.numPrograms; ++p)
     ranks = std::max(ranks, executable.programs[p].numRanks);
   return ranks;
@@ -64,7 +63,7 @@ int64_t rondo::runtime::median(std::vector<int64_t> values) {
 Trainer::Trainer(const Executable &executable, const Options &options,
                  bool useGeneratedData, const World &world)
     : exe(executable), options(options), numCores(countCores()),
-      programState(executable, world), threads(mostRanks(executable, world)) {
+      programState(executable, world), threads(world.isAlone() ? mostRanks(executable) : 1) {
   for (int32_t s = 0; s < exe.numStages; ++s)
     for (int32_t l = 0; l < exe.stages[s].numLayers; ++l) {
       const LayerDesc &layer = exe.layers[exe.stages[s].firstLayer + l];
@@ -119,6 +118,9 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
     return std::make_unique<ProgramRun>(*rankConnections, program);
   ProgramOptions programOptions;
   programOptions.link = options.link;
+  if (!options.linkTrace.empty())
+    programOptions.linkTrace = std::make_shared<LinkTrace>(readLinkTrace(
+        options.linkTrace, mostRanks(exe), options.linkTraceRepeat));
   programOptions.transport.cores = numCores;
   programOptions.transport.timeoutSeconds = options.timeoutSeconds;
   programOptions.transport.useGraph = options.useGraph;
@@ -272,6 +274,7 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
       heldHome = h;
     }
 
+  rankConnections->transport().beginIteration(iteration);
   const int64_t enqueuedNs = enqueueNs(run);
   int64_t startNs = nowNs();
   run.iterate(threads);

@@ -3,10 +3,9 @@
 
 #include "runtime/trainer/weight_files.h"
 
-#include <cerrno>
-#include <cstring>
+#include "runtime/trainer/text_file.h"
+
 #include <filesystem>
-#include <sstream>
 
 using namespace rondo::runtime;
 namespace fs = std::filesystem;
@@ -41,15 +40,9 @@ WeightFiles::WeightFiles(const std::string &path) {
 }
 
 void WeightFiles::readIndex(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  // An empty file sets the failbit of `text`, a folder the badbit of `file`.
-  if (file)
-    text << file.rdbuf();
-  if (!file || file.bad())
-    throw Error("cannot read index '" + path + "': " + std::strerror(errno));
+  const std::string text = readTextFile("index", path);
   try {
-    places = readSafetensorsIndex(text.str());
+    places = readSafetensorsIndex(text);
   } catch (const Error &error) {
     throw Error("index '" + path + "': " + error.what());
   }

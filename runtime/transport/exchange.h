@@ -44,7 +44,6 @@ public:
   SumExchange(const CollectiveParams &parts, int32_t me, int64_t mostAtOnce);
 
   int64_t numRounds() const { return rounds == 0 ? 0 : rounds + 1; }
-  int64_t numRanks() const { return static_cast<int64_t>(ranks.size()); }
   /// Once this round's moves have ended, all contributing ranks have started.
   int64_t roundOfAllStarts() const {
     return elementsOf(myPiece, 0).count > 0 ? 0 : 1;

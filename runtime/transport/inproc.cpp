@@ -40,9 +40,8 @@ struct alignas(64) Channel {
   /// A power of two, which divides 2^32, so tickets may wrap.
   int64_t capacity = 1;
   std::unique_ptr<Entry[]> entries;
-  /// Written by whichever end copies, one after another, so kept apart from
-  /// what both read.
-  alignas(64) int64_t linkFreeNs = 0;
+  /// Null if links are not imposed.
+  SerialLink *link = nullptr;
   alignas(64) uint32_t sent = 0;
   /// How many takeTransfers() has seen.
   uint32_t taken = 0;
@@ -93,8 +92,8 @@ uint64_t pack(int32_t high, int32_t low) {
 class InprocTransport : public Transport {
 public:
   InprocTransport(const TransportParams &params, int cores)
-      : edges(params.edges), link(params.link), isLinkImposed(link.isImposed()),
-        measures(params.measures), spins(params.ranks <= cores ? 500 : 40),
+      : edges(params.edges), network(params.link, params.linkTrace),
+        isLinkImposed(network.isImposed()), measures(params.measures), spins(params.ranks <= cores ? 500 : 40),
         channels(params.channels.size()), records(params.ranks) {
     for (size_t i = 0; i < channels.size(); ++i) {
       channels[i].from = params.channels[i].from;
@@ -102,9 +101,10 @@ public:
       while (channels[i].capacity < params.channels[i].messages)
         channels[i].capacity *= 2;
       channels[i].entries = std::make_unique<Entry[]>(channels[i].capacity);
+      channels[i].link = imposedLink(channels[i].from, channels[i].to);
     }
     for (const CollectiveParams &collective : params.collectives)
-      meetings.emplace_back(collective, link);
+      meetings.emplace_back(collective, network);
     // Until an empty message has arrived, nothing but stamps is done.
     for (int i = 0; i < 16; ++i) {
       const uint64_t begin = Ticks::now();
@@ -172,6 +172,13 @@ public:
       meeting.wakeAll();
   }
 
+  void beginIteration(int64_t iteration) override {
+    network.beginIteration(iteration, nowNs());
+  }
+  SerialLink *imposedLink(int32_t from, int32_t to) final {
+    return isLinkImposed ? &network.link(from, to) : nullptr;
+  }
+
   Waiting waiting(int32_t rank) const override;
   std::vector<LinkFigures> links() override;
   std::vector<std::vector<Transfer>> takeTransfers() override;
@@ -194,10 +201,10 @@ private:
                   static_cast<size_t>(entry.sender.bytes));
     if (isLinkImposed) {
       const int64_t beginNs = nowNs();
-      c.linkFreeNs = std::max(beginNs, c.linkFreeNs) +
-                     link.occupancyNs(entry.sender.bytes);
-      entry.carriedNs = c.linkFreeNs;
-      entry.arrivalNs = c.linkFreeNs + link.latencyNs;
+      const SerialLink::Passage passage =
+          c.link->carry(entry.sender.bytes, beginNs);
+      entry.carriedNs = passage.carriedNs;
+      entry.arrivalNs = passage.arrivalNs;
       meter.add(entry.sender.bytes,
                 static_cast<uint64_t>(entry.arrivalNs - beginNs));
       entry.begin = static_cast<uint64_t>(beginNs);
@@ -273,7 +280,7 @@ private:
   }
 
   const EdgeNames edges;
-  const ImposedLink link;
+  ImposedNetwork network;
   const bool isLinkImposed, measures;
   const Ticks ticks;
   /// The time of an empty message, in ticks.
@@ -295,7 +302,9 @@ std::vector<LinkFigures> InprocTransport::links() {
   for (const Channel &channel : channels) {
     all.push_back(
         isLinkImposed
-            ? fitLink(channel.sizes(), 1, static_cast<double>(link.latencyNs))
+            ? fitLink(
+                  channel.sizes(), 1,
+                  static_cast<double>(channel.link->at(nowNs()).latencyNs))
             : fitLink(channel.sizes(), nsPerTick,
                       nsPerTick * static_cast<double>(startTicks),
                       nsPerTick * static_cast<double>(stepTicks)));

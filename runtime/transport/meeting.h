@@ -25,11 +25,10 @@ namespace rondo::runtime {
 /// before it starts the next round, so there is at most one round at a time.
 class alignas(64) Meeting {
 public:
-  Meeting(const CollectiveParams &params, const ImposedLink &link)
+  /// The network must outlive it.
+  Meeting(const CollectiveParams &params, ImposedNetwork &network)
       : parts(params), ranks(ranksOf(params)),
-        members(std::make_unique<Member[]>(ranks.size())),
-        linkNs(link.sumNs(sizeof(float) * params.front().count,
-                          static_cast<int64_t>(ranks.size()))) {}
+        members(std::make_unique<Member[]>(ranks.size())), network(network) {}
 
   /// A rank provides its parts. `sum`: where addAll()'s result goes; null for a
   /// sum of parts.
@@ -43,7 +42,12 @@ public:
     // The others are past the wait of the previous round: nobody takes pieces.
     arrived.store(0, std::memory_order_relaxed);
     addsAll = sum != nullptr;
-    endNs = addsAll || linkNs == 0 ? 0 : nowNs() + linkNs;
+    endNs = 0;
+    if (!addsAll && network.isImposed()) {
+      const int64_t now = nowNs();
+      endNs = now + network.sumNs(ranks, sizeof(float) * parts.front().count,
+                                  now);
+    }
     numPieces =
         addsAll
             ? 1
@@ -69,7 +73,7 @@ public:
       *me.sum = total;
   }
 
-  /// When an imposed link lets the round end that the rank has finished.
+  /// When imposed links let the round end that the rank has finished.
   int64_t end() const { return endNs; }
 
   /// A rank that has not started the round of `rank`; -1: all have.
@@ -142,8 +146,7 @@ private:
   const std::vector<int32_t> ranks;
   /// In the order of `ranks`.
   const std::unique_ptr<Member[]> members;
-  /// How long an imposed link takes for a sum of parts.
-  const int64_t linkNs;
+  ImposedNetwork &network;
   /// Rounds that all ranks have started, and those whose result is complete.
   Signal begun, ended;
   std::atomic<size_t> arrived{0};

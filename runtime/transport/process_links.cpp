@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/base/clock.h"
 #include "runtime/transport/process_transport.h"
 
 #include <algorithm>
@@ -161,9 +162,10 @@ std::vector<LinkFigures> ProcessTransport::links() {
     if (c.to != me)
       continue;
     const Peer &peer = peerOf(c.from);
+    const int64_t latencyNs = c.link ? c.link->at(nowNs()).latencyNs : 0;
     figures[i] = fitLink(c.meter.sizes(), nsPerUnit,
                          0.5 * nsPerUnit * static_cast<double>(peer.roundTrip) +
-                             static_cast<double>(params.link.latencyNs));
+                             static_cast<double>(latencyNs));
     figures[i].from = c.from;
     figures[i].to = c.to;
     figures[i].clockErrorNs =

@@ -80,9 +80,11 @@ bool ProcessTransport::goOn(int32_t collective, Sum &sum) {
     gatherAll(collective, sum);
     return true;
   case Sum::State::Exchanges:
-    if (sum.round == sum.exchange->roundOfAllStarts())
-      sum.endNs = nowNs() + params.link.sumNs(sizeof(float) * all.front().count,
-                                              sum.exchange->numRanks());
+    if (isLinkImposed && sum.round == sum.exchange->roundOfAllStarts()) {
+      const int64_t now = nowNs();
+      sum.endNs = now + network.sumNs(ranksOf(all),
+                                      sizeof(float) * all.front().count, now);
+    }
     sum.exchange->finish(
         sum.round++, static_cast<float *>(staging.data), addElements,
         [](float *to, const float *from, int64_t count) {

@@ -60,6 +60,8 @@ public:
   void waitCollective(int32_t collective, int32_t rank) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;
+  void beginIteration(int64_t iteration) override;
+  SerialLink *imposedLink(int32_t from, int32_t to) final;
   std::vector<LinkFigures> links() override;
   std::vector<std::vector<Transfer>> takeTransfers() override;
 
@@ -85,7 +87,8 @@ private:
     int64_t messages = 0;
     std::vector<Entry> entries;
     uint32_t next = 0, firstOfIteration = 0;
-    int64_t linkFreeNs = 0;
+    /// Null if links are not imposed, or if neither end is here.
+    SerialLink *link = nullptr;
     StampRing stamps;
     /// At the receiver.
     LinkMeter meter;
@@ -124,7 +127,7 @@ private:
     std::optional<SumExchange> exchange;
     /// Of `exchange`: what is in flight.
     int64_t round = 0;
-    /// When an imposed link lets it end; known once all have started.
+    /// When imposed links let it end; known once all have started.
     int64_t endNs = 0;
     /// The operations in flight.
     std::vector<Part> operations;
@@ -137,7 +140,6 @@ private:
   void check(const Channel &c, const Entry &entry) const;
   /// Advances all operations. Requires `mutex`.
   void bringForward();
-  void impose(Channel &c, Entry &entry, int64_t now);
   /// Spins briefly, then yields the core between looks, then sleeps for longer
   /// and longer. `isReady` is called under the lock.
   void spinUntil(const std::function<bool()> &isReady);
@@ -196,6 +198,7 @@ private:
   const std::unique_ptr<StampClock> clock;
   const int32_t processes;
   const MessageTags tags;
+  ImposedNetwork network;
   const bool isLinkImposed;
   const int64_t spinNs;
   std::vector<Channel> channels;

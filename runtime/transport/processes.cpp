@@ -55,7 +55,8 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
       sums(params.collectives.size()), endpoint(std::move(endpoint)),
       clock(clock ? std::move(clock) : makeTickClock()),
       processes(world.processes), tags(this->endpoint->largestTag()),
-      isLinkImposed(params.link.isImposed()),
+      network(params.link, params.linkTrace),
+      isLinkImposed(network.isImposed()),
       spinNs(world.localProcesses <= cores ? 50'000 : 2'000),
       channels(params.channels.size()) {
   for (size_t i = 0; i < channels.size(); ++i) {
@@ -69,6 +70,7 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
     while (capacity < static_cast<size_t>(params.channels[i].messages))
       capacity *= 2;
     channels[i].entries.resize(capacity);
+    channels[i].link = imposedLink(channels[i].from, channels[i].to);
     if (params.measures)
       channels[i].stamps.enable();
   }
@@ -195,7 +197,10 @@ void ProcessTransport::bringForward() {
       channel->stamps.of(entry->number).arrived = clock->now();
     if (isLinkImposed) {
       const int64_t now = nowNs();
-      impose(*channel, *entry, now);
+      const SerialLink::Passage passage =
+          channel->link->carry(entry->bytes, now);
+      entry->carriedNs = passage.carriedNs;
+      entry->arrivalNs = passage.arrivalNs;
       if (isMeasured)
         channel->stamps.of(entry->number).imposedNs = entry->arrivalNs - now;
     }
@@ -206,11 +211,12 @@ void ProcessTransport::bringForward() {
   bringSumsForward();
 }
 
-void ProcessTransport::impose(Channel &c, Entry &entry, int64_t now) {
-  c.linkFreeNs =
-      std::max(now, c.linkFreeNs) + params.link.occupancyNs(entry.bytes);
-  entry.carriedNs = c.linkFreeNs;
-  entry.arrivalNs = c.linkFreeNs + params.link.latencyNs;
+void ProcessTransport::beginIteration(int64_t iteration) {
+  network.beginIteration(iteration, nowNs());
+}
+
+SerialLink *ProcessTransport::imposedLink(int32_t from, int32_t to) {
+  return isLinkImposed ? &network.link(from, to) : nullptr;
 }
 
 void ProcessTransport::waitFor(const bool &flag, Waiting::For what,

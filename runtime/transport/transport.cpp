@@ -19,6 +19,10 @@ void Transport::iterateProgram(int32_t, int32_t rank, bool mayReplay,
   iterate(rank, mayReplay, actions);
 }
 
+void Transport::beginIteration(int64_t) {}
+
+SerialLink *Transport::imposedLink(int32_t, int32_t) { return nullptr; }
+
 void rondo::runtime::checkStaging(StagingParams staging, int64_t needed,
                                   int32_t collective, int32_t rank) {
   if (staging.bytes < needed)

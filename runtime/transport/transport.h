@@ -20,6 +20,7 @@
 #include "kinds/Sums.h"
 #include "runtime/base/error.h"
 #include "runtime/model/executable.h"
+#include "runtime/transport/imposed_network.h"
 #include "runtime/transport/links.h"
 
 #include <cstdint>
@@ -84,43 +85,16 @@ struct StagingParams {
   int64_t bytes = 0;
 };
 
-/// A link for experiments: a message occupies it for bytes / bytesPerUs and
-/// arrives `latencyNs` later. bytesPerUs == 0: no occupancy. A sum of parts
-/// takes sumNs(); it delays no message and no other sum, and none delays it.
-struct ImposedLink {
-  int64_t latencyNs = 0;
-  int64_t bytesPerUs = 0;
-
-  bool isImposed() const { return latencyNs > 0 || bytesPerUs > 0; }
-  /// How long a message occupies the link, in ns, rounded up.
-  int64_t occupancyNs(int64_t bytes) const {
-    if (bytesPerUs <= 0)
-      return 0;
-    const int64_t scaled = 1000 * bytes;
-    return scaled / bytesPerUs + (scaled % bytesPerUs != 0);
-  }
-  /// How long a sum of parts of `bytes` each takes between this many ranks, in
-  /// ns, rounded up: each rank adds a piece of bytes / ranks, so in either
-  /// direction it moves one piece per other rank before the addition and one
-  /// after it. One rank alone needs no link.
-  int64_t sumNs(int64_t bytes, int64_t ranks) const {
-    if (ranks < 2 || bytes == 0)
-      return 0;
-    if (bytesPerUs <= 0)
-      return 2 * latencyNs;
-    const int64_t scaled = 2 * (ranks - 1) * 1000 * bytes,
-                  speed = ranks * bytesPerUs;
-    return scaled / speed + (scaled % speed != 0) + 2 * latencyNs;
-  }
-};
-
 struct TransportParams {
   int32_t ranks = 0;
   std::vector<ChannelParams> channels;
   std::vector<CollectiveParams> collectives;
   /// By rank; ranks behind the last have none.
   std::vector<StagingParams> staging;
+  /// What links are for experiments, where `linkTrace` does not say otherwise;
+  /// it may be null.
   ImposedLink link;
+  std::shared_ptr<const LinkTrace> linkTrace;
   StagingParams stagingOf(int32_t rank) const {
     return rank < static_cast<int32_t>(staging.size()) ? staging[rank]
                                                        : StagingParams();
@@ -212,8 +186,8 @@ public:
   /// it down.
   virtual void startAddAll(int32_t collective, int32_t rank, double *sum) = 0;
   /// Blocks until the rank has the result of a collective that it has started;
-  /// with an imposed link, for a sum of parts, at least until sumNs() after the
-  /// last contributing rank's start.
+  /// with imposed links, for a sum of parts, at least until the sumNs() of the
+  /// last contributing rank's start has passed since then.
   virtual void waitCollective(int32_t collective, int32_t rank) = 0;
 
   /// Makes every rank that waits, or will wait, throw Aborted. Thread-safe.
@@ -223,6 +197,15 @@ public:
   /// Messages and iterations that enqueueing devices have finished; never
   /// decreases. Thread-safe.
   virtual uint64_t progress() const { return 0; }
+
+  /// Tells imposed links that a training iteration begins, from 1. Call between
+  /// iterations, in all processes.
+  virtual void beginIteration(int64_t iteration);
+  /// The link between two ranks that messages of this process take, for other
+  /// traffic that contends with them; null if links are not imposed. Between
+  /// processes each has a link of its own: the one of `to` decides when
+  /// messages arrive.
+  virtual SerialLink *imposedLink(int32_t from, int32_t to);
 
   /// What the channels have measured so far, in their order; empty if the
   /// transport measures nothing. Call between iterations. Between processes all

@@ -47,6 +47,12 @@ public:
   }
   void abort() override { transport.abort(); }
   Waiting waiting(int32_t rank) const override;
+  void beginIteration(int64_t iteration) override {
+    transport.beginIteration(iteration);
+  }
+  SerialLink *imposedLink(int32_t from, int32_t to) override {
+    return transport.imposedLink(from, to);
+  }
   uint64_t progress() const override { return transport.progress(); }
   std::vector<LinkFigures> links() override;
 

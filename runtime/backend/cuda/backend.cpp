@@ -37,6 +37,9 @@ makeTransport(const TransportParams &params,
   if (params.link.isImposed())
     throw Error("--link cannot slow down links between GPUs: leave it out",
                 Exit::Usage);
+  if (params.linkTrace)
+    throw Error("--link-trace cannot change links between GPUs: leave it out",
+                Exit::Usage);
   std::vector<CudaDevice *> gpus;
   bool isOneGpu = world.isAlone();
   for (Device *device : devices) {

@@ -1,0 +1,125 @@
+//===- imposed_link.h - Links for experiments -------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whoever uses a link says what time it is, so that tests need not wait.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRANSPORT_IMPOSED_LINK_H
+#define RONDO_RUNTIME_TRANSPORT_IMPOSED_LINK_H
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// What a link takes for a message: it is occupied for bytes / leftBytesPerUs()
+/// and the message arrives `latencyNs` later. bytesPerUs == 0: no occupancy. A
+/// sum of parts takes sumNs(); it delays no message and no other sum, and none
+/// delays it.
+struct ImposedLink {
+  int64_t latencyNs = 0;
+  int64_t bytesPerUs = 0;
+  /// What other jobs take of bytesPerUs: less than that, and 0 without a limit.
+  int64_t otherBytesPerUs = 0;
+
+  bool isImposed() const { return latencyNs > 0 || bytesPerUs > 0; }
+  /// 0: no limit.
+  int64_t leftBytesPerUs() const { return bytesPerUs - otherBytesPerUs; }
+  /// How long a sum of parts of `bytes` each takes between this many ranks, in
+  /// ns, rounded up: each rank adds a piece of bytes / ranks, so in either
+  /// direction it moves one piece per other rank before the addition and one
+  /// after it. One rank alone needs no link.
+  int64_t sumNs(int64_t bytes, int64_t ranks) const {
+    if (ranks < 2 || bytes == 0)
+      return 0;
+    if (leftBytesPerUs() <= 0)
+      return 2 * latencyNs;
+    const int64_t scaled = 2 * (ranks - 1) * 1000 * bytes,
+                  speed = ranks * leftBytesPerUs();
+    return scaled / speed + (scaled % speed != 0) + 2 * latencyNs;
+  }
+};
+
+/// What a link is from some place of its timeline on.
+struct LinkChange {
+  int64_t at;
+  ImposedLink link;
+};
+
+/// What a link is at each place of a line that begins at 0: ns or iterations.
+class LinkTimeline {
+public:
+  /// `before` holds until the first change, each change until the next one, the
+  /// last one for ever. Changes are in the order of their places, none below 0;
+  /// of several at one place the last one holds. `period`: if not 0, the line
+  /// begins again at each multiple of it.
+  explicit LinkTimeline(ImposedLink before,
+                        std::vector<LinkChange> changes = {},
+                        int64_t period = 0)
+      : before(before), changes(std::move(changes)), period(period) {}
+
+  struct Span {
+    ImposedLink link;
+    /// The first place where it does not hold; INT64_MAX: it holds for ever.
+    int64_t end;
+  };
+  /// `place` is at least 0.
+  Span at(int64_t place) const;
+  const ImposedLink &beginning() const { return before; }
+
+private:
+  ImposedLink before;
+  std::vector<LinkChange> changes;
+  int64_t period;
+};
+
+/// A directed link that carries one message after another, in the order in
+/// which they come. Functions are thread-safe: messages of a program and
+/// streams of other traffic may use one link. All times are ns of one clock.
+class SerialLink {
+public:
+  /// What the places of a timeline are.
+  enum class By : uint8_t { Time, Iteration };
+
+  /// By time the timeline's 0 is the first call of beginIteration(), by
+  /// iteration it is iteration 1. Until the first call the timeline's
+  /// beginning() holds.
+  SerialLink(LinkTimeline timeline, By by)
+      : timeline(std::move(timeline)), by(by) {}
+
+  struct Passage {
+    /// When the link is free for the next message, and when this one is at the
+    /// other end.
+    int64_t carriedNs, arrivalNs;
+  };
+  /// Carries a message that comes at `nowNs`: once those before it have been
+  /// carried, at the speed that is in force at each moment. It has the latency
+  /// that is in force when it has been carried, and overtakes none. By
+  /// iteration, only what is in force now is known: a later beginIteration()
+  /// lets messages that come after it begin earlier or later, and does not
+  /// change times that have been returned.
+  Passage carry(int64_t bytes, int64_t nowNs);
+  /// What is in force.
+  ImposedLink at(int64_t nowNs) const;
+  /// A training iteration begins; its number is at least 1.
+  void beginIteration(int64_t iteration, int64_t nowNs);
+
+private:
+  // These require `mutex`.
+  LinkTimeline::Span spanAt(int64_t nowNs) const;
+  /// When thousandths of bytes have been carried that begin at `nowNs`.
+  int64_t carriedAt(int64_t thousandths, int64_t nowNs) const;
+
+  const LinkTimeline timeline;
+  const By by;
+  mutable std::mutex mutex;
+  /// 0: none has begun.
+  int64_t iteration = 0;
+  int64_t beginNs = 0, freeNs = 0, lastArrivalNs = 0;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_IMPOSED_LINK_H

@@ -1,0 +1,71 @@
+//===- imposed_network.h - All imposed links of a transport -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_RUNTIME_TRANSPORT_IMPOSED_NETWORK_H
+#define RONDO_RUNTIME_TRANSPORT_IMPOSED_NETWORK_H
+
+#include "runtime/transport/imposed_link.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// How links change during a run.
+struct LinkTrace {
+  struct Row {
+    /// A place of the timeline of each link that it names.
+    int64_t at;
+    /// Ranks; anyRank: all.
+    int32_t from, to;
+    ImposedLink link;
+
+    bool names(int32_t rank, int32_t other) const {
+      return (from == anyRank || from == rank) && (to == anyRank || to == other);
+    }
+  };
+  static constexpr int32_t anyRank = -1;
+
+  SerialLink::By by = SerialLink::By::Time;
+  /// For each link in the order of its places.
+  std::vector<Row> rows;
+  /// If not 0, where it begins again; behind all rows.
+  int64_t period = 0;
+};
+
+/// The links of a transport, one per directed pair of ranks. Functions are
+/// thread-safe.
+class ImposedNetwork {
+public:
+  /// Links are `constant` where the trace does not say otherwise. `trace` may
+  /// be null.
+  ImposedNetwork(ImposedLink constant, std::shared_ptr<const LinkTrace> trace)
+      : constant(constant), trace(std::move(trace)) {}
+
+  bool isImposed() const { return trace || constant.isImposed(); }
+  /// Always the same one for the same two ranks, which differ.
+  SerialLink &link(int32_t from, int32_t to);
+  void beginIteration(int64_t iteration, int64_t nowNs);
+  /// How long a sum of parts of `bytes` each takes between these ranks if it
+  /// begins now: as over the slowest of their links.
+  int64_t sumNs(const std::vector<int32_t> &ranks, int64_t bytes,
+                int64_t nowNs);
+
+private:
+  LinkTimeline timelineOf(int32_t from, int32_t to) const;
+
+  const ImposedLink constant;
+  const std::shared_ptr<const LinkTrace> trace;
+  std::mutex mutex;
+  std::map<std::pair<int32_t, int32_t>, std::unique_ptr<SerialLink>> links;
+  /// The iteration under way, 0: none, and the begin of the first one.
+  int64_t iteration = 0, firstBeginNs = 0;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRANSPORT_IMPOSED_NETWORK_H
