@@ -1,0 +1,172 @@
+//===- ImposedLinksTest.cpp - Links that change ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/base/error.h"
+#include "runtime/trainer/link_trace.h"
+
+#include "gtest/gtest.h"
+
+using namespace rondo::runtime;
+
+namespace {
+
+ImposedLink link(int64_t latencyNs, int64_t bytesPerUs, int64_t other = 0) {
+  return {latencyNs, bytesPerUs, other};
+}
+
+TEST(SerialLink, CarriesOneMessageAfterAnother) {
+  SerialLink serial(LinkTimeline(link(500, 100)), SerialLink::By::Time);
+  // 1,000 bytes take 10 us.
+  SerialLink::Passage first = serial.carry(1000, 0);
+  EXPECT_EQ(first.carriedNs, 10000);
+  EXPECT_EQ(first.arrivalNs, 10500);
+  SerialLink::Passage second = serial.carry(1000, 4000);
+  EXPECT_EQ(second.carriedNs, 20000);
+  EXPECT_EQ(second.arrivalNs, 20500);
+  EXPECT_EQ(serial.carry(1000, 50000).carriedNs, 60000);
+  // A fraction of a nanosecond counts as one.
+  EXPECT_EQ(serial.carry(1, 100000).carriedNs, 100010);
+}
+
+TEST(SerialLink, ChangesInTheMiddleOfAMessage) {
+  // Half as fast from 5 us on, and free from 100 us on.
+  SerialLink serial(LinkTimeline(link(0, 100), {{5000, link(700, 50)},
+                                                {100000, link(0, 0)}}),
+                    SerialLink::By::Time);
+  // Nothing changes before the first iteration begins.
+  EXPECT_EQ(serial.carry(2000, 0).carriedNs, 20000);
+  serial.beginIteration(1, 1000000);
+  // 500 bytes before the change, 500 behind it.
+  SerialLink::Passage passage = serial.carry(1000, 1000000);
+  EXPECT_EQ(passage.carriedNs, 1015000);
+  EXPECT_EQ(passage.arrivalNs, 1015700);
+  EXPECT_EQ(serial.at(1004999).bytesPerUs, 100);
+  EXPECT_EQ(serial.at(1005000).bytesPerUs, 50);
+  // What is left when the limit goes away is there at once, but overtakes
+  // nothing.
+  EXPECT_EQ(serial.carry(100000, 1099000).carriedNs, 1100000);
+  // Later iterations do not begin the line again.
+  serial.beginIteration(2, 1200000);
+  EXPECT_EQ(serial.carry(1000, 1200000).carriedNs, 1200000);
+}
+
+TEST(SerialLink, ChangesByIteration) {
+  SerialLink serial(LinkTimeline(link(0, 0), {{1, link(0, 10)},
+                                              {2, link(0, 0)}}),
+                    SerialLink::By::Iteration);
+  serial.beginIteration(1, 100);
+  EXPECT_EQ(serial.carry(1000, 100).carriedNs, 100);
+  serial.beginIteration(2, 1000);
+  EXPECT_EQ(serial.carry(1000, 1000).carriedNs, 101000);
+  // The last row holds; messages of before hold nothing up.
+  serial.beginIteration(3, 2000);
+  EXPECT_EQ(serial.carry(1000, 2000).carriedNs, 2000);
+  EXPECT_EQ(serial.carry(1000, 200000).carriedNs, 200000);
+}
+
+TEST(SerialLink, RepeatsItsTimeline) {
+  const LinkTimeline line(link(1, 0), {{2, link(2, 0)}}, 4);
+  const int64_t latencies[] = {1, 1, 2, 2, 1, 1, 2, 2, 1};
+  for (int64_t place = 0; place < 9; ++place)
+    EXPECT_EQ(line.at(place).link.latencyNs, latencies[place]) << place;
+  EXPECT_EQ(line.at(1).end, 2);
+  EXPECT_EQ(line.at(2).end, 4);
+  EXPECT_EQ(line.at(5).end, 6);
+}
+
+TEST(SerialLink, SharesWithOtherTraffic) {
+  // Other jobs take three quarters.
+  SerialLink quarter(LinkTimeline(link(0, 100, 75)), SerialLink::By::Time);
+  EXPECT_EQ(quarter.carry(1000, 0).carriedNs, 40000);
+  // A second stream takes its turn.
+  SerialLink serial(LinkTimeline(link(0, 100)), SerialLink::By::Time);
+  EXPECT_EQ(serial.carry(5000, 0).carriedNs, 50000);
+  EXPECT_EQ(serial.carry(1000, 10000).carriedNs, 60000);
+}
+
+TEST(ImposedNetwork, HasALinkForEachDirectedPair) {
+  auto trace = std::make_shared<LinkTrace>(
+      parseLinkTrace("time_ms,from,to,latency_us,bytes_per_us\n"
+                     "0,*,*,1,1000\n0,0,1,1,10\n",
+                     "trace", 3, 0));
+  ImposedNetwork network(link(5000, 0), trace);
+  EXPECT_TRUE(network.isImposed());
+  EXPECT_EQ(network.link(0, 1).at(0).latencyNs, 5000);
+  network.beginIteration(1, 0);
+  EXPECT_EQ(network.link(0, 1).carry(1000, 0).carriedNs, 100000);
+  EXPECT_EQ(network.link(1, 0).carry(1000, 0).carriedNs, 1000);
+  EXPECT_EQ(network.link(1, 2).carry(1000, 0).carriedNs, 1000);
+  // Sums go as fast as the slowest of their links.
+  EXPECT_EQ(network.sumNs({0, 1}, 1000, 0), link(1000, 10).sumNs(1000, 2));
+  EXPECT_EQ(network.sumNs({1, 2}, 1000, 0), link(1000, 1000).sumNs(1000, 2));
+  EXPECT_FALSE(ImposedNetwork({}, nullptr).isImposed());
+}
+
+TEST(LinkTrace, ReadsBothFormatsAlike) {
+  const LinkTrace csv =
+      parseLinkTrace("\xef\xbb\xbfto,from,iteration,bytes_per_us,latency_us\r\n"
+                     "1,0,1,1000,2.5\r\n\r\n*,*,3,0,0\r\n",
+                     "csv", 2, 7);
+  const LinkTrace json = parseLinkTrace(
+      "{\"iteration\":1,\"from\":0,\"to\":1,\"latency_us\":2.5,"
+      "\"bytes_per_us\":1000}\n"
+      "{\"iteration\":3,\"from\":\"*\",\"to\":\"*\",\"latency_us\":0,"
+      "\"bytes_per_us\":0}",
+      "json", 2, 7);
+  for (const LinkTrace &trace : {csv, json}) {
+    EXPECT_EQ(trace.by, SerialLink::By::Iteration);
+    EXPECT_EQ(trace.period, 7);
+    ASSERT_EQ(trace.rows.size(), 2u);
+    EXPECT_EQ(trace.rows[0].at, 0);
+    EXPECT_EQ(trace.rows[0].link.latencyNs, 2500);
+    EXPECT_EQ(trace.rows[0].link.bytesPerUs, 1000);
+    EXPECT_EQ(trace.rows[1].at, 2);
+    EXPECT_EQ(trace.rows[1].from, LinkTrace::anyRank);
+  }
+}
+
+TEST(LinkTrace, SaysWhatIsWrongAndWhere) {
+  struct Case {
+    const char *text, *error;
+  };
+  const std::string header = "time_ms,from,to,latency_us,bytes_per_us\n";
+  const Case cases[] = {
+      {"", "t:1: the link trace has no rows"},
+      {"time_ms,from,to,latency_us,bytes_per_us\n", "t:1: the link trace has"},
+      {"time,from,to,latency_us,bytes_per_us\n", "t:1: unknown column 'time'"},
+      {"time_ms,from,to,latency_us\n", "t:1: column bytes_per_us is missing"},
+      {"from,to,latency_us,bytes_per_us\n",
+       "t:1: columns time_ms and iteration are both missing"},
+      {"time_ms,iteration,from,to,latency_us,bytes_per_us\n",
+       "t:1: columns time_ms and iteration are both there"},
+      {"time_ms,from,from,to,latency_us,bytes_per_us\n",
+       "t:1: column from is there twice"},
+      {"H1,0,1\n", "t:2: 3 fields, but the header has 5 columns"},
+      {"H-1,0,1,1,1\n", "t:2: time_ms is '-1', not a number from 0"},
+      {"H1,0,1,nan,1\n", "t:2: latency_us is 'nan', not a number from 0"},
+      {"H1,0,1,1,1.5\n", "t:2: bytes_per_us is '1.5', not a whole number"},
+      {"H1,0,2,1,1\n", "t:2: to is '2', not a rank of this program, 0 to 1"},
+      {"H1,1,1,1,1\n", "t:2: from and to are both rank 1"},
+      {"H5,0,1,1,1\n4,0,1,1,1\n", "t:3: time_ms 4 of link 0 -> 1 is less"},
+      {"H5,*,*,1,1\n4,0,1,1,1\n", "of link * -> * in line 2"},
+      {"\xff", "t:1: byte 1 of the line, 0xff, is not UTF-8"},
+      {"{\"time_ms\":1}", "t:1: column from is missing"},
+      {"{\"time_ms\":1,\"from\":\"x\"", "t:1"},
+  };
+  for (const Case &each : cases) {
+    std::string text = each.text;
+    if (text[0] == 'H')
+      text = header + text.substr(1);
+    try {
+      parseLinkTrace(text, "t", 2, 0);
+      ADD_FAILURE() << text;
+    } catch (const Error &error) {
+      EXPECT_NE(std::string(error.what()).find(each.error), std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_THROW(parseLinkTrace(header + "9,0,1,1,1\n", "t", 2, 9), Error);
+  EXPECT_NO_THROW(parseLinkTrace(header + "8,0,1,1,1\n", "t", 2, 9));
+}
+
+} // namespace
