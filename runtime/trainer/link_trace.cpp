@@ -182,10 +182,11 @@ void Reader::checkOrder(const LinkTrace::Row &row, const std::string &place) {
   Last *same = nullptr;
   for (Last &last : lasts) {
     if (share(row, last.row) && row.at < last.row.at)
-      lines.fail(LinkTraceLines::nameOf(lines.key()) + " " + place + " of link " + nameOf(row) +
-           " is less than " + last.place + " of link " + nameOf(last.row) +
-           " in line " + std::to_string(last.line) +
-           "; the rows of a link must not go back: sort them");
+      lines.fail(LinkTraceLines::nameOf(lines.key()) + " " + place +
+                 " of link " + nameOf(row) + " is less than " + last.place +
+                 " of link " + nameOf(last.row) + " in line " +
+                 std::to_string(last.line) +
+                 "; the rows of a link must not go back: sort them");
     if (last.row.from == row.from && last.row.to == row.to)
       same = &last;
   }
@@ -201,10 +202,11 @@ void Reader::checkPeriod(const LinkTrace::Row &row,
     return;
   const int64_t unit = goesByTime() ? nsPerMs : 1;
   if (row.at / unit >= period)
-    lines.fail(LinkTraceLines::nameOf(lines.key()) + " " + place +
-         " is never reached, since --link-trace-repeat begins again every " +
-         std::to_string(period) + (goesByTime() ? " ms" : " iterations") +
-         "; repeat every " + std::to_string(row.at / unit + 1) + " or more");
+    lines.fail(
+        LinkTraceLines::nameOf(lines.key()) + " " + place +
+        " is never reached, since --link-trace-repeat begins again every " +
+        std::to_string(period) + (goesByTime() ? " ms" : " iterations") +
+        "; repeat every " + std::to_string(row.at / unit + 1) + " or more");
 }
 
 LinkTrace rondo::runtime::parseLinkTrace(const std::string &text,

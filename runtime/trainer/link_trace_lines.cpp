@@ -13,8 +13,8 @@
 using namespace rondo::runtime;
 
 static const std::vector<std::string> columnNames = {
-    "time_ms",    "iteration",    "from",              "to",
-    "latency_us", "bytes_per_us", "other_bytes_per_us"};
+    "time_ms",      "iteration",         "from", "to", "latency_us",
+    "bytes_per_us", "other_bytes_per_us"};
 
 const std::string &LinkTraceLines::nameOf(Column column) {
   return columnNames[column];
@@ -80,8 +80,7 @@ static std::vector<std::string> fieldsOf(const std::string &line) {
   return fields;
 }
 
-LinkTraceLines::LinkTraceLines(const std::string &text,
-                               const std::string &path)
+LinkTraceLines::LinkTraceLines(const std::string &text, const std::string &path)
     : text(text), path(path), badByte(findBadByte(text)) {
   const std::string mark = "\xef\xbb\xbf";
   if (text.compare(0, mark.size(), mark) == 0)
@@ -128,11 +127,11 @@ LinkTraceLines::Column LinkTraceLines::columnOf(const std::string &name) const {
   if (found != columnNames.end())
     return static_cast<Column>(found - columnNames.begin());
   const std::string nearest = nearestWord(name, columnNames);
-  fail("unknown column " + shownText(name) +
-       "; there are time_ms or iteration, from, to, latency_us, bytes_per_us "
-       "and other_bytes_per_us" +
-       (nearest.empty() ? ": leave it out"
-                        : ": did you mean " + nearest + "?"));
+  fail(
+      "unknown column " + shownText(name) +
+      "; there are time_ms or iteration, from, to, latency_us, bytes_per_us "
+      "and other_bytes_per_us" +
+      (nearest.empty() ? ": leave it out" : ": did you mean " + nearest + "?"));
 }
 
 void LinkTraceLines::readHeader(const std::string &content) {
@@ -198,4 +197,3 @@ void LinkTraceLines::checkColumns(const Texts &texts) {
          std::to_string(keyLine) + " has " + columnNames[keyColumn] +
          "; a link trace goes by one of them: use it in all lines");
 }
-

@@ -113,8 +113,7 @@ static const std::vector<Flag> &flags() {
        }},
       {"--eval-every", "N",
        "prints the held-out loss every N iterations and at the end (default: "
-       "only "
-       "at the end)",
+       "only at the end)",
        [](Options &o, Set v) {
          o.evalEvery = wholeNumber("--eval-every", v, 1);
        }},
@@ -355,8 +354,7 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
     usage("--link-trace-repeat needs --link-trace");
   if (!options.linkTrace.empty() && options.mode != Options::Mode::Train &&
       options.mode != Options::Mode::Verify)
-    usage("--link-trace is for training and --verify, not for --profile, "
-          "--check-bodies or --generate, which have no iterations");
+    usage("--link-trace is for training and --verify: others do not iterate");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
   if (!options.newTokens)

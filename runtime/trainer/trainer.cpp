@@ -63,7 +63,8 @@ int64_t rondo::runtime::median(std::vector<int64_t> values) {
 Trainer::Trainer(const Executable &executable, const Options &options,
                  bool useGeneratedData, const World &world)
     : exe(executable), options(options), numCores(countCores()),
-      programState(executable, world), threads(world.isAlone() ? mostRanks(executable) : 1) {
+      programState(executable, world),
+      threads(world.isAlone() ? mostRanks(executable) : 1) {
   for (int32_t s = 0; s < exe.numStages; ++s)
     for (int32_t l = 0; l < exe.stages[s].numLayers; ++l) {
       const LayerDesc &layer = exe.layers[exe.stages[s].firstLayer + l];

@@ -25,8 +25,7 @@ LinkTimeline::Span SerialLink::spanAt(int64_t nowNs) const {
     return {timeline.beginning(), INT64_MAX};
   if (by == By::Iteration)
     return {timeline.at(iteration - 1).link, INT64_MAX};
-  LinkTimeline::Span span =
-      timeline.at(std::max<int64_t>(0, nowNs - beginNs));
+  LinkTimeline::Span span = timeline.at(std::max<int64_t>(0, nowNs - beginNs));
   if (span.end != INT64_MAX)
     span.end += beginNs;
   return span;
@@ -66,8 +65,8 @@ void SerialLink::beginIteration(int64_t number, int64_t nowNs) {
     return;
   // What has not been carried yet goes on at the new speed. Up to here one span
   // was known.
-  const int64_t left =
-      std::max<int64_t>(0, freeNs - nowNs) * spanAt(nowNs).link.leftBytesPerUs();
+  const int64_t left = std::max<int64_t>(0, freeNs - nowNs) *
+                       spanAt(nowNs).link.leftBytesPerUs();
   if (iteration == 0)
     beginNs = nowNs;
   iteration = number;

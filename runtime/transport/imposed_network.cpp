@@ -47,7 +47,7 @@ int64_t ImposedNetwork::sumNs(const std::vector<int32_t> &ranks, int64_t bytes,
   for (int32_t from : ranks)
     for (int32_t to : ranks)
       if (from != to)
-        slowest = std::max(slowest,
-                           link(from, to).at(nowNs).sumNs(bytes, count));
+        slowest =
+            std::max(slowest, link(from, to).at(nowNs).sumNs(bytes, count));
   return slowest;
 }

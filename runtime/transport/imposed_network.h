@@ -25,7 +25,8 @@ struct LinkTrace {
     ImposedLink link;
 
     bool names(int32_t rank, int32_t other) const {
-      return (from == anyRank || from == rank) && (to == anyRank || to == other);
+      return (from == anyRank || from == rank) &&
+             (to == anyRank || to == other);
     }
   };
   static constexpr int32_t anyRank = -1;

@@ -93,7 +93,8 @@ class InprocTransport : public Transport {
 public:
   InprocTransport(const TransportParams &params, int cores)
       : edges(params.edges), network(params.link, params.linkTrace),
-        isLinkImposed(network.isImposed()), measures(params.measures), spins(params.ranks <= cores ? 500 : 40),
+        isLinkImposed(network.isImposed()), measures(params.measures),
+        spins(params.ranks <= cores ? 500 : 40),
         channels(params.channels.size()), records(params.ranks) {
     for (size_t i = 0; i < channels.size(); ++i) {
       channels[i].from = params.channels[i].from;
@@ -302,9 +303,8 @@ std::vector<LinkFigures> InprocTransport::links() {
   for (const Channel &channel : channels) {
     all.push_back(
         isLinkImposed
-            ? fitLink(
-                  channel.sizes(), 1,
-                  static_cast<double>(channel.link->at(nowNs()).latencyNs))
+            ? fitLink(channel.sizes(), 1,
+                      static_cast<double>(channel.link->at(nowNs()).latencyNs))
             : fitLink(channel.sizes(), nsPerTick,
                       nsPerTick * static_cast<double>(startTicks),
                       nsPerTick * static_cast<double>(stepTicks)));

@@ -45,8 +45,8 @@ public:
     endNs = 0;
     if (!addsAll && network.isImposed()) {
       const int64_t now = nowNs();
-      endNs = now + network.sumNs(ranks, sizeof(float) * parts.front().count,
-                                  now);
+      endNs =
+          now + network.sumNs(ranks, sizeof(float) * parts.front().count, now);
     }
     numPieces =
         addsAll

@@ -30,9 +30,9 @@ TEST(SerialLink, CarriesOneMessageAfterAnother) {
 
 TEST(SerialLink, ChangesInTheMiddleOfAMessage) {
   // Half as fast from 5 us on, and free from 100 us on.
-  SerialLink serial(LinkTimeline(link(0, 100), {{5000, link(700, 50)},
-                                                {100000, link(0, 0)}}),
-                    SerialLink::By::Time);
+  SerialLink serial(
+      LinkTimeline(link(0, 100), {{5000, link(700, 50)}, {100000, link(0, 0)}}),
+      SerialLink::By::Time);
   // Nothing changes before the first iteration begins.
   EXPECT_EQ(serial.carry(2000, 0).carriedNs, 20000);
   serial.beginIteration(1, 1000000);
@@ -51,9 +51,9 @@ TEST(SerialLink, ChangesInTheMiddleOfAMessage) {
 }
 
 TEST(SerialLink, ChangesByIteration) {
-  SerialLink serial(LinkTimeline(link(0, 0), {{1, link(0, 10)},
-                                              {2, link(0, 0)}}),
-                    SerialLink::By::Iteration);
+  SerialLink serial(
+      LinkTimeline(link(0, 0), {{1, link(0, 10)}, {2, link(0, 0)}}),
+      SerialLink::By::Iteration);
   serial.beginIteration(1, 100);
   EXPECT_EQ(serial.carry(1000, 100).carriedNs, 100);
   serial.beginIteration(2, 1000);
