@@ -6,7 +6,7 @@ RANKS (default 4) timed stages of 1 ms tasks, with 4 RANKS micro-batches and roo
 1F1B's activations. A message of 100,000 bytes takes 0.01 ms, or 1 ms on a slow link. For each
 trace of link_traces.py, with phases of PHASE iterations (default 100): the adaptive program, and
 each of its schedules and of kfkb's that fit, alone. Times are those of all iterations, sleeping
-included. "hindsight" takes of each phase the fastest of the program's schedules. "switched" is
+included. "searching" is the adaptive program with --adapt search. "hindsight" takes of each phase the fastest of the program's schedules. "switched" is
 how many iterations after a change of the links the program changed, if it did.
 """
 
@@ -80,10 +80,12 @@ def main():
             adaptive, switches = iterations_of(folder / "adaptive", trace, count)
             starts = [first for first, _ in changes] + [count + 1]
             hindsight = sum(min(sum(t[a - 1:b - 1]) for t in times.values()) for a, b in zip(starts, starts[1:]))
-            lags = [min((s - first + 1 for s, _ in switches if s >= first), default=None) for first, _ in changes[1:]]
+            lags = [next((s - first + 1 for s, _ in switches if first <= s < after), None) for first, after in zip(starts[1:], starts[2:])]
             total = sum(adaptive)
+            searching = sum(iterations_of(folder / "adaptive", trace, count, "--adapt", "search")[0])
             row = [f"adaptive {total / 1e9:.2f}", f"hindsight {hindsight / 1e9:.2f} (regret {100 * (total / hindsight - 1):+.1f} %)",
                    f"1f1b {sum(times['main']) / 1e9:.2f} (gain {100 * (sum(times['main']) / total - 1):+.1f} %)"]
+            row += [f"searching {searching / 1e9:.2f} ({100 * (searching / hindsight - 1):+.1f} % to hindsight)"]
             row += [f"{k} {sum(t) / 1e9:.2f} ({100 * (sum(t) / total - 1):+.1f} %)" for k, t in others.items()]
             row += [f"{k} {sum(t) / 1e9:.2f}" for k, t in times.items() if k != "main"]
             print(f"{kind}: " + ", ".join(row) + f"; {len(switches)} changes, after {lags}", flush=True)

@@ -3,10 +3,14 @@
 //
 // Runs 1F1B with layers that take no time and prints the host's time per
 // action; tasks, sends and receives each count as one. Two ranks have a core
-// each; four ranks on the same two cores show the cost of sharing.
+// each; four ranks on the same two cores show the cost of sharing. Then the
+// same for a program that reads its actions from a table, as those do that a
+// run has found.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/adaptive/found_program.h"
+#include "runtime/adaptive/program_values.h"
 #include "runtime/execution/program_run.h"
 #include "test/unit/runtime/Fixture.h"
 
@@ -18,7 +22,7 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
-static void measure(int ranks, int cores) {
+static void measure(int ranks, int cores, bool fromTable) {
   constexpr int microbatches = 256, iterations = 50;
   Spec spec = timedOnRanks(ranks, 0, microbatches);
   spec.pipeline = oneForwardOneBackward(spec, true);
@@ -32,7 +36,10 @@ static void measure(int ranks, int cores) {
   ProgramOptions options;
   options.transport.cores = cores;
   Connections connections(state, options);
-  ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
+  const ProgramDesc &own = findProgram(program.exe, ProgramKind::Pipeline);
+  const ProgramValues values = valuesOf(program.exe, own);
+  const FoundProgram found(own, "found", values.program, values.problem.edges);
+  ProgramRun run(connections, fromTable ? found.desc() : own);
   Team team(ranks);
   std::vector<double> perAction;
   for (int i = 0; i < iterations; ++i) {
@@ -45,9 +52,9 @@ static void measure(int ranks, int cores) {
                         static_cast<double>(actions));
   }
   std::sort(perAction.begin(), perAction.end());
-  std::printf("%5d  %5d  %9lld  %11.0f  %9.0f\n", ranks, cores,
+  std::printf("%5d  %5d  %9lld  %11.0f  %9.0f  %s\n", ranks, cores,
               static_cast<long long>(actions), perAction[iterations / 2],
-              perAction.front());
+              perAction.front(), fromTable ? "table" : "function");
 }
 
 int main() {
@@ -55,8 +62,8 @@ int main() {
   std::printf("host time for each action, ns (median and best of 50 "
               "iterations)\n");
   std::printf("ranks  cores    actions       median       best\n");
-  measure(1, cores);
-  measure(2, cores);
-  measure(4, cores);
+  for (int ranks : {1, 2, 4})
+    for (bool fromTable : {false, true})
+      measure(ranks, cores, fromTable);
   return 0;
 }

@@ -5,7 +5,7 @@
 
 install(TARGETS rondo rondo-opt rondo-translate rondo-lsp-server RUNTIME DESTINATION bin)
 install(TARGETS RondoRuntime ARCHIVE DESTINATION ${RONDO_INSTALLED_RUNTIME}/lib)
-foreach(part IN ITEMS RondoMpi RondoCuda)
+foreach(part IN ITEMS RondoMpi RondoCuda RondoSearch)
   if(TARGET ${part})
     # The parts that were built.
     install(TARGETS ${part} ARCHIVE DESTINATION ${RONDO_INSTALLED_RUNTIME}/lib OPTIONAL)
@@ -13,10 +13,11 @@ foreach(part IN ITEMS RondoMpi RondoCuda)
 endforeach()
 install(DIRECTORY runtime DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
   FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.cu PATTERN *.cuh)
-# The simulator, which is part of the runtime, for bundles.
-install(DIRECTORY schedule DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
-  FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.def
-  REGEX "/schedule/[a-z]+/" EXCLUDE PATTERN Partition.* EXCLUDE PATTERN Shortfall.* EXCLUDE)
+# For bundles: the simulator, which is part of the runtime, and the search.
+install(DIRECTORY schedule lowering DESTINATION ${RONDO_INSTALLED_RUNTIME}/include
+  FILES_MATCHING PATTERN CMakeLists.txt PATTERN *.h PATTERN *.cpp PATTERN *.def)
+install(FILES planning/FittingSearch.h planning/FittingSearch.cpp planning/Deadline.h
+  DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/planning)
 # The header of custom layers.
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)
 install(DIRECTORY kinds DESTINATION ${RONDO_INSTALLED_RUNTIME}/include FILES_MATCHING PATTERN *.h)

@@ -62,7 +62,10 @@ if(NOT RONDO_OPENBLAS OR NOT RONDO_CBLAS_INCLUDE_DIR)
   text += R"(
 include_directories(${PROJECT_SOURCE_DIR})
 add_subdirectory(schedule)
-add_subdirectory(runtime)
+)";
+  if (contents.needsSearch)
+    text += "add_subdirectory(lowering)\n";
+  text += R"(add_subdirectory(runtime)
 )";
   if (contents.needsMpi)
     text += R"(if(NOT RONDO_HAS_MPI)
@@ -80,9 +83,10 @@ endif()
             ": cmake -B build -DRONDO_BODIES=FILE\")\nendif()\n";
   text += "add_executable(train train.cpp)\n"
           "target_link_libraries(train PRIVATE ";
-  text += contents.needsCuda  ? "RondoCuda)\n"
-          : contents.needsMpi ? "RondoMpi)\n"
-                              : "RondoRuntime)\n";
+  text += contents.needsCuda  ? "RondoCuda"
+          : contents.needsMpi ? "RondoMpi"
+                              : "RondoRuntime";
+  text += contents.needsSearch ? " RondoSearch)\n" : ")\n";
   if (!contents.bodies.empty())
     text += R"(foreach(file IN LISTS RONDO_BODIES)
   get_filename_component(file ${file} ABSOLUTE BASE_DIR ${PROJECT_SOURCE_DIR})
@@ -122,25 +126,48 @@ static std::string readme(const BundleContents &contents) {
                             : "");
 }
 
+/// The files of a room of the core, without some.
+template <typename Iterator>
+static llvm::Error addRoom(StringRef root, StringRef room,
+                           llvm::ArrayRef<StringRef> without,
+                           std::vector<std::string> &files) {
+  std::error_code ec;
+  const std::string folder = in(root, room);
+  for (Iterator it(folder, ec), end; it != end && !ec; it.increment(ec))
+    if (it->type() == fs::file_type::regular_file &&
+        !llvm::is_contained(without, path::filename(it->path())))
+      files.push_back(StringRef(it->path()).drop_front(root.size() + 1).str());
+  return ec ? failure("cannot read '" + folder + "': " + ec.message())
+            : llvm::Error::success();
+}
+
 /// The runtime's files that a bundle needs, relative to `root`, sorted.
-static llvm::Expected<std::vector<std::string>> runtimeFiles(StringRef root,
-                                                             bool needsCuda) {
+static llvm::Expected<std::vector<std::string>>
+runtimeFiles(StringRef root, const BundleContents &contents) {
+  const bool needsCuda = contents.needsCuda;
   std::vector<std::string> files;
   std::error_code ec;
-  // Of the core the simulator, as in schedule/CMakeLists.txt.
-  for (const char *room : {"kinds", "schedule"}) {
-    const std::string folder = in(root, room);
-    for (fs::directory_iterator it(folder, ec), end; it != end && !ec;
-         it.increment(ec)) {
-      const StringRef stem = path::stem(it->path());
-      if (it->type() == fs::file_type::regular_file && stem != "Partition" &&
-          stem != "Shortfall")
-        files.push_back(
-            StringRef(it->path()).drop_front(root.size() + 1).str());
-    }
-    if (ec)
-      return failure("cannot read '" + folder + "': " + ec.message());
+  // Of the core the simulator, as in schedule/CMakeLists.txt; all of it, with
+  // lowering, for a program that searches.
+  if (!contents.needsSearch) {
+    if (llvm::Error error = addRoom<fs::directory_iterator>(
+            root, "schedule",
+            {"Legality.cpp", "Partition.cpp", "Partition.h", "Shortfall.cpp",
+             "Shortfall.h"},
+            files))
+      return std::move(error);
+  } else {
+    for (const char *room : {"schedule", "lowering"})
+      if (llvm::Error error =
+              addRoom<fs::recursive_directory_iterator>(root, room, {}, files))
+        return std::move(error);
+    for (const char *file :
+         {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp"})
+      files.push_back("planning/" + std::string(file));
   }
+  if (llvm::Error error =
+          addRoom<fs::directory_iterator>(root, "kinds", {}, files))
+    return std::move(error);
   std::string runtime = in(root, "runtime");
   for (fs::recursive_directory_iterator it(runtime, ec), end; it != end && !ec;
        it.increment(ec)) {
@@ -187,8 +214,7 @@ static llvm::Error write(StringRef folder, StringRef name, StringRef text) {
 static llvm::Error writeContents(const BundleContents &contents,
                                  StringRef folder) {
   std::string root = HostCompiler::forThisTool().includeDir;
-  llvm::Expected<std::vector<std::string>> files =
-      runtimeFiles(root, contents.needsCuda);
+  llvm::Expected<std::vector<std::string>> files = runtimeFiles(root, contents);
   if (!files)
     return files.takeError();
   for (const std::string &file : *files) {

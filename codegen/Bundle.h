@@ -19,7 +19,7 @@ struct BundleContents {
   /// For the README: the input's name, the schedule, target and dtype.
   std::string input, schedule, target, dtype;
   /// Which libraries the program links besides the runtime.
-  bool needsCuda = false, needsMpi = false;
+  bool needsCuda = false, needsMpi = false, needsSearch = false;
   /// Bodies of custom layers, which the bundle does not contain.
   std::vector<std::string> bodies;
 };

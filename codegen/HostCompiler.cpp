@@ -47,6 +47,7 @@ static constexpr Part parts[] = {
      "with NCCL and build it again, or write sources for another machine with "
      "'rondo "
      "bundle'"},
+    {"search", "librondo_search.a", "RondoSearch", RONDO_LINK_ARGUMENTS, ""},
     {"mpi", "librondo_mpi.a", "RondoMpi", RONDO_MPI_LINK_ARGUMENTS,
      "this rondo was built without MPI: install libopenmpi-dev and build it "
      "again, or leave out --transport=mpi"},

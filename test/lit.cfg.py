@@ -40,6 +40,7 @@ config.substitutions.append(
     (
         "%emulated_cuda",
         f"{config.rondo_library_dir}/libRondoCudaEmulated.a "
+        f"{config.rondo_library_dir}/librondo_search.a "
         f"{config.rondo_library_dir}/librondo_runtime.a "
         f"{config.rondo_openblas} -lpthread",
     )

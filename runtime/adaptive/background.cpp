@@ -3,12 +3,16 @@
 
 #include "runtime/adaptive/background.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
+using namespace rondo;
 using namespace rondo::runtime;
 
-BackgroundEstimator::BackgroundEstimator(Estimator estimator)
-    : estimator(std::move(estimator)), thread([this] { work(); }) {}
+BackgroundEstimator::BackgroundEstimator(Estimator own, const SearchPlan &plan)
+    : estimator(std::move(own)), plan(plan),
+      numCompiled(estimator.numCandidates()), thread([this] { work(); }) {}
 
 BackgroundEstimator::~BackgroundEstimator() {
   {
@@ -19,18 +23,72 @@ BackgroundEstimator::~BackgroundEstimator() {
   thread.join();
 }
 
-void BackgroundEstimator::begin(Measurements measured) {
+void BackgroundEstimator::begin(Measurements measured, size_t running) {
   {
     std::lock_guard<std::mutex> lock(mutex);
-    fresh.push_back(std::move(measured));
+    fresh.push_back({std::move(measured), running});
     result.reset();
   }
   changed.notify_one();
 }
 
-std::optional<std::vector<int64_t>> BackgroundEstimator::takeResult() {
+std::optional<Estimates> BackgroundEstimator::takeResult() {
   std::lock_guard<std::mutex> lock(mutex);
   return std::exchange(result, std::nullopt);
+}
+
+bool BackgroundEstimator::hasChanged() const {
+  if (searchedAt.empty())
+    return true;
+  for (size_t p = 0; p < numCompiled; ++p)
+    if (std::fabs(static_cast<double>(known.ns[p] - searchedAt[p])) >
+        plan.leastChange * static_cast<double>(searchedAt[p]))
+      return true;
+  return false;
+}
+
+/// A new place, or that of the slowest which is neither running nor the best.
+size_t BackgroundEstimator::placeForFound(size_t running) const {
+  if (known.found.size() < mostFound)
+    return numCompiled + known.found.size();
+  const auto best = static_cast<size_t>(
+      std::min_element(known.ns.begin(), known.ns.end()) - known.ns.begin());
+  size_t slowest = 0;
+  for (size_t p = numCompiled; p < known.ns.size(); ++p)
+    if (p != running && p != best &&
+        (slowest == 0 || known.ns[p] > known.ns[slowest]))
+      slowest = p;
+  return slowest;
+}
+
+/// Whether there is a new program.
+bool BackgroundEstimator::searchLike(const Round &round) {
+  searchedAt.assign(known.ns.begin(),
+                    known.ns.begin() + static_cast<ptrdiff_t>(numCompiled));
+  const size_t like = estimator.like(round.measured);
+  SearchOutcome outcome = plan.search->find(
+      {*plan.executable, estimator.program(like), estimator.values(like),
+       plan.timeLimitMs, &isStopping});
+  known.why = std::move(outcome.why);
+  if (!outcome.found)
+    return false;
+  const int64_t best = *std::min_element(known.ns.begin(), known.ns.end());
+  if (best > 0 && static_cast<double>(outcome.found->ns) >
+                      (1 - plan.leastChange) * static_cast<double>(best))
+    return false;
+  const size_t place = placeForFound(round.running);
+  const auto values =
+      std::make_shared<const Program>(std::move(outcome.found->program));
+  const auto program = std::make_shared<const FoundProgram>(
+      estimator.program(like), "found_" + std::to_string(++numFound), *values,
+      estimator.values(like).problem.edges);
+  known.found.resize(std::max(known.found.size(), place - numCompiled + 1));
+  known.values.resize(known.found.size());
+  known.found[place - numCompiled] = program;
+  known.values[place - numCompiled] = values;
+  estimator.put(place, like, program, *values);
+  known.ns = estimator.estimate();
+  return true;
 }
 
 void BackgroundEstimator::work() {
@@ -39,13 +97,22 @@ void BackgroundEstimator::work() {
     changed.wait(lock, [this] { return isStopping || !fresh.empty(); });
     if (isStopping)
       return;
-    const std::vector<Measurements> taken = std::exchange(fresh, {});
+    const std::vector<Round> taken = std::exchange(fresh, {});
     lock.unlock();
-    for (const Measurements &measured : taken)
-      estimator.take(measured);
-    std::vector<int64_t> estimates = estimator.estimate();
+    for (const Round &round : taken)
+      estimator.take(round.measured);
+    known.ns = estimator.estimate();
     lock.lock();
     if (fresh.empty())
-      result = std::move(estimates);
+      result = known;
+    if (!plan.search || isStopping)
+      continue;
+    lock.unlock();
+    const bool isNew = hasChanged() && searchLike(taken.back());
+    lock.lock();
+    // Where more has been measured since, the next round says what is known.
+    if (fresh.empty() && (isNew || !known.why.empty()))
+      result = known;
+    known.why.clear();
   }
 }

@@ -5,37 +5,86 @@
 #define RONDO_RUNTIME_ADAPTIVE_BACKGROUND_H
 
 #include "runtime/adaptive/estimator.h"
+#include "runtime/adaptive/schedule_search.h"
 
+#include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 namespace rondo::runtime {
 
-/// Estimates while the ranks train.
+/// When and how long the background searches for further schedules.
+struct SearchPlan {
+  const Executable *executable = nullptr;
+  /// Null: it does not search.
+  const ScheduleSearch *search = nullptr;
+  /// A search begins where some estimate has changed by this part since the
+  /// last one, and what it finds counts if it is faster by as much.
+  double leastChange = 0.02;
+  int64_t timeLimitMs = 300;
+};
+
+/// What the background knows.
+struct Estimates {
+  /// ns of an iteration, by program: those that were compiled, then `found`; -1
+  /// where there is no estimate.
+  std::vector<int64_t> ns;
+  /// Programs that searches have found, at most `mostFound`. One may replace
+  /// another at its place, but not what runs, nor the best of all.
+  std::vector<std::shared_ptr<const FoundProgram>> found;
+  /// Of each, for other processes.
+  std::vector<std::shared_ptr<const Program>> values;
+  /// Why the last search has found nothing; empty if it did not fail.
+  std::string why;
+};
+
+/// Estimates, and searches, while the ranks train.
 class BackgroundEstimator {
 public:
-  explicit BackgroundEstimator(Estimator estimator);
-  /// Waits for an estimate that is under way.
+  static constexpr size_t mostFound = 4;
+
+  explicit BackgroundEstimator(Estimator estimator,
+                               const SearchPlan &plan = {});
+  /// Waits for an estimate that is under way, and ends a search.
   ~BackgroundEstimator();
 
-  /// Begins an estimate with fresh measurements. If one is under way, it is
-  /// finished first, and only the new one has a result.
-  void begin(Measurements measured);
-  /// The estimate that has ended since the last call; does not wait.
-  std::optional<std::vector<int64_t>> takeResult();
+  /// Begins an estimate with fresh measurements, of iterations of the program
+  /// at the place `running`. If one is under way, it is finished first, and
+  /// only the new one has a result.
+  void begin(Measurements measured, size_t running = 0);
+  /// The estimate that has ended since the last call; does not wait. A search
+  /// that finds something makes it new.
+  std::optional<Estimates> takeResult();
 
 private:
-  void work();
+  struct Round {
+    Measurements measured;
+    size_t running;
+  };
 
-  /// Only the thread uses it.
+  void work();
+  bool hasChanged() const;
+  bool searchLike(const Round &round);
+  size_t placeForFound(size_t running) const;
+
+  // Only the thread uses these.
   Estimator estimator;
+  const SearchPlan plan;
+  const size_t numCompiled;
+  Estimates known;
+  /// Of the compiled programs, when the last search began.
+  std::vector<int64_t> searchedAt;
+  int64_t numFound = 0;
+
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<Measurements> fresh;
-  std::optional<std::vector<int64_t>> result;
-  bool isStopping = false;
+  std::vector<Round> fresh;
+  std::optional<Estimates> result;
+  std::atomic<bool> isStopping{false};
   std::thread thread;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -17,7 +18,8 @@ static bool isSound(int64_t ns) { return ns > 0 && ns <= mostNs; }
 Estimator::Estimator(const Executable &executable,
                      const std::vector<const ProgramDesc *> &programs) {
   for (const ProgramDesc *program : programs)
-    candidates.push_back({program, valuesOf(executable, *program)});
+    candidates.push_back(
+        {program, valuesOf(executable, *program), false, nullptr});
 }
 
 static bool hasSize(const ProgramDesc &program, const Measurements &measured) {
@@ -54,6 +56,26 @@ void Estimator::take(const Measurements &measured) {
         candidate.values.problem.links[{link.from, link.to}] = {
             link.latencyNs, link.bytesPerUs};
   }
+}
+
+void Estimator::put(size_t place, size_t like,
+                    std::shared_ptr<const FoundProgram> program,
+                    Program values) {
+  Candidate added{&program->desc(),
+                  {candidates[like].values.problem, std::move(values)},
+                  candidates[like].isMeasured,
+                  std::move(program)};
+  if (place == candidates.size())
+    candidates.push_back(std::move(added));
+  else
+    candidates[place] = std::move(added);
+}
+
+size_t Estimator::like(const Measurements &measured) const {
+  for (size_t place = 0; place < candidates.size(); ++place)
+    if (hasSize(*candidates[place].desc, measured))
+      return place;
+  return 0;
 }
 
 std::vector<int64_t> Estimator::estimate() const {

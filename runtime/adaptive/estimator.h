@@ -4,9 +4,11 @@
 #ifndef RONDO_RUNTIME_ADAPTIVE_ESTIMATOR_H
 #define RONDO_RUNTIME_ADAPTIVE_ESTIMATOR_H
 
+#include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/link_estimate.h"
 #include "runtime/adaptive/program_values.h"
 
+#include <memory>
 #include <vector>
 
 namespace rondo::runtime {
@@ -34,6 +36,21 @@ public:
 
   /// Figures that are not positive, or beyond 2^40 ns, count as not measured.
   void take(const Measurements &measured);
+  /// A program that the search has found for the micro-batches of the candidate
+  /// `like`, as the last candidate or in place of another such program.
+  void put(size_t place, size_t like,
+           std::shared_ptr<const FoundProgram> program, Program values);
+  /// The first candidate whose micro-batches a measurement is of.
+  size_t like(const Measurements &measured) const;
+  size_t numCandidates() const { return candidates.size(); }
+  const ProgramDesc &program(size_t place) const {
+    return *candidates[place].desc;
+  }
+  /// With costs and links as last measured.
+  const ProgramValues &values(size_t place) const {
+    return candidates[place].values;
+  }
+
   /// Of one iteration, by program; -1 where the simulator finds no end.
   /// O(actions of the programs).
   std::vector<int64_t> estimate() const;
@@ -44,6 +61,8 @@ private:
     ProgramValues values;
     /// Whether costs of its micro-batches' size have been measured.
     bool isMeasured = false;
+    /// Holds `desc` if the search has found it.
+    std::shared_ptr<const FoundProgram> found;
   };
 
   std::vector<Candidate> candidates;

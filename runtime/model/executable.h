@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 5
+#define RONDO_TABLES_VERSION 6
 
 namespace rondo::runtime {
 
@@ -196,6 +196,11 @@ extern const Backend cudaBackend;
 /// In librondo_mpi.a: the CPU, with a process per rank.
 extern const Backend mpiBackend;
 
+/// Searches for schedules while a program trains. In librondo_search.a; see
+/// runtime/adaptive/schedule_search.h.
+struct ScheduleSearch;
+extern const ScheduleSearch scheduleSearch;
+
 /// A model's state and a list of programs over it.
 struct Executable {
   const char *name;
@@ -225,6 +230,8 @@ struct Executable {
   const LinkDesc *links = nullptr;
   /// Whether its pipelines were chosen for a network that changes.
   bool isAdaptive = false;
+  /// Null: it cannot search.
+  const ScheduleSearch *search = nullptr;
 };
 
 } // namespace rondo::runtime

@@ -3,6 +3,8 @@
 
 #include "runtime/trainer/adaptation.h"
 
+#include "runtime/adaptive/found_program.h"
+#include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 
 #include <algorithm>
@@ -17,15 +19,18 @@ using namespace rondo::runtime;
 /// first ones are slower.
 static constexpr int64_t iterationsOfTour = 2;
 
+/// Beside the place in a proposal: all processes need the program first.
+static constexpr int32_t isNewBit = 1 << 30;
+
 static bool haveSameSize(const ProgramDesc &a, const ProgramDesc &b) {
   return a.microbatches == b.microbatches && a.samples == b.samples;
 }
 
 Adaptation::Adaptation(Trainer &trainer, const TunerOptions &options,
                        const std::vector<const ProgramDesc *> &programs,
-                       Progress &progress)
+                       bool searches, Progress &progress)
     : trainer(trainer), options(options), programs(programs),
-      progress(progress), tuner(options),
+      numCompiled(programs.size()), progress(progress), tuner(options),
       workNs(static_cast<size_t>(trainer.executable().numHomes) *
              numCostColumns) {
   // The last one returns to the first.
@@ -38,9 +43,14 @@ Adaptation::Adaptation(Trainer &trainer, const TunerOptions &options,
       tour.insert(tour.begin(), p);
   if (!tour.empty())
     tour.insert(tour.begin(), 0);
-  if (trainer.world().isFirst())
-    background = std::make_unique<BackgroundEstimator>(
-        Estimator(trainer.executable(), programs));
+  if (!trainer.world().isFirst())
+    return;
+  SearchPlan plan;
+  plan.executable = &trainer.executable();
+  plan.search = searches ? trainer.executable().search : nullptr;
+  plan.leastChange = std::max(0.005, options.leastGain);
+  background = std::make_unique<BackgroundEstimator>(
+      Estimator(trainer.executable(), programs), plan);
 }
 
 int32_t Adaptation::proposal() {
@@ -49,12 +59,25 @@ int32_t Adaptation::proposal() {
   wanted = current;
   if (!tour.empty())
     return static_cast<int32_t>(current);
-  if (std::optional<std::vector<int64_t>> fresh = background->takeResult()) {
-    estimates = std::move(*fresh);
-    wanted = tuner.choose(estimates, current, since, lastIteration);
-    progress.estimates(lastIteration, programs, estimates, current);
-  }
-  return static_cast<int32_t>(wanted);
+  std::optional<Estimates> fresh = background->takeResult();
+  if (!fresh)
+    return static_cast<int32_t>(wanted);
+  estimates = std::move(*fresh);
+  if (!estimates.why.empty() && estimates.why != lastWhy)
+    progress.note("note: the search finds no schedule: " + estimates.why);
+  lastWhy = estimates.why;
+  std::vector<const ProgramDesc *> known(
+      programs.begin(), programs.begin() + static_cast<ptrdiff_t>(numCompiled));
+  for (const std::shared_ptr<const FoundProgram> &each : estimates.found)
+    known.push_back(&each->desc());
+  wanted = tuner.choose(estimates.ns, current, since, lastIteration);
+  progress.estimates(lastIteration, known, estimates.ns, current);
+  if (wanted == current || wanted < numCompiled)
+    return static_cast<int32_t>(wanted);
+  const size_t place = wanted - numCompiled;
+  const bool isNew =
+      place >= found.size() || found[place].program != estimates.found[place];
+  return static_cast<int32_t>(wanted) | (isNew ? isNewBit : 0);
 }
 
 void Adaptation::prepare(ProgramRun &run) {
@@ -159,14 +182,63 @@ void Adaptation::exchange(Measurements &measured, int64_t iteration) {
   }
 }
 
+/// Takes a found program from process 0.
+void Adaptation::receive(size_t place, int64_t iteration) {
+  const size_t own = place - numCompiled;
+  if (found.size() <= own)
+    found.resize(own + 1);
+  programs.resize(std::max(programs.size(), place + 1), nullptr);
+  const World &world = trainer.world();
+  Found &here = found[own];
+  here.run.reset();
+  std::string text;
+  if (background) {
+    here.program = estimates.found[own];
+    if (!world.isAlone())
+      text = std::string(here.program->desc().name) + ' ' +
+             std::to_string(here.program->desc().microbatches) + ' ' +
+             std::to_string(here.program->desc().samples) + ' ' +
+             encode(*estimates.values[own]);
+  }
+  if (!world.isAlone()) {
+    text = world.store
+               ->exchange("schedule " + std::to_string(iteration), text,
+                          Store::Patience::WhileReported)
+               .front();
+    if (!background) {
+      std::istringstream in(text);
+      std::string name, rest;
+      int32_t microbatches = 0, samples = 0;
+      in >> name >> microbatches >> samples;
+      std::getline(in, rest);
+      const auto like =
+          std::find_if(programs.begin(),
+                       programs.begin() + static_cast<ptrdiff_t>(numCompiled),
+                       [&](const ProgramDesc *each) {
+                         return each->microbatches == microbatches &&
+                                each->samples == samples;
+                       });
+      if (like == programs.begin() + static_cast<ptrdiff_t>(numCompiled))
+        throw Error("process 0 has sent a schedule of unknown micro-batches");
+      here.program = std::make_shared<const FoundProgram>(
+          **like, name, decode(rest),
+          valuesOf(trainer.executable(), **like).problem.edges);
+    }
+  }
+  programs[place] = &here.program->desc();
+  here.run = trainer.makeRun(here.program->desc());
+}
+
 void Adaptation::switchTo(size_t next, int64_t iteration) {
   if (next == current)
     return;
   const bool isTour = !tour.empty();
+  auto place = [](const std::vector<int64_t> &ns, size_t of) {
+    return of < ns.size() ? ns[of] : 0;
+  };
   if (!isTour)
     progress.switched(iteration, *programs[current], *programs[next],
-                      estimates.empty() ? 0 : estimates[current],
-                      estimates.empty() ? 0 : estimates[next]);
+                      place(estimates.ns, current), place(estimates.ns, next));
   current = next;
   since = iteration + 1;
 }
@@ -179,7 +251,7 @@ void Adaptation::finish(ProgramRun &run, int64_t iteration,
   const bool isTour = !tour.empty();
   const bool isDue =
       measuredIterations >= (isTour ? iterationsOfTour : options.every);
-  const auto next = static_cast<size_t>(result.proposal);
+  const auto next = static_cast<size_t>(result.proposal & ~isNewBit);
   if (isDue || (!isTour && next != current)) {
     Measurements measured = measure(run.program());
     exchange(measured, iteration);
@@ -191,9 +263,11 @@ void Adaptation::finish(ProgramRun &run, int64_t iteration,
                       "are taken to be as planned");
       saysUnmeasured |= measured.links.empty();
       progress.measured(iteration, trainer.executable(), measured);
-      background->begin(std::move(measured));
+      background->begin(std::move(measured), isTour ? current : next);
     }
   }
+  if (!isTour && (result.proposal & isNewBit))
+    receive(next, iteration);
   if (!isTour)
     return switchTo(next, iteration);
   if (!isDue)

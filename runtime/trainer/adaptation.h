@@ -18,17 +18,26 @@ namespace rondo::runtime {
 /// is estimated to be faster. Every process has one and makes the same calls;
 /// process 0 decides, and all follow from the same iteration on.
 ///
+/// Where it searches, process 0 looks for further schedules under the measured
+/// costs. One that is worth a switch is sent to all processes, which run it
+/// from a table.
+///
 /// If the schedules have micro-batches of several sizes, the run begins with
 /// two iterations of each other size, so that its costs are measured.
 class Adaptation {
 public:
   /// Starts with the first of `programs`. Makes no run.
   Adaptation(Trainer &trainer, const TunerOptions &options,
-             const std::vector<const ProgramDesc *> &programs,
+             const std::vector<const ProgramDesc *> &programs, bool searches,
              Progress &progress);
 
   /// What the next iteration runs.
   const ProgramDesc &program() const { return *programs[current]; }
+  /// The ranks of program() if it was found during the run, else null.
+  ProgramRun *foundRun() const {
+    return current < numCompiled ? nullptr
+                                 : found[current - numCompiled].run.get();
+  }
   /// What process 0 wants to run after the next iteration; -1 in the others.
   int32_t proposal();
   /// Before an iteration of `run`, and after it.
@@ -42,15 +51,24 @@ private:
   Measurements measure(const ProgramDesc &program);
   void exchange(Measurements &measured, int64_t iteration);
   void switchTo(size_t next, int64_t iteration);
+  void receive(size_t place, int64_t iteration);
 
   Trainer &trainer;
   const TunerOptions options;
-  const std::vector<const ProgramDesc *> programs;
+  /// Those that were compiled, then those that were found.
+  std::vector<const ProgramDesc *> programs;
+  const size_t numCompiled;
+  struct Found {
+    std::shared_ptr<const FoundProgram> program;
+    std::unique_ptr<ProgramRun> run;
+  };
+  std::vector<Found> found;
   Progress &progress;
   const Tuner tuner;
   /// In process 0.
   std::unique_ptr<BackgroundEstimator> background;
-  std::vector<int64_t> estimates;
+  Estimates estimates;
+  std::string lastWhy;
   /// What ran last, and since which iteration.
   size_t current = 0;
   int64_t since = 1, lastIteration = 0;

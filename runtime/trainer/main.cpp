@@ -74,9 +74,10 @@ static std::string commonFlags(const Options &options,
       << "--resume " << given(!options.resume.empty()) << '\n'
       << "--trace " << given(!options.trace.empty()) << '\n'
       << "--adapt "
-      << (!options.adapts   ? "absent"
-          : *options.adapts ? "on"
-                            : "off")
+      << (!options.adapts    ? "absent"
+          : options.searches ? "search"
+          : *options.adapts  ? "on"
+                             : "off")
       << '\n'
       << "--adapt-every " << options.tuner.every << '\n'
       << "--link-trace " << given(!options.linkTrace.empty()) << '\n'

@@ -9,6 +9,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/trainer/nearest.h"
+#include "runtime/trainer/option_values.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -18,43 +19,6 @@
 #include <functional>
 
 using namespace rondo::runtime;
-
-[[noreturn]] static void usage(const std::string &message) {
-  throw Error(message + "; --help lists the flags", Exit::Usage);
-}
-
-static int64_t wholeNumber(const std::string &flag, const std::string &text,
-                           int64_t least) {
-  char *end = nullptr;
-  errno = 0;
-  long long value = std::strtoll(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || errno == ERANGE || value < least)
-    usage(flag + " needs a whole number of at least " + std::to_string(least) +
-          ", not '" + text + "'");
-  return value;
-}
-
-static int32_t smallNumber(const std::string &flag, const std::string &text,
-                           int64_t least) {
-  int64_t value = wholeNumber(flag, text, least);
-  if (value > INT32_MAX)
-    usage(flag + " is too large: " + text);
-  return static_cast<int32_t>(value);
-}
-
-static double number(const std::string &flag, const std::string &text,
-                     double least, double most) {
-  char *end = nullptr;
-  double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !(value >= least && value <= most)) {
-    char range[80];
-    std::snprintf(range, sizeof range,
-                  std::isinf(most) ? "of at least %g" : "from %g to %g", least,
-                  most);
-    usage(flag + " needs a number " + range + ", not '" + text + "'");
-  }
-  return value;
-}
 
 namespace {
 
@@ -67,33 +31,6 @@ struct Flag {
 };
 
 } // namespace
-
-static bool onOrOff(const std::string &flag, const std::string &text) {
-  if (text != "on" && text != "off")
-    usage(flag + " needs on or off, not '" + text + "'");
-  return text == "on";
-}
-
-static ImposedLink parseLink(const std::string &text) {
-  size_t colon = text.find(':');
-  ImposedLink link;
-  link.latencyNs = static_cast<int64_t>(
-      1000 * number("--link", text.substr(0, colon), 0, 1e9));
-  if (colon != std::string::npos)
-    link.bytesPerUs = wholeNumber("--link", text.substr(colon + 1), 0);
-  return link;
-}
-
-static std::vector<int32_t> parseTokens(const std::string &text) {
-  std::vector<int32_t> tokens;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    tokens.push_back(
-        smallNumber("--generate-tokens", text.substr(begin, end - begin), 0));
-    begin = end + 1;
-  }
-  return tokens;
-}
 
 static const std::vector<Flag> &flags() {
   using Set = const std::string &;
@@ -160,10 +97,15 @@ static const std::vector<Flag> &flags() {
        "the schedule to train with (default: the first); several alternate, "
        "N iterations each (default 1)",
        [](Options &o, Set v) { o.schedules = parseTurns(v); }},
-      {"--adapt", "on|off",
-       "changes between schedules as measured links and stages suggest "
-       "(default: on if compiled so, and --schedule names none)",
-       [](Options &o, Set v) { o.adapts = onOrOff("--adapt", v); }},
+      {"--adapt", "on|off|search",
+       "changes between schedules as measured links and stages suggest, and "
+       "searches for more (default: on if compiled so, without --schedule)",
+       [](Options &o, Set v) {
+         if (v != "on" && v != "off" && v != "search")
+           usage("--adapt needs on, off or search, not '" + v + "'");
+         o.adapts = v != "off";
+         o.searches = v == "search";
+       }},
       {"--adapt-every", "N", "decides every N iterations (default 5)",
        [](Options &o, Set v) {
          o.tuner.every = wholeNumber("--adapt-every", v, 1);

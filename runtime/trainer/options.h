@@ -46,6 +46,8 @@ struct Options {
   /// Whether the run changes its schedule with the network; by default an
   /// adaptive executable does, unless `schedules` names some.
   std::optional<bool> adapts;
+  /// And searches for further schedules.
+  bool searches = false;
   TunerOptions tuner;
   /// What --generate continues: a text or tokens.
   std::string prompt;

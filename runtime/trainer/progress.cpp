@@ -134,8 +134,12 @@ void Progress::begin() {
 void Progress::iteration(int64_t number, int64_t last,
                          const ProgramDesc &program,
                          const IterationResult &result) {
-  times[program.id].push_back(result.ns);
-  if (result.enqueueNs >= 0)
+  // Only those that were compiled have a prediction to stand beside.
+  const bool isCompiled =
+      &trainer.executable().programs[program.id] == &program;
+  if (isCompiled)
+    times[program.id].push_back(result.ns);
+  if (isCompiled && result.enqueueNs >= 0)
     enqueueTimes[program.id].push_back(result.enqueueNs);
   double tokensPerSecond =
       static_cast<double>(tokens) * 1e9 / static_cast<double>(result.ns);

@@ -113,7 +113,11 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   // An adaptive run has all schedules, unless the command line names some.
   const std::vector<const ProgramDesc *> programs =
       adapts && options.schedules.empty() ? pipelinesOf(exe) : turns.programs();
-  if (adapts && programs.size() < 2)
+  if (adapts && options.searches && !exe.search)
+    throwInAll(world, Error("--adapt search needs a program that carries the "
+                            "search: compile it with --adaptive",
+                            Exit::Usage));
+  if (adapts && !options.searches && programs.size() < 2)
     throwInAll(world, Error("--adapt needs several schedules, but there is "
                             "only '" +
                                 std::string(programs.front()->name) +
@@ -148,7 +152,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   std::unique_ptr<Adaptation> adaptation;
   if (adapts)
     adaptation = std::make_unique<Adaptation>(trainer, options.tuner, programs,
-                                              progress);
+                                              options.searches, progress);
 
   stopOnSignals();
   auto save = [&] { saveCheckpoint(options.save, trainer.state(), position); };
@@ -172,8 +176,11 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   int signal = 0;
   while (position.step < last && signal == 0) {
     int64_t iteration = position.step + 1;
+    ProgramRun *found = adaptation ? adaptation->foundRun() : nullptr;
     ProgramRun &run =
-        *runs[(adaptation ? adaptation->program() : turns.at(iteration)).id];
+        found ? *found
+              : *runs[(adaptation ? adaptation->program() : turns.at(iteration))
+                          .id];
     if (adaptation)
       adaptation->prepare(run);
     for (int32_t r : run.heldRanks())

@@ -43,6 +43,7 @@ int run(const Arguments &arguments) {
   contents.dtype = stringifyDType(emission.dtype()).str();
   contents.needsCuda = emission.target() == pipe::Target::Cuda;
   contents.needsMpi = emission.needsMpi();
+  contents.needsSearch = emission.searches();
   contents.bodies = emission.bodies();
   if (Error error = codegen::writeBundle(contents, outputPath))
     return reportError(toString(std::move(error)));

@@ -89,6 +89,8 @@ int writeExecutable(Emission &emission, StringRef output,
   std::vector<std::string> libraries;
   if (emission.target() == pipe::Target::Cuda)
     libraries.push_back("cuda");
+  if (emission.searches())
+    libraries.push_back("search");
   if (emission.needsMpi())
     libraries.push_back("mpi");
   if (Error error = host.build(source, output, libraries, bodyLibraries))

@@ -84,6 +84,7 @@ bool Emission::chooseSchedule() {
     return false;
   }
   keepOnly(chosen);
+  isAdaptive = bool(adaptive);
   chosenTarget = chosen.front().lookupPlan().getTargetKind();
   chosenType = chosen.front().lookupPlan().getDType();
   return succeeded(shareState(chosen, adaptive));

@@ -76,6 +76,9 @@ public:
   void reportWritten(llvm::StringRef path) const;
   /// Whether the program names the backend of librondo_mpi.a.
   bool needsMpi() const { return request.needsMpi; }
+  /// Whether the program may search while it trains, with librondo_search.a.
+  /// Known after schedule().
+  bool searches() const { return isAdaptive; }
   /// The bodies of custom layers that the plan's model names, each once. Known
   /// after schedule().
   const std::vector<std::string> &bodies() const { return bodyNames; }
@@ -100,6 +103,7 @@ private:
   std::string name;
   /// Of the schedules, as far as known so far.
   std::string figures, eachFigures;
+  bool isAdaptive = false;
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;
   std::vector<std::string> bodyNames;

@@ -4,10 +4,13 @@
 #include "Fixture.h"
 
 #include "runtime/adaptive/background.h"
+#include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/tuner.h"
+#include "runtime/base/error.h"
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -225,10 +228,105 @@ TEST(BackgroundEstimator, AnswersOnceAndForAllMeasurements) {
   EXPECT_FALSE(background.takeResult());
   background.begin(candidates.like(9000, 1));
   background.begin(candidates.like(2000, 1));
-  std::optional<std::vector<int64_t>> result;
+  std::optional<Estimates> result;
   while (!(result = background.takeResult()))
     std::this_thread::yield();
-  EXPECT_NEAR(double(result->front()), 48000, 100);
+  EXPECT_NEAR(double(result->ns.front()), 48000, 100);
+}
+
+/// The actions of all ranks.
+std::vector<std::vector<Action>> actionsOf(const rondo::Program &program) {
+  std::vector<std::vector<Action>> all;
+  for (int32_t r = 0; r < program.order.numRanks(); ++r) {
+    const ActionRange order = program.order.rank(r);
+    all.emplace_back(order.begin(), order.end());
+  }
+  return all;
+}
+
+TEST(FoundProgram, CallsWhatItsOrderSays) {
+  const Candidates candidates;
+  const ProgramDesc &like = *candidates.pipelines.front();
+  const ProgramValues values = valuesOf(candidates.program->exe, like);
+  const FoundProgram found(like, "found_1", decode(encode(values.program)),
+                           values.problem.edges);
+  EXPECT_STREQ(found.desc().name, "found_1");
+  EXPECT_EQ(found.desc().numPools, like.numPools);
+  EXPECT_NE(found.desc().ranks, like.ranks);
+  const ProgramValues again = valuesOf(candidates.program->exe, found.desc());
+  EXPECT_EQ(actionsOf(again.program), actionsOf(values.program));
+  for (size_t p = 0; p < values.program.places.size(); ++p) {
+    EXPECT_EQ(again.program.places[p].pool, values.program.places[p].pool);
+    if (values.program.places[p].pool < 0)
+      continue;
+    EXPECT_EQ(again.program.places[p].slotOf, values.program.places[p].slotOf);
+  }
+}
+
+TEST(FoundProgram, RefusesTextThatIsNone) {
+  const Candidates candidates;
+  const ProgramDesc &like = *candidates.pipelines.front();
+  const ProgramValues values = valuesOf(candidates.program->exe, like);
+  const std::string text = encode(values.program);
+  for (size_t length = 0; length + 4 < text.size(); length += 7)
+    EXPECT_THROW(decode(text.substr(0, length)), Error);
+  EXPECT_THROW(decode("-1"), Error);
+  EXPECT_THROW(decode("1 1 99 0 0 0 0 0"), Error);
+  // No places.
+  EXPECT_THROW(FoundProgram(like, "found_1", decode("3 0 0 0 0 0 0"),
+                            values.problem.edges),
+               Error);
+}
+
+TEST(ScheduleSearch, FindsAFasterOrderWithinTheArenas) {
+  const Candidates candidates;
+  Estimator estimator(candidates.program->exe, candidates.pipelines);
+  estimator.take(candidates.like(1000, 3000));
+  const std::vector<int64_t> before = estimator.estimate();
+  SearchRequest request{candidates.program->exe, *candidates.pipelines.front(),
+                        estimator.values(0), 200, nullptr};
+  const SearchOutcome outcome = scheduleSearch.find(request);
+  ASSERT_TRUE(outcome.found) << outcome.why;
+  EXPECT_LE(outcome.found->ns, *std::min_element(before.begin(), before.end()));
+  for (size_t r = 0; r < outcome.found->program.arenaBytes.size(); ++r)
+    EXPECT_LE(outcome.found->program.arenaBytes[r],
+              candidates.program->exe.arenaBytes[r]);
+}
+
+TEST(ScheduleSearch, SaysWhereNothingFits) {
+  const Candidates candidates;
+  Executable exe = candidates.program->exe;
+  const std::vector<int64_t> none(static_cast<size_t>(exe.numRanks), 0);
+  exe.arenaBytes = none.data();
+  const ProgramValues values = valuesOf(exe, *candidates.pipelines.front());
+  const SearchOutcome outcome = scheduleSearch.find(
+      {exe, *candidates.pipelines.front(), values, 200, nullptr});
+  EXPECT_FALSE(outcome.found);
+  EXPECT_NE(outcome.why, "");
+}
+
+TEST(BackgroundEstimator, SearchesWhereCostsHaveChanged) {
+  const Candidates candidates;
+  SearchPlan plan;
+  plan.executable = &candidates.program->exe;
+  plan.search = &scheduleSearch;
+  plan.timeLimitMs = 100;
+  BackgroundEstimator background(
+      Estimator(candidates.program->exe, candidates.pipelines), plan);
+  background.begin(candidates.like(1000, 3000));
+  std::optional<Estimates> result;
+  for (int round = 0; round < 2000; ++round) {
+    if (auto fresh = background.takeResult())
+      result = std::move(fresh);
+    if (result && !result->found.empty())
+      break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->found.size(), 1u);
+  ASSERT_EQ(result->ns.size(), 3u);
+  EXPECT_LT(result->ns[2], std::min(result->ns[0], result->ns[1]));
+  EXPECT_STREQ(result->found[0]->desc().name, "found_1");
 }
 
 } // namespace

@@ -1,0 +1,49 @@
+//===- schedule_search.h - Looks for schedules during a run -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_RUNTIME_ADAPTIVE_SCHEDULE_SEARCH_H
+#define RONDO_RUNTIME_ADAPTIVE_SCHEDULE_SEARCH_H
+
+#include "runtime/adaptive/program_values.h"
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+namespace rondo::runtime {
+
+/// What is searched for: a faster order for the tasks of a program.
+struct SearchRequest {
+  const Executable &executable;
+  /// Its micro-batches, homes and collectives are those of the new program.
+  const ProgramDesc &like;
+  /// Of `like`, with costs and links as last measured.
+  const ProgramValues &values;
+  int64_t timeLimitMs = 0;
+  /// Set to end the search with the best so far.
+  const std::atomic<bool> *interrupt = nullptr;
+};
+
+struct FoundSchedule {
+  /// With messages and slots; its state lies where that of the executable's
+  /// programs does, and its arenas are no larger than the executable's.
+  Program program;
+  /// Simulated time of an iteration.
+  int64_t ns = 0;
+};
+
+struct SearchOutcome {
+  /// Proved by the rules of schedules and of programs.
+  std::optional<FoundSchedule> found;
+  /// Why there is none.
+  std::string why;
+};
+
+/// The search, in librondo_search.a.
+struct ScheduleSearch {
+  SearchOutcome (*find)(const SearchRequest &request);
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_ADAPTIVE_SCHEDULE_SEARCH_H
