@@ -147,6 +147,9 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
   const bool needsCuda = contents.needsCuda;
   std::vector<std::string> files;
   std::error_code ec;
+  if (llvm::Error error =
+          addRoom<fs::directory_iterator>(root, "kinds", {}, files))
+    return std::move(error);
   // Of the core the simulator, as in schedule/CMakeLists.txt; all of it, with
   // lowering, for a program that searches.
   if (!contents.needsSearch) {
@@ -165,9 +168,6 @@ runtimeFiles(StringRef root, const BundleContents &contents) {
          {"Deadline.h", "FittingSearch.h", "FittingSearch.cpp"})
       files.push_back("planning/" + std::string(file));
   }
-  if (llvm::Error error =
-          addRoom<fs::directory_iterator>(root, "kinds", {}, files))
-    return std::move(error);
   std::string runtime = in(root, "runtime");
   for (fs::recursive_directory_iterator it(runtime, ec), end; it != end && !ec;
        it.increment(ec)) {

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 5
-#error "another version of rondo wrote this program (tables of version 5): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 6
+#error "another version of rondo wrote this program (tables of version 6): write it again with the rondo that this runtime belongs to"
 #else
 
 
