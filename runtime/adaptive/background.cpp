@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <utility>
 
 using namespace rondo;
@@ -61,8 +62,17 @@ size_t BackgroundEstimator::placeForFound(size_t running) const {
   return slowest;
 }
 
-/// Whether there is a new program.
+/// Whether there is a new program. A search that fails leaves the run as it is.
 bool BackgroundEstimator::searchLike(const Round &round) {
+  try {
+    return findLike(round);
+  } catch (const std::exception &error) {
+    known.why = error.what();
+    return false;
+  }
+}
+
+bool BackgroundEstimator::findLike(const Round &round) {
   searchedAt.assign(known.ns.begin(),
                     known.ns.begin() + static_cast<ptrdiff_t>(numCompiled));
   const size_t like = estimator.like(round.measured);

@@ -69,6 +69,7 @@ private:
   void work();
   bool hasChanged() const;
   bool searchLike(const Round &round);
+  bool findLike(const Round &round);
   size_t placeForFound(size_t running) const;
 
   // Only the thread uses these.

@@ -61,6 +61,9 @@ int32_t Adaptation::proposal() {
     return static_cast<int32_t>(current);
   std::optional<Estimates> fresh = background->takeResult();
   if (!fresh)
+    fresh = std::move(held);
+  held.reset();
+  if (!fresh)
     return static_cast<int32_t>(wanted);
   estimates = std::move(*fresh);
   if (!estimates.why.empty() && estimates.why != lastWhy)
@@ -72,8 +75,9 @@ int32_t Adaptation::proposal() {
     known.push_back(&each->desc());
   wanted = tuner.choose(estimates.ns, current, since, lastIteration);
   progress.estimates(lastIteration, known, estimates.ns, current);
-  if (wanted == current || wanted < numCompiled)
+  if (wanted < numCompiled)
     return static_cast<int32_t>(wanted);
+  // Also where the background has put another program at the place that runs.
   const size_t place = wanted - numCompiled;
   const bool isNew =
       place >= found.size() || found[place].program != estimates.found[place];
@@ -246,6 +250,10 @@ void Adaptation::switchTo(size_t next, int64_t iteration) {
 void Adaptation::finish(ProgramRun &run, int64_t iteration,
                         const IterationResult &result) {
   keep(run);
+  // New measurements would discard it.
+  if (background)
+    if (std::optional<Estimates> known = background->takeResult())
+      held = std::move(known);
   lastIteration = iteration;
   ++measuredIterations;
   const bool isTour = !tour.empty();

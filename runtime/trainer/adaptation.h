@@ -10,6 +10,7 @@
 #include "runtime/trainer/trainer.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace rondo::runtime {
@@ -68,6 +69,8 @@ private:
   /// In process 0.
   std::unique_ptr<BackgroundEstimator> background;
   Estimates estimates;
+  /// What the background said while an iteration ran.
+  std::optional<Estimates> held;
   std::string lastWhy;
   /// What ran last, and since which iteration.
   size_t current = 0;
