@@ -80,6 +80,7 @@ static std::string commonFlags(const Options &options,
                              : "off")
       << '\n'
       << "--adapt-every " << options.tuner.every << '\n'
+      << "--adapt-memory " << options.adaptMemory << '\n'
       << "--link-trace " << given(!options.linkTrace.empty()) << '\n'
       << "--link-trace-repeat " << options.linkTraceRepeat << '\n'
       << "--links " << given(options.showLinks) << '\n'
@@ -152,11 +153,41 @@ static void checkClip(const Executable &executable, const Options &options,
   }
 }
 
-static int run(const Executable &executable, const Options &options,
+/// The arenas of a run that may search, in bytes by rank.
+static std::vector<int64_t> arenasOf(const Executable &executable,
+                                     const Options &options,
+                                     const World &world) {
+  std::vector<int64_t> bytes(executable.arenaBytes,
+                             executable.arenaBytes + executable.numRanks);
+  if (options.adaptMemory == 0)
+    return bytes;
+  if (!options.searches)
+    throwInAll(world, Error("--adapt-memory is for what a search finds: add "
+                            "--adapt search",
+                            Exit::Usage));
+  for (size_t rank = 0; rank < bytes.size(); ++rank) {
+    if (bytes[rank] > options.adaptMemory)
+      throwInAll(world, Error("--adapt-memory is " +
+                                  std::to_string(options.adaptMemory) +
+                                  " bytes, but the compiled schedules need " +
+                                  std::to_string(bytes[rank]) + " on rank " +
+                                  std::to_string(rank),
+                              Exit::Usage));
+    // A rank without stages needs none.
+    if (bytes[rank] > 0)
+      bytes[rank] = options.adaptMemory;
+  }
+  return bytes;
+}
+
+static int run(const Executable &compiled, const Options &options,
                const World &world) {
   // Each rank already is a thread.
   useOneThreadToMultiply();
-  checkFlags(options, Turns(executable, options.schedules).text(), world);
+  checkFlags(options, Turns(compiled, options.schedules).text(), world);
+  const std::vector<int64_t> arenas = arenasOf(compiled, options, world);
+  Executable executable = compiled;
+  executable.arenaBytes = arenas.data();
   if (options.mode == Options::Mode::CheckBodies)
     return world.isFirst() ? checkBodies(executable, options) : 0;
   bool isTraining = options.mode == Options::Mode::Train;

@@ -120,6 +120,12 @@ static const std::vector<Flag> &flags() {
        [](Options &o, Set v) {
          o.tuner.dwell = wholeNumber("--adapt-dwell", v, 1);
        }},
+      {"--adapt-memory", "BYTES",
+       "memory of each rank, for what the search finds (default: what the "
+       "compiled schedules need)",
+       [](Options &o, Set v) {
+         o.adaptMemory = wholeNumber("--adapt-memory", v, 1);
+       }},
       {"--verify", nullptr,
        "runs the sequential reference and the pipelines and compares all "
        "weights",

@@ -48,6 +48,9 @@ struct Options {
   std::optional<bool> adapts;
   /// And searches for further schedules.
   bool searches = false;
+  /// Bytes of each rank's arena, for what the search finds; 0: what the
+  /// compiled schedules need.
+  int64_t adaptMemory = 0;
   TunerOptions tuner;
   /// What --generate continues: a text or tokens.
   std::string prompt;
