@@ -39,7 +39,7 @@ setup:
 
 demo:
 	@sh scripts/setup.sh
-	@$(MAKE) build TARGETS='rondo RondoRuntime'
+	@$(MAKE) build TARGETS='rondo RondoRuntime RondoSearch'
 	@sh scripts/demo.sh build $(if $(DATA),--data '$(DATA)')
 
 test:

@@ -6,8 +6,9 @@ RANKS (default 4) timed stages of 1 ms tasks, with 4 RANKS micro-batches and roo
 1F1B's activations. A message of 100,000 bytes takes 0.01 ms, or 1 ms on a slow link. For each
 trace of link_traces.py, with phases of PHASE iterations (default 100): the adaptive program, and
 each of its schedules and of kfkb's that fit, alone. Times are those of all iterations, sleeping
-included. "searching" is the adaptive program with --adapt search. "hindsight" takes of each phase the fastest of the program's schedules. "switched" is
-how many iterations after a change of the links the program changed, if it did.
+included. "searching" is the adaptive program with --adapt search. "hindsight" takes of each
+phase the fastest of the program's schedules. "after" lists, for each change of the links, how
+many iterations later the program changed, if it did within the phase.
 """
 
 import json

@@ -310,7 +310,7 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
      << ", arena_bytes, " << programs.size() << ", programs,\n    "
      << (executable.backend.empty() ? "nullptr" : "&" + executable.backend)
      << ", " << numLinks << ", " << (numLinks > 0 ? "links" : "nullptr") << ", "
-     << (executable.isAdaptive ? "true, &scheduleSearch" : "false") << "};\n\n"
+     << (executable.isAdaptive ? "&scheduleSearch" : "nullptr") << "};\n\n"
      << "int main(int argc, char **argv) {\n"
         "  return run_executable(executable, argc, argv);\n}\n\n"
         "#endif // RONDO_TABLES_VERSION\n";

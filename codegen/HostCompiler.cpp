@@ -32,9 +32,10 @@ namespace {
 struct Part {
   StringRef name;
   StringRef file, target;
-  /// For the linker, separated by |; empty: this tool was built without the
-  /// part.
+  /// For the linker, separated by |. Of a part that some tools are built
+  /// without, empty in these.
   StringRef arguments;
+  /// What to do there; empty: every tool has the part.
   StringRef whereWithout;
 };
 
@@ -47,7 +48,7 @@ static constexpr Part parts[] = {
      "with NCCL and build it again, or write sources for another machine with "
      "'rondo "
      "bundle'"},
-    {"search", "librondo_search.a", "RondoSearch", RONDO_LINK_ARGUMENTS, ""},
+    {"search", "librondo_search.a", "RondoSearch", "", ""},
     {"mpi", "librondo_mpi.a", "RondoMpi", RONDO_MPI_LINK_ARGUMENTS,
      "this rondo was built without MPI: install libopenmpi-dev and build it "
      "again, or leave out --transport=mpi"},
@@ -126,7 +127,7 @@ HostCompiler::build(StringRef source, StringRef output,
   for (const Part &part : parts) {
     if (!llvm::is_contained(wantedParts, part.name))
       continue;
-    if (part.arguments.empty())
+    if (part.arguments.empty() && !part.whereWithout.empty())
       return failure(part.whereWithout);
     inputs.push_back(libraryDir + "/" + part.file.str());
     if (!llvm::sys::fs::exists(inputs.back()))

@@ -99,6 +99,11 @@ struct LoweredSchedule {
 /// have any. Plans differ in the number and size of micro-batches at most.
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules);
 
+/// State or staging of `program` that lies elsewhere than in `first`, over
+/// whose arenas it runs; data may. Their homes are the same.
+std::optional<Fault> findMoved(const Program &program,
+                               const LoweredProgram &first);
+
 /// Bytes of control memory by home: what the plan of most micro-batches needs.
 std::vector<HomeBuffers>
 withSharedControl(const std::vector<HomeBuffers> &buffers,

@@ -97,6 +97,16 @@ sharedStaging(const std::vector<LoweredSchedule> &schedules,
 
 } // namespace
 
+std::optional<Fault> findMoved(const Program &program,
+                               const LoweredProgram &first) {
+  std::vector<int64_t> offsets(program.staging.size(), -1);
+  if (std::optional<Fault> moved = findMovedStaging(first.program, offsets))
+    return moved;
+  if (std::optional<Fault> moved = findMovedStaging(program, offsets))
+    return moved;
+  return findMovedState(program, first);
+}
+
 std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
   const Problem &first = schedules.front().problem;
   // Alone, a schedule says itself which sizes are absurd.

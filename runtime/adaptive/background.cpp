@@ -87,16 +87,12 @@ bool BackgroundEstimator::findLike(const Round &round) {
                       (1 - plan.leastChange) * static_cast<double>(best))
     return false;
   const size_t place = placeForFound(round.running);
-  const auto values =
-      std::make_shared<const Program>(std::move(outcome.found->program));
   const auto program = std::make_shared<const FoundProgram>(
-      estimator.program(like), "found_" + std::to_string(++numFound), *values,
-      estimator.values(like).problem.edges);
+      estimator.program(like), "found_" + std::to_string(++numFound),
+      std::move(outcome.found->program), estimator.values(like).problem.edges);
   known.found.resize(std::max(known.found.size(), place - numCompiled + 1));
-  known.values.resize(known.found.size());
   known.found[place - numCompiled] = program;
-  known.values[place - numCompiled] = values;
-  estimator.put(place, like, program, *values);
+  estimator.put(place, like, program);
   known.ns = estimator.estimate();
   return true;
 }

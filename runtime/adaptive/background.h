@@ -36,8 +36,6 @@ struct Estimates {
   /// Programs that searches have found, at most `mostFound`. One may replace
   /// another at its place, but not what runs, nor the best of all.
   std::vector<std::shared_ptr<const FoundProgram>> found;
-  /// Of each, for other processes.
-  std::vector<std::shared_ptr<const Program>> values;
   /// Why the last search has found nothing; empty if it did not fail.
   std::string why;
 };

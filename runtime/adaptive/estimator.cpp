@@ -59,10 +59,9 @@ void Estimator::take(const Measurements &measured) {
 }
 
 void Estimator::put(size_t place, size_t like,
-                    std::shared_ptr<const FoundProgram> program,
-                    Program values) {
+                    std::shared_ptr<const FoundProgram> program) {
   Candidate added{&program->desc(),
-                  {candidates[like].values.problem, std::move(values)},
+                  {candidates[like].values.problem, program->program()},
                   candidates[like].isMeasured,
                   std::move(program)};
   if (place == candidates.size())

@@ -39,7 +39,7 @@ public:
   /// A program that the search has found for the micro-batches of the candidate
   /// `like`, as the last candidate or in place of another such program.
   void put(size_t place, size_t like,
-           std::shared_ptr<const FoundProgram> program, Program values);
+           std::shared_ptr<const FoundProgram> program);
   /// The first candidate whose micro-batches a measurement is of.
   size_t like(const Measurements &measured) const;
   size_t numCandidates() const { return candidates.size(); }

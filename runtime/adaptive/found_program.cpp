@@ -3,6 +3,7 @@
 
 #include "runtime/adaptive/found_program.h"
 
+#include "runtime/adaptive/program_values.h"
 #include "runtime/base/error.h"
 #include "runtime/execution/rank_actions.h"
 
@@ -88,25 +89,24 @@ static std::vector<int64_t> tableOf(ActionRange order,
 }
 
 FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
-                           const Program &program,
-                           const std::vector<Edge> &edges)
-    : name(std::move(ownName)), tables(like) {
-  if (program.order.numRanks() != like.numRanks ||
-      static_cast<int32_t>(program.places.size()) != like.numPlaces)
+                           Program program, const std::vector<Edge> &edges)
+    : name(std::move(ownName)), values(std::move(program)), tables(like) {
+  if (values.order.numRanks() != like.numRanks ||
+      static_cast<int32_t>(values.places.size()) != like.numPlaces)
     throw Error("schedule '" + name + "' is not one of '" + like.name + "'");
   for (int32_t r = 0; r < like.numRanks; ++r)
-    actions.push_back(tableOf(program.order.rank(r), edges));
+    actions.push_back(tableOf(values.order.rank(r), edges));
   for (const std::vector<int64_t> &row : actions)
     ranks.push_back({runTable, row.data()});
-  for (const Pool &pool : program.pools)
+  for (const Pool &pool : values.pools)
     pools.push_back({pool.rank, pool.offset, pool.slotBytes, pool.slots});
-  for (const Place &place : program.places)
+  for (const Place &place : values.places)
     slots.emplace_back(place.slotOf.begin(), place.slotOf.end());
   for (size_t p = 0; p < slots.size(); ++p)
-    places.push_back({program.places[p].pool,
+    places.push_back({values.places[p].pool,
                       std::max(1, static_cast<int32_t>(slots[p].size())),
                       slots[p].data()});
-  staging = program.staging;
+  staging = values.staging;
   tables.name = name.c_str();
   tables.ranks = ranks.data();
   tables.numPools = static_cast<int32_t>(pools.size());
@@ -116,9 +116,11 @@ FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
   tables.predictedNs = 0;
 }
 
-std::string rondo::runtime::encode(const Program &program) {
+std::string rondo::runtime::encode(const FoundProgram &found) {
+  const Program &program = found.program();
   std::ostringstream out;
-  out << program.order.numRanks();
+  out << found.desc().name << ' ' << found.desc().id << ' '
+      << program.order.numRanks();
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {
     const ActionRange order = program.order.rank(r);
     out << ' ' << order.size();
@@ -142,8 +144,11 @@ std::string rondo::runtime::encode(const Program &program) {
   return out.str();
 }
 
-Program rondo::runtime::decode(const std::string &text) {
+std::shared_ptr<const FoundProgram>
+rondo::runtime::decode(const std::string &text, const Executable &executable) {
   std::istringstream in(text);
+  std::string name;
+  in >> name;
   auto next = [&](int64_t least, int64_t most) {
     int64_t number = 0;
     if (!(in >> number) || number < least || number > most)
@@ -151,6 +156,8 @@ Program rondo::runtime::decode(const std::string &text) {
     return number;
   };
   constexpr int64_t mostCount = int64_t(1) << 31;
+  const ProgramDesc &like =
+      executable.programs[next(0, executable.numPrograms - 1)];
   Program program;
   for (int64_t left = next(1, maxRanks); left > 0; --left) {
     for (int64_t action = next(0, mostCount); action > 0; --action) {
@@ -178,5 +185,7 @@ Program rondo::runtime::decode(const std::string &text) {
   }
   for (int64_t left = next(0, maxRanks); left > 0; --left)
     program.staging.push_back(static_cast<int32_t>(next(-1, numPools - 1)));
-  return program;
+  return std::make_shared<const FoundProgram>(
+      like, std::move(name), std::move(program),
+      valuesOf(executable, like).problem.edges);
 }

@@ -7,6 +7,7 @@
 #include "runtime/model/executable.h"
 #include "schedule/Program.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,16 +20,19 @@ public:
   /// `like`: a program of the executable with the same homes, edges and
   /// micro-batches, whose connections this one uses; it must outlive this
   /// object. Throws Error where `program` is not one of its kind.
-  FoundProgram(const ProgramDesc &like, std::string name,
-               const Program &program, const std::vector<Edge> &edges);
+  FoundProgram(const ProgramDesc &like, std::string name, Program program,
+               const std::vector<Edge> &edges);
   FoundProgram(const FoundProgram &) = delete;
   FoundProgram &operator=(const FoundProgram &) = delete;
 
   /// Its number is that of `like`.
   const ProgramDesc &desc() const { return tables; }
+  /// What the tables say, for the core.
+  const Program &program() const { return values; }
 
 private:
   const std::string name;
+  const Program values;
   /// By rank: how many actions, then two numbers for each.
   std::vector<std::vector<int64_t>> actions;
   std::vector<RankDesc> ranks;
@@ -39,10 +43,11 @@ private:
   ProgramDesc tables;
 };
 
-/// Order, slots and pools as text, for other processes, and back. Throws Error
-/// where the text is not of that form.
-std::string encode(const Program &program);
-Program decode(const std::string &text);
+/// As text for other processes of the run, and back; they have the same
+/// executable. Throws Error where the text is not of that form.
+std::string encode(const FoundProgram &found);
+std::shared_ptr<const FoundProgram> decode(const std::string &text,
+                                           const Executable &executable);
 
 } // namespace rondo::runtime
 

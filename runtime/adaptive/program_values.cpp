@@ -138,7 +138,7 @@ static Problem problemOf(const Executable &exe, const ProgramDesc &program) {
   return problem;
 }
 
-/// Where buffers lie, so that the simulator knows which wait for sends.
+/// Where buffers lie: the simulator asks which wait for sends.
 static void addPlaces(const ProgramDesc &desc, Program &program) {
   for (int32_t p = 0; p < desc.numPools; ++p)
     program.pools.push_back({desc.pools[p].rank, desc.pools[p].offset,
@@ -150,6 +150,8 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
     if (place.pool >= 0)
       added.slotOf.assign(place.slotOf, place.slotOf + place.period);
   }
+  if (desc.staging)
+    program.staging.assign(desc.staging, desc.staging + desc.numRanks);
 }
 
 ProgramValues rondo::runtime::valuesOf(const Executable &executable,

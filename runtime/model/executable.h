@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 6
+#define RONDO_TABLES_VERSION 7
 
 namespace rondo::runtime {
 
@@ -228,9 +228,8 @@ struct Executable {
   /// Those that carry messages of a pipeline, as the plan assumed them.
   int32_t numLinks = 0;
   const LinkDesc *links = nullptr;
-  /// Whether its pipelines were chosen for a network that changes.
-  bool isAdaptive = false;
-  /// Null: it cannot search.
+  /// Of an executable whose pipelines were chosen for a network that changes,
+  /// so that it adapts unless told otherwise; else null.
   const ScheduleSearch *search = nullptr;
 };
 

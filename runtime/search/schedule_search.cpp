@@ -19,59 +19,53 @@ static int64_t &bytesOf(HomeBuffers &buffers, BufferKind kind) {
 }
 
 /// Null: the home has no such buffer.
-static const PoolDesc *poolOf(const ProgramDesc &program, int32_t home,
-                              BufferKind kind) {
-  const PlaceDesc &place =
-      program.places[home * numBufferKinds + static_cast<int>(kind)];
+static const Pool *poolOf(const Program &program, int32_t home,
+                          BufferKind kind) {
+  const Place &place = program.place(home, kind);
   return place.pool < 0 ? nullptr : &program.pools[place.pool];
 }
 
-static int64_t endOf(const PoolDesc &pool) {
+static int64_t endOf(const Pool &pool) {
   return pool.offset + pool.slotBytes * pool.slots;
 }
 
 static PlanFigures figuresOf(const SearchRequest &request) {
   const Executable &exe = request.executable;
   const ProgramDesc &like = request.like;
+  const Program &own = request.values.program;
   PlanFigures plan;
   plan.buffers.resize(exe.numHomes);
   for (int32_t h = 0; h < exe.numHomes; ++h) {
     std::copy_n(like.shares[h].bytes, numBufferKinds, plan.buffers[h].begin());
     // As large as the programs of all sizes of micro-batches need it.
-    if (const PoolDesc *control = poolOf(like, h, BufferKind::Control))
+    if (const Pool *control = poolOf(own, h, BufferKind::Control))
       bytesOf(plan.buffers[h], BufferKind::Control) = control->slotBytes;
   }
-  plan.collectives = request.values.program.collectives;
+  plan.collectives = own.collectives;
   plan.hasNorm = computesNorm(like);
   plan.devices.assign(exe.arenaBytes, exe.arenaBytes + exe.numRanks);
-  const Schedule &order = request.values.program.order;
-  for (int32_t r = 0; r < order.numRanks(); ++r)
-    for (Action action : order.rank(r))
+  for (int32_t r = 0; r < own.order.numRanks(); ++r)
+    for (Action action : own.order.rank(r))
       plan.declaresWeights |= action.kind() == ActionKind::Step;
-  if (like.staging) {
-    plan.stagingBytes.assign(like.numRanks, 0);
-    for (int32_t r = 0; r < like.numRanks; ++r)
-      if (like.staging[r] >= 0)
-        plan.stagingBytes[r] = like.pools[like.staging[r]].slotBytes;
-  }
+  for (int32_t pool : own.staging)
+    plan.stagingBytes.push_back(pool < 0 ? 0 : own.pools[pool].slotBytes);
   return plan;
 }
 
 /// Room that programs with other micro-batches need for their data.
 static KeptBytes keptBytes(const SearchRequest &request,
                            const PlanFigures &plan) {
-  const ProgramDesc &like = request.like;
+  const Program &own = request.values.program;
   KeptBytes kept;
   kept.staging = plan.stagingBytes;
   kept.data.assign(request.executable.numHomes, 0);
   for (int32_t h = 0; h < request.executable.numHomes; ++h) {
-    const PoolDesc *data = poolOf(like, h, BufferKind::Data);
+    const Pool *data = poolOf(own, h, BufferKind::Data);
     if (!data)
       continue;
     int64_t next = endOf(*data);
     bool isLast = true;
-    for (int32_t p = 0; p < like.numPools; ++p) {
-      const PoolDesc &other = like.pools[p];
+    for (const Pool &other : own.pools) {
       if (other.rank != data->rank || other.offset <= data->offset)
         continue;
       next = isLast ? other.offset : std::min(next, other.offset);
@@ -110,46 +104,22 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
     set(ActionKind::Backward, 0,
         forInput + againForInput + forWeight + againForWeight);
   }
+  const Program &own = request.values.program;
   std::vector<int64_t> stateEnd(problem.numRanks(), 0);
-  auto count = [&](const PoolDesc &pool) {
+  auto count = [&](const Pool &pool) {
     stateEnd[pool.rank] = std::max(stateEnd[pool.rank], endOf(pool));
   };
   for (int32_t h = 0; h < problem.numHomes(); ++h)
     for (const BufferTraits &traits : bufferTable)
-      if (const PoolDesc *pool = poolOf(request.like, h, traits.kind);
+      if (const Pool *pool = poolOf(own, h, traits.kind);
           pool && traits.isState())
         count(*pool);
-  for (int32_t r = 0; request.like.staging && r < request.like.numRanks; ++r)
-    if (request.like.staging[r] >= 0)
-      count(request.like.pools[request.like.staging[r]]);
+  for (int32_t pool : own.staging)
+    if (pool >= 0)
+      count(own.pools[pool]);
   for (int32_t r = 0; r < problem.numRanks(); ++r)
     problem.memoryCaps[r] =
         std::max<int64_t>(0, request.executable.arenaBytes[r] - stateEnd[r]);
-}
-
-/// Whether every stage's state lies where the executable's programs have it.
-static bool keepsState(const ProgramDesc &like, const Program &program,
-                       int32_t numHomes) {
-  for (int32_t h = 0; h < numHomes; ++h)
-    for (const BufferTraits &traits : bufferTable) {
-      if (!traits.isState() || traits.owner != Owner::Stage ||
-          traits.slotPer == SlotPer::Microbatch)
-        continue;
-      const PoolDesc *there = poolOf(like, h, traits.kind);
-      const Place &here = program.place(h, traits.kind);
-      if ((there == nullptr) != (here.pool < 0))
-        return false;
-      if (there && (program.pools[here.pool].rank != there->rank ||
-                    program.pools[here.pool].offset != there->offset ||
-                    program.pools[here.pool].slotBytes != there->slotBytes))
-        return false;
-    }
-  for (int32_t r = 0; like.staging && r < like.numRanks; ++r)
-    if (like.staging[r] >= 0 &&
-        (program.staging[r] < 0 || program.pools[program.staging[r]].offset !=
-                                       like.pools[like.staging[r]].offset))
-      return false;
-  return true;
 }
 
 static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
@@ -204,8 +174,10 @@ static SearchOutcome find(const SearchRequest &request) {
     return none(*fault);
   if (std::optional<Fault> fault = checkLowered(lowered, plan))
     return none(*fault);
-  if (!keepsState(like, lowered.program, exe.numHomes))
-    return {std::nullopt, "its state would lie elsewhere"};
+  if (auto fault =
+          findMoved(lowered.program, {rondo::ProgramKind::Pipeline, problem,
+                                      Schedule(), request.values.program}))
+    return none(*fault);
   const ProgramSimulation simulation =
       simulateProgram(problem, lowered.program);
   return {FoundSchedule{std::move(lowered.program), simulation.makespanNs}, ""};

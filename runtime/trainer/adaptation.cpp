@@ -4,7 +4,6 @@
 #include "runtime/trainer/adaptation.h"
 
 #include "runtime/adaptive/found_program.h"
-#include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 
 #include <algorithm>
@@ -195,39 +194,17 @@ void Adaptation::receive(size_t place, int64_t iteration) {
   const World &world = trainer.world();
   Found &here = found[own];
   here.run.reset();
-  std::string text;
-  if (background) {
+  if (background)
     here.program = estimates.found[own];
-    if (!world.isAlone())
-      text = std::string(here.program->desc().name) + ' ' +
-             std::to_string(here.program->desc().microbatches) + ' ' +
-             std::to_string(here.program->desc().samples) + ' ' +
-             encode(*estimates.values[own]);
-  }
   if (!world.isAlone()) {
-    text = world.store
-               ->exchange("schedule " + std::to_string(iteration), text,
-                          Store::Patience::WhileReported)
-               .front();
-    if (!background) {
-      std::istringstream in(text);
-      std::string name, rest;
-      int32_t microbatches = 0, samples = 0;
-      in >> name >> microbatches >> samples;
-      std::getline(in, rest);
-      const auto like =
-          std::find_if(programs.begin(),
-                       programs.begin() + static_cast<ptrdiff_t>(numCompiled),
-                       [&](const ProgramDesc *each) {
-                         return each->microbatches == microbatches &&
-                                each->samples == samples;
-                       });
-      if (like == programs.begin() + static_cast<ptrdiff_t>(numCompiled))
-        throw Error("process 0 has sent a schedule of unknown micro-batches");
-      here.program = std::make_shared<const FoundProgram>(
-          **like, name, decode(rest),
-          valuesOf(trainer.executable(), **like).problem.edges);
-    }
+    const std::string text =
+        world.store
+            ->exchange("schedule " + std::to_string(iteration),
+                       background ? encode(*here.program) : "",
+                       Store::Patience::WhileReported)
+            .front();
+    if (!background)
+      here.program = decode(text, trainer.executable());
   }
   programs[place] = &here.program->desc();
   here.run = trainer.makeRun(here.program->desc());

@@ -109,7 +109,7 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   const Turns turns(exe, options.schedules);
   const World &world = trainer.world();
   const bool adapts =
-      options.adapts.value_or(exe.isAdaptive && options.schedules.empty());
+      options.adapts.value_or(exe.search && options.schedules.empty());
   // An adaptive run has all schedules, unless the command line names some.
   const std::vector<const ProgramDesc *> programs =
       adapts && options.schedules.empty() ? pipelinesOf(exe) : turns.programs();

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 6
-#error "another version of rondo wrote this program (tables of version 6): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 7
+#error "another version of rondo wrote this program (tables of version 7): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -269,7 +269,7 @@ constexpr ProgramDesc programs[] = {
 };
 constexpr int64_t arena_bytes[] = {6334675520};
 constexpr Executable executable = {"one_stage", 14, layers, 1, stages, 1, homes, 0, nullptr, 1, arena_bytes, 3, programs,
-    &cudaBackend, 0, nullptr, false};
+    &cudaBackend, 0, nullptr, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 using namespace rondo;
@@ -246,14 +247,16 @@ std::vector<std::vector<Action>> actionsOf(const rondo::Program &program) {
 
 TEST(FoundProgram, CallsWhatItsOrderSays) {
   const Candidates candidates;
+  const Executable &exe = candidates.program->exe;
   const ProgramDesc &like = *candidates.pipelines.front();
-  const ProgramValues values = valuesOf(candidates.program->exe, like);
-  const FoundProgram found(like, "found_1", decode(encode(values.program)),
-                           values.problem.edges);
-  EXPECT_STREQ(found.desc().name, "found_1");
-  EXPECT_EQ(found.desc().numPools, like.numPools);
-  EXPECT_NE(found.desc().ranks, like.ranks);
-  const ProgramValues again = valuesOf(candidates.program->exe, found.desc());
+  const ProgramValues values = valuesOf(exe, like);
+  const FoundProgram own(like, "found_1", values.program, values.problem.edges);
+  const std::shared_ptr<const FoundProgram> found = decode(encode(own), exe);
+  EXPECT_STREQ(found->desc().name, "found_1");
+  EXPECT_EQ(found->desc().id, like.id);
+  EXPECT_EQ(found->desc().numPools, like.numPools);
+  EXPECT_NE(found->desc().ranks, like.ranks);
+  const ProgramValues again = valuesOf(exe, found->desc());
   EXPECT_EQ(actionsOf(again.program), actionsOf(values.program));
   for (size_t p = 0; p < values.program.places.size(); ++p) {
     EXPECT_EQ(again.program.places[p].pool, values.program.places[p].pool);
@@ -265,17 +268,18 @@ TEST(FoundProgram, CallsWhatItsOrderSays) {
 
 TEST(FoundProgram, RefusesTextThatIsNone) {
   const Candidates candidates;
+  const Executable &exe = candidates.program->exe;
   const ProgramDesc &like = *candidates.pipelines.front();
-  const ProgramValues values = valuesOf(candidates.program->exe, like);
-  const std::string text = encode(values.program);
+  const ProgramValues values = valuesOf(exe, like);
+  const std::string text = encode(
+      FoundProgram(like, "found_1", values.program, values.problem.edges));
   for (size_t length = 0; length + 4 < text.size(); length += 7)
-    EXPECT_THROW(decode(text.substr(0, length)), Error);
-  EXPECT_THROW(decode("-1"), Error);
-  EXPECT_THROW(decode("1 1 99 0 0 0 0 0"), Error);
+    EXPECT_THROW(decode(text.substr(0, length), exe), Error);
+  EXPECT_THROW(decode("found_1 -1", exe), Error);
+  EXPECT_THROW(decode("found_1 99 3 0 0 0 0 0 0", exe), Error);
+  EXPECT_THROW(decode("found_1 1 1 1 99 0 0 0 0 0", exe), Error);
   // No places.
-  EXPECT_THROW(FoundProgram(like, "found_1", decode("3 0 0 0 0 0 0"),
-                            values.problem.edges),
-               Error);
+  EXPECT_THROW(decode("found_1 1 3 0 0 0 0 0 0", exe), Error);
 }
 
 TEST(ScheduleSearch, FindsAFasterOrderWithinTheArenas) {
@@ -291,6 +295,28 @@ TEST(ScheduleSearch, FindsAFasterOrderWithinTheArenas) {
   for (size_t r = 0; r < outcome.found->program.arenaBytes.size(); ++r)
     EXPECT_LE(outcome.found->program.arenaBytes[r],
               candidates.program->exe.arenaBytes[r]);
+}
+
+TEST(ScheduleSearch, UsesTheMemoryThatThereIs) {
+  const Candidates candidates;
+  Estimator estimator(candidates.program->exe, candidates.pipelines);
+  estimator.take(candidates.like(1000, 3000));
+  const ProgramDesc &like = *candidates.pipelines.front();
+  Executable exe = candidates.program->exe;
+  // Of pools that have a slot for each micro-batch, so many.
+  auto findWith = [&](int32_t slots) {
+    std::vector<int64_t> arenas(static_cast<size_t>(exe.numRanks), 0);
+    for (const PoolDesc *pool = like.pools; pool != like.pools + like.numPools;
+         ++pool)
+      arenas[static_cast<size_t>(pool->rank)] +=
+          pool->slotBytes * std::min(pool->slots, slots);
+    exe.arenaBytes = arenas.data();
+    return scheduleSearch.find({exe, like, estimator.values(0), 200, nullptr});
+  };
+  const SearchOutcome little = findWith(2), much = findWith(6);
+  ASSERT_TRUE(little.found) << little.why;
+  ASSERT_TRUE(much.found) << much.why;
+  EXPECT_GT(little.found->ns, much.found->ns);
 }
 
 TEST(ScheduleSearch, SaysWhereNothingFits) {

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 6
-#error "another version of rondo wrote this program (tables of version 6): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 7
+#error "another version of rondo wrote this program (tables of version 7): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -647,7 +647,7 @@ constexpr LinkDesc links[] = {
     {3, 2, 5000, 5000},
 };
 constexpr Executable executable = {"one_f_one_b", 6, layers, 4, stages, 4, homes, 6, edges, 4, arena_bytes, 3, programs,
-    &cudaBackend, 6, links, false};
+    &cudaBackend, 6, links, nullptr};
 
 int main(int argc, char **argv) {
   return run_executable(executable, argc, argv);
