@@ -36,9 +36,15 @@ Program insertCommunication(const Problem &problem, const Schedule &schedule,
 /// all that either has taken so far. Link orders are not looked at. All ranks
 /// keep one order of messages, so one queue a rank cannot deadlock.
 ///
-/// The schedule is complete and runs to its end. O(actions + rounds * ranks).
+/// `joined` says by position in the schedule's array which actions are taken
+/// together with the next one, when both have their inputs, with their messages
+/// behind both; empty: none. Actions that are no tasks wait for nothing.
+///
+/// The schedule keeps S1 to S4. It is taken as far as it runs, which may be
+/// short of its end only where actions are joined. O(actions + rounds * ranks).
 Program insertCommunicationInRounds(const Problem &problem,
-                                    const Schedule &schedule);
+                                    const Schedule &schedule,
+                                    const std::vector<bool> &joined = {});
 
 /// The problem in which one rank runs all homes; what the sequential reference
 /// is lowered for. It has no memory cap.

@@ -17,8 +17,9 @@ namespace {
 
 class Rounds {
 public:
-  Rounds(const Problem &problem, const Schedule &schedule)
-      : problem(problem), schedule(schedule), edges(problem),
+  Rounds(const Problem &problem, const Schedule &schedule,
+         const std::vector<bool> &joined)
+      : problem(problem), schedule(schedule), joined(joined), edges(problem),
         next(schedule.numRanks(), 0), taken(schedule.numRanks()),
         done(problem.nothingDoneYet()) {}
 
@@ -43,19 +44,39 @@ private:
     return done[int64_t(home) * problem.microbatches + index];
   }
 
-  bool step(int32_t rank) {
-    ActionRange tasks = schedule.rank(rank);
-    if (next[rank] == tasks.size())
-      return false;
-    Action task = tasks[next[rank]];
-    // What a task of another rank makes is received as soon as it is done.
+  /// What a task of another rank makes is received as soon as it is done.
+  bool hasInputs(Action task) {
     for (int32_t e : edges.inputs(task.subject, task.kind()))
       if (!(doneOf(problem.edges[e].from, task.index) &
             traitsOf(problem.edges[e].message()).made))
         return false;
-    ++next[rank];
-    taken[rank].push_back(task);
-    doneOf(task.subject, task.index) |= task.traits().makes;
+    return true;
+  }
+
+  /// Takes the next action of a rank, with those that are joined to it.
+  bool step(int32_t rank) {
+    const ActionRange order = schedule.rank(rank);
+    const int64_t first = next[rank];
+    if (first == order.size())
+      return false;
+    int64_t last = first;
+    while (!joined.empty() && joined[schedule.rankBegin(rank) + last])
+      ++last;
+    for (int64_t i = first; i <= last; ++i)
+      if (!hasInputs(order[i]))
+        return false;
+    next[rank] = last + 1;
+    for (int64_t i = first; i <= last; ++i) {
+      taken[rank].push_back(order[i]);
+      doneOf(order[i].subject, order[i].index) |= order[i].traits().makes;
+    }
+    for (int64_t i = first; i <= last; ++i)
+      exchange(rank, order[i]);
+    return true;
+  }
+
+  /// Sends what a task made, and receives it.
+  void exchange(int32_t rank, Action task) {
     for (int32_t e : edges.outputs(task.subject, task.kind())) {
       int32_t to = problem.rankOf(problem.edges[e].to);
       if (to == rank || !problem.carries(problem.edges[e], task.index))
@@ -63,11 +84,11 @@ private:
       taken[rank].push_back(Action(ActionKind::Send, e, task.index));
       taken[to].push_back(Action(ActionKind::Recv, e, task.index));
     }
-    return true;
   }
 
   const Problem &problem;
   const Schedule &schedule;
+  const std::vector<bool> &joined;
   EdgeTable edges;
   std::vector<int64_t> next;
   std::vector<std::vector<Action>> taken;
@@ -77,6 +98,7 @@ private:
 } // namespace
 
 Program rondo::insertCommunicationInRounds(const Problem &problem,
-                                           const Schedule &schedule) {
-  return Rounds(problem, schedule).run();
+                                           const Schedule &schedule,
+                                           const std::vector<bool> &joined) {
+  return Rounds(problem, schedule, joined).run();
 }

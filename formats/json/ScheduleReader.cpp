@@ -284,8 +284,8 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
 }
 
 std::optional<TextFault>
-ScheduleText::readOverlap(const Problem &problem,
-                          const Schedule &schedule) const {
+ScheduleText::readOverlap(const Problem &problem, const Schedule &schedule,
+                          std::vector<std::pair<Action, Action>> *pairs) const {
   const Value *overlap = fields.find("overlap");
   if (!overlap)
     return std::nullopt;
@@ -328,6 +328,8 @@ ScheduleText::readOverlap(const Problem &problem,
              ", which do not follow each other on a rank";
     if (!named.insert(nameOf(pair[0])).second && isVersion2)
       return where + " names " + value->excerpt() + " for the second time";
+    if (pairs)
+      pairs->emplace_back(pair[0], pair[1]);
   }
   return std::nullopt;
 }

@@ -16,6 +16,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rondo::json {
 
@@ -45,9 +47,11 @@ public:
   /// Fills the link orders. On a fault the schedule holds those before it.
   std::optional<TextFault> readLinkOrders(const Problem &problem,
                                           Schedule &schedule) const;
-  /// Checks the pairs of `overlap`. The rank lists must be complete.
-  std::optional<TextFault> readOverlap(const Problem &problem,
-                                       const Schedule &schedule) const;
+  /// Checks the pairs of `overlap` and appends them to `pairs`, which may be
+  /// null. The rank lists must be complete.
+  std::optional<TextFault>
+  readOverlap(const Problem &problem, const Schedule &schedule,
+              std::vector<std::pair<Action, Action>> *pairs = nullptr) const;
 
   /// nullptr if the schedule lacks this member.
   const Value *find(llvm::StringRef key) const { return fields.find(key); }

@@ -63,7 +63,8 @@ void writeLinkOrders(llvm::json::OStream &json, const Schedule &schedule,
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
                    llvm::StringRef family, const SearchRecord *search,
-                   const ComparisonRecord *comparison) {
+                   const ComparisonRecord *comparison,
+                   llvm::ArrayRef<std::pair<Action, Action>> overlap) {
   // Only orders of links need the edges by stage.
   std::optional<LinkMessages> messages;
   if (!schedule.linkOrders.empty())
@@ -83,6 +84,11 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     if (!schedule.linkOrders.empty())
       json.attributeObject("link_order",
                            [&] { writeLinkOrders(json, schedule, *messages); });
+    if (!overlap.empty())
+      json.attributeArray("overlap", [&] {
+        for (const auto &[first, second] : overlap)
+          writeActions(json, llvm::ArrayRef({first, second}), problem.homes);
+      });
     if (!family.empty())
       json.attribute("family", family);
     json.attribute("objective", objectiveName(problem));

@@ -6,6 +6,7 @@
 
 #include "schedule/Simulator.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -45,11 +46,12 @@ struct ComparisonRecord {
 /// action; in version 2 if it has steps. `simulation` must be complete.
 /// `family` says how the schedule was made, such as `kfkb:k=2`; left out if
 /// empty. `search` and `comparison` are left out if null; the search's bound
-/// takes precedence.
+/// takes precedence. `overlap` has pairs of tasks that follow each other.
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
                    const Schedule &schedule, const Simulation &simulation,
                    llvm::StringRef family, const SearchRecord *search = nullptr,
-                   const ComparisonRecord *comparison = nullptr);
+                   const ComparisonRecord *comparison = nullptr,
+                   llvm::ArrayRef<std::pair<Action, Action>> overlap = {});
 
 /// Writes that a problem has no schedule, and why.
 void writeInfeasible(llvm::raw_ostream &os, const Problem &problem,

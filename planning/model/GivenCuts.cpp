@@ -64,7 +64,8 @@ namespace {
 /// Writes a layout without repetitions.
 class Expander {
 public:
-  explicit Expander(const std::string &layout) : text(layout) {}
+  Expander(const std::string &layout, bool mayPredict)
+      : text(layout), mayPredict(mayPredict) {}
 
   /// False with a fault.
   bool run() {
@@ -110,13 +111,14 @@ private:
         return fail("the group at character " + std::to_string(begin + 1) +
                     " has no end");
       ++place;
-    } else if (part == "m") {
+    } else if (part == "m" && !mayPredict) {
       return fail("m at character " + std::to_string(begin + 1) +
                   " is a multi-token prediction layer, which the model does "
                   "not have");
-    } else if (part.find_first_of("EtL|") == std::string::npos) {
+    } else if (part.find_first_of("EtmL|") == std::string::npos) {
       return fail("'" + part + "' at character " + std::to_string(begin + 1) +
-                  " is not one of E, t, L, | and ( )");
+                  " is not one of E, t, " + (mayPredict ? "m, " : "") +
+                  "L, | and ( )");
     }
     skip();
     int64_t times = 1;
@@ -142,17 +144,23 @@ private:
   }
 
   const std::string &text;
+  const bool mayPredict;
   size_t place = 0;
 };
 
 } // namespace
 
+LayoutLetters rondo::expandLayout(const std::string &layout, bool mayPredict) {
+  Expander expander(layout, mayPredict);
+  const bool isWhole = expander.run();
+  return {expander.expanded, isWhole ? "" : expander.fault};
+}
+
 GivenCut rondo::cutByLayout(const std::string &layout, int32_t blocks) {
-  Expander expander(layout);
-  if (!expander.run())
-    return expander.fault;
-  const std::string &letters = expander.expanded;
-  auto count = [&](char letter) {
+  const auto [letters, fault] = expandLayout(layout, /*mayPredict=*/false);
+  if (!fault.empty())
+    return fault;
+  auto count = [&letters = letters](char letter) {
     return std::count(letters.begin(), letters.end(), letter);
   };
   std::string layers = letters;

@@ -24,6 +24,14 @@ GivenCut cutByCounts(const std::vector<int64_t> &counts, int32_t layers);
 GivenCut cutByWeights(const std::vector<int64_t> &weights,
                       const std::vector<int64_t> &workNs);
 
+/// A layout without repetitions, commas and blanks: E, t, m, L and |. `fault`
+/// is what is wrong with its form, in one sentence, else empty.
+struct LayoutLetters {
+  std::string letters, fault;
+};
+/// `mayPredict`: whether there may be m, layers of multi-token prediction.
+LayoutLetters expandLayout(const std::string &layout, bool mayPredict);
+
 /// Stages of a string as Megatron-LM's --pipeline-model-parallel-layout takes:
 /// `E` the embedding, `t` a block, `L` the head, `|` between stages, `x*3` and
 /// `(...)*3` for repetition, commas and blanks for nothing. `blocks` are those

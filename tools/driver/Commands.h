@@ -53,6 +53,8 @@ const Command &bundleCommand();
 const Command &candidatesCommand();
 const Command &compareCommand();
 const Command &compileCommand();
+const Command &exportCommand();
+const Command &importCommand();
 const Command &importClusterCommand();
 const Command &importModelCommand();
 const Command &importProfileCommand();

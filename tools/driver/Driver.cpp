@@ -17,8 +17,10 @@ ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
       &compileCommand(),       &bundleCommand(),       &planCommand(),
       &searchCommand(),        &compareCommand(),      &candidatesCommand(),
-      &simulateCommand(),      &verifyCommand(),       &importModelCommand(),
-      &importClusterCommand(), &importProfileCommand()};
+      &simulateCommand(),      &verifyCommand(),       &exportCommand(),
+      &importModelCommand(),   &importClusterCommand(), &importProfileCommand(),
+      // Behind the commands that begin with its name.
+      &importCommand()};
   return table;
 }
 

@@ -27,6 +27,16 @@ namespace compile {
 #include "tools/driver/OptionTable.inc"
 } // namespace compile
 
+namespace export_ {
+#define OPTIONS "tools/driver/options/Export.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace export_
+
+namespace import {
+#define OPTIONS "tools/driver/options/Import.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace import
+
 namespace import_model {
 #define OPTIONS "tools/driver/options/ImportModel.inc"
 #include "tools/driver/OptionTable.inc"
@@ -85,6 +95,16 @@ const OptTable &compareOptions() {
 
 const OptTable &compileOptions() {
   static const compile::Table table;
+  return table;
+}
+
+const OptTable &exportOptions() {
+  static const export_::Table table;
+  return table;
+}
+
+const OptTable &importOptions() {
+  static const import::Table table;
   return table;
 }
 

@@ -30,6 +30,8 @@ const llvm::opt::OptTable &bundleOptions();
 const llvm::opt::OptTable &candidatesOptions();
 const llvm::opt::OptTable &compareOptions();
 const llvm::opt::OptTable &compileOptions();
+const llvm::opt::OptTable &exportOptions();
+const llvm::opt::OptTable &importOptions();
 const llvm::opt::OptTable &importModelOptions();
 const llvm::opt::OptTable &importProfileOptions();
 const llvm::opt::OptTable &importClusterOptions();

@@ -1,0 +1,106 @@
+//===- Adapt.cpp - Changes that other tools need --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/exchange/Adapt.h"
+
+#include "llvm/ADT/Twine.h"
+
+using namespace rondo;
+using namespace rondo::exchange;
+using llvm::Error;
+using llvm::Twine;
+
+Error exchange::needChain(const Problem &problem, const char *who) {
+  if (problem.homes.hasReplicas())
+    for (int32_t stage = 0; stage < problem.numStages(); ++stage)
+      if (problem.homes.of(stage).size() > 1)
+        return fail("stage " + Twine(stage) + " is on " +
+                    countOf(problem.homes.of(stage).size(), "rank") + "; " +
+                    who + " have a stage on one rank, and leave replicas to "
+                          "data parallelism around them");
+  if (!problem.isChain())
+    return fail(Twine("the stages are no chain, in which each feeds the next "
+                      "alone; ") +
+                who + " have chains");
+  for (int32_t home = 0; home < problem.numHomes(); ++home)
+    if (problem.recomputes(home))
+      return fail("stage " + Twine(problem.homes[home].stage) +
+                  " runs its forward again as a task of its own (R); " + who +
+                  " have no such action: make the plan without recompute, and "
+                  "let the modules checkpoint their activations");
+  return Error::success();
+}
+
+void exchange::dropSteps(ExchangedSchedule &schedule,
+                         std::vector<std::string> &notes) {
+  if (!schedule.schedule.hasSteps())
+    return;
+  Schedule without;
+  without.reserve(schedule.schedule.numActions());
+  int64_t numSteps = 0;
+  for (int32_t rank = 0; rank < schedule.schedule.numRanks(); ++rank) {
+    for (Action action : schedule.schedule.rank(rank)) {
+      if (action.isTask())
+        without.append(action);
+      else
+        ++numSteps;
+    }
+    without.endRank();
+  }
+  without.linkOrders = std::move(schedule.schedule.linkOrders);
+  schedule.schedule = std::move(without);
+  notes.push_back(countOf(numSteps, "optimizer step") +
+                  " left out; the training loop makes them");
+}
+
+void exchange::dropLinkOrders(ExchangedSchedule &schedule,
+                              std::vector<std::string> &notes) {
+  if (schedule.schedule.linkOrders.empty())
+    return;
+  notes.push_back("the order of messages on " +
+                  countOf(int64_t(schedule.schedule.linkOrders.size()),
+                          "link") +
+                  " left out; it becomes that of the tasks that send them");
+  schedule.schedule.linkOrders.clear();
+}
+
+void exchange::renameToAscend(ExchangedSchedule &schedule,
+                              std::vector<std::string> &notes) {
+  const int32_t last = schedule.problem.numStages() - 1;
+  std::vector<int64_t> newName(schedule.problem.microbatches, 0);
+  int64_t next = 0, first = -1;
+  for (Action action :
+       schedule.schedule.rank(schedule.problem.rankOf(last)))
+    if (action.kind() == ActionKind::Forward &&
+        int32_t(action.subject) == last) {
+      if (first < 0 && int64_t(action.index) != next)
+        first = int64_t(action.index);
+      newName[action.index] = next++;
+    }
+  if (first < 0)
+    return;
+  const auto rename = [&](Action action) {
+    action.index = uint64_t(newName[action.index]);
+    return action;
+  };
+  Schedule renamed;
+  renamed.reserve(schedule.schedule.numActions());
+  for (int32_t rank = 0; rank < schedule.schedule.numRanks(); ++rank) {
+    for (Action action : schedule.schedule.rank(rank))
+      renamed.append(rename(action));
+    renamed.endRank();
+  }
+  for (const auto &[pair, producers] : schedule.schedule.linkOrders)
+    for (Action producer : producers)
+      renamed.linkOrders[pair].push_back(rename(producer));
+  schedule.schedule = std::move(renamed);
+  for (auto &[one, other] : schedule.overlap) {
+    one = rename(one);
+    other = rename(other);
+  }
+  notes.push_back(
+      "micro-batches renamed, so that the last stage takes them in ascending "
+      "order: " +
+      std::to_string(first) + " is now " + std::to_string(newName[first]) +
+      ", and so on; times and memory are the same");
+}

@@ -1,0 +1,39 @@
+//===- Adapt.h - Changes that other tools need ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_EXCHANGE_ADAPT_H
+#define RONDO_FORMATS_EXCHANGE_ADAPT_H
+
+#include "formats/exchange/Exchange.h"
+
+namespace rondo::exchange {
+
+// Each changes a schedule that keeps the rules into another that does, and
+// appends a note where it changed something.
+
+/// Fails unless the stages are a chain with one home each, and none recomputes.
+/// `who` cannot say anything else.
+llvm::Error needChain(const Problem &problem, const char *who);
+
+/// Optimizer steps are the caller's in other tools.
+void dropSteps(ExchangedSchedule &schedule, std::vector<std::string> &notes);
+
+/// Other tools order their messages themselves.
+void dropLinkOrders(ExchangedSchedule &schedule,
+                    std::vector<std::string> &notes);
+
+/// Adjacent I and W of a stage's micro-batch become B where nothing waits for
+/// the I: what needs its gradient would start no earlier. Where that makes the
+/// iteration longer all the same, since messages meet on a link, only those
+/// whose I sends nothing are fused. The note has the predicted times.
+void fuseBackwards(ExchangedSchedule &schedule,
+                   std::vector<std::string> &notes);
+
+/// Renames the micro-batches, which are alike, so that the forwards of the last
+/// stage ascend.
+void renameToAscend(ExchangedSchedule &schedule,
+                    std::vector<std::string> &notes);
+
+} // namespace rondo::exchange
+
+#endif // RONDO_FORMATS_EXCHANGE_ADAPT_H

@@ -1,0 +1,51 @@
+//===- Exchange.cpp - The tables of formats -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/exchange/Exchange.h"
+
+#include "llvm/ADT/Twine.h"
+
+using namespace rondo;
+using namespace rondo::exchange;
+
+llvm::ArrayRef<Exporter> exchange::exporters() {
+  static const std::vector<Exporter> table = {
+      torchCsvExporter(), torchCommsExporter(),     torchtitanExporter(),
+      megatronExporter(), megatronLayoutExporter(), jaxppExporter(),
+      rondoScheduleExporter()};
+  return table;
+}
+
+llvm::ArrayRef<Importer> exchange::importers() {
+  static const std::vector<Importer> table = {
+      torchCsvImporter(), torchCommsImporter(), megatronLayoutImporter(),
+      rondoScheduleImporter()};
+  return table;
+}
+
+llvm::ArrayRef<TorchVersion> exchange::torchVersions() {
+  // OVERLAP_F_B came with 2.9, REDUCE_GRAD with 2.10; 2.15 wants a wait for
+  // each send and each reduction.
+  static constexpr TorchVersion table[] = {
+      {"2.7", false, false, false},  {"2.8", false, false, false},
+      {"2.9", true, false, false},   {"2.10", true, true, false},
+      {"2.11", true, true, false},   {"2.12", true, true, false},
+      {"2.13", true, true, false},   {"2.14", true, true, false},
+      {"2.15", true, true, true}};
+  return table;
+}
+
+const TorchVersion *exchange::findTorch(llvm::StringRef name) {
+  for (const TorchVersion &version : torchVersions())
+    if (name == version.name)
+      return &version;
+  return nullptr;
+}
+
+llvm::Error exchange::fail(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+std::string exchange::countOf(int64_t count, const char *noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}

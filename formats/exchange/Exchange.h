@@ -1,0 +1,132 @@
+//===- Exchange.h - Schedules to and from other tools -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An exporter or importer is one file of this folder and one row of a table in
+// Exchange.cpp. Commands, help, docs and tests read the tables.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_FORMATS_EXCHANGE_EXCHANGE_H
+#define RONDO_FORMATS_EXCHANGE_EXCHANGE_H
+
+#include "schedule/Problem.h"
+#include "schedule/Schedule.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rondo::exchange {
+
+/// Two tasks that follow each other on a rank and that a framework may run as
+/// one: an F, then an I or a B.
+using Overlap = std::vector<std::pair<Action, Action>>;
+
+/// What a stage holds of a transformer, where its model is known.
+struct StageLayers {
+  bool hasEmbedding = false, hasHead = false;
+  int64_t blocks = 0;
+};
+
+/// A schedule that keeps the rules S1 to S6, and what goes with it.
+struct ExchangedSchedule {
+  Problem problem;
+  Schedule schedule;
+  Overlap overlap;
+  /// How it was made, such as `kfkb:k=2`; empty if unknown.
+  std::string family;
+  /// By stage; empty where the stages are not those of a transformer.
+  std::vector<StageLayers> layers;
+};
+
+/// What the formats of a version of PyTorch have.
+struct TorchVersion {
+  const char *name;
+  bool hasOverlap, hasReduceGrad, hasWaits;
+};
+/// The versions that are known, from old to new.
+llvm::ArrayRef<TorchVersion> torchVersions();
+inline const TorchVersion &newestTorch() { return torchVersions().back(); }
+/// Null if it is not known.
+const TorchVersion *findTorch(llvm::StringRef name);
+
+struct ExportOptions {
+  const TorchVersion *torch = &newestTorch();
+  /// Adjacent I and W become B where nothing waits for the I.
+  bool fuse = false;
+  /// Where torchtitan finds the CSV.
+  std::string csvPath = "schedule.csv";
+};
+
+/// A format that is written.
+struct Exporter {
+  const char *name;
+  /// Of its files, without a dot.
+  const char *ending;
+  /// One phrase for the help.
+  const char *summary;
+  /// Which options of `rondo export` it takes.
+  std::vector<const char *> options;
+  /// Writes a schedule and appends notes for the user, each a sentence. Fails
+  /// with why the format cannot say it, one sentence, lower case.
+  llvm::Error (*write)(const ExchangedSchedule &schedule,
+                       const ExportOptions &options, llvm::raw_ostream &os,
+                       std::vector<std::string> &notes);
+};
+
+struct ImportOptions {
+  /// Of the problem that is made; the given one keeps its own.
+  std::string name = "imported";
+  /// Costs and caps; null: every F, I and W takes 1 ns, and memory is free.
+  const Problem *problem = nullptr;
+  const TorchVersion *torch = &newestTorch();
+  /// PyTorch will scale the gradients: scale_grads=True.
+  bool scalesGradients = false;
+  /// Of Megatron's layouts, which do not state them; 0 where not given.
+  int64_t ranks = 0, microbatches = 0;
+};
+
+/// A format that is read.
+struct Importer {
+  const char *name;
+  const char *summary;
+  /// Which options of `rondo import` it takes.
+  std::vector<const char *> options;
+  /// Reads a schedule that runs, or fails with what is wrong and where, one
+  /// sentence, lower case. Appends notes for the user.
+  llvm::Expected<ExchangedSchedule> (*read)(llvm::StringRef text,
+                                            const ImportOptions &options,
+                                            std::vector<std::string> &notes);
+};
+
+/// In the order of the help.
+llvm::ArrayRef<Exporter> exporters();
+llvm::ArrayRef<Importer> importers();
+
+// One file each.
+Exporter torchCsvExporter();
+Exporter torchCommsExporter();
+Exporter torchtitanExporter();
+Exporter megatronExporter();
+Exporter megatronLayoutExporter();
+Exporter jaxppExporter();
+Exporter rondoScheduleExporter();
+Importer torchCsvImporter();
+Importer torchCommsImporter();
+Importer megatronLayoutImporter();
+Importer rondoScheduleImporter();
+
+/// A failure of this folder.
+llvm::Error fail(const llvm::Twine &message);
+/// `1 rank`, `2 ranks`.
+std::string countOf(int64_t count, const char *noun);
+
+} // namespace rondo::exchange
+
+#endif // RONDO_FORMATS_EXCHANGE_EXCHANGE_H

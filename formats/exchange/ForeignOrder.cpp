@@ -1,0 +1,188 @@
+//===- ForeignOrder.cpp - Orders as another tool wrote them ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/exchange/ForeignOrder.h"
+
+#include "schedule/Legality.h"
+
+#include "llvm/ADT/Twine.h"
+
+#include <set>
+
+using namespace rondo;
+using namespace rondo::exchange;
+using llvm::Error;
+using llvm::Expected;
+using llvm::Twine;
+
+std::string exchange::placeOf(int64_t row, int64_t column) {
+  return "row " + std::to_string(row) + ", column " + std::to_string(column) +
+         ": ";
+}
+
+Problem exchange::unitProblem(const std::string &name, int64_t ranks,
+                              const std::vector<int64_t> &rankOf,
+                              int64_t microbatches) {
+  Problem problem;
+  problem.name = name;
+  problem.microbatches = static_cast<int32_t>(microbatches);
+  problem.memoryCaps.assign(ranks, noMemoryCap);
+  for (int64_t rank : rankOf) {
+    const int32_t stage = problem.numStages();
+    problem.homes.addStage(static_cast<int32_t>(rank));
+    problem.costs.resize(problem.costs.size() + numCostColumns);
+    problem.setStageCost(stage, 1, 1, 1, 0, 0);
+  }
+  problem.makeChain(std::vector<int64_t>(rankOf.size(), 0));
+  return problem;
+}
+
+namespace {
+
+std::string nameOf(const ForeignTask &task) {
+  return std::to_string(task.stage) + traitsOf(task.kind).code +
+         std::to_string(task.microbatch);
+}
+
+std::string placeOf(const ForeignTask &task) {
+  return task.row > 0 ? exchange::placeOf(task.row, task.column)
+                      : std::string();
+}
+
+/// How many stages, ranks and micro-batches orders are of.
+struct Shape {
+  /// By stage.
+  std::vector<int64_t> rankOf;
+  int64_t microbatches = 0;
+};
+
+/// Finds the rank of each stage.
+Error placeStages(const ForeignOrder &order, Shape &shape) {
+  std::vector<const ForeignTask *> first;
+  for (size_t rank = 0; rank < order.size(); ++rank)
+    for (const ForeignTask &task : order[rank]) {
+      if (task.stage >= maxStages)
+        return fail(placeOf(task) + nameOf(task) + " is of stage " +
+                    Twine(task.stage) + "; there can be " + Twine(maxStages) +
+                    " stages");
+      if (size_t(task.stage) >= first.size()) {
+        first.resize(task.stage + 1);
+        shape.rankOf.resize(task.stage + 1, -1);
+      }
+      if (!first[task.stage]) {
+        first[task.stage] = &task;
+        shape.rankOf[task.stage] = int64_t(rank);
+      } else if (shape.rankOf[task.stage] != int64_t(rank)) {
+        return fail(placeOf(task) + nameOf(task) + " is on rank " +
+                    Twine(rank) + ", but rank " +
+                    Twine(shape.rankOf[task.stage]) + " has stage " +
+                    Twine(task.stage) + ", as in " +
+                    nameOf(*first[task.stage]) + "; a stage is on one rank");
+      }
+    }
+  for (size_t stage = 0; stage < first.size(); ++stage)
+    if (!first[stage])
+      return fail("stage " + Twine(stage) + " is on no rank, but there are " +
+                  "stages up to " + Twine(first.size() - 1));
+  return Error::success();
+}
+
+/// Counts the micro-batches of stage 0; all others must have no more.
+Error countMicrobatches(const ForeignOrder &order, Shape &shape) {
+  std::set<int64_t> first;
+  for (const auto &tasks : order)
+    for (const ForeignTask &task : tasks)
+      if (task.stage == 0 && task.kind == ActionKind::Forward)
+        first.insert(task.microbatch);
+  shape.microbatches = int64_t(first.size());
+  if (first.empty())
+    return fail("stage 0 has no forward");
+  if (shape.microbatches > maxMicrobatches)
+    return fail("there are " + Twine(shape.microbatches) +
+                " micro-batches; there can be " + Twine(maxMicrobatches));
+  for (const auto &tasks : order)
+    for (const ForeignTask &task : tasks)
+      if (task.microbatch >= shape.microbatches)
+        return fail(placeOf(task) + nameOf(task) + " is of micro-batch " +
+                    Twine(task.microbatch) + ", but stage 0 runs " +
+                    countOf(shape.microbatches, "forward") +
+                    ", so the last one is " + Twine(shape.microbatches - 1));
+  return Error::success();
+}
+
+/// That a given problem has this shape.
+Error compare(const Problem &problem, const ForeignOrder &order,
+              const Shape &shape) {
+  const std::string of = " of problem '" + problem.name + "'";
+  if (problem.homes.hasReplicas())
+    return fail("problem '" + Twine(problem.name) +
+                "' has stages on several ranks, which the format does not");
+  if (problem.numRanks() != int64_t(order.size()))
+    return fail("there are orders of " + countOf(order.size(), "rank") +
+                ", not of the " + countOf(problem.numRanks(), "rank") + of);
+  if (problem.numStages() != int64_t(shape.rankOf.size()))
+    return fail("there are " + countOf(shape.rankOf.size(), "stage") +
+                ", not the " + countOf(problem.numStages(), "stage") + of);
+  if (problem.microbatches != shape.microbatches)
+    return fail("stage 0 runs " + countOf(shape.microbatches, "forward") +
+                ", not the " + countOf(problem.microbatches, "micro-batch") +
+                (problem.microbatches == 1 ? "" : "es") + of);
+  for (size_t stage = 0; stage < shape.rankOf.size(); ++stage)
+    if (problem.rankOf(int32_t(stage)) != shape.rankOf[stage])
+      return fail("stage " + Twine(stage) + " is on rank " +
+                  Twine(shape.rankOf[stage]) + ", not on rank " +
+                  Twine(problem.rankOf(int32_t(stage))) + " as in problem '" +
+                  problem.name + "'");
+  return Error::success();
+}
+
+/// A broken rule, at its place in the file.
+Error faultIn(const ForeignOrder &order, const Fault &fault,
+              const Problem &problem) {
+  std::string place;
+  if (fault.rank >= 0 && fault.position >= 0 &&
+      size_t(fault.rank) < order.size() &&
+      size_t(fault.position) < order[fault.rank].size() &&
+      fault.rule != Rule::LinkOrder)
+    place = placeOf(order[fault.rank][fault.position]);
+  return fail(place + describe(fault, problem));
+}
+
+} // namespace
+
+Expected<ExchangedSchedule> exchange::assemble(const ForeignOrder &order,
+                                               const ImportOptions &options) {
+  Shape shape;
+  if (Error error = placeStages(order, shape))
+    return std::move(error);
+  if (Error error = countMicrobatches(order, shape))
+    return std::move(error);
+  ExchangedSchedule result;
+  if (options.problem) {
+    if (Error error = compare(*options.problem, order, shape))
+      return std::move(error);
+    result.problem = *options.problem;
+  } else {
+    result.problem = unitProblem(options.name, int64_t(order.size()),
+                                 shape.rankOf, shape.microbatches);
+    if (std::optional<Fault> fault = result.problem.check())
+      return fail(describe(*fault, result.problem));
+  }
+  for (const auto &tasks : order) {
+    Action before;
+    bool isSecond = false;
+    for (const ForeignTask &task : tasks) {
+      // Homes and stages are one where no stage has several.
+      const Action action(task.kind, task.stage, task.microbatch);
+      if (isSecond)
+        result.overlap.emplace_back(before, action);
+      result.schedule.append(action);
+      before = action;
+      isSecond = task.isJoined;
+    }
+    result.schedule.endRank();
+  }
+  if (auto fault = checkSchedule(result.problem, result.schedule))
+    return faultIn(order, *fault, result.problem);
+  return result;
+}

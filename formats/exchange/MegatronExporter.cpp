@@ -1,0 +1,159 @@
+//===- MegatronExporter.cpp - Flags of Megatron-LM ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Megatron-LM takes no file with a schedule. It runs 1F1B, and an interleaved
+// schedule with a group size; what differs from these cannot be said.
+//
+//===----------------------------------------------------------------------===//
+
+#include "formats/exchange/Adapt.h"
+#include "formats/exchange/MegatronLayout.h"
+#include "formats/exchange/Placement.h"
+
+#include "llvm/ADT/Twine.h"
+
+using namespace rondo;
+using namespace rondo::exchange;
+using llvm::Error;
+using llvm::Twine;
+
+namespace {
+
+/// The schedule with every adjacent I and W as B; a W of its own stays.
+Schedule withWholeBackwards(const Schedule &schedule) {
+  Schedule whole;
+  for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
+    const ActionRange order = schedule.rank(rank);
+    for (int64_t i = 0; i < order.size(); ++i) {
+      const bool isWhole = order[i].kind() == ActionKind::InputGrad &&
+                           i + 1 < order.size() &&
+                           order[i + 1] == Action(ActionKind::WeightGrad,
+                                                  int64_t(order[i].subject),
+                                                  int64_t(order[i].index));
+      whole.append(isWhole ? Action(ActionKind::Backward,
+                                    int64_t(order[i].subject),
+                                    int64_t(order[i].index))
+                           : order[i]);
+      i += isWhole;
+    }
+    whole.endRank();
+  }
+  return whole;
+}
+
+/// Forwards of rank 0's first chunk before the first of its second.
+int64_t groupSizeOf(const Schedule &schedule) {
+  int64_t size = 0;
+  for (Action action : schedule.rank(0))
+    if (action.kind() == ActionKind::Forward) {
+      if (action.subject != 0)
+        break;
+      ++size;
+    }
+  return size;
+}
+
+/// Where two schedules of one problem first differ; nothing where they do not.
+Error compare(const Problem &problem, const Schedule &given,
+              const Schedule &megatron, const Twine &what) {
+  for (int32_t rank = 0; rank < given.numRanks(); ++rank) {
+    const ActionRange mine = given.rank(rank), theirs = megatron.rank(rank);
+    for (int64_t i = 0; i < std::min(mine.size(), theirs.size()); ++i)
+      if (mine[i] != theirs[i])
+        return fail("rank " + Twine(rank) + " runs " +
+                    actionName(mine[i], problem) + " where " + what + " runs " +
+                    actionName(theirs[i], problem) +
+                    "; Megatron-LM has 1F1B and interleaved schedules alone, "
+                    "without weight gradients of their own");
+    if (mine.size() != theirs.size())
+      return fail("rank " + Twine(rank) + " has " +
+                  countOf(mine.size(), "task") + ", not " +
+                  Twine(theirs.size()) + " as in " + what);
+  }
+  return Error::success();
+}
+
+Error write(const ExchangedSchedule &given, const ExportOptions &,
+            llvm::raw_ostream &os, std::vector<std::string> &notes) {
+  const Problem &problem = given.problem;
+  if (Error error = needChain(problem, "Megatron-LM's schedules"))
+    return error;
+  const PlacementKind placement = placementOf(problem);
+  if (placement != PlacementKind::Linear && placement != PlacementKind::Loop)
+    return fail("Megatron-LM places stage s on rank s mod P; here " +
+                describePlacement(problem));
+  ExchangedSchedule schedule = given;
+  dropSteps(schedule, notes);
+  dropLinkOrders(schedule, notes);
+  const Schedule whole = withWholeBackwards(schedule.schedule);
+  const int64_t ranks = problem.numRanks(),
+                chunks = problem.numStages() / ranks,
+                microbatches = problem.microbatches;
+  const int64_t groupSize = chunks == 1 ? microbatches : groupSizeOf(whole);
+  if (chunks > 1) {
+    const int64_t rest = microbatches % std::max<int64_t>(groupSize, 1);
+    if (groupSize < ranks || (rest != 0 && rest < ranks))
+      return fail("rank 0 runs groups of " +
+                  countOf(groupSize, "micro-batch") +
+                  (groupSize == 1 ? "" : "es") + ", but Megatron-LM needs " +
+                  Twine(ranks) + " or more, also in the last group of " +
+                  Twine(microbatches));
+  }
+  const std::string what =
+      chunks == 1 ? "its 1F1B"
+                  : "its interleaved schedule in groups of " +
+                        std::to_string(groupSize);
+  if (Error error = compare(problem, whole,
+                            megatronSchedule(problem, groupSize), what))
+    return error;
+  os << "--pipeline-model-parallel-size " << ranks << "\n";
+  if (!given.layers.empty())
+    os << "--pipeline-model-parallel-layout '" << megatronLayout(given.layers)
+       << "'\n";
+  else if (chunks > 1)
+    os << "--num-virtual-stages-per-pipeline-rank " << chunks << "\n";
+  if (chunks > 1)
+    os << "--microbatch-group-size-per-virtual-pipeline-stage " << groupSize
+       << "\n";
+  if (problem.statesSamples)
+    os << "--micro-batch-size " << problem.samples << "\n"
+       << "--global-batch-size " << problem.samples * microbatches << "\n";
+  else
+    notes.push_back("--global-batch-size is " + std::to_string(microbatches) +
+                    " times --micro-batch-size, times the data-parallel size");
+  return Error::success();
+}
+
+Error writeLayout(const ExchangedSchedule &schedule, const ExportOptions &,
+                  llvm::raw_ostream &os, std::vector<std::string> &notes) {
+  const Problem &problem = schedule.problem;
+  if (Error error = needChain(problem, "Megatron-LM's layouts"))
+    return error;
+  const PlacementKind placement = placementOf(problem);
+  if (placement != PlacementKind::Linear && placement != PlacementKind::Loop)
+    return fail("a layout places stage s on rank s mod P; here " +
+                describePlacement(problem));
+  if (schedule.layers.empty())
+    return fail("a layout says which layers a stage has, so it needs the plan "
+                "(.mlir) of a model with an embedding, blocks and a head");
+  os << megatronLayout(schedule.layers) << "\n";
+  return Error::success();
+}
+
+} // namespace
+
+Exporter exchange::megatronExporter() {
+  return {"megatron",
+          "txt",
+          "the flags of Megatron-LM that give this schedule, where it has it",
+          {},
+          write};
+}
+
+Exporter exchange::megatronLayoutExporter() {
+  return {"megatron-layout",
+          "txt",
+          "the stages' layers as --pipeline-model-parallel-layout takes them",
+          {},
+          writeLayout};
+}

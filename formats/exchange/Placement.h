@@ -1,0 +1,28 @@
+//===- Placement.h - Where other tools can put stages -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_EXCHANGE_PLACEMENT_H
+#define RONDO_FORMATS_EXCHANGE_PLACEMENT_H
+
+#include "formats/exchange/Exchange.h"
+
+namespace rondo::exchange {
+
+/// How the stages of a chain lie on the ranks.
+enum class PlacementKind {
+  /// Stage s on rank s.
+  Linear,
+  /// Stage s on rank s mod P, at least two on each.
+  Loop,
+  /// Two on each rank: stages r and 2 P - 1 - r.
+  V,
+  Other,
+};
+PlacementKind placementOf(const Problem &problem);
+
+/// `rank 0 has the stages 0, 7`, and so on, for messages; of the first ranks.
+std::string describePlacement(const Problem &problem);
+
+} // namespace rondo::exchange
+
+#endif // RONDO_FORMATS_EXCHANGE_PLACEMENT_H

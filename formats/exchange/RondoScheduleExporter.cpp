@@ -1,0 +1,27 @@
+//===- RondoScheduleExporter.cpp - Writes rondo-schedule ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/exchange/Exchange.h"
+#include "formats/json/ScheduleWriter.h"
+
+using namespace rondo;
+using namespace rondo::exchange;
+
+static llvm::Error write(const ExchangedSchedule &schedule,
+                         const ExportOptions &, llvm::raw_ostream &os,
+                         std::vector<std::string> &) {
+  json::writeSchedule(os, schedule.problem, schedule.schedule,
+                      simulate(schedule.problem, schedule.schedule),
+                      schedule.family, /*search=*/nullptr,
+                      /*comparison=*/nullptr, schedule.overlap);
+  os << "\n";
+  return llvm::Error::success();
+}
+
+Exporter exchange::rondoScheduleExporter() {
+  return {"rondo-schedule",
+          "json",
+          "one line of Rondo's own format, with predicted times and memory",
+          {},
+          write};
+}

@@ -1,0 +1,101 @@
+//===- RondoScheduleImporter.cpp - Reads rondo-schedule -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/exchange/ForeignOrder.h"
+#include "formats/json/Fields.h"
+#include "formats/json/ScheduleReader.h"
+#include "schedule/Legality.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace rondo;
+using namespace rondo::exchange;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace {
+
+/// The tasks of the rank lists, without a problem that says what there is.
+Expected<ForeignOrder> readOrder(const json::Value &ranks) {
+  ForeignOrder order;
+  std::string storage;
+  json::Elements lists(ranks);
+  while (std::optional<json::Value> list = lists.next()) {
+    const size_t rank = order.size();
+    std::vector<ForeignTask> &tasks = order.emplace_back();
+    if (!list->isArray())
+      return fail("ranks[" + Twine(rank) + "] is not a list");
+    json::Elements names(*list);
+    while (std::optional<json::Value> name = names.next()) {
+      StringRef text = name->string(storage).value_or("");
+      ForeignTask task;
+      const StringRef letter = text.ltrim("0123456789").rtrim("0123456789");
+      const ActionTraits *kind = llvm::find_if(
+          actionTable.rows, [&](const ActionTraits &traits) {
+            return traits.isTask() && letter == traits.code;
+          });
+      if (kind == std::end(actionTable.rows) ||
+          text.consumeInteger(10, task.stage) ||
+          !text.consume_front(letter) ||
+          text.getAsInteger(10, task.microbatch) || task.stage < 0 ||
+          task.microbatch < 0)
+        return fail(name->excerpt() + " in ranks[" + Twine(rank) +
+                    "] is no task such as \"0F1\"; --problem FILE gives the "
+                    "problem of other schedules");
+      task.kind = kind->kind;
+      tasks.push_back(task);
+    }
+  }
+  return order;
+}
+
+Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
+                                 std::vector<std::string> &notes) {
+  if (auto fault = json::checkSyntax(text))
+    return fail(fault->message);
+  json::ScheduleText schedule{json::Value(text)};
+  if (auto fault = schedule.readKeys())
+    return fail(fault->message);
+  if (std::optional<std::string> why = schedule.infeasible())
+    return fail("it says that there is no schedule: " + *why);
+  ExchangedSchedule result;
+  if (options.problem) {
+    result.problem = *options.problem;
+  } else {
+    const json::Value *ranks = schedule.find("ranks");
+    if (!ranks || !ranks->isArray())
+      return fail("ranks is not a list");
+    Expected<ForeignOrder> order = readOrder(*ranks);
+    if (!order)
+      return order.takeError();
+    ImportOptions named = options;
+    if (std::optional<std::string> name = schedule.problemName())
+      named.name = *name;
+    Expected<ExchangedSchedule> assembled = assemble(*order, named);
+    if (!assembled)
+      return assembled.takeError();
+    result.problem = std::move(assembled->problem);
+  }
+  auto fault = schedule.readRanks(result.problem, result.schedule);
+  if (!fault)
+    fault = schedule.readLinkOrders(result.problem, result.schedule);
+  if (fault)
+    return fail(fault->message);
+  if (auto broken = checkSchedule(result.problem, result.schedule))
+    return fail(describe(*broken, result.problem));
+  if ((fault = schedule.readOverlap(result.problem, result.schedule,
+                                    &result.overlap)))
+    return fail(fault->message);
+  if (const json::Value *family = schedule.find("family"))
+    result.family = family->string().value_or("");
+  return result;
+}
+
+} // namespace
+
+Importer exchange::rondoScheduleImporter() {
+  return {"rondo-schedule", "a schedule in Rondo's own format", {"line"}, read};
+}

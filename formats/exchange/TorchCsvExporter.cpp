@@ -1,0 +1,27 @@
+//===- TorchCsvExporter.cpp - Writes PyTorch's compute_only CSV -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/exchange/TorchRows.h"
+
+using namespace rondo;
+using namespace rondo::exchange;
+
+static llvm::Error write(const ExchangedSchedule &schedule,
+                         const ExportOptions &options, llvm::raw_ostream &os,
+                         std::vector<std::string> &notes) {
+  llvm::Expected<ExchangedSchedule> prepared =
+      prepareForTorch(schedule, options, notes);
+  if (!prepared)
+    return prepared.takeError();
+  writeTorchCells(taskRows(*prepared), os);
+  return llvm::Error::success();
+}
+
+Exporter exchange::torchCsvExporter() {
+  return {"torch-csv",
+          "csv",
+          "PyTorch's CSV of tasks, which _PipelineScheduleRuntime and "
+          "torchtitan load (compute_only)",
+          {"fuse", "torch"},
+          write};
+}

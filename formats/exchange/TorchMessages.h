@@ -1,0 +1,26 @@
+//===- TorchMessages.h - The messages of PyTorch's CSV ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_EXCHANGE_TORCHMESSAGES_H
+#define RONDO_FORMATS_EXCHANGE_TORCHMESSAGES_H
+
+#include "formats/exchange/TorchCells.h"
+
+namespace rondo::exchange {
+
+/// What is wrong with the sends, receives and waits of rows whose tasks are
+/// `schedule`: one is missing, twice, or before what it sends or behind what
+/// needs it; both ends of a link have different orders (L1); the ranks would
+/// wait for each other forever (L2). O(cells).
+llvm::Error checkMessages(const TorchRows &rows,
+                          const ExchangedSchedule &schedule,
+                          const TorchVersion &version);
+
+/// Gives the schedule the order of sends of each link that has another one than
+/// the tasks that send.
+void takeLinkOrders(const TorchRows &rows, ExchangedSchedule &schedule,
+                    std::vector<std::string> &notes);
+
+} // namespace rondo::exchange
+
+#endif // RONDO_FORMATS_EXCHANGE_TORCHMESSAGES_H

@@ -1,0 +1,214 @@
+//===- Exchange.cpp - What `rondo export` and `rondo import` share --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/driver/Exchange.h"
+
+#include "dialect/Bridge.h"
+#include "dialect/Nearest.h"
+#include "formats/json/Documents.h"
+#include "formats/json/ProblemReader.h"
+#include "formats/json/ProblemWriter.h"
+#include "formats/json/ScheduleReader.h"
+#include "passes/Passes.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
+#include "tools/driver/NamedSchedules.h"
+#include "tools/driver/Plans.h"
+#include "tools/driver/Report.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+int readTorchVersion(const Arguments &arguments,
+                     const exchange::TorchVersion *&version) {
+  const std::string text = arguments.text("torch");
+  if (text.empty())
+    return Success;
+  // A patch release has the formats of its minor one: 2.9.1.
+  SmallVector<StringRef> parts;
+  StringRef(text).split(parts, '.');
+  version = parts.size() < 2
+                ? nullptr
+                : exchange::findTorch((parts[0] + "." + parts[1]).str());
+  if (version)
+    return Success;
+  return reportUsage("--torch is '" + text + "'; known are " +
+                     exchange::torchVersions().front().name + " to " +
+                     exchange::newestTorch().name);
+}
+
+int readProblem(const std::string &path, const std::string &name,
+                Problem &problem) {
+  std::vector<Problem> problems;
+  if (int code = readProblems(path, problems))
+    return code;
+  if (name.empty()) {
+    if (problems.size() != 1)
+      return reportError(path + ": has " + countOf(problems.size(), "problem") +
+                         "; say which by its name");
+    problem = std::move(problems.front());
+    return Success;
+  }
+  std::vector<StringRef> names;
+  for (Problem &each : problems) {
+    if (each.name == name) {
+      problem = std::move(each);
+      return Success;
+    }
+    names.push_back(each.name);
+  }
+  return reportError(path + ": has no problem '" + name + "'" +
+                     didYouMean(name, names));
+}
+
+int readScheduleFile(const std::string &path, int64_t line,
+                     const std::string &problemPath,
+                     exchange::ExchangedSchedule &schedule) {
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  if (!buffer)
+    return reportError(toString(buffer.takeError()));
+  const StringRef contents = (*buffer)->getBuffer();
+  // `rondo simulate --json` prints lines whatever the file's name.
+  std::vector<json::Document> documents = json::splitDocuments(path, contents);
+  if (documents.size() == 1 && documents.front().line == 0 &&
+      json::checkSyntax(documents.front().text))
+    if (auto lines = json::splitDocuments("lines.jsonl", contents);
+        lines.size() > 1 && !json::checkSyntax(lines.front().text))
+      documents = std::move(lines);
+  const json::Document *document = nullptr;
+  if (line == 0 && documents.size() > 1)
+    return reportError(path + ": has " +
+                       countOf(documents.size(), "schedule") +
+                       "; say which with --line N");
+  for (const json::Document &each : documents)
+    if (line == 0 || each.line == line || (each.line == 0 && line == 1))
+      document = &each;
+  if (!document)
+    return reportError(path + ": has no schedule" +
+                       (line > 0 ? " on line " + Twine(line) : Twine()));
+  const std::string where = path + ": " + document->where();
+  if (auto fault = json::checkSyntax(document->text))
+    return reportError(where + fault->message);
+  exchange::ImportOptions options;
+  Problem problem;
+  if (!problemPath.empty()) {
+    const json::ScheduleText text{json::Value(document->text)};
+    const std::optional<std::string> name = text.problemName();
+    if (!name)
+      return reportError(where + "names no problem");
+    if (int code = readProblem(problemPath, *name, problem))
+      return code;
+    options.problem = &problem;
+  }
+  std::vector<std::string> notes;
+  Expected<exchange::ExchangedSchedule> read =
+      exchange::rondoScheduleImporter().read(document->text, options, notes);
+  if (!read)
+    return reportError(where + toString(read.takeError()));
+  schedule = std::move(*read);
+  return Success;
+}
+
+/// What the stages hold, if they are those of a transformer and the layers are
+/// an embedding, blocks and a head.
+static std::vector<exchange::StageLayers> layersOf(pipe::PlanOp plan) {
+  pipe::ModelOp model = plan.lookupModel();
+  std::vector<exchange::StageLayers> layers;
+  for (pipe::StageOp stage : plan.getStages()) {
+    exchange::StageLayers &holds = layers.emplace_back();
+    for (auto name : stage.getLayers().getAsRange<mlir::FlatSymbolRefAttr>()) {
+      auto layer = model.lookupSymbol<pipe::LayerOp>(name.getAttr());
+      switch (layer.getKind()) {
+      case pipe::LayerKind::Embedding:
+        holds.hasEmbedding = true;
+        break;
+      case pipe::LayerKind::Block:
+        ++holds.blocks;
+        break;
+      case pipe::LayerKind::Head:
+        holds.hasHead = true;
+        break;
+      default:
+        return {};
+      }
+    }
+  }
+  return layers;
+}
+
+int readScheduleOfModule(const std::string &path, const std::string &name,
+                         const std::string &costsPath,
+                         exchange::ExchangedSchedule &schedule) {
+  ModuleFile file;
+  std::vector<Problem> problems;
+  std::vector<PlanFigures> figures;
+  if (int code = readPlans(file, path, costsPath, problems, figures))
+    return code;
+  mlir::ModuleOp module = file.module();
+  if (hasEmptyName(name) && !name.empty())
+    return reportUsage("--schedule has an empty name");
+  SmallVector<pipe::ScheduleOp, 0> chosen;
+  if (name.empty())
+    append_range(chosen, module.getOps<pipe::ScheduleOp>());
+  else if (chosen = findSchedules(module, name, path); chosen.empty())
+    return Failure;
+  if (chosen.size() != 1)
+    return reportError(path + ": " +
+                       (name.empty() ? "has " : "--schedule names ") +
+                       countOf(chosen.size(), "schedule") +
+                       "; name one with --schedule");
+  pipe::ScheduleOp op = chosen.front();
+  // Others may take long to search, or not exist.
+  for (pipe::ScheduleOp other :
+       to_vector(module.getOps<pipe::ScheduleOp>()))
+    if (other != op && mlir::SymbolTable::symbolKnownUseEmpty(other, module))
+      other.erase();
+  Interrupt interrupt;
+  if (failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createGenerateSchedules());
+        passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
+      })))
+    return file.exitCode();
+  pipe::PlanOp plan = op.lookupPlan();
+  for (auto [number, each] : enumerate(module.getOps<pipe::PlanOp>()))
+    if (each == plan)
+      schedule.problem = problems[number];
+  mlir::FailureOr<pipe::ExpandedSchedule> expanded =
+      pipe::expandSchedule(op, schedule.problem);
+  mlir::FailureOr<std::string> family = pipe::familyText(op);
+  if (failed(expanded) || failed(family))
+    return Failure;
+  if (auto fault = checkSchedule(schedule.problem, expanded->schedule)) {
+    (void)pipe::emitFault(*fault, *expanded, schedule.problem, op);
+    return Failure;
+  }
+  schedule.schedule = std::move(expanded->schedule);
+  schedule.family = *family;
+  schedule.layers = layersOf(plan);
+  return Success;
+}
+
+int writeProblemFile(const std::string &path, const Problem &problem) {
+  if (path.empty())
+    return Success;
+  if (Error error = writeFile(path, [&](raw_ostream &os) {
+        json::writeProblem(os, problem);
+        os << "\n";
+        return Error::success();
+      }))
+    return reportError(toString(std::move(error)));
+  return Success;
+}
+
+std::string shapeOf(const Problem &problem) {
+  return countOf(problem.numRanks(), "rank") + ", " +
+         countOf(problem.numStages(), "stage") + ", " +
+         std::to_string(problem.microbatches) + " micro-batch" +
+         (problem.microbatches == 1 ? "" : "es");
+}
+
+} // namespace rondo::driver

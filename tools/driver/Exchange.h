@@ -1,0 +1,68 @@
+//===- Exchange.h - What `rondo export` and `rondo import` share -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_TOOLS_DRIVER_EXCHANGE_H
+#define RONDO_TOOLS_DRIVER_EXCHANGE_H
+
+#include "formats/exchange/Exchange.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Report.h"
+
+namespace rondo::driver {
+
+// Every failure has been printed. Functions that return an exit code return
+// Success where they did their work.
+
+/// The row of a table of formats that `kind` names.
+template <typename Format>
+const Format *findFormat(llvm::ArrayRef<Format> formats,
+                         llvm::StringRef kind) {
+  for (const Format &format : formats)
+    if (kind == format.name)
+      return &format;
+  return nullptr;
+}
+
+/// Reports options that are given, are of some formats, and not of this one.
+template <typename Format>
+int checkFormatOptions(const Arguments &arguments,
+                       llvm::ArrayRef<Format> formats, const Format &format) {
+  for (const Format &other : formats)
+    for (llvm::StringRef option : other.options)
+      if (arguments.has(option) &&
+          llvm::none_of(format.options, [&](llvm::StringRef each) {
+            return each == option;
+          }))
+        return reportUsage("--" + option + " is not for " + format.name);
+  return Success;
+}
+
+/// Reads --torch.
+int readTorchVersion(const Arguments &arguments,
+                     const exchange::TorchVersion *&version);
+
+/// The problem of a file that `name` names, or the only one where it is empty.
+int readProblem(const std::string &path, const std::string &name,
+                Problem &problem);
+
+/// One schedule of a rondo-schedule file: that of `line`, or the only one where
+/// it is 0. `problemPath` may be empty.
+int readScheduleFile(const std::string &path, int64_t line,
+                     const std::string &problemPath,
+                     exchange::ExchangedSchedule &schedule);
+
+/// One schedule of a .mlir file: that of `name`, or the only one where it is
+/// empty. Generates and searches it if it has no body yet.
+int readScheduleOfModule(const std::string &path, const std::string &name,
+                         const std::string &costsPath,
+                         exchange::ExchangedSchedule &schedule);
+
+/// Writes a problem on one line; `path` may be empty.
+int writeProblemFile(const std::string &path, const Problem &problem);
+
+/// `4 ranks, 8 stages, 16 micro-batches`.
+std::string shapeOf(const Problem &problem);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_EXCHANGE_H

@@ -1,0 +1,121 @@
+//===- Export.cpp - rondo export ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/Nearest.h"
+#include "tools/driver/Exchange.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Outputs.h"
+#include "tools/driver/Report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+void printKinds(raw_ostream &os) {
+  for (const exchange::Exporter &exporter : exchange::exporters())
+    os << "  " << left_justify(exporter.name, 18) << exporter.summary << " (."
+       << exporter.ending << ")\n";
+}
+
+/// The exporter that the first argument names; null after reporting.
+const exchange::Exporter *exporterOf(const std::string &kind) {
+  if (const auto *exporter = findFormat(exchange::exporters(), kind))
+    return exporter;
+  std::vector<StringRef> names;
+  for (const exchange::Exporter &exporter : exchange::exporters())
+    names.push_back(exporter.name);
+  reportUsage("unknown kind '" + Twine(kind) + "'" + didYouMean(kind, names) +
+              "; kinds are " + join(names, ", "));
+  return nullptr;
+}
+
+/// Reads the schedule, and what may and may not be asked for with it.
+int readInput(const Arguments &arguments, const std::string &path,
+              exchange::ExchangedSchedule &schedule) {
+  const bool isModule = StringRef(path).ends_with(".mlir");
+  for (const char *option : {"schedule", "costs"})
+    if (!isModule && arguments.has(option))
+      return reportUsage(Twine("--") + option + " needs a .mlir file");
+  for (const char *option : {"problem", "line"})
+    if (isModule && arguments.has(option))
+      return reportUsage(Twine("--") + option +
+                         " is for a rondo-schedule; a .mlir file has its plan");
+  return isModule ? readScheduleOfModule(path, arguments.text("schedule"),
+                                         arguments.text("costs"), schedule)
+                  : readScheduleFile(path, arguments.number("line", 0),
+                                     arguments.text("problem"), schedule);
+}
+
+int run(const Arguments &arguments) {
+  const std::vector<std::string> words = arguments.files();
+  if (words.empty())
+    return reportUsage("export needs a kind and a file; `rondo export --help` "
+                       "lists the kinds");
+  const exchange::Exporter *exporter = exporterOf(words.front());
+  if (!exporter)
+    return Usage;
+  if (words.size() < 2)
+    return reportUsage("export " + Twine(exporter->name) +
+                       " needs a file: .mlir, or rondo-schedule");
+  if (int code = checkFormatOptions(arguments, exchange::exporters(), *exporter))
+    return code;
+  const std::string &path = words[1];
+  const std::string output = arguments.text("output", "-"),
+                    problemOutput = arguments.text("problem-output");
+  std::vector<UsedFile> inputs = inputFiles(arguments, {"problem", "costs"});
+  inputs.front() = {"the input file", path};
+  if (int code = checkOutputs(inputs, {{"--output", output},
+                                       {"--problem-output", problemOutput}}))
+    return code;
+  exchange::ExportOptions options;
+  if (int code = readTorchVersion(arguments, options.torch))
+    return code;
+  options.fuse = arguments.has("fuse");
+  options.csvPath = arguments.text("csv", options.csvPath);
+  exchange::ExchangedSchedule schedule;
+  if (int code = readInput(arguments, path, schedule))
+    return code;
+  std::vector<std::string> notes;
+  std::string text;
+  raw_string_ostream os(text);
+  if (Error error = exporter->write(schedule, options, os, notes))
+    return reportError(path + ": " + toString(std::move(error)));
+  if (int code = writeProblemFile(problemOutput, schedule.problem))
+    return code;
+  if (Error error = writeFile(output, [&](raw_ostream &file) {
+        file << text;
+        return Error::success();
+      }))
+    return reportError(toString(std::move(error)));
+  for (const std::string &note : notes)
+    reportNote(note);
+  reportWritten(output, Twine(exporter->name) + " of " +
+                            shapeOf(schedule.problem));
+  return Success;
+}
+
+} // namespace
+
+const Command &exportCommand() {
+  static const Command command{
+      "export",
+      "write a schedule for PyTorch, torchtitan, Megatron-LM or JaxPP",
+      exportOptions(),
+      {"KIND FILE.mlir [--schedule NAME] [-o FILE] [OPTIONS]",
+       "KIND SCHEDULE.json [--problem FILE] [-o FILE] [OPTIONS]"},
+      {"rondo export torch-csv examples/gpt-small.mlir --schedule zb -o "
+       "schedule.csv",
+       "rondo export megatron schedule.json --problem problem.json"},
+      "kinds",
+      printKinds,
+      run,
+      2};
+  return command;
+}
+
+} // namespace rondo::driver

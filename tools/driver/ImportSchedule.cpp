@@ -1,0 +1,197 @@
+//===- ImportSchedule.cpp - rondo import KIND -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/Nearest.h"
+#include "formats/Imports.h"
+#include "formats/Translations.h"
+#include "formats/json/ProblemWriter.h"
+#include "tools/driver/Exchange.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Outputs.h"
+#include "tools/driver/Report.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+/// The other commands that begin with `import`.
+std::vector<const Command *> otherImports() {
+  return {&importModelCommand(), &importClusterCommand(),
+          &importProfileCommand()};
+}
+
+void printKinds(raw_ostream &os) {
+  for (const exchange::Importer &importer : exchange::importers())
+    os << "  " << left_justify(importer.name, 18) << importer.summary << "\n";
+  for (const Command *command : otherImports())
+    os << "  " << left_justify(StringRef(command->name).substr(7), 18)
+       << command->summary << "; see `rondo help " << command->name << "`\n";
+}
+
+const exchange::Importer *importerOf(const std::string &kind) {
+  if (const auto *importer = findFormat(exchange::importers(), kind))
+    return importer;
+  std::vector<StringRef> names;
+  for (const exchange::Importer &importer : exchange::importers())
+    names.push_back(importer.name);
+  for (const Command *command : otherImports())
+    names.push_back(StringRef(command->name).substr(7));
+  reportUsage("unknown kind '" + Twine(kind) + "'" + didYouMean(kind, names) +
+              "; kinds are " + join(names, ", "));
+  return nullptr;
+}
+
+/// Cluster, model, plan and schedule as ops. `path` is for messages.
+int writeModule(const exchange::ExchangedSchedule &schedule,
+                const std::string &path, const std::string &output) {
+  std::string problemText, scheduleText;
+  raw_string_ostream problemOs(problemText), scheduleOs(scheduleText);
+  json::writeProblem(problemOs, schedule.problem);
+  // The language has no pairs, and notes say so.
+  exchange::ExchangedSchedule plain = schedule;
+  plain.overlap.clear();
+  std::vector<std::string> notes;
+  if (Error error = exchange::rondoScheduleExporter().write(plain, {},
+                                                            scheduleOs, notes))
+    return reportError(path + ": " + toString(std::move(error)));
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  // Ops of this module have no place in a file.
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          reportError(path + ": " + diagnostic.str());
+      });
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      formats::importProblems("problem.json", problemText, "", &context);
+  if (!module)
+    return Failure;
+  Expected<formats::ScheduleSource> source =
+      formats::findSchedule(*module, "schedule.json", scheduleText);
+  if (!source)
+    return reportError(path + ": " + toString(source.takeError()));
+  Expected<pipe::ScheduleOp> op =
+      formats::importSchedule(*source, schedule.problem);
+  if (!op)
+    return reportError(path + ": " + toString(op.takeError()));
+  if (Error error = writeFile(output, [&](raw_ostream &os) {
+        formats::printOps(*module, os);
+        return Error::success();
+      }))
+    return reportError(toString(std::move(error)));
+  if (!schedule.overlap.empty())
+    reportNote(countOf(schedule.overlap.size(), "pair") +
+               " of overlapped tasks left out, which the language does not "
+               "have; a rondo-schedule keeps them");
+  return Success;
+}
+
+int readSchedule(const Arguments &arguments,
+                 const exchange::Importer &importer, const std::string &path,
+                 exchange::ExchangedSchedule &schedule) {
+  const std::string problemPath = arguments.text("problem");
+  if (StringRef(importer.name) == exchange::rondoScheduleImporter().name) {
+    if (arguments.has("name"))
+      return reportUsage("--name is not for rondo-schedule, which names its "
+                         "problem");
+    return readScheduleFile(path, arguments.number("line", 0), problemPath,
+                            schedule);
+  }
+  exchange::ImportOptions options;
+  if (int code = readTorchVersion(arguments, options.torch))
+    return code;
+  options.scalesGradients = arguments.has("scale-grads");
+  options.ranks = arguments.number("ranks", 0);
+  options.microbatches = arguments.number("microbatches", 0);
+  Problem problem;
+  if (!problemPath.empty()) {
+    if (options.microbatches > 0)
+      return reportUsage("--problem states the micro-batches; --microbatches "
+                         "cannot be combined with it");
+    if (int code = readProblem(problemPath, arguments.text("name"), problem))
+      return code;
+    options.problem = &problem;
+  }
+  const StringRef stem = sys::path::stem(path);
+  options.name = arguments.text("name", path == "-" ? "imported" : stem);
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  if (!buffer)
+    return reportError(toString(buffer.takeError()));
+  std::vector<std::string> notes;
+  Expected<exchange::ExchangedSchedule> read =
+      importer.read((*buffer)->getBuffer(), options, notes);
+  if (!read)
+    return reportError(path + ": " + toString(read.takeError()));
+  schedule = std::move(*read);
+  for (const std::string &note : notes)
+    reportNote(note);
+  return Success;
+}
+
+int run(const Arguments &arguments) {
+  const std::vector<std::string> words = arguments.files();
+  if (words.empty())
+    return reportUsage("import needs a kind and a file; `rondo import --help` "
+                       "lists the kinds");
+  const exchange::Importer *importer = importerOf(words.front());
+  if (!importer)
+    return Usage;
+  if (words.size() < 2)
+    return reportUsage("import " + Twine(importer->name) + " needs a file");
+  if (int code = checkFormatOptions(arguments, exchange::importers(), *importer))
+    return code;
+  const std::string &path = words[1];
+  const std::string output = arguments.text("output", "-"),
+                    problemOutput = arguments.text("problem-output");
+  std::vector<UsedFile> inputs = inputFiles(arguments, {"problem"});
+  inputs.front() = {"the input file", path};
+  if (int code = checkOutputs(inputs, {{"--output", output},
+                                       {"--problem-output", problemOutput}}))
+    return code;
+  exchange::ExchangedSchedule schedule;
+  if (int code = readSchedule(arguments, *importer, path, schedule))
+    return code;
+  if (int code = writeProblemFile(problemOutput, schedule.problem))
+    return code;
+  if (StringRef(output).ends_with(".mlir")) {
+    if (int code = writeModule(schedule, path, output))
+      return code;
+  } else {
+    std::vector<std::string> notes;
+    if (Error error = writeFile(output, [&](raw_ostream &os) {
+          return exchange::rondoScheduleExporter().write(schedule, {}, os,
+                                                         notes);
+        }))
+      return reportError(toString(std::move(error)));
+  }
+  reportWritten(output, "schedule of " + shapeOf(schedule.problem));
+  return Success;
+}
+
+} // namespace
+
+const Command &importCommand() {
+  static const Command command{
+      "import",
+      "read a schedule of PyTorch or stages of Megatron-LM",
+      importOptions(),
+      {"KIND FILE [--problem FILE] [-o FILE] [OPTIONS]"},
+      {"rondo import torch-csv schedule.csv -o schedule.json "
+       "--problem-output problem.json",
+       "rondo import torch-csv schedule.csv --problem problem.json -o "
+       "plan.mlir"},
+      "kinds",
+      printKinds,
+      run,
+      2};
+  return command;
+}
+
+} // namespace rondo::driver
