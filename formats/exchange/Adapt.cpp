@@ -16,8 +16,9 @@ Error exchange::needChain(const Problem &problem, const char *who) {
       if (problem.homes.of(stage).size() > 1)
         return fail("stage " + Twine(stage) + " is on " +
                     countOf(problem.homes.of(stage).size(), "rank") + "; " +
-                    who + " have a stage on one rank, and leave replicas to "
-                          "data parallelism around them");
+                    who +
+                    " have a stage on one rank, and leave replicas to "
+                    "data parallelism around them");
   if (!problem.isChain())
     return fail(Twine("the stages are no chain, in which each feeds the next "
                       "alone; ") +
@@ -57,10 +58,10 @@ void exchange::dropLinkOrders(ExchangedSchedule &schedule,
                               std::vector<std::string> &notes) {
   if (schedule.schedule.linkOrders.empty())
     return;
-  notes.push_back("the order of messages on " +
-                  countOf(int64_t(schedule.schedule.linkOrders.size()),
-                          "link") +
-                  " left out; it becomes that of the tasks that send them");
+  notes.push_back(
+      "the order of messages on " +
+      countOf(int64_t(schedule.schedule.linkOrders.size()), "link") +
+      " left out; it becomes that of the tasks that send them");
   schedule.schedule.linkOrders.clear();
 }
 
@@ -69,8 +70,7 @@ void exchange::renameToAscend(ExchangedSchedule &schedule,
   const int32_t last = schedule.problem.numStages() - 1;
   std::vector<int64_t> newName(schedule.problem.microbatches, 0);
   int64_t next = 0, first = -1;
-  for (Action action :
-       schedule.schedule.rank(schedule.problem.rankOf(last)))
+  for (Action action : schedule.schedule.rank(schedule.problem.rankOf(last)))
     if (action.kind() == ActionKind::Forward &&
         int32_t(action.subject) == last) {
       if (first < 0 && int64_t(action.index) != next)

@@ -10,8 +10,8 @@ using namespace rondo::exchange;
 
 llvm::ArrayRef<Exporter> exchange::exporters() {
   static const std::vector<Exporter> table = {
-      torchCsvExporter(), torchCommsExporter(),     torchtitanExporter(),
-      megatronExporter(), megatronLayoutExporter(), jaxppExporter(),
+      torchCsvExporter(),     torchCommsExporter(),     torchtitanExporter(),
+      megatronExporter(),     megatronLayoutExporter(), jaxppExporter(),
       rondoScheduleExporter()};
   return table;
 }
@@ -27,10 +27,10 @@ llvm::ArrayRef<TorchVersion> exchange::torchVersions() {
   // OVERLAP_F_B came with 2.9, REDUCE_GRAD with 2.10; 2.15 wants a wait for
   // each send and each reduction.
   static constexpr TorchVersion table[] = {
-      {"2.7", false, false, false},  {"2.8", false, false, false},
-      {"2.9", true, false, false},   {"2.10", true, true, false},
-      {"2.11", true, true, false},   {"2.12", true, true, false},
-      {"2.13", true, true, false},   {"2.14", true, true, false},
+      {"2.7", false, false, false}, {"2.8", false, false, false},
+      {"2.9", true, false, false},  {"2.10", true, true, false},
+      {"2.11", true, true, false},  {"2.12", true, true, false},
+      {"2.13", true, true, false},  {"2.14", true, true, false},
       {"2.15", true, true, true}};
   return table;
 }

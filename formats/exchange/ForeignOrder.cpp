@@ -87,16 +87,18 @@ Error placeStages(const ForeignOrder &order, Shape &shape) {
   return Error::success();
 }
 
-/// Counts the micro-batches of stage 0; all others must have no more.
+/// Counts the micro-batches: as many as a stage runs forwards of at most, so
+/// that one task that is there twice or is missing is told as such.
 Error countMicrobatches(const ForeignOrder &order, Shape &shape) {
-  std::set<int64_t> first;
+  std::vector<std::set<int64_t>> forwards(shape.rankOf.size());
   for (const auto &tasks : order)
     for (const ForeignTask &task : tasks)
-      if (task.stage == 0 && task.kind == ActionKind::Forward)
-        first.insert(task.microbatch);
-  shape.microbatches = int64_t(first.size());
-  if (first.empty())
-    return fail("stage 0 has no forward");
+      if (task.kind == ActionKind::Forward)
+        forwards[task.stage].insert(task.microbatch);
+  for (const std::set<int64_t> &ofStage : forwards)
+    shape.microbatches = std::max(shape.microbatches, int64_t(ofStage.size()));
+  if (shape.microbatches == 0)
+    return fail("there is no forward");
   if (shape.microbatches > maxMicrobatches)
     return fail("there are " + Twine(shape.microbatches) +
                 " micro-batches; there can be " + Twine(maxMicrobatches));
@@ -104,7 +106,7 @@ Error countMicrobatches(const ForeignOrder &order, Shape &shape) {
     for (const ForeignTask &task : tasks)
       if (task.microbatch >= shape.microbatches)
         return fail(placeOf(task) + nameOf(task) + " is of micro-batch " +
-                    Twine(task.microbatch) + ", but stage 0 runs " +
+                    Twine(task.microbatch) + ", but no stage runs more than " +
                     countOf(shape.microbatches, "forward") +
                     ", so the last one is " + Twine(shape.microbatches - 1));
   return Error::success();
@@ -124,7 +126,7 @@ Error compare(const Problem &problem, const ForeignOrder &order,
     return fail("there are " + countOf(shape.rankOf.size(), "stage") +
                 ", not the " + countOf(problem.numStages(), "stage") + of);
   if (problem.microbatches != shape.microbatches)
-    return fail("stage 0 runs " + countOf(shape.microbatches, "forward") +
+    return fail("a stage runs " + countOf(shape.microbatches, "forward") +
                 ", not the " + countOf(problem.microbatches, "micro-batch") +
                 (problem.microbatches == 1 ? "" : "es") + of);
   for (size_t stage = 0; stage < shape.rankOf.size(); ++stage)
@@ -136,16 +138,27 @@ Error compare(const Problem &problem, const ForeignOrder &order,
   return Error::success();
 }
 
+/// Where a rank has a task; without a place where it does not.
+std::string placeIn(const ForeignOrder &order, int32_t rank, Action action) {
+  if (rank < 0 || size_t(rank) >= order.size())
+    return {};
+  for (const ForeignTask &task : order[rank])
+    if (Action(task.kind, task.stage, task.microbatch) == action)
+      return placeOf(task);
+  // It is missing there.
+  const int64_t row = order[rank].empty() ? 0 : order[rank].front().row;
+  return row > 0 ? "row " + std::to_string(row) + ": " : std::string();
+}
+
 /// A broken rule, at its place in the file.
 Error faultIn(const ForeignOrder &order, const Fault &fault,
               const Problem &problem) {
-  std::string place;
-  if (fault.rank >= 0 && fault.position >= 0 &&
-      size_t(fault.rank) < order.size() &&
-      size_t(fault.position) < order[fault.rank].size() &&
-      fault.rule != Rule::LinkOrder)
-    place = placeOf(order[fault.rank][fault.position]);
-  return fail(place + describe(fault, problem));
+  const bool hasPosition = fault.rank >= 0 && fault.position >= 0 &&
+                           size_t(fault.rank) < order.size() &&
+                           size_t(fault.position) < order[fault.rank].size();
+  return fail((hasPosition ? placeOf(order[fault.rank][fault.position])
+                           : placeIn(order, fault.rank, fault.action)) +
+              describe(fault, problem));
 }
 
 } // namespace

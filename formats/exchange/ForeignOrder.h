@@ -27,7 +27,7 @@ std::string placeOf(int64_t row, int64_t column);
 
 /// A schedule of these orders that keeps S1 to S6 under the costs of
 /// `options.problem`, whose shape must be theirs, or with every F, I and W of
-/// 1 ns. Stage 0 says how many micro-batches there are. O(actions).
+/// 1 ns. O(actions).
 llvm::Expected<ExchangedSchedule> assemble(const ForeignOrder &order,
                                            const ImportOptions &options);
 

@@ -88,9 +88,8 @@ Schedule Fuser::fuse(bool onlyWithoutMessage, int64_t &numFused) const {
     const int64_t begin = given.schedule.rankBegin(rank);
     for (int64_t i = 0; i < order.size(); ++i) {
       Action action = order[i];
-      const bool sends =
-          isAdjacent(order, i) &&
-          !edges.outputs(action.subject, action.kind()).empty();
+      const bool sends = isAdjacent(order, i) &&
+                         !edges.outputs(action.subject, action.kind()).empty();
       if (isAdjacent(order, i) &&
           !(sends && (onlyWithoutMessage ||
                       isWaitedFor(action, before.endNs[begin + i + 1])))) {

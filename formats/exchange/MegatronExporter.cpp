@@ -30,10 +30,10 @@ Schedule withWholeBackwards(const Schedule &schedule) {
                            order[i + 1] == Action(ActionKind::WeightGrad,
                                                   int64_t(order[i].subject),
                                                   int64_t(order[i].index));
-      whole.append(isWhole ? Action(ActionKind::Backward,
-                                    int64_t(order[i].subject),
-                                    int64_t(order[i].index))
-                           : order[i]);
+      whole.append(isWhole
+                       ? Action(ActionKind::Backward, int64_t(order[i].subject),
+                                int64_t(order[i].index))
+                       : order[i]);
       i += isWhole;
     }
     whole.endRank();
@@ -93,18 +93,17 @@ Error write(const ExchangedSchedule &given, const ExportOptions &,
   if (chunks > 1) {
     const int64_t rest = microbatches % std::max<int64_t>(groupSize, 1);
     if (groupSize < ranks || (rest != 0 && rest < ranks))
-      return fail("rank 0 runs groups of " +
-                  countOf(groupSize, "micro-batch") +
+      return fail("rank 0 runs groups of " + countOf(groupSize, "micro-batch") +
                   (groupSize == 1 ? "" : "es") + ", but Megatron-LM needs " +
                   Twine(ranks) + " or more, also in the last group of " +
                   Twine(microbatches));
   }
-  const std::string what =
-      chunks == 1 ? "its 1F1B"
-                  : "its interleaved schedule in groups of " +
-                        std::to_string(groupSize);
-  if (Error error = compare(problem, whole,
-                            megatronSchedule(problem, groupSize), what))
+  const std::string what = chunks == 1
+                               ? "its 1F1B"
+                               : "its interleaved schedule in groups of " +
+                                     std::to_string(groupSize);
+  if (Error error =
+          compare(problem, whole, megatronSchedule(problem, groupSize), what))
     return error;
   os << "--pipeline-model-parallel-size " << ranks << "\n";
   if (!given.layers.empty())

@@ -45,8 +45,7 @@ std::string exchange::megatronLayout(llvm::ArrayRef<StageLayers> layers) {
   return layout;
 }
 
-Schedule exchange::megatronSchedule(const Problem &problem,
-                                    int64_t groupSize) {
+Schedule exchange::megatronSchedule(const Problem &problem, int64_t groupSize) {
   const int64_t ranks = problem.numRanks(),
                 chunks = problem.numStages() / ranks,
                 microbatches = problem.microbatches;
@@ -62,8 +61,8 @@ Schedule exchange::megatronSchedule(const Problem &problem,
   for (int64_t rank = 0; rank < ranks; ++rank) {
     const auto append = [&](ActionKind kind, int64_t turn) {
       const bool isForward = kind == ActionKind::Forward;
-      const int64_t chunk = isForward ? turns[turn].chunk
-                                      : chunks - 1 - turns[turn].chunk;
+      const int64_t chunk =
+          isForward ? turns[turn].chunk : chunks - 1 - turns[turn].chunk;
       schedule.append(
           Action(kind, chunk * ranks + rank, turns[turn].microbatch));
     };

@@ -43,8 +43,7 @@ Error check(llvm::ArrayRef<StringRef> stages, int64_t ranks) {
       continue;
     if (here != all.count('m'))
       return fail("stage " + Twine(s) + " has " + Twine(here) + " of " +
-                  Twine(all.count('m')) +
-                  " m; all must be in one stage");
+                  Twine(all.count('m')) + " m; all must be in one stage");
     if (int64_t(s) < int64_t(stages.size()) - ranks)
       return fail("m is in stage " + Twine(s) +
                   ", but must be in the last one of its rank, of the stages "
@@ -67,9 +66,9 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
     return fail(expanded.fault);
   llvm::SmallVector<StringRef> stages;
   StringRef(expanded.letters).split(stages, '|');
-  const int64_t ranks = options.ranks > 0     ? options.ranks
-                        : options.problem     ? options.problem->numRanks()
-                                              : 0;
+  const int64_t ranks = options.ranks > 0 ? options.ranks
+                        : options.problem ? options.problem->numRanks()
+                                          : 0;
   if (ranks == 0)
     return fail("a layout does not state its ranks; give --ranks N");
   if (Error error = check(stages, ranks))
@@ -110,8 +109,8 @@ Expected<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
   }
   bool hasPrediction = false;
   for (StringRef stage : stages) {
-    result.layers.push_back({stage.contains('E'), stage.contains('L'),
-                             int64_t(stage.count('t'))});
+    result.layers.push_back(
+        {stage.contains('E'), stage.contains('L'), int64_t(stage.count('t'))});
     hasPrediction |= stage.contains('m');
   }
   // Other tools have no name for them.

@@ -33,13 +33,12 @@ Expected<ForeignOrder> readOrder(const json::Value &ranks) {
       StringRef text = name->string(storage).value_or("");
       ForeignTask task;
       const StringRef letter = text.ltrim("0123456789").rtrim("0123456789");
-      const ActionTraits *kind = llvm::find_if(
-          actionTable.rows, [&](const ActionTraits &traits) {
+      const ActionTraits *kind =
+          llvm::find_if(actionTable.rows, [&](const ActionTraits &traits) {
             return traits.isTask() && letter == traits.code;
           });
       if (kind == std::end(actionTable.rows) ||
-          text.consumeInteger(10, task.stage) ||
-          !text.consume_front(letter) ||
+          text.consumeInteger(10, task.stage) || !text.consume_front(letter) ||
           text.getAsInteger(10, task.microbatch) || task.stage < 0 ||
           task.microbatch < 0)
         return fail(name->excerpt() + " in ranks[" + Twine(rank) +

@@ -90,7 +90,6 @@ Error Reader::readAction(StringRef text, std::vector<TorchCell> &cells) {
   StringRef rest = text;
   const bool hasStage = !rest.empty() && llvm::isDigit(rest.front());
   cell.stage = takeNumber(rest);
-  // The longest word: B also begins none of the others, but F ends some.
   const StringRef word =
       rest.take_while([](char c) { return llvm::isUpper(c) || c == '_'; });
   const auto *kind = llvm::find_if(
@@ -107,9 +106,9 @@ Error Reader::readAction(StringRef text, std::vector<TorchCell> &cells) {
     cell.microbatch = takeNumber(rest);
   if (hasNumber != hasMicrobatch(cell.kind))
     return failHere(quoted(text) +
-                    (hasNumber ? " has a micro-batch, which " + word +
-                                     " is not of"
-                               : Twine(" has no micro-batch behind ") + word));
+                    (hasNumber
+                         ? " has a micro-batch, which " + word + " is not of"
+                         : Twine(" has no micro-batch behind ") + word));
   if (!rest.empty())
     notes.push_back(exchange::placeOf(row, column) + quoted(text) +
                     " is read as " + nameOf(cell) + ", as PyTorch reads it");
@@ -119,7 +118,7 @@ Error Reader::readAction(StringRef text, std::vector<TorchCell> &cells) {
 
 Error Reader::readPair(StringRef text, std::vector<TorchCell> &cells) {
   const auto [inside, word] = text.drop_front().split(')');
-  if (word.trim() != pairWord)
+  if (word.trim() != pairWord || inside.count(';') != 1)
     return failHere(quoted(text) + " is not a pair such as (0F1;1B0)" +
                     pairWord);
   const auto [first, second] = inside.split(';');
@@ -201,8 +200,8 @@ ActionKind exchange::actionOf(TorchKind kind) {
 }
 
 TorchKind exchange::torchKindOf(ActionKind kind) {
-  for (TorchKind each : {TorchKind::Forward, TorchKind::InputGrad,
-                         TorchKind::WeightGrad})
+  for (TorchKind each :
+       {TorchKind::Forward, TorchKind::InputGrad, TorchKind::WeightGrad})
     if (actionOf(each) == kind)
       return each;
   return TorchKind::Backward;
@@ -224,8 +223,8 @@ std::string exchange::nameOf(const TorchCell &cell) {
                                   : name;
 }
 
-Expected<TorchRows>
-exchange::readTorchCells(StringRef text, std::vector<std::string> &notes) {
+Expected<TorchRows> exchange::readTorchCells(StringRef text,
+                                             std::vector<std::string> &notes) {
   return Reader(text, notes).run();
 }
 
@@ -286,9 +285,9 @@ Error exchange::checkForTorch(const ExchangedSchedule &schedule,
   const Program program = insertCommunicationInRounds(
       schedule.problem, schedule.schedule, joinedOf(schedule));
   for (size_t rank = 0; rank < order.size(); ++rank) {
-    int64_t taken = llvm::count_if(
-        program.order.rank(int32_t(rank)),
-        [](Action action) { return action.isTask(); });
+    int64_t taken =
+        llvm::count_if(program.order.rank(int32_t(rank)),
+                       [](Action action) { return action.isTask(); });
     if (taken < int64_t(order[rank].size())) {
       const ForeignTask &task = order[rank][taken];
       return fail(exchange::placeOf(task.row, task.column) +

@@ -106,7 +106,8 @@ private:
 TorchKind kindOf(Action action, const Problem &problem) {
   const bool isForward =
       !action.isTask() &&
-      (action.kind() == ActionKind::Send || action.kind() == ActionKind::Recv) &&
+      (action.kind() == ActionKind::Send ||
+       action.kind() == ActionKind::Recv) &&
       problem.edges[action.subject].producer == ActionKind::Forward;
   switch (action.kind()) {
   case ActionKind::Send:
@@ -200,11 +201,11 @@ Error write(const ExchangedSchedule &schedule, const ExportOptions &options,
       cells.push_back(cell);
     }
     if (place < order.rankBegin(rank) + order.rank(rank).size())
-      return fail("rank " + llvm::Twine(rank) + " would wait forever at " +
-                  actionName(order.rank(rank)[place - order.rankBegin(rank)],
-                             problem) +
-                  ": both tasks of a pair start together, so neither may need "
-                  "what comes of the other");
+      return fail(
+          "rank " + llvm::Twine(rank) + " would wait forever at " +
+          actionName(order.rank(rank)[place - order.rankBegin(rank)], problem) +
+          ": both tasks of a pair start together, so neither may need "
+          "what comes of the other");
     if (options.torch->hasWaits)
       cells = withWaits(std::move(cells));
   }

@@ -96,8 +96,8 @@ Error checkReductions(const TorchRows &rows, const Problem &problem,
   if (without == 0 || !options.torch->hasReduceGrad)
     return Error::success();
   if (options.scalesGradients)
-    return fail("stage " + Twine(llvm::find(isReduced, false) -
-                                 isReduced.begin()) +
+    return fail("stage " +
+                Twine(llvm::find(isReduced, false) - isReduced.begin()) +
                 " has no REDUCE_GRAD, which is what scales gradients "
                 "(scale_grads=True): they would be " +
                 Twine(problem.microbatches) + " times too large");
@@ -137,8 +137,7 @@ Expected<ExchangedSchedule> read(llvm::StringRef text,
     return std::move(error);
   if (Error error = checkMessages(*rows, *schedule, *options.torch))
     return std::move(error);
-  if (Error error =
-          checkReductions(*rows, schedule->problem, options, notes))
+  if (Error error = checkReductions(*rows, schedule->problem, options, notes))
     return std::move(error);
   takeLinkOrders(*rows, *schedule, notes);
   return schedule;

@@ -53,9 +53,8 @@ public:
     for (size_t e = 0; e < problem.edges.size(); ++e) {
       const Edge &edge = problem.edges[e];
       if (problem.rankOf(edge.from) != problem.rankOf(edge.to))
-        (edge.producer == ActionKind::Forward
-             ? forward
-             : backward)[edge.from] = int64_t(e);
+        (edge.producer == ActionKind::Forward ? forward : backward)[edge.from] =
+            int64_t(e);
     }
   }
 
@@ -77,8 +76,7 @@ private:
       const int64_t from = cell.stage + (isForward(cell.kind) ? -1 : 1);
       if (from >= 0 && from < problem.numStages())
         edge = (isForward(cell.kind) ? forward : backward)[from];
-    } else if (cell.kind != TorchKind::WeightGrad &&
-               hasMicrobatch(cell.kind)) {
+    } else if (cell.kind != TorchKind::WeightGrad && hasMicrobatch(cell.kind)) {
       edge = (isForward(cell.kind) ? forward : backward)[cell.stage];
     }
     return edge < 0 ? -1 : edge * problem.microbatches + cell.microbatch;
@@ -167,9 +165,9 @@ Error Checker::checkEnds() const {
       if (isTask(cell.kind))
         action = Action(actionOf(cell.kind), cell.stage, cell.microbatch);
       else if (isSend(cell.kind) || isReceive(cell.kind))
-        action = Action(isSend(cell.kind) ? ActionKind::Send : ActionKind::Recv,
-                        messageOf(cell) / problem.microbatches,
-                        cell.microbatch);
+        action =
+            Action(isSend(cell.kind) ? ActionKind::Send : ActionKind::Recv,
+                   messageOf(cell) / problem.microbatches, cell.microbatch);
       else
         continue;
       program.order.append(action);
@@ -222,14 +220,13 @@ Error Checker::checkEnd() const {
   for (size_t rank = 0; rank < rows.size(); ++rank)
     if (next[rank] < rows[rank].size()) {
       const TorchCell &cell = rows[rank][next[rank]];
-      return failAt(cell,
-                    Twine(" waits forever: ") +
-                        (isSendWait(cell.kind)
-                             ? "the receive that it waits for is behind "
-                               "something that waits for this rank"
-                             : "the send that it waits for is behind "
-                               "something that waits for this rank") +
-                        " (L2)");
+      return failAt(cell, Twine(" waits forever: ") +
+                              (isSendWait(cell.kind)
+                                   ? "the receive that it waits for is behind "
+                                     "something that waits for this rank"
+                                   : "the send that it waits for is behind "
+                                     "something that waits for this rank") +
+                              " (L2)");
     }
   return Error::success();
 }

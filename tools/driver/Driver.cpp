@@ -15,10 +15,10 @@ namespace rondo::driver {
 
 ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
-      &compileCommand(),       &bundleCommand(),       &planCommand(),
-      &searchCommand(),        &compareCommand(),      &candidatesCommand(),
-      &simulateCommand(),      &verifyCommand(),       &exportCommand(),
-      &importModelCommand(),   &importClusterCommand(), &importProfileCommand(),
+      &compileCommand(), &bundleCommand(), &planCommand(), &searchCommand(),
+      &compareCommand(), &candidatesCommand(), &simulateCommand(),
+      &verifyCommand(), &exportCommand(), &importModelCommand(),
+      &importClusterCommand(), &importProfileCommand(),
       // Behind the commands that begin with its name.
       &importCommand()};
   return table;

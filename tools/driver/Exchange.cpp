@@ -81,8 +81,7 @@ int readScheduleFile(const std::string &path, int64_t line,
       documents = std::move(lines);
   const json::Document *document = nullptr;
   if (line == 0 && documents.size() > 1)
-    return reportError(path + ": has " +
-                       countOf(documents.size(), "schedule") +
+    return reportError(path + ": has " + countOf(documents.size(), "schedule") +
                        "; say which with --line N");
   for (const json::Document &each : documents)
     if (line == 0 || each.line == line || (each.line == 0 && line == 1))
@@ -157,14 +156,12 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
   else if (chosen = findSchedules(module, name, path); chosen.empty())
     return Failure;
   if (chosen.size() != 1)
-    return reportError(path + ": " +
-                       (name.empty() ? "has " : "--schedule names ") +
-                       countOf(chosen.size(), "schedule") +
-                       "; name one with --schedule");
+    return reportError(
+        path + ": " + (name.empty() ? "has " : "--schedule names ") +
+        countOf(chosen.size(), "schedule") + "; name one with --schedule");
   pipe::ScheduleOp op = chosen.front();
   // Others may take long to search, or not exist.
-  for (pipe::ScheduleOp other :
-       to_vector(module.getOps<pipe::ScheduleOp>()))
+  for (pipe::ScheduleOp other : to_vector(module.getOps<pipe::ScheduleOp>()))
     if (other != op && mlir::SymbolTable::symbolKnownUseEmpty(other, module))
       other.erase();
   Interrupt interrupt;

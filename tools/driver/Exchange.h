@@ -1,4 +1,5 @@
-//===- Exchange.h - What `rondo export` and `rondo import` share -*- C++ -*-===//
+//===- Exchange.h - What `rondo export` and `rondo import` share -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_TOOLS_DRIVER_EXCHANGE_H
@@ -15,8 +16,7 @@ namespace rondo::driver {
 
 /// The row of a table of formats that `kind` names.
 template <typename Format>
-const Format *findFormat(llvm::ArrayRef<Format> formats,
-                         llvm::StringRef kind) {
+const Format *findFormat(llvm::ArrayRef<Format> formats, llvm::StringRef kind) {
   for (const Format &format : formats)
     if (kind == format.name)
       return &format;
@@ -30,9 +30,8 @@ int checkFormatOptions(const Arguments &arguments,
   for (const Format &other : formats)
     for (llvm::StringRef option : other.options)
       if (arguments.has(option) &&
-          llvm::none_of(format.options, [&](llvm::StringRef each) {
-            return each == option;
-          }))
+          llvm::none_of(format.options,
+                        [&](llvm::StringRef each) { return each == option; }))
         return reportUsage("--" + option + " is not for " + format.name);
   return Success;
 }

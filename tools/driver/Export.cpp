@@ -62,15 +62,16 @@ int run(const Arguments &arguments) {
   if (words.size() < 2)
     return reportUsage("export " + Twine(exporter->name) +
                        " needs a file: .mlir, or rondo-schedule");
-  if (int code = checkFormatOptions(arguments, exchange::exporters(), *exporter))
+  if (int code =
+          checkFormatOptions(arguments, exchange::exporters(), *exporter))
     return code;
   const std::string &path = words[1];
   const std::string output = arguments.text("output", "-"),
                     problemOutput = arguments.text("problem-output");
   std::vector<UsedFile> inputs = inputFiles(arguments, {"problem", "costs"});
   inputs.front() = {"the input file", path};
-  if (int code = checkOutputs(inputs, {{"--output", output},
-                                       {"--problem-output", problemOutput}}))
+  if (int code = checkOutputs(
+          inputs, {{"--output", output}, {"--problem-output", problemOutput}}))
     return code;
   exchange::ExportOptions options;
   if (int code = readTorchVersion(arguments, options.torch))
@@ -94,8 +95,8 @@ int run(const Arguments &arguments) {
     return reportError(toString(std::move(error)));
   for (const std::string &note : notes)
     reportNote(note);
-  reportWritten(output, Twine(exporter->name) + " of " +
-                            shapeOf(schedule.problem));
+  reportWritten(output,
+                Twine(exporter->name) + " of " + shapeOf(schedule.problem));
   return Success;
 }
 

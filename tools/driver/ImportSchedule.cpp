@@ -58,8 +58,8 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
   exchange::ExchangedSchedule plain = schedule;
   plain.overlap.clear();
   std::vector<std::string> notes;
-  if (Error error = exchange::rondoScheduleExporter().write(plain, {},
-                                                            scheduleOs, notes))
+  if (Error error =
+          exchange::rondoScheduleExporter().write(plain, {}, scheduleOs, notes))
     return reportError(path + ": " + toString(std::move(error)));
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
@@ -93,8 +93,8 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
   return Success;
 }
 
-int readSchedule(const Arguments &arguments,
-                 const exchange::Importer &importer, const std::string &path,
+int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
+                 const std::string &path,
                  exchange::ExchangedSchedule &schedule) {
   const std::string problemPath = arguments.text("problem");
   if (StringRef(importer.name) == exchange::rondoScheduleImporter().name) {
@@ -145,15 +145,16 @@ int run(const Arguments &arguments) {
     return Usage;
   if (words.size() < 2)
     return reportUsage("import " + Twine(importer->name) + " needs a file");
-  if (int code = checkFormatOptions(arguments, exchange::importers(), *importer))
+  if (int code =
+          checkFormatOptions(arguments, exchange::importers(), *importer))
     return code;
   const std::string &path = words[1];
   const std::string output = arguments.text("output", "-"),
                     problemOutput = arguments.text("problem-output");
   std::vector<UsedFile> inputs = inputFiles(arguments, {"problem"});
   inputs.front() = {"the input file", path};
-  if (int code = checkOutputs(inputs, {{"--output", output},
-                                       {"--problem-output", problemOutput}}))
+  if (int code = checkOutputs(
+          inputs, {{"--output", output}, {"--problem-output", problemOutput}}))
     return code;
   exchange::ExchangedSchedule schedule;
   if (int code = readSchedule(arguments, *importer, path, schedule))
