@@ -29,8 +29,9 @@ const exchange::Exporter *exporterOf(const std::string &kind) {
   std::vector<StringRef> names;
   for (const exchange::Exporter &exporter : exchange::exporters())
     names.push_back(exporter.name);
-  reportUsage("unknown kind '" + Twine(kind) + "'" + didYouMean(kind, names) +
-              "; kinds are " + join(names, ", "));
+  const std::string meant = didYouMean(kind, names);
+  reportUsage("unknown kind '" + Twine(kind) + "'" +
+              (meant.empty() ? "; kinds are " + join(names, ", ") : meant));
   return nullptr;
 }
 
@@ -109,8 +110,8 @@ const Command &exportCommand() {
       exportOptions(),
       {"KIND FILE.mlir [--schedule NAME] [-o FILE] [OPTIONS]",
        "KIND SCHEDULE.json [--problem FILE] [-o FILE] [OPTIONS]"},
-      {"rondo export torch-csv examples/gpt-small.mlir --schedule zb -o "
-       "schedule.csv",
+      {"rondo export torch-csv examples/gpt-small.mlir --schedule zero_bubble "
+       "-o schedule.csv",
        "rondo export megatron schedule.json --problem problem.json"},
       "kinds",
       printKinds,

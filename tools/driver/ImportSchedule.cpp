@@ -43,8 +43,9 @@ const exchange::Importer *importerOf(const std::string &kind) {
     names.push_back(importer.name);
   for (const Command *command : otherImports())
     names.push_back(StringRef(command->name).substr(7));
-  reportUsage("unknown kind '" + Twine(kind) + "'" + didYouMean(kind, names) +
-              "; kinds are " + join(names, ", "));
+  const std::string meant = didYouMean(kind, names);
+  reportUsage("unknown kind '" + Twine(kind) + "'" +
+              (meant.empty() ? "; kinds are " + join(names, ", ") : meant));
   return nullptr;
 }
 
