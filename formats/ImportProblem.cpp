@@ -84,6 +84,8 @@ std::vector<Edge> inOrderOfSends(const Problem &problem,
 /// Why no plan can express this problem; empty if one can. In a plan, a stage
 /// has one output for all stages that it feeds, and its gradient has that size.
 std::string whyNoPlan(const Problem &problem) {
+  if (!problem.hosts.empty())
+    return "it states costs of the host, which a plan does not have";
   for (int32_t s = 0; s < problem.numStages(); ++s)
     if (std::string why = whyNoCosts(problem, s); !why.empty())
       return why;

@@ -14,6 +14,7 @@
 #include "schedule/Cards.h"
 #include "schedule/Fault.h"
 #include "schedule/Home.h"
+#include "schedule/HostCosts.h"
 
 #include <array>
 #include <cstdint>
@@ -117,6 +118,8 @@ struct DeviceMemory {
   int64_t stateBytes = 0;
 };
 
+class EdgeTable;
+
 struct Problem {
   std::string name;
   int32_t microbatches = 0;
@@ -134,8 +137,10 @@ struct Problem {
   std::vector<DeviceMemory> devices;
   /// Where the stages live.
   Homes homes;
-  /// [home * numCostColumns + costColumn(kind)].
+  /// [home * numCostColumns + costColumn(kind)]; with what the host adds.
   std::vector<Cost> costs;
+  /// By rank; empty: the host takes no time.
+  std::vector<HostCosts> hosts;
   /// By home; empty where none recomputes.
   std::vector<Recomputation> recomputation;
   /// Dependences between homes, from earlier to later ones by F and back by I.
@@ -208,6 +213,12 @@ struct Problem {
   /// proportion to a home's samples, rounded up; of bytes, F takes as many as
   /// lie between its first and last sample, and the backward gives them back.
   void setCosts(int32_t stage, const CostRow &row);
+  /// What the host of its rank needs for a task of a home, of any micro-batch:
+  /// for the action, and for each message from and to other ranks.
+  int64_t hostNs(const EdgeTable &table, int32_t home, ActionKind kind) const;
+  /// Adds that to the costs of all tasks, once. The homes and edges are there,
+  /// and no stage deals micro-batches, whose messages differ.
+  void addHostCosts();
   /// Sets the F, I, W and B columns of a stage's homes from the figures of
   /// rondo-problem/1, which are for all samples. B takes I's and W's time and
   /// releases everything.

@@ -32,8 +32,6 @@ std::optional<TextFault> readCap(const Fields &fields, const std::string &where,
       return fault;
   if (auto fault = takesOnly(100, fields, "speed_percent", where + "."))
     return fault;
-  if (auto fault = takesNone(fields, {"host"}, where + "."))
-    return fault;
   const Value *value = fields.find("device");
   if (!value)
     return {};
@@ -63,10 +61,29 @@ std::optional<TextFault> readCap(const Fields &fields, const std::string &where,
   return {};
 }
 
-std::optional<TextFault> readRanks(const Value &ranks, Problem &problem) {
+std::optional<TextFault> readHost(const Value &value, const std::string &where,
+                                  HostCosts &host) {
+  Fields fields;
+  if (auto fault = fields.read(
+          value, where, {}, {"action_ns", "send_ns", "receive_ns", "wait_ns"}))
+    return fault;
+  for (auto [key, ns] : {std::pair("action_ns", &host.actionNs),
+                         {"send_ns", &host.sendNs},
+                         {"receive_ns", &host.receiveNs},
+                         {"wait_ns", &host.waitNs}})
+    if (const Value *figure = fields.find(key))
+      if (auto fault =
+              readInteger(*figure, where + "." + key, 0, mostFigure, *ns))
+        return fault;
+  return {};
+}
+
+/// `host` is of ranks that state none.
+std::optional<TextFault> readRanks(const Value &ranks, const HostCosts &host,
+                                   Problem &problem) {
   if (!ranks.isArray())
     return "ranks is not a list";
-  bool hasDevices = false;
+  bool hasDevices = false, hasHosts = !(host == HostCosts());
   Elements walk(ranks);
   while (std::optional<Value> rank = walk.next()) {
     std::string where = element("ranks", problem.memoryCaps.size());
@@ -79,10 +96,19 @@ std::optional<TextFault> readRanks(const Value &ranks, Problem &problem) {
     std::optional<DeviceMemory> device;
     if (auto fault = readCap(fields, where, cap, device))
       return fault;
+    problem.hosts.push_back(host);
+    if (const Value *own = fields.find("host")) {
+      problem.hosts.back() = HostCosts();
+      if (auto fault = readHost(*own, where + ".host", problem.hosts.back()))
+        return fault;
+    }
+    hasHosts |= !(problem.hosts.back() == HostCosts());
     hasDevices |= device.has_value();
     problem.memoryCaps.push_back(cap);
     problem.devices.push_back(device.value_or(DeviceMemory{cap, 0}));
   }
+  if (!hasHosts)
+    problem.hosts.clear();
   if (!hasDevices)
     problem.devices.clear();
   if (problem.memoryCaps.empty())
@@ -265,14 +291,20 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
     problem.samples = static_cast<int32_t>(number);
     problem.statesSamples = true;
   }
-  if (auto fault = takesNone(fields, {"host"}, ""))
-    return fault;
-  if (auto fault = readRanks(fields.get("ranks"), problem))
+  HostCosts host;
+  if (const Value *value = fields.find("host"))
+    if (auto fault = readHost(*value, "host", host))
+      return fault;
+  if (auto fault = readRanks(fields.get("ranks"), host, problem))
     return fault;
   if (auto fault = readStagesVersion2(fields.get("stages"), problem))
     return fault;
   if (auto fault = readEdges(fields.get("edges"), problem))
     return fault;
+  if (!problem.hosts.empty() && problem.homes.areDealt())
+    return "host costs and stages that deal micro-batches are not supported "
+           "together";
+  problem.addHostCosts();
   if (auto fault = readLinks(fields, {"duplex"}, readDuplex, problem))
     return fault;
   if (const Value *cards = fields.find("cards"))

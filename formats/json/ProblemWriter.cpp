@@ -3,6 +3,7 @@
 
 #include "formats/json/ProblemWriter.h"
 
+#include "schedule/EdgeTable.h"
 #include "schedule/Objective.h"
 #include "schedule/Recomputed.h"
 
@@ -45,9 +46,9 @@ void writeStage1(llvm::json::OStream &json, const Problem &problem,
   json.attribute("output_bytes", isLast ? 0 : problem.edges[stage].bytes);
 }
 
-/// The costs of homes, added up.
+/// The costs of homes, added up, without what the host adds.
 void writeCosts(llvm::json::OStream &json, const Problem &problem,
-                const std::vector<int32_t> &homes) {
+                const EdgeTable &edges, const std::vector<int32_t> &homes) {
   json.attributeObject("costs", [&] {
     for (const ActionTraits &traits : actionTable.rows) {
       if (!traits.hasCost())
@@ -55,7 +56,7 @@ void writeCosts(llvm::json::OStream &json, const Problem &problem,
       Cost sum;
       for (int32_t home : homes) {
         const Cost &cost = problem.cost(home, traits.kind);
-        sum.ns += cost.ns;
+        sum.ns += cost.ns - problem.hostNs(edges, home, traits.kind);
         sum.acquireBytes += cost.acquireBytes;
         sum.releaseBytes += cost.releaseBytes;
       }
@@ -77,7 +78,7 @@ void writeCosts(llvm::json::OStream &json, const Problem &problem,
 }
 
 void writeStage2(llvm::json::OStream &json, const Problem &problem,
-                 int32_t stage) {
+                 const EdgeTable &edges, int32_t stage) {
   const HomeRange homes = problem.homes.of(stage);
   auto numberOf = [&](const Home &home) {
     return problem.homes.numberOf(stage, home.replica);
@@ -90,7 +91,7 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
           return;
         if (!home.isDealt())
           json.attribute("samples", home.samples);
-        writeCosts(json, problem, {numberOf(home)});
+        writeCosts(json, problem, edges, {numberOf(home)});
       });
   });
   if (homes.begin()->isDealt())
@@ -100,7 +101,7 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
   for (const Home &home : homes)
     if (home.takes(0))
       all.push_back(numberOf(home));
-  writeCosts(json, problem, all);
+  writeCosts(json, problem, edges, all);
 }
 
 /// Writes one entry for an activation and its gradient.
@@ -164,11 +165,28 @@ void writeCards(llvm::json::OStream &json, const Problem &problem) {
   });
 }
 
+void writeHost(llvm::json::OStream &json, const HostCosts &host) {
+  json.attributeObject("host", [&] {
+    json.attribute("action_ns", host.actionNs);
+    json.attribute("send_ns", host.sendNs);
+    json.attribute("receive_ns", host.receiveNs);
+    json.attribute("wait_ns", host.waitNs);
+  });
+}
+
+/// Whether one set of host costs is for all ranks.
+bool haveSameHost(const Problem &problem) {
+  return std::all_of(
+      problem.hosts.begin(), problem.hosts.end(),
+      [&](const HostCosts &host) { return host == problem.hosts.front(); });
+}
+
 /// Whether version 1 can say this problem: its stages are a chain with one home
-/// each, B takes I's and W's time, steps take none, and there are no cards.
+/// each, B takes I's and W's time, steps and the host take none, and there are
+/// no cards.
 bool isVersion1(const Problem &problem) {
   if (problem.homes.hasReplicas() || hasRecomputation(problem) ||
-      !problem.cards.empty())
+      !problem.cards.empty() || !problem.hosts.empty())
     return false;
   const int32_t numStages = problem.numStages();
   Problem chain;
@@ -196,6 +214,7 @@ bool isVersion1(const Problem &problem) {
 
 void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
   const bool isFirst = isVersion1(problem);
+  const EdgeTable edges(problem);
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("format", isFirst ? "rondo-problem/1" : "rondo-problem/2");
@@ -207,6 +226,8 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
       for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
         json.object([&] {
           writeBytes(json, "memory_bytes", problem.memoryCaps[rank]);
+          if (!haveSameHost(problem))
+            writeHost(json, problem.hosts[rank]);
           if (isFirst || problem.devices.empty())
             return;
           json.attributeObject("device", [&] {
@@ -219,7 +240,10 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
     json.attributeArray("stages", [&] {
       for (int32_t stage = 0; stage < problem.numStages(); ++stage)
         json.object([&] {
-          (isFirst ? writeStage1 : writeStage2)(json, problem, stage);
+          if (isFirst)
+            writeStage1(json, problem, stage);
+          else
+            writeStage2(json, problem, edges, stage);
         });
     });
     if (!isFirst)
@@ -235,6 +259,8 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
     });
     if (!problem.cards.empty())
       writeCards(json, problem);
+    if (!problem.hosts.empty() && haveSameHost(problem))
+      writeHost(json, problem.hosts.front());
     if (!isFirst)
       writeChannels(json, problem.channels);
     json.attribute("objective", objectiveName(problem));
