@@ -160,6 +160,8 @@ void Execution::run(Simulation &result, bool keepTimes) {
     keepTimes ? runLanes<true, true>(result) : runLanes<false, true>(result);
   else
     keepTimes ? runLanes<true, false>(result) : runLanes<false, false>(result);
+  if (keepTimes)
+    result.arrivalNs = arrival;
 }
 
 template <bool keepTimes, bool isPlain>

@@ -31,6 +31,9 @@ struct Simulation {
 
   /// By position in the schedule's action array, filled where asked for.
   std::vector<int64_t> startNs, endNs;
+  /// [edge * microbatches + microbatch]: when a message may be used, filled
+  /// with the times. Of no meaning where there is none.
+  std::vector<int64_t> arrivalNs;
 };
 
 /// Runs the order of every rank as early as possible. The schedule must be

@@ -60,6 +60,7 @@ const Command &importModelCommand();
 const Command &importProfileCommand();
 const Command &planCommand();
 const Command &searchCommand();
+const Command &showCommand();
 const Command &simulateCommand();
 const Command &verifyCommand();
 

@@ -198,8 +198,8 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
   }
   if (style == Style::Timeline)
     timelines += "\n" + name + "\n" +
-                 renderTimeline(problem, schedule, run, terminalWidth(),
-                                outs().has_colors());
+                 renderTimeline(problem, layOut(problem, schedule, run),
+                                terminalWidth(), outs().has_colors());
   rows.push_back(std::move(row));
 }
 

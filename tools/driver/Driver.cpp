@@ -17,7 +17,7 @@ ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
       &compileCommand(), &bundleCommand(), &planCommand(), &searchCommand(),
       &compareCommand(), &candidatesCommand(), &simulateCommand(),
-      &verifyCommand(), &exportCommand(), &importModelCommand(),
+      &showCommand(), &verifyCommand(), &exportCommand(), &importModelCommand(),
       &importClusterCommand(), &importProfileCommand(),
       // Behind the commands that begin with its name.
       &importCommand()};

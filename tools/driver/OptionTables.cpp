@@ -62,6 +62,11 @@ namespace search {
 #include "tools/driver/OptionTable.inc"
 } // namespace search
 
+namespace show {
+#define OPTIONS "tools/driver/options/Show.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace show
+
 namespace simulate {
 #define OPTIONS "tools/driver/options/Simulate.inc"
 #include "tools/driver/OptionTable.inc"
@@ -130,6 +135,11 @@ const OptTable &planOptions() {
 
 const OptTable &searchOptions() {
   static const search::Table table;
+  return table;
+}
+
+const OptTable &showOptions() {
+  static const show::Table table;
   return table;
 }
 

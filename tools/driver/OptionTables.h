@@ -37,6 +37,7 @@ const llvm::opt::OptTable &importProfileOptions();
 const llvm::opt::OptTable &importClusterOptions();
 const llvm::opt::OptTable &planOptions();
 const llvm::opt::OptTable &searchOptions();
+const llvm::opt::OptTable &showOptions();
 const llvm::opt::OptTable &simulateOptions();
 const llvm::opt::OptTable &verifyOptions();
 

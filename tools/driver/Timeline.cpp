@@ -59,33 +59,34 @@ struct Row {
   bool hasShortStep = false;
 };
 
-Row makeRow(const Problem &problem, const Schedule &schedule,
-            const Simulation &simulation, const Scale &scale, int32_t rank) {
+Row makeRow(const Problem &problem, const Timeline &timeline,
+            const Scale &scale, int32_t rank) {
   Row row{std::string(scale.columns(), '.'), std::string(scale.columns(), ' ')};
   int64_t numStages =
       std::count_if(problem.homes.begin(), problem.homes.end(),
                     [&](const Home &home) { return home.rank == rank; });
-  ActionRange order = schedule.rank(rank);
-  for (int64_t i = 0; i < order.size(); ++i) {
-    int64_t position = schedule.rankBegin(rank) + i;
-    int64_t first = scale.column(simulation.startNs[position]);
-    int64_t end = scale.column(simulation.endNs[position]);
+  for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
+       ++i) {
+    const TimelineTask &task = timeline.tasks[i];
+    int64_t first = scale.column(task.startNs);
+    int64_t end = scale.column(task.endNs);
     // A task too short for a column still shows where it begins.
     end = std::min(std::max(end, first + 1), scale.columns());
     while (first < end && row.letters[first] != ' ')
       ++first;
     if (first >= end)
       continue;
-    const ActionTraits &traits = order[i].traits();
+    const ActionTraits &traits = task.action.traits();
     // Of a step, S.
     const char letter = traits.code[0];
     std::string label =
-        numStages > 1 ? actionName(order[i], problem)
-                      : traits.code + std::to_string(uint64_t(order[i].index));
+        numStages > 1
+            ? actionName(task.action, problem)
+            : traits.code + std::to_string(uint64_t(task.action.index));
     // S beside the label of a task would read as part of it.
     if (static_cast<int64_t>(label.size()) > end - first) {
-      label = order[i].isTask() ? letter : shortStep;
-      row.hasShortStep |= !order[i].isTask();
+      label = task.action.isTask() ? letter : shortStep;
+      row.hasShortStep |= !task.action.isTask();
     }
     label.resize(end - first, '-');
     row.text.replace(first, label.size(), label);
@@ -109,14 +110,13 @@ std::string colored(const Row &row) {
 
 } // namespace
 
-std::string renderTimeline(const Problem &problem, const Schedule &schedule,
-                           const Simulation &simulation, int width,
-                           bool color) {
+std::string renderTimeline(const Problem &problem, const Timeline &timeline,
+                           int width, bool color) {
   const int32_t numRanks = problem.numRanks();
   const int digits =
       static_cast<int>(std::to_string(std::max(numRanks - 1, 0)).size());
   const int margin = 7 + digits; // "rank 0 |" and the closing '|'
-  Scale scale(simulation.makespanNs, std::max(width - margin, 16));
+  Scale scale(timeline.makespanNs, std::max(width - margin, 16));
   std::string text;
   bool hasShortStep = false;
   for (int32_t rank = 0; rank < numRanks; ++rank) {
@@ -127,11 +127,11 @@ std::string renderTimeline(const Problem &problem, const Schedule &schedule,
     }
     std::string name = std::to_string(rank);
     text += "rank " + std::string(digits - name.size(), ' ') + name + "|";
-    Row row = makeRow(problem, schedule, simulation, scale, rank);
+    Row row = makeRow(problem, timeline, scale, rank);
     text += (color ? colored(row) : row.text) + "|\n";
     hasShortStep |= row.hasShortStep;
   }
-  std::string end = formatNs(simulation.makespanNs);
+  std::string end = formatNs(timeline.makespanNs);
   int64_t gap = scale.columns() - static_cast<int64_t>(end.size());
   text += std::string(margin - 1, ' ') + "0" +
           std::string(std::max<int64_t>(gap - 1, 1), ' ') + end + "\n";

@@ -4,7 +4,7 @@
 #ifndef RONDO_TOOLS_DRIVER_TIMELINE_H
 #define RONDO_TOOLS_DRIVER_TIMELINE_H
 
-#include "schedule/Simulator.h"
+#include "schedule/timeline/Timeline.h"
 
 #include <string>
 
@@ -14,9 +14,9 @@ namespace rondo::driver {
 /// letter and micro-batch, with the stage first if the rank has several, padded
 /// with '-'; just the letter if there is no room; '.' is idle time. With more
 /// than 64 ranks, the first and last 32 are shown. `color` uses ANSI colours by
-/// letter. `simulation` must be complete and have times.
-std::string renderTimeline(const Problem &problem, const Schedule &schedule,
-                           const Simulation &simulation, int width, bool color);
+/// letter.
+std::string renderTimeline(const Problem &problem, const Timeline &timeline,
+                           int width, bool color);
 
 } // namespace rondo::driver
 

@@ -1,0 +1,158 @@
+//===- Timeline.cpp - A schedule laid out over time -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/timeline/Timeline.h"
+
+#include "schedule/EdgeTable.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace rondo;
+
+namespace {
+
+class Layout {
+public:
+  Layout(const Problem &problem, const Schedule &schedule,
+         const Simulation &simulation)
+      : problem(problem), schedule(schedule), simulation(simulation),
+        edges(problem) {}
+
+  Timeline run() {
+    timeline.makespanNs = simulation.makespanNs;
+    for (int32_t rank = 0; rank < schedule.numRanks(); ++rank) {
+      timeline.rankBegin.push_back(schedule.rankBegin(rank));
+      addRank(rank);
+    }
+    timeline.rankBegin.push_back(schedule.numActions());
+    addMessages();
+    for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
+      explainRank(rank);
+    return std::move(timeline);
+  }
+
+private:
+  void addRank(int32_t rank) {
+    int64_t held = 0;
+    for (Action action : schedule.rank(rank)) {
+      const auto position = int64_t(timeline.tasks.size());
+      const Cost &cost = problem.cost(action.subject, action.kind());
+      TimelineTask task;
+      task.action = action;
+      task.rank = rank;
+      task.lane = cost.lane;
+      task.startNs = simulation.startNs[position];
+      task.endNs = simulation.endNs[position];
+      held += cost.acquireBytes;
+      task.heldBytes = held;
+      held -= cost.releaseBytes;
+      task.leftBytes = held;
+      timeline.tasks.push_back(task);
+    }
+  }
+
+  bool isMessage(const Edge &edge, Action action) const {
+    return problem.rankOf(edge.from) != problem.rankOf(edge.to) &&
+           problem.carries(edge, action.index);
+  }
+
+  /// The consumers by edge and micro-batch, then the messages by producer.
+  void addMessages() {
+    const int64_t microbatches = problem.microbatches;
+    std::vector<int64_t> consumer(problem.edges.size() * microbatches, -1);
+    for (size_t i = 0; i < timeline.tasks.size(); ++i) {
+      const Action action = timeline.tasks[i].action;
+      for (int32_t e : edges.inputs(action.subject, action.kind()))
+        consumer[e * microbatches + int64_t(action.index)] = int64_t(i);
+    }
+    numberOf.assign(consumer.size(), -1);
+    for (size_t i = 0; i < timeline.tasks.size(); ++i) {
+      const Action action = timeline.tasks[i].action;
+      for (int32_t e : edges.outputs(action.subject, action.kind())) {
+        const Edge &edge = problem.edges[e];
+        const int64_t key = e * microbatches + int64_t(action.index);
+        if (!isMessage(edge, action) || consumer[key] < 0)
+          continue;
+        const Link link = problem.linkBetween(problem.rankOf(edge.from),
+                                              problem.rankOf(edge.to));
+        TimelineMessage message;
+        message.from = int64_t(i);
+        message.to = consumer[key];
+        message.edge = e;
+        message.arriveNs = simulation.arrivalNs[key];
+        message.leaveNs =
+            message.arriveNs - link.latencyNs - link.occupancyNs(edge.bytes);
+        numberOf[key] = int64_t(timeline.messages.size());
+        timeline.messages.push_back(message);
+      }
+    }
+  }
+
+  /// Finds what each task of a rank waited for: what came last.
+  void explainRank(int32_t rank) {
+    // By lane: the last task that ended.
+    std::array<int64_t, numLanes> last;
+    last.fill(-1);
+    const auto compute = static_cast<size_t>(Lane::Compute);
+    for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
+         ++i) {
+      TimelineTask &task = timeline.tasks[i];
+      if (task.startNs > 0)
+        for (size_t lane : {compute, static_cast<size_t>(task.lane)})
+          if (last[lane] >= 0 &&
+              timeline.tasks[last[lane]].endNs == task.startNs) {
+            task.waitedFor = WaitedFor::Task;
+            task.waited = last[lane];
+          }
+      if (task.startNs > 0 && task.waitedFor == WaitedFor::Nothing)
+        for (int32_t e : edges.inputs(task.action.subject, task.action.kind()))
+          if (const int64_t number =
+                  numberOf[e * int64_t(problem.microbatches) +
+                           int64_t(task.action.index)];
+              number >= 0 &&
+              timeline.messages[number].arriveNs == task.startNs) {
+            task.waitedFor = WaitedFor::Message;
+            task.waited = number;
+          }
+      last[static_cast<size_t>(task.lane)] = i;
+    }
+  }
+
+  const Problem &problem;
+  const Schedule &schedule;
+  const Simulation &simulation;
+  EdgeTable edges;
+  Timeline timeline;
+  /// By edge and micro-batch: the message; -1 where there is none.
+  std::vector<int64_t> numberOf;
+};
+
+} // namespace
+
+Timeline rondo::layOut(const Problem &problem, const Schedule &schedule,
+                       const Simulation &simulation) {
+  return Layout(problem, schedule, simulation).run();
+}
+
+std::vector<PathStep> Timeline::criticalPath() const {
+  std::vector<PathStep> path;
+  const auto isEarlier = [](const TimelineTask &a, const TimelineTask &b) {
+    return a.endNs < b.endNs;
+  };
+  auto found = std::max_element(tasks.begin(), tasks.end(), isEarlier);
+  for (int64_t i = found == tasks.end() ? -1 : found - tasks.begin(); i >= 0;) {
+    const TimelineTask &task = tasks[i];
+    path.push_back({false, i, task.startNs, task.endNs});
+    if (task.waitedFor == WaitedFor::Nothing)
+      break;
+    i = task.waited;
+    if (task.waitedFor == WaitedFor::Message) {
+      const TimelineMessage &message = messages[task.waited];
+      i = message.from;
+      path.push_back({true, task.waited, tasks[i].endNs, message.arriveNs});
+    }
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}

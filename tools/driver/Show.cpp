@@ -1,0 +1,287 @@
+//===- Show.cpp - rondo show ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/Bridge.h"
+#include "formats/exchange/Exchange.h"
+#include "formats/json/Documents.h"
+#include "formats/json/ScheduleReader.h"
+#include "formats/timeline/Pictures.h"
+#include "passes/Passes.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Evaluate.h"
+#include "tools/driver/Exchange.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Interrupt.h"
+#include "tools/driver/NamedSchedules.h"
+#include "tools/driver/Outputs.h"
+#include "tools/driver/Plans.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/Timeline.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+constexpr int textWidth = 120;
+
+void writeText(raw_ostream &os, ArrayRef<timeline::Panel> panels) {
+  for (const timeline::Panel &panel : panels)
+    os << (&panel == panels.begin() ? "" : "\n") << panel.title << "\n"
+       << renderTimeline(panel.problem, panel.timeline, textWidth,
+                         /*color=*/false);
+}
+
+/// A kind of picture, by the ending of its file.
+struct Picture {
+  const char *ending;
+  const char *summary;
+  void (*write)(raw_ostream &os, ArrayRef<timeline::Panel> panels);
+};
+constexpr Picture pictures[] = {
+    {".html", "a page without network: zoom, pan, hover, critical path",
+     timeline::writeHtml},
+    {".svg", "a picture for papers", timeline::writeSvg},
+    {".json", "a trace for Perfetto and Chrome", timeline::writeTrace},
+    {".txt", "text", writeText},
+};
+
+void printPictures(raw_ostream &os) {
+  for (const Picture &picture : pictures)
+    os << "  " << left_justify(picture.ending, 8) << picture.summary << "\n";
+}
+
+/// What one picture shows: schedules of one problem.
+class Pictured {
+public:
+  explicit Pictured(const Problem &problem) : problem(problem) {}
+
+  void add(const std::string &title, const Schedule &schedule,
+           const Simulation &simulation) {
+    panels.push_back({title, problem, layOut(problem, schedule, simulation)});
+  }
+  /// A schedule must keep the rules; fails with the one that it breaks.
+  Error add(const std::string &title, const Schedule &schedule) {
+    Simulation simulation;
+    if (std::optional<Fault> fault =
+            checkSchedule(problem, schedule, &simulation, /*keepTimes=*/true))
+      return createStringError(inconvertibleErrorCode(),
+                               title + ": " + describe(*fault, problem));
+    add(title, schedule, simulation);
+    return Error::success();
+  }
+  Error addFamily(const std::string &text) {
+    auto choice = parseFamily(text);
+    if (auto *fault = std::get_if<Fault>(&choice))
+      return createStringError(inconvertibleErrorCode(), describe(*fault));
+    const Candidate candidate =
+        evaluate(std::get<FamilyChoice>(choice), problem, /*keepTimes=*/true);
+    if (!candidate.schedule)
+      return createStringError(inconvertibleErrorCode(),
+                               text + ": " + candidate.reason);
+    add(candidate.name, *candidate.schedule, candidate.simulation);
+    return Error::success();
+  }
+
+  const Problem problem;
+  std::vector<timeline::Panel> panels;
+};
+
+/// The place of the plan or problem that --name names; the first without it.
+template <typename Items, typename NameOf>
+std::optional<size_t> findNamed(const Items &items, const std::string &name,
+                                NameOf nameOf) {
+  for (auto [number, item] : enumerate(items))
+    if (name.empty() || nameOf(item) == name)
+      return number;
+  return std::nullopt;
+}
+
+int addFamilies(const Arguments &arguments, Pictured &pictured) {
+  for (const std::string &text : arguments.all("family"))
+    if (Error error = pictured.addFamily(text))
+      return reportError(toString(std::move(error)));
+  return Success;
+}
+
+/// The schedules of a rondo-schedule file that are for the problem.
+int addScheduleFile(const std::string &path, Pictured &pictured) {
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  if (!buffer)
+    return reportError(toString(buffer.takeError()));
+  const exchange::Importer importer = exchange::rondoScheduleImporter();
+  exchange::ImportOptions options;
+  options.problem = &pictured.problem;
+  size_t numAdded = 0;
+  for (const json::Document &document :
+       json::splitDocuments(path, (*buffer)->getBuffer())) {
+    const std::string where = path + ": " + document.where();
+    if (auto fault = json::checkSyntax(document.text))
+      return reportError(where + fault->message);
+    const json::ScheduleText text{json::Value(document.text)};
+    if (text.problemName() != pictured.problem.name)
+      continue;
+    std::vector<std::string> notes;
+    Expected<exchange::ExchangedSchedule> read =
+        importer.read(document.text, options, notes);
+    if (!read)
+      return reportError(where + toString(read.takeError()));
+    const std::string name =
+        read->family.empty()
+            ? "schedule " + std::to_string(pictured.panels.size())
+            : read->family;
+    if (Error error = pictured.add(name, read->schedule))
+      return reportError(where + toString(std::move(error)));
+    ++numAdded;
+  }
+  if (numAdded == 0)
+    return reportError(path + ": no schedule is for problem '" +
+                       pictured.problem.name + "'");
+  return Success;
+}
+
+int showProblem(const Arguments &arguments, const std::string &path,
+                std::optional<Pictured> &pictured) {
+  std::vector<Problem> problems;
+  if (int code = readProblems(path, problems))
+    return code;
+  const std::string name = arguments.text("name");
+  const std::optional<size_t> number = findNamed(
+      problems, name, [](const Problem &problem) { return problem.name; });
+  if (!number)
+    return reportError(path + ": has no problem '" + name + "'");
+  pictured.emplace(problems[*number]);
+  if (!arguments.has("schedules") && !arguments.has("family"))
+    return reportUsage("a problem has no schedule; give --schedules FILE or "
+                       "--family NAME");
+  if (arguments.has("schedules"))
+    if (int code = addScheduleFile(arguments.text("schedules"), *pictured))
+      return code;
+  return addFamilies(arguments, *pictured);
+}
+
+int showModule(const Arguments &arguments, const std::string &path,
+               std::optional<Pictured> &pictured) {
+  ModuleFile file;
+  std::vector<Problem> problems;
+  std::vector<PlanFigures> figures;
+  if (int code =
+          readPlans(file, path, arguments.text("costs"), problems, figures))
+    return code;
+  mlir::ModuleOp module = file.module();
+  SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
+  StringRef name = arguments.text("name");
+  name.consume_front("@");
+  const std::optional<size_t> number = findNamed(
+      plans, name.str(), [](pipe::PlanOp plan) { return plan.getSymName(); });
+  if (!number)
+    return reportError(path + ": has no pipe.plan @" + name);
+  pipe::PlanOp plan = plans[*number];
+  const std::string wanted = arguments.text("schedule");
+  SmallVector<pipe::ScheduleOp, 0> chosen;
+  if (arguments.has("schedule")) {
+    if (hasEmptyName(wanted))
+      return reportUsage("--schedule has an empty name");
+    if (chosen = findSchedules(module, wanted, path); chosen.empty())
+      return Failure;
+  } else {
+    append_range(chosen, module.getOps<pipe::ScheduleOp>());
+  }
+  if (failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createGenerateSchedules());
+        passes.addPass(pipe::createSearchSchedules(Interrupt::flag()));
+      })))
+    return file.exitCode();
+  pictured.emplace(problems[*number]);
+  for (pipe::ScheduleOp op : chosen) {
+    if (op.lookupPlan() != plan)
+      continue;
+    mlir::FailureOr<pipe::ExpandedSchedule> expanded =
+        pipe::expandSchedule(op, pictured->problem);
+    mlir::FailureOr<std::string> family = pipe::familyText(op);
+    if (failed(expanded) || failed(family))
+      return Failure;
+    Simulation simulation;
+    if (auto fault = checkSchedule(pictured->problem, expanded->schedule,
+                                   &simulation, /*keepTimes=*/true)) {
+      (void)pipe::emitFault(*fault, *expanded, pictured->problem, op);
+      return Failure;
+    }
+    pictured->add(("@" + op.getSymName() +
+                   (op.getSearchAttr() ? " search"
+                    : family->empty()  ? std::string()
+                                       : " " + *family))
+                      .str(),
+                  expanded->schedule, simulation);
+  }
+  if (int code = addFamilies(arguments, *pictured))
+    return code;
+  if (pictured->panels.empty())
+    return reportError(path + ": plan @" + plan.getSymName() +
+                       " has no schedule; --family NAME adds one");
+  return Success;
+}
+
+int run(const Arguments &arguments) {
+  const std::string path = arguments.file();
+  if (path.empty())
+    return reportUsage("show needs a file: .mlir, or rondo-problem with "
+                       "--schedules FILE or --family NAME");
+  const bool isModule = StringRef(path).ends_with(".mlir");
+  for (const char *option : {"schedule", "costs"})
+    if (!isModule && arguments.has(option))
+      return reportUsage(Twine("--") + option + " needs a .mlir file");
+  if (isModule && arguments.has("schedules"))
+    return reportUsage("--schedules is for a rondo-problem; a .mlir file has "
+                       "schedules of its own");
+  const std::string output = arguments.text("output", "-");
+  if (int code = checkOutputs(inputFiles(arguments, {"schedules", "costs"}),
+                              {{"--output", output}}))
+    return code;
+  const Picture *picture = find_if(pictures, [&](const Picture &each) {
+    return StringRef(output).ends_with(each.ending);
+  });
+  if (output == "-")
+    picture = std::end(pictures) - 1;
+  if (picture == std::end(pictures))
+    return reportUsage("--output is '" + output +
+                       "'; its ending says what it is: .html, .svg, .json or "
+                       ".txt");
+  Interrupt interrupt;
+  std::optional<Pictured> pictured;
+  if (int code = isModule ? showModule(arguments, path, pictured)
+                          : showProblem(arguments, path, pictured))
+    return code;
+  if (Error error = writeFile(output, [&](raw_ostream &os) {
+        picture->write(os, pictured->panels);
+        return Error::success();
+      }))
+    return reportError(toString(std::move(error)));
+  reportWritten(output, countOf(pictured->panels.size(), "schedule") + " of " +
+                            shapeOf(pictured->problem));
+  return Interrupt::exitCode(Success);
+}
+
+} // namespace
+
+const Command &showCommand() {
+  static const Command command{
+      "show",
+      "draw schedules over time",
+      showOptions(),
+      {"FILE.mlir [--schedule LIST] [-o FILE] [OPTIONS]",
+       "FILE [--schedules FILE] [--family NAME]... [-o FILE]"},
+      {"rondo show examples/gpt-small.mlir -o schedules.html",
+       "rondo show problem.json --family 1f1b --family zb-h1 -o paper.svg"},
+      "pictures",
+      printPictures,
+      run};
+  return command;
+}
+
+} // namespace rondo::driver
