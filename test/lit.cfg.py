@@ -129,3 +129,10 @@ if config.rondo_sanitize:
     # LLVM's own globals stay allocated at exit.
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
     config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
+
+# A browser that a program drives, for the pages of `rondo show`. Its bindings
+# are Debian's, of Debian's Python.
+if shutil.which("chromium") and shutil.which("chromedriver"):
+    found = subprocess.run(["/usr/bin/python3", "-c", "import selenium"], capture_output=True, check=False)
+    if found.returncode == 0:
+        config.available_features.add("browser")
