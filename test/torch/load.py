@@ -6,18 +6,13 @@ import contextlib
 import io
 import json
 import pathlib
+import re
 import sys
 
 import torch
 import torch.distributed as dist
 from torch.distributed.pipelining import PipelineStage, schedules
 from torch.testing._internal.distributed.fake_pg import FakeStore
-
-
-def numbers(text, kind):
-    import re
-
-    return [int(n) for n in re.findall(kind, text)]
 
 
 def load(path, ranks, stages, microbatches):
@@ -34,7 +29,8 @@ def load(path, ranks, stages, microbatches):
             )
         return "loads"
     except Exception as error:
-        return f"refuses: {type(error).__name__}: {str(error).splitlines()[0][:100] if str(error) else ''}"
+        first = (str(error).splitlines() or [""])[0]
+        return f"refuses: {type(error).__name__}: {first[:100]}"
     finally:
         dist.destroy_process_group()
 
@@ -46,8 +42,6 @@ def main():
         shape = {"p": 2, "v": 1, "m": 2 if ".comms" in file.name else 4}
         words = file.name.split(".")[0].split("-")
         if words[0] in ("torch", "rondo"):
-            import re
-
             shape["v"] = 2 if "zbv" in file.name else 1
             shape.update((k, int(n)) for k, n in re.findall(r"([pvm])(\d+)", words[-1]))
         stages = shape["p"] * shape["v"]

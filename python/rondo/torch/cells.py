@@ -16,28 +16,10 @@ from ..schedule import Schedule
 CELL = re.compile(r"(\d+)([FIWB])(\d+)")
 
 
-def csv_of(schedule: Schedule, problem: Problem | None) -> str:
-    """The text of the file; `rondo export torch-csv` writes it."""
-    try:
-        return command.export("torch-csv", schedule, problem)
-    except command.NoCommand as error:
-        if error.status != 2:
-            raise
-        return _written_here(schedule)
-
-
-def _written_here(schedule: Schedule) -> str:
-    """For a rondo without `export`. PyTorch finds the losses of the last stage in
-    the order of its forwards, so micro-batches are renamed to ascend there."""
-    rows = [[_parts(cell, "the schedule") for cell in row] for row in schedule.ranks]
-    last = max(stage for row in rows for stage, _, _ in row)
-    order = [i for row in rows for s, kind, i in row if s == last and kind == "F"]
-    renamed = {index: place for place, index in enumerate(order)}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        writer.writerow(f"{s}{kind}{renamed[i]}" for s, kind, i in row)
-    return text.getvalue()
+def csv_of(schedule: Schedule, problem: Problem | None, version: str) -> str:
+    """The text of the file for a version of PyTorch. Micro-batches are renamed so
+    that they ascend on the last stage, where PyTorch looks for losses in order."""
+    return command.export("torch-csv", schedule, problem, torch=version)
 
 
 def _parts(cell: Any, where: str) -> tuple[int, str, int]:

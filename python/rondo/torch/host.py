@@ -13,8 +13,7 @@ import torch
 import torch.distributed as dist
 
 from ..problem import GraphStage, HostCosts
-from ..schedule import Schedule
-from . import cells, private
+from . import private
 from .profile import profile_stages
 from .run import make_stages
 
@@ -59,8 +58,8 @@ def _action(group: Any, device: Any, repeats: int) -> int:
     problem = profile_stages(
         modules, [0, 0], example, loss, example, microbatches, repeats=repeats, fused=True
     )
-    schedule = Schedule(problem=problem.name, ranks=[row])
-    step = _loaded(make_stages(modules, [0, 0], device, group), schedule, loss)
+    stages = make_stages(modules, [0, 0], device, group)
+    step = _loaded(stages, row, microbatches, loss)
     batch = torch.ones(microbatches, width, device=device)
     runs = []
     for _ in range(repeats):
@@ -78,14 +77,12 @@ def _action(group: Any, device: Any, repeats: int) -> int:
     return max(0, round(statistics.median(runs) - microbatches * work) // len(row))
 
 
-def _loaded(stages: list[Any], schedule: Schedule, loss: Any) -> Callable[..., Any]:
-    """The step of a schedule that needs no search and no command."""
-    text = cells._written_here(schedule)
+def _loaded(stages: Any, row: list[str], count: int, loss: Any) -> Callable[..., Any]:
+    """The step of one rank, without the rondo command."""
     with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
         path = os.path.join(folder, "schedule.csv")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        count = cells.Rows(text, "the schedule").microbatches
+            file.write(",".join(row) + "\n")
         loaded: Any = private.load_runtime(stages, count, loss, path)
     step: Callable[..., Any] = loaded.step
     return step

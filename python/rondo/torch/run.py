@@ -15,6 +15,10 @@ from ..schedule import Schedule
 from . import cells, private
 
 
+# The newest PyTorch that `rondo export` knows.
+NEWEST = (2, 15)
+
+
 def placement(shape: str, ranks: int, chunks: int = 1) -> list[int]:
     """The rank of each stage. `shape` is "loop" (rank 0 to the last, again and
     again; linear with one chunk) or "v" (there and back)."""
@@ -70,7 +74,8 @@ def runtime(
         raise ValueError("scale_grads is not supported: the loss is scaled instead")
     if isinstance(schedule, Schedule):
         where = f"the schedule of {schedule.problem!r}"
-        text = cells.csv_of(schedule, problem)
+        version = min(private.version(), NEWEST)
+        text = cells.csv_of(schedule, problem, "{}.{}".format(*version))
     else:
         where = os.fspath(schedule)
         text = cells.read_csv(schedule)
