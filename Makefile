@@ -12,6 +12,8 @@ PRESET ?= default
 SECONDS ?= 60
 # What `make build` builds; empty: everything.
 TARGETS ?=
+# The version of PyTorch that `make test-torch` installs; empty: the newest it knows.
+TORCH ?=
 # Where `make install` installs.
 PREFIX ?= /usr/local
 LLVM = /usr/lib/llvm-22/bin
@@ -31,6 +33,7 @@ help:
 	@echo 'make asan     run all tests with AddressSanitizer and UBSan, in build-asan/'
 	@echo 'make fuzz     fuzz all readers, SECONDS=60 in total, in build-fuzz/'
 	@echo 'make test-gpu test the CUDA target on a GPU: needs only CUDA, cmake and g++'
+	@echo 'make test-torch run schedules in PyTorch, which it installs into build/ (TORCH=2.10.0: that version)'
 	@echo 'make bench-gpu benchmark GPT-2 on a GPU, next to PyTorch if installed'
 	@echo 'make clean    remove build/, build-asan/, build-fuzz/ and build-gpu/'
 
@@ -72,6 +75,9 @@ fuzz:
 test-gpu:
 	@sh scripts/test-gpu.sh build-gpu
 
+test-torch: build
+	@sh scripts/test-torch.sh build $(TORCH)
+
 bench-gpu:
 	@sh bench/gpu/bench.sh build-gpu
 
@@ -94,4 +100,4 @@ bench: build
 clean:
 	rm -rf build build-asan build-fuzz build-gpu
 
-.PHONY: help setup demo test build install check asan fuzz test-gpu bench-gpu doc format tidy bench clean
+.PHONY: help setup demo test build install check asan fuzz test-gpu bench-gpu doc format tidy bench clean test-torch

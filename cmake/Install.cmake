@@ -21,6 +21,9 @@ install(FILES planning/FittingSearch.h planning/FittingSearch.cpp planning/Deadl
 # The header of custom layers.
 install(FILES runtime/bodies/rondo_body.h DESTINATION include)
 install(DIRECTORY kinds DESTINATION ${RONDO_INSTALLED_RUNTIME}/include FILES_MATCHING PATTERN *.h)
+# The Python package finds bin/rondo from where it is: python/rondo/command.py.
+install(DIRECTORY python/rondo DESTINATION ${RONDO_INSTALLED_RUNTIME}/python
+  FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 install(FILES cmake/Cuda.cmake DESTINATION ${RONDO_INSTALLED_RUNTIME}/include/cmake)
 install(DIRECTORY ${RONDO_MANUAL_DIR}/man1 DESTINATION share/man)
 install(FILES ${RONDO_MANUAL_DIR}/rondo.bash DESTINATION share/bash-completion/completions RENAME rondo)

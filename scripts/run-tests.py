@@ -4,7 +4,7 @@
 
     scripts/run-tests.py BUILD
 
-lit tests, gtest cases and all other ctest tests count as one each. The
+lit tests, gtest cases, Python's and all other ctest tests count as one each. The
 last line, also in BUILD/test/summary.txt, is `N passed, N failed, N skipped`.
 Status 1 if anything failed or nothing ran.
 """
@@ -96,6 +96,16 @@ def run_gtest(name, executable, cwd, environment, scratch):
     return cases
 
 
+def run_python(command, cwd, environment, scratch):
+    """The cases of test/python/run.py."""
+    report = scratch / "python.json"
+    report.unlink(missing_ok=True)
+    status, output = run([*command, str(report)], cwd, environment)
+    if not report.exists():
+        return [Case("python", "failed", f"status {status}\n{output}")]
+    return [Case(*case) for case in json.loads(report.read_text())]
+
+
 def skip_reasons(output):
     """What GTEST_SKIP() said by case; gtest's report leaves it out."""
     said = {}
@@ -158,6 +168,8 @@ def main():
         print(f"{test['name']} ...", end=" ", flush=True)
         if test["name"] == "lit":
             cases = run_lit(test["command"], cwd, scratch)
+        elif test["name"] == "python":
+            cases = run_python(test["command"], cwd, environment, scratch)
         elif os.access(executable, os.X_OK) and is_gtest(executable):
             # One executable may be several tests, with different environments.
             cases = run_gtest(test["name"], executable, cwd, environment, scratch)

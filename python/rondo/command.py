@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls the rondo command, with problems and schedules in temporary files."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from .fields import loads
+from .problem import Problem
+from .schedule import Schedule
+
+
+class RondoError(Exception):
+    """What the rondo command said when it failed, and its exit status."""
+
+    def __init__(self, text: str, status: int = 1):
+        super().__init__(text)
+        self.status = status
+
+
+class Infeasible(RondoError):
+    """No schedule fits the memory of the ranks."""
+
+
+class IllegalSchedule(RondoError):
+    """A schedule breaks a rule, which the text names."""
+
+
+class NoCommand(RondoError):
+    """There is no rondo command, or it is older than what it is asked to do."""
+
+
+def find_rondo() -> str:
+    """The path of the rondo command: the environment variable RONDO, the
+    installation that this package is part of, or PATH. Raises NoCommand."""
+    stated = os.environ.get("RONDO")
+    if stated:
+        path = shutil.which(stated)
+        if path:
+            return path
+        raise NoCommand(f"RONDO is {stated!r}, which is no program")
+    # PREFIX/lib/rondo/python/rondo/command.py, as installed by CMake.
+    installed = pathlib.Path(__file__).resolve().parents[4:5]
+    for prefix in installed:
+        path = shutil.which(os.fspath(prefix / "bin" / "rondo"))
+        if path:
+            return path
+    path = shutil.which("rondo")
+    if path:
+        return path
+    raise NoCommand(
+        "there is no rondo command: set RONDO to its path, or add its folder to PATH"
+    )
+
+
+def _run(arguments: list[str], folder: str) -> tuple[int, str, str]:
+    program = find_rondo()
+    try:
+        done = subprocess.run(
+            [program, *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise NoCommand(f"cannot run {program}: {error.strerror}") from None
+    if done.returncode == 2 and "unknown command" in done.stderr:
+        version = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, check=False
+        ).stdout.strip()
+        raise NoCommand(
+            f"{program} ({version}) has no command '{arguments[0]}': "
+            "it is older than this package; install both from one version",
+            2,
+        )
+    return done.returncode, done.stdout, done.stderr
+
+
+def _said(text: str, folder: str) -> str:
+    """The errors of the command, without its name and the temporary files."""
+    text = text.replace(folder + os.sep, "").strip()
+    return text.removeprefix("rondo: error: ")
+
+
+def _call(arguments: list[str], folder: str) -> str:
+    """Output of the command; raises RondoError with what it says."""
+    status, output, errors = _run(arguments, folder)
+    if status == 0:
+        return output
+    kind = Infeasible if status == 3 else RondoError
+    raise kind(_said(errors or output, folder) or f"rondo failed: {status}", status)
+
+
+def _options(**given: object) -> list[str]:
+    found = []
+    for name, value in given.items():
+        if value is not None:
+            found += [f"--{name.replace('_', '-')}", str(value)]
+    return found
+
+
+def _milliseconds(seconds: float | None) -> int | None:
+    if seconds is None:
+        return None
+    if seconds <= 0:
+        raise ValueError(f"time must be more than 0 s, not {seconds}")
+    return max(1, round(1000 * seconds))
+
+
+def _schedules(output: str, problem: Problem) -> list[Schedule]:
+    found = [Schedule.from_value(loads(l)) for l in output.splitlines() if l.strip()]
+    for schedule in found:
+        schedule.of = problem
+    return found
+
+
+def search(
+    problem: Problem,
+    *,
+    time: float | None = None,
+    effort: int | None = None,
+    objective: str | None = None,
+    seed: int | None = None,
+    robust: str | None = None,
+    samples: int | None = None,
+    jitter: int | None = None,
+) -> Schedule:
+    """The best schedule that `rondo search` finds, with a lower bound.
+
+    `time` is in seconds. The result depends on the clock unless `effort` is given
+    instead. Raises Infeasible if none fits the memory, else RondoError.
+    """
+    limits = _options(
+        time_limit_ms=_milliseconds(time),
+        effort=effort,
+        objective=objective,
+        seed=seed,
+        robust=robust,
+        samples=samples,
+        jitter=jitter,
+    )
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        problem.write(os.path.join(folder, "problem.json"))
+        output = _call(["search", "problem.json", *limits], folder)
+    found = _schedules(output, problem)[0]
+    if found.infeasible is not None:
+        raise Infeasible(f"problem {problem.name!r}: {found.infeasible}", 3)
+    return found
+
+
+def simulate(problem: Problem, *families: str) -> list[Schedule]:
+    """The schedules of families such as "1f1b" or "kfkb:k=2", with predicted times
+    and memory. One that does not fit has `infeasible`, if others are asked for."""
+    chosen = [word for family in families for word in ("--family", family)]
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        problem.write(os.path.join(folder, "problem.json"))
+        output = _call(["simulate", "problem.json", "--json", *chosen], folder)
+    return _schedules(output, problem)
+
+
+def compare(
+    problem: Problem,
+    *,
+    time: float | None = None,
+    effort: int | None = None,
+    objective: str | None = None,
+    seed: int | None = None,
+) -> list[Schedule]:
+    """All families and a searched schedule, as `rondo compare` lists them."""
+    limits = _options(
+        time_limit_ms=_milliseconds(time), effort=effort, objective=objective, seed=seed
+    )
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        problem.write(os.path.join(folder, "problem.json"))
+        output = _call(["compare", "problem.json", "--json", *limits], folder)
+    return _schedules(output, problem)
+
+
+def _problem_of(schedule: Schedule, problem: Problem | None) -> Problem:
+    found = problem or schedule.of
+    if found is None:
+        raise ValueError(
+            f"the schedule was read from a file: also pass its problem, {schedule.problem!r}"
+        )
+    return found
+
+
+def verify(schedule: Schedule, problem: Problem | None = None) -> None:
+    """Raises IllegalSchedule, which says what and where, unless the schedule is
+    legal and its claims are true."""
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        _problem_of(schedule, problem).write(os.path.join(folder, "problem.json"))
+        schedule.write(os.path.join(folder, "schedule.json"))
+        files = ["--problems", "problem.json", "--schedules", "schedule.json"]
+        status, output, errors = _run(["verify", *files], folder)
+    if status:
+        kind = IllegalSchedule if output.strip() else RondoError
+        raise kind(_said(output or errors, folder), status)
+
+
+def export(
+    kind: str,
+    schedule: Schedule,
+    problem: Problem | None = None,
+    output: str | os.PathLike[str] | None = None,
+    **options: object,
+) -> str:
+    """The text that `rondo export KIND` makes of a schedule, such as "torch-csv".
+    With `output` that file is written too; options are those of the command."""
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        _problem_of(schedule, problem).write(os.path.join(folder, "problem.json"))
+        schedule.write(os.path.join(folder, "schedule.json"))
+        files = ["schedule.json", "--problem", "problem.json", "-o", "exported"]
+        _call(["export", kind, *files, *_options(**options)], folder)
+        written = pathlib.Path(folder, "exported")
+        if output is not None:
+            shutil.copyfile(written, output)
+        return written.read_text(encoding="utf-8")
+
+
+def show(schedule: Schedule, problem: Problem | None, ending: str) -> str:
+    """What `rondo show` draws, in the format of a file with this ending."""
+    if ending not in (".html", ".svg", ".json", ".txt"):
+        raise ValueError(
+            f"a timeline is a file .html, .svg, .json or .txt, not {ending!r}"
+        )
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        _problem_of(schedule, problem).write(os.path.join(folder, "problem.json"))
+        schedule.write(os.path.join(folder, "schedule.json"))
+        files = ["problem.json", "--schedules", "schedule.json"]
+        _call(["show", *files, "-o", f"shown{ending}"], folder)
+        return pathlib.Path(folder, f"shown{ending}").read_text(encoding="utf-8")

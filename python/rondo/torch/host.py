@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What PyTorch's runtime costs the host, beside the work of the stages."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from typing import Any, Callable
+
+import torch
+import torch.distributed as dist
+
+from ..problem import GraphStage, HostCosts
+from . import private
+from .profile import profile_stages
+from .run import make_stages
+
+
+KEYS = ("action_ns", "send_ns", "receive_ns", "wait_ns")
+
+
+def profile_host(
+    device: torch.device | str = "cpu", message_bytes: int = 4096, repeats: int = 20
+) -> HostCosts:
+    """The median costs of an action, a send, a receive and a wait, of all processes.
+
+    All processes of the default process group call it together. The costs of
+    messages are None in a group of one. No command of Rondo uses these figures yet.
+    """
+    groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
+    mine = {"action_ns": _action(groups[dist.get_rank()], device, repeats)}
+    mine.update(_messages(device, message_bytes, repeats))
+    # As tensors: objects would need NumPy.
+    missing = -1
+    row = torch.tensor([mine.get(key, missing) for key in KEYS], device=device)
+    rows = [torch.empty_like(row) for _ in range(dist.get_world_size())]
+    dist.all_gather(rows, row)
+    found: dict[str, int | None] = {}
+    for key, measured in zip(KEYS, zip(*(r.tolist() for r in rows))):
+        known = [ns for ns in measured if ns != missing]
+        found[key] = round(statistics.median(known)) if known else None
+    return HostCosts(**found)
+
+
+def _action(group: Any, device: Any, repeats: int) -> int:
+    """Time of a step of two tiny stages on one rank, without their tasks' own."""
+    microbatches, width = 16, 8
+    modules = [torch.nn.Linear(width, width).to(device) for _ in range(2)]
+
+    def loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return (output - target).square().mean()
+
+    example = torch.ones(1, width, device=device)
+    tasks = ("0F{0}", "1F{0}", "1B{0}", "0B{0}")
+    row = [task.format(i) for i in range(microbatches) for task in tasks]
+    problem = profile_stages(
+        modules, [0, 0], example, loss, example, microbatches, repeats=repeats, fused=True
+    )
+    stages = make_stages(modules, [0, 0], device, group)
+    step = _loaded(stages, row, microbatches, loss)
+    batch = torch.ones(microbatches, width, device=device)
+    runs = []
+    for _ in range(repeats):
+        begin = time.perf_counter_ns()
+        step(batch, target=batch, losses=[])
+        if torch.device(device).type != "cpu":
+            getattr(torch, torch.device(device).type).synchronize()
+        runs.append(time.perf_counter_ns() - begin)
+    work = sum(
+        stage.costs[kind].ns or 0
+        for stage in problem.stages
+        if isinstance(stage, GraphStage)
+        for kind in ("F", "B")
+    )
+    return max(0, round(statistics.median(runs) - microbatches * work) // len(row))
+
+
+def _loaded(stages: Any, row: list[str], count: int, loss: Any) -> Callable[..., Any]:
+    """The step of one rank, without the rondo command."""
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        path = os.path.join(folder, "schedule.csv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(",".join(row) + "\n")
+        loaded: Any = private.load_runtime(stages, count, loss, path)
+    step: Callable[..., Any] = loaded.step
+    return step
+
+
+def _messages(device: Any, size: int, repeats: int) -> dict[str, int]:
+    """Host times of messages to the neighbour: even ranks send, odd ones receive."""
+    rank, count = dist.get_rank(), dist.get_world_size()
+    peer = rank ^ 1
+    has_peer = peer < count
+    data = torch.zeros(size, dtype=torch.uint8, device=device)
+    action = dist.isend if rank % 2 == 0 else dist.irecv
+    issues, waits = [], []
+    for _ in range(repeats):
+        dist.barrier()
+        if has_peer:
+            begin = time.perf_counter_ns()
+            works = dist.batch_isend_irecv([dist.P2POp(action, data, peer)])
+            issues.append(time.perf_counter_ns() - begin)
+        dist.barrier()
+        # It has arrived by now, as it should when a task waits for it.
+        time.sleep(0.001)
+        if has_peer:
+            begin = time.perf_counter_ns()
+            for work in works:
+                work.wait()
+            waits.append(time.perf_counter_ns() - begin)
+    if not has_peer:
+        return {}
+    issue = round(statistics.median(issues))
+    kind = "send_ns" if rank % 2 == 0 else "receive_ns"
+    return {kind: issue, "wait_ns": round(statistics.median(waits))}

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""All private names of PyTorch that the package uses.
+
+Versions that were tried are listed in docs/pytorch.md. 2.6 and older have no
+`scale_grads`, or no I. Only compute_only is loaded: the other format is tied to a
+version of PyTorch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import torch
+from torch.distributed.pipelining import schedules
+from torch.distributed.pipelining._backward import (
+    stage_backward as _backward,
+    stage_backward_input as _backward_input,
+    stage_backward_weight as _backward_weight,
+)
+
+
+def input_gradients(
+    outputs: Sequence[Any],
+    output_grads: list[Any] | None,
+    inputs: list[Any],
+    parameters: list[Any],
+) -> list[dict[str, Any]]:
+    """I of a stage: leaves gradients in its inputs. The result is for W."""
+    _, groups = _backward_input(outputs, output_grads, inputs, iter(parameters))
+    return groups
+
+
+def weight_gradients(parameters: list[Any], groups: list[dict[str, Any]]) -> None:
+    """W of a stage: adds to the gradients of its parameters."""
+    _backward_weight(iter(parameters), groups)
+
+
+def gradients_held(groups: list[dict[str, Any]]) -> list[Any]:
+    """The gradients that I keeps for W."""
+    return [
+        grad
+        for group in groups
+        for grads in group.get("grads") or []
+        for grad in grads or []
+        if grad is not None
+    ]
+
+
+def all_gradients(outputs: Any, output_grads: Any, inputs: list[Any]) -> None:
+    """B of a stage."""
+    _backward(outputs, output_grads, inputs)
+
+
+def load_runtime(
+    stages: list[Any],
+    microbatches: int,
+    loss_fn: Callable[..., Any] | None,
+    path: str,
+    **options: Any,
+) -> Any:
+    """PyTorch's runtime with the schedule of a CSV file. Up to 2.9 `scale_grads`
+    scales only B, so it is off, and the loss is divided instead."""
+    runtime = schedules._PipelineScheduleRuntime(
+        stages, microbatches, loss_fn=loss_fn, scale_grads=False, **options
+    )
+    runtime._load_csv(path, format="compute_only")
+    return runtime
+
+
+def group_of(stage: Any) -> tuple[int, int]:
+    """A stage's rank in its process group, and the size of that."""
+    return stage.group_rank, stage.group_size
+
+
+def version() -> tuple[int, int]:
+    major, minor = torch.__version__.split(".")[:2]
+    return int(major), int(minor)

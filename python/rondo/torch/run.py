@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs a schedule in torch.distributed.pipelining."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any, Callable, Sequence
+
+import torch
+from torch.distributed.pipelining import PipelineStage
+
+from ..problem import Problem
+from ..schedule import Schedule
+from . import cells, private
+
+
+# The newest PyTorch that `rondo export` knows.
+NEWEST = (2, 15)
+
+
+def placement(shape: str, ranks: int, chunks: int = 1) -> list[int]:
+    """The rank of each stage. `shape` is "loop" (rank 0 to the last, again and
+    again; linear with one chunk) or "v" (there and back)."""
+    there = list(range(ranks))
+    back = there[::-1] if shape == "v" else there
+    if shape not in ("loop", "v"):
+        raise ValueError(f'the shape is "loop" or "v", not {shape!r}')
+    return [rank for chunk in range(chunks) for rank in (back if chunk % 2 else there)]
+
+
+def make_stages(
+    modules: Sequence[torch.nn.Module],
+    placement: Sequence[int],
+    device: torch.device | str,
+    group: Any = None,
+) -> list[PipelineStage]:
+    """PyTorch's stages of this process. `modules` are those of all stages, of which
+    only this rank's are used; `placement` is the rank of each."""
+    if len(modules) != len(placement):
+        raise ValueError(f"{len(modules)} modules, but {len(placement)} are placed")
+    rank = torch.distributed.get_rank(group)
+    return [
+        PipelineStage(
+            modules[stage], stage, len(placement), torch.device(device), group=group
+        )
+        for stage, home in enumerate(placement)
+        if home == rank
+    ]
+
+
+def runtime(
+    stages: Sequence[PipelineStage],
+    schedule: Schedule | str | os.PathLike[str],
+    loss_fn: Callable[..., torch.Tensor],
+    *,
+    problem: Problem | None = None,
+    **options: Any,
+) -> Any:
+    """PyTorch's pipeline runtime, which runs `schedule` when its `step` is called.
+
+    `stages` are this process's, by stage. `schedule` is a Schedule or the path of a
+    CSV file that `rondo export torch-csv` wrote; `problem` is needed for a Schedule
+    that was read from a file. `loss_fn(output, target)` is the mean over a
+    micro-batch: it is divided by their number, so that losses and gradients add up
+    to those of the whole batch. Options go to PyTorch's runtime. Raises ValueError
+    if these stages are not those of the schedule on this rank.
+    """
+    if private.version() < (2, 7):
+        raise RuntimeError(
+            f"schedules need PyTorch 2.7 or later, and this is {torch.__version__}"
+        )
+    if options.pop("scale_grads", False):
+        raise ValueError("scale_grads is not supported: the loss is scaled instead")
+    if isinstance(schedule, Schedule):
+        where = f"the schedule of {schedule.problem!r}"
+        version = min(private.version(), NEWEST)
+        text = cells.csv_of(schedule, problem, "{}.{}".format(*version))
+    else:
+        where = os.fspath(schedule)
+        text = cells.read_csv(schedule)
+    rows = cells.Rows(text, where)
+    _check_stages(list(stages), rows, where)
+    microbatches = rows.microbatches
+
+    def share_of_loss(*arguments: Any, **keywords: Any) -> torch.Tensor:
+        return loss_fn(*arguments, **keywords) / microbatches
+
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        path = os.path.join(folder, "schedule.csv")
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        return private.load_runtime(
+            list(stages), microbatches, share_of_loss, path, **options
+        )
+
+
+def _check_stages(stages: list[Any], rows: cells.Rows, where: str) -> None:
+    if not stages:
+        raise ValueError("this process has no stage; every rank of a schedule has one")
+    rank, size = private.group_of(stages[0])
+    if size != len(rows.stages):
+        raise ValueError(
+            f"{where} has {len(rows.stages)} ranks, but the process group has {size}"
+        )
+    for stage in stages:
+        if stage.num_stages != rows.num_stages:
+            raise ValueError(
+                f"{where} has {rows.num_stages} stages, but stage {stage.stage_index} "
+                f"was made as one of {stage.num_stages}"
+            )
+    given = sorted(stage.stage_index for stage in stages)
+    if given != rows.stages[rank]:
+        raise ValueError(
+            f"rank {rank} has {_names(rows.stages[rank])} in {where}, but was given "
+            f"{_names(given)}: place the modules as the schedule does"
+        )
+
+
+def _names(stages: list[int]) -> str:
+    word = "stage" if len(stages) == 1 else "stages"
+    return f"{word} {', '.join(map(str, stages))}"

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of the rondo command."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import rondo
+
+
+def problem(memory_bytes=None):
+    def stage(rank):
+        return rondo.Stage(
+            rank=rank,
+            forward_ns=30,
+            input_grad_ns=40,
+            weight_grad_ns=20,
+            activation_bytes=4,
+            input_grad_frees_bytes=1,
+            output_bytes=0,
+        )
+
+    ranks = [rondo.Rank(memory_bytes=memory_bytes) for _ in range(2)]
+    return rondo.Problem(
+        name="two", microbatches=4, ranks=ranks, stages=[stage(0), stage(1)]
+    )
+
+
+class Calls(unittest.TestCase):
+    def test_search_and_verify(self):
+        found = rondo.search(problem(), effort=100)
+        self.assertGreaterEqual(found.makespan_ns, found.lower_bound_ns)
+        rondo.verify(found)
+        found.makespan_ns += 1
+        with self.assertRaisesRegex(rondo.IllegalSchedule, "makespan"):
+            rondo.verify(found)
+
+    def test_illegal(self):
+        found = rondo.simulate(problem(), "1f1b")[0]
+        found.ranks[0].remove("0F1")
+        with self.assertRaises(rondo.IllegalSchedule) as raised:
+            rondo.verify(found)
+        self.assertIn("0F1 is missing on rank 0 [S1]", str(raised.exception))
+        self.assertEqual(raised.exception.status, 1)
+
+    def test_infeasible(self):
+        with self.assertRaisesRegex(rondo.Infeasible, "no schedule fits: rank 0"):
+            rondo.search(problem(memory_bytes=3), time=0.1)
+
+    def test_families(self):
+        found = rondo.simulate(problem(), "1f1b", "gpipe")
+        self.assertEqual([s.family for s in found], ["1f1b", "gpipe"])
+        everything = rondo.compare(problem(), effort=10)
+        self.assertIn("1f1b", [s.family for s in everything])
+
+    def test_the_commands_words(self):
+        with self.assertRaises(rondo.RondoError) as raised:
+            rondo.simulate(problem(), "nope")
+        self.assertTrue(str(raised.exception).startswith("there is no family 'nope'"))
+
+    def test_read_from_a_file(self):
+        found = rondo.Schedule.from_json(rondo.simulate(problem(), "1f1b")[0].to_json())
+        with self.assertRaisesRegex(ValueError, "also pass its problem, 'two'"):
+            rondo.verify(found)
+        rondo.verify(found, problem())
+
+    def test_export(self):
+        found = rondo.simulate(problem(), "1f1b")[0]
+        try:
+            text = rondo.export("torch-csv", found)
+        except rondo.NoCommand as error:
+            self.skipTest(str(error))
+        rows = [",".join(row) for row in found.ranks]
+        self.assertEqual(text.splitlines(), rows)
+
+
+class Commands(unittest.TestCase):
+    """Which command is called."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def fake(self, script):
+        path = pathlib.Path(self.folder.name, "rondo")
+        path.write_text("#!/bin/sh\n" + script)
+        path.chmod(0o755)
+        return str(path)
+
+    def test_none(self):
+        nowhere = {"PATH": self.folder.name}
+        with mock.patch.dict(os.environ, nowhere, clear=True):
+            with self.assertRaisesRegex(rondo.NoCommand, "set RONDO to its path"):
+                rondo.search(problem())
+
+    def test_a_wrong_name(self):
+        with mock.patch.dict(os.environ, {"RONDO": "/no/such/program"}):
+            with self.assertRaisesRegex(rondo.NoCommand, "which is no program"):
+                rondo.search(problem())
+
+    def test_in_the_path(self):
+        self.fake("echo called >&2; exit 1\n")
+        path = {"PATH": self.folder.name + ":/usr/bin:/bin"}
+        with mock.patch.dict(os.environ, path, clear=True):
+            with self.assertRaisesRegex(rondo.RondoError, "called"):
+                rondo.search(problem())
+
+    def test_an_older_one(self):
+        script = (
+            '[ "$1" = --version ] && echo rondo 0.0 && exit\n'
+            "echo \"rondo: error: unknown command '$1'\" >&2; exit 2\n"
+        )
+        schedule = rondo.Schedule(problem="two", ranks=[["0F0"]], of=problem())
+        with mock.patch.dict(os.environ, {"RONDO": self.fake(script)}):
+            with self.assertRaisesRegex(
+                rondo.NoCommand, r"rondo 0\.0\) has no command 'show'"
+            ):
+                schedule.show()
+
+    def test_show(self):
+        # Writes its own arguments.
+        script = 'for last; do :; done\necho "<p title=\\"$*\\">" > "$last"\n'
+        schedule = rondo.Schedule(problem="two", ranks=[["0F0"]], of=problem())
+        with mock.patch.dict(os.environ, {"RONDO": self.fake(script)}):
+            frame = schedule._repr_html_()
+            self.assertIn("<iframe srcdoc=", frame)
+            self.assertIn(
+                "title=&quot;show problem.json --schedules schedule.json", frame
+            )
+            path = pathlib.Path(self.folder.name, "x.svg")
+            schedule.show(path)
+            self.assertIn("-o shown.svg", path.read_text())
+            with self.assertRaisesRegex(ValueError, "not '.png'"):
+                schedule.show(pathlib.Path(self.folder.name, "x.png"))
+        schedule.of = None
+        self.assertIsNone(schedule._repr_html_())

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files of Rondo, read and written."""
+
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import rondo
+from rondo.command import find_rondo
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def problem_value():
+    stage = {"rank": 0, "forward_ns": 3, "input_grad_ns": 4, "weight_grad_ns": 2}
+    stage |= {"activation_bytes": 2, "input_grad_frees_bytes": 1, "output_bytes": 0}
+    value = {"format": "rondo-problem/1", "name": "näme", "microbatches": 2}
+    return value | {"ranks": [{"memory_bytes": None}], "stages": [stage]}
+
+
+class RoundTrip(unittest.TestCase):
+    def test_what_rondo_writes(self):
+        seen = {"rondo-problem/1": 0, "rondo-problem/2": 0, "rondo-schedule/1": 0}
+        for source in sorted((ROOT / "examples").glob("*.mlir")):
+            with tempfile.TemporaryDirectory() as folder:
+                problems = pathlib.Path(folder, "p.jsonl")
+                command = [find_rondo(), "simulate", source, "--json"]
+                done = subprocess.run(
+                    [*command, "--problem-output", problems],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                if done.returncode:
+                    continue
+                for line in problems.read_text().splitlines():
+                    self.assertEqual(rondo.Problem.from_json(line).to_json(), line)
+                    seen[json.loads(line)["format"]] += 1
+                for line in done.stdout.splitlines():
+                    self.assertEqual(rondo.Schedule.from_json(line).to_json(), line)
+                    form = json.loads(line)["format"]
+                    seen[form] = seen.get(form, 0) + 1
+        self.assertTrue(all(seen.values()), seen)
+
+    def test_a_search(self):
+        with tempfile.TemporaryDirectory() as folder:
+            problem, schedule = (pathlib.Path(folder, n) for n in ("p.json", "s.json"))
+            problem.write_text(json.dumps(problem_value()))
+            subprocess.run(
+                [find_rondo(), "search", problem, "-o", schedule],
+                check=True,
+                capture_output=True,
+            )
+            before = schedule.read_bytes()
+            found = rondo.Schedule.read(schedule)
+            found.write(schedule)
+            self.assertEqual(schedule.read_bytes(), before)
+            self.assertIsNotNone(found.search.seconds)
+
+    def test_the_pages_examples(self):
+        page = (ROOT / "docs/formats.md").read_text()
+        count = 0
+        for text in re.findall(r"```json[^\n]*\n(.*?)```", page, re.S):
+            value = json.loads(text)
+            kinds = {"rondo-problem": rondo.Problem, "rondo-schedule": rondo.Schedule}
+            kind = kinds.get(value["format"].split("/")[0])
+            if kind:
+                count += 1
+                self.assertEqual(kind.from_value(value).to_value(), value)
+        self.assertGreaterEqual(count, 3)
+
+    def test_lines(self):
+        first, second = problem_value(), problem_value() | {"name": "other"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "p.jsonl")
+            problems = [rondo.Problem.from_value(v) for v in (first, second)]
+            rondo.write_problems(path, problems)
+            self.assertEqual(rondo.read_problems(path), problems)
+            self.assertEqual([p.name for p in path.parent.iterdir()], ["p.jsonl"])
+            with self.assertRaisesRegex(rondo.FormatError, "has 2 problems, not one"):
+                rondo.Problem.read(path)
+
+    def test_of_version_2(self):
+        value = {
+            "format": "rondo-problem/2",
+            "name": "all keys",
+            "microbatches": 2,
+            "samples": 4,
+            "ranks": [{"memory_bytes": 8, "speed_percent": 50, "host": {"wait_ns": 1}}],
+            "stages": [
+                {
+                    "homes": [{"rank": 0, "samples": 4}],
+                    "shard": {"what": "weights", "group": 1},
+                    "costs": {"F": {"ns_by_index": [1, 2], "lane": "compute"}},
+                    "versions": {"forward": "live"},
+                }
+            ],
+            "edges": [{"from": 0, "to": 1, "bytes": 3, "gradient_bytes": None}],
+            "cards": [{"ranks": [0], "bytes_per_us": 5, "server": 0}],
+            "channels": {"protocol": "eager"},
+            "host": {"action_ns": 2, "send_ns": 3},
+            "provenance": {"costs": [1.5, "free"]},
+        }
+        problem = rondo.Problem.from_value(value)
+        self.assertEqual(problem.to_value(), value)
+        self.assertIsNone(problem.edges[0].gradient_bytes)
+        self.assertEqual(problem.version, 2)
+
+
+class Faults(unittest.TestCase):
+    def refused(self, change, message, kind=rondo.Problem):
+        value = problem_value()
+        change(value)
+        with self.assertRaises(rondo.FormatError) as raised:
+            kind.from_value(value)
+        self.assertEqual(str(raised.exception), message)
+
+    def test_unknown_key(self):
+        self.refused(
+            lambda v: v["stages"][0].update(colour=1),
+            'unknown key "colour" in stages[0]; known keys are rank, forward_ns, '
+            "input_grad_ns, weight_grad_ns, activation_bytes, input_grad_frees_bytes, "
+            "output_bytes",
+        )
+
+    def test_key_of_version_2(self):
+        with self.assertRaisesRegex(rondo.FormatError, 'unknown key "edges"'):
+            rondo.Problem.from_value(problem_value() | {"edges": []})
+        with self.assertRaisesRegex(rondo.FormatError, 'unknown key "duplex" in link'):
+            link = {"latency_ns": 1, "bytes_per_us": None, "duplex": "half"}
+            rondo.Problem.from_value(problem_value() | {"link": link})
+
+    def test_missing_key(self):
+        self.refused(lambda v: v.pop("name"), 'problem has no key "name"')
+        self.refused(
+            lambda v: v["ranks"][0].clear(), 'ranks[0] has no key "memory_bytes"'
+        )
+
+    def test_kinds(self):
+        self.refused(
+            lambda v: v.update(microbatches=2.0),
+            "microbatches must be a whole number, not 2.0",
+        )
+        self.refused(
+            lambda v: v["stages"][0].update(rank=True),
+            "stages[0].rank must be a whole number, not true",
+        )
+
+    def test_twice(self):
+        with self.assertRaisesRegex(rondo.FormatError, 'key "a" appears twice'):
+            rondo.Problem.from_json('{"a": 1, "a": 2}')
+
+    def test_place_in_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "p.jsonl")
+            path.write_text(json.dumps(problem_value()) + "\n{]\n")
+            with self.assertRaisesRegex(rondo.FormatError, r"p\.jsonl:2: 1:2"):
+                rondo.read_problems(path)
+
+    def test_schedules(self):
+        head = {"format": "rondo-schedule/1", "problem": "p"}
+        with self.assertRaisesRegex(rondo.FormatError, 'no key "ranks"'):
+            rondo.Schedule.from_value(head)
+        with self.assertRaisesRegex(rondo.FormatError, r"ranks\[0\]\[1\] must be"):
+            rondo.Schedule.from_value(head | {"ranks": [["0F0", 1]]})
+        infeasible = head | {"infeasible": "too small"}
+        self.assertEqual(rondo.Schedule.from_value(infeasible).to_value(), infeasible)

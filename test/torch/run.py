@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""run.py FOLDER [FILES]: schedules of Rondo in PyTorch, over gloo on this machine.
+
+Profiles a small transformer, exports schedules, runs each on 2 and 4 processes,
+and compares loss and gradients with those of one process. FILES is a folder of
+schedules that PyTorch is known to load or to refuse. The last line is
+`N passed, N failed, N skipped`; the status is 1 after a failure.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import model
+import torch
+
+import rondo
+import rondo.torch
+
+HERE = pathlib.Path(__file__).resolve().parent
+MICROBATCHES, SAMPLES, TOLERANCE, SECONDS = 8, 2, 1e-5, 180
+counts = collections.Counter()
+
+
+def check(is_good, what):
+    counts["passed" if is_good else "failed"] += 1
+    print(f"{'ok' if is_good else 'FAILED'}  {what}", flush=True)
+
+
+def problems(placement, name):
+    """Of the search, and one in which B has its own time, for predictions."""
+    ids, targets = model.batch(SAMPLES)
+    modules = model.stages(len(placement))
+    return [
+        rondo.torch.profile_stages(
+            modules,
+            placement,
+            ids,
+            model.loss_fn,
+            targets,
+            MICROBATCHES,
+            name=name,
+            fused=fused,
+        )
+        for fused in (False, True)
+    ]
+
+
+def backwards_forwards(problem):
+    """A schedule whose last stage runs micro-batches from the last to the first."""
+    order = range(problem.microbatches - 1, -1, -1)
+    rows = [
+        [f"0F{i}" for i in order] + [f"0B{i}" for i in order],
+        [f"1{kind}{i}" for i in order for kind in "FB"],
+    ]
+    return rondo.Schedule(problem=problem.name, ranks=rows, of=problem)
+
+
+def make_cases(ranks):
+    """Name, placement, and what makes the schedule of both problems."""
+    place = rondo.torch.placement
+    line, loop, v = place("loop", ranks), place("loop", ranks, 2), place("v", ranks, 2)
+    uneven = [*line, 0] if ranks == 2 else [*line, 0, 1]
+
+    def family(name):
+        return lambda plain, fused: rondo.simulate(fused, name)[0]
+
+    def searched(plain, fused):
+        return rondo.search(plain, time=1)
+
+    yield "1f1b", line, family("1f1b")
+    yield "zb-h1", line, family("zb-h1")
+    yield "interleaved-1f1b", loop, family("interleaved-1f1b")
+    yield "zbv", v, family("zbv")
+    yield "dualpipe-v", v, family("dualpipe-v")
+    yield "searched, linear", line, searched
+    yield "searched, V", v, searched
+    yield "searched, uneven", uneven, searched
+    if ranks == 2:
+        yield "last forwards descend", line, lambda _, fused: backwards_forwards(fused)
+
+
+def run_processes(folder, ranks):
+    """True if all ended well in time. All end here, come what may."""
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "lo",
+        "PYTHONWARNINGS": "ignore",
+    }
+    processes = []
+    for rank in range(ranks):
+        with open(folder / f"rank{rank}.log", "w") as log:
+            command = [sys.executable, str(HERE / "train.py"), str(folder), str(rank)]
+            processes.append(
+                subprocess.Popen(
+                    [*command, str(ranks)],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                )
+            )
+    end = time.monotonic() + SECONDS
+    try:
+        while any(p.poll() is None for p in processes):
+            is_late = time.monotonic() > end
+            if is_late or any(p.poll() not in (None, 0) for p in processes):
+                break
+            time.sleep(0.1)
+        return all(p.poll() == 0 for p in processes)
+    finally:
+        # Others notice that one has failed; if not, they are stopped.
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def run_ranks(root, ranks):
+    folder = root / f"{ranks}-ranks"
+    folder.mkdir(parents=True)
+    cases, predicted = [], {}
+    for number, (name, placement, make) in enumerate(make_cases(ranks)):
+        plain, fused = problems(placement, name)
+        schedule = make(plain, fused)
+        predicted[name] = schedule.makespan_ns
+        case = {"name": name, "placement": placement, "microbatches": MICROBATCHES}
+        case |= {"samples": SAMPLES, "repeats": 5}
+        case |= {"problem": f"{number}.problem.json", "schedule": f"{number}.json"}
+        schedule.of.write(folder / case["problem"])
+        schedule.write(folder / case["schedule"])
+        cases.append(case)
+    # A file instead of a schedule.
+    first = dict(cases[0], name="1f1b, from a file", csv="0.csv", repeats=0)
+    schedule = rondo.Schedule.read(folder / first["schedule"])
+    schedule.of = rondo.Problem.read(folder / first["problem"])
+    rondo.export("torch-csv", schedule, output=folder / first["csv"])
+    cases.append(first)
+    (folder / "cases.json").write_text(json.dumps(cases))
+
+    is_done = run_processes(folder, ranks)
+    reports = []
+    for rank in range(ranks):
+        path = folder / f"rank{rank}.json"
+        reports.append(json.loads(path.read_text()) if path.exists() else {"cases": {}})
+    for case in cases:
+        name = case["name"]
+        seen = [report["cases"].get(name) for report in reports]
+        if None in seen:
+            check(False, f"{ranks} processes, {name}: no result")
+            continue
+        gradient = max(s["difference"] for s in seen)
+        loss = max(s.get("loss_difference", 0) for s in seen)
+        tensors = sum(s["tensors"] for s in seen)
+        line = f"{ranks} processes, {name}: {tensors} gradients within {gradient:.1e}"
+        line += f", loss within {loss:.1e}"
+        step = max(s["step_ns"] for s in seen)
+        if predicted.get(name) and step:
+            times = f"{predicted[name] / 1e6:.1f} ms, measured {step / 1e6:.1f} ms"
+            line += f"; predicted {times}"
+        check(max(gradient, loss) <= TOLERANCE and tensors > 0, line)
+    if not is_done:
+        logs = [folder / f"rank{rank}.log" for rank in range(ranks)]
+        said = "\n".join(f"{p.name}:\n{p.read_text()[-1500:]}" for p in logs)
+        check(False, f"{ranks} processes end well and in time\n{said}")
+        return
+    for rank, report in enumerate(reports):
+        first, second = report["refusals"]
+        expected = f"rank {rank} has stage {rank} in the schedule"
+        check(first.startswith(expected), f"refused: {first}")
+        check(f"one of {ranks + 1}" in second, f"refused: {second}")
+    host = reports[0]["host"]
+    text = ", ".join(f"{ns / 1000:.0f} us" for ns in host)
+    check(all(ns > 0 for ns in host), f"an action, a send, a receive, a wait: {text}")
+
+
+# What PyTorch refuses when it loads a file: the first version, and the first that
+# takes it again. It takes all others.
+REFUSED = {
+    "bad-blank-cell.comms.csv": [(0, 0)],
+    "bad-blank-last-line.csv": [(0, 0)],
+    "bad-bom.csv": [(0, 0)],
+    "bad-comms-in-compute-only.csv": [(2, 9)],
+    "bad-cross-rank-cycle.csv": [(0, 0)],
+    "bad-deadlock.csv": [(0, 0)],
+    "bad-duplicate-f.csv": [(2, 15)],
+    "bad-lower-case.csv": [(0, 0)],
+    "bad-missing-rank.csv": [(0, 0)],
+    "bad-missing-recv.comms.csv": [(0, 0), (2, 15)],
+    "bad-missing-w.csv": [(0, 0)],
+    "bad-no-reduce-scale.comms.csv": [(0, 0), (2, 15)],
+    "bad-no-wait-reduce.comms.csv": [(0, 0)],
+    "bad-old-dialect.comms.csv": [(0, 0), (2, 10), (2, 15)],
+    "bad-stage-gap.csv": [(0, 0)],
+    "bad-stage-on-two-ranks.csv": [(0, 0)],
+    "odd-no-reduce.comms.csv": [(0, 0), (2, 15)],
+    "torch-1f1b-p4m8.csv": [(0, 0)],
+    "torch-interleaved-p2v2m4.comms.csv": [(0, 0), (2, 15)],
+    "torch-loopedbfs-p2v2m4.comms.csv": [(0, 0), (2, 15)],
+    "torch-zbv-p4m8.comms.csv": [(0, 0), (2, 15)],
+}
+
+
+def load_files(files):
+    paths = sorted(str(path) for path in files.glob("*.csv"))
+    done = subprocess.run(
+        [sys.executable, str(HERE / "load.py"), *paths],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        timeout=SECONDS,
+        check=False,
+    )
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    check(len(said) == len(paths), f"{len(said)} of {len(paths)} files were tried")
+    version = tuple(map(int, torch.__version__.split(".")[:2]))
+    for line in said:
+        name, is_loaded = line["file"], line["said"] == "loads"
+        changes = [v for v in REFUSED.get(name, []) if version >= v]
+        is_refused = len(changes) % 2 == 1
+        check(is_loaded != is_refused, f"{name}: PyTorch {line['said']}")
+
+
+def main():
+    torch.set_num_threads(1)
+    print(f"PyTorch {torch.__version__}", flush=True)
+    root = pathlib.Path(sys.argv[1])
+    for ranks in (2, 4):
+        run_ranks(root, ranks)
+    if len(sys.argv) > 2:
+        load_files(pathlib.Path(sys.argv[2]))
+    print(f"{counts['passed']} passed, {counts['failed']} failed, 0 skipped")
+    return 1 if counts["failed"] else 0
+
+
+sys.exit(main())

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One process of a run: train.py FOLDER RANK RANKS. Runs the cases of FOLDER/cases.json
+and writes what it saw to FOLDER/rank<RANK>.json."""
+
+import datetime
+import json
+import pathlib
+import sys
+import time
+
+import model
+import torch
+import torch.distributed as dist
+
+import rondo
+import rondo.torch
+
+
+def reference(stages, ids, targets, microbatches):
+    """Loss of one process, which leaves its gradients in the stages."""
+    total = 0.0
+    for x, y in zip(ids.chunk(microbatches), targets.chunk(microbatches)):
+        for stage in stages:
+            x = stage(x)
+        loss = model.loss_fn(x, y) / microbatches
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+def relative(found, expected):
+    if found is None:
+        return float("inf")
+    scale = expected.abs().max().item() or 1.0
+    return (found - expected).abs().max().item() / scale
+
+
+def run_case(case, folder, rank):
+    problem = rondo.Problem.read(folder / case["problem"])
+    schedule = rondo.Schedule.read(folder / case["schedule"])
+    if case.get("csv"):
+        schedule, problem = folder / case["csv"], None
+    placement, m = case["placement"], case["microbatches"]
+    ids, targets = model.batch(m * case["samples"])
+
+    whole = model.stages(len(placement))
+    expected_loss = reference(whole, ids, targets, m)
+    modules = model.stages(len(placement))
+    mine = rondo.torch.make_stages(modules, placement, "cpu")
+    run = rondo.torch.runtime(mine, schedule, model.loss_fn, problem=problem)
+    inputs = [ids] if placement[0] == rank else []
+    has_last = placement[-1] == rank
+
+    def step():
+        losses = []
+        last = {"target": targets, "losses": losses} if has_last else {}
+        run.step(*inputs, **last)
+        return sum(loss.item() for loss in losses)
+
+    loss = step()
+    found = {"difference": 0.0, "tensors": 0}
+    for stage, (module, other) in enumerate(zip(modules, whole)):
+        if placement[stage] != rank:
+            continue
+        for a, b in zip(module.parameters(), other.parameters()):
+            difference = relative(a.grad, b.grad)
+            found["difference"] = max(found["difference"], difference)
+            found["tensors"] += 1
+    if has_last:
+        found["loss_difference"] = abs(loss - expected_loss) / abs(expected_loss)
+    times = []
+    for _ in range(case["repeats"]):
+        dist.barrier()
+        begin = time.perf_counter_ns()
+        step()
+        dist.barrier()
+        times.append(time.perf_counter_ns() - begin)
+    found["step_ns"] = sorted(times)[len(times) // 2] if times else 0
+    return found
+
+
+def check_refusals(case, folder, ranks):
+    """Stages that are not those of the schedule are refused, in words."""
+    problem = rondo.Problem.read(folder / case["problem"])
+    schedule = rondo.Schedule.read(folder / case["schedule"])
+    found = []
+    swapped = [ranks - 1 - rank for rank in case["placement"]]
+    for placement in (swapped, [*case["placement"], 0]):
+        modules = [torch.nn.Identity() for _ in placement]
+        mine = rondo.torch.make_stages(modules, placement, "cpu")
+        try:
+            rondo.torch.runtime(mine, schedule, model.loss_fn, problem=problem)
+            found.append("accepted")
+        except ValueError as error:
+            found.append(str(error))
+    return found
+
+
+def main():
+    folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    torch.set_num_threads(1)
+    dist.init_process_group(
+        "gloo",
+        init_method=f"file://{folder}/store",
+        rank=rank,
+        world_size=ranks,
+        timeout=datetime.timedelta(seconds=60),
+    )
+    job = json.loads((folder / "cases.json").read_text())
+    found = {"cases": {}}
+    for case in job:
+        found["cases"][case["name"]] = run_case(case, folder, rank)
+        (folder / f"rank{rank}.json").write_text(json.dumps(found))
+        dist.barrier()
+    found["refusals"] = check_refusals(job[0], folder, ranks)
+    costs = rondo.torch.profile_host()
+    found["host"] = [costs.action_ns, costs.send_ns, costs.receive_ns, costs.wait_ns]
+    (folder / f"rank{rank}.json").write_text(json.dumps(found))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+main()
