@@ -206,6 +206,31 @@ REFUSED = {
 }
 
 
+def run_page(root):
+    """The program of docs/pytorch.md."""
+    page = (HERE.parent.parent / "docs" / "pytorch.md").read_text()
+    program = page.split("```python train.py\n")[1].split("```")[0]
+    lines = sum(bool(line.strip()) for line in program.splitlines())
+    (root / "train.py").write_text(program)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    try:
+        done = subprocess.run(
+            [*command, "--nproc-per-node", "2", "train.py"],
+            cwd=root,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        said = (done.stdout.strip().splitlines() or [""])[-1]
+        is_good = done.returncode == 0 and said.startswith("loss ")
+        check(is_good and lines <= 20, f"the page's {lines} lines: {said or done.stderr}")
+    except subprocess.TimeoutExpired:
+        check(False, f"the page's program ends within {SECONDS} s")
+
+
 def load_files(files):
     paths = sorted(str(path) for path in files.glob("*.csv"))
     done = subprocess.run(
@@ -231,6 +256,7 @@ def main():
     root = pathlib.Path(sys.argv[1])
     for ranks in (2, 4):
         run_ranks(root, ranks)
+    run_page(root)
     if len(sys.argv) > 2:
         load_files(pathlib.Path(sys.argv[2]))
     print(f"{counts['passed']} passed, {counts['failed']} failed, 0 skipped")

@@ -27,7 +27,7 @@ def profile_host(
     """The median costs of an action, a send, a receive and a wait, of all processes.
 
     All processes of the default process group call it together. The costs of
-    messages are None in a group of one. No command of Rondo uses these figures yet.
+    messages are None in a group of one. profile_stages(..., host=...) takes them.
     """
     groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
     mine = {"action_ns": _action(groups[dist.get_rank()], device, repeats)}

@@ -12,7 +12,18 @@ from typing import Any, Callable, Iterator, Sequence
 import torch
 from torch.utils._pytree import tree_leaves
 
-from ..problem import Cost, Edge, GraphStage, Home, Link, Problem, Rank, RankLink, Stage
+from ..problem import (
+    Cost,
+    Edge,
+    GraphStage,
+    Home,
+    HostCosts,
+    Link,
+    Problem,
+    Rank,
+    RankLink,
+    Stage,
+)
 from . import private
 
 
@@ -31,6 +42,7 @@ def profile_stages(
     repeats: int = 5,
     warmup: int = 2,
     fused: bool = False,
+    host: HostCosts | None = None,
 ) -> Problem:
     """A problem with the measured costs of a model's stages.
 
@@ -44,8 +56,9 @@ def profile_stages(
     frees is netted, since the search knows no task that does both. Parameters are
     not counted, and neither are the inputs of the model. With `fused` the result is
     a rondo-problem/2, in which B has its own measured time. It is less than I's and
-    W's together; but a search with it proves no optimum. The modules, their
-    gradients and the random numbers are left as they were.
+    W's together; but a search with it proves no optimum. `host`, of profile_host(),
+    lengthens the tasks by what PyTorch's runtime adds, and implies `fused`. The
+    modules, their gradients and the random numbers are left as they were.
     """
     if len(modules) != len(placement):
         raise ValueError(f"{len(modules)} modules, but {len(placement)} are placed")
@@ -72,7 +85,8 @@ def profile_stages(
         link=link,
         links=links,
     )
-    if fused:
+    if fused or host:
+        problem.host = host
         problem.stages = [f.graph_stage(rank) for f, rank in zip(found, placement)]
         problem.edges = [
             f.edge(index) for index, f in enumerate(found) if index + 1 < len(found)
