@@ -69,6 +69,10 @@ class RoundTrip(unittest.TestCase):
             kind = kinds.get(value["format"].split("/")[0])
             if kind:
                 count += 1
+                for rank in value["ranks"]:
+                    # The default, which is written out.
+                    if value["format"] == "rondo-problem/2":
+                        rank.setdefault("memory_bytes", None)
                 self.assertEqual(kind.from_value(value).to_value(), value)
         self.assertGreaterEqual(count, 3)
 

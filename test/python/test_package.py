@@ -35,7 +35,7 @@ class Package(unittest.TestCase):
             self.run_in(PACKAGE, "mypy", "--cache-dir", cache, "rondo")
 
     def test_wheel(self):
-        needs = [PYTHON, "-c", "import pip, setuptools, venv, wheel"]
+        needs = [PYTHON, "-c", "import setuptools, pip, venv, wheel"]
         if subprocess.run(needs, stderr=subprocess.DEVNULL, check=False).returncode:
             self.skipTest(f"{PYTHON} has no pip, setuptools, venv or wheel")
         with tempfile.TemporaryDirectory() as folder:
