@@ -41,7 +41,8 @@ def find_rondo() -> str:
     if stated:
         path = shutil.which(stated)
         if path:
-            return path
+            # Commands run in another folder.
+            return os.path.abspath(path)
         raise NoCommand(f"RONDO is {stated!r}, which is no program")
     # PREFIX/lib/rondo/python/rondo/command.py, as installed by CMake.
     installed = pathlib.Path(__file__).resolve().parents[4:5]
@@ -51,7 +52,7 @@ def find_rondo() -> str:
             return path
     path = shutil.which("rondo")
     if path:
-        return path
+        return os.path.abspath(path)
     raise NoCommand(
         "there is no rondo command: set RONDO to its path, or add its folder to PATH"
     )

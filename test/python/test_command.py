@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 import rondo
+from rondo.command import find_rondo
 
 
 def problem(memory_bytes=None):
@@ -54,6 +55,23 @@ class Calls(unittest.TestCase):
         self.assertEqual([s.family for s in found], ["1f1b", "gpipe"])
         everything = rondo.compare(problem(), effort=10)
         self.assertIn("1f1b", [s.family for s in everything])
+
+    def test_a_relative_path(self):
+        # The command runs in a folder of its own.
+        path = os.path.relpath(find_rondo())
+        with mock.patch.dict(os.environ, {"RONDO": path}):
+            self.assertEqual(len(rondo.simulate(problem(), "1f1b")), 1)
+
+    def test_pictures_and_other_formats(self):
+        found = rondo.simulate(problem(), "1f1b")[0]
+        self.assertIn("rondoTimelines", found._repr_html_())
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "x.svg")
+            found.show(path)
+            self.assertIn("<svg", path.read_text())
+        self.assertTrue(rondo.export("torch-csv", found).startswith("0F0,0F1,0B0"))
+        with self.assertRaisesRegex(rondo.RondoError, "--torch is '1.0'"):
+            rondo.export("torch-csv", found, torch="1.0")
 
     def test_the_commands_words(self):
         with self.assertRaises(rondo.RondoError) as raised:
