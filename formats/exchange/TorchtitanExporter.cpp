@@ -24,7 +24,13 @@ std::string quoted(llvm::StringRef text) {
   for (char c : text) {
     if (c == '"' || c == '\\')
       result += '\\';
-    result += c;
+    // A line may not end within the quotes.
+    if (const auto code = static_cast<unsigned char>(c);
+        code < 0x20 || code == 0x7f)
+      result += "\\u00" + llvm::utohexstr(code, /*LowerCase=*/false,
+                                          /*Width=*/2);
+    else
+      result += c;
   }
   return result + '"';
 }

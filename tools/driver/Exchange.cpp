@@ -155,10 +155,15 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
     append_range(chosen, module.getOps<pipe::ScheduleOp>());
   else if (chosen = findSchedules(module, name, path); chosen.empty())
     return Failure;
-  if (chosen.size() != 1)
-    return reportError(
-        path + ": " + (name.empty() ? "has " : "--schedule names ") +
-        countOf(chosen.size(), "schedule") + "; name one with --schedule");
+  if (chosen.size() != 1) {
+    std::string names;
+    for (pipe::ScheduleOp each : chosen)
+      names += (names.empty() ? ": @" : ", @") + each.getSymName().str();
+    return reportError(path + ": " +
+                       (name.empty() ? "has " : "--schedule names ") +
+                       countOf(chosen.size(), "schedule") +
+                       "; name one with --schedule" + names);
+  }
   pipe::ScheduleOp op = chosen.front();
   // Others may take long to search, or not exist.
   for (pipe::ScheduleOp other : to_vector(module.getOps<pipe::ScheduleOp>()))
