@@ -77,10 +77,10 @@ LogicalResult rondo::pipe::detail::verifyTask(Operation *op) {
 }
 
 LogicalResult StepOp::verify() {
-  if (getIndex() < 0 || getIndex() >= rondo::stepsOfSchedule)
+  if (getIndex() < 0 || getIndex() >= rondo::stepsOfProgram)
     return emitError() << "step " << getIndex()
                        << " does not exist; an iteration has "
-                       << rondo::stepsOfSchedule << " step, numbered from 0";
+                       << rondo::stepsOfProgram << " step, numbered from 0";
   return success();
 }
 

@@ -54,6 +54,10 @@ struct Family {
   /// Other families only order stages by number: any graph whose edges lead to
   /// later stages can run an order that a chain can.
   bool needsChain = false;
+  /// The policy (namedPolicies) of a family whose iterations overlap, for
+  /// problems that state none; nullptr: it drains the pipeline in each
+  /// iteration, and writes the order of one.
+  const char *policy = nullptr;
 
   int64_t stepsBeyondTasks(const Problem &problem) const {
     return extraSteps ? extraSteps(problem) : 0;
@@ -81,14 +85,22 @@ Result<FamilyChoice> chooseFamily(const std::string &name,
 /// Parses `name` or `name:key=value,key=value`.
 Result<FamilyChoice> parseFamily(const std::string &text);
 
-/// Every family with its defaults, in the table's order.
+/// Every family that drains the pipeline, with its defaults, in the table's
+/// order.
 std::vector<FamilyChoice> allFamilies();
+/// Every family whose iterations overlap, likewise.
+std::vector<FamilyChoice> overlappedFamilies();
 
 /// The variants of all families, in the table's order.
 std::vector<FamilyChoice> familyVariants(const Problem &problem);
 
-/// Where stages have several homes, ranks with the same stages get the same
-/// order; a fault where some ranks have only some stages in common.
+/// The problem with the family's policy, where the family has one, the problem
+/// none, and iterations to overlap.
+Problem withPolicyOf(const FamilyChoice &choice, const Problem &problem);
+
+/// Over several iterations, a family that drains the pipeline repeats its order
+/// of one. Where stages have several homes, ranks with the same stages get the
+/// same order; a fault where some ranks have only some stages in common.
 FamilyResult generate(const FamilyChoice &choice, const Problem &problem);
 
 } // namespace rondo

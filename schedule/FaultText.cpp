@@ -23,6 +23,7 @@ constexpr RuleText ruleTexts[] = {
     {"S5", "memory"},
     {"S6", "link-order"},
     {"S7", "accumulation"},
+    {"S8", "versions"},
     {"L1", "channels"},
     {"L2", "wait-cycle"},
     {"L3", "buffers"},
@@ -175,7 +176,8 @@ std::string Teller::say(int64_t number, const std::string &form) const {
     return text(number);
   if (const size_t bar = form.find('|'); bar != std::string::npos)
     return number == 1 ? form.substr(0, bar) : form.substr(bar + 1);
-  return text(number) + " " + form + (number == 1 ? "" : "s");
+  const char *plural = form.back() == 'h' ? "es" : "s";
+  return text(number) + " " + form + (number == 1 ? "" : plural);
 }
 
 std::string Teller::nameOf(Action action) const {
@@ -265,7 +267,8 @@ std::string rondo::describeBriefly(const Fault &fault) {
 }
 
 std::string rondo::actionName(Action action) {
-  return text(action.subject) + action.traits().code + text(action.index);
+  return text(action.subject) + action.traits().code + text(action.index) +
+         (action.count > 1 ? "x" + text(action.count) : "");
 }
 
 std::string rondo::actionName(Action action, const Problem &problem) {

@@ -3,6 +3,8 @@
 
 #include "schedule/Legality.h"
 
+#include "schedule/VersionAnalysis.h"
+
 using namespace rondo;
 
 std::optional<Fault> rondo::checkSchedule(const Problem &problem,
@@ -13,10 +15,18 @@ std::optional<Fault> rondo::checkSchedule(const Problem &problem,
        {checkCompleteness, checkPlacement, checkLinkOrder, checkDependence})
     if (auto fault = rule(problem, schedule))
       return fault;
-  Simulation run = simulate(problem, schedule, keepTimes);
+  // Versions may depend on times.
+  const bool hasVersions = problem.iterations > 1;
+  Simulation run = simulate(problem, schedule, keepTimes || hasVersions);
   if (auto fault = checkDeadlock(run))
     return fault;
+  std::optional<Fault> fault = checkMemory(problem, schedule);
+  if (!fault && hasVersions) {
+    Result<VersionAnalysis> versions = analyzeVersions(problem, schedule, run);
+    if (auto *found = std::get_if<Fault>(&versions))
+      fault = std::move(*found);
+  }
   if (simulation)
     *simulation = std::move(run);
-  return checkMemory(problem, schedule);
+  return fault;
 }

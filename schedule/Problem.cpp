@@ -4,6 +4,7 @@
 #include "schedule/Problem.h"
 
 #include "kinds/Shares.h"
+#include "schedule/Iterations.h"
 
 #include <algorithm>
 
@@ -359,8 +360,9 @@ Found checkSums(const Problem &problem) {
       if (!traits.hasCost())
         continue;
       const Cost &cost = problem.cost(h, traits.kind);
-      const int64_t times =
-          traits.index == IndexMeaning::Microbatch ? problem.microbatches : 1;
+      const int64_t times = traits.index == IndexMeaning::Microbatch
+                                ? problem.microbatches
+                                : problem.iterations;
       ns.add(cost.ns, times);
       bytes.add(cost.acquireBytes, times);
     }
@@ -380,8 +382,8 @@ Found checkSums(const Problem &problem) {
 } // namespace
 
 std::optional<Fault> Problem::check() const {
-  for (auto rule : {checkSizes, checkPlaces, checkCosts, checkLinks, checkCards,
-                    checkEdges, checkSums})
+  for (auto rule : {checkSizes, checkIterations, checkPlaces, checkCosts,
+                    checkLinks, checkCards, checkEdges, checkSums})
     if (Found fault = rule(*this))
       return fault;
   return std::nullopt;

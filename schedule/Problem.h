@@ -15,6 +15,7 @@
 #include "schedule/Fault.h"
 #include "schedule/Home.h"
 #include "schedule/HostCosts.h"
+#include "schedule/VersionPolicy.h"
 
 #include <array>
 #include <cstdint>
@@ -122,7 +123,12 @@ class EdgeTable;
 
 struct Problem {
   std::string name;
+  /// Of all iterations; they are numbered through.
   int32_t microbatches = 0;
+  /// Iterations that may overlap, with as many micro-batches each: the window
+  /// of an asynchronous schedule. With more than one, every stage steps once in
+  /// each.
+  int32_t iterations = 1;
   /// Of a micro-batch; what the shares of a stage's homes add up to.
   int32_t samples = 1;
   /// Whether `samples` is known: the problem states it, and does not leave it
@@ -143,6 +149,13 @@ struct Problem {
   std::vector<HostCosts> hosts;
   /// By home; empty where none recomputes.
   std::vector<Recomputation> recomputation;
+  /// By stage; empty: all synchronous.
+  std::vector<VersionPolicy> versions;
+  /// By stage: what a version of its weights takes; empty: not known.
+  std::vector<int64_t> weightBytes;
+  /// A task that serves several micro-batches takes the time of one, and so
+  /// does its message: how the papers count slots.
+  bool countsOnce = false;
   /// Dependences between homes, from earlier to later ones by F and back by I.
   /// makeChain() writes the usual ones.
   std::vector<Edge> edges;
@@ -157,6 +170,11 @@ struct Problem {
   int32_t numStages() const { return homes.numStages(); }
   int32_t numHomes() const { return homes.size(); }
   int32_t rankOf(int32_t home) const { return homes[home].rank; }
+  /// Of one iteration.
+  int32_t microbatchesEach() const { return microbatches / iterations; }
+  VersionPolicy policyOf(int32_t stage) const {
+    return versions.empty() ? synchronousPolicy : versions[stage];
+  }
   const Cost &cost(int32_t home, ActionKind kind) const {
     return costs[home * numCostColumns + costColumn(kind)];
   }

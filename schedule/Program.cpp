@@ -26,7 +26,10 @@ std::string rondo::programActionName(Action action, const Problem &problem) {
   case Subject::Home:
     break;
   }
-  return std::string(traits.keyword) + " of stage " +
+  return std::string(traits.keyword) +
+         (problem.iterations > 1 ? " " + std::to_string(uint64_t(action.index))
+                                 : "") +
+         " of stage " +
          (action.subject < static_cast<uint64_t>(problem.numHomes())
               ? std::to_string(problem.homes[action.subject].stage)
               : number);

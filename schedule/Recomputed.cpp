@@ -35,7 +35,8 @@ Schedule rondo::withRecomputation(const Problem &problem,
     for (Action action : schedule.rank(rank)) {
       const int32_t home = static_cast<int32_t>(action.subject);
       if ((action.traits().makes & inputGradDone) && problem.recomputes(home))
-        result.append(Action(ActionKind::Recompute, home, action.index));
+        for (int64_t i = 0; i < int64_t(action.count); ++i)
+          result.append(Action(ActionKind::Recompute, home, action.index + i));
       result.append(action);
     }
     result.endRank();

@@ -21,9 +21,9 @@
 
 namespace rondo {
 
-/// Optimizer steps of each stage in a schedule and in its programs: one, since
-/// they span one iteration.
-inline constexpr int64_t stepsOfSchedule = 1;
+/// Optimizer steps of each stage in a program: one, since it spans one
+/// iteration. A schedule has one for each of the problem's iterations.
+inline constexpr int64_t stepsOfProgram = 1;
 
 /// A run of consecutive actions. Does not own them.
 struct ActionRange {
@@ -43,7 +43,10 @@ public:
   Schedule() : offsets(1, 0) {}
 
   void reserve(int64_t numActions) { actions.reserve(numActions); }
-  void append(Action action) { actions.push_back(action); }
+  void append(Action action) {
+    actions.push_back(action);
+    counts |= action.count != 1;
+  }
   /// Ends the current rank; the next append() belongs to the next one.
   void endRank() { offsets.push_back(static_cast<int64_t>(actions.size())); }
 
@@ -56,6 +59,8 @@ public:
   /// simulator's times use the same positions.
   int64_t rankBegin(int32_t r) const { return offsets[r]; }
 
+  /// Whether an action serves several micro-batches.
+  bool hasCounts() const { return counts; }
   /// Whether any stage's step has a place in it. O(actions).
   bool hasSteps() const {
     return std::any_of(actions.begin(), actions.end(), [](Action action) {
@@ -71,6 +76,7 @@ public:
 private:
   std::vector<Action> actions;
   std::vector<int64_t> offsets;
+  bool counts = false;
 };
 
 } // namespace rondo

@@ -82,6 +82,8 @@ public:
     cards.reset(problem.cards.count());
     done = problem.nothingDoneYet();
     arrival.assign(problem.edges.size() * microbatches, notMade);
+    if (schedule.hasCounts())
+      counts.assign(arrival.size(), 1);
     for (size_t e = 0; isDealt && e < problem.edges.size(); ++e)
       for (int64_t i = 0; i < microbatches; ++i)
         if (!problem.carries(problem.edges[e], i))
@@ -102,9 +104,10 @@ private:
   /// of every micro-batch, as mostly.
   template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
   template <bool isPlain>
-  inline void send(const Output &output, int64_t microbatch, int64_t readyNs);
+  inline void send(const Output &output, Action action, int64_t readyNs);
   inline void carry(LinkState &link, const Output &output, int64_t message,
                     int64_t readyNs);
+  int64_t occupancyOf(const Output &output, int64_t message) const;
   void ask(LinkState &link, int64_t message, int64_t readyNs);
   bool carryNext();
   void wake(int32_t rank, int64_t message) {
@@ -115,7 +118,7 @@ private:
   }
   int64_t firstBlocking(Action action) const {
     return rondo::firstBlocking(action, &done[action.subject * microbatches],
-                                microbatches);
+                                problem.microbatchesEach());
   }
   Wait waitOf(int32_t rank) const;
   Action producerOf(int64_t message) const;
@@ -145,6 +148,9 @@ private:
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<int64_t> arrival;
+  /// By message: the micro-batches that it is for, the first of which names it.
+  /// Empty where each is for one.
+  std::vector<uint8_t> counts;
 };
 
 } // namespace rondo::schedule_execution

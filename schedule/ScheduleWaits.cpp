@@ -21,7 +21,12 @@ Wait Execution::waitOf(int32_t r) const {
   wait.at = schedule.rank(r)[rank.position - schedule.rankBegin(r)];
   if (rank.blocked == blockedByOwnTask) {
     const ActionTraits &traits = wait.at.traits();
-    const int64_t index = firstBlocking(wait.at);
+    int64_t index = firstBlocking(wait.at);
+    const Done needed = problem.neededFor(wait.at.subject, wait.at.kind());
+    while (wait.at.isTask() &&
+           index + 1 < int64_t(wait.at.index + wait.at.count) &&
+           (done[wait.at.subject * microbatches + index] & needed) == needed)
+      ++index;
     const Done absent = (problem.neededFor(wait.at.subject, wait.at.kind()) |
                          traits.needsOfAll) &
                         ~done[wait.at.subject * microbatches + index];

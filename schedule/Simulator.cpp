@@ -93,9 +93,25 @@ void Execution::orderLinks() {
 
 inline void Execution::carry(LinkState &link, const Output &output,
                              int64_t message, int64_t readyNs) {
-  link.freeNs = std::max(readyNs, link.freeNs) + output.occupancyNs;
+  link.freeNs =
+      std::max(readyNs, link.freeNs) + (counts.empty() || counts[message] == 1
+                                            ? output.occupancyNs
+                                            : occupancyOf(output, message));
   arrival[message] = link.freeNs + output.latencyNs;
   wake(output.toRank, message);
+  for (int64_t i = 1; !counts.empty() && i < counts[message]; ++i) {
+    arrival[message + i] = arrival[message];
+    wake(output.toRank, message + i);
+  }
+}
+
+/// Of a message that serves several micro-batches.
+int64_t Execution::occupancyOf(const Output &output, int64_t message) const {
+  if (problem.countsOnce)
+    return output.occupancyNs;
+  const Edge &edge = problem.edges[message / microbatches];
+  return problem.linkBetween(problem.rankOf(edge.from), problem.rankOf(edge.to))
+      .occupancyNs(edge.bytes * counts[message]);
 }
 
 /// Asks for the cards that a link's next message crosses.
@@ -117,13 +133,16 @@ bool Execution::carryNext() {
 }
 
 template <bool isPlain>
-void Execution::send(const Output &output, int64_t microbatch,
-                     int64_t readyNs) {
-  int64_t message = output.message + microbatch;
+void Execution::send(const Output &output, Action action, int64_t readyNs) {
+  int64_t message = output.message + int64_t(action.index);
   if (!isPlain && arrival[message] != notMade)
     return; // nothing to send
+  if (!isPlain && !counts.empty())
+    counts[message] = static_cast<uint8_t>(action.count);
   if (output.link < 0) {
     arrival[message] = readyNs;
+    for (int64_t i = 1; !isPlain && i < int64_t(action.count); ++i)
+      arrival[message + i] = readyNs;
     return;
   }
   LinkState &link = links[output.link];
@@ -153,7 +172,7 @@ void Execution::run(Simulation &result, bool keepTimes) {
     result.startNs.resize(schedule.numActions());
     result.endNs.resize(schedule.numActions());
   }
-  const bool isPlain = otherClocks.empty() && !isDealt;
+  const bool isPlain = otherClocks.empty() && !isDealt && !schedule.hasCounts();
   if (!isPlain)
     otherClocks.resize(schedule.numRanks());
   if (isPlain)
@@ -182,43 +201,52 @@ void Execution::runLanes(Simulation &result) {
       const Work &work =
           works[action.subject * numWorkKinds + workNumber(action.kind())];
       const int64_t key = action.subject * microbatches + action.index;
-      if ((done[key] & work.needs) != work.needs) {
-        rank.blocked = blockedByOwnTask;
+      const int64_t count = isPlain ? 1 : int64_t(action.count);
+      for (int64_t i = 0; i < count; ++i)
+        if ((done[key + i] & work.needs) != work.needs)
+          rank.blocked = blockedByOwnTask;
+      if (rank.blocked != notBlocked)
         break;
-      }
       const bool isCompute = isPlain || work.lane == Lane::Compute;
       const int lane = static_cast<int>(work.lane);
       int64_t start = rank.clock;
       if (!isCompute)
         start = std::max(start, otherClocks[r][lane]);
       for (int32_t i = work.inputBegin; i < work.inputEnd; ++i) {
-        int64_t message = inputs[i] + action.index;
-        if (arrival[message] < 0) {
-          rank.blocked = message;
-          break;
+        const int64_t message = inputs[i] + action.index;
+        for (int64_t each = message; each < message + count; ++each) {
+          if (arrival[each] < 0) {
+            rank.blocked = each;
+            break;
+          }
+          start = std::max(start, arrival[each]);
         }
-        start = std::max(start, arrival[message]);
+        if (rank.blocked != notBlocked)
+          break;
       }
       if (rank.blocked != notBlocked)
         break;
       if (rank.position == first)
         rank.firstStart = start;
-      const int64_t end = start + work.ns;
+      const int64_t ns =
+          isPlain || problem.countsOnce ? work.ns : work.ns * count;
+      const int64_t end = start + ns;
       if (isCompute)
         rank.clock = end;
       else
         otherClocks[r][lane] = end;
-      rank.work += work.ns;
-      rank.held += work.acquireBytes;
+      rank.work += ns;
+      rank.held += work.acquireBytes * count;
       rank.peak = std::max(rank.peak, rank.held);
-      rank.held -= work.releaseBytes;
-      done[key] |= work.makes;
+      rank.held -= work.releaseBytes * count;
+      for (int64_t i = 0; i < count; ++i)
+        done[key + i] |= work.makes;
       if (keepTimes) {
         result.startNs[rank.position] = start;
         result.endNs[rank.position] = end;
       }
       for (int32_t i = work.outputBegin; i < work.outputEnd; ++i)
-        send<isPlain>(outputs[i], action.index, end);
+        send<isPlain>(outputs[i], action, end);
     }
     // A call in the loop would slow it down.
     if (rank.blocked == blockedByOwnTask &&

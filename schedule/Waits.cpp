@@ -8,11 +8,17 @@
 using namespace rondo;
 
 int64_t rondo::findTask(ActionRange order, Action action) {
-  Action fused = action;
-  if (action.kind() == ActionKind::InputGrad)
-    fused.kindBits = static_cast<uint64_t>(ActionKind::Backward);
+  // B makes what I does, of one micro-batch or of several.
+  const bool mayBeFused = action.kind() == ActionKind::InputGrad ||
+                          action.kind() == ActionKind::WeightGrad;
+  auto isFused = [&](Action each) {
+    return mayBeFused && each.kind() == ActionKind::Backward &&
+           each.subject == action.subject && each.index <= action.index &&
+           action.index < each.index + each.count &&
+           (each.count > 1 || action.kind() == ActionKind::InputGrad);
+  };
   for (int64_t i = 0; i < order.size(); ++i)
-    if (order[i] == action || order[i] == fused)
+    if (order[i] == action || isFused(order[i]))
       return i;
   return -1;
 }
@@ -27,9 +33,10 @@ int64_t rondo::firstBlocking(Action action, const Done *done,
   const Done needed = action.traits().needsOfAll;
   if (needed == nothingDone)
     return action.index;
-  const Done *end = done + microbatches;
+  const Done *begin = done + int64_t(action.index) * microbatches,
+             *end = begin + microbatches;
   const Done *first = std::find_if(
-      done, end, [&](Done each) { return (each & needed) != needed; });
+      begin, end, [&](Done each) { return (each & needed) != needed; });
   return first == end ? -1 : first - done;
 }
 

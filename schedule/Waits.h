@@ -40,8 +40,9 @@ int64_t findTask(ActionRange order, Action action);
 Action asListed(ActionRange order, Action action);
 
 /// The first micro-batch for which something is not done that an action needs,
-/// of all of its home or of its own, which is then assumed to block it; -1
-/// where there is none. `done` is that of the home, by micro-batch.
+/// of all of its home in its iteration or of its own, which is then assumed to
+/// block it; -1 where there is none. `done` is that of the home, by
+/// micro-batch, `microbatches` those of an iteration.
 int64_t firstBlocking(Action action, const Done *done, int64_t microbatches);
 
 /// The circle that a walk from `start` along `next` ends in; the whole walk

@@ -282,8 +282,16 @@ std::optional<TextFault> readVersion2(Value object, Problem &problem) {
   if (const Value *provenance = fields.find("provenance"))
     if (auto fault = readAnyObject(*provenance, "provenance"))
       return fault;
-  if (auto fault = takesOnly(1, fields, "iterations", ""))
-    return fault;
+  if (const Value *iterations = fields.find("iterations")) {
+    int64_t number;
+    if (auto fault = readInteger(
+            *iterations, "iterations", 1,
+            std::max<int64_t>(1, maxMicrobatches / problem.microbatches),
+            number))
+      return fault;
+    problem.iterations = static_cast<int32_t>(number);
+    problem.microbatches *= problem.iterations;
+  }
   if (const Value *samples = fields.find("samples")) {
     int64_t number;
     if (auto fault = readInteger(*samples, "samples", 1, maxSamples, number))

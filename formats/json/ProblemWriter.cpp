@@ -77,6 +77,16 @@ void writeCosts(llvm::json::OStream &json, const Problem &problem,
   });
 }
 
+void writeVersions(llvm::json::OStream &json, const VersionPolicy &policy) {
+  json.attributeObject("versions", [&] {
+    json.attribute("forward", wordOf(policy.forward));
+    json.attribute("backward", wordOf(policy.backward));
+    json.attribute("activations", wordOf(policy.activations));
+    if (policy.mostDelay != anyDelay)
+      json.attribute("most_delay", policy.mostDelay);
+  });
+}
+
 void writeStage2(llvm::json::OStream &json, const Problem &problem,
                  const EdgeTable &edges, int32_t stage) {
   const HomeRange homes = problem.homes.of(stage);
@@ -96,6 +106,10 @@ void writeStage2(llvm::json::OStream &json, const Problem &problem,
   });
   if (homes.begin()->isDealt())
     json.attribute("split", "deal");
+  if (!problem.weightBytes.empty())
+    json.attribute("parameter_bytes", problem.weightBytes[stage]);
+  if (!problem.versions.empty())
+    writeVersions(json, problem.versions[stage]);
   // A micro-batch's, by the homes that take it.
   std::vector<int32_t> all;
   for (const Home &home : homes)
@@ -183,10 +197,12 @@ bool haveSameHost(const Problem &problem) {
 
 /// Whether version 1 can say this problem: its stages are a chain with one home
 /// each, B takes I's and W's time, steps and the host take none, and there are
-/// no cards.
+/// no cards, and one iteration without versions.
 bool isVersion1(const Problem &problem) {
   if (problem.homes.hasReplicas() || hasRecomputation(problem) ||
-      !problem.cards.empty() || !problem.hosts.empty())
+      !problem.cards.empty() || !problem.hosts.empty() ||
+      problem.iterations > 1 || !problem.versions.empty() ||
+      !problem.weightBytes.empty())
     return false;
   const int32_t numStages = problem.numStages();
   Problem chain;
@@ -219,7 +235,9 @@ void writeProblem(llvm::raw_ostream &os, const Problem &problem) {
   json.object([&] {
     json.attribute("format", isFirst ? "rondo-problem/1" : "rondo-problem/2");
     json.attribute("name", problem.name);
-    json.attribute("microbatches", problem.microbatches);
+    json.attribute("microbatches", problem.microbatchesEach());
+    if (problem.iterations > 1)
+      json.attribute("iterations", problem.iterations);
     if (!isFirst && (problem.statesSamples || problem.homes.hasReplicas()))
       json.attribute("samples", problem.samples);
     json.attributeArray("ranks", [&] {

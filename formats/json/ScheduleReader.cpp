@@ -55,8 +55,8 @@ const ActionTraits *takeKind(StringRef &text) {
 }
 
 /// Names the part of an element that version 2 specifies but that is not
-/// supported yet: a message, an await or a loop, a kind or a count. Empty if
-/// there is none.
+/// supported yet: a message, an await or a loop, or a kind. Empty if there is
+/// none.
 std::string laterElement(const Value &value, std::string &storage) {
   if (value.isObject()) {
     Members walk(value);
@@ -73,18 +73,14 @@ std::string laterElement(const Value &value, std::string &storage) {
   const ActionTraits *kind = takeKind(rest);
   if (!kind || !takeNumber(rest, number))
     return {};
-  if (!kind->hasCost())
-    return std::string("kind ") + kind->code;
-  if (rest.consume_front("x") && takeNumber(rest, number) && rest.empty())
-    return "count " + std::to_string(number);
-  return {};
+  return kind->hasCost() ? std::string() : std::string("kind ") + kind->code;
 }
 
 /// What a schedule may name, for messages.
 std::string knownActions(const Problem &problem, bool isStep) {
   const std::string stages = std::to_string(problem.numStages()) + " stages";
-  return isStep ? stages + " with " + std::to_string(stepsOfSchedule) +
-                      " step each"
+  return isStep ? stages + " with " + std::to_string(problem.iterations) +
+                      (problem.iterations == 1 ? " step each" : " steps each")
                 : stages + " and " + std::to_string(problem.microbatches) +
                       " micro-batches";
 }
@@ -103,7 +99,7 @@ std::optional<std::pair<int32_t, int32_t>> readPair(StringRef name,
 
 } // namespace
 
-/// `0F3` or `0STEP0`, as a task or a step of the problem.
+/// `0F3`, `0STEP0` or `0B2x3`, as a task or a step of the problem.
 std::optional<TextFault> ScheduleText::readAction(const Value &value,
                                                   const Problem &problem,
                                                   int32_t rank,
@@ -113,9 +109,12 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
   int64_t stage = 0, index = 0;
   StringRef rest = text.value_or("");
   const ActionTraits *kind = nullptr;
-  const bool isAction = takeNumber(rest, stage) && (kind = takeKind(rest)) &&
-                        kind->hasCost() && takeNumber(rest, index) &&
-                        rest.empty();
+  int64_t count = 1;
+  const bool isAction =
+      takeNumber(rest, stage) && (kind = takeKind(rest)) && kind->hasCost() &&
+      takeNumber(rest, index) &&
+      (!rest.consume_front("x") || (takeNumber(rest, count) && count > 0)) &&
+      rest.empty();
   if (!isAction) {
     if (std::string later = laterElement(value, storage); !later.empty())
       return TextFault("action " + value.excerpt() + ": " + later +
@@ -130,8 +129,16 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
     return TextFault("action " + value.excerpt() + ": kind " + kind->code +
                      " is part of rondo-schedule/2, but this is "
                      "rondo-schedule/1");
+  if (count > 1 && !isVersion2)
+    return TextFault("action " + value.excerpt() +
+                     ": a count is part of "
+                     "rondo-schedule/2, but this is rondo-schedule/1");
+  if (count > maxCount)
+    return TextFault("action " + value.excerpt() + " serves " +
+                     std::to_string(count) + " micro-batches; at most " +
+                     std::to_string(maxCount) + " go into one task");
   if (stage >= problem.numStages() ||
-      index >= (isTask ? problem.microbatches : stepsOfSchedule))
+      index + count > (isTask ? problem.microbatches : problem.iterations))
     return TextFault("completeness", text->str() + " is not a " +
                                          (isTask ? "task" : "step") +
                                          " of the problem, which has " +
@@ -139,6 +146,7 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
   action =
       Action(kind->kind,
              problem.homes.numberOn(static_cast<int32_t>(stage), rank), index);
+  action.count = static_cast<uint64_t>(count);
   return std::nullopt;
 }
 

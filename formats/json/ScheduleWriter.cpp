@@ -22,7 +22,10 @@ void writeActions(llvm::json::OStream &json, const Range &actions,
     bool first = true;
     for (Action action : actions) {
       os << (first ? "\"" : ",\"") << homes[action.subject].stage
-         << action.traits().code << uint64_t(action.index) << '"';
+         << action.traits().code << uint64_t(action.index);
+      if (action.count != 1)
+        os << 'x' << uint64_t(action.count);
+      os << '"';
       first = false;
     }
     os << ']';
@@ -71,6 +74,7 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     messages.emplace(problem);
   const bool isVersion2 = problem.homes.hasReplicas() ||
                           hasRecomputation(problem) || schedule.hasSteps() ||
+                          schedule.hasCounts() ||
                           (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {

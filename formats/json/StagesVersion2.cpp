@@ -188,6 +188,83 @@ std::optional<TextFault> readCosts(const Value &value, const std::string &where,
   return checkMemory(ArrayRef(costs, numCostColumns), where);
 }
 
+/// The value of an enum whose words are these.
+template <typename Enum, size_t n>
+std::optional<TextFault> readWord(const Fields &fields, StringRef key,
+                                  const std::string &where,
+                                  const char *const (&words)[n], Enum &value) {
+  const Value *found = fields.find(key);
+  if (!found)
+    return {};
+  std::string list;
+  for (size_t i = 0; i < n; ++i) {
+    if (found->string() == words[i]) {
+      value = static_cast<Enum>(i);
+      return {};
+    }
+    list += std::string(i == 0       ? ""
+                        : i + 1 == n ? " or "
+                                     : ", ") +
+            "\"" + words[i] + "\"";
+  }
+  return where + "." + key.str() + " is " + found->excerpt() + ", not " + list;
+}
+
+/// `versions` and `parameter_bytes` of the stage that is read next.
+std::optional<TextFault>
+readVersions(const Fields &stage, const std::string &where, Problem &problem) {
+  const size_t number = size_t(problem.numStages());
+  if (const Value *bytes = stage.find("parameter_bytes")) {
+    problem.weightBytes.resize(number + 1);
+    if (auto fault = readInteger(*bytes, where + ".parameter_bytes", 0,
+                                 mostFigure, problem.weightBytes[number]))
+      return fault;
+  } else if (!problem.weightBytes.empty()) {
+    problem.weightBytes.push_back(0);
+  }
+  const Value *versions = stage.find("versions");
+  if (!versions) {
+    if (!problem.versions.empty())
+      problem.versions.push_back(synchronousPolicy);
+    return {};
+  }
+  problem.versions.resize(number, synchronousPolicy);
+  VersionPolicy &policy = problem.versions.emplace_back();
+  const std::string inside = where + ".versions";
+  // The name of a system stands for its words.
+  if (const std::optional<std::string> name = versions->string()) {
+    std::string names;
+    for (const NamedPolicy &named : namedPolicies) {
+      if (*name == named.name) {
+        policy = named.policy;
+        return {};
+      }
+      names += (names.empty() ? "" : ", ") + std::string(named.name);
+    }
+    return inside + " is " + versions->excerpt() +
+           ", which is no policy; there are " + names;
+  }
+  Fields fields;
+  if (auto fault =
+          fields.read(*versions, inside, {},
+                      {"forward", "backward", "activations", "most_delay"}))
+    return fault;
+  if (auto fault = readWord(fields, "forward", inside, forwardWeightWords,
+                            policy.forward))
+    return fault;
+  if (auto fault = readWord(fields, "backward", inside, backwardWeightWords,
+                            policy.backward))
+    return fault;
+  if (auto fault = readWord(fields, "activations", inside,
+                            backwardActivationWords, policy.activations))
+    return fault;
+  const Value *delay = fields.find("most_delay");
+  if (!delay || delay->isNull())
+    return {};
+  return readInteger(*delay, inside + ".most_delay", 0, mostFigure,
+                     policy.mostDelay);
+}
+
 } // namespace
 
 std::optional<TextFault> readStagesVersion2(const Value &stages,
@@ -210,8 +287,9 @@ std::optional<TextFault> readStagesVersion2(const Value &stages,
                ", not \"samples\" or \"deal\"";
       areDealt = word == "deal";
     }
-    if (auto fault = takesNone(fields, {"shard", "parameter_bytes", "versions"},
-                               where + "."))
+    if (auto fault = takesNone(fields, {"shard"}, where + "."))
+      return fault;
+    if (auto fault = readVersions(fields, where, problem))
       return fault;
     if (auto fault = takesOnly(1, fields, "buckets", where + "."))
       return fault;

@@ -1,6 +1,7 @@
 //===- Families.cpp - The table of families ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "schedule/Iterations.h"
 #include "schedule/Nearest.h"
 #include "schedule/Recomputed.h"
 #include "schedule/families/Registry.h"
@@ -28,7 +29,11 @@ const std::vector<Family> &rondo::families() {
                                             vMin(),
                                             dualPipeV(),
                                             wave(),
-                                            spp()};
+                                            spp(),
+                                            pipeDream(),
+                                            twoBufferedWeights(),
+                                            pipeMare(),
+                                            timePrest()};
   return table;
 }
 
@@ -119,11 +124,30 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
   return chooseFamily(name, arguments);
 }
 
-std::vector<FamilyChoice> rondo::allFamilies() {
+static std::vector<FamilyChoice> choicesOf(bool areOverlapped) {
   std::vector<FamilyChoice> choices;
   for (const Family &family : families())
-    choices.push_back(std::get<FamilyChoice>(chooseFamily(family.name, {})));
+    if ((family.policy != nullptr) == areOverlapped)
+      choices.push_back(std::get<FamilyChoice>(chooseFamily(family.name, {})));
   return choices;
+}
+
+std::vector<FamilyChoice> rondo::allFamilies() { return choicesOf(false); }
+
+std::vector<FamilyChoice> rondo::overlappedFamilies() {
+  return choicesOf(true);
+}
+
+Problem rondo::withPolicyOf(const FamilyChoice &choice,
+                            const Problem &problem) {
+  Problem result = problem;
+  if (!choice.family->policy || !problem.versions.empty() ||
+      problem.iterations == 1)
+    return result;
+  for (const NamedPolicy &named : namedPolicies)
+    if (named.name == std::string(choice.family->policy))
+      result.versions.assign(problem.numStages(), named.policy);
+  return result;
 }
 
 std::vector<FamilyChoice> rondo::familyVariants(const Problem &problem) {
@@ -163,6 +187,14 @@ static Fault noChain(const char *family, const Problem &problem) {
   return makeFault<FaultKind::EdgesInAnotherOrder>(family);
 }
 
+static std::vector<std::string>
+namesOf(const std::vector<FamilyChoice> &choices) {
+  std::vector<std::string> names;
+  for (const FamilyChoice &choice : choices)
+    names.push_back(choice.family->name);
+  return names;
+}
+
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
   if (RankGroups::areNeeded(problem)) {
@@ -184,5 +216,17 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
   }
   if (choice.family->needsChain && !problem.isChain())
     return noChain(choice.family->name, problem);
-  return choice.family->generate(problem, choice.arguments);
+  if (choice.family->policy || problem.iterations == 1)
+    return choice.family->generate(problem, choice.arguments);
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage)
+    if (const VersionPolicy policy = problem.policyOf(stage);
+        !problem.versions.empty() && !(policy == synchronousPolicy))
+      return makeFault<FaultKind::FamilyIsSynchronous>(
+          choice.family->name, stage, wordOf(policy.forward),
+          wordOf(policy.backward), listOf(namesOf(overlappedFamilies())));
+  FamilyResult result =
+      choice.family->generate(oneIteration(problem), choice.arguments);
+  if (auto *schedule = std::get_if<Schedule>(&result))
+    return repeatOrder(problem, *schedule);
+  return result;
 }

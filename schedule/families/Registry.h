@@ -26,6 +26,10 @@ Family dualPipeV();
 Family wave();
 Family blockwise();
 Family spp();
+Family pipeDream();
+Family twoBufferedWeights();
+Family pipeMare();
+Family timePrest();
 
 } // namespace rondo
 

@@ -61,6 +61,9 @@ Problem RankGroups::groupProblem() const {
   groups.name = all.name;
   groups.microbatches =
       (all.microbatches + microbatchesInRound - 1) / microbatchesInRound;
+  groups.iterations = all.iterations;
+  groups.countsOnce = all.countsOnce;
+  groups.versions = all.versions;
   groups.objective = all.objective;
   groups.channels = all.channels;
   groups.memoryCaps.assign(numGroups, noMemoryCap);
@@ -144,7 +147,9 @@ std::optional<Action> RankGroups::taskOn(int32_t rank, Action ofGroup,
       homes.numberOn(static_cast<int32_t>(ofGroup.subject), rank);
   if (!homes[home].takes(microbatch))
     return std::nullopt;
-  return Action(ofGroup.kind(), home, microbatch);
+  Action action(ofGroup.kind(), home, microbatch);
+  action.count = ofGroup.count;
+  return action;
 }
 
 /// The end of the run of actions that begins at `i` and whose micro-batches go

@@ -20,13 +20,19 @@ constexpr uint8_t forwardBit = bitOf(ActionKind::Forward),
                   backwardBit = bitOf(ActionKind::Backward),
                   recomputeBit = bitOf(ActionKind::Recompute);
 
+/// Whether an action of an order is `one`, which has count 1, or holds it.
+constexpr bool serves(Action action, Action one) {
+  return action.kind() == one.kind() && action.subject == one.subject &&
+         one.index >= action.index && one.index < action.index + action.count;
+}
+
 /// Fills in the first place where `action` stands; -1 where it does not.
 void findFirst(const Schedule &schedule, Action action, int32_t &rank,
                int64_t &position) {
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i)
-      if (order[i] == action) {
+      if (serves(order[i], action)) {
         rank = r;
         position = i;
         return;
@@ -123,8 +129,9 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
   }
   const int64_t microbatches = problem.microbatches;
   std::vector<uint8_t> seen(problem.numHomes() * microbatches);
-  // By home; a step has no micro-batch.
-  std::vector<uint8_t> seenSteps(problem.numHomes());
+  // By home and iteration.
+  std::vector<uint8_t> seenSteps(size_t(problem.numHomes()) *
+                                 problem.iterations);
   std::optional<Action> firstStep;
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
@@ -134,35 +141,50 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
         return makeFaultAt<FaultKind::UnsupportedKind>(rule, r, i, action);
       const bool isTask = action.isTask();
       if (static_cast<int64_t>(action.subject) >= problem.numHomes() ||
-          static_cast<int64_t>(action.index) >=
-              (isTask ? microbatches : stepsOfSchedule) ||
-          action.count != 1)
+          action.count == 0 ||
+          static_cast<int64_t>(action.index) + action.count >
+              (isTask ? microbatches : problem.iterations))
         return isTask ? makeFaultAt<FaultKind::UnknownTask>(
                             rule, r, i, action, problem.numStages() - 1,
                             microbatches - 1)
                       : makeFaultAt<FaultKind::UnknownStep>(
                             rule, r, i, action, int64_t(action.index),
-                            problem.numStages() - 1, stepsOfSchedule);
+                            problem.numStages() - 1, problem.iterations);
+      if (action.count > 1) {
+        if (action.kind() != ActionKind::Backward)
+          return makeFaultAt<FaultKind::CountOfKind>(rule, r, i, action,
+                                                     int64_t(action.count));
+        const int64_t each = problem.microbatchesEach();
+        if (int64_t(action.index) / each !=
+            int64_t(action.index + action.count - 1) / each)
+          return makeFaultAt<FaultKind::CountOverIterations>(rule, r, i, action,
+                                                             each);
+      }
       if (action.kind() == ActionKind::Recompute &&
           !problem.recomputes(static_cast<int32_t>(action.subject)))
         return makeFaultAt<FaultKind::NotRecomputed>(rule, r, i, action);
       const Home &home = problem.homes[static_cast<int32_t>(action.subject)];
-      if (isTask && !home.takes(action.index))
-        return makeFaultAt<FaultKind::DealtElsewhere>(
-            rule, r, i, action,
-            problem.homes.of(home.stage).first[action.index % home.turns].rank,
-            int64_t(action.index));
-      uint8_t &bits = isTask
-                          ? seen[action.subject * microbatches + action.index]
-                          : seenSteps[action.subject];
       const uint8_t bit = isTask ? bitOf(action.kind()) : 1;
-      if (bits & bit) {
-        Fault fault = makeFaultAt<FaultKind::Twice>(rule, r, i, action);
-        fault.other = action;
-        findFirst(schedule, action, fault.otherRank, fault.otherPosition);
-        return fault;
+      for (int64_t index = action.index, end = index + action.count;
+           index < end; ++index) {
+        if (isTask && !home.takes(index))
+          return makeFaultAt<FaultKind::DealtElsewhere>(
+              rule, r, i, action,
+              problem.homes.of(home.stage).first[index % home.turns].rank,
+              index);
+        uint8_t &bits =
+            isTask ? seen[action.subject * microbatches + index]
+                   : seenSteps[action.subject * problem.iterations + index];
+        if (bits & bit) {
+          Fault fault = makeFaultAt<FaultKind::Twice>(rule, r, i, action);
+          fault.action = Action(action.kind(), action.subject, index);
+          fault.other = fault.action;
+          findFirst(schedule, fault.action, fault.otherRank,
+                    fault.otherPosition);
+          return fault;
+        }
+        bits |= bit;
       }
-      bits |= bit;
       if (!isTask && !firstStep)
         firstStep = action;
     }
@@ -174,11 +196,19 @@ std::optional<Fault> rondo::checkCompleteness(const Problem &problem,
           !isComplete(bits, recomputeOf(problem, home)))
         return judge(problem, schedule, bits, home, i, extentOf(problem, seen));
     }
-  for (int32_t home = 0; firstStep && home < problem.numHomes(); ++home) {
-    if (seenSteps[home])
+  if (!firstStep && problem.iterations == 1)
+    return std::nullopt;
+  for (size_t place = 0; place < seenSteps.size(); ++place) {
+    if (seenSteps[place])
       continue;
+    const auto home = static_cast<int32_t>(place / problem.iterations);
+    const Action step(ActionKind::Step, home, place % problem.iterations);
+    if (problem.iterations > 1)
+      return makeFaultAt<FaultKind::MissingStepOfIteration>(
+          rule, problem.rankOf(home), -1, step, int64_t(step.index),
+          problem.iterations);
     Fault fault = makeFaultAt<FaultKind::MissingStep>(
-        rule, problem.rankOf(home), -1, Action(firstStep->kind(), home, 0));
+        rule, problem.rankOf(home), -1, step);
     fault.other = *firstStep;
     findFirst(schedule, *firstStep, fault.otherRank, fault.otherPosition);
     return fault;

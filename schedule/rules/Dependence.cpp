@@ -13,19 +13,66 @@
 using namespace rondo;
 
 /// Where the last task stands that makes what an action needs of all
-/// micro-batches of its home; -1 where none does. O(order).
-static int64_t lastThatMakes(ActionRange order, Action action) {
+/// micro-batches of its home and iteration, of which each has `microbatches`;
+/// -1 where none does. O(order).
+static int64_t lastThatMakes(ActionRange order, Action action,
+                             int64_t microbatches) {
   for (int64_t i = order.size(); i-- > 0;)
     if (order[i].subject == action.subject &&
-        (order[i].traits().makes & action.traits().needsOfAll))
+        (order[i].traits().makes & action.traits().needsOfAll) &&
+        int64_t(order[i].index) / microbatches == int64_t(action.index))
       return i;
   return -1;
+}
+
+/// Of a window: a stage's steps follow each other, and its gradients of an
+/// iteration are used before those of the next are added. O(order).
+static std::optional<Fault> checkWindow(const Problem &problem,
+                                        const Schedule &schedule, int32_t r) {
+  ActionRange order = schedule.rank(r);
+  const int64_t each = problem.microbatchesEach();
+  std::vector<int64_t> steps(problem.numHomes(), 0),
+      lastStep(problem.numHomes(), -1);
+  for (int64_t i = 0; i < order.size(); ++i) {
+    const Action action = order[i];
+    const auto home = static_cast<int32_t>(action.subject);
+    const int64_t index = action.index;
+    if (action.kind() == ActionKind::Step) {
+      if (index != steps[home]) {
+        // The one that is missing stands behind it.
+        const Action expected(ActionKind::Step, home, steps[home]);
+        const int64_t later = findTask(order, expected);
+        Fault fault = makeFaultAt<FaultKind::StepsOutOfOrder>(
+            Rule::Dependence, r, later, expected, steps[home], index);
+        fault.otherRank = r;
+        fault.other = action;
+        fault.otherPosition = i;
+        return fault;
+      }
+      ++steps[home];
+      continue;
+    }
+    if (!(action.traits().makes & weightGradDone) ||
+        index / each <= steps[home])
+      continue;
+    const Action step(ActionKind::Step, home, index / each - 1);
+    Fault fault = makeFaultAt<FaultKind::GradientBeforeStep>(
+        Rule::Dependence, r, i, action, index / each, index / each - 1);
+    fault.otherRank = r;
+    fault.other = step;
+    fault.otherPosition = findTask(order, step);
+    return fault;
+  }
+  return std::nullopt;
 }
 
 std::optional<Fault> rondo::checkDependence(const Problem &problem,
                                             const Schedule &schedule) {
   const int64_t microbatches = problem.microbatches;
   EdgeTable edges(problem);
+  for (int32_t r = 0; problem.iterations > 1 && r < schedule.numRanks(); ++r)
+    if (auto fault = checkWindow(problem, schedule, r))
+      return fault;
   std::vector<Done> done = problem.nothingDoneYet();
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
@@ -34,22 +81,28 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
       const int32_t home = action.subject;
       auto before = [&](int32_t neededStage,
                         Done needed) -> std::optional<Fault> {
-        const Done absent =
-            needed & ~done[neededStage * microbatches + action.index];
-        if (absent == nothingDone)
-          return std::nullopt;
-        Fault fault =
-            makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
-        fault.otherRank = r;
-        fault.other = asListed(
-            order, Action(kindThatMakes(absent), neededStage, action.index));
-        fault.otherPosition = findTask(order, fault.other);
-        return fault;
+        for (int64_t index = action.index, end = index + action.count;
+             index < end; ++index) {
+          const Done absent =
+              needed & ~done[neededStage * microbatches + index];
+          if (absent == nothingDone)
+            continue;
+          Fault fault =
+              makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
+          fault.otherRank = r;
+          fault.other = asListed(
+              order, Action(kindThatMakes(absent), neededStage, index));
+          fault.otherPosition = findTask(order, fault.other);
+          return fault;
+        }
+        return std::nullopt;
       };
       if (auto fault = before(home, problem.neededFor(home, action.kind())))
         return fault;
       if (action.traits().needsOfAll != nothingDone)
-        if (int64_t last = lastThatMakes(order, action); last > i) {
+        if (int64_t last =
+                lastThatMakes(order, action, problem.microbatchesEach());
+            last > i) {
           Fault fault =
               makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
           fault.otherRank = r;
@@ -63,7 +116,9 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
           if (auto fault = before(edge.from, traitsOf(edge.message()).made))
             return fault;
       }
-      done[home * microbatches + action.index] |= action.traits().makes;
+      for (int64_t index = action.index, end = index + action.count;
+           index < end; ++index)
+        done[home * microbatches + index] |= action.traits().makes;
     }
   }
   return std::nullopt;

@@ -15,9 +15,13 @@ class Unnamed {
 public:
   Unnamed(const Problem &problem)
       : microbatches(problem.microbatches),
-        bits(problem.numHomes() * microbatches) {}
+        bits(problem.numHomes() * microbatches), counts(bits.size(), 1) {}
 
-  void add(Action action) { at(action) |= bitOf(action); }
+  void add(Action action) {
+    at(action) |= bitOf(action);
+    if (action.count > 1)
+      counts[placeOf(action)] = static_cast<uint8_t>(action.count);
+  }
   /// False where the action is not there.
   bool remove(Action action) {
     bool found = contains(action);
@@ -25,25 +29,32 @@ public:
       at(action) &= static_cast<uint8_t>(~bitOf(action));
     return found;
   }
-  bool contains(Action action) { return (at(action) & bitOf(action)) != 0; }
+  bool contains(Action action) {
+    const uint64_t count =
+        action.kind() == ActionKind::Backward ? counts[placeOf(action)] : 1;
+    return (at(action) & bitOf(action)) != 0 && count == action.count;
+  }
 
 private:
-  uint8_t &at(Action action) {
-    return bits[action.subject * microbatches + action.index];
+  int64_t placeOf(Action action) const {
+    return int64_t(action.subject) * microbatches + int64_t(action.index);
   }
+  uint8_t &at(Action action) { return bits[placeOf(action)]; }
   static uint8_t bitOf(Action action) {
     return static_cast<uint8_t>(1u << action.kindBits);
   }
 
   int64_t microbatches;
   std::vector<uint8_t> bits;
+  /// Of B, which alone may have more than one.
+  std::vector<uint8_t> counts;
 };
 
 bool isTaskOf(const Problem &problem, Action action) {
   return action.isTask() &&
          static_cast<int64_t>(action.subject) < problem.numHomes() &&
-         static_cast<int64_t>(action.index) < problem.microbatches &&
-         action == Action(action.kind(), action.subject, action.index);
+         action.count > 0 &&
+         static_cast<int64_t>(action.index) < problem.microbatches;
 }
 
 } // namespace

@@ -18,7 +18,8 @@ std::optional<Fault> rondo::checkMemory(const Problem &problem,
     int64_t held = 0;
     for (int64_t i = 0; i < order.size(); ++i) {
       const Cost &cost = problem.cost(order[i].subject, order[i].kind());
-      held += cost.acquireBytes;
+      const int64_t count = order[i].count;
+      held += cost.acquireBytes * count;
       if (held > problem.memoryCaps[r]) {
         Fault fault =
             makeFaultAt<FaultKind::OverCap>(Rule::Memory, r, i, order[i]);
@@ -26,7 +27,7 @@ std::optional<Fault> rondo::checkMemory(const Problem &problem,
         fault.allowed = problem.memoryCaps[r];
         return fault;
       }
-      held -= cost.releaseBytes;
+      held -= cost.releaseBytes * count;
     }
   }
   return std::nullopt;

@@ -77,7 +77,7 @@ inline Schedule generateFamily(const std::string &text,
   return std::get<Schedule>(std::move(result));
 }
 
-/// Parses `2F3` or `2STEP0`.
+/// Parses `2F3`, `2STEP0` or `2B4x3`.
 inline Action actionOf(const std::string &text) {
   std::istringstream in(text);
   int64_t stage = 0, index = 0;
@@ -87,8 +87,12 @@ inline Action actionOf(const std::string &text) {
     code += static_cast<char>(in.get());
   in >> index;
   for (const ActionTraits &traits : actionTable.rows)
-    if (code == traits.code)
-      return Action(traits.kind, stage, index);
+    if (code == traits.code) {
+      Action action(traits.kind, stage, index);
+      if (int64_t count = 0; in.peek() == 'x' && in.ignore() >> count)
+        action.count = static_cast<uint64_t>(count);
+      return action;
+    }
   ADD_FAILURE() << text << " is no action";
   return {};
 }

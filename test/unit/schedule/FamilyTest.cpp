@@ -360,7 +360,8 @@ TEST(Families, TextForms) {
             "there is no family '2f2b'; did you mean '1f1b'? there are gpipe, "
             "1f1b, eager-1f1b, kfkb, "
             "zb-h1, zb-h2, interleaved-1f1b, interleaved-zb, looped-bfs, "
-            "blockwise, zbv, zbv-auto, v-half, v-min, dualpipe-v, wave, spp");
+            "blockwise, zbv, zbv-auto, v-half, v-min, dualpipe-v, wave, spp, "
+            "pipedream, 2bw, pipemare, timeprest");
   EXPECT_EQ(wrongWith("kfkb:k=0"), "k of kfkb is 0; it must be 1 or more");
   EXPECT_EQ(wrongWith("kfkb:j=1"), "kfkb has no parameter 'j'; it has k");
   EXPECT_EQ(wrongWith("1f1b:k=1"), "1f1b has no parameter 'k'; it takes none");

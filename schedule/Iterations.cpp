@@ -1,0 +1,100 @@
+//===- Iterations.cpp - Schedules over several iterations -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/Iterations.h"
+
+using namespace rondo;
+
+std::optional<Fault> rondo::checkIterations(const Problem &problem) {
+  if (problem.iterations < 1 ||
+      problem.microbatches % problem.iterations != 0) {
+    return makeFault<FaultKind::UnevenIterations>(problem.microbatches,
+                                                  problem.iterations);
+  }
+  for (const Home &home : problem.homes)
+    if (problem.iterations > 1 && home.isDealt())
+      return makeFault<FaultKind::DealtIterations>(home.stage,
+                                                   problem.iterations);
+  if (!problem.versions.empty() &&
+      problem.versions.size() != size_t(problem.numStages()))
+    return makeFault<FaultKind::PolicyCount>(problem.versions.size(),
+                                             problem.numStages());
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
+    const VersionPolicy policy = problem.policyOf(stage);
+    if (policy.activations == BackwardActivations::Stashed &&
+        policy.backward != BackwardWeights::Stashed)
+      return makeFault<FaultKind::StashedActivations>(stage,
+                                                      wordOf(policy.backward));
+    if (policy.mostDelay < 0) {
+      Fault fault = makeFault<FaultKind::DelayBelowZero>(stage);
+      fault.found = policy.mostDelay;
+      return fault;
+    }
+  }
+  return std::nullopt;
+}
+
+Problem rondo::oneIteration(const Problem &problem) {
+  Problem one = problem;
+  one.microbatches = problem.microbatchesEach();
+  one.iterations = 1;
+  return one;
+}
+
+Result<Problem> rondo::overIterations(const Problem &problem,
+                                      int64_t iterations) {
+  const int64_t each = problem.microbatchesEach();
+  if (iterations > maxMicrobatches / each) {
+    Fault fault = makeFault<FaultKind::SizeOutOfRange>("micro-batches");
+    // Of a product that may not fit, what is known to be too much.
+    fault.found = maxMicrobatches + 1;
+    fault.allowed = maxMicrobatches;
+    return fault;
+  }
+  Problem window = problem;
+  window.iterations = static_cast<int32_t>(iterations);
+  window.microbatches = static_cast<int32_t>(each * iterations);
+  if (std::optional<Fault> fault = window.check())
+    return std::move(*fault);
+  return window;
+}
+
+Schedule rondo::repeatOrder(const Problem &problem, const Schedule &order) {
+  const int64_t each = problem.microbatchesEach();
+  const bool hasSteps = order.hasSteps();
+  auto moved = [&](Action action, int64_t iteration) {
+    action.index +=
+        action.kind() == ActionKind::Step ? iteration : iteration * each;
+    return action;
+  };
+  Schedule window;
+  window.reserve((order.numActions() + (hasSteps ? 0 : problem.numHomes())) *
+                 problem.iterations);
+  for (int32_t r = 0; r < order.numRanks(); ++r) {
+    for (int64_t t = 0; t < problem.iterations; ++t) {
+      for (Action action : order.rank(r))
+        window.append(moved(action, t));
+      for (int32_t home = 0; !hasSteps && home < problem.numHomes(); ++home)
+        if (problem.rankOf(home) == r)
+          window.append(Action(ActionKind::Step, home, t));
+    }
+    window.endRank();
+  }
+  for (const auto &[link, messages] : order.linkOrders)
+    for (int64_t t = 0; t < problem.iterations; ++t)
+      for (Action action : messages)
+        window.linkOrders[link].push_back(moved(action, t));
+  return window;
+}
+
+Problem rondo::inSlots(const Problem &problem) {
+  Problem slots = problem;
+  slots.countsOnce = true;
+  slots.makeMessagesFree();
+  for (int32_t home = 0; home < slots.numHomes(); ++home)
+    for (const ActionTraits &traits : actionTable.rows)
+      if (traits.hasCost() &&
+          (traits.kind != ActionKind::Recompute || slots.recomputes(home)))
+        slots.cost(home, traits.kind).ns = traits.isTask() ? 1 : 0;
+  return slots;
+}

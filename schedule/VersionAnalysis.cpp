@@ -1,0 +1,240 @@
+//===- VersionAnalysis.cpp - Which weights every task reads ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/VersionAnalysis.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+namespace {
+
+/// The tasks of one home, by micro-batch.
+struct HomeTasks {
+  /// Steps of the home in front of F and of I or B, in its rank's order.
+  std::vector<int32_t> liveAtForward, liveAtBackward;
+  /// Where they stand in the array of all actions.
+  std::vector<int64_t> forwardAt, backwardAt;
+  /// By step: where it stands.
+  std::vector<int64_t> stepAt;
+};
+
+class Analysis {
+public:
+  Analysis(const Problem &problem, const Schedule &schedule,
+           const Simulation &simulation)
+      : problem(problem), schedule(schedule), simulation(simulation),
+        microbatches(problem.microbatches), each(problem.microbatchesEach()) {}
+
+  Result<VersionAnalysis> run() {
+    collect();
+    findCommitted();
+    result.homes.resize(problem.numHomes());
+    for (int32_t home = 0; home < problem.numHomes(); ++home)
+      if (auto fault = readVersions(home))
+        return std::move(*fault);
+    for (int32_t home = 0; home < problem.numHomes(); ++home) {
+      if (auto fault = measureDelays(home))
+        return std::move(*fault);
+      countCopies(home);
+    }
+    for (int64_t m = 0; m < microbatches; ++m)
+      for (const HomeVersions &versions : result.homes) {
+        result.areForwardsVertical &=
+            versions.forward[m] == result.homes[0].forward[m];
+        result.areBackwardsVertical &=
+            versions.backward[m] == result.homes[0].backward[m];
+      }
+    return std::move(result);
+  }
+
+private:
+  static bool readsForBackward(Action action) {
+    return action.traits().makes & inputGradDone;
+  }
+
+  void collect() {
+    tasks.resize(problem.numHomes());
+    for (HomeTasks &of : tasks) {
+      of.liveAtForward.assign(microbatches, 0);
+      of.liveAtBackward.assign(microbatches, 0);
+      of.forwardAt.assign(microbatches, -1);
+      of.backwardAt.assign(microbatches, -1);
+    }
+    for (int64_t i = 0; i < schedule.numActions(); ++i) {
+      const Action action = schedule.rank(0).begin()[i];
+      HomeTasks &of = tasks[action.subject];
+      const auto steps = static_cast<int32_t>(of.stepAt.size());
+      if (action.kind() == ActionKind::Step)
+        of.stepAt.push_back(i);
+      for (int64_t m = action.index, end = m + action.count; m < end; ++m)
+        if (action.kind() == ActionKind::Forward) {
+          of.liveAtForward[m] = steps;
+          of.forwardAt[m] = i;
+        } else if (readsForBackward(action)) {
+          of.liveAtBackward[m] = steps;
+          of.backwardAt[m] = i;
+        }
+    }
+  }
+
+  /// By iteration: the newest version whose step had ended on all stages when
+  /// the first backward of the iteration began.
+  void findCommitted() {
+    std::vector<int64_t> committedNs;
+    for (const HomeTasks &of : tasks) {
+      committedNs.resize(of.stepAt.size(), 0);
+      for (size_t t = 0; t < of.stepAt.size(); ++t)
+        committedNs[t] =
+            std::max(committedNs[t], simulation.endNs[of.stepAt[t]]);
+    }
+    committed.assign(problem.iterations, 0);
+    for (int32_t t = 0; t < problem.iterations; ++t) {
+      int64_t beginNs = maxSum;
+      for (const HomeTasks &of : tasks)
+        for (int64_t m = t * each; m < (t + 1) * each; ++m)
+          if (of.backwardAt[m] >= 0)
+            beginNs = std::min(beginNs, simulation.startNs[of.backwardAt[m]]);
+      // Steps end in their order.
+      committed[t] = static_cast<int32_t>(
+          std::upper_bound(committedNs.begin(), committedNs.end(), beginNs) -
+          committedNs.begin());
+    }
+  }
+
+  /// A home reads a version only after it has made it.
+  std::optional<Fault> needMade(int32_t home, int64_t position, int64_t m,
+                                int32_t version, int32_t live) const {
+    if (version <= live)
+      return std::nullopt;
+    const Action action = schedule.rank(0).begin()[position];
+    Fault fault = makeFaultAt<FaultKind::VersionNotMade>(
+        Rule::Versions, problem.rankOf(home),
+        position - schedule.rankBegin(problem.rankOf(home)), action, version, m,
+        live);
+    return fault;
+  }
+
+  std::optional<Fault> readVersions(int32_t home) {
+    const VersionPolicy policy = problem.policyOf(problem.homes[home].stage);
+    const HomeTasks &of = tasks[home];
+    HomeVersions &versions = result.homes[home];
+    versions.forward.resize(microbatches);
+    versions.backward.resize(microbatches);
+    // Stage 0's first home: where micro-batches enter.
+    const std::vector<int32_t> &entered = tasks[0].liveAtForward;
+    for (int64_t m = 0; m < microbatches; ++m) {
+      int32_t &read = versions.forward[m];
+      switch (policy.forward) {
+      case ForwardWeights::Live:
+      case ForwardWeights::Stashed:
+        read = of.liveAtForward[m];
+        break;
+      case ForwardWeights::Vertical:
+        read = entered[m];
+        break;
+      case ForwardWeights::Minibatch:
+        read = entered[m / each * each];
+        break;
+      }
+      if (auto fault =
+              needMade(home, of.forwardAt[m], m, read, of.liveAtForward[m]))
+        return fault;
+      int32_t &back = versions.backward[m];
+      switch (policy.backward) {
+      case BackwardWeights::Stashed:
+        back = read;
+        break;
+      case BackwardWeights::Committed:
+        back = committed[m / each];
+        break;
+      case BackwardWeights::Live:
+      case BackwardWeights::Extrapolated:
+        back = of.liveAtBackward[m];
+        break;
+      }
+      if (auto fault =
+              needMade(home, of.backwardAt[m], m, back, of.liveAtBackward[m]))
+        return fault;
+      versions.isHorizontal &= read == back;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Fault> measureDelays(int32_t home) {
+    const int64_t mostDelay =
+        problem.policyOf(problem.homes[home].stage).mostDelay;
+    HomeVersions &versions = result.homes[home];
+    for (bool isForward : {true, false}) {
+      const std::vector<int32_t> &read =
+          isForward ? versions.forward : versions.backward;
+      Delays &delays =
+          isForward ? versions.forwardDelay : versions.backwardDelay;
+      auto delayOf = [&](int64_t m) { return m / each - read[m]; };
+      delays.least = delays.most = delayOf(0);
+      int64_t settled = 0;
+      for (int64_t m = 0; m < microbatches; ++m) {
+        const int64_t delay = delayOf(m);
+        delays.least = std::min(delays.least, delay);
+        if (delay > delays.most) {
+          delays.most = delay;
+          settled = m / each;
+        }
+        if (delay <= mostDelay)
+          continue;
+        const HomeTasks &of = tasks[home];
+        const int64_t position = isForward ? of.forwardAt[m] : of.backwardAt[m];
+        const int32_t rank = problem.rankOf(home);
+        Fault fault = makeFaultAt<FaultKind::TooLate>(
+            Rule::Versions, rank, position - schedule.rankBegin(rank),
+            schedule.rank(0).begin()[position], int64_t(read[m]), delay);
+        fault.allowed = mostDelay;
+        return fault;
+      }
+      for (int64_t m = settled * each; m < microbatches; ++m, ++delays.number)
+        delays.sum += delayOf(m);
+    }
+    return std::nullopt;
+  }
+
+  /// A version is kept from the step that makes it to the last task that reads
+  /// it; the newest always. The number grows only at steps.
+  void countCopies(int32_t home) {
+    const HomeTasks &of = tasks[home];
+    HomeVersions &versions = result.homes[home];
+    std::vector<int64_t> lastRead(of.stepAt.size() + 1, -1);
+    for (int64_t m = 0; m < microbatches; ++m) {
+      int64_t &forward = lastRead[versions.forward[m]];
+      forward = std::max(forward, of.forwardAt[m]);
+      int64_t &backward = lastRead[versions.backward[m]];
+      backward = std::max(backward, of.backwardAt[m]);
+    }
+    // Old versions by when they end; a step leaves those that end behind it.
+    std::vector<int64_t> ends;
+    for (size_t t = 0; t < of.stepAt.size(); ++t) {
+      ends.push_back(lastRead[t]);
+      ends.erase(
+          std::remove_if(ends.begin(), ends.end(),
+                         [&](int64_t end) { return end < of.stepAt[t]; }),
+          ends.end());
+      versions.copies =
+          std::max(versions.copies, static_cast<int32_t>(ends.size()) + 1);
+    }
+  }
+
+  const Problem &problem;
+  const Schedule &schedule;
+  const Simulation &simulation;
+  const int64_t microbatches, each;
+  std::vector<HomeTasks> tasks;
+  std::vector<int32_t> committed;
+  VersionAnalysis result;
+};
+
+} // namespace
+
+Result<VersionAnalysis> rondo::analyzeVersions(const Problem &problem,
+                                               const Schedule &schedule,
+                                               const Simulation &simulation) {
+  return Analysis(problem, schedule, simulation).run();
+}

@@ -1,0 +1,62 @@
+//===- VersionAnalysis.h - Which weights every task reads -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What follows from a window's order and the policies of its stages: the
+// version that every task reads, how late its gradient is, and how many
+// versions a stage keeps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_VERSIONANALYSIS_H
+#define RONDO_SCHEDULE_VERSIONANALYSIS_H
+
+#include "schedule/Fault.h"
+#include "schedule/Problem.h"
+#include "schedule/Simulator.h"
+
+#include <optional>
+#include <vector>
+
+namespace rondo {
+
+/// Updates between the version that a task reads and the one that the step of
+/// its iteration changes, over the micro-batches of a home.
+struct Delays {
+  int64_t least = 0, most = 0;
+  /// Of the micro-batches from the first whose delay is the largest on: what a
+  /// long run settles to. Their sum and number, so that the mean is exact.
+  int64_t sum = 0, number = 0;
+
+  double mean() const { return number ? double(sum) / double(number) : 0; }
+};
+
+struct HomeVersions {
+  /// By micro-batch: what F, and I or B, read.
+  std::vector<int32_t> forward, backward;
+  Delays forwardDelay, backwardDelay;
+  /// The most versions that are kept at once: the newest, and older ones that
+  /// a later task reads.
+  int32_t copies = 1;
+  /// Every backward reads what its forward has read.
+  bool isHorizontal = true;
+};
+
+struct VersionAnalysis {
+  /// By home.
+  std::vector<HomeVersions> homes;
+  /// All F of a micro-batch read the same version; and all I and B of it.
+  bool areForwardsVertical = true, areBackwardsVertical = true;
+};
+
+/// `simulation` is the schedule's, complete and with times. The schedule must
+/// keep S1 to S4 and have the steps of all iterations, or there is one
+/// iteration. A fault of rule S8 where a task would read a version that its
+/// stage does not have yet, or one that is older than its policy allows.
+/// O(actions + homes * micro-batches).
+Result<VersionAnalysis> analyzeVersions(const Problem &problem,
+                                        const Schedule &schedule,
+                                        const Simulation &simulation);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_VERSIONANALYSIS_H

@@ -1,0 +1,57 @@
+//===- PipeMare.cpp - 1F1B without flush or stashed weights -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Yang et al., "PipeMare", MLSys 2021, arXiv 1910.05124. The order is
+// PipeDream's; forwards and backwards read the newest weights, and the
+// backward moves them back by the running mean of their changes.
+//
+// With spatial=1 it is the order of the paper's model, in which a stage runs an
+// F and a B in each slot, both with the weights at the beginning of the slot:
+// stage s (from 0) runs F of micro-batch m in slot m + s and B in slot
+// m + 2S - 1 - s. With N micro-batches an iteration its forward is
+// (2(S - 1 - s) + 1) / N updates late in the mean, and it holds 2(S - s) - 1
+// micro-batches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/families/Overlapped.h"
+#include "schedule/families/Registry.h"
+
+using namespace rondo;
+
+static FamilyResult generatePipeMare(const Problem &problem,
+                                     const FamilyArguments &arguments) {
+  if (arguments.at("spatial") == 0)
+    return generateWithoutFlush("pipemare", problem);
+  if (auto fault = needLinearPlacement("pipemare", problem))
+    return *fault;
+  const int32_t stages = problem.numStages();
+  const int64_t last = problem.microbatches;
+  Schedule schedule;
+  schedule.reserve((2 * last + problem.iterations) * stages);
+  for (int32_t s = 0; s < stages; ++s) {
+    // Slots from that of the stage's first F.
+    const int64_t between = 2 * (int64_t(stages) - s) - 1;
+    for (int64_t slot = 0; slot < last + between; ++slot) {
+      if (slot < last)
+        schedule.append({ActionKind::Forward, s, slot});
+      if (slot >= between)
+        appendBackward(schedule, problem, s, slot - between);
+    }
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+Family rondo::pipeMare() {
+  Family family;
+  family.name = "pipemare";
+  family.summary = "1F1B without flush, with the newest weights everywhere";
+  family.source = "Yang et al., arXiv 1910.05124";
+  family.parameters = {
+      {"spatial", 0, 0,
+       "1: the order of a stage that runs an F and a B at the same time"}};
+  family.generate = generatePipeMare;
+  family.policy = "pipemare";
+  return family;
+}
