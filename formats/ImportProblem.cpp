@@ -84,6 +84,8 @@ std::vector<Edge> inOrderOfSends(const Problem &problem,
 /// Why no plan can express this problem; empty if one can. In a plan, a stage
 /// has one output for all stages that it feeds, and its gradient has that size.
 std::string whyNoPlan(const Problem &problem) {
+  if (problem.iterations > 1 || !problem.versions.empty())
+    return "it spans iterations that may overlap, which a plan does not";
   if (!problem.hosts.empty())
     return "it states costs of the host, which a plan does not have";
   for (int32_t s = 0; s < problem.numStages(); ++s)

@@ -37,6 +37,8 @@ TrainingNeeds PlanFigures::needsOf(ProgramKind kind) const {
 Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
                                                   const Problem &problem,
                                                   const Schedule &schedule) {
+  if (problem.iterations > 1 || schedule.hasCounts())
+    return makeFault<FaultKind::NotOneIteration>();
   std::vector<LoweredProgram> programs;
   Problem sequential = executingProblem(ProgramKind::Sequential, problem);
   Schedule inTurn = sequentialSchedule(sequential);

@@ -19,6 +19,10 @@ Error exchange::needChain(const Problem &problem, const char *who) {
                     who +
                     " have a stage on one rank, and leave replicas to "
                     "data parallelism around them");
+  if (problem.iterations > 1)
+    return fail("the schedule spans " + Twine(problem.iterations) +
+                " iterations that may overlap; " + who +
+                " drain the pipeline in each");
   if (!problem.isChain())
     return fail(Twine("the stages are no chain, in which each feeds the next "
                       "alone; ") +
@@ -29,6 +33,17 @@ Error exchange::needChain(const Problem &problem, const char *who) {
                   " runs its forward again as a task of its own (R); " + who +
                   " have no such action: make the plan without recompute, and "
                   "let the modules checkpoint their activations");
+  return Error::success();
+}
+
+Error exchange::needSingleTasks(const Schedule &schedule, const char *who) {
+  for (int32_t rank = 0; schedule.hasCounts() && rank < schedule.numRanks();
+       ++rank)
+    for (Action action : schedule.rank(rank))
+      if (action.count > 1)
+        return fail(Twine(actionName(action)) + " is one backward of " +
+                    Twine(uint64_t(action.count)) + " micro-batches; " + who +
+                    " have one for each");
   return Error::success();
 }
 

@@ -15,6 +15,9 @@ namespace rondo::exchange {
 /// `who` cannot say anything else.
 llvm::Error needChain(const Problem &problem, const char *who);
 
+/// Fails where a task serves several micro-batches.
+llvm::Error needSingleTasks(const Schedule &schedule, const char *who);
+
 /// Optimizer steps are the caller's in other tools.
 void dropSteps(ExchangedSchedule &schedule, std::vector<std::string> &notes);
 

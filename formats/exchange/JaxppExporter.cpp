@@ -46,6 +46,8 @@ Error write(const ExchangedSchedule &given, const ExportOptions &options,
             llvm::raw_ostream &os, std::vector<std::string> &notes) {
   if (Error error = needChain(given.problem, "JaxPP's schedules"))
     return error;
+  if (Error error = needSingleTasks(given.schedule, "JaxPP's schedules"))
+    return error;
   ExchangedSchedule schedule = given;
   dropSteps(schedule, notes);
   dropLinkOrders(schedule, notes);

@@ -16,6 +16,8 @@ exchange::prepareForTorch(const ExchangedSchedule &schedule,
                           std::vector<std::string> &notes) {
   if (Error error = needChain(schedule.problem, "PyTorch's schedules"))
     return std::move(error);
+  if (Error error = needSingleTasks(schedule.schedule, "PyTorch's schedules"))
+    return std::move(error);
   ExchangedSchedule prepared = schedule;
   dropSteps(prepared, notes);
   dropLinkOrders(prepared, notes);

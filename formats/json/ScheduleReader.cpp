@@ -21,10 +21,12 @@ constexpr StringRef requiredKeys[] = {"format", "problem", "ranks"};
 constexpr StringRef optionalKeys[] = {
     "link_order",        "family",         "objective",  "makespan_ns",
     "span_ns",           "lower_bound_ns", "bound",      "proven_optimal",
-    "peak_memory_bytes", "search",         "provenance", "overlap"};
+    "peak_memory_bytes", "search",         "provenance", "overlap",
+    "weight_copies",     "delay"};
 /// Specified in version 2, but not supported yet.
-constexpr StringRef laterKeys[] = {"name", "entry", "exit", "weight_copies",
-                                   "delay"};
+constexpr StringRef laterKeys[] = {"name", "entry", "exit"};
+/// Part of version 2 alone.
+constexpr StringRef version2Keys[] = {"weight_copies", "delay"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.
@@ -170,6 +172,10 @@ std::optional<TextFault> ScheduleText::readKeys() {
   if (!isVersion2 && format.string() != "rondo-schedule/1")
     return "format is " + format.excerpt() +
            ", not \"rondo-schedule/1\" or \"rondo-schedule/2\"";
+  for (StringRef key : version2Keys)
+    if (!isVersion2 && fields.find(key))
+      return key.str() + " is part of rondo-schedule/2, but this is "
+                         "rondo-schedule/1";
   return checkMetadata(fields, isVersion2);
 }
 

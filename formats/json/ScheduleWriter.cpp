@@ -4,6 +4,7 @@
 #include "formats/json/ScheduleWriter.h"
 
 #include "formats/json/LinkMessages.h"
+#include "formats/json/VersionClaims.h"
 #include "schedule/Objective.h"
 #include "schedule/Recomputed.h"
 
@@ -110,6 +111,11 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
       for (int64_t bytes : simulation.peakBytes)
         json.value(bytes);
     });
+    if (problem.iterations > 1 && !simulation.startNs.empty()) {
+      const auto versions = analyzeVersions(problem, schedule, simulation);
+      if (const auto *found = std::get_if<VersionAnalysis>(&versions))
+        writeVersionClaims(json, problem, *found);
+    }
     if (search)
       json.attributeObject("search", [&] {
         json.attribute("seed", search->seed);

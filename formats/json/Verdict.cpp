@@ -4,6 +4,7 @@
 #include "formats/json/Verdict.h"
 
 #include "formats/json/ScheduleReader.h"
+#include "formats/json/VersionClaims.h"
 #include "schedule/Legality.h"
 #include "schedule/Objective.h"
 
@@ -155,12 +156,27 @@ std::optional<TextFault> judgeOrders(const ScheduleText &text,
     return fault;
   if (std::optional<TextFault> fault = judgeLinkOrders(text, problem, schedule))
     return fault;
-  simulation = simulate(problem, schedule);
+  const bool isWindow = problem.iterations > 1;
+  // A run does not see that steps and gradients of iterations are mixed.
+  if (std::optional<Fault> fault =
+          isWindow ? checkDependence(problem, schedule) : std::nullopt)
+    return toText(fault, problem);
+  const bool hasVersions =
+      isWindow || text.find("weight_copies") || text.find("delay");
+  simulation = simulate(problem, schedule, /*keepTimes=*/hasVersions);
   if (std::optional<TextFault> fault = judgeRun(problem, schedule, simulation))
     return fault;
   if (std::optional<TextFault> fault =
           toText(checkMemory(problem, schedule), problem))
     return fault;
+  if (hasVersions) {
+    const auto versions = analyzeVersions(problem, schedule, simulation);
+    if (const auto *fault = std::get_if<Fault>(&versions))
+      return toText(*fault, problem);
+    if (std::optional<TextFault> fault = judgeVersionClaims(
+            text, problem, std::get<VersionAnalysis>(versions)))
+      return fault;
+  }
   if (std::optional<TextFault> fault = judgeFigures(text, simulation))
     return fault;
   return judgeBound(text, problem, simulation);

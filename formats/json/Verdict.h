@@ -19,8 +19,8 @@ struct Verdict {
   std::string problem;
   bool legal = false;
   /// The first broken rule, in the order format, problem, completeness,
-  /// link-order, dependence or deadlock, memory, claim, bound. Empty if there
-  /// is none.
+  /// link-order, dependence or deadlock, memory, versions, claim, bound. Empty
+  /// if there is none.
   std::string rule;
   /// What breaks it, or why the problem is said to have no schedule; otherwise
   /// empty. One sentence, lower case, no final period.

@@ -44,9 +44,10 @@ private:
       task.lane = cost.lane;
       task.startNs = simulation.startNs[position];
       task.endNs = simulation.endNs[position];
-      held += cost.acquireBytes;
+      const auto count = int64_t(action.count);
+      held += cost.acquireBytes * count;
       task.heldBytes = held;
-      held -= cost.releaseBytes;
+      held -= cost.releaseBytes * count;
       task.leftBytes = held;
       timeline.tasks.push_back(task);
     }
@@ -64,7 +65,8 @@ private:
     for (size_t i = 0; i < timeline.tasks.size(); ++i) {
       const Action action = timeline.tasks[i].action;
       for (int32_t e : edges.inputs(action.subject, action.kind()))
-        consumer[e * microbatches + int64_t(action.index)] = int64_t(i);
+        for (int64_t m = action.index, end = m + action.count; m < end; ++m)
+          consumer[e * microbatches + m] = int64_t(i);
     }
     numberOf.assign(consumer.size(), -1);
     for (size_t i = 0; i < timeline.tasks.size(); ++i) {
@@ -81,9 +83,11 @@ private:
         message.to = consumer[key];
         message.edge = e;
         message.arriveNs = simulation.arrivalNs[key];
-        message.leaveNs =
-            message.arriveNs - link.latencyNs - link.occupancyNs(edge.bytes);
-        numberOf[key] = int64_t(timeline.messages.size());
+        const int64_t count = problem.countsOnce ? 1 : int64_t(action.count);
+        message.leaveNs = message.arriveNs - link.latencyNs -
+                          link.occupancyNs(edge.bytes * count);
+        for (int64_t m = key, end = m + action.count; m < end; ++m)
+          numberOf[m] = int64_t(timeline.messages.size());
         timeline.messages.push_back(message);
       }
     }
@@ -107,14 +111,15 @@ private:
           }
       if (task.startNs > 0 && task.waitedFor == WaitedFor::Nothing)
         for (int32_t e : edges.inputs(task.action.subject, task.action.kind()))
-          if (const int64_t number =
-                  numberOf[e * int64_t(problem.microbatches) +
-                           int64_t(task.action.index)];
-              number >= 0 &&
-              timeline.messages[number].arriveNs == task.startNs) {
-            task.waitedFor = WaitedFor::Message;
-            task.waited = number;
-          }
+          for (int64_t m = task.action.index, end = m + task.action.count;
+               m < end; ++m)
+            if (const int64_t number =
+                    numberOf[e * int64_t(problem.microbatches) + m];
+                number >= 0 &&
+                timeline.messages[number].arriveNs == task.startNs) {
+              task.waitedFor = WaitedFor::Message;
+              task.waited = number;
+            }
       last[static_cast<size_t>(task.lane)] = i;
     }
   }

@@ -63,6 +63,7 @@ const Command &searchCommand();
 const Command &showCommand();
 const Command &simulateCommand();
 const Command &verifyCommand();
+const Command &versionsCommand();
 
 /// In the order of the help.
 llvm::ArrayRef<const Command *> commands();

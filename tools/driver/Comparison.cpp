@@ -10,6 +10,7 @@
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Table.h"
 #include "tools/driver/Timeline.h"
+#include "tools/driver/Windows.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -206,7 +207,7 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
 void Comparison::writeTable() const {
   outs() << problem.name << ": " << countOf(problem.numStages(), "stage")
          << " on " << countOf(problem.numRanks(), "rank") << ", "
-         << countOf(problem.microbatches, "micro-batch") << "\n";
+         << microbatchesText(problem) << "\n";
   if (bound)
     outs() << "lower bound of the " << objectiveName(problem) << ": "
            << formatNs(bound->ns) << " (" << bound->name << ", "

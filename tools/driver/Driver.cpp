@@ -17,8 +17,8 @@ ArrayRef<const Command *> commands() {
   static const Command *const table[] = {
       &compileCommand(), &bundleCommand(), &planCommand(), &searchCommand(),
       &compareCommand(), &candidatesCommand(), &simulateCommand(),
-      &showCommand(), &verifyCommand(), &exportCommand(), &importModelCommand(),
-      &importClusterCommand(), &importProfileCommand(),
+      &showCommand(), &versionsCommand(), &verifyCommand(), &exportCommand(),
+      &importModelCommand(), &importClusterCommand(), &importProfileCommand(),
       // Behind the commands that begin with its name.
       &importCommand()};
   return table;

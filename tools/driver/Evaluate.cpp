@@ -26,8 +26,8 @@ Candidate evaluate(const FamilyChoice &choice, const Problem &problem,
                    bool keepTimes) {
   FamilyResult result = generate(choice, problem);
   if (auto *schedule = std::get_if<Schedule>(&result))
-    return evaluate(choice.text(), choice.text(), problem, std::move(*schedule),
-                    keepTimes);
+    return evaluate(choice.text(), choice.text(), withPolicyOf(choice, problem),
+                    std::move(*schedule), keepTimes);
   Candidate candidate;
   candidate.name = candidate.family = choice.text();
   candidate.reason = describe(std::get<Fault>(result));

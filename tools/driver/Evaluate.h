@@ -45,7 +45,8 @@ inline constexpr int64_t maxShownTasks = 50000;
 void addArena(Candidate &candidate, const Problem &problem,
               const PlanFigures &plan);
 
-/// `keepTimes`: keep the start and end of each task.
+/// `keepTimes`: keep the start and end of each task. A family is judged by its
+/// own policy of versions where the problem states none.
 Candidate evaluate(std::string name, std::string family, const Problem &problem,
                    Schedule schedule, bool keepTimes);
 Candidate evaluate(const FamilyChoice &choice, const Problem &problem,

@@ -15,6 +15,7 @@
 #include "tools/driver/NamedSchedules.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Windows.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -209,8 +210,7 @@ int writeProblemFile(const std::string &path, const Problem &problem) {
 std::string shapeOf(const Problem &problem) {
   return countOf(problem.numRanks(), "rank") + ", " +
          countOf(problem.numStages(), "stage") + ", " +
-         std::to_string(problem.microbatches) + " micro-batch" +
-         (problem.microbatches == 1 ? "" : "es");
+         microbatchesText(problem);
 }
 
 } // namespace rondo::driver

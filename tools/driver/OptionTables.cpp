@@ -77,6 +77,11 @@ namespace verify {
 #include "tools/driver/OptionTable.inc"
 } // namespace verify
 
+namespace versions {
+#define OPTIONS "tools/driver/options/Versions.inc"
+#include "tools/driver/OptionTable.inc"
+} // namespace versions
+
 } // namespace
 
 using llvm::opt::OptTable;
@@ -150,6 +155,11 @@ const OptTable &simulateOptions() {
 
 const OptTable &verifyOptions() {
   static const verify::Table table;
+  return table;
+}
+
+const OptTable &versionsOptions() {
+  static const versions::Table table;
   return table;
 }
 

@@ -40,6 +40,7 @@ const llvm::opt::OptTable &searchOptions();
 const llvm::opt::OptTable &showOptions();
 const llvm::opt::OptTable &simulateOptions();
 const llvm::opt::OptTable &verifyOptions();
+const llvm::opt::OptTable &versionsOptions();
 
 } // namespace rondo::driver
 

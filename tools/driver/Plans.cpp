@@ -5,6 +5,7 @@
 
 #include "dialect/Bridge.h"
 #include "formats/json/ProblemReader.h"
+#include "formats/json/ProblemWriter.h"
 #include "passes/Passes.h"
 #include "passes/PlanFigures.h"
 #include "tools/driver/Commands.h"
@@ -57,6 +58,17 @@ int readProblems(const std::string &path, std::vector<Problem> &problems) {
   }
   problems = std::move(file->problems);
   return Success;
+}
+
+llvm::Error writeProblems(llvm::StringRef path,
+                          llvm::ArrayRef<Problem> problems) {
+  return writeFile(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+    for (const Problem &problem : problems) {
+      json::writeProblem(os, problem);
+      os << "\n";
+    }
+    return llvm::Error::success();
+  });
 }
 
 } // namespace rondo::driver

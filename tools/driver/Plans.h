@@ -25,6 +25,10 @@ int readPlans(ModuleFile &file, const std::string &path,
 /// readPlans().
 int readProblems(const std::string &path, std::vector<Problem> &problems);
 
+/// Writes a line of rondo-problem for each.
+llvm::Error writeProblems(llvm::StringRef path,
+                          llvm::ArrayRef<Problem> problems);
+
 } // namespace rondo::driver
 
 #endif // RONDO_TOOLS_DRIVER_PLANS_H

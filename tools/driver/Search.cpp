@@ -170,6 +170,8 @@ int run(const Arguments &arguments) {
           readProblemsOrPlans(request.input, request.costs, problems, plans))
     return code;
   request.search.applyObjective(problems);
+  if (int code = SearchRequest::checkSearchable(problems))
+    return code;
   Interrupt interrupt;
   std::vector<Line> lines = searchAll(problems, plans, request);
   Error error = writeFile(request.output, [&](raw_ostream &os) {

@@ -61,6 +61,16 @@ void SearchRequest::applyObjective(MutableArrayRef<Problem> problems) const {
       problem.objective = *objective;
 }
 
+int SearchRequest::checkSearchable(ArrayRef<Problem> problems) {
+  for (const Problem &problem : problems)
+    if (problem.iterations > 1)
+      return reportError(problem.name + ": has " + Twine(problem.iterations) +
+                         " iterations, but a search orders one; `rondo "
+                         "simulate` and `rondo versions` compare families "
+                         "whose iterations overlap");
+  return Success;
+}
+
 json::SearchRecord SearchRequest::recordOf(const SearchResult &result) const {
   json::SearchRecord record;
   record.lowerBoundNs = result.bound.ns;

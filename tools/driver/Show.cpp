@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
-#include "formats/exchange/Exchange.h"
-#include "formats/json/Documents.h"
-#include "formats/json/ScheduleReader.h"
 #include "formats/timeline/Pictures.h"
 #include "passes/Passes.h"
 #include "tools/driver/Commands.h"
@@ -16,6 +13,7 @@
 #include "tools/driver/Outputs.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/ScheduleFiles.h"
 #include "tools/driver/Timeline.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -111,37 +109,12 @@ int addFamilies(const Arguments &arguments, Pictured &pictured) {
 
 /// The schedules of a rondo-schedule file that are for the problem.
 int addScheduleFile(const std::string &path, Pictured &pictured) {
-  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
-  if (!buffer)
-    return reportError(toString(buffer.takeError()));
-  const exchange::Importer importer = exchange::rondoScheduleImporter();
-  exchange::ImportOptions options;
-  options.problem = &pictured.problem;
-  size_t numAdded = 0;
-  for (const json::Document &document :
-       json::splitDocuments(path, (*buffer)->getBuffer())) {
-    const std::string where = path + ": " + document.where();
-    if (auto fault = json::checkSyntax(document.text))
-      return reportError(where + fault->message);
-    const json::ScheduleText text{json::Value(document.text)};
-    if (text.problemName() != pictured.problem.name)
-      continue;
-    std::vector<std::string> notes;
-    Expected<exchange::ExchangedSchedule> read =
-        importer.read(document.text, options, notes);
-    if (!read)
-      return reportError(where + toString(read.takeError()));
-    const std::string name =
-        read->family.empty()
-            ? "schedule " + std::to_string(pictured.panels.size())
-            : read->family;
-    if (Error error = pictured.add(name, read->schedule))
-      return reportError(where + toString(std::move(error)));
-    ++numAdded;
-  }
-  if (numAdded == 0)
-    return reportError(path + ": no schedule is for problem '" +
-                       pictured.problem.name + "'");
+  std::vector<FileSchedule> schedules;
+  if (int code = readSchedulesFor(pictured.problem, path, schedules))
+    return code;
+  for (const FileSchedule &of : schedules)
+    if (Error error = pictured.add(of.name, of.schedule))
+      return reportError(of.where + toString(std::move(error)));
   return Success;
 }
 

@@ -85,6 +85,7 @@ int run(const Arguments &arguments) {
   for (const std::string &text : arguments.all("family"))
     if (std::optional<std::string> fault = choose(text, request.choices))
       return reportUsage(*fault);
+  request.window = windowRequest(arguments);
   request.costsPath = arguments.text("costs");
   request.problemOutput = arguments.text("problem-output");
   if (int code = checkOutputs(inputFiles(arguments, {"costs"}),

@@ -8,6 +8,7 @@
 #include "tools/driver/Comparison.h"
 #include "tools/driver/SearchRun.h"
 #include "tools/driver/Shapes.h"
+#include "tools/driver/Windows.h"
 
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct SimulateRequest {
   /// If set: a searched schedule, then the schedules of the file, then
   /// `choices`, all beside the search's bound.
   std::optional<SearchRequest> search;
+  /// Needs a rondo-problem file.
+  WindowRequest window;
   bool allRanks = false;
 };
 

@@ -4,11 +4,9 @@
 #include "tools/driver/Simulate.h"
 
 #include "dialect/Bridge.h"
-#include "formats/json/ProblemWriter.h"
 #include "passes/Passes.h"
 #include "schedule/Shortfall.h"
 #include "tools/driver/Commands.h"
-#include "tools/driver/Files.h"
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
@@ -23,16 +21,6 @@ using namespace llvm;
 namespace rondo::driver {
 
 namespace {
-
-Error writeProblems(StringRef path, ArrayRef<Problem> problems) {
-  return writeFile(path, [&](raw_ostream &os) -> Error {
-    for (const Problem &problem : problems) {
-      json::writeProblem(os, problem);
-      os << "\n";
-    }
-    return Error::success();
-  });
-}
 
 /// Breaking a rule other than the cap is an error, reported at its place.
 mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,

@@ -17,10 +17,16 @@ int simulateProblems(const SimulateRequest &request) {
   std::vector<Problem> problems;
   if (int code = readProblems(request.path, problems))
     return code;
-  if (request.search)
+  if (int code = applyWindow(request.window, problems))
+    return code;
+  if (!request.problemOutput.empty())
+    if (Error error = writeProblems(request.problemOutput, problems))
+      return reportError(toString(std::move(error)));
+  if (request.search) {
     request.search->applyObjective(problems);
-  const std::vector<FamilyChoice> choices =
-      request.choices.empty() ? allFamilies() : request.choices;
+    if (int code = SearchRequest::checkSearchable(problems))
+      return code;
+  }
   if (request.style == Style::Csv)
     outs() << csvHead();
   std::vector<Outcome> outcomes;
@@ -35,6 +41,10 @@ int simulateProblems(const SimulateRequest &request) {
     if (request.search)
       comparison.addSearched(runSearch(problem, *request.search, nullptr),
                              *request.search, request.allRanks);
+    std::vector<FamilyChoice> choices =
+        request.choices.empty() ? allFamilies() : request.choices;
+    if (request.choices.empty() && problem.iterations > 1)
+      append_range(choices, overlappedFamilies());
     for (const FamilyChoice &choice : choices)
       comparison.add(evaluate(choice, problem, comparison.needsTimes()));
     outcomes.push_back(comparison.finish());
@@ -45,12 +55,18 @@ int simulateProblems(const SimulateRequest &request) {
 }
 
 int simulateFile(const SimulateRequest &request) {
-  if (StringRef(request.path).ends_with(".mlir"))
+  if (StringRef(request.path).ends_with(".mlir")) {
+    if (!request.window.isEmpty())
+      return reportUsage("--iterations, --policy and --accounting need a "
+                         "rondo-problem; --problem-output makes one of a "
+                         ".mlir file");
     return simulatePlans(request);
+  }
   if (!request.costsPath.empty())
     return reportUsage("--costs needs a .mlir file");
-  if (!request.problemOutput.empty())
-    return reportUsage("--problem-output needs a .mlir file");
+  if (!request.problemOutput.empty() && request.window.isEmpty())
+    return reportUsage("--problem-output needs a .mlir file, or a window such "
+                       "as --iterations 8");
   return simulateProblems(request);
 }
 

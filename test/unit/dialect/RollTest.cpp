@@ -219,7 +219,10 @@ TEST(Roll, EveryFamilyPrintsShort) {
       EXPECT_LT(lines, 10000) << family.name << " " << chunks;
     }
   }
-  EXPECT_EQ(written.size(), rondo::families().size());
+  // One backward of timeprest serves at most 255 micro-batches, and the
+  // language has no op for it.
+  EXPECT_EQ(written.count("timeprest"), 0u);
+  EXPECT_EQ(written.size() + 1, rondo::families().size());
 }
 
 } // namespace

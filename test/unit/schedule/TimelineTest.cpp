@@ -74,8 +74,8 @@ void check(const Problem &problem, const Schedule &schedule) {
     EXPECT_LE(from.endNs, message.leaveNs);
     EXPECT_LE(message.arriveNs, to.startNs);
     const Link link = problem.linkBetween(from.rank, to.rank);
-    const int64_t occupancy =
-        link.occupancyNs(problem.edges[message.edge].bytes);
+    const int64_t occupancy = link.occupancyNs(
+        problem.edges[message.edge].bytes * int64_t(from.action.count));
     if (occupancy == 0)
       continue;
     const bool isFree =
@@ -123,6 +123,26 @@ TEST(Timeline, EveryStartIsExplainedAndThePathHasNoGap) {
     }
   }
   EXPECT_GT(numSchedules, 200);
+}
+
+TEST(Timeline, ExplainsWindows) {
+  Engine random(12);
+  for (int i = 0; i < 40; ++i) {
+    const auto ranks = int32_t(pick(random, 2, 5));
+    Problem problem = drawChain(random, loopedRanks(ranks, 1), ranks,
+                                LinkCosts(pick(random, 0, 2)));
+    problem.iterations = 4;
+    problem.microbatches *= 4;
+    for (const FamilyChoice &choice : overlappedFamilies()) {
+      const Problem window = withPolicyOf(choice, problem);
+      FamilyResult made = generate(choice, window);
+      SCOPED_TRACE(choice.text());
+      if (const auto *schedule = std::get_if<Schedule>(&made))
+        check(window, *schedule);
+      else
+        EXPECT_STREQ(choice.family->name, "2bw");
+    }
+  }
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-include "tools/driver/options/Shared.td"
+include "tools/driver/options/Windows.td"
 
 defm family : Value<"family", "NAME",
   "a family such as 1f1b or kfkb:k=2, or all; may be repeated",
@@ -10,4 +10,5 @@ def json : Switch<"json",
 defm costs : Value<"costs", "FILE",
   "measured times of the stages of a .mlir file (rondo-costs/1)">;
 defm problem_output : Value<"problem-output", "FILE",
-  "also write the plans of a .mlir file as problems (rondo-problem)">;
+  "also write the plans of a .mlir file, or the windows of a problem, as "
+  "problems (rondo-problem)">;

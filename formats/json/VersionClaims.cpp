@@ -1,0 +1,106 @@
+//===- VersionClaims.cpp - What a schedule says of its versions -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/json/VersionClaims.h"
+
+#include <algorithm>
+
+namespace rondo::json {
+
+namespace {
+
+/// The most updates that F and the backward of a stage's homes are late.
+struct StageDelay {
+  int64_t forward = 0, backward = 0;
+};
+
+std::vector<StageDelay> delaysOf(const Problem &problem,
+                                 const VersionAnalysis &versions) {
+  std::vector<StageDelay> delays(problem.numStages());
+  for (int32_t home = 0; home < problem.numHomes(); ++home) {
+    StageDelay &delay = delays[problem.homes[home].stage];
+    const HomeVersions &of = versions.homes[home];
+    delay.forward = std::max(delay.forward, of.forwardDelay.most);
+    delay.backward = std::max(delay.backward, of.backwardDelay.most);
+  }
+  return delays;
+}
+
+std::optional<TextFault> claimFault(const std::string &key, int64_t found,
+                                    const Value &claimed) {
+  return TextFault("claim", key + " is " + std::to_string(found) + ", not " +
+                                claimed.excerpt());
+}
+
+/// A list with an element for each of `number` things.
+template <typename Judge>
+std::optional<TextFault> judgeList(const ScheduleText &text,
+                                   llvm::StringRef key, int64_t number,
+                                   const char *what, Judge judge) {
+  const Value *list = text.find(key);
+  if (!list)
+    return {};
+  if (!list->isArray())
+    return key.str() + " is not a list";
+  Elements walk(*list);
+  int64_t i = 0;
+  for (std::optional<Value> value; (value = walk.next()); ++i)
+    if (i < number)
+      if (auto fault =
+              judge(*value, key.str() + "[" + std::to_string(i) + "]", i))
+        return fault;
+  if (i != number)
+    return TextFault("claim", key.str() + " has " + std::to_string(i) +
+                                  " elements; there are " +
+                                  std::to_string(number) + " " + what);
+  return {};
+}
+
+} // namespace
+
+std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
+                                            const Problem &problem,
+                                            const VersionAnalysis &versions) {
+  if (auto fault = judgeList(text, "weight_copies", problem.numHomes(), "homes",
+                             [&](const Value &value, const std::string &where,
+                                 int64_t home) -> std::optional<TextFault> {
+                               const int64_t copies =
+                                   versions.homes[home].copies;
+                               return value.integer() == copies
+                                          ? std::optional<TextFault>()
+                                          : claimFault(where, copies, value);
+                             }))
+    return fault;
+  const std::vector<StageDelay> delays = delaysOf(problem, versions);
+  return judgeList(
+      text, "delay", problem.numStages(), "stages",
+      [&](const Value &value, const std::string &where,
+          int64_t stage) -> std::optional<TextFault> {
+        Fields kinds;
+        if (auto fault = kinds.read(value, where, {}, {"F", "B"}))
+          return fault;
+        for (auto [kind, delay] : {std::pair("F", delays[stage].forward),
+                                   std::pair("B", delays[stage].backward)})
+          if (const Value *claimed = kinds.find(kind))
+            if (claimed->integer() != delay)
+              return claimFault(where + "." + kind, delay, *claimed);
+        return {};
+      });
+}
+
+void writeVersionClaims(llvm::json::OStream &json, const Problem &problem,
+                        const VersionAnalysis &versions) {
+  json.attributeArray("weight_copies", [&] {
+    for (const HomeVersions &home : versions.homes)
+      json.value(home.copies);
+  });
+  json.attributeArray("delay", [&] {
+    for (const StageDelay &delay : delaysOf(problem, versions))
+      json.object([&] {
+        json.attribute("F", delay.forward);
+        json.attribute("B", delay.backward);
+      });
+  });
+}
+
+} // namespace rondo::json

@@ -1,0 +1,271 @@
+//===- Versions.cpp - rondo versions --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/VersionAnalysis.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Evaluate.h"
+#include "tools/driver/Outputs.h"
+#include "tools/driver/Plans.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/ScheduleFiles.h"
+#include "tools/driver/Table.h"
+#include "tools/driver/Windows.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+void printPolicies(raw_ostream &os) {
+  for (const NamedPolicy &named : namedPolicies)
+    os << "  " << left_justify(named.name, 13) << named.summary << "\n";
+}
+
+/// A schedule that keeps the rules, and what its tasks read.
+struct Versioned {
+  std::string name;
+  /// With the policies that it has been judged by.
+  Problem problem;
+  Schedule schedule;
+  Simulation simulation;
+  VersionAnalysis versions;
+};
+
+/// `0`, `0 to 3, mean 1.75` where they differ.
+std::string delayText(const Delays &delays) {
+  if (delays.least == delays.most)
+    return std::to_string(delays.most);
+  std::string mean;
+  raw_string_ostream(mean) << format("%.4g", delays.mean());
+  return std::to_string(delays.least) + " to " + std::to_string(delays.most) +
+         ", mean " + mean;
+}
+
+std::string copiesText(const Problem &problem, const HomeVersions &home,
+                       int32_t stage) {
+  const std::string copies = std::to_string(home.copies);
+  if (problem.weightBytes.empty())
+    return copies;
+  return copies + " (" + formatBytes(problem.weightBytes[stage] * home.copies) +
+         ")";
+}
+
+void printTasks(raw_ostream &os, const Versioned &of) {
+  const Problem &problem = of.problem;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+    os << "rank " << rank << ":";
+    for (Action action : of.schedule.rank(rank)) {
+      const HomeVersions &home = of.versions.homes[action.subject];
+      os << " " << actionName(action, problem);
+      if (action.kind() == ActionKind::Step)
+        os << "=" << action.index + 1;
+      else if (action.kind() == ActionKind::Forward)
+        os << "@" << home.forward[action.index];
+      else if (action.traits().makes & inputGradDone)
+        // Of several micro-batches, each may have its own.
+        for (int64_t i = 0; i < int64_t(action.count); ++i)
+          if (i == 0 || home.backward[action.index + i] !=
+                            home.backward[action.index + i - 1])
+            os << (i == 0 ? "@" : ",") << home.backward[action.index + i];
+    }
+    os << "\n";
+  }
+}
+
+void printTable(raw_ostream &os, const Versioned &of, bool withTasks) {
+  const Problem &problem = of.problem;
+  os << "\n" << of.name << ": " << formatNs(of.simulation.makespanNs) << "\n";
+  Table table;
+  table.add({"stage", "rank", "forward", "updates late", "backward",
+             "updates late", "activations", "copies"});
+  for (int32_t number = 0; number < problem.numHomes(); ++number) {
+    const Home &home = problem.homes[number];
+    const HomeVersions &versions = of.versions.homes[number];
+    const VersionPolicy policy = problem.policyOf(home.stage);
+    table.add({std::to_string(home.stage), std::to_string(home.rank),
+               wordOf(policy.forward), delayText(versions.forwardDelay),
+               wordOf(policy.backward), delayText(versions.backwardDelay),
+               wordOf(policy.activations),
+               copiesText(problem, versions, home.stage)});
+  }
+  table.print(os);
+  os << "  the forwards of a micro-batch read "
+     << (of.versions.areForwardsVertical ? "one version" : "several versions")
+     << ", its backwards "
+     << (of.versions.areBackwardsVertical ? "one" : "several") << "\n";
+  if (withTasks)
+    printTasks(os, of);
+}
+
+void writeDelays(json::OStream &json, const char *key, const Delays &delays) {
+  json.attributeObject(key, [&] {
+    json.attribute("least", delays.least);
+    json.attribute("most", delays.most);
+    json.attribute("mean", delays.mean());
+  });
+}
+
+void writeJson(raw_ostream &os, const Versioned &of) {
+  const Problem &problem = of.problem;
+  json::OStream json(os);
+  json.object([&] {
+    json.attribute("problem", problem.name);
+    json.attribute("schedule", of.name);
+    json.attribute("iterations", problem.iterations);
+    json.attribute("makespan_ns", of.simulation.makespanNs);
+    json.attribute("forwards_read_one_version",
+                   of.versions.areForwardsVertical);
+    json.attribute("backwards_read_one_version",
+                   of.versions.areBackwardsVertical);
+    json.attributeArray("homes", [&] {
+      for (int32_t number = 0; number < problem.numHomes(); ++number)
+        json.object([&] {
+          const Home &home = problem.homes[number];
+          const HomeVersions &versions = of.versions.homes[number];
+          const VersionPolicy policy = problem.policyOf(home.stage);
+          json.attribute("stage", home.stage);
+          json.attribute("rank", home.rank);
+          json.attribute("forward", wordOf(policy.forward));
+          json.attribute("backward", wordOf(policy.backward));
+          json.attribute("activations", wordOf(policy.activations));
+          json.attribute("copies", versions.copies);
+          writeDelays(json, "forward_delay", versions.forwardDelay);
+          writeDelays(json, "backward_delay", versions.backwardDelay);
+          for (bool isForward : {true, false})
+            json.attributeArray(
+                isForward ? "forward_versions" : "backward_versions", [&] {
+                  for (int32_t version :
+                       isForward ? versions.forward : versions.backward)
+                    json.value(version);
+                });
+        });
+    });
+  });
+  os << "\n";
+}
+
+/// Reads the problems of a file of either kind.
+int readAny(const Arguments &arguments, const std::string &path,
+            std::vector<Problem> &problems) {
+  if (!StringRef(path).ends_with(".mlir")) {
+    if (arguments.has("costs"))
+      return reportUsage("--costs needs a .mlir file");
+    return readProblems(path, problems);
+  }
+  ModuleFile file;
+  std::vector<PlanFigures> figures;
+  return readPlans(file, path, arguments.text("costs"), problems, figures);
+}
+
+class Printer {
+public:
+  Printer(bool asJson, bool withTasks) : asJson(asJson), withTasks(withTasks) {}
+
+  /// Judges a candidate; one that breaks a rule is reported.
+  void add(const Problem &problem, const Candidate &candidate) {
+    const std::string name = problem.name + ": " + candidate.name + ": ";
+    if (!candidate.schedule) {
+      refuse(candidate.name, name, candidate.reason);
+      return;
+    }
+    auto versions =
+        analyzeVersions(problem, *candidate.schedule, candidate.simulation);
+    if (auto *fault = std::get_if<Fault>(&versions)) {
+      refuse(candidate.name, name, describe(*fault, problem));
+      return;
+    }
+    const Versioned of{candidate.name, problem, *candidate.schedule,
+                       candidate.simulation,
+                       std::get<VersionAnalysis>(std::move(versions))};
+    if (asJson)
+      writeJson(outs(), of);
+    else
+      printTable(outs(), of, withTasks);
+    ++numAnalyzed;
+  }
+
+  int exitCode() const { return numAnalyzed > 0 ? Success : Failure; }
+
+private:
+  void refuse(const std::string &name, const std::string &inFile,
+              const std::string &why) {
+    if (asJson)
+      reportNote(inFile + why);
+    else
+      outs() << "\n" << name << ": no schedule: " << why << "\n";
+  }
+
+  const bool asJson, withTasks;
+  size_t numAnalyzed = 0;
+};
+
+int run(const Arguments &arguments) {
+  const std::string path = arguments.file();
+  if (path.empty())
+    return reportUsage("versions needs a file: rondo-problem or .mlir");
+  if (arguments.has("json") && arguments.has("tasks"))
+    return reportUsage("--json has the versions of all tasks; --tasks is for "
+                       "the table");
+  std::vector<FamilyChoice> choices;
+  for (const std::string &text : arguments.all("family")) {
+    auto choice = parseFamily(text);
+    if (auto *fault = std::get_if<Fault>(&choice))
+      return reportUsage(describe(*fault));
+    choices.push_back(std::get<FamilyChoice>(choice));
+  }
+  if (choices.empty() && !arguments.has("schedules"))
+    choices = overlappedFamilies();
+  std::vector<Problem> problems;
+  if (int code = readAny(arguments, path, problems))
+    return code;
+  const WindowRequest request = windowRequest(arguments);
+  if (int code = applyWindow(request, problems))
+    return code;
+  Printer printer(arguments.has("json"), arguments.has("tasks"));
+  for (const Problem &problem : problems) {
+    if (problem.iterations == 1)
+      reportNote(problem.name + ": one iteration reads one version; "
+                                "--iterations N looks at N of them");
+    if (!arguments.has("json"))
+      outs() << problem.name << ": " << countOf(problem.numStages(), "stage")
+             << " on " << countOf(problem.numRanks(), "rank") << ", "
+             << microbatchesText(problem) << "\n";
+    if (arguments.has("schedules")) {
+      std::vector<FileSchedule> schedules;
+      if (int code =
+              readSchedulesFor(problem, arguments.text("schedules"), schedules))
+        return code;
+      for (FileSchedule &of : schedules)
+        printer.add(problem,
+                    evaluate(of.name, of.name, problem, std::move(of.schedule),
+                             /*keepTimes=*/true));
+    }
+    for (const FamilyChoice &choice : choices)
+      printer.add(withPolicyOf(choice, problem),
+                  evaluate(choice, problem, /*keepTimes=*/true));
+  }
+  return printer.exitCode();
+}
+
+} // namespace
+
+const Command &versionsCommand() {
+  static const Command command{
+      "versions",
+      "say which weights every task reads",
+      versionsOptions(),
+      {"FILE [--iterations N] [--family NAME]... [OPTIONS]",
+       "FILE --schedules FILE [OPTIONS]"},
+      {"rondo versions problem.json --iterations 8 --family pipedream",
+       "rondo versions examples/gpt-small.mlir --iterations 12 --tasks"},
+      "policies",
+      printPolicies,
+      run};
+  return command;
+}
+
+} // namespace rondo::driver

@@ -1,0 +1,41 @@
+//===- Windows.cpp - Problems over several iterations ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "tools/driver/Windows.h"
+
+#include "schedule/Iterations.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Report.h"
+
+namespace rondo::driver {
+
+WindowRequest windowRequest(const Arguments &arguments) {
+  return {arguments.number("iterations", 0), arguments.text("policy"),
+          arguments.text("accounting") == "slots"};
+}
+
+int applyWindow(const WindowRequest &request, std::vector<Problem> &problems) {
+  for (Problem &problem : problems) {
+    if (request.iterations > 0) {
+      Result<Problem> window = overIterations(problem, request.iterations);
+      if (auto *fault = std::get_if<Fault>(&window))
+        return reportError(problem.name + ": " + describe(*fault, problem));
+      problem = std::get<Problem>(std::move(window));
+    }
+    for (const NamedPolicy &named : namedPolicies)
+      if (request.policy == named.name)
+        problem.versions.assign(problem.numStages(), named.policy);
+    if (request.inSlots)
+      problem = inSlots(problem);
+  }
+  return Success;
+}
+
+std::string microbatchesText(const Problem &problem) {
+  const std::string each = countOf(problem.microbatchesEach(), "micro-batch");
+  return problem.iterations == 1
+             ? each
+             : countOf(problem.iterations, "iteration") + " of " + each;
+}
+
+} // namespace rondo::driver

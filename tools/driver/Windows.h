@@ -1,0 +1,38 @@
+//===- Windows.h - Problems over several iterations -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_TOOLS_DRIVER_WINDOWS_H
+#define RONDO_TOOLS_DRIVER_WINDOWS_H
+
+#include "schedule/Problem.h"
+#include "tools/driver/Arguments.h"
+
+#include <string>
+#include <vector>
+
+namespace rondo::driver {
+
+/// What --iterations, --policy and --accounting ask for.
+struct WindowRequest {
+  /// 0: as the problem has it.
+  int64_t iterations = 0;
+  /// A name of namedPolicies; empty: as the problem has it.
+  std::string policy;
+  /// Times in slots.
+  bool inSlots = false;
+
+  bool isEmpty() const { return iterations == 0 && policy.empty() && !inSlots; }
+};
+
+WindowRequest windowRequest(const Arguments &arguments);
+
+/// Changes the problems as asked. Reports a fault of the first that cannot be;
+/// returns the exit code.
+int applyWindow(const WindowRequest &request, std::vector<Problem> &problems);
+
+/// `6 iterations of 2 micro-batches`, or `8 micro-batches` of a single one.
+std::string microbatchesText(const Problem &problem);
+
+} // namespace rondo::driver
+
+#endif // RONDO_TOOLS_DRIVER_WINDOWS_H
