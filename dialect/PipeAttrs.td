@@ -246,8 +246,9 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
     for one micro-batch. 0: the stage has no such buffer.
   }];
   let parameters = (ins Pipe_OrElse<"0">:$weights, Pipe_OrElse<"0">:$gradients,
-      Pipe_OrElse<"0">:$moments, Pipe_OrElse<"0">:$control,
-      Pipe_OrElse<"0">:$data, Pipe_OrElse<"0">:$workspace,
+      Pipe_OrElse<"0">:$moments, Pipe_OrElse<"0">:$weight_changes,
+      Pipe_OrElse<"0">:$control, Pipe_OrElse<"0">:$data,
+      Pipe_OrElse<"0">:$workspace,
       Pipe_OrElse<"0">:$input, Pipe_OrElse<"0">:$output,
       Pipe_OrElse<"0">:$output_grad, Pipe_OrElse<"0">:$input_grad,
       Pipe_OrElse<"0">:$saved_for_input_grad,

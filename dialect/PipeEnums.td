@@ -98,18 +98,19 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"Weights", 0, "weights">,
   I32EnumAttrCase<"Gradients", 1, "gradients">,
   I32EnumAttrCase<"Moments", 2, "moments">,
-  I32EnumAttrCase<"Control", 3, "control">,
-  I32EnumAttrCase<"Data", 4, "data">,
-  I32EnumAttrCase<"Workspace", 5, "workspace">,
-  I32EnumAttrCase<"Input", 6, "input">,
-  I32EnumAttrCase<"Output", 7, "output">,
-  I32EnumAttrCase<"OutputGrad", 8, "output_grad">,
-  I32EnumAttrCase<"InputGrad", 9, "input_grad">,
-  I32EnumAttrCase<"SavedForInputGrad", 10, "saved_for_input_grad">,
-  I32EnumAttrCase<"SavedForWeightGrad", 11, "saved_for_weight_grad">,
-  I32EnumAttrCase<"Checkpoints", 12, "checkpoints">,
-  I32EnumAttrCase<"RecomputedForInputGrad", 13, "recomputed_for_input_grad">,
-  I32EnumAttrCase<"RecomputedForWeightGrad", 14, "recomputed_for_weight_grad">
+  I32EnumAttrCase<"WeightChanges", 3, "weight_changes">,
+  I32EnumAttrCase<"Control", 4, "control">,
+  I32EnumAttrCase<"Data", 5, "data">,
+  I32EnumAttrCase<"Workspace", 6, "workspace">,
+  I32EnumAttrCase<"Input", 7, "input">,
+  I32EnumAttrCase<"Output", 8, "output">,
+  I32EnumAttrCase<"OutputGrad", 9, "output_grad">,
+  I32EnumAttrCase<"InputGrad", 10, "input_grad">,
+  I32EnumAttrCase<"SavedForInputGrad", 11, "saved_for_input_grad">,
+  I32EnumAttrCase<"SavedForWeightGrad", 12, "saved_for_weight_grad">,
+  I32EnumAttrCase<"Checkpoints", 13, "checkpoints">,
+  I32EnumAttrCase<"RecomputedForInputGrad", 14, "recomputed_for_input_grad">,
+  I32EnumAttrCase<"RecomputedForWeightGrad", 15, "recomputed_for_weight_grad">
 ]>;
 
 #endif // RONDO_DIALECT_PIPEENUMS_TD

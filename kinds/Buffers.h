@@ -48,6 +48,8 @@ enum class Owner : uint8_t {
   X(Gradients, "gradients", State, Program, Stage)                             \
   /* The optimizer's state. */                                                 \
   X(Moments, "moments", State, Program, Stage)                                 \
+  /* Of weights that are moved back: the running mean of their changes. */     \
+  X(WeightChanges, "weight_changes", State, Program, Stage)                    \
   /* Losses, partial norms, learning rate, step number. */                     \
   X(Control, "control", State, Program, Stage)                                 \
   /* Staged tokens and targets. */                                             \

@@ -41,6 +41,7 @@ ArenaUse::Part partOf(BufferKind kind) {
   case BufferKind::Gradients:
     return ArenaUse::Gradients;
   case BufferKind::Moments:
+  case BufferKind::WeightChanges:
     return ArenaUse::Moments;
   case BufferKind::Control:
   case BufferKind::Data:

@@ -49,13 +49,13 @@ static void runTable(Rank &rank, const int64_t *row) {
       rank.receive(message, subject, to, microbatch);
       break;
     case ActionKind::AllReduce:
-      rank.allReduce(subject);
+      rank.allReduce(subject, 0);
       break;
     case ActionKind::Await:
-      rank.await(subject);
+      rank.await(subject, 0);
       break;
     case ActionKind::Step:
-      rank.step(subject);
+      rank.step(subject, 0);
       break;
     default:
       throw Error("a table of actions has one of an unknown kind");

@@ -50,13 +50,14 @@ public:
                          }),
                   microbatch});
   }
-  void allReduce(int64_t collective) override {
+  void allReduce(int64_t collective, int64_t /*step*/) override {
     order.append({ActionKind::AllReduce, collective, 0});
   }
-  void await(int64_t collective) override {
+  void await(int64_t collective, int64_t /*step*/) override {
     order.append({ActionKind::Await, collective, 0});
   }
-  void step(int64_t home) override {
+  int64_t repetitions() override { return 1; }
+  void step(int64_t home, int64_t /*step*/) override {
     order.append({ActionKind::Step, home, 0});
   }
 

@@ -39,10 +39,13 @@ void rondo::runtime::recv(Rank &rank, Message message, int64_t home, int64_t to,
                           int64_t microbatch) {
   rank.receive(message, home, to, microbatch);
 }
-void rondo::runtime::all_reduce(Rank &rank, int64_t collective) {
-  rank.allReduce(collective);
+void rondo::runtime::all_reduce(Rank &rank, int64_t collective, int64_t step) {
+  rank.allReduce(collective, step);
 }
-void rondo::runtime::await(Rank &rank, int64_t collective) {
-  rank.await(collective);
+void rondo::runtime::await(Rank &rank, int64_t collective, int64_t step) {
+  rank.await(collective, step);
 }
-void rondo::runtime::step(Rank &rank, int64_t home) { rank.step(home); }
+void rondo::runtime::step(Rank &rank, int64_t home, int64_t step) {
+  rank.step(home, step);
+}
+int64_t rondo::runtime::repetitions(Rank &rank) { return rank.repetitions(); }

@@ -40,12 +40,19 @@ void recv(Rank &rank, Message message, int64_t home, int64_t to,
 /// Issues a collective of the program; collectives run in the order issued on
 /// this rank. Does not block; gradients that it reads must not change until
 /// await() returns.
-void all_reduce(Rank &rank, int64_t collective);
+///
+/// `step` numbers the iterations of a run, from 0; so it does below.
+void all_reduce(Rank &rank, int64_t collective, int64_t step = 0);
 /// Waits for a collective that the rank has issued.
-void await(Rank &rank, int64_t collective);
+void await(Rank &rank, int64_t collective, int64_t step = 0);
 /// Optimizer step of a home, with the norm's clip factor if the program
 /// computes one.
-void step(Rank &rank, int64_t home);
+void step(Rank &rank, int64_t home, int64_t step = 0);
+
+/// Where iterations overlap: how often the part that repeats is to run, so that
+/// it reaches the end of the run. What belongs to iterations behind the end is
+/// left out by the functions above.
+int64_t repetitions(Rank &rank);
 
 } // namespace rondo::runtime
 

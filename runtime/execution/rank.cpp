@@ -330,9 +330,9 @@ void RunningRank::checkCollective(ActionKind kind, int64_t collective) const {
                 ", which the program does not have");
 }
 
-void RunningRank::allReduce(int64_t collective) {
+void RunningRank::allReduce(int64_t collective, int64_t step) {
   checkCollective(ActionKind::AllReduce, collective);
-  Action action(*this, ActionKind::AllReduce, collective, 0);
+  Action action(*this, ActionKind::AllReduce, collective, step);
   if (progress[collective] != Progress::NotIssued)
     throw Error("the program of rank " + std::to_string(me) +
                 " issues collective " + std::to_string(collective) + " twice");
@@ -340,9 +340,9 @@ void RunningRank::allReduce(int64_t collective) {
   progress[collective] = Progress::Issued;
 }
 
-void RunningRank::await(int64_t collective) {
+void RunningRank::await(int64_t collective, int64_t step) {
   checkCollective(ActionKind::Await, collective);
-  Action action(*this, ActionKind::Await, collective, 0);
+  Action action(*this, ActionKind::Await, collective, step);
   if (progress[collective] == Progress::Awaited)
     return;
   if (progress[collective] == Progress::NotIssued)
@@ -353,9 +353,9 @@ void RunningRank::await(int64_t collective) {
   progress[collective] = Progress::Awaited;
 }
 
-void RunningRank::step(int64_t h) {
+void RunningRank::step(int64_t h, int64_t step) {
   LocalHome &home = local(h, program.shares[h].turn);
-  Action action(*this, ActionKind::Step, h, 0);
+  Action action(*this, ActionKind::Step, h, step);
   if (!computesNorm(program))
     device.addCopies(home.binding->optimized);
   // Writes the version after the one that tasks have read.

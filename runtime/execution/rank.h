@@ -82,9 +82,10 @@ public:
             int64_t microbatch) override;
   void receive(Message message, int64_t home, int64_t to,
                int64_t microbatch) override;
-  void allReduce(int64_t collective) override;
-  void await(int64_t collective) override;
-  void step(int64_t home) override;
+  void allReduce(int64_t collective, int64_t step) override;
+  void await(int64_t collective, int64_t step) override;
+  void step(int64_t home, int64_t step) override;
+  int64_t repetitions() override { return 1; }
 
   /// Actions begun so far, and the last one. Any thread.
   uint64_t actionsBegun() const {

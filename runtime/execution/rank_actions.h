@@ -25,9 +25,10 @@ public:
                     int64_t microbatch) = 0;
   virtual void receive(Message message, int64_t home, int64_t to,
                        int64_t microbatch) = 0;
-  virtual void allReduce(int64_t collective) = 0;
-  virtual void await(int64_t collective) = 0;
-  virtual void step(int64_t home) = 0;
+  virtual void allReduce(int64_t collective, int64_t step) = 0;
+  virtual void await(int64_t collective, int64_t step) = 0;
+  virtual void step(int64_t home, int64_t step) = 0;
+  virtual int64_t repetitions() = 0;
 };
 
 } // namespace rondo::runtime

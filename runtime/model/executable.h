@@ -18,7 +18,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 7
+#define RONDO_TABLES_VERSION 8
 
 namespace rondo::runtime {
 
@@ -111,7 +111,47 @@ struct LinkDesc {
   int64_t bytesPerUs;
 };
 
-/// Runs all actions of one rank for one iteration.
+/// Which weights a home's tasks read in a program whose iterations overlap.
+struct VersionDesc {
+  /// By micro-batch, numbered from 0 through all iterations of a run: how many
+  /// optimizer steps behind its own iteration the version is that F reads, and
+  /// the one that I, W and B read. Iteration t of a run reads version t -
+  /// delay, counted from 0 at the run's start. See delayOf().
+  const int16_t *forward, *backward;
+  /// What the delays settle to: the means that corrections for delay use.
+  double meanForward, meanBackward;
+  /// The backward's weights are moved back along the running mean of their
+  /// changes (Buffer::WeightChanges).
+  bool extrapolates;
+  /// R reads what the backward reads; if not, what F has read.
+  bool recomputesAnew;
+};
+
+/// How a program's iterations overlap. Its functions order all micro-batches
+/// and steps of a run of any length: first what begins it, then what repeats. A
+/// run of n iterations leaves out what belongs to iteration n and later ones,
+/// and so it ends with nothing under way.
+struct OverlapDesc {
+  /// Micro-batches whose delays are listed, and how many of the last of them
+  /// repeat from there on.
+  int32_t numDelays, period;
+  /// Iterations that each repetition adds.
+  int32_t iterationsEach;
+  /// By home.
+  const VersionDesc *versions;
+};
+
+/// The delay of a micro-batch in a list of an OverlapDesc.
+inline int32_t delayOf(const OverlapDesc &overlap, const int16_t *delays,
+                       int64_t microbatch) {
+  return delays[microbatch < overlap.numDelays
+                    ? microbatch
+                    : overlap.numDelays - overlap.period +
+                          (microbatch - overlap.numDelays) % overlap.period];
+}
+
+/// Runs all actions of one rank for one iteration, or for a run of several that
+/// overlap.
 using RankFunction = void (*)(Rank &rank, const int64_t *row);
 
 /// A rank that executes a program: a function and its row of parameters.
@@ -175,6 +215,11 @@ struct ProgramDesc {
   /// Predicted time of a task or step of each home, in ns:
   /// [home * numCostColumns + costColumn(kind)]. Null: costs are unknown.
   const int64_t *workNs = nullptr;
+  /// Only of a pipeline; null: a run is one iteration, and every task reads the
+  /// newest weights. With it, `microbatches` are those of one iteration,
+  /// actions number them through the run, and predictedNs is the time that an
+  /// iteration adds to a long run.
+  const OverlapDesc *overlap = nullptr;
 };
 
 /// Whether a program's steps await the norm of all gradients, without which
