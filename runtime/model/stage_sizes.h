@@ -40,6 +40,8 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::Weights) = alignedBytes(sizes.weights);
   at(Buffer::Gradients) = alignedBytes(sizes.gradients);
   at(Buffer::Moments) = 2 * at(Buffer::Gradients);
+  // Only where a schedule's policy asks for it.
+  at(Buffer::WeightChanges) = 0;
   at(Buffer::Data) = alignedBytes(sizes.data);
   at(Buffer::Workspace) = alignedBytes(sizes.workspace);
   at(Buffer::Input) = at(Buffer::InputGrad) = alignedBytes(sizes.input);
