@@ -111,12 +111,18 @@ public:
     }
   }
 
-  void step(const StageTensors &stage, const AdamWConfig &config) override {
-    const ControlHeader &header = *stage.control.header;
-    for (int32_t t = 0; header.isFinite && t < stage.numTensors; ++t) {
+  void step(const StageTensors &stage, const UpdateRule &rule) override {
+    for (int32_t t = 0; t < stage.numTensors; ++t) {
       const Tensor &tensor = stage.tensors[t];
-      adamw(config, &header.step, tensor.layout.decay, tensor.layout.count,
-            tensor.weights, tensor.gradients, tensor.moment1, tensor.moment2);
+      const ControlHeader &header = stage.headerOf(t);
+      const UpdatedTensor updated = {tensor.layout.count, tensor.layout.decay,
+                                     tensor.weights,      tensor.gradients,
+                                     tensor.moment1,      tensor.moment2,
+                                     tensor.changes,      stage.changeDecay};
+      if (header.isFinite)
+        update(rule, &header.step, updated);
+      else
+        skipUpdate(updated);
     }
     if (stage.gradients)
       std::memset(stage.gradients, 0, static_cast<size_t>(stage.gradientBytes));

@@ -14,6 +14,7 @@
 
 #include "runtime/bodies/body.h"
 #include "runtime/device/tensor.h"
+#include "runtime/optimizer/rule.h"
 
 #include <cstdint>
 #include <memory>
@@ -72,9 +73,9 @@ public:
   /// may be in one of them.
   virtual void finishNorm(const double *sum, double maxNorm,
                           const std::vector<ControlHeader *> &headers) = 0;
-  /// AdamW on all tensors, unless the finite flag is 0. Sets the gradients to
-  /// 0.
-  virtual void step(const StageTensors &stage, const AdamWConfig &config) = 0;
+  /// The optimizer on all tensors, except those whose finite flag is 0. Sets
+  /// the gradients to 0.
+  virtual void step(const StageTensors &stage, const UpdateRule &rule) = 0;
   /// Call this after the host has written weights: updates everything derived
   /// from them.
   virtual void weightsWritten(const StageTensors &) {}

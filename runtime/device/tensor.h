@@ -24,6 +24,8 @@ struct Tensor {
   int32_t layerInStage = 0, index = 0;
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
+  /// The running mean of the weights' changes; null: nobody needs it.
+  float *changes = nullptr;
   /// The weights in the layer's dtype if that is not fp32; otherwise null.
   /// Written by the device.
   void *weightsCopy = nullptr;
@@ -37,6 +39,16 @@ struct StageTensors {
   ControlView control;
   char *gradients = nullptr;
   int64_t gradientBytes = 0;
+  /// What a step keeps of the mean of changes.
+  float changeDecay = 0;
+  /// By tensor, the header that says how it steps, where that is not the
+  /// stage's; null elsewhere, and null: all go by the stage's. Only on a CPU.
+  const ControlHeader *const *ownHeaders = nullptr;
+
+  const ControlHeader &headerOf(int32_t tensor) const {
+    const ControlHeader *own = ownHeaders ? ownHeaders[tensor] : nullptr;
+    return own ? *own : *control.header;
+  }
 };
 
 } // namespace rondo::runtime

@@ -90,7 +90,11 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
       channel = static_cast<int32_t>(wiring.channels.size());
       wiring.channels.push_back({from, to, 0});
     }
-    wiring.channels[channel].messages += program.microbatches;
+    // Where iterations overlap, as many are under way at once; twice that, so
+    // that a number is not used again before its buffer is.
+    wiring.channels[channel].messages +=
+        program.overlap ? 2 * mostAtOnce(program) : program.microbatches;
+    wiring.channels[channel].isEndless |= program.overlap != nullptr;
   };
   for (int32_t e = 0; e < state.executable().numEdges; ++e) {
     const EdgeDesc &edge = state.executable().edges[e];

@@ -57,10 +57,12 @@ void Connections::add(const ProgramDesc &program, TransportParams &params) {
                              });
     view.channelNumbers.push_back(
         static_cast<int32_t>(same - params.channels.begin()));
-    if (same == params.channels.end())
+    if (same == params.channels.end()) {
       params.channels.push_back(channel);
-    else
-      same->messages = std::max(same->messages, channel.messages);
+      continue;
+    }
+    same->messages = std::max(same->messages, channel.messages);
+    same->isEndless |= channel.isEndless;
   }
   view.channels = wiring.channels;
   params.staging.resize(params.ranks);

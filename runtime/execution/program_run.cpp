@@ -203,11 +203,18 @@ private:
   int64_t lastChangeNs = clock->now();
 };
 
-void ProgramRun::iterate(Team &team) {
+void ProgramRun::iterate(Team &team, const Span &span,
+                         const std::function<void()> &look) {
+  for (int32_t r : held)
+    ranks[r]->begin(span);
   Watchdog watchdog(*this);
   Team::Watch watch;
   watch.stopAll = [&] { transport->abort(); };
-  watch.look = [&] { watchdog.look(); };
+  watch.look = [&] {
+    watchdog.look();
+    if (look)
+      look();
+  };
   watch.say = [&](const std::string &why) {
     const World &world = state.world();
     if (world.isAlone() || !world.store->fail(Exit::RunFailure, why))
@@ -216,7 +223,7 @@ void ProgramRun::iterate(Team &team) {
   try {
     team.run(
         static_cast<int32_t>(held.size()),
-        [&](int32_t i) { ranks[held[i]]->runIteration(); }, watch);
+        [&](int32_t i) { ranks[held[i]]->run(); }, watch);
   } catch (const Error &error) {
     throw Error(error.what(), Exit::RunFailure);
   } catch (const std::exception &error) {

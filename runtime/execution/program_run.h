@@ -8,6 +8,7 @@
 #include "runtime/execution/connections.h"
 #include "runtime/execution/team.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,10 +41,12 @@ public:
   /// The ranks that this process holds.
   const std::vector<int32_t> &heldRanks() const { return held; }
 
-  /// Runs one iteration on the team's threads. Throws Error with
-  /// Exit::RunFailure if a rank fails or there is no progress; this object and
-  /// the connections are unusable afterwards.
-  void iterate(Team &team);
+  /// Runs one iteration, or a span of them, on the team's threads. Meanwhile
+  /// calls `look` about every 100 ms, on the thread of the caller. Throws Error
+  /// with Exit::RunFailure if a rank fails or there is no progress; this object
+  /// and the connections are unusable afterwards.
+  void iterate(Team &team, const Span &span = {},
+               const std::function<void()> &look = {});
 
   /// `rank 0 waits for 1I0 of rank 1 -> rank 1 runs 1F0`.
   std::string describeWaits() const;

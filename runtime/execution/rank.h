@@ -5,11 +5,13 @@
 #define RONDO_RUNTIME_EXECUTION_RANK_H
 
 #include "runtime/execution/rank_actions.h"
+#include "runtime/execution/span.h"
 #include "runtime/execution/state.h"
-#include "runtime/optimizer/adamw.h"
+#include "runtime/optimizer/rule.h"
 #include "runtime/transport/transport.h"
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,9 +44,27 @@ struct WorkTime {
 
 /// Constants of a run that the optimizer and its clipping use.
 struct OptimizerConfig {
-  AdamWConfig adamw;
-  /// Largest global norm; 0: no limit.
+  UpdateRule rule;
+  /// Largest norm of the gradients, of all or of a stage; 0: no limit.
   double maxNorm = 1;
+  /// Steps over which the learning rates of stages that read old weights rise
+  /// to the common one; 0: they have it from the start. Only where iterations
+  /// overlap.
+  int64_t delayAnneal = 0;
+  /// What changeDecay() looks back by.
+  double extrapolationDecay = 0.1353352832366127;
+};
+
+/// What a home has done in a run whose iterations overlap. Its rank's thread
+/// writes; others may read what belongs to the first `steps` iterations.
+struct HomeRecord {
+  /// By micro-batch of the run; only where the loss is made.
+  std::vector<float> losses;
+  /// By iteration: when its step had ended, on the host's clock, and whether it
+  /// was skipped, since a gradient was not finite.
+  std::vector<int64_t> endNs;
+  std::vector<uint8_t> skipped;
+  std::atomic<int64_t> steps{0};
 };
 
 /// How a program's ranks are connected: the channels and collectives that it
@@ -62,6 +82,9 @@ struct Wiring {
 /// that its stages do not have.
 Wiring wire(const State &state, const ProgramDesc &program);
 
+/// The most micro-batches that may be under way at once on an edge.
+int64_t mostAtOnce(const ProgramDesc &program);
+
 /// Executes actions; one thread at a time. Buffer addresses come from tables
 /// made at construction, so an action costs its host much less than 1 us.
 class RunningRank final : public Rank {
@@ -70,9 +93,11 @@ public:
               Transport &transport, int32_t rank,
               const OptimizerConfig &optimizer);
 
-  /// One iteration of the emitted function. Returns when every send and all
+  /// What the next run does. No thread may be running it.
+  void begin(const Span &span);
+  /// Runs the emitted function once: a run. Returns when every send and all
   /// work on the device have ended.
-  void runIteration();
+  void run();
 
   void forward(int64_t home, int64_t microbatch) override;
   void inputGrad(int64_t home, int64_t microbatch) override;
@@ -85,13 +110,17 @@ public:
   void allReduce(int64_t collective, int64_t step) override;
   void await(int64_t collective, int64_t step) override;
   void step(int64_t home, int64_t step) override;
-  int64_t repetitions() override { return 1; }
+  int64_t repetitions() override;
 
   /// Actions begun so far, and the last one. Any thread.
   uint64_t actionsBegun() const {
     return begun.load(std::memory_order_relaxed);
   }
   std::string currentAction() const;
+
+  /// Of a run whose iterations overlap, or of its reference. Null where another
+  /// rank has the home.
+  const HomeRecord *record(int32_t home) const { return records[home].get(); }
 
   /// Filled by iterations while `keepTrace`; the caller clears it.
   std::vector<TraceEvent> trace;
@@ -140,6 +169,21 @@ private:
     std::vector<LocalTensor> inputs, outputGrads, inputGrads;
     double lossScale = 0;
     std::vector<LayerCalls> calls;
+    /// What its step works on.
+    StageTensors optimized;
+    // The rest is for iterations that overlap.
+    /// Which weights its tasks read; null: the newest.
+    const VersionDesc *versions = nullptr;
+    /// Of the state, when the run began.
+    int64_t firstVersion = 0;
+    /// Where the weights of a layer are moved back, and how far; null: I reads
+    /// them where they are.
+    char *moved = nullptr;
+    float stepsBack = 0;
+    /// By tensor: the headers of those that other stages share, and by how much
+    /// the slowest of these is late; null, and 0, for the others.
+    std::vector<const ControlHeader *> ownHeaders;
+    std::vector<double> ownDelays;
 
     const Place &place(Buffer buffer) const {
       return places[static_cast<int>(buffer)];
@@ -176,8 +220,13 @@ private:
     bool isCopied = false;
     /// Whether an end takes some micro-batches only.
     bool isDealt = false;
-    /// By micro-batch: the ticket of the posted receive, -1 where none is.
+    /// By micro-batch modulo their number, as many as may be posted at once:
+    /// the ticket of the posted receive, -1 where none is.
     std::vector<int64_t> tickets;
+
+    int64_t &ticket(int64_t microbatch) {
+      return tickets[microbatch % static_cast<int64_t>(tickets.size())];
+    }
   };
   /// A send that still reads a slot.
   struct Fence {
@@ -206,13 +255,46 @@ private:
                     int64_t microbatch);
   void addOutputGrads(const LocalHome &home, int64_t microbatch);
   void makeCalls(LocalHome &home) const;
+
+  // In rank_overlap.cpp.
+  void prepare(int64_t home);
+  void findShared(int64_t home);
+  void checkEnd() const;
+  /// Whether what an action names belongs to an iteration behind the run's end.
+  bool isLeftOut(int64_t microbatch) const {
+    return program.overlap &&
+           microbatch >= span.iterations * program.microbatches;
+  }
+  bool isStepLeftOut(int64_t step) const {
+    return program.overlap && step >= span.iterations;
+  }
+  /// The version that a task reads, counted from the run's start.
+  int64_t versionOf(int64_t home, ActionKind kind, int64_t microbatch) const;
+  /// The weights that a task reads.
+  char *weightsOf(int64_t home, ActionKind kind, int64_t microbatch);
+  /// Of a home that moves its weights back: the mean of their changes.
+  const char *changesOf(int64_t home, int64_t microbatch);
+
+  // In rank_steps.cpp.
+  /// The program whose steps these are.
+  const ProgramDesc &stepped() const {
+    return span.imitation.pipeline ? *span.imitation.pipeline : program;
+  }
+  bool clipsByStage() const { return overlap && !computesNorm(stepped()); }
+  void prepareStep(LocalHome &home, int64_t step);
+  void clipByStage(LocalHome &home);
   // They throw Error.
   [[noreturn]] void failOnHome(int64_t home, int64_t microbatch) const;
   [[noreturn]] void failOnUnposted(int32_t edge, int64_t microbatch) const;
   [[noreturn]] void failOnMessage(const char *verb, Message message,
                                   int64_t home, int64_t microbatch,
                                   const char *why) const;
+  [[noreturn]] void failOnVersion(int64_t home, ActionKind kind,
+                                  int64_t microbatch,
+                                  const std::string &why) const;
   void checkCollective(ActionKind kind, int64_t collective) const;
+  /// Whether steps do without it, since they are those of another program.
+  bool isUnused(int64_t collective) const;
   void startCollective(int32_t collective);
   void finishCollective(int32_t collective);
   std::vector<ControlHeader *> headers() const;
@@ -236,9 +318,22 @@ private:
   /// As many a slot as sends may read it at once.
   int32_t fencesPerSlot = 1;
   std::vector<Fence> fences;
-  /// Of a collective in this iteration.
-  enum class Progress : uint8_t { NotIssued, Issued, Awaited };
+  /// Of a collective, at the last step that it was issued for.
+  struct Progress {
+    enum : uint8_t { NotIssued, Issued, Awaited } state = NotIssued;
+    int64_t step = -1;
+  };
   std::vector<Progress> progress;
+
+  Span span;
+  /// Of the program, or of the pipeline that it imitates; null: neither.
+  const OverlapDesc *overlap = nullptr;
+  /// By home.
+  std::vector<std::unique_ptr<HomeRecord>> records;
+  /// The headers of tensors that stages share, by home and tensor.
+  std::vector<std::vector<ControlHeader>> sharedHeaders;
+  /// Where a reference moves weights back.
+  std::vector<char> movedWeights;
 
   std::atomic<uint64_t> begun{0};
   /// kind | message | stage or collective | micro-batch.

@@ -39,6 +39,16 @@ void RunningRank::failOnHome(int64_t home, int64_t microbatch) const {
               std::to_string(microbatch) + ", which it does not hold");
 }
 
+void RunningRank::failOnVersion(int64_t home, ActionKind kind,
+                                int64_t microbatch,
+                                const std::string &why) const {
+  throw Error(
+      "stage '" + std::string(homes[home].binding->desc->name) +
+      "': " + actionName(kind, Message::None, stageOf(home), microbatch) +
+      " reads version " + std::to_string(versionOf(home, kind, microbatch)) +
+      " of the run's weights, " + why);
+}
+
 void RunningRank::failOnUnposted(int32_t edge, int64_t microbatch) const {
   throw Error("rank " + std::to_string(me) + " needs " +
               nameOf(edgeDescs[edge].message, stageOf(edgeDescs[edge].from),

@@ -16,12 +16,15 @@ RunningRank::RunningRank(State &state, const ProgramDesc &program,
       transport(transport), me(rank), optimizer(optimizer),
       stream(device.stream()), homes(state.homes().size()),
       edgeDescs(program.edges), edges(state.executable().numEdges),
-      firstFence(program.numPools, -1) {
+      firstFence(program.numPools, -1), records(homes.size()),
+      sharedHeaders(homes.size()) {
   for (int32_t h = 0; h < static_cast<int32_t>(homes.size()); ++h) {
     homes[h].stage = state.executable().homes[h].stage;
     if (program.rankOfHome[h] != me)
       continue;
     homes[h].binding = &state.homes(program)[h];
+    homes[h].optimized = homes[h].binding->optimized;
+    records[h] = std::make_unique<HomeRecord>();
     // The iteration's loss is the mean over all of its samples.
     homes[h].lossScale =
         program.shares[h].samples /
@@ -88,7 +91,10 @@ void RunningRank::addEdge(int32_t number, const Wiring &wiring) {
   }
   edge.channel = wiring.channelOf[fromRank * program.numRanks + toRank];
   if (toRank == me)
-    edge.tickets.assign(program.microbatches, -1);
+    edge.tickets.assign(edge.received.base && program.overlap
+                            ? edge.received.period
+                            : mostAtOnce(program),
+                        -1);
 }
 
 /// Parts that leave or enter one place are of one tensor.

@@ -74,6 +74,7 @@ HomeBinding State::bindHome(int32_t h, const ProgramDesc &program) {
                 " slots for its weights; programs on GPUs have 1");
   binding.gradients = find(Buffer::Gradients);
   binding.moments = find(Buffer::Moments);
+  binding.changes = find(Buffer::WeightChanges);
   if (char *control = find(Buffer::Control))
     binding.control = controlView(control, stage.numLayers);
 
@@ -149,6 +150,8 @@ void State::bindTensors(int32_t h) {
         tensor.moment1 = at(binding.moments + layer.gradientsOffset);
         tensor.moment2 =
             at(binding.moments + momentBytes + layer.gradientsOffset);
+        if (binding.changes)
+          tensor.changes = at(binding.changes + layer.gradientsOffset);
         // After the fp32 weights, which are as large as the gradients.
         if (layer.desc->dtype == DType::Bf16 &&
             layer.sizes.weights > layer.sizes.gradients)
@@ -179,6 +182,7 @@ State::State(const Executable &executable, const World &world)
     checkProgram(program);
     checkStages(program);
     checkEdges(program);
+    checkOverlap(program);
     auto same =
         std::find_if(sizes.begin(), sizes.end(), [&](const ProgramDesc *other) {
           return other->shares == program.shares &&
@@ -252,6 +256,7 @@ void State::initialise(uint64_t seed) {
       zero(weights, Buffer::Weights);
     zero(binding.gradients, Buffer::Gradients);
     zero(binding.moments, Buffer::Moments);
+    zero(binding.changes, Buffer::WeightChanges);
     zero(reinterpret_cast<char *>(binding.control.header), Buffer::Control);
     ControlHeader header{};
     header.isFinite = 1;

@@ -49,6 +49,8 @@ struct HomeBinding {
   /// read.
   int64_t version = 0;
   char *gradients = nullptr, *moments = nullptr;
+  /// Laid out like the gradients; null: no program moves weights back.
+  char *changes = nullptr;
   /// Where F of the head leaves its logits; null: nowhere.
   char *logits = nullptr;
   ControlView control;
@@ -62,6 +64,10 @@ struct HomeBinding {
 inline int32_t samplesOf(const ProgramDesc &program) {
   return std::max(program.samples, 1);
 }
+
+/// Bytes of the weights of a home's largest layer, moved back for its I:
+/// scratch at the end of its workspace.
+int64_t movedBytes(const LayerDesc *layers, int32_t count);
 
 /// An executable's state: one arena per rank, allocated at start.
 class State {
@@ -135,6 +141,7 @@ public:
 private:
   void checkProgram(const ProgramDesc &program) const;
   void checkStages(const ProgramDesc &program) const;
+  void checkOverlap(const ProgramDesc &program) const;
   void checkHomes() const;
   void checkShares(const ProgramDesc &program) const;
   void checkTensorNames() const;

@@ -247,8 +247,8 @@ void State::checkStages(const ProgramDesc &program) const {
                     bufferTable[b].keyword + ", its layers need " +
                     std::to_string(needed[b]));
     const ShareDesc &first = exe.programs[0].shares[h];
-    for (Buffer state :
-         {Buffer::Weights, Buffer::Gradients, Buffer::Moments, Buffer::Control})
+    for (Buffer state : {Buffer::Weights, Buffer::Gradients, Buffer::Moments,
+                         Buffer::WeightChanges, Buffer::Control})
       if (share.bytes[static_cast<int>(state)] !=
           first.bytes[static_cast<int>(state)])
         throw Error("program '" + std::string(program.name) +

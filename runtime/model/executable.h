@@ -150,6 +150,16 @@ inline int32_t delayOf(const OverlapDesc &overlap, const int16_t *delays,
                           (microbatch - overlap.numDelays) % overlap.period];
 }
 
+/// The largest delay of any task.
+inline int32_t mostDelay(const OverlapDesc &overlap,
+                         const VersionDesc &versions) {
+  int32_t most = 0;
+  for (int32_t m = 0; m < overlap.numDelays; ++m)
+    for (const int16_t *delays : {versions.forward, versions.backward})
+      most = delays[m] > most ? delays[m] : most;
+  return most;
+}
+
 /// Runs all actions of one rank for one iteration, or for a run of several that
 /// overlap.
 using RankFunction = void (*)(Rank &rank, const int64_t *row);

@@ -1,4 +1,4 @@
-//===- cuda.cu - Gradient norm and AdamW on a GPU -------------------------===//
+//===- cuda.cu - Gradient norm and optimizers on a GPU --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A launch works on up to 32 tensors: its second dimension is the tensor. All
@@ -188,6 +188,40 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
+/// As in sgd.cpp.
+template <int width>
+__device__ __forceinline__ void
+descend(float momentum, float clip, float rate, float shrink,
+        const OptimizedTensor &tensor, int64_t at) {
+  float weight[width], gradient[width], moment[width];
+  load(weight, tensor.weights + at);
+  load(gradient, tensor.gradients + at);
+  load(moment, tensor.moment1 + at);
+#pragma unroll
+  for (int i = 0; i < width; ++i) {
+    moment[i] = momentum * moment[i] + gradient[i] * clip;
+    weight[i] = weight[i] * shrink - rate * moment[i];
+  }
+  store(tensor.moment1 + at, moment);
+  store(tensor.weights + at, weight);
+  if (tensor.copy)
+    store(tensor.copy + at, weight);
+}
+
+__global__ void __launch_bounds__(threads)
+    sgdKernel(SgdConfig config, const ControlHeader *header,
+              Table<OptimizedTensor> table) {
+  const OptimizedTensor &tensor = table.entries[blockIdx.y];
+  if (int64_t(blockIdx.x) * blockDim.x * 4 >= tensor.count || !header->isFinite)
+    return;
+  const float rate = header->step.learningRate, clip = header->step.clipFactor;
+  const float shrink =
+      tensor.decay ? float(1 - double(rate) * config.weightDecay) : 1.0f;
+  forPacks(tensor.count, [&](auto width, int64_t at) {
+    descend<width.value>(config.momentum, clip, rate, shrink, tensor, at);
+  });
+}
+
 __global__ void toBf16Kernel(const float *weights, __nv_bfloat16 *copy,
                              int64_t count) {
   forPacks(count, [=](auto width, int64_t at) {
@@ -247,6 +281,16 @@ void adamw(const Stream &stream, const AdamWConfig &config,
                         int64_t most) {
     launch(stream, adamwKernel, dim3(blocksOf(most, updateBlocks), entries),
            dim3(threads), sizeof(Factors), config, header, table);
+  });
+}
+
+void sgd(const Stream &stream, const SgdConfig &config,
+         const ControlHeader *header,
+         const std::vector<OptimizedTensor> &tensors) {
+  inTables(tensors, [&](const Table<OptimizedTensor> &table, unsigned entries,
+                        int64_t most) {
+    launch(stream, sgdKernel, dim3(blocksOf(most, updateBlocks), entries),
+           dim3(threads), 0, config, header, table);
   });
 }
 

@@ -1,4 +1,4 @@
-//===- cuda.h - Gradient norm and AdamW on a GPU ----------------*- C++ -*-===//
+//===- cuda.h - Gradient norm and optimizers on a GPU -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Everything is enqueued, and reads what changes between iterations from the
@@ -12,6 +12,7 @@
 
 #include "runtime/base/cuda/stream.h"
 #include "runtime/optimizer/control.h"
+#include "runtime/optimizer/sgd.h"
 
 #include <cstdint>
 #include <cuda_bf16.h>
@@ -52,6 +53,10 @@ struct OptimizedTensor {
 void adamw(const Stream &stream, const AdamWConfig &config,
            const ControlHeader *header,
            const std::vector<OptimizedTensor> &tensors);
+/// The same, without second moments.
+void sgd(const Stream &stream, const SgdConfig &config,
+         const ControlHeader *header,
+         const std::vector<OptimizedTensor> &tensors);
 
 /// copy[i] = weights[i].
 void toBf16(const Stream &stream, const float *weights, __nv_bfloat16 *copy,

@@ -10,6 +10,7 @@
 #include "runtime/trainer/new_file.h"
 #include "runtime/trainer/safetensors_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
@@ -19,6 +20,7 @@
 using namespace rondo::runtime;
 
 static const char formatName[] = "rondo-checkpoint/1";
+static const std::string changesPrefix = "optimizer.d.";
 
 namespace {
 
@@ -31,15 +33,27 @@ struct Slice {
 
 } // namespace
 
+/// Whether the home of a tensor keeps changes; other processes know it too.
+static bool hasChanges(const State &state, const Tensor &tensor) {
+  return state.homes()[tensor.home]
+             .share->bytes[static_cast<int>(Buffer::WeightChanges)] > 0;
+}
+
 /// Everything a checkpoint holds, in the order of its data.
-static std::vector<Slice> slicesOf(const State &state) {
+static std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
+                                   bool withChanges) {
   std::vector<Slice> slices;
   for (const Tensor &tensor : state.tensors()) {
-    if (!tensor.sharedWith.empty() || tensor.home != tensor.owner)
+    if (tensor.home != tensor.owner)
+      continue;
+    if (withChanges && hasChanges(state, tensor))
+      slices.push_back({changesPrefix + tensor.name, &tensor, tensor.changes});
+    if (!tensor.sharedWith.empty())
       continue;
     slices.push_back({tensor.name, &tensor, tensor.weights});
     slices.push_back({"optimizer.m." + tensor.name, &tensor, tensor.moment1});
-    slices.push_back({"optimizer.v." + tensor.name, &tensor, tensor.moment2});
+    if (optimizer == OptimizerKind::AdamW)
+      slices.push_back({"optimizer.v." + tensor.name, &tensor, tensor.moment2});
   }
   return slices;
 }
@@ -55,8 +69,10 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
                      {"schedule", state.executable().name},
                      {"step", std::to_string(position.step)},
                      {"seed", std::to_string(position.seed)},
-                     {"data_hash", std::to_string(position.dataHash)}};
-  std::vector<Slice> slices = slicesOf(state);
+                     {"data_hash", std::to_string(position.dataHash)},
+                     {"optimizer", nameOf(position.optimizer)}};
+  std::vector<Slice> slices =
+      slicesOf(state, position.optimizer, /*withChanges=*/true);
   int64_t end = 0;
   for (const Slice &slice : slices) {
     SafetensorsEntry entry;
@@ -137,11 +153,12 @@ static void checkNames(const SafetensorsHeader &header,
   }
   if (header.tensors.size() == slices.size())
     return;
+  // A program that moves no weights back does without their changes.
   for (const auto &[name, entry] : header.tensors) {
     bool isKnown = false;
     for (const Slice &slice : slices)
       isKnown |= slice.name == name;
-    if (!isKnown)
+    if (!isKnown && name.rfind(changesPrefix, 0) != 0)
       throw Error("it has the tensor '" + name +
                   "', which the model does not have");
   }
@@ -152,28 +169,32 @@ namespace {
 /// A checkpoint being read.
 class Source {
 public:
-  Source(const std::string &path, const State &state);
+  Source(const std::string &path, const State &state, OptimizerKind optimizer);
 
+  /// Whether it has the changes of weights that the state keeps.
+  bool hasChanges() const { return changesAreThere; }
   const RunPosition &position() const { return where; }
   /// The elements of a tensor that the header lists; valid until the next call.
   const float *read(const std::string &name);
 
 private:
-  void readHeader(const State &state);
+  void readHeader(const State &state, OptimizerKind optimizer);
 
   SafetensorsFile file;
   RunPosition where;
+  bool changesAreThere = false;
   std::vector<float> values;
 };
 
 } // namespace
 
-Source::Source(const std::string &path, const State &state)
+Source::Source(const std::string &path, const State &state,
+               OptimizerKind optimizer)
     : file(path, "checkpoint") {
-  file.named([&] { readHeader(state); });
+  file.named([&] { readHeader(state, optimizer); });
 }
 
-void Source::readHeader(const State &state) {
+void Source::readHeader(const State &state, OptimizerKind optimizer) {
   const SafetensorsHeader &header = file.header();
   auto format = header.metadata.find("format");
   if (format == header.metadata.end() || format->second != formatName)
@@ -186,7 +207,21 @@ void Source::readHeader(const State &state) {
   where.step = static_cast<int64_t>(step);
   where.seed = numberIn(header, "seed");
   where.dataHash = numberIn(header, "data_hash");
-  checkNames(header, slicesOf(state));
+  // Files from before there were several have none.
+  const auto found = header.metadata.find("optimizer");
+  const std::string writer = found == header.metadata.end()
+                                 ? nameOf(OptimizerKind::AdamW)
+                                 : found->second;
+  if (writer != nameOf(optimizer))
+    throw Error("its moments are those of " + writer + ", and this run uses " +
+                nameOf(optimizer) + "; resume it with --optimizer " + writer +
+                ", or begin with its weights by --init");
+  where.optimizer = optimizer;
+  changesAreThere = std::any_of(
+      header.tensors.begin(), header.tensors.end(), [](const auto &entry) {
+        return entry.first.rfind(changesPrefix, 0) == 0;
+      });
+  checkNames(header, slicesOf(state, optimizer, changesAreThere));
 }
 
 const float *Source::read(const std::string &name) {
@@ -198,13 +233,14 @@ const float *Source::read(const std::string &name) {
 }
 
 /// Writes the state; `source` is null in every process but 0.
-static void distribute(Source *source, State &state) {
+static void distribute(Source *source, State &state, OptimizerKind optimizer,
+                       bool withChanges) {
   auto put = [&](const Tensor &tensor, float *values, const std::string &name) {
     if (takesPart(state, tensor.home))
       scatter(state, tensor.home, keyOf(state, tensor.home, name), values,
               source ? source->read(name) : nullptr, 4 * tensor.layout.count);
   };
-  for (const Slice &slice : slicesOf(state))
+  for (const Slice &slice : slicesOf(state, optimizer, withChanges))
     put(*slice.tensor, slice.values, slice.name);
   for (const Tensor &copy : state.tensors()) {
     if (copy.sharedWith.empty() && copy.home == copy.owner)
@@ -213,19 +249,27 @@ static void distribute(Source *source, State &state) {
         copy.sharedWith.empty() ? copy.name : copy.sharedWith;
     put(copy, copy.weights, name);
     put(copy, copy.moment1, "optimizer.m." + name);
-    put(copy, copy.moment2, "optimizer.v." + name);
+    if (optimizer == OptimizerKind::AdamW)
+      put(copy, copy.moment2, "optimizer.v." + name);
+    // Of a shared tensor, the owner of the copy has taken them above.
+    if (withChanges && hasChanges(state, copy) && copy.home != copy.owner)
+      put(copy, copy.changes, changesPrefix + copy.name);
   }
   state.weightsWritten();
 }
 
 RunPosition rondo::runtime::loadCheckpoint(const std::string &path,
-                                           State &state) {
+                                           State &state,
+                                           OptimizerKind optimizer) {
   const World &world = state.world();
   std::optional<Source> source;
   RunPosition position;
+  position.optimizer = optimizer;
+  bool withChanges = false;
   if (world.isFirst()) {
-    source.emplace(path, state);
+    source.emplace(path, state, optimizer);
     position = source->position();
+    withChanges = source->hasChanges();
   }
   if (!world.isAlone()) {
     std::istringstream words(
@@ -233,10 +277,11 @@ RunPosition rondo::runtime::loadCheckpoint(const std::string &path,
             ->exchange("the checkpoint's position",
                        std::to_string(position.step) + " " +
                            std::to_string(position.seed) + " " +
-                           std::to_string(position.dataHash))
+                           std::to_string(position.dataHash) +
+                           (withChanges ? " 1" : " 0"))
             .front());
-    words >> position.step >> position.seed >> position.dataHash;
+    words >> position.step >> position.seed >> position.dataHash >> withChanges;
   }
-  distribute(source ? &*source : nullptr, state);
+  distribute(source ? &*source : nullptr, state, optimizer, withChanges);
   return position;
 }

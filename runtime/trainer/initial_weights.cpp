@@ -46,6 +46,7 @@ constexpr LeftTensor leftTensors[] = {
     {"", ".rotary_emb.inv_freq", "frequencies of rotary positions"},
     {"optimizer.m.", "", "moments of the optimizer"},
     {"optimizer.v.", "", "moments of the optimizer"},
+    {"optimizer.d.", "", "changes of weights"},
     {headWeight, headWeight, "a second copy of the embedding's weight"},
 };
 

@@ -93,6 +93,11 @@ static std::string commonFlags(const Options &options,
       << "--min-lr " << options.minLearningRate << '\n'
       << "--warmup " << options.warmup << '\n'
       << "--decay " << options.decay << '\n'
+      << "--optimizer " << nameOf(options.optimizer) << '\n'
+      << "--momentum " << options.momentum.value_or(0.9) << '\n'
+      << "--lr-by-delay " << options.delayAnneal << '\n'
+      << "--extrapolation-decay " << options.extrapolationDecay << '\n'
+      << "--drain-every " << options.drainEvery << '\n'
       << "--weight-decay " << options.weightDecay << '\n'
       << "--clip " << options.clip << '\n'
       << "--seed "
@@ -127,7 +132,7 @@ static void checkFlags(const Options &options, const std::string &schedules,
   }
 }
 
-/// Clipping needs a norm.
+/// Clipping needs a norm; where iterations overlap, each stage has its own.
 static void checkClip(const Executable &executable, const Options &options,
                       const World &world) {
   const bool hasWeights =
@@ -143,7 +148,7 @@ static void checkClip(const Executable &executable, const Options &options,
   const Turns turns(executable, options.schedules);
   for (const ProgramDesc *program :
        runsAll ? pipelinesOf(executable) : turns.programs()) {
-    if (computesNorm(*program))
+    if (computesNorm(*program) || program->overlap)
       continue;
     std::ostringstream said;
     said << "schedule '" << program->name

@@ -43,10 +43,11 @@ static const std::vector<Flag> &flags() {
        "share of the data held out for evaluation, from the end (default 0.05)",
        [](Options &o, Set v) { o.heldOut = number("--held-out", v, 0, 0.9); }},
       {"--iterations", "N",
-       "number of the last iteration (default 100; with --verify 3; with "
-       "--profile 10)",
+       "number of the last iteration (default 100; with --verify 3, or as many "
+       "as overlapping ones need; with --profile 10)",
        [](Options &o, Set v) {
          o.iterations = wholeNumber("--iterations", v, 1);
+         o.hasIterations = true;
        }},
       {"--eval-every", "N",
        "prints the held-out loss every N iterations and at the end (default: "
@@ -65,13 +66,46 @@ static const std::vector<Flag> &flags() {
       {"--decay", "N",
        "iteration at which --min-lr is reached (default: the last)",
        [](Options &o, Set v) { o.decay = wholeNumber("--decay", v, 1); }},
+      {"--optimizer", "adamw|sgd",
+       "what makes steps of gradients (default adamw)",
+       [](Options &o, Set v) {
+         if (v != "adamw" && v != "sgd")
+           usage("--optimizer needs adamw or sgd, not '" + v + "'");
+         o.optimizer = v == "sgd" ? OptimizerKind::Sgd : OptimizerKind::AdamW;
+       }},
+      {"--momentum", "SHARE",
+       "what sgd keeps of its last step (default 0.9; 0: plain)",
+       [](Options &o, Set v) { o.momentum = number("--momentum", v, 0, 1); }},
+      {"--lr-by-delay", "N",
+       "where iterations overlap: stages that read old weights begin with "
+       "smaller learning rates, which are equal after N iterations",
+       [](Options &o, Set v) {
+         o.delayAnneal = wholeNumber("--lr-by-delay", v, 1);
+       }},
+      {"--extrapolation-decay", "SHARE",
+       "where weights are moved back: what their mean change keeps over the "
+       "updates between a forward and its backward (default 0.1353)",
+       [](Options &o, Set v) {
+         o.extrapolationDecay = number("--extrapolation-decay", v, 0, 1);
+       }},
+      {"--drain-every", "N",
+       "where iterations overlap: lets them all end behind every N (default "
+       "100)",
+       [](Options &o, Set v) {
+         o.drainEvery = wholeNumber("--drain-every", v, 1);
+         if (o.drainEvery > 100'000)
+           usage("--drain-every needs a whole number of at most 100000, not "
+                 "'" +
+                 v + "'");
+       }},
       {"--weight-decay", "RATE",
-       "AdamW's weight decay, for matrices (default 0.1)",
+       "the optimizer's weight decay, for matrices (default 0.1)",
        [](Options &o, Set v) {
          o.weightDecay = number("--weight-decay", v, 0, 1e6);
        }},
       {"--clip", "NORM",
-       "maximum global norm of the gradients (default 1; 0: no limit)",
+       "maximum norm of the gradients, of all or, where iterations overlap, of "
+       "a stage (default 1; 0: no limit)",
        [](Options &o, Set v) { o.clip = number("--clip", v, 0, INFINITY); }},
       {"--seed", "N",
        "seed of weights, data order and generated tokens (default 1)",
@@ -303,6 +337,8 @@ Options rondo::runtime::parseOptions(int argc, char **argv) {
   if (!options.linkTrace.empty() && options.mode != Options::Mode::Train &&
       options.mode != Options::Mode::Verify)
     usage("--link-trace is for training and --verify: others do not iterate");
+  if (options.momentum && options.optimizer != OptimizerKind::Sgd)
+    usage("--momentum needs --optimizer sgd");
   if (options.saveEvery > 0 && options.save.empty())
     usage("--save-every needs --save");
   if (!options.newTokens)

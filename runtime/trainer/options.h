@@ -6,6 +6,7 @@
 
 #include "runtime/adaptive/tuner.h"
 #include "runtime/launch/discovery.h"
+#include "runtime/optimizer/rule.h"
 #include "runtime/trainer/schedules.h"
 #include "runtime/transport/transport.h"
 
@@ -26,8 +27,9 @@ struct Options {
     Help
   };
   Mode mode = Mode::Train;
-  /// 0: the mode's default.
+  /// Without `hasIterations`, the mode's default.
   int64_t iterations = 0;
+  bool hasIterations = false;
   std::vector<std::string> data;
   double heldOut = 0.05;
   int64_t evalEvery = 0;
@@ -35,7 +37,17 @@ struct Options {
   int64_t warmup = 20;
   /// Iteration that reaches the smallest learning rate; 0: the last one.
   int64_t decay = 0;
+  OptimizerKind optimizer = OptimizerKind::AdamW;
   double weightDecay = 0.1, clip = 1;
+  std::optional<double> momentum;
+  // Where iterations overlap.
+  /// The pipeline is drained behind every so many iterations.
+  int64_t drainEvery = 100;
+  /// Steps over which the rates of late stages rise to the common one.
+  int64_t delayAnneal = 0;
+  /// What the mean change of weights keeps over the steps that a forward is
+  /// ahead of its backward: e^-2.
+  double extrapolationDecay = 0.1353352832366127;
   std::optional<uint64_t> seed;
   /// Weights to begin with.
   std::string init;

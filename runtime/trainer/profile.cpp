@@ -37,11 +37,15 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   trainer.state().initialise(seed);
   std::unique_ptr<ProgramRun> run = trainer.makeRun(program);
   // The first iteration warms caches and is not counted.
-  trainer.train(*run, seed, 1, iterations + 1);
+  TrainingSpan span;
+  span.seed = seed;
+  span.last = iterations + 1;
+  trainer.trainSpan(*run, span, {});
   for (int32_t r : run->heldRanks())
     run->rank(r).keepTrace = true;
-  for (int64_t i = 1; i <= iterations; ++i)
-    trainer.train(*run, seed, i + 1, iterations + 1);
+  span.count = program.overlap ? iterations : 1;
+  for (span.first = 2; span.first <= span.last; span.first += span.count)
+    trainer.trainSpan(*run, span, {});
 
   constexpr ActionKind timed[] = {ActionKind::Forward, ActionKind::InputGrad,
                                   ActionKind::WeightGrad,

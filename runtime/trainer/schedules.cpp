@@ -105,6 +105,19 @@ const ProgramDesc &Turns::at(int64_t iteration) const {
   return *turns[t].program;
 }
 
+int64_t Turns::together(int64_t first, int64_t last,
+                        std::initializer_list<int64_t> stops) const {
+  const ProgramDesc &program = at(first);
+  if (!program.overlap)
+    return 1;
+  int64_t end = first;
+  auto isStop = [&](int64_t stop) { return stop > 0 && end % stop == 0; };
+  while (end < last && !std::any_of(stops.begin(), stops.end(), isStop) &&
+         &at(end + 1) == &program)
+    ++end;
+  return end - first + 1;
+}
+
 std::string Turns::text() const {
   std::string text;
   for (const Turn &turn : turns)

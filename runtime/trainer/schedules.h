@@ -7,6 +7,7 @@
 #include "runtime/model/executable.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,11 @@ public:
 
   /// Iterations count from 1, so that a resumed run goes on in the same turn.
   const ProgramDesc &at(int64_t iteration) const;
+  /// How many iterations run at once from `first` on, up to `last`: where they
+  /// overlap, until another program follows or one is a multiple of a number in
+  /// `stops`; 0 is none.
+  int64_t together(int64_t first, int64_t last,
+                   std::initializer_list<int64_t> stops) const;
   /// Each one once, in the order of their first turns.
   const std::vector<const ProgramDesc *> &programs() const { return used; }
   /// As on the command line, with nothing left out.

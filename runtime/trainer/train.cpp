@@ -44,7 +44,8 @@ static void requestStop(int signal) {
   }
 }
 
-/// SIGINT and SIGTERM end the run after the iteration; another one, more than a
+/// SIGINT and SIGTERM end the run after the iteration, or where iterations
+/// overlap after those that run at once; another one, more than a
 /// second later, ends the process. The handlers stay until the process ends:
 /// launchers signal one process after another, and the last signal may come
 /// when the run has already stopped and saved because of the first.
@@ -77,6 +78,7 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
                             Progress &progress) {
   RunPosition position;
   position.seed = options.seed.value_or(1);
+  position.optimizer = options.optimizer;
   trainer.state().initialise(position.seed);
   const bool isFirst = trainer.world().isFirst();
   uint64_t dataHash =
@@ -91,7 +93,8 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
          readInitialWeights(options.init, trainer.state()))
       progress.note(line);
   if (resumes) {
-    position = loadCheckpoint(options.resume, trainer.state());
+    position =
+        loadCheckpoint(options.resume, trainer.state(), options.optimizer);
     if (isFirst && options.seed && *options.seed != position.seed)
       throw Error("--seed " + std::to_string(*options.seed) +
                   " contradicts checkpoint '" + options.resume +
@@ -102,6 +105,34 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
   }
   position.dataHash = dataHash;
   return position;
+}
+
+/// An adaptive run judges its schedules by iterations that begin and end alone.
+static void checkAdapts(const std::vector<const ProgramDesc *> &programs,
+                        const World &world) {
+  for (const ProgramDesc *program : programs)
+    if (program->overlap)
+      throwInAll(world, Error("--adapt changes schedules between iterations, "
+                              "but those of '" +
+                                  std::string(program->name) +
+                                  "' overlap; run it with --adapt off",
+                              Exit::Usage));
+}
+
+static std::string skippedStep(const Executable &exe, int64_t iteration,
+                               const IterationResult &result, int64_t skipped) {
+  std::string text = "iteration " + std::to_string(iteration) + ": a gradient ";
+  const char *comma = "of stage '";
+  for (int32_t stage : result.skippedStages) {
+    text += comma + std::string(exe.stages[stage].name) + "' ";
+    comma = "and one of stage '";
+  }
+  return text +
+         (result.skippedStages.size() > 1 ? "are not finite, steps skipped ("
+          : result.skippedStages.empty()
+              ? "is not finite, step skipped ("
+              : "is not finite, its step skipped (") +
+         std::to_string(skipped) + " so far)";
 }
 
 int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
@@ -123,6 +154,8 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                                 std::string(programs.front()->name) +
                                 "'; rondo compile --adaptive adds some",
                             Exit::Usage));
+  if (adapts)
+    checkAdapts(programs, world);
   Progress progress(options, trainer, programs);
   RunPosition position = beginRun(trainer, options, progress);
   const int64_t last = options.iterations > 0 ? options.iterations : 100;
@@ -167,7 +200,8 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                     "; continuing without it");
     }
   };
-  int64_t first = position.step + 1, skipped = 0, evaluatedAt = -1;
+  const int64_t first = position.step + 1;
+  int64_t skipped = 0, evaluatedAt = -1;
   auto evaluate = [&] {
     if (evaluation && evaluatedAt != position.step)
       progress.heldOut(position.step, trainer.evaluate(*evaluation));
@@ -175,29 +209,41 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   };
   int signal = 0;
   while (position.step < last && signal == 0) {
-    int64_t iteration = position.step + 1;
+    TrainingSpan span;
+    span.seed = position.seed;
+    span.first = position.step + 1;
+    span.last = last;
+    span.traced = std::max<int64_t>(0, first + tracedIterations - span.first);
+    if (!adaptation)
+      span.count = turns.together(
+          span.first, last,
+          {options.drainEvery, options.evalEvery, options.saveEvery});
     ProgramRun *found = adaptation ? adaptation->foundRun() : nullptr;
     ProgramRun &run =
-        found ? *found
-              : *runs[(adaptation ? adaptation->program() : turns.at(iteration))
-                          .id];
-    if (adaptation)
-      adaptation->prepare(run);
+        found
+            ? *found
+            : *runs[(adaptation ? adaptation->program() : turns.at(span.first))
+                        .id];
     for (int32_t r : run.heldRanks())
-      run.rank(r).keepTrace =
-          !options.trace.empty() && iteration - first < tracedIterations;
-    IterationResult result =
-        trainer.train(run, position.seed, iteration, last, stopSignal,
-                      adaptation ? adaptation->proposal() : -1);
-    position.step = iteration;
-    signal = result.stopSignal;
-    progress.iteration(iteration, last, run.program(), result);
-    if (adaptation)
-      adaptation->finish(run, iteration, result);
-    if (!result.isFinite)
-      progress.note("iteration " + std::to_string(iteration) +
-                    ": a gradient is not finite, step skipped (" +
-                    std::to_string(++skipped) + " so far)");
+      run.rank(r).keepTrace = !options.trace.empty() && span.traced > 0;
+    auto report = [&](int64_t number, const IterationResult &result) {
+      progress.iteration(number, last, run.program(), result);
+      if (adaptation)
+        adaptation->finish(run, number, result);
+      if (!result.isFinite)
+        progress.note(skippedStep(exe, number, result, ++skipped));
+    };
+    if (adaptation) {
+      adaptation->prepare(run);
+      const IterationResult result =
+          trainer.train(run, position.seed, span.first, last, stopSignal,
+                        adaptation->proposal());
+      signal = result.stopSignal;
+      report(span.first, result);
+    } else {
+      signal = trainer.trainSpan(run, span, report, stopSignal);
+    }
+    const int64_t iteration = position.step = span.first + span.count - 1;
     if (options.evalEvery > 0 && iteration % options.evalEvery == 0)
       evaluate();
     if (options.saveEvery > 0 && iteration % options.saveEvery == 0 &&

@@ -125,52 +125,17 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   programOptions.transport.cores = numCores;
   programOptions.transport.timeoutSeconds = options.timeoutSeconds;
   programOptions.transport.useGraph = options.useGraph;
-  programOptions.optimizer.adamw.weightDecay =
+  OptimizerConfig &optimizer = programOptions.optimizer;
+  optimizer.rule.kind = options.optimizer;
+  optimizer.rule.adamw.weightDecay = optimizer.rule.sgd.weightDecay =
       static_cast<float>(options.weightDecay);
-  programOptions.optimizer.maxNorm = options.clip;
+  optimizer.rule.sgd.momentum =
+      static_cast<float>(options.momentum.value_or(0.9));
+  optimizer.maxNorm = options.clip;
+  optimizer.delayAnneal = options.delayAnneal;
+  optimizer.extrapolationDecay = options.extrapolationDecay;
   rankConnections = std::make_unique<Connections>(programState, programOptions);
   return std::make_unique<ProgramRun>(*rankConnections, program);
-}
-
-/// Fills the staging buffers of all micro-batches. `sample` writes the tokens
-/// of one sample of the iteration, given its number.
-template <typename Sample>
-void Trainer::stageData(ProgramRun &run, Sample sample) {
-  if (embeddingStage < 0 ||
-      (!holdsStage(embeddingStage) && !holdsStage(headStage)))
-    return;
-  const ProgramDesc &program = run.program();
-  const std::vector<HomeBinding> &homes = programState.homes(program);
-  const int64_t batch = program.samples,
-                sequence = layerOf(embeddingStage, embeddingLayer).sequence;
-  std::vector<int32_t> window(sequence + 1), inputs(batch * sequence),
-      targets(batch * sequence);
-  // Each home gets its samples.
-  auto write = [&](int32_t stage, int32_t layer, int64_t microbatch,
-                   const std::vector<int32_t> &values) {
-    for (int32_t h = 0; h < exe.numHomes; ++h) {
-      if (exe.homes[h].stage != stage || !programState.holds(h))
-        continue;
-      const ShareDesc &share = program.shares[h];
-      if (!takes(share, microbatch))
-        continue;
-      programState.write(
-          h, run.data(h, microbatch) + homes[h].layers[layer].dataOffset,
-          values.data() + share.firstSample * sequence,
-          4 * share.samples * sequence);
-    }
-  };
-  for (int64_t i = 0; i < program.microbatches; ++i) {
-    for (int64_t b = 0; b < batch; ++b) {
-      sample(i * batch + b, sequence + 1, window.data());
-      std::copy(window.begin(), window.end() - 1,
-                inputs.begin() + b * sequence);
-      std::copy(window.begin() + 1, window.end(),
-                targets.begin() + b * sequence);
-    }
-    write(embeddingStage, embeddingLayer, i, inputs);
-    write(headStage, headLayer, i, targets);
-  }
 }
 
 std::vector<double> Trainer::meanLosses(const ProgramDesc &program) const {
@@ -246,20 +211,28 @@ void Trainer::share(const std::string &name, const ProgramDesc &program,
 
 const std::atomic<int> Trainer::noSignal{0};
 
-IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
-                               int64_t iteration, int64_t lastIteration,
-                               const std::atomic<int> &stopSignal,
-                               int32_t proposal) {
-  stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
-    tokens->trainingSample(seed, iteration, sample, count, out);
-  });
+LearningRateSchedule Trainer::ratesUpTo(int64_t lastIteration) const {
   LearningRateSchedule schedule;
   schedule.peak = options.learningRate;
   schedule.floor = options.minLearningRate;
   schedule.warmupSteps = options.warmup;
   schedule.decaySteps = options.decay > 0 ? options.decay : lastIteration;
+  return schedule;
+}
+
+IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
+                               int64_t iteration, int64_t lastIteration,
+                               const std::atomic<int> &stopSignal,
+                               int32_t proposal, const Imitation &imitation) {
+  stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
+    tokens->trainingSample(seed, iteration, sample, count, out);
+  });
+  Span span;
+  span.before = iteration - 1;
+  span.rates = ratesUpTo(lastIteration);
+  span.imitation = imitation;
   IterationResult result;
-  result.learningRate = learningRate(schedule, iteration);
+  result.learningRate = learningRate(span.rates, iteration);
   ControlHeader header{};
   header.step.step = iteration;
   header.step.learningRate = static_cast<float>(result.learningRate);
@@ -278,7 +251,7 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   rankConnections->transport().beginIteration(iteration);
   const int64_t enqueuedNs = enqueueNs(run);
   int64_t startNs = nowNs();
-  run.iterate(threads);
+  run.iterate(threads, span);
   if (enqueuedNs >= 0)
     result.enqueueNs = enqueueNs(run) - enqueuedNs;
   result.stopSignal = stopSignal;
@@ -292,6 +265,9 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
                       sizeof header);
   result.norm = header.norm;
   result.isFinite = header.isFinite != 0;
+  if (imitation.pipeline)
+    for (int32_t h = 0; h < exe.numHomes; ++h)
+      result.isFinite &= run.rank(0).record(h)->skipped[0] == 0;
   return result;
 }
 

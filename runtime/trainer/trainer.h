@@ -9,6 +9,7 @@
 #include "runtime/trainer/options.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,9 @@ struct IterationResult {
   double norm = 0, learningRate = 0;
   /// False: a gradient was infinite or NaN, and the step was skipped.
   bool isFinite = true;
+  /// Where each stage clips by itself: those of which a gradient was not
+  /// finite, and whose step was skipped.
+  std::vector<int32_t> skippedStages;
   /// From the first rank's start to the last one's end, on process 0's host
   /// clock.
   int64_t ns = 0;
@@ -32,6 +36,16 @@ struct IterationResult {
   int stopSignal = 0;
   /// What process 0 proposed for the iterations after this one.
   int32_t proposal = -1;
+};
+
+/// Iterations of a training that a program runs at once.
+struct TrainingSpan {
+  uint64_t seed = 1;
+  /// The first, how many, and the training's last, which ends the learning
+  /// rate's decay unless an option does. Iterations count from 1.
+  int64_t first = 1, count = 1, last = 1;
+  /// How many of them are traced, if the ranks keep a trace.
+  int64_t traced = INT64_MAX;
 };
 
 /// The state of an executable and what all modes do with it. If several
@@ -71,7 +85,15 @@ public:
   IterationResult train(ProgramRun &run, uint64_t seed, int64_t iteration,
                         int64_t lastIteration,
                         const std::atomic<int> &stopSignal = noSignal,
-                        int32_t proposal = -1);
+                        int32_t proposal = -1, const Imitation &imitation = {});
+  /// Is told of each iteration once it has ended: in one process while others
+  /// run, else when the span has ended.
+  using Report =
+      std::function<void(int64_t iteration, const IterationResult &)>;
+  /// The same for a span; of more than one iteration only where they overlap.
+  /// Returns the signal that asked a process to stop, or 0.
+  int trainSpan(ProgramRun &run, const TrainingSpan &span, const Report &report,
+                const std::atomic<int> &stopSignal = noSignal);
   /// The mean loss of the held-out samples.
   double evaluate(ProgramRun &run);
 
@@ -89,9 +111,25 @@ public:
                               const std::vector<int32_t> &tokens, int64_t first,
                               int64_t count);
 
-private:
   static const std::atomic<int> noSignal;
-  template <typename Sample> void stageData(ProgramRun &run, Sample sample);
+
+private:
+  /// Writes tokens of one sample of an iteration, given its number.
+  using Sample =
+      std::function<void(int64_t sample, int64_t count, int32_t *tokens)>;
+  /// Fills the staging buffers of all micro-batches of an iteration.
+  void stageData(ProgramRun &run, const Sample &sample);
+  /// Those of a home for one micro-batch. Any thread, for one home at a time.
+  void stageMicrobatch(ProgramRun &run, int32_t home, int64_t microbatch,
+                       const Sample &sample);
+  LearningRateSchedule ratesUpTo(int64_t lastIteration) const;
+  /// What overlapping iterations of a run have done, by those of the homes
+  /// here.
+  struct Done;
+  Done doneBy(ProgramRun &run, const TrainingSpan &span, int64_t startNs) const;
+  void exchangeDone(const TrainingSpan &span, int stopSignal, Done &done);
+  IterationResult resultOf(const ProgramDesc &program, const TrainingSpan &span,
+                           int64_t index, const Done &done) const;
   /// By home of the loss's stage, 0 where another process holds it.
   std::vector<double> meanLosses(const ProgramDesc &program) const;
   /// Device::enqueueNs() of all ranks of the program in this process.

@@ -3,136 +3,11 @@
 
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/gather.h"
-#include "runtime/trainer/progress.h"
-#include "runtime/trainer/trainer.h"
+#include "runtime/trainer/compare.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <functional>
 
 using namespace rondo::runtime;
-
-namespace {
-
-/// By tensor, in global order.
-using Weights = std::vector<std::vector<float>>;
-
-struct Snapshot {
-  /// Weights; `before` is empty if only the end is compared.
-  Weights before, after;
-  int64_t skipped = 0;
-};
-
-/// Result of a comparison.
-struct Difference {
-  std::string first;
-  /// Counts weights, or tensors if there is a tolerance.
-  int64_t count = 0;
-};
-
-constexpr double tolerance = 0.05;
-
-} // namespace
-
-/// Those of all processes, in process 0.
-static Weights copyWeights(const State &state) {
-  Weights weights;
-  for (const Tensor &tensor : state.tensors()) {
-    if (!takesPart(state, tensor.home))
-      continue;
-    weights.emplace_back(tensor.layout.count);
-    gather(state, tensor.home, keyOf(state, tensor.home, tensor.name),
-           tensor.weights, weights.back().data(), 4 * tensor.layout.count);
-  }
-  return weights;
-}
-
-/// Runs the program that `at` gives for each iteration. Lines begin with
-/// `label`, or with the program's name if it is empty.
-static Snapshot
-runFromStart(Trainer &trainer,
-             const std::function<const ProgramDesc &(int64_t)> &at,
-             const std::string &label, uint64_t seed, int64_t iterations,
-             bool keepBefore, bool quiet) {
-  // Makes reads that come too early visible.
-  trainer.state().poison();
-  trainer.state().initialise(seed);
-  std::vector<std::unique_ptr<ProgramRun>> runs(
-      trainer.executable().numPrograms);
-  Snapshot snapshot;
-  if (keepBefore)
-    snapshot.before = copyWeights(trainer.state());
-  for (int64_t i = 1; i <= iterations; ++i) {
-    const ProgramDesc &program = at(i);
-    std::unique_ptr<ProgramRun> &run = runs[program.id];
-    if (!run)
-      run = trainer.makeRun(program);
-    IterationResult result = trainer.train(*run, seed, i, iterations);
-    snapshot.skipped += !result.isFinite;
-    const char *name = label.empty() ? program.name : label.c_str();
-    if (!quiet && trainer.hasLoss())
-      std::printf("%s  iteration %lld  loss %.6f  %s\n", name,
-                  static_cast<long long>(i), result.loss,
-                  duration(result.ns).c_str());
-    else if (!quiet)
-      std::printf("%s  iteration %lld  %s\n", name, static_cast<long long>(i),
-                  duration(result.ns).c_str());
-    std::fflush(stdout);
-  }
-  snapshot.after = copyWeights(trainer.state());
-  return snapshot;
-}
-
-static uint32_t bitsOf(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static Difference compareBits(const State &state, const Snapshot &reference,
-                              const Snapshot &other) {
-  Difference difference;
-  for (size_t t = 0; t < reference.after.size(); ++t) {
-    const std::vector<float> &a = reference.after[t], &b = other.after[t];
-    for (size_t i = 0; i < a.size(); ++i) {
-      if (bitsOf(a[i]) == bitsOf(b[i]) || difference.count++ > 0)
-        continue;
-      char values[64];
-      std::snprintf(values, sizeof values, "%.9g and %.9g",
-                    static_cast<double>(a[i]), static_cast<double>(b[i]));
-      difference.first = "tensor '" + state.tensors()[t].name + "', element " +
-                         std::to_string(i) + ": " + values;
-    }
-  }
-  return difference;
-}
-
-/// For runs that add in a different order. AdamW moves a weight by about the
-/// learning rate however small its gradient, so single elements say nothing: a
-/// tensor's difference is measured relative to how far training moved it.
-static Difference compareChange(const State &state, const Snapshot &reference,
-                                const Snapshot &other) {
-  Difference difference;
-  for (size_t t = 0; t < reference.after.size(); ++t) {
-    double changed = 0, differs = 0;
-    for (size_t i = 0; i < reference.after[t].size(); ++i) {
-      double a = reference.after[t][i];
-      changed += std::pow(a - reference.before[t][i], 2);
-      differs += std::pow(a - other.after[t][i], 2);
-    }
-    if (differs <= tolerance * tolerance * changed || difference.count++ > 0)
-      continue;
-    char share[32];
-    std::snprintf(share, sizeof share, "%.1f",
-                  100 * std::sqrt(differs / changed));
-    difference.first = "tensor '" + state.tensors()[t].name +
-                       "': the difference is " + share +
-                       " % of what training changed";
-  }
-  return difference;
-}
 
 namespace {
 
@@ -166,12 +41,24 @@ private:
   const ProgramDesc &referenceAt(const Turns &turns, int64_t iteration) const {
     return findProgram(exe, ProgramKind::Sequential, turns.at(iteration));
   }
-  Snapshot runReference(Trainer &where, const Turns &turns, bool keepBefore);
+  /// The pipeline that the reference imitates; null: it only computes the same.
+  static const ProgramDesc *imitatedAt(const Turns &turns, int64_t iteration) {
+    const ProgramDesc &program = turns.at(iteration);
+    return program.overlap ? &program : nullptr;
+  }
+  RunFromStart how() const {
+    RunFromStart how;
+    how.seed = seed;
+    how.iterations = iterations;
+    how.drainEvery = options.drainEvery;
+    how.quiet = isQuiet;
+    return how;
+  }
 
   Trainer &trainer;
   const Options &options;
   const Executable &exe;
-  const int64_t iterations;
+  int64_t iterations;
   const uint64_t seed;
   const bool isQuiet;
   std::vector<Snapshot> references;
@@ -179,14 +66,30 @@ private:
 
 } // namespace
 
+/// Enough that versions repeat, and so their slots.
+static int64_t leastIterations(const Executable &exe,
+                               const ProgramDesc &program) {
+  if (!program.overlap)
+    return 1;
+  int64_t most = 0;
+  for (int32_t h = 0; h < exe.numHomes; ++h)
+    most = std::max<int64_t>(
+        most, mostDelay(*program.overlap, program.overlap->versions[h]));
+  return 2 * (most + 2);
+}
+
 Verification::Verification(Trainer &trainer, const Options &options)
     : trainer(trainer), options(options), exe(trainer.executable()),
       iterations(options.iterations > 0 ? options.iterations : 3),
       seed(options.seed.value_or(1)),
       isQuiet(options.quiet || !trainer.world().isFirst()) {
   const Turns wanted(exe, options.schedules);
-  for (const ProgramDesc *program :
-       options.schedules.empty() ? pipelinesOf(exe) : wanted.programs())
+  const std::vector<const ProgramDesc *> programs =
+      options.schedules.empty() ? pipelinesOf(exe) : wanted.programs();
+  for (const ProgramDesc *program : programs)
+    if (!options.hasIterations)
+      iterations = std::max(iterations, leastIterations(exe, *program));
+  for (const ProgramDesc *program : programs)
     add(Turns(exe, {{program->name, 1}}));
   if (wanted.programs().size() > 1)
     add(wanted);
@@ -205,7 +108,8 @@ void Verification::add(Turns turns) {
   Case each{std::move(turns)};
   auto isSame = [&](const Case &other) {
     for (int64_t i = 1; i <= iterations; ++i)
-      if (&referenceAt(each.turns, i) != &referenceAt(other.turns, i))
+      if (&referenceAt(each.turns, i) != &referenceAt(other.turns, i) ||
+          imitatedAt(each.turns, i) != imitatedAt(other.turns, i))
         return false;
     return true;
   };
@@ -214,14 +118,6 @@ void Verification::add(Turns turns) {
   if (other == cases.end())
     references.emplace_back();
   cases.push_back(std::move(each));
-}
-
-Snapshot Verification::runReference(Trainer &where, const Turns &turns,
-                                    bool keepBefore) {
-  return runFromStart(
-      where,
-      [&](int64_t i) -> const ProgramDesc & { return referenceAt(turns, i); },
-      "", seed, iterations, keepBefore, isQuiet);
 }
 
 void Verification::runReferences() {
@@ -241,7 +137,9 @@ void Verification::runReferences() {
         turns = turns ? turns : &each.turns;
         keepBefore |= !each.isExact();
       }
-    references[r] = runReference(where, *turns, keepBefore);
+    RunFromStart from = how();
+    from.keepBefore = keepBefore;
+    references[r] = runReference(where, *turns, from);
   }
   alone.reset();
   if (!world.isAlone())
@@ -252,10 +150,9 @@ bool Verification::run(const Case &each) {
   const bool isOnly = pipelinesOf(exe).size() == 1;
   const bool isExact = each.isExact();
   const Snapshot &reference = references[each.reference];
-  const Snapshot pipeline = runFromStart(
-      trainer,
-      [&](int64_t i) -> const ProgramDesc & { return each.turns.at(i); },
-      isOnly ? "pipeline" : "", seed, iterations, false, isQuiet);
+  RunFromStart from = how();
+  from.label = isOnly ? "pipeline" : "";
+  const Snapshot pipeline = runPipelines(trainer, each.turns, from);
   if (!trainer.world().isFirst())
     return true;
   if (!isExact)

@@ -85,6 +85,7 @@ private:
     int32_t from = 0, to = 0;
     /// Per iteration.
     int64_t messages = 0;
+    bool isEndless = false;
     std::vector<Entry> entries;
     uint32_t next = 0, firstOfIteration = 0;
     /// Null if links are not imposed, or if neither end is here.

@@ -63,6 +63,7 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
     channels[i].from = params.channels[i].from;
     channels[i].to = params.channels[i].to;
     channels[i].messages = params.channels[i].messages;
+    channels[i].isEndless = params.channels[i].isEndless;
     if (channels[i].from != me && channels[i].to != me)
       continue;
     // A power of two divides 2^32, so tickets may wrap.
@@ -132,6 +133,9 @@ Transport::Ticket ProcessTransport::receive(int32_t channel, MessageName name,
 void ProcessTransport::waitSent(int32_t channel, Ticket ticket) {
   Channel &c = channels[channel];
   Entry &entry = c.entry(ticket);
+  // An entry is used again only after its message has ended.
+  if (entry.number != ticket)
+    return;
   waitFor(entry.hasEnded, Waiting::For::Release, channel, ticket);
   if (isLinkImposed)
     waitUntil(entry.carriedNs, Waiting::For::Release, channel, ticket);
@@ -157,7 +161,8 @@ ProcessTransport::Entry &ProcessTransport::start(Channel &c, MessageName name,
   Entry &entry = c.entry(c.next);
   if (entry.isBusy)
     bringForward();
-  if (entry.isBusy || c.next - c.firstOfIteration >= c.messages)
+  if (entry.isBusy || entry.isUnchecked ||
+      (!c.isEndless && c.next - c.firstOfIteration >= c.messages))
     failOnTooMany(c.from == me, name, c.from, c.to, params.edges);
   entry = Entry();
   entry.number = c.next;

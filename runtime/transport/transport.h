@@ -60,8 +60,11 @@ std::string nameOf(MessageName name, const EdgeNames &edges);
 
 struct ChannelParams {
   int32_t from, to;
-  /// The messages of one iteration.
+  /// The messages of one iteration; of an endless channel, more than are ever
+  /// under way or have an end that waits for them.
   int64_t messages;
+  /// Whether an iteration may have any number of them.
+  bool isEndless = false;
 };
 
 /// A rank's memory that takes part in a collective. Address and size must not

@@ -165,7 +165,7 @@ void CudaDevice::finishNorm(const double *sum, double maxNorm,
   cuda::finishNorm(computeStream, sum, maxNorm, headers);
 }
 
-void CudaDevice::step(const StageTensors &stage, const AdamWConfig &config) {
+void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
   std::vector<OptimizedTensor> tensors;
   for (int32_t t = 0; t < stage.numTensors; ++t) {
     const Tensor &tensor = stage.tensors[t];
@@ -173,7 +173,14 @@ void CudaDevice::step(const StageTensors &stage, const AdamWConfig &config) {
                        tensor.moment2, copyOf(tensor), tensor.layout.count,
                        tensor.layout.decay});
   }
-  adamw(computeStream, config, stage.control.header, tensors);
+  switch (rule.kind) {
+  case OptimizerKind::AdamW:
+    adamw(computeStream, rule.adamw, stage.control.header, tensors);
+    break;
+  case OptimizerKind::Sgd:
+    sgd(computeStream, rule.sgd, stage.control.header, tensors);
+    break;
+  }
   if (stage.gradientBytes > 0)
     RONDO_CUDA(cudaMemsetAsync(stage.gradients, 0,
                                static_cast<size_t>(stage.gradientBytes),

@@ -28,7 +28,7 @@ public:
   void sumSquares(const StageTensors &stage) override;
   void finishNorm(const double *sum, double maxNorm,
                   const std::vector<ControlHeader *> &headers) override;
-  void step(const StageTensors &stage, const AdamWConfig &config) override;
+  void step(const StageTensors &stage, const UpdateRule &rule) override;
   void weightsWritten(const StageTensors &stage) override;
   int64_t stamp() override;
   int64_t timeOf(int64_t stamp) override;

@@ -48,46 +48,53 @@ public:
   std::vector<Act> list;
 };
 
+/// One act of a row; `microbatches` and `steps` are added to its numbers.
+inline void runAct(Rank &rank, const int64_t *act, int64_t microbatches,
+                   int64_t steps) {
+  const int64_t stage = act[1], microbatch = act[2] + microbatches,
+                number = act[2] + steps;
+  const Message message = static_cast<Message>(act[3]);
+  switch (act[0]) {
+  case Act::F:
+    return forward(rank, stage, microbatch);
+  case Act::I:
+    return input_grad(rank, stage, microbatch);
+  case Act::W:
+    return weight_grad(rank, stage, microbatch);
+  case Act::B:
+    return backward(rank, stage, microbatch);
+  case Act::Send:
+    return send(rank, message, stage, microbatch);
+  case Act::Recv:
+    return recv(rank, message, stage, microbatch);
+  case Act::AllReduce:
+  case Act::Issue:
+  case Act::Await:
+    if (act[0] != Act::Await)
+      all_reduce(rank, stage, number);
+    if (act[0] != Act::Issue)
+      await(rank, stage, number);
+    return;
+  case Act::Step:
+    return step(rank, stage, number);
+  case Act::Throw:
+    throw std::runtime_error("thrown by the program");
+  }
+}
+
 /// Runs a row made by encode().
 inline void runList(Rank &rank, const int64_t *row) {
-  for (int64_t i = 0; i < row[0]; ++i) {
-    const int64_t *act = row + 1 + 4 * i;
-    const int64_t stage = act[1], microbatch = act[2];
-    const Message message = static_cast<Message>(act[3]);
-    switch (act[0]) {
-    case Act::F:
-      forward(rank, stage, microbatch);
-      break;
-    case Act::I:
-      input_grad(rank, stage, microbatch);
-      break;
-    case Act::W:
-      weight_grad(rank, stage, microbatch);
-      break;
-    case Act::B:
-      backward(rank, stage, microbatch);
-      break;
-    case Act::Send:
-      send(rank, message, stage, microbatch);
-      break;
-    case Act::Recv:
-      recv(rank, message, stage, microbatch);
-      break;
-    case Act::AllReduce:
-    case Act::Issue:
-    case Act::Await:
-      if (act[0] != Act::Await)
-        all_reduce(rank, stage);
-      if (act[0] != Act::Issue)
-        await(rank, stage);
-      break;
-    case Act::Step:
-      step(rank, stage);
-      break;
-    case Act::Throw:
-      throw std::runtime_error("thrown by the program");
-    }
-  }
+  for (int64_t i = 0; i < row[0]; ++i)
+    runAct(rank, row + 1 + 4 * i, 0, 0);
+}
+
+/// Runs a row made by encodeLoop().
+inline void runLoop(Rank &rank, const int64_t *row) {
+  const int64_t *again = row + 3 + 4 * row[2];
+  runList(rank, row + 2);
+  for (int64_t t = 0; t < repetitions(rank); ++t)
+    for (int64_t i = 0; i < again[0]; ++i)
+      runAct(rank, again + 1 + 4 * i, t * row[0], t * row[1]);
 }
 
 inline std::vector<int64_t> encode(const std::vector<Act> &list) {
@@ -95,6 +102,15 @@ inline std::vector<int64_t> encode(const std::vector<Act> &list) {
   for (const Act &act : list)
     row.insert(row.end(), {act.kind, act.stage, act.microbatch,
                            static_cast<int64_t>(act.message)});
+  return row;
+}
+
+inline std::vector<int64_t> encodeLoop(const Loop &loop) {
+  std::vector<int64_t> row = {loop.microbatches, loop.steps};
+  for (const std::vector<Act> &list : {loop.before, loop.again}) {
+    const std::vector<int64_t> acts = encode(list);
+    row.insert(row.end(), acts.begin(), acts.end());
+  }
   return row;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ActList.h"
 
+#include "runtime/execution/state.h"
 #include "runtime/transport/transport.h"
 
 #include <algorithm>
@@ -70,110 +71,6 @@ Spec rondo::runtime::test::timedOnRanks(int ranks, int64_t ns,
 }
 
 //===----------------------------------------------------------------------===//
-// Lists.
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-bool holdsTied(const Spec &spec, int rank) {
-  return spec.rankOfStage.front() == rank || spec.rankOfStage.back() == rank;
-}
-
-bool isTied(const Spec &spec) {
-  return spec.layers.back().kind == LayerKind::GptHead &&
-         spec.layers.back().tied && spec.rankOfStage.size() > 1;
-}
-
-/// Collective 0 is the norm, or the tied gradients followed by the norm.
-void finishRank(const Spec &spec, ListWriter &writer) {
-  if (!isTied(spec)) {
-    writer.finish(1);
-    return;
-  }
-  if (holdsTied(spec, writer.rank))
-    writer.list.push_back({Act::AllReduce, 0});
-  writer.list.push_back({Act::AllReduce, 1});
-  writer.finish(0);
-}
-
-int numRanks(const std::vector<int> &rankOfStage) {
-  return *std::max_element(rankOfStage.begin(), rankOfStage.end()) + 1;
-}
-
-} // namespace
-
-Lists rondo::runtime::test::oneForwardOneBackward(const Spec &spec,
-                                                  bool split) {
-  const int ranks = numRanks(spec.rankOfStage), m = spec.microbatches;
-  Lists lists;
-  for (int r = 0; r < ranks; ++r) {
-    ListWriter writer(spec.rankOfStage, r);
-    auto forward = [&](int i) {
-      for (int s : writer.own)
-        writer.forward(s, i);
-    };
-    auto backward = [&](int i) {
-      for (auto s = writer.own.rbegin(); s != writer.own.rend(); ++s)
-        writer.backward(*s, i, split);
-    };
-    int warmUp = std::min(m, ranks - 1 - r);
-    for (int i = 0; i < warmUp; ++i)
-      forward(i);
-    for (int i = 0; i < m; ++i) {
-      if (i + warmUp < m)
-        forward(i + warmUp);
-      backward(i);
-    }
-    for (int i = 0; split && i < m; ++i)
-      for (auto s = writer.own.rbegin(); s != writer.own.rend(); ++s)
-        writer.list.push_back({Act::W, *s, i});
-    finishRank(spec, writer);
-    lists.push_back(writer.list);
-  }
-  return lists;
-}
-
-Lists rondo::runtime::test::forwardThenBackward(const Spec &spec) {
-  Lists lists;
-  for (int r = 0; r < numRanks(spec.rankOfStage); ++r) {
-    ListWriter writer(spec.rankOfStage, r);
-    for (int s : writer.own)
-      for (int i = 0; i < spec.microbatches; ++i)
-        writer.forward(s, i);
-    for (auto s = writer.own.rbegin(); s != writer.own.rend(); ++s)
-      for (int i = 0; i < spec.microbatches; ++i)
-        writer.backward(*s, i, false);
-    finishRank(spec, writer);
-    lists.push_back(writer.list);
-  }
-  return lists;
-}
-
-static Lists sequentialLists(const Spec &spec, const std::vector<int> &ranks) {
-  ListWriter writer(ranks, 0);
-  for (int i = 0; i < spec.microbatches; ++i) {
-    for (int s = 0; s <= writer.last; ++s)
-      writer.forward(s, i);
-    for (int s = writer.last; s >= 0; --s)
-      writer.backward(s, i, false);
-  }
-  writer.finish(isTied(spec) ? 2 : 1);
-  return {writer.list};
-}
-
-static Lists evaluationLists(const Spec &spec) {
-  Lists lists;
-  for (int r = 0; r < numRanks(spec.rankOfStage); ++r) {
-    ListWriter writer(spec.rankOfStage, r);
-    for (int i = 0; i < spec.microbatches; ++i)
-      for (int s : writer.own)
-        writer.forward(s, i);
-    lists.push_back(writer.list);
-  }
-  return lists;
-}
-
-//===----------------------------------------------------------------------===//
 // Tables.
 //===----------------------------------------------------------------------===//
 
@@ -194,6 +91,7 @@ Program::Program(const Spec &spec) {
     own.microbatches = other.microbatches;
     for (LayerDesc &layer : own.layers)
       layer.batch = other.samples;
+    own.overlap = {};
     own.pipeline = other.lists(own);
     addPrograms(own, other.name, addSizes(own, most));
   }
@@ -231,6 +129,12 @@ const Program::Sizes &Program::addSizes(const Spec &spec,
     share.samples = std::max(sizes.layers.front().batch, 1);
     stageBytes(sizes.layers.data() + first, stage.numLayers, mostMicrobatches,
                share.bytes);
+    if (spec.keepsChanges) {
+      share.bytes[static_cast<int>(Buffer::WeightChanges)] =
+          share.bytes[static_cast<int>(Buffer::Gradients)];
+      share.bytes[static_cast<int>(Buffer::Workspace)] +=
+          movedBytes(sizes.layers.data() + first, stage.numLayers);
+    }
     first += stage.numLayers;
     sizes.stages.push_back(stage);
     sizes.shares.push_back(share);
@@ -270,17 +174,22 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   storage.emplace_back();
   ProgramTables &tables = storage.back();
   tables.rankOfHome.assign(rankOfStage.begin(), rankOfStage.end());
-  for (const std::vector<Act> &list : lists)
-    tables.rows.push_back(encode(list));
+  const bool overlaps =
+      kind == ProgramKind::Pipeline && spec.overlap.policy != Overlap::None;
+  for (size_t r = 0; r < lists.size(); ++r)
+    tables.rows.push_back(
+        overlaps ? encodeLoop(overlapped(spec, static_cast<int>(r)))
+                 : encode(lists[r]));
   for (const std::vector<int64_t> &row : tables.rows)
-    tables.ranks.push_back({runList, row.data()});
+    tables.ranks.push_back({overlaps ? runLoop : runList, row.data()});
   tables.peaks.resize(lists.size());
   if (isTied(spec))
     tables.collectives.push_back(
         {CollectiveKind::TiedGradients, "wte.weight", 2, tiedStages.data()});
-  tables.collectives.push_back({CollectiveKind::GradientNorm, "",
-                                static_cast<int32_t>(allStages.size()),
-                                allStages.data()});
+  if (!overlaps || spec.overlap.norm)
+    tables.collectives.push_back({CollectiveKind::GradientNorm, "",
+                                  static_cast<int32_t>(allStages.size()),
+                                  allStages.data()});
   place(spec, sizes.shares, tables, kind == ProgramKind::Pipeline);
 
   ProgramDesc desc{};
@@ -303,7 +212,25 @@ void Program::addProgram(const Spec &spec, ProgramKind kind, const char *name,
   desc.collectives = tables.collectives.data();
   desc.peakMemoryBytes = tables.peaks.data();
   desc.staging = tables.staging.data();
+  if (overlaps) {
+    addOverlap(spec, tables);
+    desc.overlap = &tables.overlap;
+  }
   programs.push_back(desc);
+}
+
+void Program::addOverlap(const Spec &spec, ProgramTables &tables) {
+  for (size_t s = 0; s < spec.rankOfStage.size(); ++s) {
+    tables.delays.push_back(delaysOf(spec, static_cast<int>(s)));
+    const Delays &delays = tables.delays.back();
+    tables.versions.push_back({delays.forward.data(), delays.backward.data(),
+                               delays.meanForward, delays.meanBackward,
+                               spec.overlap.policy == Overlap::Extrapolated,
+                               /*recomputesAnew=*/false});
+  }
+  tables.overlap = {static_cast<int32_t>(tables.delays.front().forward.size()),
+                    spec.microbatches, spec.overlap.each,
+                    tables.versions.data()};
 }
 
 std::map<int32_t, int64_t>

@@ -36,6 +36,30 @@ struct Act {
 /// The action lists of all ranks of a program.
 using Lists = std::vector<std::vector<Act>>;
 
+/// How the iterations of a pipeline overlap: one F and one B in turn, without
+/// a flush.
+struct Overlap {
+  enum Policy {
+    None,
+    /// F reads the newest weights, B those of its F.
+    Stash,
+    /// Both read the newest.
+    Live,
+    /// The same, and B moves them back.
+    Extrapolated,
+    /// All tasks are one update late.
+    TwoVersions,
+  } policy = None;
+  /// Iterations of each repetition.
+  int each = 1;
+  /// I, and all W of an iteration at its end.
+  bool split = false;
+  /// Whether steps await the norm of all gradients.
+  bool norm = false;
+  /// By how much the tables' backward is later than the policy says.
+  int addedDelay = 0;
+};
+
 /// What an executable is made from.
 struct Spec {
   int microbatches = 4;
@@ -46,6 +70,10 @@ struct Spec {
   int messageSlots = 0, savedSlots = 0;
   /// Slots of the weights, which versions use in turn.
   int weightSlots = 1;
+  /// Of the pipeline, instead of its lists.
+  Overlap overlap;
+  /// Whether there is room for moving weights back.
+  bool keepsChanges = false;
   /// Of a buffer that lives as long as the program.
   int stateSlots(int buffer) const {
     return buffer == static_cast<int>(Buffer::Data)      ? microbatches
@@ -78,6 +106,26 @@ Lists oneForwardOneBackward(const Spec &spec, bool split);
 /// to a rank.
 Lists forwardThenBackward(const Spec &spec);
 
+// What an executable's other programs do.
+Lists sequentialLists(const Spec &spec, const std::vector<int> &ranks);
+Lists evaluationLists(const Spec &spec);
+bool isTied(const Spec &spec);
+int numRanks(const std::vector<int> &rankOfStage);
+
+/// A rank's actions where iterations overlap: what begins a run, and what
+/// repeats, with larger numbers each time.
+struct Loop {
+  std::vector<Act> before, again;
+  int64_t microbatches = 0, steps = 0;
+};
+Loop overlapped(const Spec &spec, int rank);
+/// Of a stage, by micro-batch.
+struct Delays {
+  std::vector<int16_t> forward, backward;
+  double meanForward = 0, meanBackward = 0;
+};
+Delays delaysOf(const Spec &spec, int stage);
+
 /// Owns the tables of an executable with the programs sequential, pipeline and
 /// evaluation, and three more for each further pipeline.
 class Program {
@@ -107,12 +155,16 @@ private:
     std::vector<CollectiveDesc> collectives;
     std::vector<int64_t> peaks;
     std::vector<int32_t> staging;
+    std::deque<Delays> delays;
+    std::vector<VersionDesc> versions;
+    OverlapDesc overlap{};
   };
   const Sizes &addSizes(const Spec &spec, int mostMicrobatches);
   void addPrograms(const Spec &spec, const char *name, const Sizes &sizes);
   void addProgram(const Spec &spec, ProgramKind kind, const char *name,
                   const Sizes &sizes, const std::vector<int> &rankOfStage,
                   const Lists &lists);
+  void addOverlap(const Spec &spec, ProgramTables &tables);
   void place(const Spec &spec, const std::vector<ShareDesc> &shares,
              ProgramTables &tables, bool hasRings);
   /// For the collectives, on any kind of device.

@@ -1,0 +1,84 @@
+//===- overlap_checks.cpp - Checks the tables of iterations that overlap --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/base/error.h"
+#include "runtime/execution/state.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace rondo;
+using namespace rondo::runtime;
+
+/// Bytes of a home's buffer, as planned.
+static int64_t bytesOf(const ProgramDesc &program, int32_t home,
+                       Buffer buffer) {
+  return program.shares[home].bytes[static_cast<int>(buffer)];
+}
+
+int64_t rondo::runtime::movedBytes(const LayerDesc *layers, int32_t count) {
+  int64_t most = 0;
+  for (int32_t l = 0; l < count; ++l)
+    most = std::max(most, layerSizes(layers[l]).weights);
+  return alignedBytes(most);
+}
+
+void State::checkOverlap(const ProgramDesc &program) const {
+  if (!program.overlap)
+    return;
+  const OverlapDesc &overlap = *program.overlap;
+  auto fail = [&](const std::string &what) {
+    throw Error("program '" + std::string(program.name) + "': " + what);
+  };
+  if (program.kind != ProgramKind::Pipeline)
+    fail("its iterations overlap, which only those of a pipeline do");
+  if (exe.layers[0].target != Target::Cpu)
+    fail("its iterations overlap, which programs on GPUs cannot do yet; "
+         "compile it for the CPU");
+  if (overlap.period < 1 || overlap.numDelays < overlap.period ||
+      overlap.iterationsEach < 1)
+    fail("it lists " + std::to_string(overlap.numDelays) +
+         " delays, of which the last " + std::to_string(overlap.period) +
+         " repeat, in repetitions of " +
+         std::to_string(overlap.iterationsEach) +
+         " iterations; all are 1 or more, and no more repeat than are listed");
+  for (int32_t h = 0; h < exe.numHomes; ++h) {
+    const StageDesc &stage = exe.stages[exe.homes[h].stage];
+    const VersionDesc &versions = overlap.versions[h];
+    const std::string name = "stage '" + std::string(stage.name) + "'";
+    // Then a micro-batch's number in a run and in its iteration name one home.
+    const int32_t turns = program.shares[h].turns;
+    if (program.microbatches % turns != 0)
+      fail(name + " deals the " + std::to_string(program.microbatches) +
+           " micro-batches of an iteration to " + std::to_string(turns) +
+           " homes in turn; where iterations overlap, all get as many");
+    for (const int16_t *delays : {versions.forward, versions.backward})
+      for (int32_t m = 0; m < overlap.numDelays; ++m)
+        if (delays[m] < 0 || delays[m] > m / program.microbatches)
+          fail(name + " reads weights for micro-batch " + std::to_string(m) +
+               " that are " + std::to_string(delays[m]) +
+               " steps old, but its iteration is number " +
+               std::to_string(m / program.microbatches) + " of the run");
+    if (!std::isfinite(versions.meanForward) ||
+        !std::isfinite(versions.meanBackward) || versions.meanForward < 0 ||
+        versions.meanBackward < 0)
+      fail(name + " has mean delays of " +
+           std::to_string(versions.meanForward) + " and " +
+           std::to_string(versions.meanBackward));
+    if (!versions.extrapolates)
+      continue;
+    const int64_t gradients = bytesOf(program, h, Buffer::Gradients),
+                  changes = bytesOf(program, h, Buffer::WeightChanges);
+    if (changes < gradients)
+      fail(name + " moves weights back and plans " + std::to_string(changes) +
+           " bytes for their changes, it needs " + std::to_string(gradients));
+    const std::vector<LayerDesc> layers = layersOf(h, program);
+    const int64_t scratch =
+        alignedBytes(stageSizes(layers.data(), stage.numLayers).workspace) +
+        movedBytes(layers.data(), stage.numLayers);
+    if (bytesOf(program, h, Buffer::Workspace) < scratch)
+      fail(name + " moves weights back and plans " +
+           std::to_string(bytesOf(program, h, Buffer::Workspace)) +
+           " bytes of workspace, it needs " + std::to_string(scratch));
+  }
+}

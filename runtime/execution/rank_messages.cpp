@@ -1,0 +1,131 @@
+//===- rank_messages.cpp - A rank's messages ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/execution/rank_record.h"
+
+#include "runtime/base/error.h"
+
+using namespace rondo;
+using namespace rondo::runtime;
+
+/// Waits for sends that still read the slot.
+void RunningRank::acquire(const Place &place, int64_t microbatch) {
+  if (!place.base)
+    return;
+  Fence *fence =
+      &fences[(place.firstFence + place.slot(microbatch)) * fencesPerSlot];
+  for (int32_t k = 0; k < fencesPerSlot && fence[k].channel >= 0; ++k) {
+    transport.waitSent(fence[k].channel, fence[k].ticket);
+    fence[k].channel = -1;
+  }
+}
+
+MessageName RunningRank::nameOfMessage(int32_t edge, int64_t microbatch) const {
+  return {edge, static_cast<int32_t>(microbatch), edgeDescs[edge].from,
+          edgeDescs[edge].to};
+}
+
+void RunningRank::awaitMessage(int32_t number, int64_t microbatch) {
+  LocalEdge &edge = edges[number];
+  if (edge.channel < 0) {
+    const EdgeDesc &desc = edgeDescs[number];
+    if (edge.isCopied && edge.received.base)
+      device.copy(edge.received.at(microbatch) + desc.receivedOffset,
+                  edge.sent.at(microbatch) + desc.sentOffset, desc.bytes);
+    return;
+  }
+  int64_t ticket = edge.ticket(microbatch);
+  if (ticket < 0)
+    failOnUnposted(number, microbatch);
+  edge.ticket(microbatch) = -1;
+  transport.waitReceived(edge.channel, static_cast<Transport::Ticket>(ticket));
+}
+
+/// Waits for all parts, or copies them.
+void RunningRank::awaitTensors(const std::vector<LocalTensor> &tensors,
+                               int64_t microbatch) {
+  for (const LocalTensor &tensor : tensors) {
+    if (edges[tensor.edges.front()].isCopied)
+      acquire(tensor.place, microbatch);
+    for (int32_t edge : tensor.edges)
+      if (carries(edge, microbatch))
+        awaitMessage(edge, microbatch);
+  }
+}
+
+/// Adds the gradients from all stages into the first one's buffer, one stage
+/// after another, so that the bits do not depend on when they came.
+void RunningRank::addOutputGrads(const LocalHome &home, int64_t microbatch) {
+  for (size_t k = 1; k < home.outputGrads.size(); ++k) {
+    int64_t bytes = 0;
+    for (int32_t edge : home.outputGrads[k].edges)
+      if (carries(edge, microbatch))
+        bytes += edgeDescs[edge].bytes;
+    device.addTo(home.outputGrads[0].place.at(microbatch),
+                 home.outputGrads[k].place.at(microbatch), bytes,
+                 home.binding->layers.back().desc->dtype);
+  }
+}
+
+/// Null if the buffer is.
+static char *at(char *buffer, int64_t offset) {
+  return buffer ? buffer + offset : nullptr;
+}
+
+/// The edge that a message belongs to.
+int32_t RunningRank::edgeOf(Message message, int64_t home, int64_t to,
+                            int64_t microbatch) const {
+  const size_t row =
+      static_cast<size_t>(numMessageKinds * home + static_cast<int>(message));
+  if (home >= 0 && row < edgesFrom.size()) {
+    const std::vector<int32_t> &candidates = edgesFrom[row];
+    if (to < 0 && candidates.size() == 1)
+      return candidates.front();
+    for (int32_t edge : candidates)
+      if (edgeDescs[edge].to == to)
+        return edge;
+  }
+  failOnMessage("names", message, home, microbatch, "no other home needs");
+}
+
+void RunningRank::send(Message message, int64_t h, int64_t to,
+                       int64_t microbatch) {
+  if (isLeftOut(microbatch))
+    return;
+  local(h, microbatch);
+  Action action(*this, ActionKind::Send, h, microbatch, message);
+  const int32_t number = edgeOf(message, h, to, microbatch);
+  LocalEdge &edge = edges[number];
+  const MessageName name = nameOfMessage(number, microbatch);
+  if (edge.channel < 0)
+    failOnMessage("sends", message, h, microbatch, "no other rank needs");
+  Transport::Ticket ticket =
+      transport.send(edge.channel, name,
+                     at(edge.sent.at(microbatch), edgeDescs[number].sentOffset),
+                     edgeDescs[number].bytes);
+  if (!edge.sent.base)
+    return;
+  Fence *fence = &fences[(edge.sent.firstFence + edge.sent.slot(microbatch)) *
+                         fencesPerSlot];
+  while (fence->channel >= 0)
+    ++fence;
+  *fence = {edge.channel, ticket};
+}
+
+void RunningRank::receive(Message message, int64_t h, int64_t to,
+                          int64_t microbatch) {
+  if (isLeftOut(microbatch))
+    return;
+  const int32_t number = edgeOf(message, h, to, microbatch);
+  local(edgeDescs[number].to, microbatch);
+  Action action(*this, ActionKind::Recv, h, microbatch, message);
+  LocalEdge &edge = edges[number];
+  const MessageName name = nameOfMessage(number, microbatch);
+  if (edge.channel < 0)
+    failOnMessage("receives", message, h, microbatch, "it makes itself");
+  acquire(edge.received, microbatch);
+  edge.ticket(microbatch) = transport.receive(
+      edge.channel, name,
+      at(edge.received.at(microbatch), edgeDescs[number].receivedOffset),
+      edgeDescs[number].bytes);
+}

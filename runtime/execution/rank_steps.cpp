@@ -1,0 +1,142 @@
+//===- rank_steps.cpp - Collectives and optimizer steps of a rank ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
+#include "runtime/execution/rank_record.h"
+#include "runtime/execution/weight_history.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace rondo;
+using namespace rondo::runtime;
+
+void RunningRank::checkCollective(ActionKind kind, int64_t collective) const {
+  if (collective < 0 || collective >= program.numCollectives)
+    throw Error("the program of rank " + std::to_string(me) + " runs " +
+                actionName(kind, Message::None, collective, 0) +
+                ", which the program does not have");
+}
+
+void RunningRank::allReduce(int64_t collective, int64_t step) {
+  if (isStepLeftOut(step))
+    return;
+  checkCollective(ActionKind::AllReduce, collective);
+  if (isUnused(collective))
+    return;
+  Action action(*this, ActionKind::AllReduce, collective, step);
+  Progress &last = progress[collective];
+  if (last.state == Progress::Issued ||
+      (last.state == Progress::Awaited && last.step == step))
+    throw Error("the program of rank " + std::to_string(me) +
+                " issues collective " + std::to_string(collective) + " twice");
+  startCollective(static_cast<int32_t>(collective));
+  last.state = Progress::Issued;
+  last.step = step;
+}
+
+void RunningRank::await(int64_t collective, int64_t step) {
+  if (isStepLeftOut(step))
+    return;
+  checkCollective(ActionKind::Await, collective);
+  if (isUnused(collective))
+    return;
+  Action action(*this, ActionKind::Await, collective, step);
+  Progress &last = progress[collective];
+  if (last.state == Progress::Awaited && last.step == step)
+    return;
+  if (last.state != Progress::Issued || last.step != step)
+    throw Error("the program of rank " + std::to_string(me) +
+                " awaits collective " + std::to_string(collective) +
+                ", which it has not issued");
+  finishCollective(static_cast<int32_t>(collective));
+  last.state = Progress::Awaited;
+}
+
+bool RunningRank::isUnused(int64_t collective) const {
+  return clipsByStage() &&
+         program.collectives[collective].kind == CollectiveKind::GradientNorm;
+}
+
+/// What a norm of zero or more tensors means for their step.
+static void setNorm(ControlHeader &header, double sumOfSquares,
+                    double maxNorm) {
+  header.norm = std::sqrt(sumOfSquares);
+  header.isFinite = std::isfinite(header.norm);
+  header.step.clipFactor =
+      header.isFinite ? clipFactor(header.norm, maxNorm) : 0;
+}
+
+/// Clips the home's gradients by their own norm. Copies of a tensor in several
+/// stages must stay equal, so such a tensor is clipped, and skipped, by its own
+/// norm: the collective has given all of them the same gradients.
+void RunningRank::clipByStage(LocalHome &home) {
+  device.addCopies(home.optimized);
+  const size_t h = &home - homes.data();
+  double sum = 0;
+  for (int32_t t = 0; t < home.optimized.numTensors; ++t) {
+    const Tensor &tensor = home.optimized.tensors[t];
+    if (home.ownHeaders[t])
+      setNorm(sharedHeaders[h][t],
+              sumOfSquares(tensor.gradients, tensor.layout.count),
+              optimizer.maxNorm);
+    // The copy of a tensor of the stage itself has the gradients of that one.
+    else if (tensor.sharedWith.empty())
+      sum += sumOfSquares(tensor.gradients, tensor.layout.count);
+  }
+  setNorm(*home.binding->control.header, sum, optimizer.maxNorm);
+}
+
+/// The rate of a step depends on its number in the training and on how late the
+/// stage is, never on when it runs.
+void RunningRank::prepareStep(LocalHome &home, int64_t step) {
+  const int64_t number = span.before + step + 1;
+  const double rate = learningRate(span.rates, number);
+  auto set = [&](ControlHeader &header, double delay) {
+    header.step.step = number;
+    header.step.learningRate = static_cast<float>(
+        rate * delayFactor(delay, number - 1, optimizer.delayAnneal));
+  };
+  set(*home.binding->control.header, home.versions->meanForward);
+  std::vector<ControlHeader> &shared =
+      sharedHeaders[static_cast<size_t>(&home - homes.data())];
+  for (size_t t = 0; t < shared.size(); ++t)
+    if (home.ownHeaders[t]) {
+      shared[t] = *home.binding->control.header;
+      set(shared[t], home.ownDelays[t]);
+    }
+  if (clipsByStage())
+    clipByStage(home);
+}
+
+void RunningRank::step(int64_t h, int64_t step) {
+  if (isStepLeftOut(step))
+    return;
+  LocalHome &home = local(h, program.shares[h].turn);
+  Action action(*this, ActionKind::Step, h, step);
+  if (overlap)
+    prepareStep(home, step);
+  else if (!computesNorm(program))
+    device.addCopies(home.optimized);
+  // Writes the version after the newest one.
+  state.nextVersion(static_cast<int32_t>(h));
+  device.step(home.optimized, optimizer.rule);
+  if (!overlap)
+    return;
+  if (span.imitation.history)
+    span.imitation.history->add(static_cast<int32_t>(h));
+  HomeRecord &record = *records[h];
+  const int64_t done = record.steps.load(std::memory_order_relaxed);
+  if (done != step)
+    throw Error("the program of rank " + std::to_string(me) + " runs step " +
+                std::to_string(step) + " of stage '" +
+                home.binding->desc->name + "', which has done " +
+                std::to_string(done) + " of the run");
+  bool isFinite = home.binding->control.header->isFinite != 0;
+  for (const ControlHeader *own : home.ownHeaders)
+    isFinite &= !own || own->isFinite;
+  record.skipped[step] = !isFinite;
+  record.endNs[step] = nowNs();
+  record.steps.store(done + 1, std::memory_order_release);
+}

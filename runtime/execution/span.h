@@ -1,0 +1,48 @@
+//===- span.h - Iterations that a program runs at once ----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_RUNTIME_EXECUTION_SPAN_H
+#define RONDO_RUNTIME_EXECUTION_SPAN_H
+
+#include "runtime/model/executable.h"
+#include "runtime/optimizer/adamw.h"
+
+#include <cstdint>
+#include <functional>
+
+namespace rondo::runtime {
+
+class WeightHistory;
+
+/// What the program of a reference does as another one does it: a pipeline
+/// whose iterations overlap. It reads the versions of weights that the
+/// pipeline's tables name, and steps as the pipeline steps.
+struct Imitation {
+  const ProgramDesc *pipeline = nullptr;
+  /// Those tables.
+  const OverlapDesc *overlap = nullptr;
+  /// The iteration that the reference runs, from 0 in the pipeline's run.
+  int64_t iteration = 0;
+  WeightHistory *history = nullptr;
+};
+
+/// A run of a program: what it begins with nothing under way, and ends so.
+struct Span {
+  /// More than 1 only where iterations overlap.
+  int64_t iterations = 1;
+  /// Of the training, before the first one. The rest is for steps where
+  /// iterations overlap; others have their rate from the control memory.
+  int64_t before = 0;
+  LearningRateSchedule rates;
+  /// Writes a home's samples of a micro-batch, numbered through the run, to the
+  /// slot where F reads them. Called by the thread of the home's rank, before F
+  /// and R. Null: they are there.
+  std::function<void(int32_t home, int64_t microbatch)> writeData;
+  /// Iterations whose actions a trace keeps.
+  int64_t tracedIterations = INT64_MAX;
+  Imitation imitation;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_EXECUTION_SPAN_H
