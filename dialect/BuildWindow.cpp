@@ -48,14 +48,26 @@ static FailureOr<int64_t> underWayIn(ScheduleOp op, const Problem &problem) {
   return most + 1;
 }
 
-FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
-  FailureOr<Problem> problem = buildProblem(op.lookupPlan());
-  if (failed(problem) || !op.overlaps())
+FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
+                                               const Problem &problem) {
+  if (!op.overlaps())
     return problem;
-  FailureOr<std::vector<VersionPolicy>> policies = policiesOf(op, *problem);
+  FailureOr<std::vector<VersionPolicy>> policies = policiesOf(op, problem);
   if (failed(policies))
     return failure();
-  problem->versions = std::move(*policies);
+  Problem result = problem;
+  result.versions = std::move(*policies);
+  if (std::optional<Fault> fault = checkIterations(result))
+    return op.emitError() << describe(*fault);
+  return result;
+}
+
+FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
+  FailureOr<Problem> problem = buildProblem(op.lookupPlan());
+  if (succeeded(problem))
+    problem = withPoliciesOf(op, *problem);
+  if (failed(problem) || !op.overlaps())
+    return problem;
   // For a family to write.
   int64_t iterations = 4 * int64_t(problem->numStages()) + 8;
   if (!op.isBodyEmpty()) {
