@@ -56,6 +56,8 @@ struct Overlap {
   bool split = false;
   /// Whether steps await the norm of all gradients.
   bool norm = false;
+  /// Whether each rank is as far ahead as if it ran an F and a B at once.
+  bool spatial = false;
   /// By how much the tables' backward is later than the policy says.
   int addedDelay = 0;
 };

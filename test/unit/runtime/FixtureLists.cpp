@@ -115,7 +115,8 @@ Lists rondo::runtime::test::evaluationLists(const Spec &spec) {
 
 /// Micro-batches that a rank is ahead of its backward, once under way.
 static int ahead(const Spec &spec, int rank) {
-  return numRanks(spec.rankOfStage) - 1 - rank;
+  const int behind = numRanks(spec.rankOfStage) - 1 - rank;
+  return spec.overlap.spatial ? 2 * behind + 1 : behind;
 }
 
 Loop rondo::runtime::test::overlapped(const Spec &spec, int rank) {
@@ -152,7 +153,7 @@ Loop rondo::runtime::test::overlapped(const Spec &spec, int rank) {
 Delays rondo::runtime::test::delaysOf(const Spec &spec, int stage) {
   const int m = spec.microbatches, rank = spec.rankOfStage[stage];
   Delays delays;
-  for (int i = 0; i < (numRanks(spec.rankOfStage) + 2) * m; ++i) {
+  for (int i = 0; i < (2 * numRanks(spec.rankOfStage) + 2) * m; ++i) {
     const int iteration = i / m;
     // Those that have run when F does.
     const int steps = std::max(i - ahead(spec, rank), 0) / m;
