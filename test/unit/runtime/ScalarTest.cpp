@@ -52,6 +52,14 @@ void addGradient(const rondo_layer *, const rondo_task *task) {
   out(task->gradients) += *in(task->saved_for_weight_grad);
 }
 
+/// Weight gradients of the first layer until one is infinite, if it is to be.
+int64_t untilInfinite = 0;
+void addFirstGradient(const rondo_layer *layer, const rondo_task *task) {
+  addGradient(layer, task);
+  if (untilInfinite > 0 && --untilInfinite == 0)
+    out(task->gradients) = INFINITY;
+}
+
 // w2 * a and its loss. Keeps the difference for I, and for W its product with
 // a.
 void compare(const rondo_layer *, const rondo_task *task) {
@@ -72,7 +80,7 @@ const rondo_body first = {RONDO_BODY_VERSION,
                           0,
                           sizes,
                           tensors,
-                          {multiply, keepGradient, addGradient},
+                          {multiply, keepGradient, addFirstGradient},
                           {}};
 const rondo_body second = {RONDO_BODY_VERSION,
                            1,
@@ -126,18 +134,22 @@ public:
     trainer = std::make_unique<Trainer>(program.exe, options, true);
   }
   /// After n updates of both weights.
-  Ended after(int64_t updates) {
+  Ended after(int64_t updates, int64_t infiniteStep = 0) {
     RunFromStart how;
     how.iterations = updates;
     how.drainEvery = 1000;
     const Turns turns(program.exe, {});
+    untilInfinite = infiniteStep;
     const Snapshot pipeline = runPipelines(*trainer, turns, how);
+    EXPECT_EQ(pipeline.skipped, infiniteStep > 0);
     const std::vector<Tensor> &tensors = trainer->state().tensors();
     Ended ended = {pipeline.after[0][0], pipeline.after[1][0]};
     if (tensors[0].changes)
       ended.changes1 = *tensors[0].changes,
       ended.changes2 = *tensors[1].changes;
+    untilInfinite = infiniteStep;
     const Snapshot reference = runReference(*trainer, turns, how);
+    EXPECT_EQ(reference.skipped, infiniteStep > 0);
     EXPECT_EQ(compareBits(trainer->state(), reference, pipeline).count, 0);
     return ended;
   }
@@ -196,6 +208,36 @@ TEST(Scalar, WeightsMovedBack) {
   const Ended last = scalar.after(198);
   EXPECT_NEAR(last.w1, 1.438544, 2e-5);
   EXPECT_NEAR(last.w2, 1.390295, 2e-5);
+}
+
+TEST(Scalar, AGradientThatIsNotFiniteSkipsTheStepOfItsStage) {
+  Scalar scalar(Overlap::Extrapolated);
+  const Ended before = scalar.after(2), skipped = scalar.after(3, 3),
+              free = scalar.after(3);
+  EXPECT_EQ(skipped.w1, before.w1);
+  EXPECT_NE(free.w1, before.w1);
+  // The version still advances, and the mean of changes counts no change.
+  EXPECT_EQ(skipped.changes1, before.changes1 / 2);
+  // The other stage goes on.
+  EXPECT_EQ(skipped.w2, free.w2);
+  EXPECT_TRUE(std::isfinite(scalar.after(9, 3).w1));
+}
+
+TEST(Scalar, SkippedStepsAreReported) {
+  Program program(twoWeights(Overlap::Live));
+  TemporaryFile log;
+  untilInfinite = 3;
+  Outcome outcome = run(program, {"--iterations", "5", "--json-log", log.path});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("\niteration 3: a gradient of stage 's0' is not "
+                             "finite, its step skipped (1 so far)\n"),
+            std::string::npos)
+      << outcome.out;
+  const std::string text = log.read();
+  const size_t third = text.find("{\"iteration\":3,");
+  ASSERT_NE(third, std::string::npos) << text;
+  EXPECT_EQ(text.find("\"skipped\":true"), text.find("\"skipped\":", third));
+  EXPECT_EQ(text.find("\"skipped\":true"), text.rfind("\"skipped\":true"));
 }
 
 } // namespace
