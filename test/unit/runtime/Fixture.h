@@ -21,6 +21,7 @@ struct Act {
     I,
     W,
     B,
+    R,
     Send,
     Recv,
     /// Issues a collective and awaits it.
@@ -50,6 +51,8 @@ struct Overlap {
     /// All tasks are one update late.
     TwoVersions,
   } policy = None;
+  /// Whether R reads what the backward reads.
+  bool recomputesAnew = false;
   /// Iterations of each repetition.
   int each = 1;
   /// I, and all W of an iteration at its end.

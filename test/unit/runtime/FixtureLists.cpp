@@ -13,6 +13,11 @@ bool rondo::runtime::test::isTied(const Spec &spec) {
          spec.layers.back().tied && spec.rankOfStage.size() > 1;
 }
 
+static bool recomputes(const Spec &spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(),
+                     [](const LayerDesc &layer) { return layer.recomputes; });
+}
+
 int rondo::runtime::test::numRanks(const std::vector<int> &rankOfStage) {
   return *std::max_element(rankOfStage.begin(), rankOfStage.end()) + 1;
 }
@@ -87,6 +92,7 @@ Lists rondo::runtime::test::forwardThenBackward(const Spec &spec) {
 Lists rondo::runtime::test::sequentialLists(const Spec &spec,
                                             const std::vector<int> &ranks) {
   ListWriter writer(ranks, 0);
+  writer.recomputes = recomputes(spec);
   for (int i = 0; i < spec.microbatches; ++i) {
     for (int s = 0; s <= writer.last; ++s)
       writer.forward(s, i);
@@ -125,6 +131,7 @@ Loop rondo::runtime::test::overlapped(const Spec &spec, int rank) {
   loop.microbatches = m * each;
   loop.steps = each;
   ListWriter begin(spec.rankOfStage, rank), again(spec.rankOfStage, rank);
+  again.recomputes = recomputes(spec);
   for (int i = 0; i < ahead(spec, rank); ++i)
     for (int s : begin.own)
       begin.forward(s, i);
