@@ -6,6 +6,9 @@
 #include "codegen/Passes.h"
 #include "passes/Layers.h"
 #include "passes/Phases.h"
+#include "passes/PlanFigures.h"
+#include "passes/VersionedWindow.h"
+#include "schedule/Iterations.h"
 
 #include "mlir/Dialect/EmitC/IR/EmitC.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -74,6 +77,7 @@ private:
   LogicalResult expandAll();
   void nameSpaces();
   LogicalResult predict(Member &member, EmittedProgram &emitted);
+  LogicalResult describeOverlap(Member &member, ProgramText &text);
   void text(const Twine &lines) {
     emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(lines),
                               ValueRange());
@@ -108,8 +112,26 @@ LogicalResult Emitter::predict(Member &member, EmittedProgram &emitted) {
         std::max(text.predictedNs,
                  simulateProgram(member.problem, emitted.program).makespanNs);
   for (int64_t ns : simulation.rankWorkNs)
-    text.predictedWorkNs += ns;
+    text.predictedWorkNs += ns / member.problem.iterations;
+  if (member.problem.iterations > 1)
+    text.predictedNs = settledIterationNs(member.problem, expanded->schedule);
   text.peakMemoryBytes = simulation.peakBytes;
+  return success();
+}
+
+/// What the tasks of iterations that overlap read.
+LogicalResult Emitter::describeOverlap(Member &member, ProgramText &text) {
+  FailureOr<pipe::VersionedWindow> window =
+      pipe::analyzeWindow(member.schedule);
+  if (failed(window))
+    return failure();
+  OverlapText overlap;
+  overlap.delays = std::move(window->delays);
+  overlap.iterationsEach =
+      static_cast<int32_t>(member.schedule.getIterationsEach());
+  for (const Home &home : member.problem.homes)
+    overlap.policies.push_back(member.problem.policyOf(home.stage));
+  text.overlap = std::move(overlap);
   return success();
 }
 
@@ -153,7 +175,7 @@ LogicalResult Emitter::expandPrograms(Member &member) {
                                     : pipe::stringifyProgramKind(op.getKind()))
                             .str();
     emitted.text.kind = static_cast<runtime::ProgramKind>(op.getKind());
-    emitted.text.microbatches = member.problem.microbatches;
+    emitted.text.microbatches = member.problem.microbatchesEach();
     emitted.text.sizes = member.sizes;
     emitted.text.samples = sizes[member.sizes].samples;
     emitted.text.accumulatesInIndexOrder =
@@ -178,6 +200,9 @@ LogicalResult Emitter::expandPrograms(Member &member) {
     emitted.executing = std::move(executing);
     if (isPipeline && failed(predict(member, emitted)))
       return failure();
+    if (isPipeline && member.schedule.overlaps() &&
+        failed(describeOverlap(member, emitted.text)))
+      return failure();
     programs.push_back(std::move(emitted));
   }
   return success();
@@ -185,7 +210,7 @@ LogicalResult Emitter::expandPrograms(Member &member) {
 
 LogicalResult Emitter::expandAll() {
   for (Member &member : members) {
-    FailureOr<Problem> built = pipe::buildProblem(member.plan);
+    FailureOr<Problem> built = pipe::buildProblem(member.schedule);
     if (failed(built))
       return failure();
     member.problem = std::move(*built);
@@ -235,8 +260,12 @@ void Emitter::nameSpaces() {
 
 void Emitter::describeSizes() {
   std::vector<HomeBuffers> control = pipe::homeBuffers(members.front().plan);
-  for (Member &member : members)
+  VersionMemory versions;
+  for (Member &member : members) {
     control = withSharedControl(control, pipe::homeBuffers(member.plan));
+    versions =
+        sharedVersions(versions, pipe::figuresOf(member.schedule).versions);
+  }
   pipe::PlanOp first = members.front().plan;
   for (pipe::StageOp stage : first.getStages())
     stages.push_back(
@@ -249,7 +278,8 @@ void Emitter::describeSizes() {
     own.samples = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
     own.layers = pipe::describeLayers(plan);
     own.homes = plan.getHomes();
-    own.buffers = withSharedControl(pipe::homeBuffers(plan), control);
+    own.buffers = withVersionMemory(
+        withSharedControl(pipe::homeBuffers(plan), control), versions);
     auto same = llvm::find_if(sizes, [&](const SizesText &other) {
       return other.samples == own.samples && other.buffers == own.buffers &&
              llvm::equal(other.homes, own.homes,

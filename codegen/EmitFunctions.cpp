@@ -27,10 +27,10 @@ private:
     emitc::VerbatimOp::create(builder, loc, builder.getStringAttr(text),
                               arguments);
   }
-  Value number() {
-    return emitc::LiteralOp::create(builder, loc, builder.getI64Type(),
-                                    function.spelling[next++]);
+  Value literal(const std::string &text) {
+    return emitc::LiteralOp::create(builder, loc, builder.getI64Type(), text);
   }
+  Value number() { return literal(function.spelling[next++]); }
   void writeRows();
   void writeNodes(const std::vector<CodeNode> &nodes);
   void writeAction(const CodeNode &node);
@@ -88,11 +88,20 @@ void FunctionWriter::writeAction(const CodeNode &node) {
 
 void FunctionWriter::writeNodes(const std::vector<CodeNode> &nodes) {
   for (const CodeNode &node : nodes) {
-    if (!node.isLoop) {
+    if (!node.isLoop && node.repeats == 0) {
       writeAction(node);
       continue;
     }
-    Value first = number(), end = number(), step = number();
+    Value first, end, step;
+    if (node.isLoop) {
+      first = number(), end = number(), step = number();
+    } else {
+      const std::string each = std::to_string(node.repeats);
+      first = literal("0");
+      end = literal(node.repeats == 1 ? "repetitions(rank)"
+                                      : "repetitions(rank) * " + each);
+      step = literal(each);
+    }
     auto loop = emitc::ForOp::create(builder, loc, first, end, step);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(loop.getBody()->getTerminator());

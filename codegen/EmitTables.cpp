@@ -3,6 +3,7 @@
 
 #include "codegen/EmitTables.h"
 
+#include "codegen/OverlapTable.h"
 #include "codegen/TableText.h"
 #include "kinds/Shares.h"
 #include "runtime/model/layer_sizes.h"
@@ -213,6 +214,8 @@ rondo::codegen::programTables(const ProgramText &program,
     writeArray(os, "int64_t", "peak_memory_bytes", program.peakMemoryBytes);
   if (program.kind == runtime::ProgramKind::Pipeline)
     writeWork(os, problem);
+  if (program.overlap)
+    os << overlapTable(*program.overlap);
 
   std::map<int32_t, const SharedFunction *> functionOf;
   for (const SharedFunction &function : functions)
@@ -297,7 +300,7 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
        << ", "
        << (program.kind == runtime::ProgramKind::Pipeline ? in + "work_ns"
                                                           : "nullptr")
-       << "},\n";
+       << (program.overlap ? ", &" + in + "overlap" : std::string()) << "},\n";
   }
   os << "};\n";
   const std::vector<int64_t> &arenaBytes = programs.front().program->arenaBytes;

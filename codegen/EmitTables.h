@@ -11,10 +11,12 @@
 
 #include "codegen/RankCode.h"
 #include "runtime/model/executable.h"
+#include "schedule/DelayTable.h"
 #include "schedule/Program.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <optional>
 #include <string>
 
 namespace rondo::codegen {
@@ -34,6 +36,14 @@ struct SizesText {
   std::vector<HomeBuffers> buffers;
 };
 
+/// What tasks read where iterations overlap.
+struct OverlapText {
+  DelayTable delays;
+  int32_t iterationsEach = 1;
+  /// By home.
+  std::vector<VersionPolicy> policies;
+};
+
 /// One program of the executable and its predictions.
 struct ProgramText {
   std::string name;
@@ -49,6 +59,8 @@ struct ProgramText {
   std::vector<int32_t> rankOfHome;
   int64_t predictedNs = 0, predictedWorkNs = 0;
   std::vector<int64_t> peakMemoryBytes;
+  /// Where iterations overlap.
+  std::optional<OverlapText> overlap;
 };
 
 /// Text after the include of the header: a check that its version is the one

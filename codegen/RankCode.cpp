@@ -35,7 +35,7 @@ public:
 
 private:
   CodeNode readOp(mlir::Operation &op);
-  void readTask(pipe::TaskOpInterface task, CodeNode &node);
+  void readIndex(pipe::IndexedOpInterface task, CodeNode &node);
 
   /// Whether several edges carry such a message of the home.
   bool isOneOfSeveral(const Edge &edge) const {
@@ -59,17 +59,23 @@ CodeNode Reader::readOp(mlir::Operation &op) {
     variables.pop_back();
     return node;
   }
+  if (auto repeat = llvm::dyn_cast<pipe::RepeatOp>(op)) {
+    node.repeats = repeat.getStep();
+    variables.push_back(repeat.getVariable());
+    node.body = read(repeat.getBody().front());
+    variables.pop_back();
+    return node;
+  }
   // The runtime's functions are named like the ops.
   const ActionKind kind =
       llvm::cast<pipe::ActionOpInterface>(op).getActionKind();
   node.callee = traitsOf(kind).keyword;
   node.subject = traitsOf(kind).subject;
-  if (auto task = llvm::dyn_cast<pipe::TaskOpInterface>(op))
-    readTask(task, node);
-  else if (auto reduce = llvm::dyn_cast<pipe::AllReduceOp>(op))
-    node.constants = {reduce.getCollective()};
-  else if (auto await = llvm::dyn_cast<pipe::AwaitOp>(op))
-    node.constants = {await.getCollective()};
+  auto indexed = llvm::cast<pipe::IndexedOpInterface>(op);
+  // The only step of an iteration is not numbered.
+  const bool isStep = traitsOf(kind).index == IndexMeaning::Step;
+  if (!isStep || problem.iterations > 1)
+    readIndex(indexed, node);
   else
     node.constants = {int64_t(actionOf(&op).subject)};
   return node;
@@ -77,7 +83,7 @@ CodeNode Reader::readOp(mlir::Operation &op) {
 
 /// The index is a sum of multiples of loop variables, so evaluating the map at
 /// unit vectors gives its factors.
-void Reader::readTask(pipe::TaskOpInterface task, CodeNode &node) {
+void Reader::readIndex(pipe::IndexedOpInterface task, CodeNode &node) {
   node.hasIndex = true;
   mlir::AffineMap map = task.getMap();
   auto valueAt = [&](std::optional<unsigned> unit) {
@@ -117,8 +123,9 @@ RankCode rondo::codegen::readRank(pipe::RankOp rank, const Problem &problem,
 
 static void writeShape(const std::vector<CodeNode> &nodes, std::string &text) {
   for (const CodeNode &node : nodes) {
-    if (node.isLoop) {
-      text += "for(";
+    if (node.isLoop || node.repeats > 0) {
+      text +=
+          node.isLoop ? "for(" : "repeat" + std::to_string(node.repeats) + "(";
       writeShape(node.body, text);
       text += ")";
       continue;
@@ -157,8 +164,11 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
     if (node.isLoop) {
       roles.insert(roles.end(), {"first", "end", "step"});
       collectRoles(node.body, roles);
+    } else if (node.repeats > 0) {
+      collectRoles(node.body, roles);
     } else if (node.hasIndex) {
-      roles.push_back("home");
+      roles.push_back(node.subject == Subject::Collective ? "collective"
+                                                          : "home");
       if (node.hasReceiver)
         roles.push_back("to");
       roles.push_back("shift");
@@ -172,7 +182,7 @@ static void collectRoles(const std::vector<CodeNode> &nodes,
 static void collectTaskHomes(const std::vector<CodeNode> &nodes, size_t &next,
                              std::vector<size_t> &places) {
   for (const CodeNode &node : nodes) {
-    if (!node.isLoop && node.subject == Subject::Home)
+    if (!node.isLoop && node.repeats == 0 && node.subject == Subject::Home)
       places.push_back(next);
     next += node.constants.size();
     collectTaskHomes(node.body, next, places);

@@ -16,6 +16,8 @@ namespace rondo::codegen {
 /// running the same code is a number in `constants`; the rest is the shape.
 struct CodeNode {
   bool isLoop = false;
+  /// What repeats to the end of the run: iterations that each repetition adds.
+  int64_t repeats = 0;
   /// Loop: first, end and step. Its induction variable is numbered by its
   /// nesting depth.
   /// Action with a home: the home, then the index's constant. Collective: its

@@ -34,6 +34,14 @@ inline constexpr int64_t maxActions = int64_t(1) << 27;
 /// is known of.
 mlir::FailureOr<Problem> buildProblem(PlanOp plan);
 
+/// The problem in which a schedule of the plan is judged. Where its iterations
+/// overlap it is a window with the schedule's policies: long enough to prove
+/// all runs of what it repeats (schedule/Repeating.h), or, without a body, for
+/// a family to write an order that repeats.
+mlir::FailureOr<Problem> buildProblem(ScheduleOp op);
+/// Iterations that are under way at once in a schedule's order.
+mlir::FailureOr<int64_t> iterationsUnderWay(ScheduleOp op);
+
 /// The options of `rondo search` under which it can lay out the plan in another
 /// way, such as ` --placement auto --microbatches LIST`; empty if there are
 /// none. Only chains can be cut again, and only micro-batches of several
@@ -86,7 +94,8 @@ mlir::FailureOr<FamilyChoice> chooseFamily(ScheduleOp op);
 mlir::FailureOr<std::string> familyText(ScheduleOp op);
 
 /// Replaces the body of `op` by the schedule, rolled into loops. Stages are
-/// those of its plan, in order.
+/// those of its plan, in order. Where iterations overlap the schedule is a
+/// window's; fails where its order does not repeat.
 mlir::LogicalResult foldSchedule(const Schedule &schedule, ScheduleOp op);
 
 struct ExpandedProgram {

@@ -12,6 +12,12 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+/// Whether the program runs iterations that overlap.
+static bool overlaps(ProgramOp op) {
+  return op.getKind() == pipe::ProgramKind::Pipeline &&
+         op.lookupSchedule().overlaps();
+}
+
 namespace {
 
 class Expander {
@@ -209,6 +215,8 @@ FailureOr<ExpandedProgram> Expander::run() {
     return failure();
   auto read = [&](Operation *inner) { return prototype(inner); };
   Unroller unroller(plan, read);
+  if (overlaps(op))
+    unroller.setIterations(problem.iterations);
   auto take = [&](Operation *inner, Action action) {
     result.program.order.append(action);
     result.opOf.push_back(inner);
@@ -278,10 +286,10 @@ void Folder::writeAction(OpBuilder &inner, Location at, Action action,
     return;
   }
   case ActionKind::AllReduce:
-    AllReduceOp::create(inner, at, action.subject);
+    AllReduceOp::create(inner, at, int64_t(action.subject), map, indices);
     return;
   case ActionKind::Await:
-    AwaitOp::create(inner, at, action.subject);
+    AwaitOp::create(inner, at, int64_t(action.subject), map, indices);
     return;
   default:
     writeTask(inner, at, action, names.stageOf(action.subject),
@@ -335,10 +343,22 @@ void Folder::write(ProgramOp op) {
                    AffineMapAttr map, ValueRange indices) {
     writeAction(inner, at, action, map, indices);
   };
+  std::optional<Repeating> repeating;
+  if (overlaps(op)) {
+    auto found = findRepetition(program.order, problem.iterations,
+                                problem.microbatchesEach());
+    // Without a repetition, verifying says what is wrong.
+    if (auto *there = std::get_if<Repeating>(&found))
+      repeating = std::move(*there);
+  }
   for (rank = 0; rank < program.order.numRanks(); ++rank) {
     builder.setInsertionPointToEnd(body);
     enterBody(builder, RankOp::create(builder, loc, rank));
-    writeRolled(builder, loc, program.order.rank(rank), write);
+    if (repeating)
+      writeRepeating(builder, loc, *repeating, rank, problem.microbatchesEach(),
+                     write);
+    else
+      writeRolled(builder, loc, program.order.rank(rank), write);
   }
 }
 

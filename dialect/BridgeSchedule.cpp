@@ -30,6 +30,8 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
     return action;
   };
   Unroller unroller(plan, prototype);
+  if (op.overlaps())
+    unroller.setIterations(problem.iterations);
   FailureOr<std::vector<RankOp>> ranks =
       ranksByNumber(op.getRanks(), problem.numRanks(), plan.lookupCluster());
   if (failed(ranks))
@@ -83,7 +85,8 @@ static LogicalResult checkHasOps(ActionRange actions, int32_t numHomes,
                                  ScheduleOp op) {
   for (Action action : actions)
     if (!action.traits().hasCost() ||
-        action.subject >= static_cast<uint64_t>(numHomes) || action.count != 1)
+        action.subject >= static_cast<uint64_t>(numHomes) ||
+        (action.count != 1 && action.kind() != ActionKind::Backward))
       return op.emitError() << "the schedule holds " << actionName(action)
                             << ", for which the language has no op";
   return success();
@@ -103,6 +106,19 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
     if (failed(checkHasOps(rangeOf(messages), homes.size(), op)))
       return failure();
 
+  std::optional<Repeating> repeating;
+  const int64_t each = op.lookupPlan().getMicrobatches();
+  if (op.overlaps()) {
+    int64_t iterations = 0;
+    for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
+      for (Action action : schedule.rank(rank))
+        iterations = std::max(iterations, iterationOf(action, each) + 1);
+    auto found = findRepetition(schedule, iterations, each);
+    if (auto *fault = std::get_if<Fault>(&found))
+      return op.emitError() << describe(*fault);
+    repeating = std::move(std::get<Repeating>(found));
+  }
+
   op.getBody().getBlocks().clear();
   OpBuilder builder(op.getContext());
   Location loc = op.getLoc();
@@ -117,7 +133,10 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
     writing = rank;
     builder.setInsertionPointToEnd(body);
     enterBody(builder, RankOp::create(builder, loc, rank));
-    writeRolled(builder, loc, schedule.rank(rank), write);
+    if (repeating)
+      writeRepeating(builder, loc, *repeating, rank, each, write);
+    else
+      writeRolled(builder, loc, schedule.rank(rank), write);
   }
   for (const auto &[link, messages] : schedule.linkOrders) {
     builder.setInsertionPointToEnd(body);

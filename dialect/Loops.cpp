@@ -24,12 +24,18 @@ LogicalResult Unroller::read(Region &body, unsigned depth) {
     nodes.emplace_back();
     nodes[self].op = &op;
     nodes[self].depth = depth;
-    if (auto loop = dyn_cast<ForOp>(op)) {
+    if (isa<ForOp, RepeatOp>(op)) {
       nodes[self].isLoop = true;
-      nodes[self].lower = loop.getLower();
-      nodes[self].step = loop.getStep();
-      nodes[self].trips = loop.getTripCount();
-      if (failed(read(loop.getBody(), depth + 1)))
+      if (auto loop = dyn_cast<ForOp>(op)) {
+        nodes[self].lower = loop.getLower();
+        nodes[self].step = loop.getStep();
+        nodes[self].trips = loop.getTripCount();
+      } else {
+        const int64_t step = cast<RepeatOp>(op).getStep();
+        nodes[self].step = step;
+        nodes[self].trips = isOnce ? 1 : (iterations + step - 1) / step;
+      }
+      if (failed(read(op.getRegion(0), depth + 1)))
         return failure();
       nodes[self].end = nodes.size();
       // Such a loop may have any number of trips.
@@ -41,7 +47,7 @@ LogicalResult Unroller::read(Region &body, unsigned depth) {
     if (failed(action))
       return failure();
     nodes[self].action = *action;
-    auto task = dyn_cast<TaskOpInterface>(op);
+    auto task = dyn_cast<IndexedOpInterface>(op);
     if (!task)
       continue;
     std::optional<LinearIndex> index = linearIndex(task.getMap());
@@ -52,7 +58,7 @@ LogicalResult Unroller::read(Region &body, unsigned depth) {
       // The variable's depth: the loops between its own and the rank.
       unsigned position = 0;
       Operation *owner = cast<BlockArgument>(value).getOwner()->getParentOp();
-      for (owner = owner->getParentOp(); isa<ForOp>(owner);
+      for (owner = owner->getParentOp(); isa<ForOp, RepeatOp>(owner);
            owner = owner->getParentOp())
         ++position;
       nodes[self].terms.push_back({position, factor});
@@ -89,8 +95,19 @@ LogicalResult Unroller::execute(size_t begin, size_t end,
         int64_t index = node.constant;
         for (auto [position, factor] : node.terms)
           index += variables[position] * factor;
-        int64_t microbatches = plan.getMicrobatches();
-        if (index < 0 || index >= microbatches)
+        const bool isTask = action.traits().index == IndexMeaning::Microbatch;
+        const int64_t microbatches = plan.getMicrobatches();
+        if (iterations > 0 && !isOnce &&
+            index >= (isTask ? iterations * microbatches : iterations)) {
+          ++i;
+          continue;
+        }
+        if (!isTask && index < 0)
+          return node.op->emitError()
+                 << "step " << index << " does not exist; steps are numbered "
+                 << "from 0";
+        if (isTask && (index < 0 ||
+                       (iterations == 0 && !isOnce && index >= microbatches)))
           return node.op->emitError()
                      .append("micro-batch ", index, " does not exist")
                      .attachNote(plan.getLoc())
@@ -148,6 +165,12 @@ public:
   LoopWriter(OpBuilder &builder, Location loc, ActionWriter write)
       : builder(builder), loc(loc), write(write) {}
 
+  /// Around all of it: the variable of a pipe.repeat, which counts iterations.
+  void repeat(Value counts, int64_t microbatches) {
+    iteration = counts;
+    microbatchesEach = microbatches;
+  }
+
   void writeAll(const std::vector<RollNode> &nodes) {
     for (const RollNode &node : nodes)
       node.count == 0 ? writeLeaf(node) : writeLoop(node);
@@ -161,21 +184,32 @@ private:
   Location loc;
   ActionWriter write;
   SmallVector<OpenLoop> loops;
+  Value iteration;
+  int64_t microbatchesEach = 0;
 };
 
 /// What identifies an action, apart from its index.
 uint64_t keyOf(Action action) {
-  return action.kindBits | uint64_t(action.subject) << 8;
+  return action.kindBits | uint64_t(action.count) << 8 |
+         uint64_t(action.subject) << 16;
 }
 
 Action actionOfKey(uint64_t key) {
-  return Action(static_cast<ActionKind>(key & 0xff), key >> 8, 0);
+  Action action(static_cast<ActionKind>(key & 0xff), key >> 16, 0);
+  action.count = key >> 8 & 0xff;
+  return action;
 }
 
 void LoopWriter::writeLeaf(const RollNode &leaf) {
   AffineExpr sum = builder.getAffineConstantExpr(0);
   int64_t constant = leaf.index;
   SmallVector<Value> operands;
+  const Action action = actionOfKey(leaf.key);
+  if (iteration) {
+    const bool isTask = action.traits().index == IndexMeaning::Microbatch;
+    sum = builder.getAffineDimExpr(0) * (isTask ? microbatchesEach : 1);
+    operands.push_back(iteration);
+  }
   for (auto [loop, stride] : llvm::zip(loops, leaf.strides)) {
     if (stride == 0)
       continue;
@@ -185,7 +219,7 @@ void LoopWriter::writeLeaf(const RollNode &leaf) {
     operands.push_back(loop.variable);
   }
   AffineMap map = AffineMap::get(operands.size(), 0, sum + constant);
-  write(builder, loc, actionOfKey(leaf.key), AffineMapAttr::get(map), operands);
+  write(builder, loc, action, AffineMapAttr::get(map), operands);
 }
 
 /// Calls `visit` with each leaf under the node.
@@ -229,13 +263,32 @@ void LoopWriter::writeLoop(const RollNode &node) {
 
 } // namespace
 
-void rondo::pipe::writeRolled(OpBuilder &builder, Location loc,
-                              ActionRange actions, ActionWriter write) {
+static std::vector<RollNode> rollActions(ActionRange actions) {
   std::vector<RollLeaf> leaves;
   leaves.reserve(actions.size());
   for (Action action : actions)
     leaves.push_back({keyOf(action), static_cast<int64_t>(action.index)});
-  LoopWriter(builder, loc, write).writeAll(roll(leaves));
+  return roll(leaves);
+}
+
+void rondo::pipe::writeRolled(OpBuilder &builder, Location loc,
+                              ActionRange actions, ActionWriter write) {
+  LoopWriter(builder, loc, write).writeAll(rollActions(actions));
+}
+
+void rondo::pipe::writeRepeating(OpBuilder &builder, Location loc,
+                                 const Repeating &order, int32_t rank,
+                                 int64_t microbatchesEach, ActionWriter write) {
+  writeRolled(builder, loc, order.opening.rank(rank), write);
+  const ActionRange repeated = order.repeated.rank(rank);
+  if (repeated.empty())
+    return;
+  auto op = RepeatOp::create(builder, loc, int64_t(order.iterations));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&op.getBody().front());
+  LoopWriter writer(builder, loc, write);
+  writer.repeat(op.getVariable(), microbatchesEach);
+  writer.writeAll(rollActions(repeated));
 }
 
 bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
@@ -252,14 +305,14 @@ bool rondo::pipe::writeTask(OpBuilder &builder, Location loc, Action action,
     WeightGradOp::create(builder, loc, stage, map, indices, replica);
     return true;
   case ActionKind::Backward:
-    BackwardOp::create(builder, loc, stage, map, indices, replica);
+    BackwardOp::create(builder, loc, stage, map, indices, replica,
+                       int64_t(action.count));
     return true;
   case ActionKind::Recompute:
     RecomputeOp::create(builder, loc, stage, map, indices, replica);
     return true;
   case ActionKind::Step:
-    // A stage steps once, so this is in no loop that would change the number.
-    StepOp::create(builder, loc, stage, action.index, replica);
+    StepOp::create(builder, loc, stage, map, indices, replica);
     return true;
   default:
     return false;
@@ -323,14 +376,17 @@ FailureOr<Action> rondo::pipe::actionOf(Operation *op, const HomeNames &names) {
         op, step.getStageAttr(), step.getReplicaAttr(), executingRank(op));
     if (failed(home))
       return failure();
-    return Action(step.getActionKind(), *home, step.getIndex());
+    return Action(step.getActionKind(), *home, 0);
   }
   auto task = cast<TaskOpInterface>(op);
   FailureOr<int32_t> home = names.home(
       op, task.getStageAttr(), task.getReplicaAttr(), executingRank(op));
   if (failed(home))
     return failure();
-  return Action(task.getActionKind(), *home, 0);
+  Action action(task.getActionKind(), *home, 0);
+  if (auto backward = dyn_cast<BackwardOp>(op))
+    action.count = static_cast<uint64_t>(backward.getCount());
+  return action;
 }
 
 FailureOr<std::vector<RankOp>>

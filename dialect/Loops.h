@@ -9,6 +9,7 @@
 #define RONDO_DIALECT_LOOPS_H
 
 #include "dialect/Pipe.h"
+#include "schedule/Repeating.h"
 #include "schedule/Schedule.h"
 
 #include "mlir/IR/Builders.h"
@@ -33,6 +34,12 @@ public:
   mlir::LogicalResult
   run(mlir::Region &body,
       llvm::function_ref<void(mlir::Operation *, Action)> take);
+
+  /// From here on, what repeats runs as often as that many iterations need, and
+  /// run() leaves out the actions of later ones.
+  void setIterations(int64_t number) { iterations = number; }
+  /// From here on, what repeats runs once, and nothing is left out.
+  void setOnce() { isOnce = true; }
 
 private:
   /// An op, read once.
@@ -63,6 +70,9 @@ private:
   /// Loop variables by depth.
   llvm::SmallVector<int64_t, 8> variables;
   int64_t numActions = 0;
+  /// 0: they do not overlap.
+  int64_t iterations = 0;
+  bool isOnce = false;
 };
 
 /// Makes an op for the action, with the index as a map of loop variables.
@@ -73,6 +83,11 @@ using ActionWriter =
 /// Rolls the actions and writes them at the builder's insertion point.
 void writeRolled(mlir::OpBuilder &builder, mlir::Location loc,
                  ActionRange actions, ActionWriter write);
+/// The same for a rank of an order that repeats, where each iteration has so
+/// many micro-batches.
+void writeRepeating(mlir::OpBuilder &builder, mlir::Location loc,
+                    const Repeating &order, int32_t rank,
+                    int64_t microbatchesEach, ActionWriter write);
 
 /// Makes the op of a task or a step; false if the kind is another. `replica` is
 /// null where the home is the stage's own on the rank.

@@ -67,7 +67,7 @@ inline constexpr int64_t usualCandidates = 8;
 
 namespace detail {
 /// The index is one sum of multiples of enclosing loop variables.
-mlir::LogicalResult verifyTask(mlir::Operation *op);
+mlir::LogicalResult verifyIndex(mlir::Operation *op);
 /// The stage is one of the plan that the enclosing schedule or program is of.
 mlir::LogicalResult verifyStageUse(mlir::Operation *op,
                                    mlir::FlatSymbolRefAttr stage,

@@ -282,6 +282,34 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
   }];
 }
 
+def Pipe_VersionsAttr : AttrDef<PipeDialect, "Versions"> {
+  let mnemonic = "versions";
+  let summary = "which weights the tasks of a stage read";
+  let description = [{
+    The policy of a published system, such as `<"pipedream">`, or what F reads,
+    what I, W and B read, and which activations these use. `most_delay` limits
+    how many updates late any of them may be (default: no limit; 0 for
+    `synchronous`). docs/asynchronous.md says what the words mean.
+
+    ```mlir
+    versions<"pipemare">
+    versions<"pipemare", most_delay = 2>
+    versions<forward = live, backward = live>
+    versions<forward = vertical, backward = committed, activations = recompute>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Pipe_ForwardWeights>:$forward,
+      EnumParameter<Pipe_BackwardWeights>:$backward,
+      EnumParameter<Pipe_BackwardActivations>:$activations,
+      "int64_t":$most_delay);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static VersionsAttr get(::mlir::MLIRContext *context,
+                            const ::rondo::VersionPolicy &policy);
+    ::rondo::VersionPolicy getPolicy() const;
+  }];
+}
+
 def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
   let summary = "how to search for a schedule";
   let description = [{

@@ -4,6 +4,7 @@
 #include "dialect/HomeSyntax.h"
 #include "dialect/Nearest.h"
 #include "dialect/Pipe.h"
+#include "dialect/VersionSyntax.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -277,6 +278,32 @@ static void printMicrobatch(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
+/// The number of a step; nothing: 0.
+static ParseResult
+parseStepNumber(OpAsmParser &parser, AffineMapAttr &map,
+                SmallVectorImpl<OpAsmParser::UnresolvedOperand> &indices) {
+  Attribute parsed;
+  NamedAttrList ignored;
+  if (parser.parseAffineMapOfSSAIds(indices, parsed, "map", ignored,
+                                    OpAsmParser::Delimiter::OptionalSquare))
+    return failure();
+  map = cast<AffineMapAttr>(parsed);
+  if (map.getValue().getNumResults() == 0)
+    map = AffineMapAttr::get(
+        AffineMap::get(0, 0, parser.getBuilder().getAffineConstantExpr(0)));
+  return success();
+}
+
+static void printStepNumber(OpAsmPrinter &printer, Operation *,
+                            AffineMapAttr map, OperandRange indices) {
+  if (map.getValue().isSingleConstant() &&
+      map.getValue().getSingleConstantResult() == 0)
+    return;
+  printer << '[';
+  printer.printAffineMapOfSSAIds(map, indices);
+  printer << ']';
+}
+
 void ForOp::build(OpBuilder &builder, OperationState &state, int64_t lower,
                   int64_t upper, int64_t step) {
   OpBuilder::InsertionGuard guard(builder);
@@ -320,6 +347,48 @@ void ForOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   printer << ' ';
   printer.printRegion(getRegion(), /*printEntryBlockArgs=*/false);
+}
+
+void RepeatOp::build(OpBuilder &builder, OperationState &state, int64_t step) {
+  OpBuilder::InsertionGuard guard(builder);
+  state.getOrAddProperties<Properties>().step = step;
+  Block *body = builder.createBlock(state.addRegion());
+  body->addArgument(builder.getIndexType(), state.location);
+}
+
+/// `%t step 2 { ... }`
+ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::Argument variable;
+  Properties &properties = result.getOrAddProperties<Properties>();
+  properties.step = 1;
+  variable.type = parser.getBuilder().getIndexType();
+  if (parser.parseArgument(variable))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("step")) &&
+      parser.parseInteger(properties.step))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*body, variable))
+    return failure();
+  if (body->empty())
+    body->emplaceBlock().addArgument(variable.type, result.location);
+  return success();
+}
+
+void RepeatOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getVariable();
+  if (getStep() != 1)
+    printer << " step " << getStep();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << ' ';
+  printer.printRegion(getRegion(), /*printEntryBlockArgs=*/false);
+}
+
+void RepeatOp::getAsmBlockArgumentNames(Region &region,
+                                        OpAsmSetValueNameFn setName) {
+  if (!region.empty() && region.getNumArguments() == 1)
+    setName(region.getArgument(0), "t");
 }
 
 /// %i, %j, %k and so on by depth.

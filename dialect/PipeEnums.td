@@ -113,4 +113,24 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"RecomputedForWeightGrad", 15, "recomputed_for_weight_grad">
 ]>;
 
+/// The lists of schedule/VersionPolicy.h.
+def Pipe_ForwardWeights : Pipe_Enum<"ForwardWeights", "what F reads", [
+  I32EnumAttrCase<"Live", 0, "live">,
+  I32EnumAttrCase<"Vertical", 1, "vertical">,
+  I32EnumAttrCase<"Minibatch", 2, "minibatch">,
+  I32EnumAttrCase<"Stashed", 3, "stashed">
+]>;
+def Pipe_BackwardWeights : Pipe_Enum<"BackwardWeights", "what I, W and B read", [
+  I32EnumAttrCase<"Stashed", 0, "stashed">,
+  I32EnumAttrCase<"Committed", 1, "committed">,
+  I32EnumAttrCase<"Live", 2, "live">,
+  I32EnumAttrCase<"Extrapolated", 3, "extrapolated">
+]>;
+def Pipe_BackwardActivations
+    : Pipe_Enum<"BackwardActivations", "which activations I, W and B use", [
+  I32EnumAttrCase<"Graph", 0, "graph">,
+  I32EnumAttrCase<"Recompute", 1, "recompute">,
+  I32EnumAttrCase<"Stashed", 2, "stashed">
+]>;
+
 #endif // RONDO_DIALECT_PIPEENUMS_TD

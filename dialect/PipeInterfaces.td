@@ -16,24 +16,34 @@ def Pipe_ActionOpInterface : OpInterface<"ActionOpInterface"> {
   ];
 }
 
-def Pipe_TaskOpInterface
-    : OpInterface<"TaskOpInterface", [Pipe_ActionOpInterface]> {
+def Pipe_IndexedOpInterface
+    : OpInterface<"IndexedOpInterface", [Pipe_ActionOpInterface]> {
   let cppNamespace = "::rondo::pipe";
   let description = [{
-    A task, a send or a receive: a kind, a stage of the plan and a micro-batch,
-    which is an affine map of enclosing loop variables with one result.
+    An action with a number, of a micro-batch or of an iteration: an affine map
+    of enclosing loop variables with one result.
+  }];
+  let methods = [
+    InterfaceMethod<"The number as a map of the loop variables.",
+                    "::mlir::AffineMap", "getMap">,
+    InterfaceMethod<"The loop variables.", "::mlir::OperandRange",
+                    "getIndices">,
+  ];
+  let verify = [{ return ::rondo::pipe::detail::verifyIndex($_op); }];
+}
+
+def Pipe_TaskOpInterface
+    : OpInterface<"TaskOpInterface", [Pipe_IndexedOpInterface]> {
+  let cppNamespace = "::rondo::pipe";
+  let description = [{
+    A task, a send or a receive: a kind, a stage of the plan and a micro-batch.
   }];
   let methods = [
     InterfaceMethod<"The stage, by its name in the plan.",
                     "::mlir::FlatSymbolRefAttr", "getStageAttr">,
     InterfaceMethod<"Which of the stage's homes; null: the one on the rank.",
                     "::mlir::IntegerAttr", "getReplicaAttr">,
-    InterfaceMethod<"The micro-batch as a map of the loop variables.",
-                    "::mlir::AffineMap", "getMap">,
-    InterfaceMethod<"The loop variables.", "::mlir::OperandRange",
-                    "getIndices">,
   ];
-  let verify = [{ return ::rondo::pipe::detail::verifyTask($_op); }];
 }
 
 #endif // RONDO_DIALECT_PIPEINTERFACES_TD

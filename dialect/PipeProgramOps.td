@@ -190,7 +190,7 @@ def Pipe_PlaceOp : Pipe_StageUserOp<"place", [HasParent<"ProgramOp">]> {
 }
 
 class Pipe_MessageOp<string mnemonic, string kind>
-    : Pipe_IndexedOp<mnemonic, kind, [ParentOneOf<["RankOp", "ForOp"]>]> {
+    : Pipe_IndexedOp<mnemonic, kind, [ParentOneOf<["RankOp", "ForOp", "RepeatOp"]>]> {
   let arguments = (ins EnumProp<Pipe_Message>:$message, FlatSymbolRefAttr:$stage,
       AffineMapAttr:$map, Variadic<Index>:$indices,
       OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$receiver,
@@ -234,8 +234,11 @@ def Pipe_SendOp : Pipe_MessageOp<"send", "Send"> {
 
 class Pipe_CollectiveUserOp<string mnemonic, string kind>
     : Pipe_StepActionOp<mnemonic, kind, []> {
-  let arguments = (ins I64Prop:$collective);
-  let assemblyFormat = "$collective attr-dict";
+  let arguments = (ins I64Prop:$collective, AffineMapAttr:$map,
+      Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    $collective `` custom<StepNumber>($map, $indices) attr-dict
+  }];
 }
 
 def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {
@@ -243,10 +246,12 @@ def Pipe_AllReduceOp : Pipe_CollectiveUserOp<"all_reduce", "AllReduce"> {
   let description = [{
     Does not wait for the other ranks. Comes after the last weight gradient of
     its stages; a norm also after the awaits of the sums it reads. A rank runs its
-    collectives in the order in which it issues them.
+    collectives in the order in which it issues them. Where iterations overlap,
+    the number in brackets is the iteration that it belongs to.
 
     ```mlir
     pipe.all_reduce 0
+    pipe.all_reduce 0[%t]
     ```
   }];
 }

@@ -27,6 +27,12 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     `norm(none)` leaves it out: such a program runs with `--clip 0`, and does not
     skip a step if a gradient is not finite.
 
+    With `versions`, iterations overlap: tasks may read weights that are some
+    updates old, by a policy for all stages or by a list with one for each. A
+    family whose iterations overlap brings its own. The order of each rank then
+    has a part that begins a run, and a `pipe.repeat`. Such programs clip
+    gradients by stage.
+
     The body has at most one `pipe.rank` per rank and one `pipe.link_order` per
     pair. `pipe-verify-scheduled` checks that it is complete and can run.
 
@@ -43,18 +49,23 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
         pipe.for %i = 6 to 8 { pipe.backward @s0[%i] }
       }
     }
+    pipe.schedule @asynchronous of @step family<"pipedream">
+    pipe.schedule @newest of @step family<"pipedream">
+        versions<forward = live, backward = live>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$plan,
       OptionalAttr<Pipe_FamilyAttr>:$family,
       OptionalAttr<Pipe_SearchAttr>:$search, OptionalAttr<Pipe_FoundAttr>:$found,
+      OptionalAttr<TypedArrayAttrBase<Pipe_VersionsAttr,
+                                      "policies by stage">>:$versions,
       DefaultValuedProp<EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate,
       DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `of` $plan (`family` `` $family^)? (`search` `` $search^)?
-    (`found` `` $found^)?
+    (`found` `` $found^)? (`versions` `` custom<Versions>($versions)^)?
     (`accumulate` `(` custom<Word>($accumulate)^ `)`)?
     (`norm` `(` custom<Word>($norm)^ `)`)? attr-dict-with-keyword ($body^)?
   }];
@@ -68,11 +79,16 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     ::llvm::SmallVector<LinkOrderOp, 0> getLinkOrders();
     /// True if no order is written yet.
     bool isBodyEmpty() { return getBody().empty() || getBody().front().empty(); }
+    /// Whether iterations overlap: it says so, or its family does.
+    bool overlaps();
+    /// Iterations from one repetition to the next, where it has a body and
+    /// iterations overlap.
+    int64_t getIterationsEach();
     bool accumulatesInIndexOrder() {
       return getAccumulate() == Accumulate::IndexOrder;
     }
     /// Of all gradients, for clipping.
-    bool computesNorm() { return getNorm() == Norm::Global; }
+    bool computesNorm() { return getNorm() == Norm::Global && !overlaps(); }
   }];
 }
 
@@ -114,7 +130,7 @@ def Pipe_LinkOrderOp : Pipe_Op<"link_order", [NoTerminator, SingleBlock,
 
 def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
-    ParentOneOf<["RankOp", "LinkOrderOp", "ForOp"]>]> {
+    ParentOneOf<["RankOp", "LinkOrderOp", "ForOp", "RepeatOp"]>]> {
   let summary = "repeat tasks over a range of numbers";
   let description = [{
     Runs its body for the variable = first, first + step, ... below the end.
@@ -145,6 +161,41 @@ def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
   }];
 }
 
+def Pipe_RepeatOp : Pipe_Op<"repeat", [NoTerminator, SingleBlock,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
+    HasParent<"RankOp">]> {
+  let summary = "what repeats from iteration to iteration";
+  let description = [{
+    The last op of a rank whose iterations overlap. Its variable is 0, `step`,
+    2 * `step` and so on (default 1): each repetition adds that many iterations.
+    Micro-batches and steps are numbered from 0 through all iterations of a run.
+    A run has any number of iterations; it leaves out what belongs to iterations
+    that it does not have, here and in front of it, and so it drains.
+
+    ```mlir
+    pipe.rank 0 {
+      pipe.for %i = 0 to 3 { pipe.forward @s0[%i] }
+      pipe.repeat %t {
+        pipe.for %i = 0 to 4 { pipe.backward @s0[%t * 4 + %i]  pipe.forward @s0[%t * 4 + %i + 3] }
+        pipe.step @s0[%t]
+      }
+    }
+    ```
+  }];
+  let arguments = (ins DefaultValuedProp<I64Prop, "1">:$step);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [
+    /// Makes the body block with its variable.
+    OpBuilder<(ins "int64_t":$step)>
+  ];
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getVariable() { return getBody().getArgument(0); }
+  }];
+}
+
 /// An op on a micro-batch of a stage, `name @stage[index]`.
 class Pipe_IndexedOp<string mnemonic, string kind, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat(traits, [
@@ -165,7 +216,7 @@ class Pipe_IndexedOp<string mnemonic, string kind, list<Trait> traits>
 
 class Pipe_TaskOp<string mnemonic, string kind>
     : Pipe_IndexedOp<mnemonic, kind,
-          [ParentOneOf<["RankOp", "LinkOrderOp", "ForOp"]>]> {
+          [ParentOneOf<["RankOp", "LinkOrderOp", "ForOp", "RepeatOp"]>]> {
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
   let assemblyFormat = [{
@@ -220,10 +271,22 @@ def Pipe_BackwardOp : Pipe_TaskOp<"backward", "Backward"> {
   let description = [{
     I and then W without a gap. Its input gradient is sent at its end.
 
+    Where iterations overlap, one may serve several micro-batches from its own
+    on, all of one iteration. A program runs them one after another.
+
     ```mlir
     pipe.backward @s0[%i]
+    pipe.backward @s0[%t * 4] count(4)
     ```
   }];
+  let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
+      Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica,
+      DefaultValuedProp<I64Prop, "1">:$count);
+  let assemblyFormat = [{
+    custom<Home>($stage, $replica) `` custom<Microbatch>($map, $indices)
+    (`count` `(` $count^ `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 def Pipe_RecomputeOp : Pipe_TaskOp<"recompute", "Recompute"> {
@@ -238,10 +301,11 @@ def Pipe_RecomputeOp : Pipe_TaskOp<"recompute", "Recompute"> {
   }];
 }
 
-/// An action without a micro-batch.
+/// An action of an iteration, not of a micro-batch. Its number is 0 unless
+/// iterations overlap, and then not written.
 class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat(traits, [
-          ParentOneOf<["RankOp", "ForOp"]>,
+          ParentOneOf<["RankOp", "ForOp", "RepeatOp"]>, Pipe_IndexedOpInterface,
           DeclareOpInterfaceMethods<Pipe_ActionOpInterface>])> {
   code actionKind = [{
     ::rondo::ActionKind $cppClass::getActionKind() {
@@ -259,17 +323,20 @@ def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
     Comes anywhere after the last of these; in a program also after the awaits of
     the collectives that the stage is part of. A schedule either has one for each
     stage or none; without, all stages step at the end. An iteration has one step,
-    number 0, which may be written in brackets.
+    number 0, which may be written in brackets. Where iterations overlap, step t
+    is that of iteration t.
 
     ```mlir
     pipe.step @s1
     pipe.step @s1[0]
+    pipe.step @s1[%t]
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$stage,
-      DefaultValuedProp<I64Prop, "0">:$index, OptionalAttr<I64Attr>:$replica);
-  let assemblyFormat =
-      "custom<Home>($stage, $replica) (`` `[` $index^ `]`)? attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
+      Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
+  let assemblyFormat = [{
+    custom<Home>($stage, $replica) `` custom<StepNumber>($map, $indices) attr-dict
+  }];
   let hasVerifier = 1;
   let extraClassDefinition = actionKind # [{
     ::llvm::LogicalResult

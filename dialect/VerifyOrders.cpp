@@ -4,6 +4,7 @@
 #include "dialect/UnknownName.h"
 
 #include "kinds/Collectives.h"
+#include "schedule/Family.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -85,6 +86,38 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
   return success();
 }
 
+/// Only where iterations overlap does an order repeat, and then on all ranks
+/// alike.
+static LogicalResult verifyVersions(ScheduleOp op) {
+  const bool overlaps = op.overlaps();
+  if (overlaps && op.getSearch())
+    return op.emitError() << "a search orders one iteration; leave out the "
+                             "versions, or write a family or a body";
+  if (overlaps && !op.getLinkOrders().empty())
+    return op.getLinkOrders().front().emitError()
+           << "where iterations overlap, links carry messages in the order in "
+              "which they become ready";
+  RepeatOp first;
+  for (RankOp rank : op.getRanks())
+    for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>()) {
+      if (!overlaps)
+        return repeat.emitError()
+               << "pipe.repeat is for iterations that overlap; add "
+                  "versions<...> to schedule @"
+               << op.getSymName();
+      if (!first)
+        first = repeat;
+      if (repeat.getStep() != first.getStep())
+        return repeat.emitError()
+                   .append("each repetition adds ", repeat.getStep(),
+                           " iterations here, but ", first.getStep(),
+                           " on another rank")
+                   .attachNote(first.getLoc())
+               << "this is the other";
+    }
+  return success();
+}
+
 LogicalResult ScheduleOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
     if (!isa<RankOp, LinkOrderOp>(op))
@@ -102,7 +135,25 @@ LogicalResult ScheduleOp::verifyRegions() {
                        "the order of link " + Twine(order.getFrom()) + " -> " +
                            Twine(order.getTo()));
   }
-  return verifyRanks(getRanks());
+  if (failed(verifyRanks(getRanks())))
+    return failure();
+  return verifyVersions(*this);
+}
+
+bool ScheduleOp::overlaps() {
+  if (getVersions())
+    return true;
+  auto family = getFamily();
+  const rondo::Family *known =
+      family ? rondo::findFamily(family->getName().str()) : nullptr;
+  return known && known->policy;
+}
+
+int64_t ScheduleOp::getIterationsEach() {
+  for (RankOp rank : getRanks())
+    for (RepeatOp repeat : rank.getBody().getOps<RepeatOp>())
+      return repeat.getStep();
+  return 1;
 }
 
 LogicalResult ScheduleOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -119,7 +170,7 @@ LogicalResult RankOp::verify() {
   bool isProgram = isa<ProgramOp>((*this)->getParentOp());
   WalkResult result = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto action = dyn_cast<ActionOpInterface>(op);
-    if (isa<ForOp>(op) ||
+    if (isa<ForOp, RepeatOp>(op) ||
         (action && (isProgram || traitsOf(action.getActionKind()).hasCost())))
       return WalkResult::advance();
     op->emitError() << "'" << op->getName().getStringRef()

@@ -57,30 +57,62 @@ std::optional<LinearIndex> rondo::pipe::linearIndex(AffineMap map) {
   return sum;
 }
 
-LogicalResult rondo::pipe::detail::verifyTask(Operation *op) {
-  auto task = cast<TaskOpInterface>(op);
+LogicalResult rondo::pipe::detail::verifyIndex(Operation *op) {
+  auto task = cast<IndexedOpInterface>(op);
+  const bool isTask = isa<TaskOpInterface>(op);
   if (task.getMap().getNumResults() != 1)
-    return op->emitError() << "a task has one micro-batch, not "
+    return op->emitError() << (isTask ? "a task has one micro-batch, not "
+                                      : "a step has one number, not ")
                            << task.getMap().getNumResults();
   if (task.getMap().getNumDims() != task.getIndices().size() ||
       !linearIndex(task.getMap()))
     return op->emitError()
-           << "a micro-batch is a number or a sum of multiples of loop "
-              "variables, such as %i * 2 + 3";
+           << (isTask ? "a micro-batch" : "the number of a step")
+           << " is a number or a sum of multiples of loop variables, such as "
+              "%i * 2 + 3";
   for (Value index : task.getIndices()) {
     auto argument = dyn_cast<BlockArgument>(index);
-    if (!argument || !isa<ForOp>(argument.getOwner()->getParentOp()))
+    if (!argument || !isa<ForOp, RepeatOp>(argument.getOwner()->getParentOp()))
       return op->emitError()
-             << "a micro-batch may only depend on variables of pipe.for";
+             << (isTask ? "a micro-batch" : "the number of a step")
+             << " may only depend on variables of pipe.for and pipe.repeat";
   }
   return success();
 }
 
 LogicalResult StepOp::verify() {
-  if (getIndex() < 0 || getIndex() >= rondo::stepsOfProgram)
-    return emitError() << "step " << getIndex()
-                       << " does not exist; an iteration has "
-                       << rondo::stepsOfProgram << " step, numbered from 0";
+  auto schedule = (*this)->getParentOfType<ScheduleOp>();
+  if (!schedule || schedule.overlaps())
+    return success();
+  const LinearIndex index = *linearIndex(getMap());
+  if (!index.factors.empty())
+    return emitError() << "an iteration has one step, number 0; steps are "
+                          "numbered where iterations overlap, which "
+                          "versions<...> says";
+  if (index.constant != 0)
+    return emitError() << "step " << index.constant
+                       << " does not exist; an iteration has 1 step, numbered "
+                          "from 0";
+  return success();
+}
+
+LogicalResult BackwardOp::verify() {
+  if (getCount() < 1 || getCount() > rondo::maxCount)
+    return emitError() << "a backward serves " << getCount()
+                       << " micro-batches; it must be 1 to " << rondo::maxCount;
+  return success();
+}
+
+LogicalResult RepeatOp::verify() {
+  if (getStep() < 1 || getStep() > maxIndexFactor)
+    return emitError() << "each repetition adds " << getStep()
+                       << " iterations; it must be 1 to " << maxIndexFactor;
+  if (getBody().getNumArguments() != 1 ||
+      !getBody().getArgument(0).getType().isIndex())
+    return emitError() << "a loop has one variable of type index";
+  if ((*this)->getNextNode())
+    return emitError() << "pipe.repeat goes on to the end of the run, so it is "
+                          "the last op of its rank";
   return success();
 }
 

@@ -49,6 +49,7 @@ private:
   void findMessages();
   void orderChannels();
   void wantReceives(Channel &channel);
+  void wantAlike(Channel &channel) const;
   void writeRank(int32_t rank, const TrainingNeeds &needs, Schedule &order);
   void post(Channel &channel, Schedule &order);
 
@@ -163,6 +164,26 @@ void Inserter::wantReceives(Channel &channel) {
   }
 }
 
+/// Where iterations overlap, receives must be posted alike in all of them, for
+/// the order to repeat: as many tasks ahead as is ever wanted for a message of
+/// the same place in its iteration, apart from the beginning and the end of the
+/// window, where ranks wait for others.
+void Inserter::wantAlike(Channel &channel) const {
+  const int64_t each = problem.microbatchesEach(),
+                quarter = problem.iterations / 4;
+  std::map<std::pair<int32_t, int64_t>, int64_t> ahead;
+  for (const Message &m : channel.messages) {
+    const int64_t t = m.index / each;
+    if (t < quarter || t >= problem.iterations - quarter)
+      continue;
+    int64_t &most = ahead[{m.edge, m.index % each}];
+    most = std::max(most, m.consumer - m.wanted);
+  }
+  for (Message &m : channel.messages)
+    m.wanted =
+        std::max<int64_t>(0, m.consumer - ahead[{m.edge, m.index % each}]);
+}
+
 void Inserter::post(Channel &channel, Schedule &order) {
   const Message &m = channel.messages[channel.posted++];
   order.append(Action(ActionKind::Recv, m.edge, m.index));
@@ -236,6 +257,8 @@ Program Inserter::run(TrainingNeeds needs) {
   sends.resize(problem.numRanks());
   for (Channel &channel : channels) {
     wantReceives(channel);
+    if (problem.iterations > 1)
+      wantAlike(channel);
     // A send comes after its producer, and behind every send before it.
     int64_t position = 0;
     for (const Message &m : channel.messages) {

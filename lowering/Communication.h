@@ -23,7 +23,8 @@ namespace rondo {
 /// its receives are in the same order. A receive is posted by simulated need:
 /// in front of the task that the receiver runs when the link would begin to
 /// carry the message, so that no message waits for its receiver, and no slot is
-/// held longer than that needs. A bound on receive slots moves it later.
+/// held longer than that needs. A bound on receive slots moves it later. Over
+/// several iterations the place is the same in each.
 ///
 /// `simulation` is the schedule's, complete and with times. O(actions).
 Program insertCommunication(const Problem &problem, const Schedule &schedule,

@@ -4,16 +4,20 @@
 #include "lowering/Lowering.h"
 
 #include "lowering/Communication.h"
+#include "schedule/Iterations.h"
+#include "schedule/Repeating.h"
 
 #include <algorithm>
 
 namespace rondo {
 
 Problem executingProblem(ProgramKind kind, const Problem &problem) {
-  if (kind == ProgramKind::Sequential)
-    return sequentialProblem(problem);
   if (kind == ProgramKind::Pipeline)
     return problem;
+  if (problem.iterations > 1)
+    return executingProblem(kind, oneIteration(problem));
+  if (kind == ProgramKind::Sequential)
+    return sequentialProblem(problem);
   // One message is read while the next one comes.
   constexpr int32_t slots = 2;
   Problem evaluation = problem;
@@ -34,11 +38,22 @@ TrainingNeeds PlanFigures::needsOf(ProgramKind kind) const {
   return needs;
 }
 
+/// Lets a window's program be the one that repeats, also where it drains.
+static std::optional<Fault> repeatProgram(const Problem &window,
+                                          Program &program) {
+  const int64_t each = window.microbatchesEach();
+  auto found = findRepetition(program.order, window.iterations, each);
+  if (auto *fault = std::get_if<Fault>(&found))
+    return std::move(*fault);
+  program.order = runOf(std::get<Repeating>(found), window.iterations, each);
+  return std::nullopt;
+}
+
 Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
                                                   const Problem &problem,
                                                   const Schedule &schedule) {
-  if (problem.iterations > 1 || schedule.hasCounts())
-    return makeFault<FaultKind::NotOneIteration>();
+  if (problem.iterations == 1 && schedule.hasCounts())
+    return makeFault<FaultKind::CountInOneIteration>();
   std::vector<LoweredProgram> programs;
   Problem sequential = executingProblem(ProgramKind::Sequential, problem);
   Schedule inTurn = sequentialSchedule(sequential);
@@ -46,8 +61,12 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
                       std::move(inTurn), Program()});
   programs.push_back({ProgramKind::Evaluation,
                       executingProblem(ProgramKind::Evaluation, problem),
-                      evaluationSchedule(problem), Program()});
-  programs.push_back({ProgramKind::Pipeline, problem, schedule, Program()});
+                      Schedule(), Program()});
+  programs.back().tasks = evaluationSchedule(programs.back().executing);
+  programs.push_back(
+      {ProgramKind::Pipeline, problem,
+       schedule.hasCounts() ? withSingleBackwards(schedule) : schedule,
+       Program()});
   for (LoweredProgram &lowered : programs) {
     Simulation simulation =
         simulate(lowered.executing, lowered.tasks, /*keepTimes=*/true);
@@ -59,8 +78,38 @@ Result<std::vector<LoweredProgram>> lowerSchedule(const PlanFigures &plan,
     lowered.program =
         insertCommunication(lowered.executing, lowered.tasks, simulation,
                             plan.needsOf(lowered.kind));
+    if (lowered.executing.iterations > 1)
+      if (auto fault = repeatProgram(lowered.executing, lowered.program))
+        return std::move(*fault);
   }
   return programs;
+}
+
+VersionMemory sharedVersions(const VersionMemory &a, const VersionMemory &b) {
+  auto most = [](auto first, const auto &second) {
+    first.resize(std::max(first.size(), second.size()));
+    for (size_t home = 0; home < second.size(); ++home)
+      first[home] = std::max(first[home], second[home]);
+    return first;
+  };
+  return {most(a.weightSlots, b.weightSlots),
+          most(a.scratchBytes, b.scratchBytes)};
+}
+
+std::vector<HomeBuffers>
+withVersionMemory(const std::vector<HomeBuffers> &buffers,
+                  const VersionMemory &versions) {
+  std::vector<HomeBuffers> result = buffers;
+  for (size_t home = 0; home < versions.scratchBytes.size(); ++home) {
+    if (versions.scratchBytes[home] == 0)
+      continue;
+    auto at = [&](BufferKind kind) -> int64_t & {
+      return result[home][static_cast<int>(kind)];
+    };
+    at(BufferKind::WeightChanges) = at(BufferKind::Gradients);
+    at(BufferKind::Workspace) += versions.scratchBytes[home];
+  }
+  return result;
 }
 
 std::vector<HomeBuffers>
@@ -94,6 +143,8 @@ std::optional<Fault> checkLowered(const LoweredProgram &lowered,
     fault = checkStaging(program, plan.stagingOf(lowered.kind));
   if (!fault)
     fault = checkBuffers(lowered.executing, program);
+  if (!fault && lowered.executing.iterations > 1)
+    fault = checkWeightSlots(lowered.executing, program, plan.delays);
   return fault;
 }
 

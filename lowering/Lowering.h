@@ -10,6 +10,7 @@
 #ifndef RONDO_LOWERING_LOWERING_H
 #define RONDO_LOWERING_LOWERING_H
 
+#include "schedule/DelayTable.h"
 #include "schedule/Program.h"
 
 #include <optional>
@@ -40,6 +41,19 @@ struct LoweredProgram {
   Program program;
 };
 
+/// Memory by home for what several versions of the weights take.
+struct VersionMemory {
+  /// Versions that lie beside each other; empty: one of every home.
+  std::vector<int32_t> weightSlots;
+  /// Where a layer's weights are moved back, in bytes, 0 where they are not;
+  /// empty: nowhere. Such a home also keeps the changes of its weights.
+  std::vector<int64_t> scratchBytes;
+
+  int32_t slotsOf(int32_t home) const {
+    return weightSlots.empty() ? 1 : weightSlots[home];
+  }
+};
+
 /// What lowering needs to know of a plan beside its problem.
 struct PlanFigures {
   /// By home.
@@ -56,6 +70,9 @@ struct PlanFigures {
   /// What collectives of the schedule's program stage, in bytes by rank; empty:
   /// nothing.
   std::vector<int64_t> stagingBytes;
+  /// Of a schedule whose iterations overlap: what its tasks read.
+  DelayTable delays;
+  VersionMemory versions;
 
   TrainingNeeds needsOf(ProgramKind kind) const;
   /// The same for a program of a kind. The reference runs on one rank, and the
@@ -103,6 +120,13 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules);
 /// whose arenas it runs; data may. Their homes are the same.
 std::optional<Fault> findMoved(const Program &program,
                                const LoweredProgram &first);
+
+/// What suffices for both.
+VersionMemory sharedVersions(const VersionMemory &a, const VersionMemory &b);
+/// Buffers by home with what versions of the weights take.
+std::vector<HomeBuffers>
+withVersionMemory(const std::vector<HomeBuffers> &buffers,
+                  const VersionMemory &versions);
 
 /// Bytes of control memory by home: what the plan of most micro-batches needs.
 std::vector<HomeBuffers>

@@ -11,6 +11,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <numeric>
 
 using namespace rondo;
 
@@ -53,15 +54,17 @@ private:
   int32_t slotsOf(int32_t home, SlotPer what) const {
     return what == SlotPer::Microbatch
                ? static_cast<int32_t>(
-                     homes[home].numTaken(problem.microbatches))
-           : what == SlotPer::Version ? versionsOfWeights
-                                      : 1;
+                     homes[home].numTaken(problem.microbatchesEach()))
+           : what == SlotPer::Version && !kept.weightSlots.empty()
+               ? kept.weightSlots[home]
+               : 1;
   }
   int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
   std::optional<Fault> placeState();
   void collectLives(int32_t rank);
   void addLife(int32_t buffer, int64_t index, int64_t first, int64_t last);
   std::optional<Fault> assignSlots();
+  std::optional<Fault> assignRings();
   int64_t sendReleased(int32_t rank, int64_t sendPosition);
 
   const Problem &problem;
@@ -118,7 +121,9 @@ std::optional<Fault> Planner::placeState() {
         arenaEnd[homes[h].rank] =
             std::max(arenaEnd[homes[h].rank], begin + kept.data[h]);
       const bool isByMicrobatch = traits.slotPer == SlotPer::Microbatch;
-      place.slotOf.resize(isByMicrobatch ? problem.microbatches : slots);
+      // Data are written in front of each task that reads them, and so they may
+      // lie where those of the iteration before did.
+      place.slotOf.resize(isByMicrobatch ? problem.microbatchesEach() : slots);
       for (int32_t i = 0; i < static_cast<int32_t>(place.slotOf.size()); ++i)
         place.slotOf[i] =
             isByMicrobatch ? std::min(i / homes[h].turns, slots - 1) : i;
@@ -337,6 +342,33 @@ std::optional<Fault> Planner::assignSlots() {
   return std::nullopt;
 }
 
+/// Where iterations overlap, slots must repeat for any number of iterations: a
+/// buffer has a ring of its own, as long as its lives reach into those of later
+/// micro-batches.
+std::optional<Fault> Planner::assignRings() {
+  std::map<int32_t, std::vector<Life>> byBuffer;
+  for (const Life &life : lives)
+    byBuffer[life.buffer].push_back(life);
+  for (auto &[buffer, own] : byBuffer) {
+    std::sort(own.begin(), own.end(), [](const Life &a, const Life &b) {
+      return a.microbatch < b.microbatch;
+    });
+    int64_t slots = 1;
+    for (size_t i = 0; i < own.size(); ++i)
+      for (size_t k = i + 1; k < own.size() && own[k].first <= own[i].last; ++k)
+        slots = std::max(slots, own[k].microbatch - own[i].microbatch + 1);
+    if (slots > maxSlots)
+      return tooManySlots(own[0].rank, static_cast<int32_t>(slots),
+                          own[0].bytes);
+    Place &place = program.places[buffer];
+    place.pool =
+        addPool(own[0].rank, own[0].bytes, static_cast<int32_t>(slots));
+    place.slotOf.resize(slots);
+    std::iota(place.slotOf.begin(), place.slotOf.end(), 0);
+  }
+  return std::nullopt;
+}
+
 std::optional<Fault> Planner::run() {
   // Lives are looked up by what actions name.
   if (auto fault = checkChannels(problem, program))
@@ -365,7 +397,8 @@ std::optional<Fault> Planner::run() {
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {
     lives.clear();
     collectLives(r);
-    if (std::optional<Fault> wrong = assignSlots())
+    if (std::optional<Fault> wrong =
+            problem.iterations > 1 ? assignRings() : assignSlots())
       return wrong;
   }
   if (overfullRank >= 0) {

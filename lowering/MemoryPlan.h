@@ -17,6 +17,8 @@ struct KeptBytes {
   std::vector<int64_t> data;
   /// By rank, for what its collectives receive and add; or empty.
   std::vector<int64_t> staging;
+  /// By home: slots of its weights; empty: one each.
+  std::vector<int32_t> weightSlots;
 };
 
 /// Gives every buffer of the program a slot, and each rank's arena its size.

@@ -18,14 +18,18 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
                                  int32_t rank,
                                  const std::vector<Collective> &collectives)
     : collectives(collectives) {
-  for (size_t c = 0; c < collectives.size(); ++c)
-    if (isOn(problem, rank, collectives[c]))
-      members.push_back({c});
+  for (int64_t t = 0; t < problem.iterations; ++t)
+    for (size_t c = 0; c < collectives.size(); ++c)
+      if (isOn(problem, rank, collectives[c]))
+        members.push_back({c, t});
+  numEach = members.size() / problem.iterations;
+  const int64_t each = problem.microbatchesEach();
   for (int64_t i = 0; i < tasks.size(); ++i)
     if (tasks[i].traits().makes & weightGradDone)
-      for (Member &member : members)
-        if (holds(member, tasks[i].subject))
-          member.lastGradient = i;
+      for (Member *member = begin(tasks[i].index / each);
+           member != end(tasks[i].index / each); ++member)
+        if (holds(*member, tasks[i].subject))
+          member->lastGradient = i;
 }
 
 bool RankCollectives::holds(const Member &member, int32_t home) const {
@@ -36,13 +40,13 @@ bool RankCollectives::holds(const Member &member, int32_t home) const {
 void RankCollectives::issue(Member &member, Schedule &order) {
   const Collective &collective = collectives[member.number];
   // It reads what the sums of other collectives leave.
-  for (Member &other : members)
-    if (const Collective &sum = collectives[other.number];
+  for (Member *other = begin(member.step); other != end(member.step); ++other)
+    if (const Collective &sum = collectives[other->number];
         readsResultOf(collective.kind, sum.kind) &&
         std::any_of(sum.homes.begin(), sum.homes.end(),
                     [&](int32_t home) { return holds(member, home); }))
-      await(other, order);
-  order.append(Action(ActionKind::AllReduce, member.number, 0));
+      await(*other, order);
+  order.append(Action(ActionKind::AllReduce, member.number, member.step));
   member.isIssued = true;
 }
 
@@ -51,21 +55,23 @@ void RankCollectives::await(Member &member, Schedule &order) {
     return;
   if (!member.isIssued)
     issue(member, order);
-  order.append(Action(ActionKind::Await, member.number, 0));
+  order.append(Action(ActionKind::Await, member.number, member.step));
   member.isAwaited = true;
 }
 
 void RankCollectives::awaitFor(Action action, Schedule &order) {
   if (action.kind() != ActionKind::Step)
     return;
-  for (Member &member : members)
-    if (holds(member, action.subject))
-      await(member, order);
+  for (Member *member = begin(action.index); member != end(action.index);
+       ++member)
+    if (holds(*member, action.subject))
+      await(*member, order);
 }
 
 void RankCollectives::issueBehind(int64_t position, CollectiveKind last,
                                   Schedule &order) {
-  for (Member &member : members) {
+  for (; next < members.size(); ++next) {
+    Member &member = members[next];
     if (member.isIssued)
       continue;
     if (member.lastGradient > position ||

@@ -10,8 +10,9 @@
 
 namespace rondo {
 
-/// Issues and awaits the collectives of a rank. All ranks issue theirs in the
-/// order of the numbers, as far as a schedule's own steps let them.
+/// Issues and awaits the collectives of a rank, which run once in every
+/// iteration. All ranks issue theirs in the order of the iterations, and in one
+/// in that of the numbers, as far as a schedule's own steps let them.
 class RankCollectives {
 public:
   /// `tasks` is the rank's order in the schedule.
@@ -28,8 +29,9 @@ public:
 
 private:
   struct Member {
-    /// The collective's number.
+    /// The collective's number, and the iteration.
     size_t number = 0;
+    int64_t step = 0;
     /// Where the last gradient stands that the rank contributes; -1: none.
     int64_t lastGradient = -1;
     bool isIssued = false, isAwaited = false;
@@ -38,10 +40,17 @@ private:
   bool holds(const Member &member, int32_t home) const;
   void issue(Member &member, Schedule &order);
   void await(Member &member, Schedule &order);
+  /// Those of an iteration.
+  Member *begin(int64_t step) { return members.data() + step * numEach; }
+  Member *end(int64_t step) { return begin(step + 1); }
 
   const std::vector<Collective> &collectives;
-  /// By number.
+  /// By iteration, and then by number.
   std::vector<Member> members;
+  /// In every iteration.
+  size_t numEach = 0;
+  /// The first that is not issued.
+  size_t next = 0;
 };
 
 } // namespace rondo

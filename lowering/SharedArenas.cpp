@@ -19,7 +19,7 @@ sharedDataBytes(const std::vector<LoweredSchedule> &schedules) {
       const int64_t bytes =
           (slot + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
       most[s] = std::max(most[s], bytes * each.problem.homes[s].numTaken(
-                                              each.problem.microbatches));
+                                              each.problem.microbatchesEach()));
     }
   return most;
 }
@@ -113,11 +113,15 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
   std::vector<int64_t> dataBytes;
   if (schedules.size() > 1)
     dataBytes = sharedDataBytes(schedules);
+  VersionMemory versions;
+  for (const LoweredSchedule &each : schedules)
+    versions = sharedVersions(versions, each.plan.versions);
   std::vector<int64_t> arena(first.numRanks(), 0);
   for (size_t i = 0; i < schedules.size(); ++i) {
     std::vector<HomeBuffers> buffers = schedules[i].plan.buffers;
     for (const LoweredSchedule &other : schedules)
       buffers = withSharedControl(buffers, other.plan.buffers);
+    buffers = withVersionMemory(buffers, versions);
     for (size_t p = 0; p < schedules[i].programs.size(); ++p) {
       LoweredProgram &lowered = schedules[i].programs[p];
       if (!lowered.program.arenaBytes.empty()) {
@@ -129,8 +133,9 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules) {
       } else if (std::optional<Fault> fault = planMemory(
                      lowered.executing, first.homes, first.numRanks(), buffers,
                      lowered.program,
-                     {dataBytes, sharedStaging(schedules, schedules[i].plan,
-                                               lowered.kind)})) {
+                     {dataBytes,
+                      sharedStaging(schedules, schedules[i].plan, lowered.kind),
+                      versions.weightSlots})) {
         return MemoryFault{i, p, std::move(*fault)};
       }
       for (size_t rank = 0; rank < arena.size(); ++rank)

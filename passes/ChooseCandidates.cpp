@@ -86,7 +86,7 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
   auto schedule = ScheduleOp::create(
       builder, written.getLoc(), nameFor(candidate, written->getParentOp()),
       plan.getSymName(), familyOf(candidate, builder), search, found,
-      Accumulate::IndexOrder, written.getNorm());
+      /*versions=*/ArrayAttr(), Accumulate::IndexOrder, written.getNorm());
   candidate.name = schedule.getSymName().str();
   if (failed(foldSchedule(candidate.schedule, schedule)))
     return failure();
@@ -101,6 +101,13 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
 FailureOr<CandidateTable> chooseCandidates(ExecutableOp executable,
                                            const std::atomic<bool> *interrupt) {
   ScheduleOp written = executable.lookupSchedules().front();
+  if (written.overlaps())
+    return executable.emitError()
+               .append("iterations of schedule @", written.getSymName(),
+                       " overlap; an adaptive executable changes its schedule "
+                       "between iterations, so its schedules end each of them")
+               .attachNote(written.getLoc())
+           << "this is the schedule";
   PlanOp plan = written.lookupPlan();
   FailureOr<Problem> problem = buildProblem(plan);
   if (failed(problem))

@@ -3,6 +3,8 @@
 
 #include "dialect/Bridge.h"
 #include "passes/Passes.h"
+#include "schedule/Iterations.h"
+#include "schedule/Repeating.h"
 
 using namespace mlir;
 
@@ -22,24 +24,50 @@ struct GenerateSchedules : impl::GenerateSchedulesBase<GenerateSchedules> {
   LogicalResult generate(ScheduleOp schedule);
 };
 
+/// Over several iterations, in a window long enough for the order to repeat.
+FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
+  // Times may take long to settle.
+  constexpr int mostDoublings = 4;
+  for (int doubled = 0;; ++doubled) {
+    FamilyResult result = rondo::generate(choice, problem);
+    auto *schedule = std::get_if<Schedule>(&result);
+    if (!schedule || problem.iterations == 1 || doubled == mostDoublings)
+      return result;
+    auto found = findRepetition(*schedule, problem.iterations,
+                                problem.microbatchesEach());
+    if (std::holds_alternative<Repeating>(found))
+      return result;
+    auto longer = overIterations(problem, 2 * int64_t(problem.iterations));
+    if (auto *fault = std::get_if<Fault>(&longer))
+      return std::move(*fault);
+    problem = std::move(std::get<Problem>(longer));
+  }
+}
+
 LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
   FamilyAttr family = schedule.getFamilyAttr();
   if (!family || !schedule.isBodyEmpty())
     return success();
   PlanOp plan = schedule.lookupPlan();
-  FailureOr<Problem> problem = buildProblem(plan);
+  FailureOr<Problem> problem = buildProblem(schedule);
   if (failed(problem))
     return failure();
   FailureOr<FamilyChoice> choice = chooseFamily(schedule);
   if (failed(choice))
     return failure();
-  FamilyResult result = rondo::generate(*choice, *problem);
+  FamilyResult result = generateRepeating(*choice, *problem);
   if (auto *wrong = std::get_if<Fault>(&result)) {
     InFlightDiagnostic error = schedule.emitError()
                                << "family '" << family.getName()
                                << "' does not apply: " << describe(*wrong);
     error.attachNote(plan.getLoc()) << "this is the plan";
     return error;
+  }
+  if (schedule.overlaps() && !schedule.getVersions()) {
+    // The family's, so that the schedule says what its tasks read.
+    Builder builder(schedule.getContext());
+    schedule.setVersionsAttr(builder.getArrayAttr(
+        VersionsAttr::get(schedule.getContext(), problem->versions.front())));
   }
   return foldSchedule(std::get<Schedule>(result), schedule);
 }

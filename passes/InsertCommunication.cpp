@@ -64,8 +64,7 @@ LogicalResult checkIsFree(ScheduleOp schedule, rondo::ProgramKind kind) {
 }
 
 LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
-  PlanOp plan = schedule.lookupPlan();
-  FailureOr<Problem> problem = buildProblem(plan);
+  FailureOr<Problem> problem = buildProblem(schedule);
   if (failed(problem))
     return failure();
   const SmallVector<ProgramKind> written = kindsWritten(schedule);

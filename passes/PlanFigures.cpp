@@ -4,6 +4,9 @@
 #include "passes/PlanFigures.h"
 
 #include "dialect/Bridge.h"
+#include "passes/Layers.h"
+#include "passes/VersionedWindow.h"
+#include "runtime/model/layer_sizes.h"
 #include "schedule/CollectiveTime.h"
 
 using namespace mlir;
@@ -36,6 +39,42 @@ PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   return figures;
 }
 
+/// What R, I and B of a home that is moved back need for the largest of its
+/// layers.
+static int64_t scratchOf(StageOp stage, ArrayRef<runtime::LayerDesc> layers,
+                         ModelOp model) {
+  int64_t most = 0;
+  const int64_t first = firstLayerOf(stage, model);
+  for (size_t l = 0; l < stage.getLayers().size(); ++l)
+    most = std::max(most, runtime::layerSizes(layers[first + l]).weights);
+  return runtime::alignedBytes(most);
+}
+
+/// What the tasks of a schedule whose iterations overlap read, and the memory
+/// that this takes. Verifying says what is wrong with one that is not sound.
+static void addVersions(ScheduleOp schedule, PlanFigures &figures) {
+  FailureOr<VersionedWindow> window = analyzeWindow(schedule);
+  if (failed(window))
+    return;
+  figures.delays = std::move(window->delays);
+  PlanOp plan = schedule.lookupPlan();
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
+  for (const HomeVersions &home : window->versions.homes)
+    figures.versions.weightSlots.push_back(home.slots);
+  figures.versions.scratchBytes.resize(window->problem.numHomes());
+  for (auto [home, bytes] : llvm::enumerate(figures.versions.scratchBytes)) {
+    const int32_t stage = window->problem.homes[home].stage;
+    if (window->problem.policyOf(stage).backward ==
+        rondo::BackwardWeights::Extrapolated)
+      bytes = scratchOf(stages[stage], layers, plan.lookupModel());
+  }
+}
+
 PlanFigures rondo::pipe::figuresOf(ScheduleOp schedule) {
-  return figuresOf(schedule.lookupPlan(), schedule.computesNorm());
+  PlanFigures figures =
+      figuresOf(schedule.lookupPlan(), schedule.computesNorm());
+  if (schedule.overlaps() && !schedule.isBodyEmpty())
+    addVersions(schedule, figures);
+  return figures;
 }

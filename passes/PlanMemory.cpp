@@ -35,8 +35,7 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
         programs.push_back(op);
     if (programs.empty())
       continue;
-    PlanOp plan = schedule.lookupPlan();
-    FailureOr<Problem> problem = buildProblem(plan);
+    FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem))
       return failure();
     LoweredSchedule each{figuresOf(schedule), std::move(*problem), {}};

@@ -26,7 +26,7 @@ struct Roll : impl::RollBase<Roll> {
   LogicalResult roll(ScheduleOp schedule) {
     if (schedule.isBodyEmpty())
       return success();
-    FailureOr<Problem> problem = buildProblem(schedule.lookupPlan());
+    FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem))
       return failure();
     FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
@@ -36,7 +36,7 @@ struct Roll : impl::RollBase<Roll> {
   }
 
   LogicalResult roll(ProgramOp op) {
-    FailureOr<Problem> problem = buildProblem(op.lookupPlan());
+    FailureOr<Problem> problem = buildProblem(op.lookupSchedule());
     if (failed(problem))
       return failure();
     Problem executing = executingProblem(op.getKind(), *problem);

@@ -6,6 +6,7 @@
 #include "passes/Passes.h"
 #include "passes/Phases.h"
 #include "passes/PlanFigures.h"
+#include "schedule/Repeating.h"
 #include "schedule/Shortfall.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -158,7 +159,7 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
   }
 
   LogicalResult verify(ScheduleOp schedule) {
-    FailureOr<Problem> problem = buildProblem(schedule.lookupPlan());
+    FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem))
       return failure();
     FailureOr<ExpandedSchedule> expanded = expandSchedule(schedule, *problem);
@@ -200,7 +201,9 @@ FailureOr<Schedule> promisedSchedule(ProgramOp op, const Problem &problem,
       expandSchedule(op.lookupSchedule(), problem);
   if (failed(expanded))
     return failure();
-  return std::move(expanded->schedule);
+  return expanded->schedule.hasCounts()
+             ? withSingleBackwards(expanded->schedule)
+             : std::move(expanded->schedule);
 }
 
 FailureOr<LoweredProgram> expandLowered(ProgramOp op, const Problem &problem,
@@ -232,7 +235,7 @@ void explainArena(InFlightDiagnostic &error, ProgramOp op, int32_t rank) {
     for (ProgramOp other : module.getOps<ProgramOp>()) {
       if (!llvm::is_contained(schedules, other.lookupSchedule()))
         continue;
-      FailureOr<Problem> problem = buildProblem(other.lookupPlan());
+      FailureOr<Problem> problem = buildProblem(other.lookupSchedule());
       if (failed(problem))
         continue;
       if (auto lowered = expandLowered(other, *problem); succeeded(lowered))
@@ -267,8 +270,7 @@ struct VerifyLowered : impl::VerifyLoweredBase<VerifyLowered> {
 };
 
 LogicalResult VerifyLowered::verify(ProgramOp op) {
-  PlanOp plan = op.lookupPlan();
-  FailureOr<Problem> problem = buildProblem(plan);
+  FailureOr<Problem> problem = buildProblem(op.lookupSchedule());
   if (failed(problem))
     return failure();
   ExpandedProgram places;

@@ -3,6 +3,8 @@
 
 #include "schedule/Iterations.h"
 
+#include "schedule/Simulator.h"
+
 using namespace rondo;
 
 std::optional<Fault> rondo::checkIterations(const Problem &problem) {
@@ -85,6 +87,21 @@ Schedule rondo::repeatOrder(const Problem &problem, const Schedule &order) {
       for (Action action : messages)
         window.linkOrders[link].push_back(moved(action, t));
   return window;
+}
+
+int64_t rondo::settledIterationNs(const Problem &window,
+                                  const Schedule &schedule) {
+  const Simulation simulation = simulate(window, schedule, /*keepTimes=*/true);
+  std::vector<int64_t> stepNs(window.iterations, 0);
+  for (int64_t i = 0; i < schedule.numActions(); ++i) {
+    const Action action = schedule.rank(0).begin()[i];
+    if (action.kind() == ActionKind::Step &&
+        int64_t(action.subject) == window.numHomes() - 1)
+      stepNs[action.index] = simulation.endNs[i];
+  }
+  const int32_t first = window.iterations / 4,
+                last = window.iterations - 1 - first;
+  return last > first ? (stepNs[last] - stepNs[first]) / (last - first) : 0;
 }
 
 Problem rondo::inSlots(const Problem &problem) {

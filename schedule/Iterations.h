@@ -32,6 +32,11 @@ Result<Problem> overIterations(const Problem &problem, int64_t iterations);
 /// steps of its rank's stages. `order` is of oneIteration(problem). O(actions).
 Schedule repeatOrder(const Problem &problem, const Schedule &order);
 
+/// What an iteration adds to the time of a long run, in ns: the mean of a
+/// window's middle, from step to step of the last stage, away from where it
+/// fills and drains. The window has at least four iterations. O(actions).
+int64_t settledIterationNs(const Problem &window, const Schedule &schedule);
+
 /// The same problem as the papers on asynchronous schedules count it: each task
 /// takes one slot of 1 ns, whatever it serves; steps and messages take no time.
 Problem inSlots(const Problem &problem);

@@ -22,6 +22,8 @@
 
 namespace rondo {
 
+struct DelayTable;
+
 /// Bytes of each buffer of one stage; 0 where it has none. Saved, message and
 /// data buffers are for one micro-batch.
 using HomeBuffers = std::array<int64_t, numBufferKinds>;
@@ -65,10 +67,6 @@ struct Collective {
   /// How long it takes once all its ranks are there.
   int64_t ns = 0;
 };
-
-/// Versions of the weights that a program keeps at once: a step writes over the
-/// one that it reads.
-inline constexpr int32_t versionsOfWeights = 1;
 
 struct Program {
   /// Actions of each rank. Send and Recv name their edge in `stage`, AllReduce
@@ -166,6 +164,11 @@ std::optional<Fault> checkStaging(const Program &,
                                   const std::vector<int64_t> &needed);
 std::optional<Fault> checkTasks(const Problem &, const Schedule &,
                                 const Program &);
+
+/// Rule S8 of a program with places: what a task reads by `delays` is there,
+/// and no step has written over it. Needs L1.
+std::optional<Fault> checkWeightSlots(const Problem &, const Program &,
+                                      const DelayTable &delays);
 
 /// What training a plan asks of a program.
 struct TrainingNeeds {

@@ -11,26 +11,27 @@ using namespace rondo::program_execution;
 bool Execution::allReduce(int32_t r, RankState &rank, Action action) {
   result.startNs[rank.position] = rank.clock;
   const bool starts = collectiveStart == CollectiveStart::WhenIssued;
-  lanes[r].issued.push_back({static_cast<int32_t>(action.subject),
-                             rank.position, starts ? rank.clock : notYet});
+  lanes[r].issued.push_back(
+      {collectiveOf(action), rank.position, starts ? rank.clock : notYet});
   if (starts)
     runCollectives(r);
   return true;
 }
 
 bool Execution::await(int32_t r, RankState &rank, Action action) {
-  const int32_t collective = action.subject;
-  std::vector<CollectiveLane::Issued> &issued = lanes[r].issued;
-  auto own = std::find_if(issued.begin(), issued.end(),
+  const int32_t collective = collectiveOf(action);
+  CollectiveLane &lane = lanes[r];
+  std::vector<CollectiveLane::Issued> &issued = lane.issued;
+  auto own = std::find_if(issued.rbegin(), issued.rend(),
                           [&](const CollectiveLane::Issued &one) {
                             return one.collective == collective;
                           });
-  if (own == issued.end())
-    return needOwn(rank, Action(ActionKind::AllReduce, collective, 0));
+  if (own == issued.rend())
+    return needOwn(rank, actionOfCollective(ActionKind::AllReduce, collective));
   bool starts = false;
-  for (auto one = issued.begin(); one <= own; ++one)
-    if (one->readyNs == notYet) {
-      one->readyNs = rank.clock;
+  for (size_t one = lane.done; one < size_t(issued.rend() - own); ++one)
+    if (issued[one].readyNs == notYet) {
+      issued[one].readyNs = rank.clock;
       starts = true;
     }
   if (starts)
@@ -86,7 +87,8 @@ void Execution::runCollectives(int32_t rank) {
 
 void Execution::runCollective(CollectiveState &state, int32_t collective,
                               int64_t begin) {
-  state.endNs = begin + program.collectives[collective].ns;
+  state.endNs =
+      begin + program.collectives[collective % program.collectives.size()].ns;
   for (int32_t member : state.ranks) {
     CollectiveLane &lane = lanes[member];
     result.endNs[lane.head().position] = state.endNs;
@@ -109,8 +111,8 @@ void Execution::needCollective(int32_t r, Wait &wait) const {
                                         return one.collective == collective;
                                       });
     wait.onRank = member;
-    wait.needs = Action(isIssued ? ActionKind::Await : ActionKind::AllReduce,
-                        collective, 0);
+    wait.needs = actionOfCollective(
+        isIssued ? ActionKind::Await : ActionKind::AllReduce, collective);
     return;
   }
 }

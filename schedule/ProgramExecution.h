@@ -116,6 +116,15 @@ private:
   int64_t messageOf(Action action) const {
     return action.subject * microbatches + action.index;
   }
+  /// The collective of a step, by its place in `collectives`.
+  int32_t collectiveOf(Action action) const {
+    return static_cast<int32_t>(action.index * program.collectives.size() +
+                                action.subject);
+  }
+  Action actionOfCollective(ActionKind kind, int32_t collective) const {
+    const auto count = static_cast<int32_t>(program.collectives.size());
+    return Action(kind, collective % count, collective / count);
+  }
   Channel &channelOf(Action action) {
     return channels[channelIds[action.subject]];
   }
@@ -177,6 +186,7 @@ private:
   std::vector<int32_t> toMeet;
   /// By edge.
   std::vector<int32_t> channelIds;
+  /// [step * number of collectives + collective].
   std::vector<CollectiveState> collectives;
   CardQueue cards;
   /// By rank.

@@ -68,6 +68,9 @@ Execution::Execution(const Problem &problem, const Program &program,
       state.cards = cardsBetween(problem, state.ranks);
     collectives.push_back(std::move(state));
   }
+  for (int32_t t = 1; t < problem.iterations; ++t)
+    for (size_t c = 0; c < program.collectives.size(); ++c)
+      collectives.push_back(collectives[c]);
   cards.reset(problem.cards.count());
 }
 

@@ -3,6 +3,8 @@
 
 #include "schedule/VersionAnalysis.h"
 
+#include "schedule/DelayTable.h"
+
 #include <algorithm>
 
 using namespace rondo;
@@ -22,9 +24,10 @@ struct HomeTasks {
 class Analysis {
 public:
   Analysis(const Problem &problem, const Schedule &schedule,
-           const Simulation &simulation)
+           const Simulation &simulation, const DelayTable *fixed)
       : problem(problem), schedule(schedule), simulation(simulation),
-        microbatches(problem.microbatches), each(problem.microbatchesEach()) {}
+        fixed(fixed), microbatches(problem.microbatches),
+        each(problem.microbatchesEach()) {}
 
   Result<VersionAnalysis> run() {
     collect();
@@ -36,8 +39,12 @@ public:
     for (int32_t home = 0; home < problem.numHomes(); ++home) {
       if (auto fault = measureDelays(home))
         return std::move(*fault);
-      countCopies(home);
+      lastReads.emplace_back(tasks[home].stepAt.size() + 1, -1);
     }
+    if (auto fault = findReads())
+      return std::move(*fault);
+    for (int32_t home = 0; home < problem.numHomes(); ++home)
+      countCopies(home);
     for (int64_t m = 0; m < microbatches; ++m)
       for (const HomeVersions &versions : result.homes) {
         result.areForwardsVertical &=
@@ -49,10 +56,6 @@ public:
   }
 
 private:
-  static bool readsForBackward(Action action) {
-    return action.traits().makes & inputGradDone;
-  }
-
   void collect() {
     tasks.resize(problem.numHomes());
     for (HomeTasks &of : tasks) {
@@ -71,7 +74,7 @@ private:
         if (action.kind() == ActionKind::Forward) {
           of.liveAtForward[m] = steps;
           of.forwardAt[m] = i;
-        } else if (readsForBackward(action)) {
+        } else if (action.traits().makes & inputGradDone) {
           of.liveAtBackward[m] = steps;
           of.backwardAt[m] = i;
         }
@@ -115,6 +118,10 @@ private:
     return fault;
   }
 
+  int32_t delayed(int64_t m, const std::vector<int32_t> &delays) const {
+    return static_cast<int32_t>(m / each) - delays[fixed->indexOf(m)];
+  }
+
   std::optional<Fault> readVersions(int32_t home) {
     const VersionPolicy policy = problem.policyOf(problem.homes[home].stage);
     const HomeTasks &of = tasks[home];
@@ -137,6 +144,8 @@ private:
         read = entered[m / each * each];
         break;
       }
+      if (fixed)
+        read = delayed(m, fixed->forward[home]);
       if (auto fault =
               needMade(home, of.forwardAt[m], m, read, of.liveAtForward[m]))
         return fault;
@@ -153,6 +162,8 @@ private:
         back = of.liveAtBackward[m];
         break;
       }
+      if (fixed)
+        back = delayed(m, fixed->backward[home]);
       if (auto fault =
               needMade(home, of.backwardAt[m], m, back, of.liveAtBackward[m]))
         return fault;
@@ -197,18 +208,37 @@ private:
     return std::nullopt;
   }
 
+  /// Where each version is read last, and how far behind the newest any is.
+  std::optional<Fault> findReads() {
+    std::vector<int32_t> steps(problem.numHomes(), 0);
+    for (int64_t i = 0; i < schedule.numActions(); ++i) {
+      const Action action = schedule.rank(0).begin()[i];
+      const int32_t home = action.subject;
+      if (!action.isTask()) {
+        ++steps[home];
+        continue;
+      }
+      const VersionPolicy policy = problem.policyOf(problem.homes[home].stage);
+      HomeVersions &versions = result.homes[home];
+      for (int64_t m = action.index, end = m + action.count; m < end; ++m) {
+        const int32_t read = readsForBackward(policy, action.kind())
+                                 ? versions.backward[m]
+                                 : versions.forward[m];
+        if (auto fault = needMade(home, i, m, read, steps[home]))
+          return fault;
+        versions.slots = std::max(versions.slots, steps[home] - read + 1);
+        lastReads[home][read] = i;
+      }
+    }
+    return std::nullopt;
+  }
+
   /// A version is kept from the step that makes it to the last task that reads
   /// it; the newest always. The number grows only at steps.
   void countCopies(int32_t home) {
     const HomeTasks &of = tasks[home];
     HomeVersions &versions = result.homes[home];
-    std::vector<int64_t> lastRead(of.stepAt.size() + 1, -1);
-    for (int64_t m = 0; m < microbatches; ++m) {
-      int64_t &forward = lastRead[versions.forward[m]];
-      forward = std::max(forward, of.forwardAt[m]);
-      int64_t &backward = lastRead[versions.backward[m]];
-      backward = std::max(backward, of.backwardAt[m]);
-    }
+    const std::vector<int64_t> &lastRead = lastReads[home];
     // Old versions by when they end; a step leaves those that end behind it.
     std::vector<int64_t> ends;
     for (size_t t = 0; t < of.stepAt.size(); ++t) {
@@ -225,9 +255,12 @@ private:
   const Problem &problem;
   const Schedule &schedule;
   const Simulation &simulation;
+  const DelayTable *const fixed;
   const int64_t microbatches, each;
   std::vector<HomeTasks> tasks;
   std::vector<int32_t> committed;
+  /// By home and version: where the last task that reads it stands.
+  std::vector<std::vector<int64_t>> lastReads;
   VersionAnalysis result;
 };
 
@@ -235,6 +268,7 @@ private:
 
 Result<VersionAnalysis> rondo::analyzeVersions(const Problem &problem,
                                                const Schedule &schedule,
-                                               const Simulation &simulation) {
-  return Analysis(problem, schedule, simulation).run();
+                                               const Simulation &simulation,
+                                               const DelayTable *fixed) {
+  return Analysis(problem, schedule, simulation, fixed).run();
 }

@@ -19,6 +19,8 @@
 
 namespace rondo {
 
+struct DelayTable;
+
 /// Updates between the version that a task reads and the one that the step of
 /// its iteration changes, over the micro-batches of a home.
 struct Delays {
@@ -31,15 +33,25 @@ struct Delays {
 };
 
 struct HomeVersions {
-  /// By micro-batch: what F, and I or B, read.
+  /// By micro-batch: what F, and what I, W or B, read.
   std::vector<int32_t> forward, backward;
   Delays forwardDelay, backwardDelay;
   /// The most versions that are kept at once: the newest, and older ones that
   /// a later task reads.
   int32_t copies = 1;
+  /// Slots that are needed where version v lies in slot v modulo their number,
+  /// so that no step writes over what a later task reads; at least `copies`.
+  int32_t slots = 1;
   /// Every backward reads what its forward has read.
   bool isHorizontal = true;
 };
+
+/// What R reads: it restores activations for the backward, or those of F.
+inline bool readsForBackward(const VersionPolicy &policy, ActionKind kind) {
+  return kind == ActionKind::Recompute
+             ? policy.activations == BackwardActivations::Recompute
+             : kind != ActionKind::Forward;
+}
 
 struct VersionAnalysis {
   /// By home.
@@ -52,10 +64,12 @@ struct VersionAnalysis {
 /// keep S1 to S4 and have the steps of all iterations, or there is one
 /// iteration. A fault of rule S8 where a task would read a version that its
 /// stage does not have yet, or one that is older than its policy allows.
+/// With `fixed`, tasks read what it says, whatever their policies.
 /// O(actions + homes * micro-batches).
 Result<VersionAnalysis> analyzeVersions(const Problem &problem,
                                         const Schedule &schedule,
-                                        const Simulation &simulation);
+                                        const Simulation &simulation,
+                                        const DelayTable *fixed = nullptr);
 
 } // namespace rondo
 

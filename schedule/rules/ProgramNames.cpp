@@ -31,8 +31,8 @@ std::optional<Fault> findAbsent(const Problem &problem, const Program &program,
   if (!traits.isImplemented)
     return makeFaultAt<FaultKind::NoProgramAction>(rule, rank, position,
                                                    action);
-  if (traits.index == IndexMeaning::Step && index >= stepsOfProgram)
-    return outOf("step", stepsOfProgram);
+  if (traits.index == IndexMeaning::Step && index >= problem.iterations)
+    return outOf("step", problem.iterations);
   switch (traits.subject) {
   case Subject::Edge: {
     if (number >= static_cast<int64_t>(problem.edges.size()))

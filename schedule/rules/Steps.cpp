@@ -17,22 +17,28 @@ static bool holds(const Collective &collective, int32_t home) {
 std::optional<Fault>
 rondo::checkSteps(const Problem &problem, const Schedule &schedule,
                   const std::vector<Collective> &collectives) {
-  // By home: where its last W or B stands.
-  std::vector<int64_t> lastGradient(problem.numHomes(), -1);
+  const int64_t each = problem.microbatchesEach(),
+                iterations = problem.iterations;
+  // By home and iteration: where its last W or B stands.
+  std::vector<int64_t> lastGradient(problem.numHomes() * iterations, -1);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     for (int64_t i = 0; i < order.size(); ++i)
       if (order[i].traits().makes & weightGradDone)
-        lastGradient[order[i].subject] = i;
+        lastGradient[order[i].subject * iterations + order[i].index / each] = i;
     for (const Collective &collective : collectives) {
       // Of what the rank's homes contribute.
-      int64_t last = -1;
+      std::vector<int64_t> lasts(iterations, -1);
       for (int32_t home : collective.homes)
         if (problem.rankOf(home) == r)
-          last = std::max(last, lastGradient[home]);
-      for (int64_t i = 0; i < last; ++i) {
+          for (int64_t t = 0; t < iterations; ++t)
+            lasts[t] = std::max(lasts[t], lastGradient[home * iterations + t]);
+      for (int64_t i = 0; i < order.size(); ++i) {
         if (order[i].kind() != ActionKind::Step ||
             !holds(collective, order[i].subject))
+          continue;
+        const int64_t last = lasts[order[i].index];
+        if (i >= last)
           continue;
         Fault fault = makeFaultAt<FaultKind::BeforeSum>(
             Rule::Dependence, r, i, order[i],

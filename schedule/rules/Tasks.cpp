@@ -4,6 +4,8 @@
 #include "schedule/rules/ProgramNames.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 using namespace rondo;
 
@@ -46,25 +48,26 @@ std::optional<Fault> checkOrder(const Schedule &schedule,
   return fault;
 }
 
-/// The collectives and steps of one rank: each once, wherever what they need
-/// comes before them.
+/// The collectives and steps of one rank: each once in every iteration,
+/// wherever what they need comes before them.
 class StepRules {
 public:
   using Found = std::optional<Fault>;
 
   StepRules(const Problem &problem, const Program &program, int32_t rank)
       : problem(problem), program(program), rank(rank),
-        actions(program.order.rank(rank)),
-        lastGradient(problem.numHomes(), -1) {}
+        actions(program.order.rank(rank)), each(problem.microbatchesEach()),
+        lastGradients(size_t(problem.numHomes()) * problem.iterations, -1) {}
 
   Found check(bool hasSteps) {
     if (Found wrong = findAll())
       return wrong;
     if (Found wrong = checkComplete(hasSteps))
       return wrong;
-    for (const auto &[action, position] : places)
-      if (Found wrong = checkNeeds(action, position))
-        return wrong;
+    for (int64_t i = 0; i < actions.size(); ++i)
+      if (actions[i].traits().index == IndexMeaning::Step)
+        if (Found wrong = checkNeeds(actions[i], i))
+          return wrong;
     return std::nullopt;
   }
 
@@ -79,11 +82,15 @@ private:
            collective.homes.end();
   }
   /// -1 where it is nowhere.
-  int64_t placeOf(ActionKind kind, size_t number) const {
-    for (const auto &[action, position] : places)
-      if (action.kind() == kind && action.subject == number)
-        return position;
-    return -1;
+  int64_t placeOf(ActionKind kind, size_t number, int64_t step) const {
+    auto place = places.find({kind, number, step});
+    return place == places.end() ? -1 : place->second;
+  }
+  int64_t &lastGradient(int32_t home, int64_t step) {
+    return lastGradients[size_t(home) * problem.iterations + step];
+  }
+  int64_t lastGradient(int32_t home, int64_t step) const {
+    return lastGradients[size_t(home) * problem.iterations + step];
   }
   /// With the conflicting operation, of this rank; below 0: none.
   Fault beside(Fault fault, int64_t position) const {
@@ -110,24 +117,31 @@ private:
       const Action action = actions[i];
       const ActionTraits &traits = action.traits();
       if (traits.makes & weightGradDone)
-        lastGradient[action.subject] = i;
+        lastGradient(action.subject, action.index / each) = i;
       if (traits.index != IndexMeaning::Step)
         continue;
-      const int64_t before = placeOf(action.kind(), action.subject);
-      if (before >= 0 && !traits.mayRepeat)
+      const auto [before, isNew] = places.insert(
+          {{action.kind(), action.subject, int64_t(action.index)}, i});
+      if (!isNew && !traits.mayRepeat)
         return beside(makeFaultAt<FaultKind::ThereTwice>(rule, rank, i, action),
-                      before);
-      places.push_back({action, i});
+                      before->second);
     }
     return std::nullopt;
   }
 
   Found checkComplete(bool hasSteps) const {
+    for (int64_t step = 0; step < problem.iterations; ++step)
+      if (Found wrong = checkComplete(hasSteps, step))
+        return wrong;
+    return std::nullopt;
+  }
+
+  Found checkComplete(bool hasSteps, int64_t step) const {
     auto need = [&](ActionKind kind, size_t number, int64_t other) -> Found {
-      if (placeOf(kind, number) >= 0)
+      if (placeOf(kind, number, step) >= 0)
         return std::nullopt;
       return beside(makeFaultAt<FaultKind::Missing>(rule, rank, actions.size(),
-                                                    Action(kind, number, 0)),
+                                                    Action(kind, number, step)),
                     other);
     };
     constexpr ActionKind issue = ActionKind::AllReduce,
@@ -135,14 +149,14 @@ private:
     for (size_t c = 0; c < program.collectives.size(); ++c) {
       if (!isHere(program.collectives[c]))
         continue;
-      if (Found wrong = need(issue, c, placeOf(await, c)))
+      if (Found wrong = need(issue, c, placeOf(await, c, step)))
         return wrong;
-      if (Found wrong = need(await, c, placeOf(issue, c)))
+      if (Found wrong = need(await, c, placeOf(issue, c, step)))
         return wrong;
     }
     for (int32_t s = 0; hasSteps && s < problem.numHomes(); ++s)
       if (isHere(s))
-        if (Found wrong = need(ActionKind::Step, s, lastGradient[s]))
+        if (Found wrong = need(ActionKind::Step, s, lastGradient(s, step)))
           return wrong;
     return std::nullopt;
   }
@@ -157,13 +171,14 @@ private:
   }
 
   Found checkNeeds(Action action, int64_t position) const {
+    const int64_t step = action.index;
     if (action.kind() == ActionKind::Await)
       return checkBehind<FaultKind::BeforeItsIssue>(
-          position, placeOf(ActionKind::AllReduce, action.subject));
+          position, placeOf(ActionKind::AllReduce, action.subject, step));
     for (int32_t home : homesOf(action)) {
       if (action.traits().needsOfAll & weightGradDone)
         if (Found wrong = checkBehind<FaultKind::BeforeGradient>(
-                position, lastGradient[home]))
+                position, lastGradient(home, step)))
           return wrong;
       for (size_t c = 0; c < program.collectives.size(); ++c) {
         const Collective &other = program.collectives[c];
@@ -172,7 +187,7 @@ private:
             readsResultOf(program.collectives[action.subject].kind, other.kind);
         if (readsSum && holds(other, home))
           if (Found wrong = checkBehind<FaultKind::BeforeResult>(
-                  position, placeOf(ActionKind::Await, c)))
+                  position, placeOf(ActionKind::Await, c, step)))
             return wrong;
       }
     }
@@ -183,10 +198,12 @@ private:
   const Program &program;
   const int32_t rank;
   const ActionRange actions;
-  /// By home: the position of its last W or B, -1 where it has none.
-  std::vector<int64_t> lastGradient;
-  /// Collectives, awaits and steps with their positions, in order.
-  std::vector<std::pair<Action, int64_t>> places;
+  const int64_t each;
+  /// By home and iteration: the position of its last W or B, -1 where it has
+  /// none.
+  std::vector<int64_t> lastGradients;
+  /// Where collectives, awaits and steps stand, by kind, number and step.
+  std::map<std::tuple<ActionKind, size_t, int64_t>, int64_t> places;
 };
 
 } // namespace

@@ -1,0 +1,52 @@
+//===- OverlapTable.cpp - Tables of iterations that overlap ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "codegen/OverlapTable.h"
+
+#include "codegen/TableText.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+
+using namespace rondo;
+using namespace rondo::codegen;
+
+std::string rondo::codegen::overlapTable(const OverlapText &overlap) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// Steps that what a task reads is behind its iteration, micro-batch "
+        "after\n// micro-batch.\n";
+  // Homes with the same delays share a list.
+  std::map<std::vector<int32_t>, size_t> lists;
+  auto list = [&](const std::vector<int32_t> &delays) {
+    auto [it, isNew] = lists.try_emplace(delays, lists.size());
+    if (isNew)
+      writeArray(os, "int16_t", "delays_" + std::to_string(it->second), delays);
+    return it->second;
+  };
+  const size_t homes = overlap.delays.forward.size();
+  std::string rows;
+  llvm::raw_string_ostream row(rows);
+  auto word = [](bool is) { return is ? "true" : "false"; };
+  for (size_t home = 0; home < homes; ++home) {
+    const VersionPolicy &policy = overlap.policies[home];
+    const size_t forward = list(overlap.delays.forward[home]),
+                 backward = list(overlap.delays.backward[home]);
+    row << "    {delays_" << forward << ", delays_" << backward << ", "
+        << llvm::format("%.17g", overlap.delays.meanForward(home)) << ", "
+        << llvm::format("%.17g", overlap.delays.meanBackward(home)) << ", "
+        << word(policy.backward == BackwardWeights::Extrapolated) << ", "
+        << word(policy.activations == BackwardActivations::Recompute) << "},\n";
+  }
+  os << "// By home: delays of F, of I, W and B, their means; whether the "
+        "weights are\n// moved back, and whether R reads what the backward "
+        "reads.\nconstexpr VersionDesc versions[] = {\n"
+     << rows
+     << "};\n// micro-batches with listed delays, how many repeat; "
+        "iterations of a\n// repetition\nconstexpr OverlapDesc overlap = {"
+     << overlap.delays.size() << ", " << overlap.delays.period << ", "
+     << overlap.iterationsEach << ", versions};\n";
+  return text;
+}

@@ -1,0 +1,80 @@
+//===- BuildWindow.cpp - The window in which a schedule is judged ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/Bridge.h"
+#include "dialect/Loops.h"
+#include "schedule/Iterations.h"
+
+using namespace mlir;
+using namespace rondo;
+using namespace rondo::pipe;
+
+/// By stage.
+static FailureOr<std::vector<VersionPolicy>>
+policiesOf(ScheduleOp op, const Problem &problem) {
+  std::vector<VersionPolicy> policies;
+  if (auto versions = op.getVersions()) {
+    for (auto policy : versions->getAsRange<VersionsAttr>())
+      policies.push_back(policy.getPolicy());
+    if (policies.size() != 1 && int64_t(policies.size()) != problem.numStages())
+      return op.emitError()
+             << "the schedule lists " << policies.size()
+             << " policies of versions; its plan has " << problem.numStages()
+             << " stages: one policy for all, or one for each";
+  } else if (auto family = op.getFamily()) {
+    const Family *known = findFamily(family->getName().str());
+    for (const NamedPolicy &named : namedPolicies)
+      if (known && known->policy && StringRef(named.name) == known->policy)
+        policies.push_back(named.policy);
+  }
+  if (policies.size() == 1)
+    policies.resize(problem.numStages(), policies.front());
+  return policies;
+}
+
+/// Iterations that the schedule's order has under way at once.
+static FailureOr<int64_t> underWayIn(ScheduleOp op, const Problem &problem) {
+  const HomeNames names(op.lookupPlan(), problem.homes);
+  auto prototype = [&](Operation *inner) { return actionOf(inner, names); };
+  Unroller unroller(op.lookupPlan(), prototype);
+  unroller.setOnce();
+  const int64_t each = problem.microbatches;
+  int64_t most = 0;
+  for (RankOp rank : op.getRanks())
+    if (failed(unroller.run(rank.getBody(), [&](Operation *, Action action) {
+          most = std::max(most, iterationOf(action, each));
+        })))
+      return failure();
+  return most + 1;
+}
+
+FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
+  FailureOr<Problem> problem = buildProblem(op.lookupPlan());
+  if (failed(problem) || !op.overlaps())
+    return problem;
+  FailureOr<std::vector<VersionPolicy>> policies = policiesOf(op, *problem);
+  if (failed(policies))
+    return failure();
+  problem->versions = std::move(*policies);
+  // For a family to write.
+  int64_t iterations = 4 * int64_t(problem->numStages()) + 8;
+  if (!op.isBodyEmpty()) {
+    FailureOr<int64_t> underWay = underWayIn(op, *problem);
+    if (failed(underWay))
+      return failure();
+    iterations = iterationsOfProof(*underWay, op.getIterationsEach(),
+                                   problem->numRanks());
+  }
+  Result<Problem> window = overIterations(*problem, iterations);
+  if (auto *fault = std::get_if<Fault>(&window))
+    return op.emitError() << "iterations of @" << op.getSymName()
+                          << " overlap: " << describe(*fault);
+  return std::move(std::get<Problem>(window));
+}
+
+FailureOr<int64_t> rondo::pipe::iterationsUnderWay(ScheduleOp op) {
+  FailureOr<Problem> problem = buildProblem(op.lookupPlan());
+  if (failed(problem))
+    return failure();
+  return underWayIn(op, *problem);
+}

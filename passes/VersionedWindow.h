@@ -1,0 +1,24 @@
+//===- VersionedWindow.h - What overlapping iterations read -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_PASSES_VERSIONEDWINDOW_H
+#define RONDO_PASSES_VERSIONEDWINDOW_H
+
+#include "dialect/Pipe.h"
+#include "schedule/DelayTable.h"
+
+namespace rondo::pipe {
+
+/// A schedule whose iterations overlap, in the window that proves it.
+struct VersionedWindow {
+  Problem problem;
+  Schedule schedule;
+  VersionAnalysis versions;
+  DelayTable delays;
+};
+/// Fails where the schedule breaks a rule, without saying which.
+mlir::FailureOr<VersionedWindow> analyzeWindow(ScheduleOp schedule);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_PASSES_VERSIONEDWINDOW_H

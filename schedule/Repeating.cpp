@@ -1,0 +1,131 @@
+//===- Repeating.cpp - Orders that go on from iteration to iteration ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/Repeating.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+Schedule rondo::runOf(const Repeating &order, int64_t iterations,
+                      int64_t microbatchesEach) {
+  const int64_t repetitions =
+      (iterations + order.iterations - 1) / order.iterations;
+  Schedule run;
+  run.reserve(order.opening.numActions() +
+              repetitions * order.repeated.numActions());
+  for (int32_t r = 0; r < order.opening.numRanks(); ++r) {
+    auto append = [&](Action action) {
+      if (iterationOf(action, microbatchesEach) < iterations)
+        run.append(action);
+    };
+    for (Action action : order.opening.rank(r))
+      append(action);
+    for (int64_t k = 0; k < repetitions; ++k)
+      for (Action action : order.repeated.rank(r))
+        append(laterBy(k * order.iterations, action, microbatchesEach));
+    run.endRank();
+  }
+  return run;
+}
+
+namespace {
+
+/// One rank's order, and where it repeats.
+class RankOrder {
+public:
+  RankOrder(ActionRange actions, int64_t iterations, int64_t each)
+      : actions(actions), iterations(iterations), each(each) {}
+
+  /// The beginning of the first repetition, if each adds so many iterations;
+  /// -1: it does not repeat. Sets `length`.
+  int64_t find(int64_t step) {
+    // A repetition has as many actions as its iterations in the middle have.
+    length = std::count_if(actions.begin(), actions.end(), [&](Action action) {
+      const int64_t iteration = iterationOf(action, each);
+      return iteration >= iterations / 2 && iteration < iterations / 2 + step;
+    });
+    if (length == 0)
+      return actions.empty() ? 0 : -1;
+    auto isRepeated = [&](int64_t i) {
+      return laterBy(step, actions[i], each) == actions[i + length];
+    };
+    // From the middle of the order back to where it begins to repeat, and on
+    // through a repetition.
+    int64_t begin = std::min(actions.size() - length, actions.size() / 2);
+    const int64_t middle = begin;
+    while (begin > 0 && isRepeated(begin - 1))
+      --begin;
+    int64_t end = middle;
+    while (end + length < actions.size() && isRepeated(end))
+      ++end;
+    return end - begin < length ? -1 : begin;
+  }
+
+  int64_t length = 0;
+
+private:
+  const ActionRange actions;
+  const int64_t iterations, each;
+};
+
+} // namespace
+
+Result<Repeating> rondo::findRepetition(const Schedule &orders,
+                                        int64_t iterations,
+                                        int64_t microbatchesEach) {
+  int32_t unlike = 0;
+  for (int64_t step = 1; step <= std::max<int64_t>(1, iterations / 4); ++step) {
+    Repeating result;
+    result.iterations = static_cast<int32_t>(step);
+    int32_t r = 0;
+    for (; r < orders.numRanks(); ++r) {
+      const ActionRange actions = orders.rank(r);
+      RankOrder rank(actions, iterations, microbatchesEach);
+      const int64_t begin = rank.find(step);
+      if (begin < 0)
+        break;
+      for (int64_t i = 0; i < begin; ++i)
+        result.opening.append(actions[i]);
+      for (int64_t i = begin; i < begin + rank.length; ++i)
+        result.repeated.append(actions[i]);
+      result.opening.endRank();
+      result.repeated.endRank();
+    }
+    if (r == orders.numRanks())
+      return std::move(result);
+    unlike = r;
+  }
+  return makeFault<FaultKind::DoesNotRepeat>(unlike, iterations);
+}
+
+int64_t rondo::iterationsUnderWay(const Repeating &order,
+                                  int64_t microbatchesEach) {
+  int64_t most = 0;
+  for (const Schedule *part : {&order.opening, &order.repeated})
+    for (int32_t r = 0; r < part->numRanks(); ++r)
+      for (Action action : part->rank(r))
+        most = std::max(most, iterationOf(action, microbatchesEach));
+  return most + 1;
+}
+
+int64_t rondo::iterationsOfProof(int64_t underWay, int64_t iterationsEach,
+                                 int64_t numRanks) {
+  return underWay * (numRanks + 2) + 2 * iterationsEach;
+}
+
+Schedule rondo::withSingleBackwards(const Schedule &schedule) {
+  Schedule single;
+  single.reserve(schedule.numActions());
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    for (Action action : schedule.rank(r)) {
+      const int64_t count = action.count;
+      action.count = 1;
+      for (int64_t k = 0; k < count; ++k, ++action.index)
+        single.append(action);
+    }
+    single.endRank();
+  }
+  single.linkOrders = schedule.linkOrders;
+  return single;
+}

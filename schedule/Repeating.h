@@ -1,0 +1,82 @@
+//===- Repeating.h - Orders that go on from iteration to iteration -*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An asynchronous schedule has no last iteration. It is stored as what begins a
+// run and what repeats; a run of any number of iterations is that order without
+// the actions of iterations that the run does not have, and so it drains.
+//
+// Why one proof holds for every run:
+//  - Leaving out the last iterations leaves out nothing that an earlier one
+//    needs, since a task of iteration t needs tasks and steps of iterations up
+//    to t alone. What is left keeps its order, so rules on what comes before
+//    what still hold, and a circle of waits would have been one before.
+//  - Let d be the most iterations that are under way at once. Two actions that
+//    a rule compares are at most d iterations apart, so every pair, shifted,
+//    also stands in a window of a few times d iterations. A shortest circle of
+//    waits visits each rank once, and leaves it for another at most once, so it
+//    spans at most d iterations a rank. A window of iterationsOfProof() in
+//    which all rules hold, and whose program runs to its end, therefore proves
+//    the program for any number of iterations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_REPEATING_H
+#define RONDO_SCHEDULE_REPEATING_H
+
+#include "schedule/Fault.h"
+#include "schedule/Problem.h"
+#include "schedule/Schedule.h"
+
+namespace rondo {
+
+struct Repeating {
+  /// Of every rank: what begins a run, and the first repetition.
+  Schedule opening, repeated;
+  /// Iterations from one repetition to the next.
+  int32_t iterations = 1;
+};
+
+/// The iteration that a task, a message, a step or a collective belongs to,
+/// where each has so many micro-batches.
+inline int64_t iterationOf(Action action, int64_t microbatchesEach) {
+  return action.traits().index == IndexMeaning::Step
+             ? int64_t(action.index)
+             : int64_t(action.index) / microbatchesEach;
+}
+/// The same action that many iterations later.
+inline Action laterBy(int64_t iterations, Action action,
+                      int64_t microbatchesEach) {
+  action.index += action.traits().index == IndexMeaning::Step
+                      ? iterations
+                      : iterations * microbatchesEach;
+  return action;
+}
+
+/// The order of a run of `iterations`, 1 or more. O(actions).
+Schedule runOf(const Repeating &order, int64_t iterations,
+               int64_t microbatchesEach);
+
+/// What repeats in the order of a window, with the shortest opening and the
+/// fewest iterations from one repetition to the next. A fault where a rank's
+/// order does not repeat before the window drains: twice at least, so that
+/// there is something to compare. `orders` may be a schedule's or a program's.
+/// What stands behind the last repetition is left out: runOf() drains as
+/// described above. O(actions * iterations).
+Result<Repeating> findRepetition(const Schedule &orders, int64_t iterations,
+                                 int64_t microbatchesEach);
+
+/// Iterations that the opening and the first repetition name: the most that are
+/// under way at once, at least 1.
+int64_t iterationsUnderWay(const Repeating &order, int64_t microbatchesEach);
+/// Iterations of a window that proves every run on so many ranks.
+int64_t iterationsOfProof(int64_t underWay, int64_t iterationsEach,
+                          int64_t numRanks);
+
+/// The same order with a B for each micro-batch of one that serves several:
+/// what a program runs. Their messages leave one by one. O(actions).
+Schedule withSingleBackwards(const Schedule &schedule);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_REPEATING_H

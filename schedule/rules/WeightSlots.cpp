@@ -1,0 +1,40 @@
+//===- WeightSlots.cpp - S8: versions of the weights and their slots ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/DelayTable.h"
+#include "schedule/Program.h"
+
+using namespace rondo;
+
+std::optional<Fault> rondo::checkWeightSlots(const Problem &problem,
+                                             const Program &program,
+                                             const DelayTable &delays) {
+  const int64_t each = problem.microbatchesEach();
+  std::vector<int64_t> steps(problem.numHomes(), 0);
+  for (int32_t r = 0; r < program.order.numRanks(); ++r) {
+    const ActionRange actions = program.order.rank(r);
+    for (int64_t i = 0; i < actions.size(); ++i) {
+      const Action action = actions[i];
+      const int32_t home = action.subject;
+      if (action.kind() == ActionKind::Step)
+        ++steps[home];
+      if (!action.isTask())
+        continue;
+      const int64_t m = action.index, newest = steps[home];
+      const bool isForward = !readsForBackward(
+          problem.policyOf(problem.homes[home].stage), action.kind());
+      const int64_t read =
+          m / each - (isForward ? delays.forward
+                                : delays.backward)[home][delays.indexOf(m)];
+      if (read > newest)
+        return makeFaultAt<FaultKind::VersionNotMade>(Rule::Versions, r, i,
+                                                      action, read, m, newest);
+      const Place &place = program.place(home, BufferKind::Weights);
+      const auto slots = static_cast<int64_t>(place.slotOf.size());
+      if (place.pool >= 0 && newest - read >= slots)
+        return makeFaultAt<FaultKind::VersionOverwritten>(
+            Rule::Versions, r, i, action, read, slots, newest);
+    }
+  }
+  return std::nullopt;
+}
