@@ -39,6 +39,16 @@ static bool hasChanges(const State &state, const Tensor &tensor) {
              .share->bytes[static_cast<int>(Buffer::WeightChanges)] > 0;
 }
 
+/// Copies of a tensor have its name, but changes of their own.
+static std::string nameOfChanges(const State &state, const Tensor &tensor) {
+  const Executable &exe = state.executable();
+  const StageDesc &stage = exe.stages[exe.homes[tensor.home].stage];
+  const std::string layer =
+      exe.layers[stage.firstLayer + tensor.layerInStage].name;
+  return changesPrefix + (tensor.sharedWith.empty() ? "" : layer + ".") +
+         tensor.name;
+}
+
 /// Everything a checkpoint holds, in the order of its data.
 static std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
                                    bool withChanges) {
@@ -47,7 +57,7 @@ static std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
     if (tensor.home != tensor.owner)
       continue;
     if (withChanges && hasChanges(state, tensor))
-      slices.push_back({changesPrefix + tensor.name, &tensor, tensor.changes});
+      slices.push_back({nameOfChanges(state, tensor), &tensor, tensor.changes});
     if (!tensor.sharedWith.empty())
       continue;
     slices.push_back({tensor.name, &tensor, tensor.weights});
@@ -253,7 +263,7 @@ static void distribute(Source *source, State &state, OptimizerKind optimizer,
       put(copy, copy.moment2, "optimizer.v." + name);
     // Of a shared tensor, the owner of the copy has taken them above.
     if (withChanges && hasChanges(state, copy) && copy.home != copy.owner)
-      put(copy, copy.changes, changesPrefix + copy.name);
+      put(copy, copy.changes, nameOfChanges(state, copy));
   }
   state.weightsWritten();
 }

@@ -26,7 +26,7 @@ struct RunPosition {
 /// Writes a safetensors file: weights under their global names, moments as
 /// "optimizer.m.<name>" and "optimizer.v.<name>"; a shared tensor once. SGD has
 /// no second moments. Where weights are moved back, "optimizer.d.<name>" is the
-/// mean of their changes; each copy of a shared tensor has its own. The file
+/// mean of their changes, "optimizer.d.<layer>.<name>" that of a copy. The file
 /// appears whole or not at all: it is written next to `path` and renamed. All
 /// processes call it. Process 0 writes, and throws Error with Exit::Failure if
 /// it cannot; the run may then go on.

@@ -33,6 +33,13 @@ static std::string nameOfProgram(const Executable &exe) {
     add(exe.programs[p].microbatches);
     add(exe.programs[p].samples);
     add(exe.programs[p].predictedNs);
+    const OverlapDesc *overlap = exe.programs[p].overlap;
+    add(overlap ? overlap->numDelays : 0);
+    for (int32_t h = 0; overlap && h < exe.numHomes; ++h)
+      for (int32_t m = 0; m < overlap->numDelays; ++m) {
+        add(overlap->versions[h].forward[m]);
+        add(overlap->versions[h].backward[m]);
+      }
     for (int32_t h = 0; h < exe.numHomes; ++h) {
       add(exe.programs[p].shares[h].samples);
       add(exe.programs[p].shares[h].turns);

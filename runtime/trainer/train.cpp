@@ -144,6 +144,8 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   // An adaptive run has all schedules, unless the command line names some.
   const std::vector<const ProgramDesc *> programs =
       adapts && options.schedules.empty() ? pipelinesOf(exe) : turns.programs();
+  if (adapts)
+    checkAdapts(programs, world);
   if (adapts && options.searches && !exe.search)
     throwInAll(world, Error("--adapt search needs a program that carries the "
                             "search: compile it with --adaptive",
@@ -154,8 +156,6 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
                                 std::string(programs.front()->name) +
                                 "'; rondo compile --adaptive adds some",
                             Exit::Usage));
-  if (adapts)
-    checkAdapts(programs, world);
   Progress progress(options, trainer, programs);
   RunPosition position = beginRun(trainer, options, progress);
   const int64_t last = options.iterations > 0 ? options.iterations : 100;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// AdamW, norms and learning rates against plain formulas in fp64.
+// Optimizers, norms and learning rates against plain formulas in fp64.
 
-#include "runtime/optimizer/adamw.h"
+#include "runtime/optimizer/rule.h"
 
 #include "Model.h"
 
@@ -46,6 +46,109 @@ void checkAdamW(bool decay) {
 TEST(Optimizer, AdamWWithDecay) { checkAdamW(true); }
 
 TEST(Optimizer, AdamWWithoutDecay) { checkAdamW(false); }
+
+void checkSgd(bool decay, float momentum) {
+  const int64_t count = 37;
+  const SgdConfig config{momentum, 0.2f};
+  std::vector<float> weights(count), moments(count);
+  std::vector<double> w(count), m(count);
+  for (int64_t i = 0; i < count; ++i)
+    w[i] = weights[i] = static_cast<float>(uniform(1, i));
+  for (int64_t step = 1; step <= 20; ++step) {
+    const StepControl control{step, 0.01f * static_cast<float>(step), 0.5f};
+    const double rate = control.learningRate;
+    std::vector<float> gradients(count);
+    for (int64_t i = 0; i < count; ++i) {
+      gradients[i] = static_cast<float>(uniform(step, i));
+      m[i] = momentum * m[i] + 0.5 * gradients[i];
+      if (decay)
+        w[i] -= rate * config.weightDecay * w[i];
+      w[i] -= rate * m[i];
+    }
+    sgd(config, &control, decay, count, weights.data(), gradients.data(),
+        moments.data());
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    EXPECT_NEAR(weights[i], w[i], 1e-5) << i;
+    EXPECT_NEAR(moments[i], m[i], 1e-5) << i;
+  }
+}
+
+TEST(Optimizer, Sgd) {
+  for (bool decay : {false, true})
+    for (float momentum : {0.0f, 0.9f})
+      checkSgd(decay, momentum);
+}
+
+// Around the parts in which changes are kept, and in each of them.
+TEST(Optimizer, KeepsTheMeanChangeAndChangesNothingElse) {
+  for (OptimizerKind kind : {OptimizerKind::AdamW, OptimizerKind::Sgd})
+    for (int64_t count : {0, 1, 2047, 2048, 2049, 5000}) {
+      UpdateRule rule;
+      rule.kind = kind;
+      std::vector<float> weights(count), plain(count), gradients(count),
+          moments(4 * count), changes(count);
+      std::vector<double> mean(count);
+      for (int64_t i = 0; i < count; ++i)
+        plain[i] = weights[i] = static_cast<float>(uniform(1, i));
+      UpdatedTensor tensor = {count,          true,
+                              weights.data(), gradients.data(),
+                              moments.data(), moments.data() + count,
+                              changes.data(), 0.75f};
+      for (int64_t step = 1; step <= 3; ++step) {
+        const StepControl control{step, 0.01f, 0.5f};
+        for (int64_t i = 0; i < count; ++i)
+          gradients[i] = static_cast<float>(uniform(step, i));
+        const std::vector<float> before = weights;
+        update(rule, &control, tensor);
+        for (int64_t i = 0; i < count; ++i)
+          mean[i] = 0.75 * mean[i] + 0.25 * (double(weights[i]) - before[i]);
+        UpdatedTensor without = tensor;
+        without.weights = plain.data();
+        without.moment1 = moments.data() + 2 * count;
+        without.moment2 = moments.data() + 3 * count;
+        without.changes = nullptr;
+        update(rule, &control, without);
+      }
+      EXPECT_EQ(weights, plain) << count;
+      skipUpdate(tensor);
+      EXPECT_EQ(weights, plain) << count;
+      for (int64_t i = 0; i < count; ++i)
+        EXPECT_NEAR(changes[i], 0.75 * mean[i], 1e-7) << i;
+    }
+}
+
+TEST(Optimizer, ChangesLookBackAsFarAsTheForwardIsOld) {
+  const double e2 = std::exp(-2.0);
+  EXPECT_NEAR(changeDecay(e2, 1.75), 0.318907, 5e-7);
+  EXPECT_NEAR(changeDecay(e2, 4), 0.606531, 5e-7);
+  EXPECT_NEAR(changeDecay(e2, 10), 0.818731, 5e-7);
+  EXPECT_NEAR(changeDecay(0.1, 10), 0.794328, 5e-7);
+  EXPECT_EQ(static_cast<float>(changeDecay(0.125, 3)), 0.5f);
+  EXPECT_EQ(changeDecay(e2, 0), 0);
+  EXPECT_EQ(changeDecay(e2, -1), 0);
+}
+
+TEST(Optimizer, MovesBack) {
+  const float weights[] = {1, 2, -3}, changes[] = {0.5f, -1, 0.25f};
+  float moved[3];
+  moveBack(3, 2, weights, changes, moved);
+  EXPECT_EQ(moved[0], 0);
+  EXPECT_EQ(moved[1], 4);
+  EXPECT_EQ(moved[2], -3.5f);
+}
+
+TEST(Optimizer, LateStagesBeginWithSmallerRates) {
+  EXPECT_EQ(delayFactor(4, 0, 100), 0.25);
+  EXPECT_NEAR(delayFactor(4, 25, 100), 0.35355, 5e-6);
+  EXPECT_EQ(delayFactor(4, 50, 100), 0.5);
+  EXPECT_EQ(delayFactor(4, 100, 100), 1);
+  EXPECT_EQ(delayFactor(4, 1000, 100), 1);
+  // Less than one update late: no larger rate.
+  EXPECT_EQ(delayFactor(0.25, 0, 100), 1);
+  // Without annealing.
+  EXPECT_EQ(delayFactor(4, 0, 0), 1);
+}
 
 TEST(Optimizer, SumOfSquaresIsExactOnWholeNumbers) {
   std::vector<float> values;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Gradient norm and AdamW on CUDA against the CPU's.
+// Gradient norm and optimizers on CUDA against the CPU's.
 
 #include "DeviceTest.h"
 
@@ -152,6 +152,57 @@ TEST_F(Optimizer, AdamW) {
   adamw(stream, config, onHeader.get(), tensors);
   wait();
   EXPECT_TRUE(same(before, arrays[4 * 7]->read()));
+}
+
+TEST_F(Optimizer, Sgd) {
+  const SgdConfig config;
+  ControlHeader header{};
+  header.step = {3, 1e-2f, 0.5f};
+  header.isFinite = 1;
+  std::vector<std::unique_ptr<DeviceArray<float>>> arrays;
+  std::vector<std::unique_ptr<DeviceArray<Bf16>>> copies;
+  std::vector<OptimizedTensor> tensors;
+  std::vector<std::array<std::vector<float>, 3>> expected;
+  for (int64_t count : someCounts()) {
+    std::array<std::vector<float>, 3> state;
+    float *pointers[3];
+    for (int i = 0; i < 3; ++i) {
+      state[i] = randoms<float>(i + 10 * count, count);
+      arrays.push_back(std::make_unique<DeviceArray<float>>(state[i]));
+      pointers[i] = arrays.back()->get();
+    }
+    copies.push_back(std::make_unique<DeviceArray<Bf16>>(count));
+    const bool decay = count % 2, copied = count != 5;
+    // There are no second moments to touch.
+    tensors.push_back({pointers[0], pointers[1], pointers[2], nullptr,
+                       copied ? copies.back()->get() : nullptr, count, decay});
+    runtime::sgd(config, &header.step, decay, count, state[0].data(),
+                 state[1].data(), state[2].data());
+    expected.push_back(state);
+  }
+  DeviceArray<ControlHeader> onHeader(std::vector<ControlHeader>{header});
+  sgd(stream, config, onHeader.get(), tensors);
+  wait();
+  for (size_t t = 0; t < tensors.size(); ++t) {
+    const std::string what = std::to_string(tensors[t].count) + " elements";
+    for (int i : {0, 2})
+      expectClose(arrays[3 * t + i]->read(), doubles(expected[t][i]), 1e-6,
+                  what);
+    if (tensors[t].copy) {
+      std::vector<Bf16> rounding;
+      for (float weight : arrays[3 * t]->read())
+        rounding.push_back(__float2bfloat16(weight));
+      EXPECT_TRUE(same(copies[t]->read(), rounding)) << what;
+    }
+  }
+
+  // Nothing changes if a gradient was not finite.
+  auto before = arrays[3 * 7]->read();
+  header.isFinite = 0;
+  onHeader.write({header});
+  sgd(stream, config, onHeader.get(), tensors);
+  wait();
+  EXPECT_TRUE(same(before, arrays[3 * 7]->read()));
 }
 
 } // namespace

@@ -29,6 +29,8 @@ public:
       list.push_back({Act::Send, s, i, Message::Activation});
   }
   void backward(int s, int i, bool split) {
+    if (recomputes)
+      list.push_back({Act::R, s, i});
     if (s < last && isAbroad(s + 1))
       list.push_back({Act::Recv, s + 1, i, Message::Gradient});
     list.push_back({split ? Act::I : Act::B, s, i});
@@ -44,6 +46,8 @@ public:
 
   const std::vector<int> &rankOfStage;
   const int rank, last;
+  /// Whether layers keep nothing for their backward.
+  bool recomputes = false;
   std::vector<int> own;
   std::vector<Act> list;
 };
@@ -63,6 +67,8 @@ inline void runAct(Rank &rank, const int64_t *act, int64_t microbatches,
     return weight_grad(rank, stage, microbatch);
   case Act::B:
     return backward(rank, stage, microbatch);
+  case Act::R:
+    return recompute(rank, stage, microbatch);
   case Act::Send:
     return send(rank, message, stage, microbatch);
   case Act::Recv:

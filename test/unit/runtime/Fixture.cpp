@@ -226,7 +226,7 @@ void Program::addOverlap(const Spec &spec, ProgramTables &tables) {
     tables.versions.push_back({delays.forward.data(), delays.backward.data(),
                                delays.meanForward, delays.meanBackward,
                                spec.overlap.policy == Overlap::Extrapolated,
-                               /*recomputesAnew=*/false});
+                               spec.overlap.recomputesAnew});
   }
   tables.overlap = {static_cast<int32_t>(tables.delays.front().forward.size()),
                     spec.microbatches, spec.overlap.each,

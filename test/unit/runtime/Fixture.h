@@ -21,6 +21,7 @@ struct Act {
     I,
     W,
     B,
+    R,
     Send,
     Recv,
     /// Issues a collective and awaits it.
@@ -50,12 +51,16 @@ struct Overlap {
     /// All tasks are one update late.
     TwoVersions,
   } policy = None;
+  /// Whether R reads what the backward reads.
+  bool recomputesAnew = false;
   /// Iterations of each repetition.
   int each = 1;
   /// I, and all W of an iteration at its end.
   bool split = false;
   /// Whether steps await the norm of all gradients.
   bool norm = false;
+  /// Whether each rank is as far ahead as if it ran an F and a B at once.
+  bool spatial = false;
   /// By how much the tables' backward is later than the policy says.
   int addedDelay = 0;
 };

@@ -13,6 +13,11 @@ bool rondo::runtime::test::isTied(const Spec &spec) {
          spec.layers.back().tied && spec.rankOfStage.size() > 1;
 }
 
+static bool recomputes(const Spec &spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(),
+                     [](const LayerDesc &layer) { return layer.recomputes; });
+}
+
 int rondo::runtime::test::numRanks(const std::vector<int> &rankOfStage) {
   return *std::max_element(rankOfStage.begin(), rankOfStage.end()) + 1;
 }
@@ -87,6 +92,7 @@ Lists rondo::runtime::test::forwardThenBackward(const Spec &spec) {
 Lists rondo::runtime::test::sequentialLists(const Spec &spec,
                                             const std::vector<int> &ranks) {
   ListWriter writer(ranks, 0);
+  writer.recomputes = recomputes(spec);
   for (int i = 0; i < spec.microbatches; ++i) {
     for (int s = 0; s <= writer.last; ++s)
       writer.forward(s, i);
@@ -115,7 +121,8 @@ Lists rondo::runtime::test::evaluationLists(const Spec &spec) {
 
 /// Micro-batches that a rank is ahead of its backward, once under way.
 static int ahead(const Spec &spec, int rank) {
-  return numRanks(spec.rankOfStage) - 1 - rank;
+  const int behind = numRanks(spec.rankOfStage) - 1 - rank;
+  return spec.overlap.spatial ? 2 * behind + 1 : behind;
 }
 
 Loop rondo::runtime::test::overlapped(const Spec &spec, int rank) {
@@ -124,6 +131,7 @@ Loop rondo::runtime::test::overlapped(const Spec &spec, int rank) {
   loop.microbatches = m * each;
   loop.steps = each;
   ListWriter begin(spec.rankOfStage, rank), again(spec.rankOfStage, rank);
+  again.recomputes = recomputes(spec);
   for (int i = 0; i < ahead(spec, rank); ++i)
     for (int s : begin.own)
       begin.forward(s, i);
@@ -152,7 +160,7 @@ Loop rondo::runtime::test::overlapped(const Spec &spec, int rank) {
 Delays rondo::runtime::test::delaysOf(const Spec &spec, int stage) {
   const int m = spec.microbatches, rank = spec.rankOfStage[stage];
   Delays delays;
-  for (int i = 0; i < (numRanks(spec.rankOfStage) + 2) * m; ++i) {
+  for (int i = 0; i < (2 * numRanks(spec.rankOfStage) + 2) * m; ++i) {
     const int iteration = i / m;
     // Those that have run when F does.
     const int steps = std::max(i - ahead(spec, rank), 0) / m;

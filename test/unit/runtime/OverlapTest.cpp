@@ -61,6 +61,23 @@ TEST(Overlapping, SegmentsOfEveryLengthEqualTheReference) {
   }
 }
 
+TEST(Overlapping, ForwardsRunAgainWithTheWeightsThatTheTablesName) {
+  for (Overlap::Policy policy :
+       {Overlap::Stash, Overlap::Live, Overlap::Extrapolated})
+    for (bool anew : {false, true}) {
+      Spec spec = overlappedGpt(policy, 3, 2);
+      for (LayerDesc &layer : spec.layers)
+        layer.recomputes = true;
+      spec.overlap.recomputesAnew = anew;
+      // R may read again what F has read.
+      spec.weightSlots = 2;
+      Program program(spec);
+      Outcome outcome =
+          run(program, {"--verify", "--quiet", "--iterations", "9"});
+      EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    }
+}
+
 TEST(Overlapping, GlobalNormsAreThoseOfTheReference) {
   Spec spec = overlappedGpt(Overlap::Stash, 3, 3);
   // Steps wait for the norm, which all ranks have parts in.
