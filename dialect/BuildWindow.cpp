@@ -59,6 +59,20 @@ FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
   result.versions = std::move(*policies);
   if (std::optional<Fault> fault = checkIterations(result))
     return op.emitError() << describe(*fault);
+  SmallVector<StageOp, 0> stages = op.lookupPlan().getStages();
+  for (int32_t home = 0; home < result.numHomes(); ++home) {
+    const int32_t stage = result.homes[home].stage;
+    if (result.policyOf(stage).activations !=
+            rondo::BackwardActivations::Recompute ||
+        result.recomputes(home))
+      continue;
+    return op.emitError()
+               .append("stage @", stages[stage].getSymName(),
+                       " is to make its activations again, but keeps them; "
+                       "write recompute behind its ranks")
+               .attachNote(stages[stage].getLoc())
+           << "this is the stage";
+  }
   return result;
 }
 
