@@ -141,8 +141,8 @@ public:
                   const std::vector<ControlHeader *> &headers) override {
     cpu->finishNorm(sum, maxNorm, headers);
   }
-  void step(const StageTensors &stage, const AdamWConfig &config) override {
-    cpu->step(stage, config);
+  void step(const StageTensors &stage, const UpdateRule &rule) override {
+    cpu->step(stage, rule);
   }
   int64_t stamp() override { return cpu->stamp(); }
 
