@@ -32,6 +32,10 @@ policiesOf(ScheduleOp op, const Problem &problem) {
   return policies;
 }
 
+/// Far more than any cluster has stages: a larger number is probably a typing
+/// error, and its window would not fit a machine.
+static constexpr int64_t mostUnderWay = 4096;
+
 /// Iterations that the schedule's order has under way at once.
 static FailureOr<int64_t> underWayIn(ScheduleOp op, const Problem &problem) {
   const HomeNames names(op.lookupPlan(), problem.homes);
@@ -45,6 +49,12 @@ static FailureOr<int64_t> underWayIn(ScheduleOp op, const Problem &problem) {
           most = std::max(most, iterationOf(action, each));
         })))
       return failure();
+  if (most >= mostUnderWay)
+    return op.emitError() << "the order of @" << op.getSymName() << " begins "
+                          << most + 1
+                          << " iterations before it ends the first; it may "
+                             "begin "
+                          << mostUnderWay;
   return most + 1;
 }
 

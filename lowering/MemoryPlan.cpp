@@ -4,37 +4,19 @@
 #include "lowering/MemoryPlan.h"
 
 #include "lowering/Positions.h"
+#include "lowering/SlotAssignment.h"
 #include "lowering/SlotTables.h"
 #include "schedule/BufferNumbers.h"
 
 #include <algorithm>
-#include <deque>
-#include <limits>
-#include <map>
-#include <numeric>
 
 using namespace rondo;
 
 namespace {
 
-constexpr int64_t maxArenaBytes = int64_t(1) << 50;
-
 int64_t aligned(int64_t bytes) {
   return (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
 }
-
-/// One transient buffer: who owns it and for which actions of its rank.
-struct Life {
-  /// By its number.
-  int32_t buffer = 0;
-  int64_t microbatch = 0;
-  int64_t bytes = 0;
-  /// That its pool is on.
-  int32_t rank = 0;
-  /// Taken before the action at `first` begins, free again for any action
-  /// behind `last`.
-  int64_t first = 0, last = 0;
-};
 
 class Planner {
 public:
@@ -43,7 +25,7 @@ public:
           Program &program)
       : problem(problem), homes(homes), buffers(buffers), kept(kept),
         program(program), edges(problem), numbers(problem),
-        arenaEnd(numRanks, 0) {}
+        arenas(numRanks, program) {}
 
   std::optional<Fault> run();
 
@@ -59,12 +41,9 @@ private:
                ? kept.weightSlots[home]
                : 1;
   }
-  int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
   std::optional<Fault> placeState();
   void collectLives(int32_t rank);
   void addLife(int32_t buffer, int64_t index, int64_t first, int64_t last);
-  std::optional<Fault> assignSlots();
-  std::optional<Fault> assignRings();
   int64_t sendReleased(int32_t rank, int64_t sendPosition);
 
   const Problem &problem;
@@ -75,32 +54,10 @@ private:
   Program &program;
   const EdgeTable edges;
   const BufferNumbers numbers;
-  std::vector<int64_t> arenaEnd;
+  Arenas arenas;
   ProgramSimulation simulation;
   std::vector<Life> lives;
-  /// A rank whose arena would be too large, if there is one.
-  int32_t overfullRank = -1;
 };
-
-int32_t Planner::addPool(int32_t rank, int64_t slotBytes, int32_t slots) {
-  Pool pool;
-  pool.rank = rank;
-  pool.offset = arenaEnd[rank];
-  pool.slotBytes = slotBytes;
-  pool.slots = slots;
-  if (slots > 0 && slotBytes > (maxArenaBytes - arenaEnd[rank]) / slots)
-    overfullRank = rank;
-  else
-    arenaEnd[rank] += slotBytes * slots;
-  program.pools.push_back(pool);
-  return static_cast<int32_t>(program.pools.size()) - 1;
-}
-
-Fault tooManySlots(int32_t rank, int32_t slots, int64_t bytes) {
-  Fault fault = makeFault<FaultKind::TooManyBuffers>(slots, bytes, maxSlots);
-  fault.rank = rank;
-  return fault;
-}
 
 std::optional<Fault> Planner::placeState() {
   for (int32_t h = 0; h < homes.size(); ++h)
@@ -115,11 +72,10 @@ std::optional<Fault> Planner::placeState() {
       if (slots > maxSlots)
         return tooManySlots(homes[h].rank, slots, bytes);
       Place &place = program.place(h, kind);
-      const int64_t begin = arenaEnd[homes[h].rank];
-      place.pool = addPool(homes[h].rank, bytes, slots);
+      const int64_t begin = arenas.end(homes[h].rank);
+      place.pool = arenas.addPool(homes[h].rank, bytes, slots);
       if (kind == BufferKind::Data && !kept.data.empty())
-        arenaEnd[homes[h].rank] =
-            std::max(arenaEnd[homes[h].rank], begin + kept.data[h]);
+        arenas.extend(homes[h].rank, begin + kept.data[h]);
       const bool isByMicrobatch = traits.slotPer == SlotPer::Microbatch;
       // Data are written in front of each task that reads them, and so they may
       // lie where those of the iteration before did.
@@ -132,8 +88,9 @@ std::optional<Fault> Planner::placeState() {
   for (int32_t rank = 0; rank < static_cast<int32_t>(kept.staging.size());
        ++rank)
     if (kept.staging[rank] > 0)
-      program.staging[rank] = addPool(rank, aligned(kept.staging[rank]), 1);
-  for (int32_t rank = 0; rank < static_cast<int32_t>(arenaEnd.size()); ++rank) {
+      program.staging[rank] =
+          arenas.addPool(rank, aligned(kept.staging[rank]), 1);
+  for (int32_t rank = 0; rank < arenas.count(); ++rank) {
     auto workspaceOf = [&](int32_t home) {
       return homes[home].rank == rank ? bytesOf(home, BufferKind::Workspace)
                                       : 0;
@@ -143,7 +100,7 @@ std::optional<Fault> Planner::placeState() {
       bytes = std::max(bytes, workspaceOf(h));
     if (bytes == 0)
       continue;
-    const int32_t pool = addPool(rank, bytes, 1);
+    const int32_t pool = arenas.addPool(rank, bytes, 1);
     for (int32_t h = 0; h < homes.size(); ++h)
       if (workspaceOf(h) != 0)
         program.place(h, BufferKind::Workspace) = {pool, {0}};
@@ -297,78 +254,6 @@ void Planner::collectLives(int32_t rank) {
   }
 }
 
-/// Gives the lives of one executing rank their slots, first in first out.
-std::optional<Fault> Planner::assignSlots() {
-  std::stable_sort(
-      lives.begin(), lives.end(),
-      [](const Life &a, const Life &b) { return a.first < b.first; });
-  // By (rank, bytes): slots free again, by the position behind which they are.
-  struct State {
-    std::deque<int32_t> freeSlots;
-    std::multimap<int64_t, int32_t> busy;
-    int32_t slots = 0;
-  };
-  std::map<std::pair<int32_t, int64_t>, State> states;
-  std::map<std::pair<int32_t, int64_t>, std::vector<int32_t>> users;
-  for (const Life &life : lives) {
-    std::pair<int32_t, int64_t> size{life.rank, life.bytes};
-    State &state = states[size];
-    while (!state.busy.empty() && state.busy.begin()->first < life.first) {
-      state.freeSlots.push_back(state.busy.begin()->second);
-      state.busy.erase(state.busy.begin());
-    }
-    int32_t slot;
-    if (state.freeSlots.empty()) {
-      slot = state.slots++;
-    } else {
-      slot = state.freeSlots.front();
-      state.freeSlots.pop_front();
-    }
-    state.busy.emplace(life.last, slot);
-    Place &place = program.places[life.buffer];
-    if (place.slotOf.empty()) {
-      place.slotOf.assign(problem.microbatches, -1);
-      users[size].push_back(life.buffer);
-    }
-    place.slotOf[life.microbatch] = slot;
-  }
-  for (auto &[size, state] : states) {
-    if (state.slots > maxSlots)
-      return tooManySlots(size.first, state.slots, size.second);
-    int32_t pool = addPool(size.first, size.second, state.slots);
-    for (int32_t buffer : users[size])
-      program.places[buffer].pool = pool;
-  }
-  return std::nullopt;
-}
-
-/// Where iterations overlap, slots must repeat for any number of iterations: a
-/// buffer has a ring of its own, as long as its lives reach into those of later
-/// micro-batches.
-std::optional<Fault> Planner::assignRings() {
-  std::map<int32_t, std::vector<Life>> byBuffer;
-  for (const Life &life : lives)
-    byBuffer[life.buffer].push_back(life);
-  for (auto &[buffer, own] : byBuffer) {
-    std::sort(own.begin(), own.end(), [](const Life &a, const Life &b) {
-      return a.microbatch < b.microbatch;
-    });
-    int64_t slots = 1;
-    for (size_t i = 0; i < own.size(); ++i)
-      for (size_t k = i + 1; k < own.size() && own[k].first <= own[i].last; ++k)
-        slots = std::max(slots, own[k].microbatch - own[i].microbatch + 1);
-    if (slots > maxSlots)
-      return tooManySlots(own[0].rank, static_cast<int32_t>(slots),
-                          own[0].bytes);
-    Place &place = program.places[buffer];
-    place.pool =
-        addPool(own[0].rank, own[0].bytes, static_cast<int32_t>(slots));
-    place.slotOf.resize(slots);
-    std::iota(place.slotOf.begin(), place.slotOf.end(), 0);
-  }
-  return std::nullopt;
-}
-
 std::optional<Fault> Planner::run() {
   // Lives are looked up by what actions name.
   if (auto fault = checkChannels(problem, program))
@@ -398,12 +283,14 @@ std::optional<Fault> Planner::run() {
     lives.clear();
     collectLives(r);
     if (std::optional<Fault> wrong =
-            problem.iterations > 1 ? assignRings() : assignSlots())
+            problem.iterations > 1
+                ? assignRings(lives, arenas, program)
+                : assignSlots(lives, problem.microbatches, arenas, program))
       return wrong;
   }
-  if (overfullRank >= 0) {
+  if (arenas.overfullRank() >= 0) {
     Fault fault = makeFault<FaultKind::ArenaTooLarge>();
-    fault.rank = overfullRank;
+    fault.rank = arenas.overfullRank();
     fault.allowed = maxArenaBytes;
     return fault;
   }
@@ -418,7 +305,7 @@ std::optional<Fault> Planner::run() {
     fillGaps(place.slotOf);
     shortenToPeriod(place.slotOf);
   }
-  program.arenaBytes = arenaEnd;
+  program.arenaBytes = arenas.ends();
   return std::nullopt;
 }
 

@@ -35,6 +35,8 @@ static int64_t countActions(Region &body) {
               : loop.getTripCount() > mostActions
                   ? mostActions + 1
                   : loop.getTripCount() * inside;
+    } else if (auto repeat = dyn_cast<RepeatOp>(op)) {
+      count = countActions(repeat.getBody());
     }
     total = std::min(total + count, mostActions + 1);
   }
@@ -74,7 +76,11 @@ static void checkSchedule(ScheduleOp op, const Problem &problem) {
     fault = checkAccumulation(problem, schedule);
   if (fault)
     emitFault(*fault, *expanded, problem, op);
-  require(succeeded(foldSchedule(schedule, op)), "a schedule can be folded");
+  const LogicalResult folded = foldSchedule(schedule, op);
+  // An order that goes on need not repeat.
+  if (failed(folded) && op.overlaps())
+    return;
+  require(succeeded(folded), "a schedule can be folded");
   FailureOr<ExpandedSchedule> again = expandSchedule(op, problem);
   require(succeeded(again), "a schedule that was folded can be expanded");
   bool isSame = schedule.linkOrders == again->schedule.linkOrders;
@@ -101,12 +107,16 @@ static void check(ModuleOp module) {
     PlanOp plan = schedule.lookupPlan();
     if (!hasCosts(plan))
       continue;
-    FailureOr<Problem> problem = buildProblem(plan);
+    if (!isSmall(schedule.getRanks()))
+      continue;
+    FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem) ||
         problem->numStages() * int64_t(problem->microbatches) > mostActions)
       continue;
     for (ProgramOp program : module.getOps<ProgramOp>())
-      if (program.lookupSchedule() == schedule)
+      if (program.lookupSchedule() == schedule &&
+          (program.getKind() == ProgramKind::Pipeline ||
+           problem->iterations == 1))
         checkProgram(program, *problem);
     checkSchedule(schedule, *problem);
   }

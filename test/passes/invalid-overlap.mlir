@@ -168,3 +168,33 @@ pipe.plan @step of @timed on @lab microbatches(1) target<cuda, fp32> {
 }
 // expected-error @+1 {{iterations of @gpus overlap; programs on GPUs run one iteration at a time}}
 pipe.schedule @gpus of @step family<"pipedream">
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{the order of @far begins 50001 iterations before it ends the first; it may begin 4096}}
+pipe.schedule @far of @step versions<"pipedream"> {
+  pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t * 2 + 100001] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @far of @step versions<"pipedream"> {
+  // expected-error @+1 {{micro-batch 1000000000 is too far ahead; an order begins with numbers below 16777216}}
+  pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t * 2 + 1000000000] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @before of @step versions<"pipedream"> {
+  // expected-error @+1 {{step -1 does not exist; steps are numbered from 0}}
+  pipe.rank 0 { pipe.repeat %t { pipe.step @s0[%t - 1] } }
+}

@@ -1,0 +1,107 @@
+//===- LoopOps.cpp - The text of loops ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/Pipe.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace rondo::pipe;
+
+void ForOp::build(OpBuilder &builder, OperationState &state, int64_t lower,
+                  int64_t upper, int64_t step) {
+  OpBuilder::InsertionGuard guard(builder);
+  Properties &properties = state.getOrAddProperties<Properties>();
+  properties.lower = lower;
+  properties.upper = upper;
+  properties.step = step;
+  Block *body = builder.createBlock(state.addRegion());
+  body->addArgument(builder.getIndexType(), state.location);
+}
+
+/// `%i = 0 to 8 step 2 { ... }`
+ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::Argument variable;
+  Properties &properties = result.getOrAddProperties<Properties>();
+  properties.step = 1;
+  variable.type = parser.getBuilder().getIndexType();
+  if (parser.parseArgument(variable) || parser.parseEqual() ||
+      parser.parseInteger(properties.lower) || parser.parseKeyword("to") ||
+      parser.parseInteger(properties.upper))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("step")) &&
+      parser.parseInteger(properties.step))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*body, variable))
+    return failure();
+  if (body->empty()) {
+    Block &block = body->emplaceBlock();
+    block.addArgument(variable.type, result.location);
+  }
+  return success();
+}
+
+void ForOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getVariable() << " = " << getLower() << " to "
+          << getUpper();
+  if (getStep() != 1)
+    printer << " step " << getStep();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << ' ';
+  printer.printRegion(getRegion(), /*printEntryBlockArgs=*/false);
+}
+
+void RepeatOp::build(OpBuilder &builder, OperationState &state, int64_t step) {
+  OpBuilder::InsertionGuard guard(builder);
+  state.getOrAddProperties<Properties>().step = step;
+  Block *body = builder.createBlock(state.addRegion());
+  body->addArgument(builder.getIndexType(), state.location);
+}
+
+/// `%t step 2 { ... }`
+ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::Argument variable;
+  Properties &properties = result.getOrAddProperties<Properties>();
+  properties.step = 1;
+  variable.type = parser.getBuilder().getIndexType();
+  if (parser.parseArgument(variable))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("step")) &&
+      parser.parseInteger(properties.step))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*body, variable))
+    return failure();
+  if (body->empty())
+    body->emplaceBlock().addArgument(variable.type, result.location);
+  return success();
+}
+
+void RepeatOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getVariable();
+  if (getStep() != 1)
+    printer << " step " << getStep();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << ' ';
+  printer.printRegion(getRegion(), /*printEntryBlockArgs=*/false);
+}
+
+void RepeatOp::getAsmBlockArgumentNames(Region &region,
+                                        OpAsmSetValueNameFn setName) {
+  if (!region.empty() && region.getNumArguments() == 1)
+    setName(region.getArgument(0), "t");
+}
+
+/// %i, %j, %k and so on by depth.
+void ForOp::getAsmBlockArgumentNames(Region &region,
+                                     OpAsmSetValueNameFn setName) {
+  int depth = 0;
+  for (Operation *op = (*this)->getParentOp(); isa_and_nonnull<ForOp>(op);
+       op = op->getParentOp())
+    ++depth;
+  if (!region.empty() && region.getNumArguments() == 1)
+    setName(region.getArgument(0), std::string(1, "ijklmn"[depth % 6]));
+}
