@@ -39,6 +39,8 @@ mlir::FailureOr<Problem> buildProblem(PlanOp plan);
 /// all runs of what it repeats (schedule/Repeating.h), or, without a body, for
 /// a family to write an order that repeats.
 mlir::FailureOr<Problem> buildProblem(ScheduleOp op);
+/// A problem of its plan, with the schedule's policies where it has any.
+mlir::FailureOr<Problem> withPoliciesOf(ScheduleOp op, const Problem &problem);
 /// Iterations that are under way at once in a schedule's order.
 mlir::FailureOr<int64_t> iterationsUnderWay(ScheduleOp op);
 
@@ -79,9 +81,10 @@ struct ExpandedSchedule {
   std::vector<mlir::Operation *> opOf;
 };
 
-/// Unrolls all ranks and link orders. A rank without a body is empty.
-/// Micro-batches and rank numbers are checked against the problem; completeness
-/// and the like are Legality's affair.
+/// Unrolls all ranks and link orders. A rank without a body is empty. Over
+/// several iterations, an order of one is repeated in each, and one that goes
+/// on runs for that many. Micro-batches and rank numbers are checked against
+/// the problem; completeness and the like are Legality's affair.
 mlir::FailureOr<ExpandedSchedule> expandSchedule(ScheduleOp op,
                                                  const Problem &problem);
 

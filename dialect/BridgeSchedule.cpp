@@ -3,13 +3,40 @@
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
+#include "schedule/Iterations.h"
 
 using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
+/// The order of one iteration in each of a window's, with a step of every home
+/// behind it where it has none.
+static ExpandedSchedule repeatIn(const Problem &window, ScheduleOp op,
+                                 const ExpandedSchedule &one) {
+  ExpandedSchedule result;
+  result.schedule = repeatOrder(window, one.schedule);
+  for (int32_t r = 0; r < one.schedule.numRanks(); ++r) {
+    const int64_t begin = one.schedule.rankBegin(r),
+                  size = one.schedule.rank(r).size(),
+                  steps =
+                      result.schedule.rank(r).size() / window.iterations - size;
+    for (int32_t t = 0; t < window.iterations; ++t) {
+      for (int64_t i = 0; i < size; ++i)
+        result.opOf.push_back(one.opOf[begin + i]);
+      result.opOf.insert(result.opOf.end(), steps, op);
+    }
+  }
+  return result;
+}
+
 FailureOr<ExpandedSchedule>
 rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
+  if (problem.iterations > 1 && !op.overlaps()) {
+    FailureOr<ExpandedSchedule> one = expandSchedule(op, oneIteration(problem));
+    if (failed(one))
+      return failure();
+    return repeatIn(problem, op, *one);
+  }
   PlanOp plan = op.lookupPlan();
   const HomeNames names(plan, problem.homes);
   // Programs may name homes of other ranks, which the reference runs.

@@ -48,14 +48,40 @@ static FailureOr<int64_t> underWayIn(ScheduleOp op, const Problem &problem) {
   return most + 1;
 }
 
-FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
-  FailureOr<Problem> problem = buildProblem(op.lookupPlan());
-  if (failed(problem) || !op.overlaps())
+FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
+                                               const Problem &problem) {
+  if (!op.overlaps())
     return problem;
-  FailureOr<std::vector<VersionPolicy>> policies = policiesOf(op, *problem);
+  FailureOr<std::vector<VersionPolicy>> policies = policiesOf(op, problem);
   if (failed(policies))
     return failure();
-  problem->versions = std::move(*policies);
+  Problem result = problem;
+  result.versions = std::move(*policies);
+  if (std::optional<Fault> fault = checkIterations(result))
+    return op.emitError() << describe(*fault);
+  SmallVector<StageOp, 0> stages = op.lookupPlan().getStages();
+  for (int32_t home = 0; home < result.numHomes(); ++home) {
+    const int32_t stage = result.homes[home].stage;
+    if (result.policyOf(stage).activations !=
+            rondo::BackwardActivations::Recompute ||
+        result.recomputes(home))
+      continue;
+    return op.emitError()
+               .append("stage @", stages[stage].getSymName(),
+                       " is to make its activations again, but keeps them; "
+                       "write recompute behind its ranks")
+               .attachNote(stages[stage].getLoc())
+           << "this is the stage";
+  }
+  return result;
+}
+
+FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
+  FailureOr<Problem> problem = buildProblem(op.lookupPlan());
+  if (succeeded(problem))
+    problem = withPoliciesOf(op, *problem);
+  if (failed(problem) || !op.overlaps())
+    return problem;
   // For a family to write.
   int64_t iterations = 4 * int64_t(problem->numStages()) + 8;
   if (!op.isBodyEmpty()) {

@@ -14,7 +14,7 @@ static LogicalResult exportSchedule(pipe::ScheduleOp op,
     return op.emitError() << "schedule @" << op.getSymName()
                           << " has no body: run pipe-schedule first";
   FailureOr<std::string> family = pipe::familyText(op);
-  FailureOr<Problem> problem = pipe::buildProblem(op.lookupPlan());
+  FailureOr<Problem> problem = pipe::buildProblem(op);
   if (failed(family) || failed(problem))
     return failure();
   FailureOr<pipe::ExpandedSchedule> expanded =

@@ -159,6 +159,14 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
   }
 
   LogicalResult verify(ScheduleOp schedule) {
+    PlanOp plan = schedule.lookupPlan();
+    if (schedule.overlaps() && plan.getTargetKind() == Target::Cuda)
+      return schedule.emitError()
+                 .append("iterations of @", schedule.getSymName(),
+                         " overlap; programs on GPUs run one iteration at a "
+                         "time")
+                 .attachNote(plan.getLoc())
+             << "this is the plan, whose target is cuda";
     FailureOr<Problem> problem = buildProblem(schedule);
     if (failed(problem))
       return failure();

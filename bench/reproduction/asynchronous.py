@@ -16,6 +16,7 @@ asynchronous.py RONDO
 """
 
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -102,10 +103,59 @@ def pipemare(rondo):
         )
 
 
+def synchronous_start():
+    print("PipeMare's utilization with synchronous epochs at the start (T3)")
+    for stages, each, epochs, start in ((93, 16, 50, 10), (91, 16, 80, 4)):
+        # An iteration that drains takes N + P - 1 slots, one that overlaps N.
+        drained = (each + stages - 1) / each
+        used = epochs / (start * drained + epochs - start)
+        print(
+            f"{stages} stages, {each} micro-batches, {start} of {epochs} epochs: "
+            f"{used:.4f}"
+        )
+    print()
+
+
+def held(stages, length, stage):
+    """Micro-batches whose activations a stage holds in a slot in the middle.
+
+    A stage recomputes, then runs its backward, then its forward.
+    """
+    slot = 4 * stages
+    end = min(stage // length * length + length, stages) - 1
+    count = 0
+    for microbatch in range(2 * slot):
+        forward = microbatch + stage
+        backward = microbatch + 2 * stages - 1 - stage
+        again = microbatch + 2 * stages - 1 - 2 * end + stage
+        if stage % length == 0:
+            count += forward < slot <= backward
+        if length > 1:
+            count += again <= slot <= backward
+    return count
+
+
+def recomputation():
+    print("PipeMare's activations in micro-batches; recomputed in segments, ratio")
+    for stages in (16, 91, 93, 107):
+        length = math.ceil(stages / math.ceil(math.sqrt(stages)))
+        without, segments = (
+            sum(held(stages, each, stage) for stage in range(stages))
+            for each in (1, length)
+        )
+        print(
+            f"{stages} stages: {without}; {segments} in segments of {length}, "
+            f"{segments / without:.3f}"
+        )
+
+
 def main():
     rondo = sys.argv[1]
     timeprest(rondo)
     pipemare(rondo)
+    print()
+    synchronous_start()
+    recomputation()
 
 
 if __name__ == "__main__":

@@ -62,6 +62,22 @@ void writeLinkOrders(llvm::json::OStream &json, const Schedule &schedule,
   }
 }
 
+void writeIteration(llvm::json::OStream &json, const IterationRecord &record) {
+  json.attributeObject("settled", [&] {
+    json.attribute("iterations", record.iterations);
+    json.attribute("ns", record.ns);
+    json.attribute("exact", record.isExact);
+  });
+  json.attribute("iteration_bound_ns", record.lowerBoundNs);
+  json.attribute("iteration_optimal", record.isOptimal);
+  if (!record.policy.empty())
+    json.attribute("policy", record.policy);
+  json.attributeArray("held_bytes", [&] {
+    for (int64_t bytes : record.heldBytes)
+      json.value(bytes);
+  });
+}
+
 } // namespace
 
 void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
@@ -130,7 +146,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     const bool isCompared = comparison && (comparison->exposedNs ||
                                            comparison->exposedInOneQueueNs);
     const bool isRobust = search && !search->robust.empty();
-    if (isCompared || isRobust)
+    const bool isWindow = search && search->iteration;
+    if (isCompared || isRobust || isWindow)
       json.attributeObject("provenance", [&] {
         if (isCompared) {
           if (comparison->exposedNs)
@@ -139,6 +156,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
             json.attribute("exposed_in_one_queue_ns",
                            *comparison->exposedInOneQueueNs);
         }
+        if (isWindow)
+          writeIteration(json, *search->iteration);
         if (isRobust) {
           json.attribute("robust", search->robust);
           json.attribute("samples", search->samples);

@@ -14,6 +14,20 @@
 
 namespace rondo::json {
 
+/// What a search of a window says about a long run of its schedule.
+struct IterationRecord {
+  /// So many iterations add `ns` to a settled run; exactly, or in the mean.
+  int64_t ns = 0, iterations = 1;
+  bool isExact = false;
+  /// Of one iteration, and whether it is reached.
+  int64_t lowerBoundNs = 0;
+  bool isOptimal = false;
+  /// The name of the policy; empty: what the problem states.
+  llvm::StringRef policy;
+  /// By rank: activations and versions of the weights.
+  llvm::ArrayRef<int64_t> heldBytes;
+};
+
 /// What a search says about a schedule that it found.
 struct SearchRecord {
   int64_t lowerBoundNs = 0;
@@ -31,6 +45,7 @@ struct SearchRecord {
   llvm::StringRef robust;
   int64_t samples = 0, jitterPercent = 0;
   std::optional<int64_t> robustNs;
+  std::optional<IterationRecord> iteration;
 };
 
 /// What a comparison says about a schedule besides its figures.

@@ -166,6 +166,11 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
                        "; name one with --schedule" + names);
   }
   pipe::ScheduleOp op = chosen.front();
+  if (op.overlaps())
+    return reportError(Twine(path) + ": iterations of schedule @" +
+                       op.getSymName() +
+                       " overlap; other tools end each iteration with a step "
+                       "of all stages");
   // Others may take long to search, or not exist.
   for (pipe::ScheduleOp other : to_vector(module.getOps<pipe::ScheduleOp>()))
     if (other != op && mlir::SymbolTable::symbolKnownUseEmpty(other, module))

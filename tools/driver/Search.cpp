@@ -7,8 +7,10 @@
 #include "tools/driver/Interrupt.h"
 #include "tools/driver/Outputs.h"
 #include "tools/driver/PlanSearch.h"
+#include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
+#include "tools/driver/SearchWindows.h"
 #include "tools/driver/Threads.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -24,6 +26,7 @@ namespace {
 struct Request {
   SearchRequest search;
   ShapeRequest shapes;
+  WindowSearchRequest windows;
   std::string input, problems, costs, output, problemOutput;
   int64_t threads = 1;
 
@@ -42,17 +45,46 @@ struct Line {
   bool noOrderFits = false;
   /// The schedule's figures, for a message.
   std::string figures;
+  /// Of a window, the problem that its schedule is for.
+  std::optional<Problem> chosen;
 };
+
+/// Writes that there is no schedule, and why.
+void setFault(Line &line, const Problem &problem, const Fault &fault) {
+  line.reason = describe(fault);
+  line.noOrderFits = isShortfall(fault);
+  raw_string_ostream os(line.text);
+  json::writeInfeasible(os, problem, line.reason);
+}
+
+Line searchOneWindow(const Problem &window, const Request &request) {
+  const SearchOptions &options = request.search.options;
+  WindowSearchResult result = runWindowSearch(window, request.windows, options);
+  Line line;
+  if (!result.schedule) {
+    setFault(line, window, *result.fault);
+    return line;
+  }
+  if (result.onlyDrained)
+    reportNote(window.name +
+               ": only orders that drain in each iteration were "
+               "tried: " +
+               describe(*result.onlyDrained));
+  line.figures = figuresOf(result);
+  json::SearchRecord record = recordOf(result, options);
+  raw_string_ostream os(line.text);
+  json::writeSchedule(os, result.problem, *result.schedule, result.simulation,
+                      result.origin, &record);
+  line.chosen = std::move(result.problem);
+  return line;
+}
 
 Line searchOne(const Problem &problem, const SearchRequest &request,
                const PlanFigures *plan, Progress &progress) {
   SearchResult result = runSearch(problem, request, progress, plan);
   Line line;
-  raw_string_ostream os(line.text);
   if (!result.schedule) {
-    line.reason = describe(*result.fault);
-    line.noOrderFits = isShortfall(*result.fault);
-    json::writeInfeasible(os, problem, line.reason);
+    setFault(line, problem, *result.fault);
     return line;
   }
   line.figures = figuresOf(problem, result);
@@ -60,6 +92,7 @@ Line searchOne(const Problem &problem, const SearchRequest &request,
     line.figures += "; " + request.robust + " " + formatNs(*result.robustNs) +
                     " over " + countOf(result.robustSamples, "sample");
   json::SearchRecord record = request.recordOf(result);
+  raw_string_ostream os(line.text);
   json::writeSchedule(os, problem, *result.schedule, result.simulation,
                       result.origin, &record);
   return line;
@@ -72,8 +105,12 @@ std::vector<Line> searchAll(const std::vector<Problem> &problems,
   std::vector<Line> lines(problems.size());
   Progress progress(problems.size());
   forEachOnThreads(problems.size(), request.threads, [&](size_t i) {
-    lines[i] = searchOne(problems[i], request.search,
-                         plans.empty() ? nullptr : &plans[i], progress);
+    lines[i] = problems[i].iterations > 1
+                   ? searchOneWindow(problems[i], request)
+                   : searchOne(problems[i], request.search,
+                               plans.empty() ? nullptr : &plans[i], progress);
+    if (problems[i].iterations > 1)
+      progress.step();
   });
   return lines;
 }
@@ -137,11 +174,24 @@ int readRequest(const Arguments &arguments, Request &request) {
   if (request.threads < 1)
     return reportUsage("--threads is " + Twine(request.threads) +
                        "; it must be 1 or more");
+  if (int code = readWindowRequest(arguments, request.windows))
+    return code;
   request.shapes = shapeRequest(arguments);
   request.costs = arguments.text("costs");
   request.output = arguments.text("output", "-");
   request.problemOutput = arguments.text("problem-output");
   return Success;
+}
+
+/// Writes the problems that the lines are for: the windows that were chosen.
+Error writeChosen(const Request &request, std::vector<Problem> problems,
+                  const std::vector<Line> &lines) {
+  if (request.problemOutput.empty())
+    return Error::success();
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].chosen)
+      problems[i] = *lines[i].chosen;
+  return writeProblems(request.problemOutput, problems);
 }
 
 int run(const Arguments &arguments) {
@@ -151,7 +201,8 @@ int run(const Arguments &arguments) {
   const bool isBatch = request.input.empty();
   if (isBatch)
     request.input = request.problems;
-  if (request.isAmongPlans() && request.problemOutput.empty())
+  const bool isModule = StringRef(request.input).ends_with(".mlir");
+  if (isModule && request.isAmongPlans() && request.problemOutput.empty())
     request.problemOutput = problemFileBeside(request.output);
   if (int code = checkOutputs(
           inputFiles(arguments, {"problems", "costs"}),
@@ -162,16 +213,29 @@ int run(const Arguments &arguments) {
     return code;
   if (Error error = checkWritable(request.output))
     return reportError(toString(std::move(error)));
-  if (request.isAmongPlans())
-    return searchAmongPlans(request);
+  for (StringRef option : {"iterations", "policy", "most-delay"})
+    if (isModule && arguments.has(option))
+      return reportUsage("--" + option +
+                         " needs a rondo-problem; `rondo simulate FILE "
+                         "--problem-output` makes one of a .mlir file");
   std::vector<Problem> problems;
   std::vector<PlanFigures> plans;
-  if (int code =
-          readProblemsOrPlans(request.input, request.costs, problems, plans))
-    return code;
+  if (!isModule) {
+    if (int code =
+            readProblemsOrPlans(request.input, request.costs, problems, plans))
+      return code;
+    if (int code = makeWindows(arguments, request.windows, problems))
+      return code;
+  }
+  const bool hasWindows = any_of(
+      problems, [](const Problem &problem) { return problem.iterations > 1; });
+  if (request.isAmongPlans() && !hasWindows)
+    return searchAmongPlans(request);
+  if (isModule)
+    if (int code =
+            readProblemsOrPlans(request.input, request.costs, problems, plans))
+      return code;
   request.search.applyObjective(problems);
-  if (int code = SearchRequest::checkSearchable(problems))
-    return code;
   Interrupt interrupt;
   std::vector<Line> lines = searchAll(problems, plans, request);
   Error error = writeFile(request.output, [&](raw_ostream &os) {
@@ -179,6 +243,8 @@ int run(const Arguments &arguments) {
       os << line.text << "\n";
     return Error::success();
   });
+  if (!error)
+    error = writeChosen(request, problems, lines);
   if (error)
     return reportError(toString(std::move(error)));
   reportWritten(lines, request.output);
@@ -206,11 +272,14 @@ const Command &searchCommand() {
       {"FILE [-o FILE] [OPTIONS]", "--problems FILE [-o FILE] [OPTIONS]",
        "FILE [--placement LIST] [--chunks LIST] [--microbatches LIST] "
        "[-o FILE] [OPTIONS]",
+       "FILE [--iterations N] [--policy LIST] [--most-delay N] "
+       "[--microbatches LIST] [-o FILE] [OPTIONS]",
        "FILE --robust NAME [--samples N] [--jitter PERCENT] [-o FILE] "
        "[OPTIONS]"},
       {"rondo search examples/gpt-small.mlir --effort 1000",
        "rondo search examples/gpt-small.mlir --placement auto -o best.mlir",
        "rondo search problem.json --objective span",
+       "rondo search problem.json --iterations 8 --policy pipedream,2bw",
        "rondo search --problems problems.jsonl --output schedules.jsonl "
        "--time-limit-ms 300"},
       nullptr,

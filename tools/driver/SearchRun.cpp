@@ -65,9 +65,9 @@ int SearchRequest::checkSearchable(ArrayRef<Problem> problems) {
   for (const Problem &problem : problems)
     if (problem.iterations > 1)
       return reportError(problem.name + ": has " + Twine(problem.iterations) +
-                         " iterations, but a search orders one; `rondo "
-                         "simulate` and `rondo versions` compare families "
-                         "whose iterations overlap");
+                         " iterations, but a comparison is of one; `rondo "
+                         "search` orders windows, `rondo simulate` and `rondo "
+                         "versions` compare families whose iterations overlap");
   return Success;
 }
 

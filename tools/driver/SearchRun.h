@@ -30,8 +30,8 @@ struct SearchRequest {
   std::string limitOption() const;
   /// Sets the objective of the problems, if one is given.
   void applyObjective(llvm::MutableArrayRef<Problem> problems) const;
-  /// A search orders one iteration: reports a problem of several, and returns
-  /// the exit code.
+  /// A comparison is of one iteration: reports a problem of several, and
+  /// returns the exit code.
   static int checkSearchable(llvm::ArrayRef<Problem> problems);
   /// The record in a rondo-schedule line of a search that found a schedule.
   json::SearchRecord recordOf(const SearchResult &result) const;

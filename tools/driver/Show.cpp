@@ -15,6 +15,7 @@
 #include "tools/driver/Report.h"
 #include "tools/driver/ScheduleFiles.h"
 #include "tools/driver/Timeline.h"
+#include "tools/driver/Windows.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -123,6 +124,8 @@ int showProblem(const Arguments &arguments, const std::string &path,
   std::vector<Problem> problems;
   if (int code = readProblems(path, problems))
     return code;
+  if (int code = applyWindow({arguments.number("iterations", 0)}, problems))
+    return code;
   const std::string name = arguments.text("name");
   const std::optional<size_t> number = findNamed(
       problems, name, [](const Problem &problem) { return problem.name; });
@@ -147,6 +150,9 @@ int showModule(const Arguments &arguments, const std::string &path,
           readPlans(file, path, arguments.text("costs"), problems, figures))
     return code;
   mlir::ModuleOp module = file.module();
+  if (int code = applyWindow({arguments.number("iterations", 0)}, problems))
+    return code;
+  noteOverlaps(module, problems);
   SmallVector<pipe::PlanOp> plans(module.getOps<pipe::PlanOp>());
   StringRef name = arguments.text("name");
   name.consume_front("@");
@@ -174,15 +180,18 @@ int showModule(const Arguments &arguments, const std::string &path,
   for (pipe::ScheduleOp op : chosen) {
     if (op.lookupPlan() != plan)
       continue;
+    mlir::FailureOr<Problem> own = pipe::withPoliciesOf(op, pictured->problem);
+    if (failed(own))
+      return Failure;
     mlir::FailureOr<pipe::ExpandedSchedule> expanded =
-        pipe::expandSchedule(op, pictured->problem);
+        pipe::expandSchedule(op, *own);
     mlir::FailureOr<std::string> family = pipe::familyText(op);
     if (failed(expanded) || failed(family))
       return Failure;
     Simulation simulation;
-    if (auto fault = checkSchedule(pictured->problem, expanded->schedule,
-                                   &simulation, /*keepTimes=*/true)) {
-      (void)pipe::emitFault(*fault, *expanded, pictured->problem, op);
+    if (auto fault = checkSchedule(*own, expanded->schedule, &simulation,
+                                   /*keepTimes=*/true)) {
+      (void)pipe::emitFault(*fault, *expanded, *own, op);
       return Failure;
     }
     pictured->add(("@" + op.getSymName() +

@@ -11,6 +11,7 @@
 #include "tools/driver/Plans.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/SearchRun.h"
+#include "tools/driver/Windows.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
@@ -23,9 +24,13 @@ namespace rondo::driver {
 namespace {
 
 /// Breaking a rule other than the cap is an error, reported at its place.
-mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
+mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
                                 const PlanFigures &figures,
                                 Comparison &comparison) {
+  mlir::FailureOr<Problem> own = pipe::withPoliciesOf(op, plain);
+  if (failed(own))
+    return mlir::failure();
+  const Problem &problem = *own;
   mlir::FailureOr<pipe::ExpandedSchedule> expanded =
       pipe::expandSchedule(op, problem);
   mlir::FailureOr<std::string> family = pipe::familyText(op);
@@ -40,7 +45,8 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &problem,
                                  comparison.needsTimes());
   if (candidate.fault && !candidate.isOverCap())
     return pipe::emitFault(*candidate.fault, *expanded, problem, op);
-  addArena(candidate, problem, figures);
+  if (problem.iterations == 1 && !op.overlaps())
+    addArena(candidate, problem, figures);
   comparison.add(candidate);
   return mlir::success();
 }
@@ -70,7 +76,10 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
                                      const PlanFigures &figures,
                                      const SimulateRequest &request) {
   Comparison comparison(problem, request.style);
-  comparison.showArenas(figures);
+  // Programs are lowered for one iteration, or for any number of them.
+  const bool hasArenas = problem.iterations == 1;
+  if (hasArenas)
+    comparison.showArenas(figures);
   if (std::optional<Fault> shortfall = findShortfall(problem)) {
     const std::string why = describe(*shortfall);
     pipe::DeviceOp device = plan.lookupCluster().getDevices()[shortfall->rank];
@@ -97,7 +106,8 @@ mlir::FailureOr<Outcome> comparePlan(pipe::PlanOp plan, const Problem &problem,
   }
   for (const FamilyChoice &choice : choices) {
     Candidate candidate = evaluate(choice, problem, comparison.needsTimes());
-    addArena(candidate, problem, figures);
+    if (hasArenas)
+      addArena(candidate, problem, figures);
     comparison.add(candidate);
   }
   return comparison.finish();
@@ -113,6 +123,9 @@ int simulatePlans(const SimulateRequest &request) {
           readPlans(file, request.path, request.costsPath, problems, figures))
     return code;
   mlir::ModuleOp module = file.module();
+  if (int code = applyWindow(request.window, problems))
+    return code;
+  noteOverlaps(module, problems);
   if (!request.problemOutput.empty())
     if (Error error = writeProblems(request.problemOutput, problems))
       return reportError(toString(std::move(error)));

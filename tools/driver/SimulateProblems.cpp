@@ -55,13 +55,8 @@ int simulateProblems(const SimulateRequest &request) {
 }
 
 int simulateFile(const SimulateRequest &request) {
-  if (StringRef(request.path).ends_with(".mlir")) {
-    if (!request.window.isEmpty())
-      return reportUsage("--iterations, --policy and --accounting need a "
-                         "rondo-problem; --problem-output makes one of a "
-                         ".mlir file");
+  if (StringRef(request.path).ends_with(".mlir"))
     return simulatePlans(request);
-  }
   if (!request.costsPath.empty())
     return reportUsage("--costs needs a .mlir file");
   if (!request.problemOutput.empty() && request.window.isEmpty())

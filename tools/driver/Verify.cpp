@@ -117,8 +117,7 @@ void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
 /// Proves of a legal schedule what compiling would. Appends a line that says
 /// so, or what was not checked; fails if a program breaks a rule.
 mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
-  pipe::PlanOp plan = op.lookupPlan();
-  mlir::FailureOr<Problem> problem = pipe::buildProblem(plan);
+  mlir::FailureOr<Problem> problem = pipe::buildProblem(op);
   if (failed(problem))
     return mlir::failure();
   mlir::FailureOr<pipe::ExpandedSchedule> expanded =

@@ -1,6 +1,9 @@
 //===- Versions.cpp - rondo versions --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/Bridge.h"
+#include "passes/Passes.h"
+#include "schedule/Iterations.h"
 #include "schedule/VersionAnalysis.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Evaluate.h"
@@ -11,6 +14,7 @@
 #include "tools/driver/Table.h"
 #include "tools/driver/Windows.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
@@ -150,13 +154,12 @@ void writeJson(raw_ostream &os, const Versioned &of) {
 
 /// Reads the problems of a file of either kind.
 int readAny(const Arguments &arguments, const std::string &path,
-            std::vector<Problem> &problems) {
+            ModuleFile &file, std::vector<Problem> &problems) {
   if (!StringRef(path).ends_with(".mlir")) {
     if (arguments.has("costs"))
       return reportUsage("--costs needs a .mlir file");
     return readProblems(path, problems);
   }
-  ModuleFile file;
   std::vector<PlanFigures> figures;
   return readPlans(file, path, arguments.text("costs"), problems, figures);
 }
@@ -203,6 +206,49 @@ private:
   size_t numAnalyzed = 0;
 };
 
+/// The schedules of a .mlir file whose iterations overlap, each in a window of
+/// `iterations`, or of as many as it takes to settle. Sets `found` if there are
+/// any.
+int addSchedulesOf(ModuleFile &file, int64_t iterations, bool asJson,
+                   Printer &printer, bool &found) {
+  if (failed(file.run([](mlir::OpPassManager &passes) {
+        passes.addPass(pipe::createGenerateSchedules());
+      })))
+    return file.exitCode();
+  for (pipe::ScheduleOp op : file.module().getOps<pipe::ScheduleOp>()) {
+    if (!op.overlaps() || op.isBodyEmpty())
+      continue;
+    found = true;
+    mlir::FailureOr<int64_t> underWay = pipe::iterationsUnderWay(op);
+    mlir::FailureOr<Problem> plan = pipe::buildProblem(op.lookupPlan());
+    if (failed(underWay) || failed(plan))
+      return Failure;
+    auto window =
+        overIterations(*plan, iterations > 0 ? iterations : 2 * *underWay + 4);
+    if (auto *fault = std::get_if<Fault>(&window))
+      return reportError(describe(*fault));
+    mlir::FailureOr<Problem> problem =
+        pipe::withPoliciesOf(op, std::get<Problem>(window));
+    if (failed(problem))
+      return Failure;
+    mlir::FailureOr<pipe::ExpandedSchedule> expanded =
+        pipe::expandSchedule(op, *problem);
+    mlir::FailureOr<std::string> family = pipe::familyText(op);
+    if (failed(expanded) || failed(family))
+      return Failure;
+    if (!asJson)
+      outs() << problem->name << ": " << countOf(problem->numStages(), "stage")
+             << " on " << countOf(problem->numRanks(), "rank") << ", "
+             << microbatchesText(*problem) << "\n";
+    const std::string name =
+        "@" + op.getSymName().str() + (family->empty() ? "" : " " + *family);
+    printer.add(*problem,
+                evaluate(name, *family, *problem, std::move(expanded->schedule),
+                         /*keepTimes=*/true));
+  }
+  return Success;
+}
+
 int run(const Arguments &arguments) {
   const std::string path = arguments.file();
   if (path.empty())
@@ -217,15 +263,25 @@ int run(const Arguments &arguments) {
       return reportUsage(describe(*fault));
     choices.push_back(std::get<FamilyChoice>(choice));
   }
-  if (choices.empty() && !arguments.has("schedules"))
-    choices = overlappedFamilies();
+  ModuleFile file;
   std::vector<Problem> problems;
-  if (int code = readAny(arguments, path, problems))
+  if (int code = readAny(arguments, path, file, problems))
     return code;
   const WindowRequest request = windowRequest(arguments);
   if (int code = applyWindow(request, problems))
     return code;
   Printer printer(arguments.has("json"), arguments.has("tasks"));
+  if (choices.empty() && !arguments.has("schedules")) {
+    bool found = false;
+    if (StringRef(path).ends_with(".mlir") && request.policy.empty() &&
+        !request.inSlots)
+      if (int code = addSchedulesOf(file, request.iterations,
+                                    arguments.has("json"), printer, found))
+        return code;
+    if (found)
+      return printer.exitCode();
+    choices = overlappedFamilies();
+  }
   for (const Problem &problem : problems) {
     if (problem.iterations == 1)
       reportNote(problem.name + ": one iteration reads one version; "

@@ -3,6 +3,7 @@
 
 #include "tools/driver/Windows.h"
 
+#include "dialect/Pipe.h"
 #include "schedule/Iterations.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
@@ -29,6 +30,16 @@ int applyWindow(const WindowRequest &request, std::vector<Problem> &problems) {
       problem = inSlots(problem);
   }
   return Success;
+}
+
+void noteOverlaps(mlir::ModuleOp module, const std::vector<Problem> &problems) {
+  if (problems.empty() || problems.front().iterations > 1)
+    return;
+  for (pipe::ScheduleOp schedule : module.getOps<pipe::ScheduleOp>())
+    if (schedule.overlaps())
+      reportNote("iterations of @" + schedule.getSymName() +
+                 " overlap; this looks at one alone, and --iterations N at N "
+                 "of them");
 }
 
 std::string microbatchesText(const Problem &problem) {

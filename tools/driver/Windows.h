@@ -7,6 +7,8 @@
 #include "schedule/Problem.h"
 #include "tools/driver/Arguments.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include <string>
 #include <vector>
 
@@ -29,6 +31,10 @@ WindowRequest windowRequest(const Arguments &arguments);
 /// Changes the problems as asked. Reports a fault of the first that cannot be;
 /// returns the exit code.
 int applyWindow(const WindowRequest &request, std::vector<Problem> &problems);
+
+/// A note for each schedule whose iterations overlap, where only one is looked
+/// at.
+void noteOverlaps(mlir::ModuleOp module, const std::vector<Problem> &problems);
 
 /// `6 iterations of 2 micro-batches`, or `8 micro-batches` of a single one.
 std::string microbatchesText(const Problem &problem);

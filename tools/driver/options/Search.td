@@ -4,8 +4,16 @@ include "tools/driver/options/Searching.td"
 
 defm problems : Value<"problems", "FILE",
   "problems (rondo-problem); one without a schedule does not stop the rest">;
+defm iterations : Value<"iterations", "N",
+  "a window of N iterations, which may overlap (default: what the problem "
+  "states, or 1)", [Positive]>;
+defm policy : List<"policy", "synchronous,pipedream,2bw,pipemare,timeprest",
+  "which versions of the weights tasks of a window may read: one policy, or "
+  "several to choose from (default: what the problem states)">;
+defm most_delay : Value<"most-delay", "N",
+  "no task of a window may be later than so many updates", [Number]>;
 defm problem_output : Value<"problem-output", "FILE",
-  "also write the problem of the chosen plan (rondo-problem)">;
+  "also write the problem of the chosen plan or window (rondo-problem)">;
 defm output : Value<"output", "FILE",
   "where to write one rondo-schedule line per problem, in input order; a "
   ".mlir file gets the chosen plan and its schedule (default: standard "

@@ -20,4 +20,5 @@ defm placement : List<"placement", "auto,linear,interleaved,v,wave",
 defm chunks : List<"chunks", "auto",
   "stages per rank: auto, or numbers such as 1,2,4">;
 defm microbatches : List<"microbatches", "",
-  "how many micro-batches to cut an iteration's samples into, such as 8,16">;
+  "how many micro-batches to cut an iteration's samples into, such as 8,16, of "
+  "a .mlir file or of a window">;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 include "tools/driver/options/Shared.td"
 
+defm iterations : Value<"iterations", "N",
+  "draw N iterations, which may overlap (default: what the problem states, or "
+  "1)", [Positive]>;
 defm output : Value<"output", "FILE",
   "what to write, by its ending: .html, .svg, .json or .txt (default: text on "
   "standard output)">;

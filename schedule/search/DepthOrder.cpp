@@ -1,0 +1,168 @@
+//===- DepthOrder.cpp - Orders by how far each stage runs ahead -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/search/DepthOrder.h"
+
+#include "schedule/Recomputed.h"
+#include "schedule/families/Placement.h"
+#include "schedule/families/Replicas.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace rondo;
+
+std::string DepthOrder::text() const {
+  std::string text = "depths";
+  char separator = ' ';
+  for (int32_t depth : depths) {
+    text += separator + std::to_string(depth);
+    separator = ',';
+  }
+  switch (style) {
+  case BackwardStyle::Fused:
+    return text;
+  case BackwardStyle::Split:
+    return text + ", W behind I";
+  case BackwardStyle::LateWeights:
+    return text + ", W behind the next F";
+  case BackwardStyle::Whole:
+    return text + ", one backward an iteration";
+  }
+  return text;
+}
+
+int32_t rondo::leastDepth(const Problem &problem, BackwardStyle style) {
+  return style == BackwardStyle::Whole ? problem.microbatchesEach() : 1;
+}
+
+Result<Problem> rondo::problemOfDepths(const Problem &problem) {
+  if (RankGroups::areNeeded(problem)) {
+    Result<RankGroups> groups = RankGroups::of(problem);
+    if (auto *fault = std::get_if<Fault>(&groups))
+      return std::move(*fault);
+    return problemOfDepths(std::get<RankGroups>(groups).groupProblem());
+  }
+  if (auto fault = needLinearPlacement("a search over depths", problem))
+    return std::move(*fault);
+  return hasRecomputation(problem) ? withoutRecomputation(problem) : problem;
+}
+
+/// The order of one stage, on the rank of its number.
+static void appendStage(Schedule &schedule, const Problem &problem,
+                        BackwardStyle style, int32_t stage, int32_t depth) {
+  const int64_t last = problem.microbatches, each = problem.microbatchesEach();
+  const int64_t served = style == BackwardStyle::Whole ? each : 1;
+  int64_t forward = 0;
+  auto letIn = [&](int64_t count) {
+    for (; count > 0 && forward < last; --count)
+      schedule.append({ActionKind::Forward, stage, forward++});
+  };
+  letIn(depth);
+  for (int64_t m = 0; m < last; m += served) {
+    const bool isEnd = (m + served) % each == 0;
+    const bool isSplit =
+        style == BackwardStyle::Split || style == BackwardStyle::LateWeights;
+    Action backward(isSplit ? ActionKind::InputGrad : ActionKind::Backward,
+                    stage, m);
+    backward.count = static_cast<uint64_t>(served);
+    schedule.append(backward);
+    if (style == BackwardStyle::LateWeights && !isEnd)
+      letIn(1);
+    if (isSplit)
+      schedule.append({ActionKind::WeightGrad, stage, m});
+    if (isEnd)
+      schedule.append({ActionKind::Step, stage, m / each});
+    if (style != BackwardStyle::LateWeights || isEnd)
+      letIn(served);
+  }
+}
+
+Schedule rondo::scheduleOf(const Problem &problem, const DepthOrder &order) {
+  if (RankGroups::areNeeded(problem)) {
+    const auto groups = std::get<RankGroups>(RankGroups::of(problem));
+    return groups.spread(scheduleOf(groups.groupProblem(), order));
+  }
+  if (hasRecomputation(problem))
+    return withRecomputation(problem,
+                             scheduleOf(withoutRecomputation(problem), order));
+  Schedule schedule;
+  schedule.reserve((int64_t(3) * problem.microbatches + problem.iterations) *
+                   problem.numStages());
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    appendStage(schedule, problem, order.style, s, order.depths[s]);
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+namespace {
+/// What the cycles between stages are made of, by stage.
+struct Legs {
+  /// F, and what lets the gradient go.
+  std::vector<double> work;
+  /// The messages to the next stage and back.
+  std::vector<double> messages;
+  /// What comes behind them and in front of the next F.
+  std::vector<double> behind;
+};
+} // namespace
+
+static Legs legsOf(const Problem &problem, BackwardStyle style) {
+  const bool isFused =
+      style == BackwardStyle::Fused || style == BackwardStyle::Whole;
+  const int64_t served = style == BackwardStyle::Whole && !problem.countsOnce
+                             ? problem.microbatchesEach()
+                             : 1;
+  Legs legs;
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const ActionKind back =
+        isFused ? ActionKind::Backward : ActionKind::InputGrad;
+    legs.work.push_back(double(problem.cost(s, ActionKind::Forward).ns +
+                               problem.cost(s, back).ns * served));
+    const ActionKind behind = ActionKind::WeightGrad;
+    legs.behind.push_back(
+        style == BackwardStyle::Split ? double(problem.cost(s, behind).ns) : 0);
+  }
+  legs.messages.assign(problem.numStages(), 0);
+  for (const Edge &edge : problem.edges) {
+    if (std::abs(edge.to - edge.from) != 1)
+      continue;
+    const Link link = problem.linkBetween(edge.from, edge.to);
+    const int64_t bytes =
+        edge.producer == ActionKind::Forward ? edge.bytes : edge.bytes * served;
+    legs.messages[std::min(edge.from, edge.to)] +=
+        double(link.latencyNs) + double(link.occupancyNs(bytes));
+  }
+  return legs;
+}
+
+std::vector<int32_t> rondo::leastDepths(const Problem &problem,
+                                        BackwardStyle style,
+                                        double iterationNs) {
+  // A window of so many micro-batches would hold no steady run anyway.
+  constexpr double limit = 1 << 16;
+  const int32_t stages = problem.numStages();
+  const double each = problem.microbatchesEach();
+  const Legs legs = legsOf(problem, style);
+  std::vector<int32_t> depths(stages, leastDepth(problem, style));
+  for (int32_t s = stages - 2; s >= 0; --s) {
+    // Steps take their share of the pace.
+    const double step = double(problem.cost(s, ActionKind::Step).ns);
+    const double pace = std::max(iterationNs - step, 1e-9);
+    double way = legs.work[s];
+    depths[s] = depths[s + 1];
+    for (int32_t t = s + 1; t < stages; ++t) {
+      way += legs.messages[t - 1];
+      double needed = depths[t];
+      if (style == BackwardStyle::Whole)
+        needed += std::ceil(each * way / pace - 1e-9);
+      way += legs.work[t];
+      if (style != BackwardStyle::Whole)
+        needed += std::ceil(each * (way + legs.behind[s]) / pace - 1e-9) - 1;
+      depths[s] =
+          std::max(depths[s], static_cast<int32_t>(std::min(needed, limit)));
+    }
+  }
+  return depths;
+}

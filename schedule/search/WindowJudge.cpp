@@ -1,0 +1,114 @@
+//===- WindowJudge.cpp - What an order costs in a long run ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/search/WindowJudge.h"
+
+#include "schedule/Iterations.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+using namespace rondo;
+
+/// Beyond so many tasks a window that has not settled is not made longer.
+static constexpr int64_t mostTasks = 400000;
+
+WindowJudge::WindowJudge(const Problem &window, const PolicyChoice &policy,
+                         int64_t mostDelay)
+    : stated(window) {
+  if (!policy.versions.empty())
+    stated.versions = policy.versions;
+  else if (stated.versions.empty())
+    stated.versions.assign(stated.numStages(), synchronousPolicy);
+  for (VersionPolicy &of : stated.versions) {
+    of.mostDelay = std::min(of.mostDelay, mostDelay);
+    limit = std::min(limit, of.mostDelay);
+  }
+  unlimited = stated;
+  for (VersionPolicy &of : unlimited.versions)
+    of.mostDelay = anyDelay;
+}
+
+std::vector<int64_t>
+WindowJudge::heldBytes(const Simulation &simulation,
+                       const VersionAnalysis &versions) const {
+  std::vector<int64_t> held = simulation.peakBytes;
+  for (int32_t home = 0; home < stated.numHomes(); ++home) {
+    const int32_t stage = stated.homes[home].stage;
+    if (stated.weightBytes.empty())
+      break;
+    const bool hasMean =
+        stated.policyOf(stage).backward == BackwardWeights::Extrapolated;
+    held[stated.rankOf(home)] +=
+        stated.weightBytes[stage] *
+        (versions.homes[home].copies - 1 + (hasMean ? 1 : 0));
+  }
+  return held;
+}
+
+std::optional<WindowFigures> WindowJudge::measure(const Write &write,
+                                                  int64_t &cost) const {
+  const int64_t tasksEach =
+      int64_t(3) * stated.numHomes() * stated.microbatchesEach();
+  for (int64_t iterations = 8;; iterations *= 2) {
+    Result<Problem> window = overIterations(unlimited, iterations);
+    auto *longer = std::get_if<Problem>(&window);
+    // Too many micro-batches or bytes to count: as long as the problem's own.
+    const Problem &problem = longer ? *longer : unlimited;
+    const Schedule schedule = write(problem);
+    cost += 2 * schedule.numActions();
+    const Simulation simulation =
+        simulate(problem, schedule, /*keepTimes=*/true);
+    if (!simulation.complete)
+      return std::nullopt;
+    const SettledTime time = settledTime(problem, schedule, simulation);
+    const bool mayGrow = longer && iterations * tasksEach < mostTasks;
+    if (!time.isExact && mayGrow)
+      continue;
+    auto versions = analyzeVersions(problem, schedule, simulation);
+    auto *found = std::get_if<VersionAnalysis>(&versions);
+    if (!found)
+      return std::nullopt;
+    WindowFigures figures;
+    figures.time = time;
+    figures.heldBytes = heldBytes(simulation, *found);
+    for (const HomeVersions &home : found->homes) {
+      figures.delay = std::max(
+          {figures.delay, home.forwardDelay.most, home.backwardDelay.most});
+      figures.copies = std::max(figures.copies, home.copies);
+    }
+    return figures;
+  }
+}
+
+bool WindowJudge::fits(const WindowFigures &figures) const {
+  return figures.delay <= limit && shortestRank(figures) < 0;
+}
+
+int32_t WindowJudge::shortestRank(const WindowFigures &figures) const {
+  int32_t worst = -1;
+  int64_t missing = 0;
+  for (int32_t rank = 0; rank < stated.numRanks(); ++rank) {
+    if (figures.heldBytes[rank] <= stated.memoryCaps[rank])
+      continue;
+    const int64_t lacks = figures.heldBytes[rank] - stated.memoryCaps[rank];
+    if (lacks <= missing)
+      continue;
+    missing = lacks;
+    worst = rank;
+  }
+  return worst;
+}
+
+bool WindowJudge::isBetter(const WindowFigures &a, const WindowFigures &b) {
+  if (a.time < b.time || b.time < a.time)
+    return a.time < b.time;
+  auto rest = [](const WindowFigures &of) {
+    return std::tuple(
+        *std::max_element(of.heldBytes.begin(), of.heldBytes.end()),
+        std::accumulate(of.heldBytes.begin(), of.heldBytes.end(), int64_t(0)),
+        of.delay);
+  };
+  return rest(a) < rest(b);
+}

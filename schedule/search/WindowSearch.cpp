@@ -1,0 +1,344 @@
+//===- WindowSearch.cpp - Depths, from the bound down ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For each policy and style of backward: the least depths of an iteration time
+// (leastDepths()), from the bound's up to one micro-batch at a time, by
+// bisection. They are exact where a step takes no time and links are not
+// crowded. All else, and policies whose copies do not grow with depth, are left
+// to a descent: one stage, or all in front of one, a micro-batch deeper or less
+// deep, as long as that is better. Few ranks allow to look at all depths.
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/WindowSearch.h"
+
+#include "schedule/Iterations.h"
+#include "schedule/Legality.h"
+#include "schedule/Shortfall.h"
+#include "schedule/search/DepthOrder.h"
+#include "schedule/search/Orders.h"
+#include "schedule/search/WindowJudge.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace rondo;
+
+/// Up to so many depth vectors of a style, all are looked at.
+static constexpr int64_t fewVectors = 400;
+/// Steps of a bisection of a time: to a millionth.
+static constexpr int numBisections = 24;
+/// Restarts of the descent from changed depths.
+static constexpr int numRestarts = 4;
+
+int64_t rondo::iterationBound(const Problem &window) {
+  const int64_t each = window.microbatchesEach();
+  std::vector<int64_t> work(window.numRanks(), 0);
+  for (int32_t home = 0; home < window.numHomes(); ++home) {
+    auto ns = [&](ActionKind kind) { return window.cost(home, kind).ns; };
+    const int64_t split =
+        (ns(ActionKind::InputGrad) + ns(ActionKind::WeightGrad)) * each;
+    const int64_t fused =
+        ns(ActionKind::Backward) * (window.countsOnce ? 1 : each);
+    work[window.rankOf(home)] +=
+        ns(ActionKind::Forward) * each + std::min(split, fused) +
+        ns(ActionKind::Recompute) * (window.countsOnce ? 1 : each) +
+        ns(ActionKind::Step);
+  }
+  // One after the other over a link, whichever tasks make them; of messages
+  // that leave together, the bytes are rounded up once.
+  std::map<std::pair<int32_t, int32_t>, int64_t> onLink;
+  for (const Edge &edge : window.edges) {
+    const int32_t from = window.rankOf(edge.from), to = window.rankOf(edge.to);
+    if (from != to)
+      onLink[{from, to}] += window.linkBetween(from, to).occupancyNs(
+          edge.bytes * (window.countsOnce ? 1 : each));
+  }
+  int64_t bound = *std::max_element(work.begin(), work.end());
+  for (const auto &[link, ns] : onLink)
+    bound = std::max(bound, ns);
+  return bound;
+}
+
+namespace {
+
+class WindowSearcher {
+public:
+  WindowSearcher(const Problem &window, const WindowSearchOptions &options)
+      : window(window), options(options), budget(options.search),
+        random(options.search.seed) {}
+
+  WindowSearchResult run() {
+    result.fault = findShortfall(window);
+    if (result.fault)
+      return std::move(result);
+    result.boundNs = iterationBound(window);
+    const int64_t tasks =
+        int64_t(3) * window.numHomes() * window.microbatchesEach();
+    budget.limitEffort(options.search.effort > 0
+                           ? std::min(options.search.effort, never / 1000) *
+                                 1000
+                           : 20000000 + 2000 * tasks);
+    drain();
+    Result<Problem> chain = problemOfDepths(window);
+    if (auto *fault = std::get_if<Fault>(&chain)) {
+      result.onlyDrained = std::move(*fault);
+    } else {
+      for (const PolicyChoice &policy : options.policies)
+        if (!isSynchronous(policy))
+          searchPolicy(policy, std::get<Problem>(chain));
+    }
+    finish();
+    return std::move(result);
+  }
+
+private:
+  bool isSynchronous(const PolicyChoice &policy) const {
+    return WindowJudge(window, policy, options.mostDelay).mostDelay() == 0 &&
+           (policy.versions.empty()
+                ? window.versions.empty() ||
+                      window.versions[0] == synchronousPolicy
+                : policy.versions[0] == synchronousPolicy);
+  }
+
+  /// The order of one iteration, over and over: no task is late, and no policy
+  /// forbids it. Where several are allowed it is the first one's.
+  void drain() {
+    SearchOptions inner = options.search;
+    inner.timeLimitMs = (inner.timeLimitMs + 2) / 3;
+    inner.effort = (inner.effort + 2) / 3;
+    inner.robustness.reset();
+    inner.observer = nullptr;
+    Problem one = oneIteration(window);
+    one.versions.clear();
+    SearchResult found = search(one, inner);
+    budget.use(found.effort * 1000);
+    if (!found.schedule) {
+      result.fault = found.fault;
+      return;
+    }
+    for (const PolicyChoice &policy : options.policies) {
+      const WindowJudge judge(window, policy, options.mostDelay);
+      auto write = [&](const Problem &over) {
+        return repeatOrder(over, *found.schedule);
+      };
+      int64_t cost = 0;
+      const auto figures = judge.measure(write, cost);
+      budget.use(cost);
+      if (figures)
+        offer(judge, policy, *figures, write,
+              found.origin + " in each iteration");
+    }
+  }
+
+  void searchPolicy(const PolicyChoice &policy, const Problem &chain) {
+    const WindowJudge judge(window, policy, options.mostDelay);
+    bool isWhole = window.countsOnce && window.microbatchesEach() > 1;
+    for (const VersionPolicy &of : judge.window().versions)
+      isWhole |= of.backward == BackwardWeights::Committed &&
+                 window.microbatchesEach() > 1;
+    std::vector<BackwardStyle> styles = {BackwardStyle::Fused,
+                                         BackwardStyle::Split};
+    if (window.microbatchesEach() > 1)
+      styles.push_back(BackwardStyle::LateWeights);
+    if (isWhole && window.microbatchesEach() <= maxCount)
+      styles.push_back(BackwardStyle::Whole);
+    for (BackwardStyle style : styles)
+      searchStyle(judge, policy, chain, style);
+  }
+
+  /// What has been measured of a style.
+  struct Known {
+    std::map<std::vector<int32_t>, std::optional<WindowFigures>> figures;
+    std::vector<int32_t> best;
+  };
+
+  void searchStyle(const WindowJudge &judge, const PolicyChoice &policy,
+                   const Problem &chain, BackwardStyle style) {
+    Known known;
+    auto look = [&](const std::vector<int32_t> &depths) {
+      return lookAt(judge, policy, style, known, depths);
+    };
+    const int32_t least = leastDepth(chain, style);
+    const std::vector<int32_t> shallow(chain.numStages(), least);
+    const auto deepest = leastDepths(chain, style, double(result.boundNs));
+    look(shallow);
+    if (!look(deepest))
+      bisect(chain, style, look);
+    noteUnlimited(judge, known, deepest);
+    if (known.best.empty())
+      return;
+    const int64_t all = numVectors(chain.numStages(), deepest[0] + 1 - least);
+    if (all <= fewVectors) {
+      lookAtAll(least, deepest[0] + 1, shallow, 0, look);
+      return;
+    }
+    descend(known, look, least);
+    for (int i = 0; i < numRestarts && !budget.isSpent(); ++i) {
+      std::vector<int32_t> changed = known.best;
+      for (int32_t &depth : changed)
+        depth = std::max<int32_t>(least, depth + int32_t(random.below(3)) - 1);
+      for (size_t s = changed.size() - 1; s-- > 0;)
+        changed[s] = std::max(changed[s], changed[s + 1]);
+      look(changed);
+      Known from = known;
+      from.best = changed;
+      descend(from, look, least);
+    }
+  }
+
+  /// Measures depths once; true if they fit.
+  bool lookAt(const WindowJudge &judge, const PolicyChoice &policy,
+              BackwardStyle style, Known &known,
+              const std::vector<int32_t> &depths) {
+    auto [at, isNew] = known.figures.try_emplace(depths);
+    std::optional<WindowFigures> &figures = at->second;
+    auto write = [&](const Problem &over) {
+      return scheduleOf(over, DepthOrder{style, depths});
+    };
+    if (isNew) {
+      // One look in any case, so that there is an answer.
+      if (result.schedule && budget.isSpent())
+        return false;
+      int64_t cost = 0;
+      figures = judge.measure(write, cost);
+      budget.use(cost);
+      if (figures && judge.fits(*figures))
+        offer(judge, policy, *figures, write, DepthOrder{style, depths}.text());
+    }
+    if (!figures || !judge.fits(*figures))
+      return false;
+    if (known.best.empty() ||
+        WindowJudge::isBetter(*figures, *known.figures[known.best]))
+      known.best = depths;
+    return true;
+  }
+
+  /// The least time whose least depths fit.
+  template <typename Look>
+  void bisect(const Problem &chain, BackwardStyle style, const Look &look) {
+    double low = double(result.boundNs), high = low;
+    for (int32_t s = 0; s < chain.numStages(); ++s)
+      high += double(chain.microbatchesEach()) *
+              double(chain.cost(s, ActionKind::Forward).ns +
+                     chain.cost(s, ActionKind::Backward).ns +
+                     chain.cost(s, ActionKind::InputGrad).ns);
+    for (int i = 0; i < numBisections && !budget.isSpent(); ++i) {
+      const double middle = (low + high) / 2;
+      (look(leastDepths(chain, style, middle)) ? high : low) = middle;
+    }
+  }
+
+  /// Of not rising vectors from `least` on, with so many values: how many, up
+  /// to a little more than a limit.
+  static int64_t numVectors(int64_t stages, int64_t values) {
+    int64_t count = 1;
+    for (int64_t i = 1; i <= stages && count <= fewVectors; ++i)
+      count = count * (values - 1 + i) / i;
+    return count;
+  }
+
+  template <typename Look>
+  void lookAtAll(int32_t least, int32_t most, std::vector<int32_t> depths,
+                 size_t stage, const Look &look) {
+    if (stage == depths.size()) {
+      look(depths);
+      return;
+    }
+    const int32_t highest = stage == 0 ? most : depths[stage - 1];
+    for (int32_t depth = least; depth <= highest; ++depth) {
+      depths[stage] = depth;
+      lookAtAll(least, most, depths, stage + 1, look);
+    }
+  }
+
+  /// Goes on as long as a neighbour of the best is better.
+  template <typename Look>
+  void descend(Known &known, const Look &look, int32_t least) {
+    const auto stages = static_cast<int32_t>(known.best.size());
+    for (bool isBetter = true; isBetter && !budget.isSpent();) {
+      isBetter = false;
+      const std::vector<int32_t> start = known.best;
+      for (int32_t by : {-1, 1})
+        for (int32_t s = 0; s < stages; ++s)
+          for (int32_t first : {0, s}) {
+            std::vector<int32_t> depths = known.best;
+            for (int32_t i = first; i <= s; ++i)
+              depths[i] += by;
+            const bool isLegal = depths[s] >= least &&
+                                 std::is_sorted(depths.rbegin(), depths.rend());
+            if (isLegal && !budget.isSpent())
+              look(depths);
+          }
+      isBetter = known.best != start;
+    }
+  }
+
+  template <typename Write>
+  void offer(const WindowJudge &judge, const PolicyChoice &policy,
+             const WindowFigures &figures, const Write &write,
+             const std::string &origin) {
+    if (!judge.fits(figures) ||
+        (result.schedule && !WindowJudge::isBetter(figures, result.figures)))
+      return;
+    Schedule schedule = write(judge.window());
+    Simulation simulation;
+    if (checkSchedule(judge.window(), schedule, &simulation,
+                      /*keepTimes=*/true) ||
+        (options.search.inIndexOrder &&
+         checkAccumulation(judge.window(), schedule)))
+      return;
+    result.schedule = std::move(schedule);
+    result.simulation = std::move(simulation);
+    result.problem = judge.window();
+    result.policy = policy.name;
+    result.figures = figures;
+    result.origin = origin;
+  }
+
+  /// What the least depths for the bound take, of the policy that needs least.
+  void noteUnlimited(const WindowJudge &judge, Known &known,
+                     const std::vector<int32_t> &depths) {
+    const auto at = known.figures.find(depths);
+    if (at == known.figures.end() || !at->second)
+      return;
+    const WindowFigures &figures = *at->second;
+    if (unlimited && !WindowJudge::isBetter(figures, *unlimited))
+      return;
+    unlimited = figures;
+    shortRank = judge.shortestRank(figures);
+  }
+
+  void finish() {
+    if (result.schedule) {
+      result.fault.reset();
+      const SettledTime &time = result.figures.time;
+      result.isOptimal =
+          time.isExact && time.ns <= result.boundNs * time.iterations;
+      if (unlimited && unlimited->time < time) {
+        result.unlimited = unlimited;
+        result.shortRank = shortRank;
+      }
+    } else if (!result.fault) {
+      result.fault = makeFault<FaultKind::NothingFits>();
+    }
+    result.stop = result.isOptimal ? SearchStop::Optimal : budget.stop();
+    result.effort = budget.tasksUsed() / 1000;
+    result.seconds = budget.seconds();
+  }
+
+  const Problem &window;
+  const WindowSearchOptions &options;
+  Budget budget;
+  Random random;
+  WindowSearchResult result;
+  std::optional<WindowFigures> unlimited;
+  int32_t shortRank = -1;
+};
+
+} // namespace
+
+WindowSearchResult rondo::searchWindow(const Problem &window,
+                                       const WindowSearchOptions &options) {
+  return WindowSearcher(window, options).run();
+}

@@ -1,0 +1,118 @@
+// What is wrong with iterations that overlap, as far as one op can tell.
+// RUN: rondo-opt %s -split-input-file -verify-diagnostics
+
+// expected-error @+1 {{there is no policy 'pipedrem'; there are synchronous, pipedream, 2bw, pipemare, timeprest; did you mean pipedream?}}
+pipe.schedule @s of @p family<"pipedream"> versions<"pipedrem">
+
+// -----
+
+// expected-error @+1 {{expected one of live, vertical, minibatch, stashed, not 'lively'; did you mean live?}}
+pipe.schedule @s of @p family<"pipedream"> versions<forward = lively>
+
+// -----
+
+// expected-error @+1 {{unknown key 'foreward'; there are forward, backward, activations, most_delay}}
+pipe.schedule @s of @p family<"pipedream"> versions<foreward = live>
+
+// -----
+
+// expected-error @+1 {{'forward' is given twice}}
+pipe.schedule @s of @p family<"pipedream"> versions<forward = live, forward = live>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{a search orders one iteration; leave out the versions, or write a family or a body}}
+pipe.schedule @s of @step search<objective = makespan> versions<"pipedream">
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step {
+  pipe.rank 0 {
+    // expected-error @+1 {{pipe.repeat is for iterations that overlap; add versions<...> to schedule @s}}
+    pipe.repeat %t { pipe.forward @s0[%t] }
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step versions<"pipedream"> {
+  pipe.rank 0 {
+    // expected-error @+1 {{pipe.repeat goes on to the end of the run, so it is the last op of its rank}}
+    pipe.repeat %t { pipe.forward @s0[%t] }
+    pipe.backward @s0[0]
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(4) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @s of @step versions<"pipedream"> {
+  // expected-note @+1 {{this is the other}}
+  pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] } }
+  // expected-error @+1 {{each repetition adds 2 iterations here, but 1 on another rank}}
+  pipe.rank 1 { pipe.repeat %t step 2 { pipe.forward @s1[%t] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step versions<"pipedream"> {
+  // expected-error @+1 {{each repetition adds 0 iterations; it must be 1 to 16777216}}
+  pipe.rank 0 { pipe.repeat %t step 0 { pipe.forward @s0[%t] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step versions<"pipedream"> {
+  // expected-error @+1 {{a backward serves 256 micro-batches; it must be 1 to 255}}
+  pipe.rank 0 { pipe.repeat %t { pipe.backward @s0[%t * 4] count(256) } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(4) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @s of @step {
+  // expected-error @+1 {{an iteration has one step, number 0; steps are numbered where iterations overlap, which versions<...> says}}
+  pipe.rank 0 { pipe.for %i = 0 to 4 { pipe.step @s0[%i] } }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(4) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @s of @step versions<"pipedream"> {
+  pipe.rank 0 { pipe.repeat %t { pipe.forward @s0[%t] } }
+  // expected-error @+1 {{where iterations overlap, links carry messages in the order in which they become ready}}
+  pipe.link_order 0 -> 1 { pipe.forward @s0[0] }
+}

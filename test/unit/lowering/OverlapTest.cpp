@@ -1,0 +1,142 @@
+//===- OverlapTest.cpp - Programs of iterations that overlap --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Fixture.h"
+
+#include "lowering/Lowering.h"
+#include "schedule/Family.h"
+#include "schedule/Iterations.h"
+#include "schedule/Repeating.h"
+#include "schedule/VersionAnalysis.h"
+
+#include "gtest/gtest.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+struct Case {
+  Problem window;
+  Schedule schedule;
+  PlanFigures plan;
+};
+
+/// A family on a window that proves it, with what lowering needs.
+Case caseOf(const std::string &family, int32_t ranks, int32_t each,
+            int32_t receiveSlots = 0) {
+  Case result;
+  Problem problem = linearProblem(ranks, each, 50, 1000, 1000);
+  problem.channels.receiveSlots = receiveSlots;
+  const auto choice = std::get<FamilyChoice>(parseFamily(family));
+  const int32_t iterations = 8 * ranks + 16;
+  result.window = withPolicyOf(
+      choice, std::get<Problem>(overIterations(problem, iterations)));
+  result.schedule = std::get<Schedule>(generate(choice, result.window));
+  result.plan.buffers = homeBuffers(result.window);
+  result.plan.devices.assign(ranks, noMemoryCap);
+  result.plan.declaresWeights = true;
+  result.plan.hasNorm = false;
+  Simulation simulation;
+  EXPECT_FALSE(
+      checkSchedule(result.window, result.schedule, &simulation, true));
+  const auto versions = std::get<VersionAnalysis>(
+      analyzeVersions(result.window, result.schedule, simulation));
+  const auto order =
+      std::get<Repeating>(findRepetition(result.schedule, iterations, each));
+  result.plan.delays =
+      settledDelays(result.window, versions, iterationsUnderWay(order, each),
+                    order.iterations);
+  for (const HomeVersions &home : versions.homes)
+    result.plan.versions.weightSlots.push_back(home.slots);
+  return result;
+}
+
+TEST(Overlap, ProgramsOfFamiliesKeepAllRules) {
+  for (const char *family : {"pipedream", "pipemare", "timeprest"})
+    for (int32_t ranks : {1, 2, 4})
+      for (int32_t each : {1, 3})
+        for (int32_t slots : {0, 2}) {
+          const Case of = caseOf(family, ranks, each, slots);
+          const ProvedPrograms proved =
+              provePrograms(of.plan, of.window, of.schedule);
+          EXPECT_FALSE(proved.fault)
+              << family << " " << ranks << " " << each << " " << slots << ": "
+              << describeFault(proved, of.window);
+        }
+}
+
+// The program goes on: orders and slots of a longer window are the same.
+TEST(Overlap, ProgramsRepeat) {
+  const Case of = caseOf("pipedream", 4, 2);
+  const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
+  ASSERT_FALSE(proved.fault);
+  const auto order = std::get<Repeating>(
+      findRepetition(proved.pipeline.order, of.window.iterations, 2));
+  EXPECT_EQ(order.iterations, 1);
+  for (const Place &place : proved.pipeline.places)
+    EXPECT_LE(place.slotOf.size(), 6u);
+  EXPECT_EQ(proved.pipeline.place(0, BufferKind::Weights).slotOf.size(), 3u);
+  EXPECT_EQ(proved.pipeline.place(3, BufferKind::Weights).slotOf.size(), 1u);
+  // Data lie where those of the iteration before did.
+  EXPECT_EQ(proved.pipeline.place(0, BufferKind::Data).slotOf,
+            (std::vector<int32_t>{0, 1}));
+}
+
+TEST(Overlap, WeightsNeedASlotForEachVersionThatIsRead) {
+  const Case of = caseOf("pipedream", 3, 1);
+  const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
+  ASSERT_FALSE(proved.fault);
+  Program program = proved.pipeline;
+  EXPECT_FALSE(checkWeightSlots(of.window, program, of.plan.delays));
+  program.place(0, BufferKind::Weights).slotOf.pop_back();
+  const auto fault = checkWeightSlots(of.window, program, of.plan.delays);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::VersionOverwritten);
+  EXPECT_EQ(describe(*fault, of.window).rfind("0B2 at position", 0), 0u)
+      << describe(*fault, of.window);
+}
+
+// A program that reads one version earlier than its tables say is refused.
+TEST(Overlap, DelaysMustFitTheOrder) {
+  Case of = caseOf("pipemare", 3, 2);
+  const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
+  ASSERT_FALSE(proved.fault);
+  --of.plan.delays.forward[0].back();
+  const auto fault =
+      checkWeightSlots(of.window, proved.pipeline, of.plan.delays);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::VersionNotMade);
+}
+
+TEST(Overlap, ChangesOfWeightsTakeMemoryWhereTheyAreKept) {
+  Case of = caseOf("pipemare", 2, 2);
+  const std::vector<int64_t> without =
+      *arenaOf(of.plan, of.window, of.schedule);
+  of.plan.versions.scratchBytes = {256, 0};
+  const std::vector<int64_t> with = *arenaOf(of.plan, of.window, of.schedule);
+  EXPECT_GE(with[0], without[0] + 256);
+  EXPECT_EQ(with[1], without[1]);
+}
+
+TEST(Overlap, SumsRunInEveryIteration) {
+  Case of = caseOf("pipedream", 3, 2);
+  Collective tied;
+  tied.kind = CollectiveKind::TiedGradients;
+  tied.tensor = "wte";
+  tied.homes = {0, 2};
+  of.plan.collectives = {tied};
+  const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
+  ASSERT_FALSE(proved.fault) << describeFault(proved, of.window);
+  int64_t sums = 0;
+  for (int64_t i = 0; i < proved.pipeline.order.numActions(); ++i)
+    sums += proved.pipeline.order.rank(0).begin()[i].kind() ==
+            ActionKind::AllReduce;
+  EXPECT_EQ(sums, 2 * of.window.iterations);
+  // The first stage ends an iteration last, so the last one waits for it.
+  const Case free = caseOf("pipedream", 3, 2);
+  EXPECT_GT(proved.iterationNs,
+            provePrograms(free.plan, free.window, free.schedule).iterationNs);
+}
+
+} // namespace

@@ -1,0 +1,196 @@
+//===- RepeatingTest.cpp - Orders that go on ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "WindowExamples.h"
+
+#include "schedule/DelayTable.h"
+#include "schedule/Iterations.h"
+#include "schedule/Repeating.h"
+
+#include <random>
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+std::string textOf(const Schedule &schedule, const Problem &problem) {
+  std::string text;
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    for (Action action : schedule.rank(r))
+      text += actionName(action, problem) + " ";
+    text += "| ";
+  }
+  return text;
+}
+
+Repeating repetitionOf(const Problem &window, const Schedule &schedule) {
+  auto found =
+      findRepetition(schedule, window.iterations, window.microbatchesEach());
+  if (auto *fault = std::get_if<Fault>(&found)) {
+    ADD_FAILURE() << describe(*fault, window);
+    return {};
+  }
+  return std::get<Repeating>(found);
+}
+
+TEST(Repeating, FindsTheShortestOpeningAndWhatRepeats) {
+  const Problem window = windowOf(3, 2, 12);
+  const Repeating order =
+      repetitionOf(window, runFamily("pipedream", window).schedule);
+  EXPECT_EQ(order.iterations, 1);
+  EXPECT_EQ(textOf(order.opening, window), "0F0 0F1 | 1F0 | | ");
+  EXPECT_EQ(textOf(order.repeated, window),
+            "0F2 0B0 0F3 0B1 0STEP0 | 1F1 1B0 1F2 1B1 1STEP0 | "
+            "2F0 2B0 2F1 2B1 2STEP0 | ");
+  EXPECT_EQ(iterationsUnderWay(order, 2), 2);
+}
+
+// A run of any length is the family's own order of that length.
+TEST(Repeating, RunsAreTheOrdersOfFamilies) {
+  for (const char *family : {"pipedream", "pipemare:spatial=1", "timeprest"})
+    for (int32_t stages : {1, 2, 3, 5})
+      for (int32_t each : {1, 2, 3, 5}) {
+        const Problem window = inSlots(windowOf(stages, each, 40));
+        const Repeating order =
+            repetitionOf(window, generateFamily(family, window));
+        for (int32_t iterations : {1, 2, 3, 4, 7, 23}) {
+          const Problem run = inSlots(windowOf(stages, each, iterations));
+          EXPECT_EQ(textOf(runOf(order, iterations, each), run),
+                    textOf(generateFamily(family, run), run))
+              << family << " " << stages << " " << each << " " << iterations;
+        }
+      }
+}
+
+TEST(Repeating, SaysWhichRankDoesNotRepeat) {
+  const Problem window = windowOf(2, 1, 8);
+  Schedule order;
+  for (int64_t t = 0; t < 8; ++t)
+    order.append({ActionKind::Forward, 0, t});
+  order.endRank();
+  // All forwards, then all backwards: no iteration is like the next.
+  for (int64_t t = 0; t < 8; ++t)
+    order.append({ActionKind::Forward, 1, t});
+  for (int64_t t = 0; t < 8; ++t)
+    order.append({ActionKind::Backward, 1, t});
+  order.endRank();
+  auto found = findRepetition(order, 8, 1);
+  ASSERT_TRUE(std::holds_alternative<Fault>(found));
+  EXPECT_EQ(describe(std::get<Fault>(found), window),
+            "the order of rank 1 does not repeat within 8 iterations, so no "
+            "program can run it for any number of them");
+}
+
+/// An order in which each rank begins with some forwards and then alternates
+/// in some way, sound or not.
+Repeating randomOrder(int32_t stages, int32_t each, std::mt19937 &random) {
+  Repeating order;
+  for (int32_t s = 0; s < stages; ++s) {
+    const int64_t ahead = random() % (stages + 2);
+    for (int64_t m = 0; m < ahead; ++m)
+      order.opening.append({ActionKind::Forward, s, m});
+    std::vector<Action> repeated;
+    const bool isBehind = random() % 2;
+    for (int64_t m = 0; m < each; ++m) {
+      const Action forward(ActionKind::Forward, s, m + ahead),
+          backward(ActionKind::Backward, s, m);
+      repeated.push_back(isBehind ? backward : forward);
+      repeated.push_back(isBehind ? forward : backward);
+    }
+    repeated.emplace_back(ActionKind::Step, s, 0);
+    if (random() % 4 == 0)
+      std::swap(repeated[random() % repeated.size()],
+                repeated[random() % repeated.size()]);
+    for (Action action : repeated)
+      order.repeated.append(action);
+    order.opening.endRank();
+    order.repeated.endRank();
+  }
+  return order;
+}
+
+// What holds in the window of the proof holds in longer ones, and what breaks
+// in a longer one breaks there.
+TEST(Repeating, OneWindowProvesAllRuns) {
+  std::mt19937 random(7);
+  int sound = 0, broken = 0;
+  for (int k = 0; k < 600; ++k) {
+    const int32_t stages = 1 + random() % 4, each = 1 + random() % 3;
+    const Repeating order = randomOrder(stages, each, random);
+    const auto iterations = static_cast<int32_t>(
+        iterationsOfProof(iterationsUnderWay(order, each), 1, stages));
+    auto isSound = [&](int32_t number) {
+      Problem window = windowOf(stages, each, number);
+      window.versions.assign(stages, VersionPolicy());
+      return !checkSchedule(window, runOf(order, number, each));
+    };
+    const bool is = isSound(iterations);
+    ++(is ? sound : broken);
+    for (int32_t number : {3 * iterations, 5 * iterations + 1})
+      EXPECT_EQ(isSound(number), is) << k << " over " << number;
+    // A sound order drains after any iteration.
+    for (int32_t number = 1; is && number < iterations; ++number)
+      EXPECT_TRUE(isSound(number)) << k << " over " << number;
+  }
+  EXPECT_GT(sound, 50);
+  EXPECT_GT(broken, 50);
+}
+
+TEST(Repeating, BackwardsOfSeveralBecomeSingleOnes) {
+  const Problem window = windowOf(2, 3, 8);
+  const Schedule order = runFamily("timeprest", window).schedule;
+  ASSERT_TRUE(order.hasCounts());
+  const Schedule single = withSingleBackwards(order);
+  EXPECT_FALSE(single.hasCounts());
+  EXPECT_EQ(single.numActions(), order.numActions() + 2 * 8 * 2);
+  Problem judged = window;
+  judged.versions.assign(2, VersionPolicy());
+  EXPECT_EQ(verdict(judged, single), "");
+}
+
+TEST(DelayTable, ListsWhatSettlesAndRepeats) {
+  // One micro-batch an iteration: stage s settles S - 1 - s updates late.
+  const Window run = runFamily("pipedream", windowOf(4, 1, 30));
+  const DelayTable table = settledDelays(run.problem, run.versions, 4, 1);
+  EXPECT_EQ(table.period, 1);
+  ASSERT_EQ(table.size(), 4);
+  EXPECT_EQ(table.forward[0], (std::vector<int32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(table.forward[3], (std::vector<int32_t>{0, 0, 0, 0}));
+  EXPECT_EQ(table.meanForward(0), 3);
+  EXPECT_EQ(table.meanBackward(2), 1);
+  for (int64_t m = 0; m < 26; ++m)
+    EXPECT_EQ(run.versions.homes[0].forward[m],
+              m - table.forward[0][table.indexOf(m)]);
+  // Given back, it says what each task reads.
+  auto again =
+      analyzeVersions(run.problem, run.schedule, run.simulation, &table);
+  ASSERT_TRUE(std::holds_alternative<VersionAnalysis>(again));
+  const VersionAnalysis &versions = std::get<VersionAnalysis>(again);
+  for (int32_t home = 0; home < 4; ++home) {
+    EXPECT_EQ(versions.homes[home].forward, run.versions.homes[home].forward);
+    EXPECT_EQ(versions.homes[home].slots, 4 - home);
+  }
+}
+
+TEST(DelayTable, MeansAreThoseOfTheFormula) {
+  // Spatial PipeMare, P = N = 4: 1.75, 1.25, 0.75, 0.25.
+  const Window run = runFamily("pipemare:spatial=1", windowOf(4, 4, 30));
+  const DelayTable table = settledDelays(run.problem, run.versions, 3, 1);
+  EXPECT_EQ(table.meanForward(0), 1.75);
+  EXPECT_EQ(table.meanForward(3), 0.25);
+  EXPECT_EQ(table.meanBackward(0), 0);
+}
+
+// A version that does not exist yet cannot be asked for.
+TEST(DelayTable, RefusesVersionsThatAreNotMade) {
+  const Window run = runFamily("pipedream", windowOf(2, 1, 20));
+  DelayTable table = settledDelays(run.problem, run.versions, 2, 1);
+  table.forward[0].back() = 0;
+  auto versions =
+      analyzeVersions(run.problem, run.schedule, run.simulation, &table);
+  ASSERT_TRUE(std::holds_alternative<Fault>(versions));
+  EXPECT_EQ(std::get<Fault>(versions).kind, FaultKind::VersionNotMade);
+}
+
+} // namespace

@@ -1,0 +1,200 @@
+//===- WindowSearchTest.cpp - Searches of overlapping iterations ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "schedule/WindowSearch.h"
+#include "RandomProblem.h"
+#include "WindowExamples.h"
+#include "schedule/search/DepthOrder.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+PolicyChoice policyNamed(const std::string &name, const Problem &problem) {
+  for (const NamedPolicy &named : namedPolicies)
+    if (name == named.name)
+      return {name,
+              std::vector<VersionPolicy>(problem.numStages(), named.policy)};
+  ADD_FAILURE() << name;
+  return {};
+}
+
+WindowSearchOptions optionsFor(const Problem &problem,
+                               const std::vector<std::string> &policies,
+                               int64_t mostDelay = anyDelay) {
+  WindowSearchOptions options;
+  options.search.timeLimitMs = 0;
+  options.search.effort = 4000;
+  options.mostDelay = mostDelay;
+  for (const std::string &name : policies)
+    options.policies.push_back(policyNamed(name, problem));
+  return options;
+}
+
+/// Of the search's own figures, what its schedule must keep.
+void expectSound(const WindowSearchResult &found, const Problem &window,
+                 int64_t mostDelay) {
+  ASSERT_TRUE(found.schedule) << describe(*found.fault);
+  EXPECT_FALSE(checkSchedule(found.problem, *found.schedule));
+  const auto versions = std::get<VersionAnalysis>(
+      analyzeVersions(found.problem, *found.schedule, found.simulation));
+  for (int32_t home = 0; home < window.numHomes(); ++home) {
+    const HomeVersions &of = versions.homes[home];
+    EXPECT_LE(of.forwardDelay.most, mostDelay);
+    EXPECT_LE(of.backwardDelay.most, mostDelay);
+    const int64_t weights =
+        window.weightBytes.empty() ? 0 : window.weightBytes[home];
+    const int32_t rank = window.rankOf(home);
+    EXPECT_LE(found.simulation.peakBytes[rank] + (of.copies - 1) * weights,
+              found.figures.heldBytes[rank]);
+    EXPECT_LE(found.figures.heldBytes[rank], window.memoryCaps[rank]);
+  }
+  EXPECT_GE(found.figures.time.each(), double(found.boundNs) - 1e-9);
+}
+
+/// A window with random costs, weights and caps on one stage a rank.
+Problem drawWindow(Engine &random, int32_t stages, int32_t each, bool hasCaps) {
+  Problem problem = linearProblem(stages, each * 5);
+  problem.iterations = 5;
+  std::vector<int64_t> outputBytes;
+  for (int32_t s = 0; s < stages; ++s) {
+    const int64_t activation = pick(random, 1, 6);
+    problem.setStageCost(s, pick(random, 1, 9), pick(random, 1, 9),
+                         pick(random, 1, 9), activation,
+                         pick(random, 0, activation));
+    problem.cost(s, ActionKind::Step).ns = pick(random, 0, 4);
+    problem.weightBytes.push_back(pick(random, 0, 8));
+    outputBytes.push_back(pick(random, 0, 3));
+    if (hasCaps)
+      problem.memoryCaps[s] = activation * pick(random, 1, 5) +
+                              problem.weightBytes[s] * pick(random, 0, 3);
+  }
+  problem.makeChain(outputBytes);
+  problem.link.latencyNs = pick(random, 0, 3);
+  problem.link.bytesPerUs = pick(random, 0, 1) * 900;
+  EXPECT_FALSE(problem.check());
+  return problem;
+}
+
+struct Best {
+  double ns = 1e300;
+  int64_t peak = 0;
+};
+
+/// Times and memory of all depths up to a limit, from a long window: nothing
+/// here is shared with the search but the simulator and the analysis.
+class AllDepths {
+public:
+  AllDepths(const Problem &problem, const VersionPolicy &policy,
+            int64_t mostDelay)
+      : problem(problem), mostDelay(mostDelay) {
+    longer = std::get<Problem>(overIterations(problem, 260));
+    longer.versions.assign(problem.numStages(), policy);
+  }
+
+  Best best(BackwardStyle style, int32_t most) {
+    depths.assign(problem.numStages(), 0);
+    visit(style, 0, most);
+    return found;
+  }
+
+private:
+  void visit(BackwardStyle style, size_t stage, int32_t most) {
+    if (stage == depths.size()) {
+      judge(style);
+      return;
+    }
+    for (int32_t d = leastDepth(problem, style); d <= most; ++d) {
+      depths[stage] = d;
+      visit(style, stage + 1, d);
+    }
+  }
+
+  void judge(BackwardStyle style) {
+    const Schedule schedule = scheduleOf(longer, {style, depths});
+    Simulation run = simulate(longer, schedule, /*keepTimes=*/true);
+    ASSERT_TRUE(run.complete);
+    auto versions = analyzeVersions(longer, schedule, run);
+    auto *of = std::get_if<VersionAnalysis>(&versions);
+    if (!of)
+      return;
+    int64_t peak = 0;
+    for (int32_t s = 0; s < longer.numHomes(); ++s) {
+      const HomeVersions &home = of->homes[s];
+      const bool hasMean =
+          longer.versions[s].backward == BackwardWeights::Extrapolated;
+      const int64_t held =
+          run.peakBytes[s] +
+          (home.copies - 1 + (hasMean ? 1 : 0)) * longer.weightBytes[s];
+      if (held > longer.memoryCaps[s] || home.forwardDelay.most > mostDelay ||
+          home.backwardDelay.most > mostDelay)
+        return;
+      peak = std::max(peak, held);
+    }
+    // From iteration 60 to 240.
+    std::vector<int64_t> steps;
+    for (int64_t i = 0; i < schedule.numActions(); ++i)
+      if (const Action action = schedule.rank(0).begin()[i];
+          action.kind() == ActionKind::Step && action.subject == 0)
+        steps.push_back(run.endNs[i]);
+    const double ns = double(steps[240] - steps[60]) / 180;
+    if (ns < found.ns - 1e-9)
+      found = {ns, peak};
+    else if (ns < found.ns + 1e-9)
+      found.peak = std::min(found.peak, peak);
+  }
+
+  const Problem &problem;
+  const int64_t mostDelay;
+  Problem longer;
+  std::vector<int32_t> depths;
+  Best found;
+};
+
+TEST(WindowSearch, IsNoWorseThanAnyDepths) {
+  Engine random(7);
+  int numCapped = 0, numOptimal = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const auto stages = int32_t(pick(random, 1, 3));
+    const auto each = int32_t(pick(random, 1, 3));
+    const Problem problem =
+        drawWindow(random, stages, each, /*hasCaps=*/trial % 4 != 0);
+    const int64_t mostDelay =
+        pick(random, 0, 3) == 0 ? pick(random, 0, 2) : anyDelay;
+    const char *names[] = {"pipedream", "2bw", "pipemare", "timeprest"};
+    const std::string name = names[trial % 4];
+    const WindowSearchOptions options = optionsFor(problem, {name}, mostDelay);
+    const WindowSearchResult found = searchWindow(problem, options);
+    AllDepths all(problem, options.policies[0].versions[0], mostDelay);
+    Best best;
+    for (BackwardStyle style : {BackwardStyle::Fused, BackwardStyle::Split,
+                                BackwardStyle::LateWeights}) {
+      best = all.best(style, 6);
+      if (each == 1 && style == BackwardStyle::Split)
+        break;
+    }
+    if (name == "timeprest" && each > 1)
+      best = all.best(BackwardStyle::Whole, 3 * each + 3);
+    if (!found.schedule) {
+      // One micro-batch does not fit.
+      EXPECT_EQ(best.ns, 1e300) << trial;
+      continue;
+    }
+    expectSound(found, problem, mostDelay);
+    const double ns = found.figures.time.each();
+    EXPECT_LE(ns, best.ns + 1e-6) << trial << " " << name << found.origin;
+    if (std::abs(ns - best.ns) < 1e-6)
+      EXPECT_LE(*std::max_element(found.figures.heldBytes.begin(),
+                                  found.figures.heldBytes.end()),
+                best.peak)
+          << trial << " " << name << " " << found.origin;
+    numCapped += ns > double(found.boundNs) + 1e-6;
+    numOptimal += found.isOptimal;
+  }
+  // Both kinds occur.
+  EXPECT_GT(numCapped, 10);
+  EXPECT_GT(numOptimal, 10);
+}
+
+} // namespace
