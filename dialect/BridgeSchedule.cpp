@@ -140,7 +140,8 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule,
     for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
       for (Action action : schedule.rank(rank))
         iterations = std::max(iterations, iterationOf(action, each) + 1);
-    auto found = findRepetition(schedule, iterations, each);
+    auto found =
+        findRepetition(schedule, iterations, each, RepetitionEnd::Drained);
     if (auto *fault = std::get_if<Fault>(&found))
       return op.emitError() << describe(*fault);
     repeating = std::move(std::get<Repeating>(found));

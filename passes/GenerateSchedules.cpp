@@ -33,8 +33,9 @@ FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
     auto *schedule = std::get_if<Schedule>(&result);
     if (!schedule || problem.iterations == 1 || doubled == mostDoublings)
       return result;
-    auto found = findRepetition(*schedule, problem.iterations,
-                                problem.microbatchesEach());
+    auto found =
+        findRepetition(*schedule, problem.iterations,
+                       problem.microbatchesEach(), RepetitionEnd::Drained);
     if (std::holds_alternative<Repeating>(found))
       return result;
     auto longer = overIterations(problem, 2 * int64_t(problem.iterations));

@@ -51,15 +51,23 @@ public:
       return laterBy(step, actions[i], each) == actions[i + length];
     };
     // From the middle of the order back to where it begins to repeat, and on
-    // through a repetition.
+    // through another quarter. What comes then may be near the end, where it
+    // drains.
+    const int64_t lastIteration = iterations - 1 - iterations / 4;
+    const int64_t last =
+        std::find_if(actions.begin(), actions.end(),
+                     [&](Action action) {
+                       return iterationOf(action, each) == lastIteration;
+                     }) -
+        actions.begin();
     int64_t begin = std::min(actions.size() - length, actions.size() / 2);
     const int64_t middle = begin;
     while (begin > 0 && isRepeated(begin - 1))
       --begin;
     int64_t end = middle;
-    while (end + length < actions.size() && isRepeated(end))
+    while (end + length < last && isRepeated(end))
       ++end;
-    return end - begin < length ? -1 : begin;
+    return end + length < last || end - begin < length ? -1 : begin;
   }
 
   int64_t length = 0;
@@ -71,9 +79,19 @@ private:
 
 } // namespace
 
+static bool areEqual(const Schedule &a, const Schedule &b) {
+  for (int32_t r = 0; r < a.numRanks(); ++r) {
+    const ActionRange one = a.rank(r), other = b.rank(r);
+    if (!std::equal(one.begin(), one.end(), other.begin(), other.end()))
+      return false;
+  }
+  return true;
+}
+
 Result<Repeating> rondo::findRepetition(const Schedule &orders,
                                         int64_t iterations,
-                                        int64_t microbatchesEach) {
+                                        int64_t microbatchesEach,
+                                        RepetitionEnd end) {
   int32_t unlike = 0;
   for (int64_t step = 1; step <= std::max<int64_t>(1, iterations / 4); ++step) {
     Repeating result;
@@ -92,9 +110,11 @@ Result<Repeating> rondo::findRepetition(const Schedule &orders,
       result.opening.endRank();
       result.repeated.endRank();
     }
-    if (r == orders.numRanks())
+    if (r == orders.numRanks() &&
+        (end == RepetitionEnd::Any ||
+         areEqual(runOf(result, iterations, microbatchesEach), orders)))
       return std::move(result);
-    unlike = r;
+    unlike = std::min(r, orders.numRanks() - 1);
   }
   return makeFault<FaultKind::DoesNotRepeat>(unlike, iterations);
 }

@@ -57,14 +57,23 @@ inline Action laterBy(int64_t iterations, Action action,
 Schedule runOf(const Repeating &order, int64_t iterations,
                int64_t microbatchesEach);
 
+/// How the window that a repetition is found in ends.
+enum class RepetitionEnd : uint8_t {
+  /// Somehow: runOf() drains instead, as described above. For programs, whose
+  /// messages may be placed otherwise where ranks wait.
+  Any,
+  /// As runOf() drains, so that nothing of the order is lost.
+  Drained,
+};
+
 /// What repeats in the order of a window, with the shortest opening and the
 /// fewest iterations from one repetition to the next. A fault where a rank's
-/// order does not repeat before the window drains: twice at least, so that
-/// there is something to compare. `orders` may be a schedule's or a program's.
-/// What stands behind the last repetition is left out: runOf() drains as
-/// described above. O(actions * iterations).
+/// order does not repeat in the third quarter of the window, or that is not all
+/// of it. `orders` may be a schedule's or a program's.
+/// O(actions * iterations).
 Result<Repeating> findRepetition(const Schedule &orders, int64_t iterations,
-                                 int64_t microbatchesEach);
+                                 int64_t microbatchesEach,
+                                 RepetitionEnd end = RepetitionEnd::Any);
 
 /// Iterations that the opening and the first repetition name: the most that are
 /// under way at once, at least 1.

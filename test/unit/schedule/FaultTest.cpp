@@ -99,7 +99,7 @@ TEST(Fault, WithoutItsProblem) {
             "3 sends and 2 receives [L1]");
   const Fault held = makeRuleFault<FaultKind::NeverReleased>(
       Rule::Buffers, BufferName{static_cast<int32_t>(BufferKind::Output), 1});
-  EXPECT_EQ(describe(held), "buffer 7, micro-batch 1, taken by 0F0 at position "
+  EXPECT_EQ(describe(held), "buffer 8, micro-batch 1, taken by 0F0 at position "
                             "-1 of rank -1, is never released [L3]");
   EXPECT_EQ(describe(held, p.problem),
             "output of stage 0, micro-batch 1, taken by 0F0 at position -1 of "

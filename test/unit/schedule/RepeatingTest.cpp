@@ -54,7 +54,7 @@ TEST(Repeating, RunsAreTheOrdersOfFamilies) {
         const Problem window = inSlots(windowOf(stages, each, 40));
         const Repeating order =
             repetitionOf(window, generateFamily(family, window));
-        for (int32_t iterations : {1, 2, 3, 4, 7, 23}) {
+        for (int32_t iterations : {2, 3, 4, 7, 23}) {
           const Problem run = inSlots(windowOf(stages, each, iterations));
           EXPECT_EQ(textOf(runOf(order, iterations, each), run),
                     textOf(generateFamily(family, run), run))
