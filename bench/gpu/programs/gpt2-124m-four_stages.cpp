@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 7
-#error "another version of rondo wrote this program (tables of version 7): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 8
+#error "another version of rondo wrote this program (tables of version 8): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -61,26 +61,26 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
-     {363884544, 242589696, 485179392, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752, 0, 0, 0}},
+     {363884544, 242589696, 485179392, 0, 576, 32768, 128319680, 0, 12582912, 12582912, 0, 1376256, 616650752, 0, 0, 0}},
     {0, 8, 0, 1,
-     {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
+     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
     {0, 8, 0, 1,
-     {127581696, 85054464, 170108928, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
+     {127581696, 85054464, 170108928, 0, 448, 0, 128319680, 12582912, 12582912, 12582912, 12582912, 1376256, 604035072, 0, 0, 0}},
     {0, 8, 0, 1,
-     {359207424, 239471616, 478943232, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864, 0, 0, 0}},
+     {359207424, 239471616, 478943232, 0, 640, 32768, 128319680, 12582912, 0, 0, 12582912, 1409024, 1440804864, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 12582912, 7, 21, 0, 0},
-    {1, 2, Message::Activation, 12582912, 22, 36, 0, 0},
-    {2, 3, Message::Activation, 12582912, 37, 51, 0, 0},
-    {1, 0, Message::Gradient, 12582912, 24, 8, 0, 0},
-    {2, 1, Message::Gradient, 12582912, 39, 23, 0, 0},
-    {3, 2, Message::Gradient, 12582912, 54, 38, 0, 0},
+    {0, 1, Message::Activation, 12582912, 8, 23, 0, 0},
+    {1, 2, Message::Activation, 12582912, 24, 39, 0, 0},
+    {2, 3, Message::Activation, 12582912, 40, 55, 0, 0},
+    {1, 0, Message::Gradient, 12582912, 26, 9, 0, 0},
+    {2, 1, Message::Gradient, 12582912, 42, 25, 0, 0},
+    {3, 2, Message::Gradient, 12582912, 58, 41, 0, 0},
 };
 
 // name, first layer, layers
@@ -170,6 +170,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
@@ -185,6 +186,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
@@ -200,6 +202,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {20, 1, slots_0}, // home 2 workspace
@@ -215,6 +218,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
@@ -385,6 +389,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {22, 1, slots_0}, // home 0 workspace
@@ -400,6 +405,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {23, 1, slots_0}, // home 1 workspace
@@ -415,6 +421,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {24, 1, slots_0}, // home 2 workspace
@@ -430,6 +437,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {25, 1, slots_0}, // home 3 workspace
@@ -552,6 +560,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
@@ -567,6 +576,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
@@ -582,6 +592,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {20, 1, slots_0}, // home 2 workspace
@@ -597,6 +608,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
@@ -629,15 +641,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 60, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 64, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     38, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
+     38, pipeline::pools, 64, pipeline::places, 2, pipeline::collectives,
      112588872, 211633776, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 60, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 64, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {3721704192, 2365050496, 1759639168,

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 7
-#error "another version of rondo wrote this program (tables of version 7): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 8
+#error "another version of rondo wrote this program (tables of version 8): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -61,10 +61,10 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
-     {978255360, 652170240, 1304340480, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760, 0, 0, 0}},
+     {978255360, 652170240, 1304340480, 0, 1920, 65536, 128319680, 0, 0, 0, 0, 5537792, 3265525760, 0, 0, 0}},
 };
 
 
@@ -112,6 +112,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {5, 1, slots_0}, // home 0 workspace
@@ -170,6 +171,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {5, 1, slots_0}, // home 0 workspace
@@ -227,6 +229,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {5, 1, slots_0}, // home 0 workspace
@@ -256,15 +259,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, nullptr, 1, sequential::ranks, sequential::rank_of_home,
-     8, sequential::pools, 15, sequential::places, 1, sequential::collectives,
+     8, sequential::pools, 16, sequential::places, 1, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_stage", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, nullptr, 1, pipeline::ranks, pipeline::rank_of_home,
-     8, pipeline::pools, 15, pipeline::places, 1, pipeline::collectives,
+     8, pipeline::pools, 16, pipeline::places, 1, pipeline::collectives,
      211633776, 211633776, pipeline::peak_memory_bytes, nullptr, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, nullptr, 1, evaluation::ranks, evaluation::rank_of_home,
-     8, evaluation::pools, 15, evaluation::places, 0, nullptr,
+     8, evaluation::pools, 16, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {6334675520};

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 7
-#error "another version of rondo wrote this program (tables of version 7): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 8
+#error "another version of rondo wrote this program (tables of version 8): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -97,26 +97,26 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 8, 0, 1,
-     {768534528, 512356352, 1024712704, 960, 32768, 159908032, 0, 16777216, 16777216, 0, 3538944, 1627570176, 0, 0, 0}},
+     {768534528, 512356352, 1024712704, 0, 960, 32768, 159908032, 0, 16777216, 16777216, 0, 3538944, 1627570176, 0, 0, 0}},
     {0, 8, 0, 1,
-     {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
+     {453464064, 302309376, 604618752, 0, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
     {0, 8, 0, 1,
-     {453464064, 302309376, 604618752, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
+     {453464064, 302309376, 604618752, 0, 832, 0, 159908032, 16777216, 16777216, 16777216, 16777216, 3538944, 1610760192, 0, 0, 0}},
     {0, 8, 0, 1,
-     {762298368, 508198912, 1016397824, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336, 0, 0, 0}},
+     {762298368, 508198912, 1016397824, 0, 1024, 32768, 159908032, 16777216, 0, 0, 16777216, 3571712, 2451726336, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 16777216, 7, 21, 0, 0},
-    {1, 2, Message::Activation, 16777216, 22, 36, 0, 0},
-    {2, 3, Message::Activation, 16777216, 37, 51, 0, 0},
-    {1, 0, Message::Gradient, 16777216, 24, 8, 0, 0},
-    {2, 1, Message::Gradient, 16777216, 39, 23, 0, 0},
-    {3, 2, Message::Gradient, 16777216, 54, 38, 0, 0},
+    {0, 1, Message::Activation, 16777216, 8, 23, 0, 0},
+    {1, 2, Message::Activation, 16777216, 24, 39, 0, 0},
+    {2, 3, Message::Activation, 16777216, 40, 55, 0, 0},
+    {1, 0, Message::Gradient, 16777216, 26, 9, 0, 0},
+    {2, 1, Message::Gradient, 16777216, 42, 25, 0, 0},
+    {3, 2, Message::Gradient, 16777216, 58, 41, 0, 0},
 };
 
 // name, first layer, layers
@@ -206,6 +206,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
@@ -221,6 +222,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
@@ -236,6 +238,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {20, 1, slots_0}, // home 2 workspace
@@ -251,6 +254,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
@@ -421,6 +425,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {22, 1, slots_0}, // home 0 workspace
@@ -436,6 +441,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {23, 1, slots_0}, // home 1 workspace
@@ -451,6 +457,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {24, 1, slots_0}, // home 2 workspace
@@ -466,6 +473,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {25, 1, slots_0}, // home 3 workspace
@@ -588,6 +596,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
@@ -603,6 +612,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
@@ -618,6 +628,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {20, 1, slots_0}, // home 2 workspace
@@ -633,6 +644,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
@@ -665,15 +677,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 8, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 60, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 64, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "four_stages", ProgramKind::Pipeline, 8, 8, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     38, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
+     38, pipeline::pools, 64, pipeline::places, 2, pipeline::collectives,
      260111758, 602158736, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 8, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 60, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 64, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {9027959936, 6413534592, 4799235456,

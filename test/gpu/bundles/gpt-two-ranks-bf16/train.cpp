@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 7
-#error "another version of rondo wrote this program (tables of version 7): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 8
+#error "another version of rondo wrote this program (tables of version 8): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -37,18 +37,18 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 4, 0, 1,
-     {3340288, 2226816, 4453632, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008, 0, 0, 0}},
+     {3340288, 2226816, 4453632, 0, 448, 2048, 20062400, 0, 147456, 147456, 0, 24576, 4875008, 0, 0, 0}},
     {0, 4, 0, 1,
-     {3231424, 2154240, 4308480, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256, 0, 0, 0}},
+     {3231424, 2154240, 4308480, 0, 512, 2048, 20062400, 147456, 0, 0, 147456, 26624, 5136256, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 7, 21, 0, 0},
-    {1, 0, Message::Gradient, 147456, 24, 8, 0, 0},
+    {0, 1, Message::Activation, 147456, 8, 23, 0, 0},
+    {1, 0, Message::Gradient, 147456, 26, 9, 0, 0},
 };
 
 // name, first layer, layers
@@ -112,6 +112,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {10, 1, slots_0}, // home 0 workspace
@@ -127,6 +128,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {9, 8, slots_1}, // home 1 data
     {11, 1, slots_0}, // home 1 workspace
@@ -234,6 +236,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {12, 1, slots_0}, // home 0 workspace
@@ -249,6 +252,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {9, 8, slots_1}, // home 1 data
     {13, 1, slots_0}, // home 1 workspace
@@ -335,6 +339,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {10, 1, slots_0}, // home 0 workspace
@@ -350,6 +355,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {9, 8, slots_1}, // home 1 data
     {11, 1, slots_0}, // home 1 workspace
@@ -380,15 +386,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     18, sequential::pools, 30, sequential::places, 2, sequential::collectives,
+     18, sequential::pools, 32, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 2, pipeline::ranks, pipeline::rank_of_home,
-     20, pipeline::pools, 30, pipeline::places, 2, pipeline::collectives,
+     20, pipeline::pools, 32, pipeline::places, 2, pipeline::collectives,
      63414, 109936, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 2, evaluation::ranks, evaluation::rank_of_home,
-     18, evaluation::pools, 30, evaluation::places, 0, nullptr,
+     18, evaluation::pools, 32, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40267776, 35304960};

@@ -2,8 +2,8 @@
 
 #include "runtime/rondo_runtime.h"
 
-#if RONDO_TABLES_VERSION != 7
-#error "another version of rondo wrote this program (tables of version 7): write it again with the rondo that this runtime belongs to"
+#if RONDO_TABLES_VERSION != 8
+#error "another version of rondo wrote this program (tables of version 8): write it again with the rondo that this runtime belongs to"
 #else
 
 
@@ -51,26 +51,26 @@ constexpr LayerDesc layers[] = {
 };
 
 // By home: first sample, samples; turn, of how many; then bytes of:
-// weights gradients moments control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
+// weights gradients moments weight_changes control data workspace input output output_grad input_grad saved_for_input_grad saved_for_weight_grad checkpoints recomputed_for_input_grad recomputed_for_weight_grad
 constexpr ShareDesc shares[] = {
     {0, 4, 0, 1,
-     {1591488, 1060992, 2121984, 320, 2048, 25899200, 0, 147456, 147456, 0, 12288, 2362496, 0, 0, 0}},
+     {1591488, 1060992, 2121984, 0, 320, 2048, 25899200, 0, 147456, 147456, 0, 12288, 2362496, 0, 0, 0}},
     {0, 4, 0, 1,
-     {1370304, 913536, 1827072, 192, 0, 25751744, 147456, 147456, 147456, 147456, 12288, 2212992, 0, 0, 0}},
+     {1370304, 913536, 1827072, 0, 192, 0, 25751744, 147456, 147456, 147456, 147456, 12288, 2212992, 0, 0, 0}},
     {0, 4, 0, 1,
-     {1370304, 913536, 1827072, 192, 0, 25751744, 147456, 147456, 147456, 147456, 12288, 2212992, 0, 0, 0}},
+     {1370304, 913536, 1827072, 0, 192, 0, 25751744, 147456, 147456, 147456, 147456, 12288, 2212992, 0, 0, 0}},
     {0, 4, 0, 1,
-     {1592384, 1061568, 2123136, 384, 2048, 25899200, 147456, 0, 0, 147456, 14336, 2623168, 0, 0, 0}},
+     {1592384, 1061568, 2123136, 0, 384, 2048, 25899200, 147456, 0, 0, 147456, 14336, 2623168, 0, 0, 0}},
 };
 
 // from, to, message, bytes, place that it leaves and enters, where in each
 constexpr EdgeDesc edges[] = {
-    {0, 1, Message::Activation, 147456, 7, 21, 0, 0},
-    {1, 2, Message::Activation, 147456, 22, 36, 0, 0},
-    {2, 3, Message::Activation, 147456, 37, 51, 0, 0},
-    {1, 0, Message::Gradient, 147456, 24, 8, 0, 0},
-    {2, 1, Message::Gradient, 147456, 39, 23, 0, 0},
-    {3, 2, Message::Gradient, 147456, 54, 38, 0, 0},
+    {0, 1, Message::Activation, 147456, 8, 23, 0, 0},
+    {1, 2, Message::Activation, 147456, 24, 39, 0, 0},
+    {2, 3, Message::Activation, 147456, 40, 55, 0, 0},
+    {1, 0, Message::Gradient, 147456, 26, 9, 0, 0},
+    {2, 1, Message::Gradient, 147456, 42, 25, 0, 0},
+    {3, 2, Message::Gradient, 147456, 58, 41, 0, 0},
 };
 
 // name, first layer, layers
@@ -160,6 +160,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
@@ -175,6 +176,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
@@ -190,6 +192,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {20, 1, slots_0}, // home 2 workspace
@@ -205,6 +208,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
@@ -381,6 +385,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {22, 1, slots_0}, // home 0 workspace
@@ -396,6 +401,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {23, 1, slots_0}, // home 1 workspace
@@ -411,6 +417,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {24, 1, slots_0}, // home 2 workspace
@@ -426,6 +433,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {25, 1, slots_0}, // home 3 workspace
@@ -548,6 +556,7 @@ constexpr PlaceDesc places[] = {
     {0, 1, slots_0}, // home 0 weights
     {1, 1, slots_0}, // home 0 gradients
     {2, 1, slots_0}, // home 0 moments
+    {-1, 1, nullptr}, // home 0 weight_changes
     {3, 1, slots_0}, // home 0 control
     {4, 8, slots_1}, // home 0 data
     {18, 1, slots_0}, // home 0 workspace
@@ -563,6 +572,7 @@ constexpr PlaceDesc places[] = {
     {5, 1, slots_0}, // home 1 weights
     {6, 1, slots_0}, // home 1 gradients
     {7, 1, slots_0}, // home 1 moments
+    {-1, 1, nullptr}, // home 1 weight_changes
     {8, 1, slots_0}, // home 1 control
     {-1, 1, nullptr}, // home 1 data
     {19, 1, slots_0}, // home 1 workspace
@@ -578,6 +588,7 @@ constexpr PlaceDesc places[] = {
     {9, 1, slots_0}, // home 2 weights
     {10, 1, slots_0}, // home 2 gradients
     {11, 1, slots_0}, // home 2 moments
+    {-1, 1, nullptr}, // home 2 weight_changes
     {12, 1, slots_0}, // home 2 control
     {-1, 1, nullptr}, // home 2 data
     {20, 1, slots_0}, // home 2 workspace
@@ -593,6 +604,7 @@ constexpr PlaceDesc places[] = {
     {13, 1, slots_0}, // home 3 weights
     {14, 1, slots_0}, // home 3 gradients
     {15, 1, slots_0}, // home 3 moments
+    {-1, 1, nullptr}, // home 3 weight_changes
     {16, 1, slots_0}, // home 3 control
     {17, 8, slots_1}, // home 3 data
     {21, 1, slots_0}, // home 3 workspace
@@ -625,15 +637,15 @@ constexpr RankDesc ranks[] = {
 constexpr ProgramDesc programs[] = {
     {0, "sequential", ProgramKind::Sequential, 8, 4, true,
      layers, shares, edges, 1, sequential::ranks, sequential::rank_of_home,
-     34, sequential::pools, 60, sequential::places, 2, sequential::collectives,
+     34, sequential::pools, 64, sequential::places, 2, sequential::collectives,
      0, 0, nullptr, nullptr, nullptr},
     {1, "one_f_one_b", ProgramKind::Pipeline, 8, 4, true,
      layers, shares, edges, 4, pipeline::ranks, pipeline::rank_of_home,
-     38, pipeline::pools, 60, pipeline::places, 2, pipeline::collectives,
+     38, pipeline::pools, 64, pipeline::places, 2, pipeline::collectives,
      233862018, 636493768, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
     {2, "evaluation", ProgramKind::Evaluation, 8, 4, true,
      layers, shares, edges, 4, evaluation::ranks, evaluation::rank_of_home,
-     34, evaluation::pools, 60, evaluation::places, 0, nullptr,
+     34, evaluation::pools, 64, evaluation::places, 0, nullptr,
      0, 0, nullptr, nullptr, nullptr},
 };
 constexpr int64_t arena_bytes[] = {40558144, 37129792, 34904512, 33699200};
