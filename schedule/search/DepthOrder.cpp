@@ -130,10 +130,10 @@ static Legs legsOf(const Problem &problem, BackwardStyle style) {
     if (std::abs(edge.to - edge.from) != 1)
       continue;
     const Link link = problem.linkBetween(edge.from, edge.to);
-    const int64_t bytes =
-        edge.producer == ActionKind::Forward ? edge.bytes : edge.bytes * served;
+    const int64_t messages = edge.producer == ActionKind::Forward ? 1 : served;
     legs.messages[std::min(edge.from, edge.to)] +=
-        double(link.latencyNs) + double(link.occupancyNs(bytes));
+        double(link.latencyNs) +
+        double(link.occupancyNs(edge.bytes)) * double(messages);
   }
   return legs;
 }
