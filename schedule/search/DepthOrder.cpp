@@ -103,8 +103,9 @@ struct Legs {
   std::vector<double> work;
   /// The messages to the next stage and back.
   std::vector<double> messages;
-  /// What comes behind them and in front of the next F.
-  std::vector<double> behind;
+  /// What comes behind them and in front of the next F; and where the way
+  /// turns, behind F and in front of what lets the gradient go.
+  std::vector<double> behind, between;
 };
 } // namespace
 
@@ -120,19 +121,19 @@ static Legs legsOf(const Problem &problem, BackwardStyle style) {
         isFused ? ActionKind::Backward : ActionKind::InputGrad;
     legs.work.push_back(double(problem.cost(s, ActionKind::Forward).ns +
                                problem.cost(s, back).ns * served));
-    const ActionKind behind = ActionKind::WeightGrad;
-    legs.behind.push_back(
-        style == BackwardStyle::Split ? double(problem.cost(s, behind).ns) : 0);
+    const auto weights = double(problem.cost(s, ActionKind::WeightGrad).ns);
+    legs.behind.push_back(style == BackwardStyle::Split ? weights : 0);
+    legs.between.push_back(style == BackwardStyle::LateWeights ? weights : 0);
   }
   legs.messages.assign(problem.numStages(), 0);
   for (const Edge &edge : problem.edges) {
     if (std::abs(edge.to - edge.from) != 1)
       continue;
     const Link link = problem.linkBetween(edge.from, edge.to);
-    const int64_t bytes =
-        edge.producer == ActionKind::Forward ? edge.bytes : edge.bytes * served;
+    const int64_t messages = edge.producer == ActionKind::Forward ? 1 : served;
     legs.messages[std::min(edge.from, edge.to)] +=
-        double(link.latencyNs) + double(link.occupancyNs(bytes));
+        double(link.latencyNs) +
+        double(link.occupancyNs(edge.bytes)) * double(messages);
   }
   return legs;
 }
@@ -159,7 +160,10 @@ std::vector<int32_t> rondo::leastDepths(const Problem &problem,
         needed += std::ceil(each * way / pace - 1e-9);
       way += legs.work[t];
       if (style != BackwardStyle::Whole)
-        needed += std::ceil(each * (way + legs.behind[s]) / pace - 1e-9) - 1;
+        needed +=
+            std::ceil(each * (way + legs.behind[s] + legs.between[t]) / pace -
+                      1e-9) -
+            1;
       depths[s] =
           std::max(depths[s], static_cast<int32_t>(std::min(needed, limit)));
     }

@@ -72,6 +72,10 @@ std::optional<WindowFigures> WindowJudge::measure(const Write &write,
       return std::nullopt;
     WindowFigures figures;
     figures.time = time;
+    // A mean over a ramp may be too small; no long run is faster than this.
+    const SettledTime least{iterationBound(stated), 1, false};
+    if (!time.isExact && time < least)
+      figures.time = least;
     figures.heldBytes = heldBytes(simulation, *found);
     for (const HomeVersions &home : found->homes) {
       figures.delay = std::max(

@@ -46,13 +46,16 @@ int64_t rondo::iterationBound(const Problem &window) {
         ns(ActionKind::Step);
   }
   // One after the other over a link, whichever tasks make them; of messages
-  // that leave together, the bytes are rounded up once.
+  // that leave together, the time is rounded up once.
   std::map<std::pair<int32_t, int32_t>, int64_t> onLink;
   for (const Edge &edge : window.edges) {
     const int32_t from = window.rankOf(edge.from), to = window.rankOf(edge.to);
-    if (from != to)
-      onLink[{from, to}] += window.linkBetween(from, to).occupancyNs(
-          edge.bytes * (window.countsOnce ? 1 : each));
+    const int64_t bytesPerUs = window.linkBetween(from, to).bytesPerUs;
+    if (from == to || bytesPerUs == 0)
+      continue;
+    const int64_t times = window.countsOnce ? 1 : each;
+    onLink[{from, to}] +=
+        static_cast<int64_t>(__int128(1000) * edge.bytes * times / bytesPerUs);
   }
   int64_t bound = *std::max_element(work.begin(), work.end());
   for (const auto &[link, ns] : onLink)

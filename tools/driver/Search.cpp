@@ -202,7 +202,7 @@ int run(const Arguments &arguments) {
   if (isBatch)
     request.input = request.problems;
   const bool isModule = StringRef(request.input).ends_with(".mlir");
-  if (isModule && request.isAmongPlans() && request.problemOutput.empty())
+  if (request.isAmongPlans() && request.problemOutput.empty())
     request.problemOutput = problemFileBeside(request.output);
   if (int code = checkOutputs(
           inputFiles(arguments, {"problems", "costs"}),

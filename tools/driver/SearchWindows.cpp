@@ -97,6 +97,11 @@ int makeWindows(const Arguments &arguments, WindowSearchRequest &request,
       return reportUsage("--" + option +
                          " needs a .mlir file; the placement of a "
                          "rondo-problem is fixed");
+  if (const std::string output = arguments.text("output");
+      StringRef(output).ends_with(".mlir"))
+    return reportUsage("the schedule of a window is a rondo-schedule, not a "
+                       "plan; write it to another file than " +
+                       output);
   if (int code = readMicrobatches(arguments, request.microbatches))
     return code;
   for (const Problem &problem : problems)

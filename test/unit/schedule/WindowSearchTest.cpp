@@ -155,8 +155,9 @@ private:
 TEST(WindowSearch, IsNoWorseThanAnyDepths) {
   Engine random(7);
   int numCapped = 0, numOptimal = 0;
-  for (int trial = 0; trial < 60; ++trial) {
-    const auto stages = int32_t(pick(random, 1, 3));
+  for (int trial = 0; trial < 62; ++trial) {
+    // The last ones are too many to look at all.
+    const auto stages = trial < 60 ? int32_t(pick(random, 1, 3)) : 5;
     const auto each = int32_t(pick(random, 1, 3));
     const Problem problem =
         drawWindow(random, stages, each, /*hasCaps=*/trial % 4 != 0);
@@ -184,17 +185,93 @@ TEST(WindowSearch, IsNoWorseThanAnyDepths) {
     expectSound(found, problem, mostDelay);
     const double ns = found.figures.time.each();
     EXPECT_LE(ns, best.ns + 1e-6) << trial << " " << name << found.origin;
-    if (std::abs(ns - best.ns) < 1e-6)
+    if (std::abs(ns - best.ns) < 1e-6) {
       EXPECT_LE(*std::max_element(found.figures.heldBytes.begin(),
                                   found.figures.heldBytes.end()),
                 best.peak)
           << trial << " " << name << " " << found.origin;
+    }
     numCapped += ns > double(found.boundNs) + 1e-6;
     numOptimal += found.isOptimal;
   }
   // Both kinds occur.
   EXPECT_GT(numCapped, 10);
   EXPECT_GT(numOptimal, 10);
+}
+
+TEST(WindowSearch, OrdersStagesWithSeveralHomesAndRecomputation) {
+  Problem problem;
+  problem.microbatches = 8;
+  problem.iterations = 4;
+  problem.samples = 2;
+  problem.memoryCaps.assign(4, noMemoryCap);
+  problem.homes.addStage({{0, 1}, {1, 1}});
+  problem.homes.addStage({{2, 1}, {3, 1}});
+  for (int32_t s = 0; s < 2; ++s)
+    problem.setStageCost(s, 6, 6, 6, 8, 2);
+  problem.setRecomputation(1, Recomputation::FromInput, 4, 6, 0);
+  problem.makeChain({0, 0});
+  ASSERT_FALSE(problem.check());
+  const WindowSearchResult found =
+      searchWindow(problem, optionsFor(problem, {"pipedream"}));
+  ASSERT_TRUE(found.schedule);
+  EXPECT_FALSE(found.onlyDrained);
+  EXPECT_FALSE(checkSchedule(found.problem, *found.schedule));
+  // Two micro-batches of half the samples: 9 ns of F, I and W each, and on the
+  // last stage 2 of R.
+  EXPECT_EQ(found.boundNs, 2 * (9 + 2));
+  EXPECT_TRUE(found.isOptimal) << found.figures.time.each();
+}
+
+TEST(WindowSearch, TakesOneBackwardAnIterationWhereSlotsCountOnce) {
+  const Problem slots = inSlots(windowOf(3, 4, 4));
+  const WindowSearchResult found =
+      searchWindow(slots, optionsFor(slots, {"timeprest"}));
+  ASSERT_TRUE(found.schedule);
+  // Four forwards and a backward.
+  EXPECT_EQ(found.boundNs, 5);
+  EXPECT_TRUE(found.isOptimal);
+  EXPECT_TRUE(found.schedule->hasCounts());
+}
+
+TEST(WindowSearch, SaysWhatTheBoundWouldTake) {
+  Problem problem = windowOf(4, 2, 4);
+  problem.weightBytes.assign(4, 100);
+  problem.memoryCaps[0] = 150;
+  const WindowSearchResult found =
+      searchWindow(problem, optionsFor(problem, {"pipedream"}));
+  ASSERT_TRUE(found.schedule);
+  EXPECT_FALSE(found.isOptimal);
+  ASSERT_TRUE(found.unlimited);
+  EXPECT_EQ(found.shortRank, 0);
+  // Four activations and two old versions.
+  EXPECT_EQ(found.unlimited->heldBytes[0], 204);
+  EXPECT_EQ(found.unlimited->delay, 2);
+  EXPECT_EQ(found.unlimited->time.each(), 6);
+}
+
+TEST(WindowSearch, OnlyDrainsWhereNoDepthsApply) {
+  Problem problem = problemOn({0, 1, 0, 1}, 2, 4);
+  problem.iterations = 2;
+  const WindowSearchResult found =
+      searchWindow(problem, optionsFor(problem, {"pipedream"}));
+  ASSERT_TRUE(found.schedule);
+  EXPECT_TRUE(found.onlyDrained);
+  EXPECT_EQ(found.figures.delay, 0);
+  EXPECT_EQ(found.figures.copies, 1);
+}
+
+TEST(WindowSearch, IsTheSameAgain) {
+  Engine random(2);
+  const Problem problem = drawWindow(random, 5, 3, /*hasCaps=*/true);
+  const WindowSearchOptions options =
+      optionsFor(problem, {"2bw", "pipedream"}, 2);
+  const WindowSearchResult once = searchWindow(problem, options),
+                           again = searchWindow(problem, options);
+  ASSERT_EQ(once.schedule.has_value(), again.schedule.has_value());
+  EXPECT_EQ(once.origin, again.origin);
+  EXPECT_EQ(once.policy, again.policy);
+  EXPECT_EQ(once.effort, again.effort);
 }
 
 } // namespace
