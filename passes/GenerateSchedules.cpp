@@ -24,25 +24,34 @@ struct GenerateSchedules : impl::GenerateSchedulesBase<GenerateSchedules> {
   LogicalResult generate(ScheduleOp schedule);
 };
 
+bool repeats(const Schedule &schedule, const Problem &window) {
+  return std::holds_alternative<Repeating>(
+      findRepetition(schedule, window.iterations, window.microbatchesEach(),
+                     RepetitionEnd::Drained));
+}
+
 /// Over several iterations, in a window long enough for the order to repeat.
+/// Where it follows from times that never settle, it is that of equal times, as
+/// papers state it.
 FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
-  // Times may take long to settle.
-  constexpr int mostDoublings = 4;
-  for (int doubled = 0;; ++doubled) {
+  // A longer window takes too long to write and to look through.
+  constexpr int64_t mostTasks = int64_t(1) << 21;
+  if (problem.iterations == 1)
+    return rondo::generate(choice, problem);
+  const Problem slots = inSlots(problem);
+  for (;;) {
     FamilyResult result = rondo::generate(choice, problem);
     auto *schedule = std::get_if<Schedule>(&result);
-    if (!schedule || problem.iterations == 1 || doubled == mostDoublings)
+    if (!schedule || repeats(*schedule, problem))
       return result;
-    auto found =
-        findRepetition(*schedule, problem.iterations,
-                       problem.microbatchesEach(), RepetitionEnd::Drained);
-    if (std::holds_alternative<Repeating>(found))
-      return result;
+    if (schedule->numActions() > mostTasks / 2)
+      break;
     auto longer = overIterations(problem, 2 * int64_t(problem.iterations));
     if (auto *fault = std::get_if<Fault>(&longer))
       return std::move(*fault);
     problem = std::move(std::get<Problem>(longer));
   }
+  return rondo::generate(choice, slots);
 }
 
 LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {

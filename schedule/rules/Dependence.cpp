@@ -12,17 +12,16 @@
 
 using namespace rondo;
 
-/// Where the last task stands that makes what an action needs of all
-/// micro-batches of its home and iteration, of which each has `microbatches`;
-/// -1 where none does. O(order).
-static int64_t lastThatMakes(ActionRange order, Action action,
-                             int64_t microbatches) {
-  for (int64_t i = order.size(); i-- > 0;)
-    if (order[i].subject == action.subject &&
-        (order[i].traits().makes & action.traits().needsOfAll) &&
-        int64_t(order[i].index) / microbatches == int64_t(action.index))
-      return i;
-  return -1;
+/// By home and iteration: where the last W or B of a rank's order stands.
+static std::vector<int64_t> lastGradients(const Problem &problem,
+                                          ActionRange order) {
+  const int64_t each = problem.microbatchesEach();
+  std::vector<int64_t> last(size_t(problem.numHomes()) * problem.iterations,
+                            -1);
+  for (int64_t i = 0; i < order.size(); ++i)
+    if (order[i].traits().makes & weightGradDone)
+      last[order[i].subject * problem.iterations + order[i].index / each] = i;
+  return last;
 }
 
 /// Of a window: a stage's steps follow each other, and its gradients of an
@@ -76,6 +75,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
   std::vector<Done> done = problem.nothingDoneYet();
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
+    const std::vector<int64_t> lastOf = lastGradients(problem, order);
     for (int64_t i = 0; i < order.size(); ++i) {
       const Action action = order[i];
       const int32_t home = action.subject;
@@ -100,8 +100,8 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
       if (auto fault = before(home, problem.neededFor(home, action.kind())))
         return fault;
       if (action.traits().needsOfAll != nothingDone)
-        if (int64_t last =
-                lastThatMakes(order, action, problem.microbatchesEach());
+        if (const int64_t last =
+                lastOf[home * problem.iterations + int64_t(action.index)];
             last > i) {
           Fault fault =
               makeFaultAt<FaultKind::Order>(Rule::Dependence, r, i, action);
