@@ -6,8 +6,10 @@ A row of the picture for each JSON: the loss over samples, and over seconds, of 
 mean of the runs with that many micro-batches and that learning rate. Needs matplotlib.
 """
 
+import io
 import json
 import pathlib
+import re
 import statistics
 import sys
 
@@ -15,12 +17,12 @@ import matplotlib
 
 matplotlib.use("svg")
 # Fixed names, and letters as text: the same curves make the same small file.
-matplotlib.rcParams.update({"svg.hashsalt": "rondo", "svg.fonttype": "none", "font.size": 9, "path.simplify": True})
+matplotlib.rcParams.update({"svg.hashsalt": "rondo", "svg.fonttype": "none", "font.size": 9, "font.sans-serif": ["DejaVu Sans"]})
 import matplotlib.pyplot as plt  # noqa: E402
 
 from programs import SAMPLES  # noqa: E402
 
-WINDOW, EVERY = 10, 5
+WINDOW = EVERY = 10  # iterations
 LINES = {
     "1f1b": ("#000000", "-"),
     "zb-h1": ("#777777", "--"),
@@ -66,7 +68,10 @@ def main():
     plural = "" if count == 1 else "es"
     figure.suptitle(f"{count} micro-batch{plural} an iteration, learning rate {rate:g}", fontsize=10)
     figure.tight_layout()
-    figure.savefig(output, metadata={"Date": None})
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    # A tenth of a point is enough for coordinates; matplotlib writes a millionth.
+    output.write_text(re.sub(r' d="[^"]*"', lambda path: re.sub(r"\d+\.\d+", lambda n: f"{float(n[0]):.1f}", path[0]), text.getvalue()))
 
 
 if __name__ == "__main__":
