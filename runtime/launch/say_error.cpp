@@ -34,3 +34,7 @@ void rondo::runtime::sayError(const std::string &message) {
   if (!file || std::rename(temporary.c_str(), path) != 0)
     std::remove(temporary.c_str());
 }
+
+void rondo::runtime::sayNote(const std::string &message) {
+  std::fprintf(stderr, "note: %s\n", message.c_str());
+}
