@@ -28,9 +28,10 @@ inline constexpr int64_t controlHeaderBytes = 64;
 
 /// Bytes of each buffer of the stage that runs `layers[0..numLayers)` in order,
 /// each a multiple of bufferAlignment. Saved, message and data buffers are for
-/// one micro-batch. Control holds a header, partial norms (fp64) of each layer
-/// and, if a layer has a loss, one (fp32) for each of `microbatches`, the most
-/// of any program.
+/// one micro-batch. No weights are moved back; where they are, their changes
+/// take as much as the gradients. Control holds a header, partial norms (fp64)
+/// of each layer and, if a layer has a loss, one (fp32) for each of
+/// `microbatches`, the most of any program.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers]) {
   auto at = [&](Buffer buffer) -> int64_t & {
@@ -40,6 +41,7 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::Weights) = alignedBytes(sizes.weights);
   at(Buffer::Gradients) = alignedBytes(sizes.gradients);
   at(Buffer::Moments) = 2 * at(Buffer::Gradients);
+  at(Buffer::WeightChanges) = 0;
   at(Buffer::Data) = alignedBytes(sizes.data);
   at(Buffer::Workspace) = alignedBytes(sizes.workspace);
   at(Buffer::Input) = at(Buffer::InputGrad) = alignedBytes(sizes.input);
