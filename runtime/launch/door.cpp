@@ -83,6 +83,8 @@ void Door::take(Socket connection, int64_t now, std::vector<Socket> &admitted) {
     return admitted.push_back(std::move(connection));
   while (waiting.size() >= params.mostStrangers)
     sendOldestAway();
+  // Later it may have gone, and its address with it.
+  stranger.address = addressOf(connection, true);
   stranger.socket = std::move(connection);
   stranger.deadlineNs = now + patienceNs;
   stranger.number = ++calls;
@@ -119,7 +121,7 @@ static std::string nameOf(const std::string &address) {
 }
 
 void Door::turnAway(const Stranger &stranger) {
-  std::string address = addressOf(stranger.socket, true);
+  std::string address = stranger.address;
   if (refusals.size() >= mostAddresses && refusals.count(address) == 0)
     address.clear();
   if (++refusals[address] == 1 && params.note)

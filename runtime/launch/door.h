@@ -56,6 +56,7 @@ public:
 private:
   struct Stranger {
     Socket socket;
+    std::string address;
     Challenge challenge{};
     ChallengeAnswer answer{};
     size_t received = 0;

@@ -96,8 +96,9 @@ private:
   std::string why = "rank 0 has not written its address";
   /// Consecutive attempts that reached something other than process 0.
   int occupied = 0;
-  /// Consecutive attempts in which the secret did not fit.
+  /// Attempts in which the secret did not fit, and the last one of them.
   int refused = 0;
+  std::string refusal;
 };
 
 } // namespace
@@ -177,9 +178,11 @@ std::optional<Frame> Joining::greet(const Socket &connection,
   // A process that has not introduced itself can leave without harm.
   const Entry entry =
       enter(connection, params.secret, Line::Store, welcomeSeconds);
-  const bool doesFit = entry == Entry::Admitted || entry == Entry::Foreign ||
-                       entry == Entry::Silent;
-  refused = doesFit ? 0 : refused + 1;
+  if (entry == Entry::WrongSecret || entry == Entry::SecretMissing ||
+      entry == Entry::SecretUnwanted) {
+    ++refused;
+    refusal = textOf(entry, "rank 0");
+  }
   if (entry != Entry::Admitted) {
     why = textOf(entry, "rank 0");
     return std::nullopt;
@@ -206,7 +209,7 @@ bool Joining::isAccepted(const Frame &answer) {
     why = answer.fields[1];
     if (answer.fields[0] == "job")
       return false;
-    throw Error(why, Exit::Usage);
+    throw OwnError(why, Exit::Usage);
   }
   if (kind == StoreFrame::Failed)
     throw PeerFailed{codeOfFailure(answer)};
@@ -234,11 +237,11 @@ bool Joining::arePortsTaken() const {
   return numPorts > 1 && !server && occupied >= rounds * numPorts;
 }
 
-/// Each of the ports has answered, and none with this secret. A file may be
-/// that of an earlier run, until process 0 replaces it.
+/// Who answers has another secret. At one of several ports it may be another
+/// run, and a file may be that of an earlier one: process 0 may still come.
 bool Joining::isSecretRefused() const {
   constexpr int rounds = 3;
-  return !server && where.file.empty() && refused >= rounds * numPorts;
+  return numPorts == 1 && where.file.empty() && refused >= rounds;
 }
 
 void Joining::giveUp() const {
@@ -247,10 +250,10 @@ void Joining::giveUp() const {
   std::string at = told                 ? textOf(*told)
                    : where.file.empty() ? textOf({where.host, where.port})
                                         : "'" + where.file + "'";
-  if (isSecretRefused())
-    throw Error("rank " + std::to_string(params.process) +
-                    " is not let in at " + at + ": " + why,
-                Exit::Usage);
+  if (!refusal.empty())
+    throw OwnError("rank " + std::to_string(params.process) +
+                       " is not let in at " + at + ": " + refusal,
+                   Exit::Usage);
   if (arePortsTaken())
     throw Error("rank " + std::to_string(params.process) +
                     " could not find rank 0 at " + at + " to " +
@@ -284,10 +287,8 @@ std::unique_ptr<Store> Joining::join() {
       continue;
     Socket connection = connectTo(*address, 1, why);
     occupied = connection ? occupied + 1 : 0;
-    if (!connection) {
-      refused = 0;
+    if (!connection)
       continue;
-    }
     const int round = attempt / numPorts;
     FrameReader reader;
     std::optional<Frame> answer =

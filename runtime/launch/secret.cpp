@@ -19,8 +19,9 @@ using namespace rondo::runtime;
 /// Somebody who has recorded how two processes greet can try short ones.
 static constexpr size_t fewestBytes = 16, mostBytes = 4096;
 
+/// A file may be another one on another machine.
 [[noreturn]] static void usage(const std::string &message) {
-  throw Error(message, Exit::Usage);
+  throw OwnError(message, Exit::Usage);
 }
 
 static std::string readSecretFile(const std::string &path) {
@@ -64,9 +65,11 @@ std::string rondo::runtime::secretFrom(const std::string &file,
   const std::string name = file.empty() ? "RONDO_SECRET in the environment"
                                         : "--secret-file '" + file + "'";
   if (secret.size() < fewestBytes)
-    usage(name + " has " + std::to_string(secret.size()) +
-          " bytes, but a secret has at least " + std::to_string(fewestBytes) +
-          "; 'openssl rand -hex 32' makes one");
+    throw Error(name + " has " + std::to_string(secret.size()) +
+                    " bytes, but a secret has at least " +
+                    std::to_string(fewestBytes) +
+                    "; 'openssl rand -hex 32' makes one",
+                Exit::Usage);
   // Says so if this runtime has no secrets.
   (void)proofOf(secret, "");
   return secret;
