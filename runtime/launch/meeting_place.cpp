@@ -4,6 +4,7 @@
 #include "runtime/launch/meeting_place.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/exclusive_file.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -35,11 +36,7 @@ void rondo::runtime::writePlace(const std::string &path,
                                 const MeetingPlace &place) {
   const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
   const std::string text = encode(place);
-  // What a process of the same number left behind; never somebody else's file.
-  (void)unlink(temporary.c_str());
-  const int fd = open(temporary.c_str(),
-                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                      S_IRUSR | S_IWUSR);
+  const int fd = makeExclusiveFile(temporary);
   bool isWritten = fd >= 0 && write(fd, text.data(), text.size()) ==
                                   static_cast<ssize_t>(text.size());
   int error = errno;
