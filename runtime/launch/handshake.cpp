@@ -102,9 +102,7 @@ template <typename T> static std::string bytesOf(const T &value) {
   return std::string(reinterpret_cast<const char *>(&value), sizeof value);
 }
 
-Entry rondo::runtime::enter(const Socket &connection, const std::string &secret,
-                            Line line, double challengeSeconds) {
-  Challenge challenge{};
+Entry Caller::answer(const Socket &connection, double challengeSeconds) {
   bool isOver = false;
   // Another program may listen there and send nothing.
   if (!receiveAll(connection, &challenge, sizeof challenge, challengeSeconds,
@@ -115,23 +113,36 @@ Entry rondo::runtime::enter(const Socket &connection, const std::string &secret,
   if (challenge.wantsProof == 0)
     return secret.empty() ? Entry::Admitted : Entry::SecretUnwanted;
   // Without a secret, zeros: the other side counts who comes without one.
-  ChallengeAnswer answer{};
   if (!secret.empty()) {
-    answer.nonce = freshNonce();
-    answer.proof =
-        proofBy(Side::Caller, secret, line, challenge.nonce, answer.nonce);
+    answered.nonce = freshNonce();
+    answered.proof =
+        proofBy(Side::Caller, secret, line, challenge.nonce, answered.nonce);
   }
+  return sendAll(connection, bytesOf(answered)) ? Entry::Admitted
+                                                : Entry::Silent;
+}
+
+Entry Caller::conclude(const Socket &connection) const {
+  if (challenge.wantsProof == 0)
+    return Entry::Admitted;
   Verdict verdict{};
+  bool isOver = false;
   const bool isHeard =
-      sendAll(connection, bytesOf(answer)) &&
       receiveAll(connection, &verdict, sizeof verdict, verdictSeconds, isOver);
   if (secret.empty())
     return Entry::SecretMissing;
   if (!isHeard)
     return Entry::Silent;
-  return verdict.isRight &&
-                 areEqual(verdict.proof, proofBy(Side::Called, secret, line,
-                                                 challenge.nonce, answer.nonce))
+  return verdict.isRight && areEqual(verdict.proof,
+                                     proofBy(Side::Called, secret, line,
+                                             challenge.nonce, answered.nonce))
              ? Entry::Admitted
              : Entry::WrongSecret;
+}
+
+Entry rondo::runtime::enter(const Socket &connection, const std::string &secret,
+                            Line line, double challengeSeconds) {
+  Caller caller(secret, line);
+  const Entry entry = caller.answer(connection, challengeSeconds);
+  return entry == Entry::Admitted ? caller.conclude(connection) : entry;
 }

@@ -64,7 +64,25 @@ enum class Entry {
 /// One sentence for an entry that is not Admitted; `who` is who was called.
 std::string textOf(Entry entry, const std::string &who);
 
-/// The caller's part. The challenge may take `challengeSeconds`.
+/// The caller's part, in two steps, so that a process can call many others at
+/// once. `secret` must outlive it.
+class Caller {
+public:
+  Caller(const std::string &secret, Line line) : secret(secret), line(line) {}
+  /// Answers the challenge, which may take `challengeSeconds`. Admitted: so
+  /// far.
+  Entry answer(const Socket &connection, double challengeSeconds);
+  /// Hears the verdict.
+  Entry conclude(const Socket &connection) const;
+
+private:
+  const std::string &secret;
+  Line line;
+  Challenge challenge{};
+  ChallengeAnswer answered{};
+};
+
+/// Both steps.
 Entry enter(const Socket &connection, const std::string &secret, Line line,
             double challengeSeconds);
 

@@ -11,13 +11,16 @@
 #include "runtime/launch/store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <poll.h>
 #include <random>
 #include <sstream>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace rondo::runtime;
@@ -136,6 +139,7 @@ static bool isStillToSay(Guest &guest, int64_t now) {
 /// Fills in the sockets of processes with higher numbers.
 static void admit(const World &world, int purposes,
                   std::vector<Socket> listeners, uint64_t token,
+                  const std::atomic<bool> &isGivenUp,
                   std::vector<Socket> &sockets) {
   Store &store = *world.store;
   constexpr int64_t patienceNs = 60'000'000'000, guestNs = 5'000'000'000;
@@ -161,6 +165,8 @@ static void admit(const World &world, int purposes,
     --missing;
   };
   while (missing > 0) {
+    if (isGivenUp)
+      return;
     store.check();
     if (nowNs() > deadlineNs)
       throw Error("rank " + std::to_string(world.process) +
@@ -194,6 +200,54 @@ static void admit(const World &world, int purposes,
   door.sayCounts();
 }
 
+namespace {
+
+/// A connection to a process with a lower number.
+struct Call {
+  Socket socket;
+  int32_t process;
+  HostPort to;
+  Greeting greeting;
+  Caller caller;
+};
+
+} // namespace
+
+/// Fills in the sockets of processes with lower numbers. All are called at
+/// once: each step waits for the slowest of them, not for one after the other.
+static void call(const World &world, std::vector<Call> calls,
+                 std::vector<Socket> &sockets) {
+  constexpr double connectSeconds = 20, challengeSeconds = 60;
+  auto fail = [&](const Call &call, const std::string &why) {
+    throw Error("rank " + std::to_string(world.process) +
+                    " cannot connect to rank " + std::to_string(call.process) +
+                    " at " + textOf(call.to) + ": " + why,
+                Exit::RunFailure);
+  };
+  auto check = [&](const Call &call, Entry entry) {
+    if (entry != Entry::Admitted)
+      fail(call, textOf(entry, "rank " + std::to_string(call.process)));
+  };
+  for (Call &call : calls) {
+    std::string why;
+    call.socket = connectTo(call.to, connectSeconds, why);
+    if (!call.socket)
+      fail(call, why);
+  }
+  for (Call &call : calls)
+    check(call, call.caller.answer(call.socket, challengeSeconds));
+  const int purposes = static_cast<int>(sockets.size()) / world.processes;
+  for (Call &call : calls) {
+    check(call, call.caller.conclude(call.socket));
+    if (!sendAll(call.socket,
+                 std::string(reinterpret_cast<const char *>(&call.greeting),
+                             sizeof call.greeting)))
+      fail(call, textOf(Entry::Silent, "rank " + std::to_string(call.process)));
+    sockets[static_cast<size_t>(call.process) * purposes +
+            call.greeting.purpose] = std::move(call.socket);
+  }
+}
+
 /// Connects to the processes with lower numbers, and accepts the others.
 /// Machines need not know each other's names, so the addresses are those by
 /// which all have reached process 0.
@@ -216,6 +270,8 @@ std::vector<Socket> rondo::runtime::connectProcesses(const World &world,
       "the connection of processes",
       std::to_string(portOf(listeners.front())) + " " + std::to_string(token));
   std::vector<Socket> sockets(static_cast<size_t>(world.processes) * purposes);
+  const std::string secret = store.secret();
+  std::vector<Call> calls;
   for (int32_t p = 0; p < world.process; ++p) {
     const Place &place = places[p];
     const Called called = calledOf(all[p]);
@@ -224,30 +280,32 @@ std::vector<Socket> rondo::runtime::connectProcesses(const World &world,
                              ? addresses.ofFirst
                              : place.addresses.own,
                          called.port};
-    for (int purpose = 0; purpose < purposes; ++purpose) {
-      std::string why;
-      Socket socket = connectTo(to, 20, why);
-      if (socket) {
-        constexpr double challengeSeconds = 20;
-        const Entry entry =
-            enter(socket, store.secret(), Line::Messages, challengeSeconds);
-        if (entry != Entry::Admitted) {
-          why = textOf(entry, "rank " + std::to_string(p));
-          socket = Socket();
-        }
-      }
-      const Greeting greeting = {called.token, world.process, purpose};
-      if (!socket ||
-          !sendAll(socket,
-                   std::string(reinterpret_cast<const char *>(&greeting),
-                               sizeof greeting)))
-        throw Error("rank " + std::to_string(world.process) +
-                        " cannot connect to rank " + std::to_string(p) +
-                        " at " + textOf(to) + ": " + why,
-                    Exit::RunFailure);
-      sockets[static_cast<size_t>(p) * purposes + purpose] = std::move(socket);
-    }
+    for (int purpose = 0; purpose < purposes; ++purpose)
+      calls.push_back({Socket(), p, to,
+                       Greeting{called.token, world.process, purpose},
+                       Caller(secret, Line::Messages)});
   }
-  admit(world, purposes, std::move(listeners), token, sockets);
+  std::atomic<bool> isGivenUp{false};
+  // Others wait for an answer while this process waits for those that it calls.
+  // The two fill in different sockets.
+  std::exception_ptr failure;
+  std::thread door([&] {
+    try {
+      admit(world, purposes, std::move(listeners), token, isGivenUp, sockets);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  try {
+    call(world, std::move(calls), sockets);
+  } catch (...) {
+    // Nobody else would end the other wait.
+    isGivenUp = true;
+    door.join();
+    throw;
+  }
+  door.join();
+  if (failure)
+    std::rethrow_exception(failure);
   return sockets;
 }
